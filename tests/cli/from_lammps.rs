@@ -87,6 +87,11 @@ fn a_script_becomes_a_scenario_that_runs() {
     assert_eq!(scenario["stage"][0]["integrator"]["temperature"]["to"].as_float(), Some(1.0));
     assert_eq!(scenario["stage"][1]["steps"].as_integer(), Some(60));
     assert_eq!(scenario["stage"][1]["integrator"]["kind"].as_str(), Some("velocity-verlet"));
+    assert_eq!(
+        scenario["output"]["trajectory"].to_string(),
+        "{ columns = [], every = 50, path = \"dump.lammpstrj\" }"
+    );
+    assert_eq!(scenario["output"]["rdf"].to_string(), "{ bins = 100, every = 10 }");
     workdir.succeed(Start::Threads(2), "run scenario.toml --quiet --output out");
     let rows = workdir.read("out/thermo.csv").lines().count();
     assert_eq!(rows, 1 + 9, "steps 0, 20, ... 160");
@@ -101,14 +106,11 @@ fn what_is_not_taken_is_said_line_by_line() {
          in another way",
         "in.script:24: differs: `fix walls all wall/lj93 zlo EDGE 1.0 1.0 2.5 zhi EDGE 1.5 1.0 2.5`: their energy and virial \
          count, as after `fix_modify energy yes virial yes`",
-        "in.script:27: differs: `dump d all custom 50 dump.lammpstrj id type x y z`: a trajectory as extended XYZ with positions, \
-         velocities, ids and types",
-        "in.script:31: not taken: `compute rdf all rdf 100`: it has no equivalent here, or not in this form",
         "in.script:32: not taken: `fix pull upper addforce 0 0 1`: it acts on the group `upper`, not on all particles",
     ];
     let lines: Vec<&str> = said.stderr.lines().map(|line| line.trim_start_matches("note: ")).collect();
     assert_eq!(lines, expected);
-    assert!(said.stdout.contains("# line 31, not taken: compute rdf all rdf 100 ("), "{}", said.stdout);
+    assert!(said.stdout.contains("# line 32, not taken: fix pull upper addforce 0 0 1 ("), "{}", said.stdout);
 }
 
 #[test]
@@ -130,8 +132,8 @@ fn scripts_that_do_not_come_to_a_scenario() {
             "the script makes no particles (create_atoms, read_data)",
         ),
         (
-            "lattice sq2 0.8442\nregion a block 0 4 0 4 0 4\ncreate_box 1 a\n",
-            "in.script:1: not taken: `lattice sq2 0.8442`: only fcc, bcc, sc, hex and sq can be taken",
+            "lattice diamond 0.8442\nregion a block 0 4 0 4 0 4\ncreate_box 1 a\n",
+            "in.script:1: not taken: `lattice diamond 0.8442`: only fcc, bcc, sc, hex, sq and sq2 can be taken",
         ),
         ("units metal\n", "in.script:1: not taken: `units metal`: only reduced units (lj) can be taken"),
         ("run ${n}\n", "in.script:1: not taken: `run ${n}`: there is no variable `n`"),
@@ -209,13 +211,78 @@ fn own_scripts_have_the_energies_of_lammps() {
     }
 }
 
-/// The example that comes with LAMMPS and is taken whole, where it is there.
+/// Those of the examples that come with LAMMPS whose particles are taken whole, where they are there.
+const EXAMPLES: [&str; 8] = [
+    "COUPLE/plugin/in.lj",
+    "DIFFUSE/in.msd.2d",
+    "DIFFUSE/in.vacf.2d",
+    "fire/in.cg",
+    "melt/in.melt",
+    "min/in.min",
+    "min/in.min.box",
+    "rerun/in.rdf.first",
+];
+
+fn example(name: &str) -> Option<String> {
+    let path = Path::new("/usr/share/lammps/examples").join(name);
+    let script = std::fs::read_to_string(&path).ok();
+    if script.is_none() {
+        eprintln!("skipped: {} is not there", path.display());
+    }
+    script
+}
+
 #[test]
-fn the_melt_of_lammps_has_its_energy() {
-    let path = Path::new("/usr/share/lammps/examples/melt/in.melt");
-    match std::fs::read_to_string(path) {
-        Err(_) => eprintln!("skipped: {} is not there", path.display()),
-        Ok(script) => assert!(compare(&script).is_some(), "examples without a program"),
+fn the_examples_of_lammps_have_its_energies() {
+    for script in EXAMPLES.iter().filter_map(|name| example(name)) {
+        assert!(compare(&script).is_some(), "examples without a program");
+    }
+}
+
+/// A square lattice melts, and is minimised.
+#[test]
+fn the_minimisation_of_lammps_is_run() {
+    let Some(script) = example("min/in.min") else { return };
+    let workdir = folder(&script);
+    let said = translated(&workdir, "");
+    assert!(said.stdout.contains("kind = \"sq2\", density = 0.8442, cells = [20, 20, 1]"), "{}", said.stdout);
+    workdir.succeed(Start::Threads(2), "run scenario.toml --quiet --output out");
+    let thermo = workdir.read("out/thermo.csv");
+    let column = |row: &str, place: usize| row.split(',').nth(place).unwrap().parse::<f64>().unwrap();
+    let energies: Vec<f64> = thermo.lines().skip(1).map(|row| column(row, 3)).collect();
+    let end = thermo.lines().last().unwrap();
+    assert!(column(end, 0) > 1000.0 && column(end, 3) < energies[0], "below that of the lattice: {end}");
+}
+
+/// Frames have the columns, names and places of LAMMPS's own dump.
+#[test]
+fn a_dump_is_that_of_lammps() {
+    let system = "units lj\nlattice fcc 0.8442\nregion box block 0 4 0 4 0 4\ncreate_box 1 box\ncreate_atoms 1 box\nmass 1 1.0\n\
+         pair_style lj/cut 2.5\npair_coeff 1 1 1.0 1.0 2.5\nfix 1 all nve\n";
+    let dump = "dump 1 all custom 10 dump.lammpstrj id type x y z ix iy iz fx fy fz\n";
+    let workdir = folder(&format!("{system}{dump}run 10\n"));
+    assert_eq!(translated(&workdir, "").stderr, "", "it is taken to the letter");
+    workdir.succeed(Start::Threads(2), "run scenario.toml --quiet --output out");
+    workdir.write("in.lammps", &format!("{system}{dump}dump_modify 1 sort id format float %.17g\nrun 0\n"));
+    let mut lammps = Command::new("lmp");
+    lammps.args(["-in", "in.lammps", "-log", "none"]).current_dir(workdir.path("."));
+    if lammps.output().is_err() {
+        return eprintln!("skipped: LAMMPS (lmp) is not installed");
+    }
+    let [theirs, ours] = ["dump.lammpstrj", "out/dump.lammpstrj"].map(|file| workdir.read(file));
+    assert_eq!(ours.lines().count(), 2 * theirs.lines().count(), "steps 0 and 10");
+    for (theirs, ours) in theirs.lines().zip(ours.lines()) {
+        let numbers = |line: &str| line.split(' ').map(str::parse::<f64>).collect::<Result<Vec<_>, _>>();
+        match (numbers(theirs), numbers(ours)) {
+            (Ok(theirs), Ok(ours)) => {
+                let agree = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-10;
+                assert!(
+                    theirs.len() == ours.len() && theirs.iter().zip(&ours).all(agree),
+                    "{theirs:?} {ours:?}"
+                );
+            }
+            _ => assert_eq!(theirs.trim(), ours.trim()),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::support::{Start, Workdir, error, error_everywhere, repository, starts};
+use crate::support::{Start, Workdir, error, error_everywhere, p2p_available, repository, starts};
 
 const FLOW: &str = r#"[lbm]
 grid = [12, 10, 20]
@@ -332,4 +332,35 @@ fn an_obstacle_outside_and_intervals_beyond_the_run_are_warned_of() {
     let warnings: Vec<String> = serde_json::from_value(summary["warnings"].clone()).unwrap();
     assert_eq!(said.stderr, warnings.iter().map(|text| format!("warning: {text}\n")).collect::<String>());
     assert_eq!(workdir.read("out/probe.csv").lines().count(), 2);
+}
+
+/// Every strategy of a flow gives the bits of the reference, beside an obstacle too.
+#[test]
+fn strategies_of_a_flow_are_compared() {
+    let workdir = flow();
+    let mut calls = vec![(Start::Threads(2), "--exchanges all", vec!["local direct", "local staged"])];
+    if p2p_available() {
+        let names = vec!["p2p direct", "p2p staged", "rma-fence direct", "rma-fence staged"];
+        calls.push((Start::Mpirun(2), "--exchanges all --backends p2p,rma-fence", names));
+    }
+    for (start, options, expected) in calls {
+        let call = format!("compare melt.toml --repeat 2 --steps 2 --set lbm.precision=single {options}");
+        let said = workdir.succeed(start, &call);
+        assert!(said.stdout.contains("\nlbm on 12x10x20 nodes, 1 fields"), "{}", said.stdout);
+        assert_eq!(workdir.files("out"), ["compare.csv", "compare.png", "compare.svg", "scenario.toml"]);
+        let table = workdir.read("out/compare.csv");
+        let mut reader = csv::Reader::from_reader(table.as_bytes());
+        let header = reader.headers().unwrap().clone();
+        let place = |name: &str| header.iter().position(|own| own == name).unwrap();
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        let names: Vec<String> = rows
+            .iter()
+            .map(|row| format!("{} {}", &row[place("backend")], &row[place("exchange")]))
+            .collect();
+        assert_eq!(names, expected);
+        for row in &rows {
+            assert_eq!((&row[place("correct")], &row[place("status")]), ("true", "ok"), "{row:?}");
+            assert!(row[place("bytes_per_exchange")].parse::<f64>().unwrap() > 0.0, "{row:?}");
+        }
+    }
 }

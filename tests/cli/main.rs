@@ -2,6 +2,7 @@
 
 mod analysis;
 mod auto;
+mod balanced_checkpoints;
 mod bench;
 mod broken_runs;
 mod checkpoints;
@@ -33,6 +34,7 @@ mod partitions;
 mod physics;
 mod plot;
 mod predict;
+mod protocols;
 mod scenario_errors;
 mod stencil;
 #[path = "../support/mod.rs"]

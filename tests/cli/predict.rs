@@ -237,3 +237,22 @@ fn on_a_grid_many_ranks_are_predicted_and_what_does_not_fit_is_said() {
     error: --measured is for scenarios with a grid, and this one has particles
     ");
 }
+
+/// Strategies move ghosts: of another protocol that is said, also with `--quiet`.
+#[test]
+fn other_protocols_are_not_predicted_and_that_is_said() {
+    let workdir = workdir();
+    let cells = "--set neighbor.method=cells --set parallel.partition=stripe --set parallel.protocol=dist";
+    let machine = MACHINE.replace("method = \"clusters\"", "method = \"cells\"");
+    workdir.write("machine.toml", &machine);
+    let warning =
+        "warning: `parallel.protocol` is `dist`, but strategies move ghosts: these are numbers of `one`\n";
+    let call = format!("predict melt.toml --ranks 2 --machine machine.toml --backends p2p --quiet {cells}");
+    let said = workdir.succeed(Start::Plain, &call);
+    assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", warning));
+    let of_dist = workdir.read("out/predict.csv");
+    let said = workdir.succeed(Start::Plain, &call.replace("protocol=dist", "protocol=one"));
+    assert_eq!((said.stderr.as_str(), workdir.read("out/predict.csv")), ("", of_dist));
+    let call = format!("compare melt.toml --repeat 1 --steps 1 --quiet {cells}");
+    assert_eq!(workdir.succeed(Start::Threads(2), &call).stderr, warning, "one rank says it");
+}

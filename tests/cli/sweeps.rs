@@ -162,3 +162,48 @@ fn jobs_that_cannot_be() {
         "error: no job is possible\n1 ranks, 1 atoms, local half direct rect: melt.toml: the box is 1.67";
     assert!(small.starts_with(begin), "{small}");
 }
+
+/// Of a stencil whose grid grows with the ranks, and of a flow whose mask stands beside its scenario.
+#[test]
+fn grids_are_swept_too() {
+    let workdir =
+        Workdir::new("[stencil]\nkind = \"swap\"\nfields = 2\ngrid_per_rank = [8, 6, 4]\nsteps = 5\n");
+    let said = workdir.succeed(Start::Plain, &format!("{LOCAL} --ranks 1,2 --exchanges direct,staged"));
+    let columns = ["backend", "exchange", "messages", "ranks", "threads", "nodes", "steps"];
+    let nodes = |rows: &[Vec<String>]| rows.iter().map(|row| row[5].clone()).collect::<Vec<_>>();
+    let found = rows(&workdir, &columns);
+    assert_eq!(found.len(), 4);
+    assert_eq!(found[0][..5], ["local", "direct", "aggregated", "1", "1"]);
+    assert_eq!((&nodes(&found)[0][..], &found[3][1][..]), ("8x6x4", "staged"));
+    assert_ne!(nodes(&found)[2], nodes(&found)[0], "two blocks");
+    for row in rows(&workdir, &["step_low_s", "step_median_s", "step_high_s", "updates_per_s", "total_s"]) {
+        let values: Vec<f64> = row.iter().map(|value| value.parse().unwrap()).collect();
+        assert!(values.iter().all(|&value| value > 0.0) && values[..3].is_sorted(), "{values:?}");
+    }
+    assert_eq!(workdir.files("s"), ["scenario.toml", "sweep.csv", "sweep.svg"]);
+    assert!(said.stdout.lines().all(|line| line.ends_with(" updates/s")), "{said:?}");
+    let again = workdir.succeed(Start::Plain, &format!("{LOCAL} --ranks 1,2 --exchanges direct,staged"));
+    assert!(again.stdout.lines().all(|line| line.ends_with(": is there")), "{again:?}");
+    let error = |options: &str| {
+        let said = workdir.call(Start::Plain, &format!("{LOCAL} --quiet {options}"));
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
+        said.stderr
+    };
+    assert_snapshot!(error("--atoms 1000"), @"error: --atoms is for scenarios of particles, and this one has a grid: the scenario says how many nodes there are");
+    assert_snapshot!(error("--weak"), @"error: --weak is for scenarios of particles, and this one has a grid: `grid_per_rank` of a stencil makes a grid grow with the ranks");
+    assert_snapshot!(error("--shells full"), @"error: --shells is for scenarios of particles, and this one has a grid");
+    assert_snapshot!(error("--threads 2"), @r"
+    error: no job is possible
+    1 ranks, local direct: a stencil works with one thread per rank, found 2
+    ");
+    workdir.write(
+        "melt.toml",
+        "[lbm]\ngrid = [8, 6, 4]\nviscosity = 0.1\nsteps = 5\nobstacle = { kind = \"mask\", path = \"mask.txt\" }\n",
+    );
+    let mask: Vec<&str> = (0..8 * 6 * 4).map(|node| if node == 50 { "1" } else { "0" }).collect();
+    workdir.write("mask.txt", &format!("8 6 4\n{}\n", mask.join(" ")));
+    let call = "sweep melt.toml --output s --backends local --repeat 1 --ranks 2 --threads 1,2";
+    std::fs::remove_dir_all(workdir.path("s")).unwrap();
+    workdir.succeed(Start::Plain, call);
+    assert_eq!(rows(&workdir, &["ranks", "threads", "nodes"]), [["2", "1", "8x6x4"], ["2", "2", "8x6x4"]]);
+}

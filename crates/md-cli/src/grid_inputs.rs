@@ -1,6 +1,7 @@
 //! Reading the scenario of an application on a grid: rank 0 reads, all ranks check.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use md_comm::World;
 
@@ -27,6 +28,14 @@ pub trait GridModel: Model + Clone + Sync {
 
     /// `[output]`.
     fn output(&self) -> &GridOutput;
+
+    /// Names the files that it reads beside a scenario so that they are found from anywhere.
+    ///
+    /// # Errors
+    /// There is no such file.
+    fn find_files(_: &mut GridInputs<Self>) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl GridModel for StencilScenario {
@@ -58,6 +67,15 @@ impl GridModel for LbmScenario {
 
     fn output(&self) -> &GridOutput {
         &self.output.common
+    }
+
+    fn find_files(inputs: &mut GridInputs<Self>) -> io::Result<()> {
+        let found = inputs.mask_file().map(fs::canonicalize).transpose()?;
+        if let (Some(obstacle), Some(path)) = (&mut inputs.scenario.lbm.obstacle, found) {
+            let text = path.into_os_string().into_string();
+            obstacle.path = Some(text.map_err(|_| io::Error::other("its path is not UTF-8"))?);
+        }
+        Ok(())
     }
 }
 

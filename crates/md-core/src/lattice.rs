@@ -21,6 +21,8 @@ pub enum LatticeKind {
     Hex,
     /// Square (2D), 1 site per cell.
     Sq,
+    /// Centred square (2D), 2 sites per cell.
+    Sq2,
 }
 
 /// Unit cells side by side along x; ordered as their sites are numbered.
@@ -45,7 +47,7 @@ impl LatticeKind {
         match self {
             Self::Fcc => &[[0.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [0.0, 0.5, 0.5]],
             Self::Bcc => &[[0.0, 0.0, 0.0], [0.5, 0.5, 0.5]],
-            Self::Hex => &[[0.0, 0.0, 0.0], [0.5, 0.5, 0.0]],
+            Self::Hex | Self::Sq2 => &[[0.0, 0.0, 0.0], [0.5, 0.5, 0.0]],
             Self::Sc | Self::Sq => &[[0.0, 0.0, 0.0]],
         }
     }
@@ -57,7 +59,7 @@ impl LatticeKind {
     /// The dimension the lattice is made for.
     pub fn dimension(self) -> Dimension {
         match self {
-            Self::Hex | Self::Sq => Dimension::Two,
+            Self::Hex | Self::Sq | Self::Sq2 => Dimension::Two,
             Self::Fcc | Self::Bcc | Self::Sc => Dimension::Three,
         }
     }
@@ -192,7 +194,8 @@ mod tests {
 
     #[test]
     fn densities_come_out() {
-        for kind in [LatticeKind::Fcc, LatticeKind::Bcc, LatticeKind::Sc, LatticeKind::Hex, LatticeKind::Sq] {
+        let solids = [LatticeKind::Fcc, LatticeKind::Bcc, LatticeKind::Sc];
+        for kind in solids.into_iter().chain([LatticeKind::Hex, LatticeKind::Sq, LatticeKind::Sq2]) {
             let lattice = Lattice::new(kind, kind.spacing(0.8442), [3, 4, 5]);
             let size: f64 = lattice.lengths()[..kind.dimension().count()].iter().product();
             assert!((lattice.len() as f64 / size - 0.8442).abs() < 1e-12, "{kind:?}");
@@ -258,5 +261,6 @@ mod tests {
         assert!((shortest(LatticeKind::Fcc) - 0.5f64.sqrt()).abs() < 1e-15);
         assert!((shortest(LatticeKind::Bcc) - 0.75f64.sqrt()).abs() < 1e-15);
         assert!((shortest(LatticeKind::Hex) - 1.0).abs() < 1e-15);
+        assert!((shortest(LatticeKind::Sq2) - 0.5f64.sqrt()).abs() < 1e-15);
     }
 }

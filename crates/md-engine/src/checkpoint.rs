@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! row     position, velocity, id, species, image counts, registered fields | position at the last rebuild | force
-//! shared  step, time, box, instruction set, history of the neighbourhood, of the energy and of the box, the integrator's memory
+//! shared  step, time, box, instruction set, history of the neighbourhood, of the energy and of the box, division of the work and its
+//!         history, the integrator's memory
 //! ```
 //!
 //! [`Continuation::Identical`] puts every particle where it was at the last rebuild, rebuilds (which finds the particles in their order,
@@ -18,6 +19,7 @@ use md_comm::{Message, Reduction, World, deliver};
 use md_core::rebuild::RebuildHistory;
 use md_core::{Domain, Particles, SimdLevel};
 
+use crate::balance::BalanceReport;
 use crate::barostat::BoxReport;
 use crate::checks::expect_room;
 use crate::error::EngineError;
@@ -35,7 +37,7 @@ const LEAST_MOVING: usize = 9;
 /// Lengths of the box between its corner and a particle; farther off, wrapping would lose the digits of a place.
 const MOST_LENGTHS: f64 = 1e6;
 /// No run makes more steps; counts go on without overflow from here.
-const MOST_STEPS: u64 = u64::MAX / 2;
+pub(crate) const MOST_STEPS: u64 = u64::MAX / 2;
 
 /// What a checkpoint of this rank is written from.
 #[derive(Debug, Clone, Copy)]
@@ -124,6 +126,9 @@ pub(crate) struct Shared {
     pub(crate) box_changes: BoxReport,
     /// Energy that the thermostats of earlier stages have taken up, and that the barostat's work has put in, \[energy\].
     pub(crate) reservoirs: [f64; 2],
+    /// Words of the division, and how it has come to that.
+    pub(crate) division: Vec<u64>,
+    pub(crate) balance: BalanceReport,
     pub(crate) memory: Vec<f64>,
 }
 
@@ -137,6 +142,10 @@ impl Shared {
         words.extend(self.neighborhood.words());
         words.extend(self.energy.words());
         words.extend([self.box_changes.changes, self.box_changes.limited]);
+        for part in [&self.division, &self.balance.words()] {
+            words.push(part.len() as u64);
+            words.extend(part);
+        }
         words.extend(self.memory.iter().map(|number| number.to_bits()));
         words
     }
@@ -149,7 +158,9 @@ impl Shared {
         let [time, timestep, time_at_start, known, g0, g1, ox, oy, oz, lx, ly, lz, earlier, work] = numbers;
         let (neighborhood, words) = words.split_first_chunk()?;
         let (energy, words) = words.split_first_chunk()?;
-        let (&[changes, limited], memory) = words.split_first_chunk()?;
+        let (&[changes, limited], words) = words.split_first_chunk()?;
+        let (division, words) = counted(words)?;
+        let (balance, memory) = counted(words)?;
         Some(Self {
             step,
             time,
@@ -163,6 +174,8 @@ impl Shared {
             energy: EnergyReport::from_words(*energy),
             box_changes: BoxReport { changes, limited },
             reservoirs: [earlier, work],
+            division: division.to_vec(),
+            balance: BalanceReport::from_words(balance)?,
             memory: memory.iter().copied().map(f64::from_bits).collect(),
         })
     }
@@ -186,6 +199,12 @@ impl Shared {
     pub(crate) fn time_at_start(&self, timestep: f64) -> f64 {
         if timestep == self.timestep { self.time_at_start } else { self.time - self.step as f64 * timestep }
     }
+}
+
+/// Words behind their number, and the words behind them.
+fn counted(words: &[u64]) -> Option<(&[u64], &[u64])> {
+    let (&count, words) = words.split_first()?;
+    words.split_at_checked(usize::try_from(count).ok()?)
 }
 
 fn level_number(level: SimdLevel) -> u64 {
@@ -408,11 +427,13 @@ mod tests {
             energy: EnergyReport::from_words([1, 2, 3, 4, 5, 6, 7]),
             box_changes: BoxReport { changes: 9, limited: 4 },
             reservoirs: [1.5, -2.0],
+            division: vec![7, 8, 9],
+            balance: BalanceReport { checks: 1, imbalance_first: Some(1.5), ..Default::default() },
             memory: vec![0.5, -0.0],
         };
         let words = shared.words();
         assert_eq!(Shared::from_words(&words), Some(shared));
-        assert_eq!(Shared::from_words(&words[..20]), None);
+        assert!((0..words.len() - 2).all(|length| Shared::from_words(&words[..length]).is_none()));
     }
 
     #[test]

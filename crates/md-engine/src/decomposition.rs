@@ -38,13 +38,16 @@ impl Division {
         kind: PartitionKind,
         rank_grid: Option<[usize; 3]>,
     ) -> Result<Self, GridError> {
-        /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
-        const CELLS_PER_ATOM: u64 = 8;
-        const CELLS_PER_RANK: u64 = 1000;
-        let limit = CELLS_PER_ATOM.saturating_mul(atoms).max(CELLS_PER_RANK * ranks as u64);
-        let most_cells = most_cells(&domain, list_radius, limit)?;
+        let most_cells = most_cells(&domain, list_radius, Self::most_cells(atoms, ranks))?;
         let (grid, partition) = kind.divide(&DivisionRequest { domain, most_cells, ranks, rank_grid })?;
         Ok(Self { grid, partition })
+    }
+
+    /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
+    pub(crate) fn most_cells(atoms: u64, ranks: usize) -> u64 {
+        const CELLS_PER_ATOM: u64 = 8;
+        const CELLS_PER_RANK: u64 = 1000;
+        CELLS_PER_ATOM.saturating_mul(atoms).max(CELLS_PER_RANK * ranks as u64)
     }
 
     /// The rank that a position inside the box belongs to.

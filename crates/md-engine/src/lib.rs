@@ -50,6 +50,7 @@ mod ending;
 mod error;
 mod frozen;
 mod generate;
+mod going_on;
 mod halo;
 mod initial;
 pub mod integrator;

@@ -8,6 +8,7 @@ use md_core::observables::{SystemSums, momentum_flux};
 use md_core::potential::Tail;
 use md_core::{Domain, Particles};
 
+use crate::balance::saved;
 use crate::barostat::BoxReport;
 use crate::checkpoint::{SavedState, Shared};
 use crate::checks::expect_room;
@@ -116,6 +117,8 @@ impl<I: Interaction> Simulation<'_, I> {
             energy: self.energy,
             box_changes: self.box_changes,
             reservoirs: [self.earlier_reservoirs, work],
+            division: saved::words(&self.setup, &self.decomposition),
+            balance: self.balancer.report.clone(),
             memory: integrator.memory(),
         }
     }

@@ -10,7 +10,6 @@ use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, Sim
 
 use crate::balance::Balancer;
 use crate::barostat::{Barostat, BoxCoupling, BoxReport};
-use crate::checkpoint::{Carried, Restored};
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
 use crate::decomposition::{Decomposition, Division};
@@ -77,14 +76,6 @@ impl<'w> Simulation<'w> {
     pub fn new(world: &'w dyn World, setup: &Setup) -> Result<Self, EngineError> {
         Self::with_interaction(world, setup, pair_forces(setup)?)
     }
-
-    /// Goes on from a checkpoint, with the setup's pair potential; the box is that of the checkpoint. *Collective.*
-    ///
-    /// # Errors
-    /// As [`Self::new`]; [`EngineError::Config`] for a checkpoint of another number of particles or other fields.
-    pub fn resume(world: &'w dyn World, setup: &Setup, restored: Restored) -> Result<Self, EngineError> {
-        Self::resume_with_interaction(world, setup, pair_forces(setup)?, restored)
-    }
 }
 
 impl<'w, I: Interaction> Simulation<'w, I> {
@@ -110,66 +101,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         })?
     }
 
-    /// Goes on from a checkpoint with an interaction of any kind, as [`Simulation::resume`]. *Collective.*
-    ///
-    /// # Errors
-    /// As there.
-    pub fn resume_with_interaction(
-        world: &'w dyn World,
-        setup: &Setup,
-        interaction: I,
-        restored: Restored,
-    ) -> Result<Self, EngineError> {
-        memory::or_error(|| Self::go_on(world, setup, interaction, restored))?
-    }
-
-    fn go_on(
-        world: &'w dyn World,
-        setup: &Setup,
-        mut interaction: I,
-        restored: Restored,
-    ) -> Result<Self, EngineError> {
-        let shared = restored.shared()?;
-        let Restored { integrator_memory, energy_reference, .. } = restored;
-        check_ranks(setup, world)?;
-        let mut setup = Restored::setup(&shared, setup)?;
-        if setup.domain == setup.config.domain() {
-            setup = setup.weighted(world)?;
-        }
-        let setup = &setup;
-        let mut particles = Particles::default();
-        interaction.register(&mut particles);
-        let at_checkpoint = restored.place(&mut particles, setup, world)?;
-        let mut simulation = Self::make(world, setup, interaction, particles)?;
-        let timestep = simulation.timestep();
-        simulation.time_at_start = shared.time_at_start(timestep);
-        let State { step, time, integrator, barostat, .. } = &mut simulation.state;
-        (*step, *time) = (shared.step, shared.time);
-        if integrator_memory == Carried::Over {
-            integrator.recall(&shared.memory)?;
-        }
-        let [earlier, work] = shared.reservoirs;
-        barostat.iter_mut().for_each(|barostat| barostat.work = work);
-        simulation.earlier_reservoirs = earlier;
-        match at_checkpoint {
-            None => simulation.begin()?,
-            Some(at_checkpoint) => {
-                simulation.move_and_rebuild()?;
-                simulation.cells.make_room(&simulation.state.particles);
-                at_checkpoint.put(&mut simulation.state.particles, world)?;
-                simulation.watch.recall(shared.history);
-            }
-        }
-        (simulation.neighborhood, simulation.box_changes) = (shared.neighborhood, shared.box_changes);
-        if energy_reference == Carried::Over {
-            simulation.energy = shared.energy;
-        }
-        simulation.observed = Some(shared.step);
-        Ok(simulation)
-    }
-
     /// Without a neighbourhood and forces as yet.
-    fn make(
+    pub(crate) fn make(
         world: &'w dyn World,
         setup: &Setup,
         interaction: I,
@@ -217,7 +150,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 
     /// Makes the neighbourhood and the forces of the present positions.
-    fn begin(&mut self) -> Result<(), EngineError> {
+    pub(crate) fn begin(&mut self) -> Result<(), EngineError> {
         let Setup { config, domain, .. } = &self.setup;
         placement::check_inside(&self.state.particles, &config.walls, domain, self.world)?;
         self.move_and_rebuild()?;
@@ -451,7 +384,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 }
 
 /// The setup's pair potential, by its method.
-fn pair_forces(setup: &Setup) -> Result<PairForces, EngineError> {
+pub(crate) fn pair_forces(setup: &Setup) -> Result<PairForces, EngineError> {
     let Config { forces, neighbor, parallel, .. } = &setup.config;
     let Forces::Pairs(potential) = forces else {
         let what = "there is no pair potential, and forces of another kind need `with_interaction`";
@@ -460,7 +393,7 @@ fn pair_forces(setup: &Setup) -> Result<PairForces, EngineError> {
     Ok(PairForces::new(potential.clone(), *neighbor, parallel))
 }
 
-fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), EngineError> {
+pub(crate) fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), EngineError> {
     if setup.ranks == world.ranks() {
         return Ok(());
     }

@@ -13,8 +13,29 @@ use crate::tables::{CONTEXT_COLUMNS, table};
 /// Beyond times and rates.
 const MOST: f64 = 1e30;
 
-/// What follows the context in a row.
-const OWN_COLUMNS: &str = "step_median_s,step_low_s,step_high_s,atom_steps_per_s";
+/// Whose runs they are: what their tables have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// Columns of the context.
+    pub context: &'static str,
+    /// Those of them that tell strategies apart.
+    pub strategy: &'static [&'static str],
+    /// The one that tells how large the system is, in its unit.
+    pub size: &'static str,
+    /// In the order of timing.csv.
+    pub phases: &'static [Phase],
+    /// Steps of all particles, or updates of all nodes, per second.
+    pub rate: &'static str,
+}
+
+/// Of particles.
+pub const PARTICLES: Kind = Kind {
+    context: CONTEXT_COLUMNS,
+    strategy: &["backend", "shell", "exchange", "partition"],
+    size: "atoms",
+    phases: &Phase::ALL,
+    rate: "atom_steps_per_s",
+};
 
 /// How the size of the system follows the number of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +49,14 @@ pub enum Scaling {
 /// One row: a job, repeated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
+    /// Whose.
+    pub kind: Kind,
     /// The context columns, as the jobs wrote them.
     pub context: Vec<String>,
     /// Seconds per step of the slowest rank.
     pub step: Interval,
-    /// Over all ranks.
-    pub atom_steps_per_s: f64,
+    /// Over all ranks: [`Kind::rate`].
+    pub rate_per_s: f64,
     /// Seconds per step, mean over ranks.
     pub phases_s: Vec<f64>,
 }
@@ -41,6 +64,7 @@ pub struct Row {
 /// What one run took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
+    kind: Kind,
     context: Vec<String>,
     /// Per step.
     step_s: f64,
@@ -52,7 +76,7 @@ impl Sample {
     ///
     /// # Errors
     /// What is missing there.
-    pub fn of_timing(timing_csv: &[u8]) -> Result<Self, EncodeError> {
+    pub fn of_timing(timing_csv: &[u8], kind: Kind) -> Result<Self, EncodeError> {
         let mut reader = csv::Reader::from_reader(timing_csv);
         let columns = reader.headers().map_err(EncodeError::new)?.clone();
         let place = |name: &str| {
@@ -62,8 +86,8 @@ impl Sample {
         let places = ["avg_s", "max_s", "steps"].map(place);
         let [avg_s, max_s, steps] = places;
         let (avg_s, max_s, steps) = (avg_s?, max_s?, steps?);
-        let context = CONTEXT_COLUMNS.split(',').map(place).collect::<Result<Vec<_>, _>>()?;
-        let mut sample = Self { context: Vec::new(), step_s: 0.0, phases_s: Vec::new() };
+        let context = kind.context.split(',').map(place).collect::<Result<Vec<_>, _>>()?;
+        let mut sample = Self { kind, context: Vec::new(), step_s: 0.0, phases_s: Vec::new() };
         for record in reader.records() {
             let record = record.map_err(EncodeError::new)?;
             let number = |place: usize| record[place].parse::<f64>().map_err(EncodeError::new);
@@ -73,7 +97,7 @@ impl Sample {
             sample.step_s = number(max_s)? / steps;
             sample.context = context.iter().map(|&place| record[place].to_owned()).collect();
         }
-        if sample.phases_s.len() == Phase::ALL.len() {
+        if sample.phases_s.len() == kind.phases.len() {
             Ok(sample)
         } else {
             Err(EncodeError::new("timing.csv is not whole"))
@@ -89,25 +113,27 @@ impl Row {
             let times: Vec<f64> = samples.iter().map(|sample| sample.phases_s[phase]).collect();
             Interval::of(&times).map_or(0.0, |interval| interval.median_s)
         };
-        let context = samples.last()?.context.clone();
-        let mut row = Self {
-            context,
-            step,
-            atom_steps_per_s: 0.0,
-            phases_s: (0..Phase::ALL.len()).map(median).collect(),
-        };
-        row.atom_steps_per_s = row.number("atoms") / step.median_s;
-        Some(row)
+        let Sample { kind, context, .. } = samples.last()?.clone();
+        let phases_s = (0..kind.phases.len()).map(median).collect();
+        let row = Self { kind, context, step, rate_per_s: 0.0, phases_s };
+        Some(Self { rate_per_s: row.size() / step.median_s, ..row })
     }
 
     /// A column of the context.
     pub fn column(&self, name: &str) -> &str {
-        let place = CONTEXT_COLUMNS.split(',').position(|column| column == name);
+        let place = self.kind.context.split(',').position(|column| column == name);
         place.and_then(|place| self.context.get(place)).map_or("", |text| text)
     }
 
     fn number(&self, name: &str) -> f64 {
         self.column(name).parse().unwrap_or(0.0)
+    }
+
+    /// Particles, or nodes of all fields.
+    fn size(&self) -> f64 {
+        let nodes: f64 =
+            self.column(self.kind.size).split('x').map(|count| count.parse().unwrap_or(0.0)).product();
+        nodes * self.column("fields").parse().unwrap_or(1.0)
     }
 
     /// Cores in use, if every thread has one.
@@ -116,29 +142,29 @@ impl Row {
     }
 }
 
-fn columns() -> String {
-    let phases = Phase::ALL.map(|phase| format!("{}_s", phase.name())).join(",");
-    format!("{CONTEXT_COLUMNS},{OWN_COLUMNS},{phases}")
+fn columns(Kind { context, phases, rate, .. }: Kind) -> String {
+    let phases: Vec<String> = phases.iter().map(|phase| format!("{}_s", phase.name())).collect();
+    format!("{context},step_median_s,step_low_s,step_high_s,{rate},{}", phases.join(","))
 }
 
 /// sweep.csv.
 ///
 /// # Errors
 /// [`EncodeError`].
-pub fn sweep_csv(rows: &[Row]) -> Result<Vec<u8>, EncodeError> {
+pub fn sweep_csv(rows: &[Row], kind: Kind) -> Result<Vec<u8>, EncodeError> {
     let row = |row: &Row| {
         let Interval { median_s, low_s, high_s } = row.step;
-        (row.context.clone(), [median_s, low_s, high_s, row.atom_steps_per_s], row.phases_s.clone())
+        (row.context.clone(), [median_s, low_s, high_s, row.rate_per_s], row.phases_s.clone())
     };
-    table(&[&columns()], rows.iter().map(row))
+    table(&[&columns(kind)], rows.iter().map(row))
 }
 
 /// The rows of an earlier sweep.csv.
 ///
 /// # Errors
 /// What is no such table, with its line; rows that no job has written.
-pub fn read_sweep(text: &str) -> Result<Vec<Row>, EncodeError> {
-    let own = columns();
+pub fn read_sweep(text: &str, kind: Kind) -> Result<Vec<Row>, EncodeError> {
+    let own = columns(kind);
     if text.lines().next() != Some(own.as_str()) {
         return Err(EncodeError::new(format!("line 1: the columns are not {own}")));
     }
@@ -146,7 +172,7 @@ pub fn read_sweep(text: &str) -> Result<Vec<Row>, EncodeError> {
         let line = text.lines().count();
         return Err(EncodeError::new(format!("line {line}: the file ends without a newline: it is cut")));
     }
-    let context = CONTEXT_COLUMNS.split(',').count();
+    let context = kind.context.split(',').count();
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let row = |record: csv::Result<csv::StringRecord>| {
         let record = record.map_err(EncodeError::new)?;
@@ -157,20 +183,20 @@ pub fn read_sweep(text: &str) -> Result<Vec<Row>, EncodeError> {
             value.ok_or_else(|| fault(format!("`{text}` is no number from 0 to {MOST:e}")))
         };
         let numbers = record.iter().skip(context).map(number).collect::<Result<Vec<_>, _>>()?;
-        let [median_s, low_s, high_s, atom_steps_per_s, phases_s @ ..] = &numbers[..] else {
+        let [median_s, low_s, high_s, rate_per_s, phases_s @ ..] = &numbers[..] else {
             return Err(fault("it is too short".to_owned()));
         };
         let step = Interval { median_s: *median_s, low_s: *low_s, high_s: *high_s };
-        if !(0.0 < *low_s && low_s <= median_s && median_s <= high_s && *atom_steps_per_s > 0.0) {
+        if !(0.0 < *low_s && low_s <= median_s && median_s <= high_s && *rate_per_s > 0.0) {
             return Err(fault(format!(
                 "step_low_s = {low_s}, step_median_s = {median_s} and step_high_s = {high_s} are no times of steps"
             )));
         }
         let context = record.iter().take(context).map(str::to_owned).collect();
-        let row = Row { context, step, atom_steps_per_s: *atom_steps_per_s, phases_s: phases_s.to_vec() };
-        for name in ["ranks", "threads", "atoms"] {
+        let row = Row { kind, context, step, rate_per_s: *rate_per_s, phases_s: phases_s.to_vec() };
+        for name in ["ranks", "threads", kind.size] {
             let value = row.column(name);
-            if value.parse::<u64>().map_or(true, |count| count == 0) {
+            if value.split('x').any(|part| part.parse::<u64>().map_or(true, |count| count == 0)) {
                 return Err(fault(format!("`{name}` is `{value}`, no count")));
             }
         }
@@ -181,9 +207,9 @@ pub fn read_sweep(text: &str) -> Result<Vec<Row>, EncodeError> {
 
 /// Unit cells per dimension of about so many particles, in the shape of `cells`; a layer stays a layer.
 pub fn scaled_cells(kind: LatticeKind, cells: [u32; 3], atoms: u64, wanted: u64) -> [u32; 3] {
-    let flat = matches!(kind, LatticeKind::Hex | LatticeKind::Sq);
-    let dimensions = if flat { 2.0 } else { 3.0 };
-    let factor = (wanted as f64 / atoms.max(1) as f64).powf(1.0 / dimensions);
+    let dimensions = kind.dimension().count();
+    let flat = dimensions == 2;
+    let factor = (wanted as f64 / atoms.max(1) as f64).powf(1.0 / dimensions as f64);
     let mut scaled = cells.map(|count| f64::from(count) * factor);
     if flat {
         scaled[2] = f64::from(cells[2]);
@@ -206,37 +232,34 @@ pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
     let several = rows.iter().any(|row| row.cores() != rows[0].cores());
     let mut lines: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in rows {
-        let [threads, atoms] = ["threads", "atoms"].map(|name| row.column(name));
-        let strategy = ["backend", "shell", "exchange", "partition"].map(|name| row.column(name)).join(" ");
+        let Kind { size: unit, strategy, .. } = row.kind;
+        let [threads, size] = ["threads", unit].map(|name| row.column(name));
+        let strategy = strategy.iter().map(|name| row.column(name)).collect::<Vec<_>>().join(" ");
         let size =
-            if several && scaling == Scaling::Strong { format!(", {atoms} atoms") } else { String::new() };
+            if several && scaling == Scaling::Strong { format!(", {size} {unit}") } else { String::new() };
         lines.entry(format!("{strategy}, {threads} threads{size}")).or_default().push(row);
     }
-    let place = |row: &Row| if several { row.cores() } else { row.number("atoms") };
+    let place = |row: &Row| if several { row.cores() } else { row.size() };
     lines.values_mut().for_each(|rows| rows.sort_by(|a, b| place(a).total_cmp(&place(b))));
     let panel = |title: &str, value: &dyn Fn(&Row, &Row) -> Interval| {
         let line = |(name, rows): (&String, &Vec<&Row>)| {
             let points = rows.iter().map(|row| (place(row), value(row, rows[0]))).collect();
             Line { name: name.clone(), points }
         };
-        let axis = if several { "ranks x threads" } else { "particles" }.to_owned();
+        let unit = rows.first().map_or("size", |row| row.kind.size);
+        let axis = if several { "ranks x threads" } else { unit }.to_owned();
         Panel { title: title.to_owned(), axis, lines: lines.iter().map(line).collect() }
     };
-    // Particle steps per second and core, of what the first point has.
+    // Rate per core, of what the first point has.
     let efficiency = |row: &Row, first: &Row| {
-        let per_core = |row: &Row| row.atom_steps_per_s / row.cores().max(1.0);
+        let per_core = |row: &Row| row.rate_per_s / row.cores().max(1.0);
         let share = 100.0 * per_core(row) / per_core(first);
         let Interval { median_s, low_s, high_s } = row.step;
         Interval { median_s: share, low_s: share * median_s / high_s, high_s: share * median_s / low_s }
     };
     let name = if scaling == Scaling::Weak { "Weak scaling" } else { "Strong scaling" };
     let time = panel(&format!("{name}: time per step, s"), &|row, _| row.step);
-    Panels {
-        panels: vec![
-            time,
-            panel("Efficiency: particle steps per second and core, % of the first", &efficiency),
-        ],
-    }
+    Panels { panels: vec![time, panel("Efficiency: rate per core, % of the first", &efficiency)] }
 }
 
 #[cfg(test)]
@@ -255,7 +278,7 @@ mod tests {
 
     fn row(ranks: u32, totals_s: &[f64]) -> Row {
         let samples: Vec<_> =
-            totals_s.iter().map(|&s| Sample::of_timing(&timing(ranks, s)).unwrap()).collect();
+            totals_s.iter().map(|&s| Sample::of_timing(&timing(ranks, s), PARTICLES).unwrap()).collect();
         Row::of(&samples).unwrap()
     }
 
@@ -263,18 +286,15 @@ mod tests {
     fn a_row_is_the_median_of_its_runs_and_reads_back() {
         let rows = [row(1, &[2.0, 1.0, 4.0]), row(2, &[1.0])];
         let step = rows[0].step;
-        assert_eq!(
-            (step.median_s, step.low_s, step.high_s, rows[0].atom_steps_per_s),
-            (0.2, 0.1, 0.4, 20_000.0)
-        );
+        assert_eq!((step.median_s, step.low_s, step.high_s, rows[0].rate_per_s), (0.2, 0.1, 0.4, 20_000.0));
         assert_eq!(rows[0].phases_s[0], 0.05);
-        let text = String::from_utf8(sweep_csv(&rows).unwrap()).unwrap();
+        let text = String::from_utf8(sweep_csv(&rows, PARTICLES).unwrap()).unwrap();
         assert!(
             text.lines().nth(1).unwrap().contains(",7,\"Open MPI, 4\",here,0,0.2,0.1,0.4,20000.0,0.05,"),
             "{text}"
         );
-        assert_eq!(read_sweep(&text).unwrap(), rows);
-        let error = read_sweep(&text.replace(",0.2,", ",fast,")).unwrap_err();
+        assert_eq!(read_sweep(&text, PARTICLES).unwrap(), rows);
+        let error = read_sweep(&text.replace(",0.2,", ",fast,"), PARTICLES).unwrap_err();
         assert_eq!(error.to_string(), "line 2: `fast` is no number from 0 to 1e30");
         for (from, to, expected) in [
             (",0.2,", ",nan,", "line 2: `nan` is no number from 0 to 1e30"),
@@ -285,12 +305,15 @@ mod tests {
             ),
             (",4000,", ",many,", "line 2: `atoms` is `many`, no count"),
         ] {
-            assert_eq!(read_sweep(&text.replacen(from, to, 1)).unwrap_err().to_string(), expected);
+            assert_eq!(read_sweep(&text.replacen(from, to, 1), PARTICLES).unwrap_err().to_string(), expected);
         }
-        let cut = read_sweep(text.trim_end()).unwrap_err().to_string();
+        let cut = read_sweep(text.trim_end(), PARTICLES).unwrap_err().to_string();
         assert_eq!(cut, "line 3: the file ends without a newline: it is cut");
         assert!(
-            read_sweep("a,b\n").unwrap_err().to_string().starts_with("line 1: the columns are not backend,")
+            read_sweep("a,b\n", PARTICLES)
+                .unwrap_err()
+                .to_string()
+                .starts_with("line 1: the columns are not backend,")
         );
     }
 

@@ -145,7 +145,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub trace: TraceArgs,
     /// Divide the work at the same steps and in the same way as the run that wrote this balance.csv (balance weights `time`)
-    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
     /// Go on from a checkpoint, or from the newest in a folder
     #[arg(long, value_name = "FILE|DIR")]

@@ -4,7 +4,7 @@ mod steps;
 
 use std::path::{Path, PathBuf};
 
-use md_comm::World;
+use md_comm::{Traffic, World};
 use md_engine::{Phase, RankTiming, Timings};
 use md_grid::{Application, Decomposition, application};
 use md_lab::trace::TracedWorld;
@@ -115,22 +115,20 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     mut app: Box<A>,
     extend: impl FnOnce(Option<&OutputDirectory>, Option<&Resumed>) -> Result<E, RunError>,
 ) -> Result<(), RunError> {
-    let GridJob { world, traced, inputs, decomposition, context, args, early_end } = job;
-    let world = *world;
+    let &GridJob { world, traced, inputs, args, early_end, .. } = job;
     // Whether a run can go on is known before the outputs of the one before it are touched.
     let resumed = job.resume(&mut *app)?;
     let resumed = resumed.as_ref();
     let elsewhere: Vec<PathBuf> = args.trace.trace.iter().cloned().collect();
     let directory = open_on_root(world, || output_directory(inputs, resumed, &elsewhere))?;
-    let crowding = warn_of_crowding(world, context.threads)?;
+    let crowding = warn_of_crowding(world, job.context.threads)?;
     let extension = extend(directory.as_ref(), resumed)?;
     early_end.listen();
     let console = || {
         let directory = directory.as_ref().ok_or(RunError::OutputElsewhere)?;
-        Ok::<_, RunError>(Console::open(directory, app.columns(), context, args, resumed)?)
+        Ok::<_, RunError>(Console::open(directory, app.columns(), &job.context, args, resumed)?)
     };
-    let mut console = open_on_root(world, console)?;
-    let timeline = console.as_mut().and_then(|console| console.timeline.take());
+    let console = open_on_root(world, console)?;
     let sent_before = app.traffic();
     let watch = |traced: &TracedWorld| traced.start(|observer| app.clock().observe(observer));
     traced.map_or(Ok(()), watch)?;
@@ -143,38 +141,19 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
         nodes: job.saved_nodes(),
         span: job.span(resumed),
     };
-    let End { done, ended, ends } = steps.run(&mut *app)?;
+    let end = steps.run(&mut *app)?;
     traced.map_or(Ok(()), TracedWorld::stop)?;
-    let made = done - steps.span.first;
-    let Steps { console, mut extension, .. } = steps;
-    let timing = application::timing(&mut *app, made, sent_before);
-    let timings = Timings::reduce(&timing, world)?;
-    let ranks = timing.gather(ROOT, world)?;
-    extension.measure(&*app)?;
-    let fingerprint = application::fingerprint(&*app, world, decomposition)?;
-    let made_context = GridContext { steps: made, ..context.clone() };
-    let timeline = write_timeline(*traced, timeline, &made_context, done)?;
-    if let Some((console, directory)) = console.zip(directory) {
-        let facts = GridFacts {
-            wall_s: timings.phase(Phase::Total).seconds.max,
-            updates: timings.owned.avg * context.ranks as f64 * context.fields as f64 * made as f64,
-            resumed_from_step: resumed.map(|resumed| resumed.header.step),
-            ended: ended.name(),
-            columns: app.columns(),
-            ends,
-            fingerprint,
-            rma_component: rma_component(world, context.backend),
-            choices: app.choices(),
-            warnings: crowding.into_iter().chain(extension.warnings()).collect(),
-            more: extension.summary(&*app, &timings),
-            git: env!("MD_GIT"),
-        };
-        conclude(&directory, console, (&timings, &ranks), &made_context, &facts, timeline)?;
-    }
-    extension.finish()?;
-    let shortfall = app.shortfall();
-    app.finalise()?;
-    into_result(ended, [done, context.steps], shortfall)
+    let Steps { console, extension, span, .. } = steps;
+    job.conclude(app, extension, console.zip(directory.as_ref()), Made { end, span, sent_before, crowding })
+}
+
+/// Steps that have been made.
+struct Made {
+    end: End,
+    span: Span,
+    /// Before the first of them.
+    sent_before: Traffic,
+    crowding: Option<String>,
 }
 
 impl<M: GridModel> GridJob<'_, M> {
@@ -189,6 +168,48 @@ impl<M: GridModel> GridJob<'_, M> {
             Ok(resumed)
         };
         self.args.resume.as_ref().map(read).transpose()
+    }
+
+    /// Gathers what is known at the end, and writes it. *Collective.*
+    fn conclude<A: Application + ?Sized, E: Extension<A>>(
+        &self,
+        mut app: Box<A>,
+        mut extension: E,
+        root: Option<(Console, &OutputDirectory)>,
+        Made { end: End { done, ended, ends }, span, sent_before, crowding }: Made,
+    ) -> Result<(), RunError> {
+        let Self { world, traced, decomposition, context, .. } = self;
+        let (world, made) = (*world, done - span.first);
+        let timing = application::timing(&mut *app, made, sent_before);
+        let timings = Timings::reduce(&timing, world)?;
+        let ranks = timing.gather(ROOT, world)?;
+        extension.measure(&*app)?;
+        let fingerprint = application::fingerprint(&*app, world, decomposition)?;
+        let made_context = GridContext { steps: made, ..context.clone() };
+        let (mut console, directory) = root.unzip();
+        let timeline = console.as_mut().and_then(|console| console.timeline.take());
+        let timeline = write_timeline(*traced, timeline, &made_context, done)?;
+        if let Some((console, directory)) = console.zip(directory) {
+            let facts = GridFacts {
+                wall_s: timings.phase(Phase::Total).seconds.max,
+                updates: timings.owned.avg * context.ranks as f64 * context.fields as f64 * made as f64,
+                resumed_from_step: (span.first > 0).then_some(span.first),
+                ended: ended.name(),
+                columns: app.columns(),
+                ends,
+                fingerprint,
+                rma_component: rma_component(world, context.backend),
+                choices: app.choices(),
+                warnings: crowding.into_iter().chain(extension.warnings()).collect(),
+                more: extension.summary(&*app, &timings),
+                git: env!("MD_GIT"),
+            };
+            conclude(directory, console, (&timings, &ranks), &made_context, &facts, timeline)?;
+        }
+        extension.finish()?;
+        let shortfall = app.shortfall();
+        app.finalise()?;
+        into_result(ended, [done, context.steps], shortfall)
     }
 
     fn saved_nodes(&self) -> SavedNodes {

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use md_comm::World;
 use md_engine::integrator::FireKeys;
 use md_engine::{
-    Integrator, Needs, Observer, ObserverError, ParticleRow, RowVector, Simulation, Snapshot, Timings, every,
+    Integrator, Needs, Observer, ObserverError, ParticleRow, RowVector, Setup, Simulation, Snapshot, Timings,
+    every,
 };
 use serde_json::{Map, Value, json};
 
@@ -16,10 +17,12 @@ use crate::early_end::Ended;
 use crate::error::{RUN_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::memory::Gathers;
-use crate::output::run_output::{Closing, Console, Opened, Opening, RootOpening};
+use crate::output::run_output::{Closing, Console, Opened, Opening, RootOpening, SharedConsole};
 use crate::output::screen::{thermo_header, thermo_row};
 use crate::output::summary::summary_json;
-use crate::output::{KnownFile, Progress, ProgressMode, ResultFiles, Screen, Verbosity, trajectory};
+use crate::output::{
+    KnownFile, OutputDirectory, Progress, ProgressMode, ResultFiles, Screen, Verbosity, trajectory,
+};
 use crate::report::RunFacts;
 use crate::scenario::{IntegratorTable, Positions, Scenario, Trajectory};
 use crate::{memory, setup};
@@ -46,7 +49,7 @@ pub fn minimise(world: &dyn World, inputs: &Inputs, args: &MinimiseArgs) -> Resu
     let opening = Opening { world, scenario: &scenario, setup: &setup, resumed: None, root };
     let frames = open_on_all(world, || (trajectory::KIND.open)(&opening))?;
     let mut simulation = Simulation::new(world, &setup)?;
-    let before = simulation.system_sums()?;
+    let before = simulation.system_sums()?.pairs.energy;
     simulation.start_measuring()?;
     if world.rank() == 0 {
         console.borrow_mut().print(&thermo_header());
@@ -59,37 +62,10 @@ pub fn minimise(world: &dyn World, inputs: &Inputs, args: &MinimiseArgs) -> Resu
     simulation.run(args.steps, &mut [&mut rows.on_first_rank(), &mut state])?;
     let mut closing = Closing::new(world, directory.as_ref());
     state.frames.into_iter().try_for_each(|frames| frames.finish(&mut closing))?;
-    let is_converged = simulation.state().integrator.is_finished();
-    let sums = simulation.system_sums()?;
-    let timings = Timings::reduce(&simulation.timing()?, world)?;
-    let forces = simulation.gather_rows(RowVector::Force)?;
+    let root = directory.as_ref().map(|directory| (directory, &console));
+    let is_converged =
+        conclude(&mut simulation, world, (&scenario, &setup), [keys.force_tolerance, before], root)?;
     let steps = simulation.state().step;
-    if let Some(directory) = &directory {
-        let totals = simulation.force_totals(&sums);
-        let largest = forces.iter().map(largest_of).fold(0.0, f64::max);
-        let wall_s = timings.phase(md_engine::Phase::Total).seconds.max;
-        let ended = if is_converged { Ended::Converged } else { Ended::AsPlanned };
-        let summary = RunSummary { sums, wall_s, drift_per_atom: 0.0, ended };
-        let entries = [
-            ("converged", json!(is_converged)),
-            ("force_tolerance", json!(keys.force_tolerance)),
-            ("largest_force", json!(largest)),
-        ];
-        let analyses: Map<String, Value> =
-            entries.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
-        let facts = RunFacts { analyses, ..facts(world, &simulation, &scenario, &summary) };
-        let context = context(world, &scenario, &setup, steps);
-        directory
-            .write_whole(KnownFile::SUMMARY, &summary_json(&timings, &context, &facts, Some(&totals))?)?;
-        directory.finish()?;
-        let [before, after] = [before.pairs.energy, sums.pairs.energy].map(|energy| energy / sums.atoms);
-        console.borrow_mut().print(&format!(
-            "\n{} after {steps} steps\npotential energy {} ({before} per atom before, {after} after)\nlargest force {largest:.3e}\n{FINAL_STATE}\n",
-            if is_converged { "Minimised" } else { "Not minimised" },
-            totals.potential_energy
-        ));
-        console.borrow_mut().screen.finish()?;
-    }
     simulation.finalise()?;
     if is_converged {
         return Ok(());
@@ -99,6 +75,47 @@ pub fn minimise(world: &dyn World, inputs: &Inputs, args: &MinimiseArgs) -> Resu
         "after {steps} steps there are forces above {tolerance:e}; more `--steps`, or another `--force-tolerance`"
     );
     Err(RunError::Compared { summary, exit_code: RUN_FAILED, remains: Remains::Nothing })
+}
+
+/// Writes what the minimisation has come to, from so much energy; whether it has come to its end. *Collective.*
+fn conclude(
+    simulation: &mut Simulation,
+    world: &dyn World,
+    (scenario, setup): (&Scenario, &Setup),
+    [force_tolerance, energy_before]: [f64; 2],
+    root: Option<(&OutputDirectory, &SharedConsole)>,
+) -> Result<bool, RunError> {
+    let is_converged = simulation.state().integrator.is_finished();
+    let sums = simulation.system_sums()?;
+    let timings = Timings::reduce(&simulation.timing()?, world)?;
+    let forces = simulation.gather_rows(RowVector::Force)?;
+    let Some((directory, console)) = root else { return Ok(is_converged) };
+    let steps = simulation.state().step;
+    let totals = simulation.force_totals(&sums);
+    let largest = forces.iter().map(largest_of).fold(0.0, f64::max);
+    let wall_s = timings.phase(md_engine::Phase::Total).seconds.max;
+    let ended = if is_converged { Ended::Converged } else { Ended::AsPlanned };
+    let summary = RunSummary { sums, wall_s, drift_per_atom: 0.0, ended };
+    let entries = [
+        ("converged", json!(is_converged)),
+        ("force_tolerance", json!(force_tolerance)),
+        ("largest_force", json!(largest)),
+    ];
+    let analyses: Map<String, Value> =
+        entries.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+    let facts = RunFacts { analyses, ..facts(world, simulation, scenario, &summary) };
+    let context = context(world, scenario, setup, steps);
+    directory.write_whole(KnownFile::SUMMARY, &summary_json(&timings, &context, &facts, Some(&totals))?)?;
+    directory.finish()?;
+    let [before, after] = [energy_before, sums.pairs.energy].map(|energy| energy / sums.atoms);
+    let console = &mut *console.borrow_mut();
+    console.print(&format!(
+        "\n{} after {steps} steps\npotential energy {} ({before} per atom before, {after} after)\nlargest force {largest:.3e}\n{FINAL_STATE}\n",
+        if is_converged { "Minimised" } else { "Not minimised" },
+        totals.potential_energy
+    ));
+    console.screen.finish()?;
+    Ok(is_converged)
 }
 
 /// The scenario with particles at rest, and with FIRE in the place of its integrators: with the tolerance of the arguments, or else

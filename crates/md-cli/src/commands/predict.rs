@@ -9,8 +9,8 @@ use md_lab::name_of;
 use md_lab::plot::Picture;
 use md_lab::predict::{Placement, Request, Scaling, chart, predict_csv, table};
 
-use super::compare::Choices;
-use super::{planning_directory, refused};
+use super::compare::{Choices, by_ghosts};
+use super::{ROOT, planning_directory, refused};
 use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
@@ -59,7 +59,7 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     let machine = read_machine(&args.machine)?;
     inputs.beside.push(args.machine.clone());
     // Every number of ranks has a grid of its own.
-    let mut scenario = inputs.scenario.clone();
+    let mut scenario = by_ghosts(&inputs.scenario, ROOT);
     scenario.parallel.grid = None;
     let config = setup::of_scenario(&inputs, &scenario, 1)?.config;
     let is_no_mover = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);

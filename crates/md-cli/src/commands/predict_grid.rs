@@ -8,8 +8,8 @@ use md_engine::Phase;
 use md_grid::{Schedule, stencil};
 use md_lab::plot::Picture;
 use md_lab::predict::{
-    CAVEATS, Forecast, GridCost, GridExchange, GridStep, PredictError, Prediction, Request, Scaling,
-    chart_named, predict_grid,
+    CAVEATS, Forecast, GridCost, GridExchange, GridStep, PredictError, Prediction, Request, SHOWN, Scaling,
+    chart_named, leaders, predict_grid, remarks,
 };
 use md_lab::tables::table;
 use md_lab::{EncodeError, Strategy, name_of, significant};
@@ -26,8 +26,6 @@ use crate::output::{KnownFile, OutputDirectory, ResultFiles, Screen, Verbosity};
 use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
 use crate::text_file::read_text;
 
-/// Strategies per number of ranks on the screen.
-const SHOWN: usize = 3;
 const DIGITS: usize = 4;
 /// What a prediction on a grid has of the phases.
 const PHASES: [Phase; 6] = [
@@ -286,27 +284,15 @@ fn name(strategy: Strategy) -> String {
 /// The best strategies on each number of ranks, what was left out, and what is not known.
 fn text(forecast: &Forecast) -> String {
     let mut text = format!("step: median of those played; the best {SHOWN} on each number of ranks\n");
-    for of_ranks in forecast.predictions.chunk_by(|a, b| a.ranks == b.ranks) {
-        let mut best: Vec<&Prediction> = of_ranks.iter().collect();
-        best.sort_by(|a, b| a.step.median_s.total_cmp(&b.step.median_s));
-        for it in best.into_iter().take(SHOWN) {
-            let [step, exchange] = [it.step.median_s, it.exchange_s].map(|s| significant(1e3 * s, DIGITS));
-            let [messages, bytes] = [it.messages, it.bytes].map(|it| significant(it, DIGITS));
-            text += &format!(
-                "{:>8} ranks ({})  {:24} step {step} ms, exchange {exchange} ms, {messages} messages, {bytes} bytes\n",
-                it.ranks,
-                it.grid,
-                name(it.strategy)
-            );
-        }
+    for it in leaders(forecast) {
+        let [step, exchange] = [it.step.median_s, it.exchange_s].map(|s| significant(1e3 * s, DIGITS));
+        let [messages, bytes] = [it.messages, it.bytes].map(|it| significant(it, DIGITS));
+        text += &format!(
+            "{:>8} ranks ({})  {:24} step {step} ms, exchange {exchange} ms, {messages} messages, {bytes} bytes\n",
+            it.ranks,
+            it.grid,
+            name(it.strategy)
+        );
     }
-    for [before, after] in forecast.changes() {
-        let [was, is] = [before, after].map(|it| name(it.strategy));
-        text +=
-            &format!("the best changes between {} and {} ranks: {was} -> {is}\n", before.ranks, after.ranks);
-    }
-    forecast.remarks.iter().for_each(|remark| text += &format!("{remark}\n"));
-    text += "not in the model:\n";
-    CAVEATS[..CAVEATS.len() - 1].iter().for_each(|caveat| text += &format!("  {caveat}\n"));
-    text
+    text + &remarks(forecast, &name, &CAVEATS[..CAVEATS.len() - 1])
 }

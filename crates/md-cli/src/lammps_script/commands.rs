@@ -4,12 +4,13 @@ use std::ops::RangeInclusive;
 
 use md_core::lattice::LatticeKind;
 
+use super::dump::Dump;
 use super::motion::{Fix, Ramp};
 use super::system::{Block, ScriptLattice};
 use super::{Script, Taken};
 
 /// Of what only concerns how LAMMPS itself runs or speaks.
-const NEEDLESS: [&str; 17] = [
+pub(super) const NEEDLESS: [&str; 17] = [
     "atom_modify",
     "comm_modify",
     "comm_style",
@@ -32,7 +33,6 @@ const NEEDLESS: [&str; 17] = [
 impl Script<'_> {
     pub(super) fn carry_out(&mut self, command: &str, words: &[&str]) -> Taken {
         match (command, words) {
-            (command, _) if NEEDLESS.contains(&command) => Ok(None),
             ("units", ["lj"])
             | ("atom_style", ["atomic"])
             | ("thermo_modify", ["norm", "yes"])
@@ -71,6 +71,15 @@ impl Script<'_> {
                 Ok(None)
             }
             ("neigh_modify", options) => self.neighbors(options),
+            ("fix", [_, "all", style @ ("ave/time" | "vector"), every, values @ ..])
+                if self.analyses.is_of(values) =>
+            {
+                self.analyses.look_every(whole(every)?.max(1), values);
+                let file = "analyses have files of their own, with the whole run's averages";
+                Ok((*style == "ave/time").then(|| file.to_owned()))
+            }
+            ("minimize", [_, force_tolerance, steps, _]) => self.minimise(force_tolerance, steps),
+            ("min_style" | "min_modify", _) => Ok(Some("minimised by FIRE".to_owned())),
             ("fix", [id, "all", style, rest @ ..]) => self.fix(id, style, rest),
             ("fix", [_, group, ..]) => Err(format!("it acts on the group `{group}`, not on all particles")),
             ("fix_modify", [_, options @ ..])
@@ -87,18 +96,22 @@ impl Script<'_> {
                 Ok(None)
             }
             ("thermo", [every]) => self.thermo(every),
-            ("dump", [_, "all", _, every, ..]) => {
-                self.motion.dump = Some(whole(every)?.max(1));
-                Ok(Some("a trajectory as extended XYZ with positions, velocities, ids and types".to_owned()))
-            }
+            ("dump", [_, "all", style, every, file, columns @ ..]) => self.dump(style, every, file, columns),
+            ("dump", [_, group, ..]) => Err(format!("it is of the group `{group}`, not of all particles")),
             ("dump_modify" | "undump", _) => Ok(Some("`output.trajectory` says all of it".to_owned())),
             ("restart", [every, ..]) => {
                 self.motion.restart = Some(whole(every)?);
                 Ok(Some("checkpoints of md".to_owned()))
             }
-            ("run", [steps]) => self.motion.run(whole(steps)?).map(|()| None),
-            ("minimize", [_, force_tolerance, steps, _]) => self.minimise(force_tolerance, steps),
-            ("min_style" | "min_modify", _) => Ok(Some("minimised by FIRE".to_owned())),
+            ("run", [steps, options @ ..])
+                if options.chunks(2).all(|pair| matches!(pair, ["pre" | "post", "no" | "yes"])) =>
+            {
+                self.motion.run(whole(steps)?).map(|()| None)
+            }
+            ("balance", _) => Ok(Some("`parallel.balance` does it where it pays".to_owned())),
+            ("compute", [id, "all", kind @ ("rdf" | "msd" | "vacf"), rest @ ..]) => {
+                self.analyses.compute(id, kind, rest)
+            }
             _ => Err("it has no equivalent here, or not in this form".to_owned()),
         }
     }
@@ -130,7 +143,8 @@ impl Script<'_> {
             "sc" => LatticeKind::Sc,
             "hex" => LatticeKind::Hex,
             "sq" => LatticeKind::Sq,
-            _ => return Err("only fcc, bcc, sc, hex and sq can be taken".to_owned()),
+            "sq2" => LatticeKind::Sq2,
+            _ => return Err("only fcc, bcc, sc, hex, sq and sq2 can be taken".to_owned()),
         };
         if !is_plain {
             return Err("a lattice that is turned or shifted cannot be taken".to_owned());
@@ -252,6 +266,15 @@ impl Script<'_> {
         }
     }
 
+    fn dump(&mut self, style: &str, every: &str, file: &str, columns: &[&str]) -> Taken {
+        let (dump, difference) = Dump::read(style, whole(every)?.max(1), file, columns)?;
+        if self.motion.dump.is_some() {
+            return Err("a run has one trajectory, and that is of the first dump".to_owned());
+        }
+        self.motion.dump = Some(dump);
+        Ok(difference)
+    }
+
     fn minimise(&mut self, force_tolerance: &str, steps: &str) -> Taken {
         /// Where a script ends by the change of the energy alone.
         const USUAL: f64 = 1e-6;
@@ -338,13 +361,13 @@ fn is_lennard_jones(style: &str) -> bool {
     matches!(suffix, Some("" | "/opt" | "/omp" | "/intel" | "/gpu" | "/kk" | "/kk/host" | "/kk/device"))
 }
 
-fn number(word: &str) -> Result<f64, String> {
+pub(super) fn number(word: &str) -> Result<f64, String> {
     let value: Option<f64> = word.parse().ok();
     value.filter(|value| value.is_finite()).ok_or_else(|| format!("`{word}` is not a number"))
 }
 
 /// A whole number, which a formula may have made `20.0`.
-fn whole(word: &str) -> Result<u64, String> {
+pub(super) fn whole(word: &str) -> Result<u64, String> {
     /// Beyond that not every whole number is one.
     const MOST: f64 = 9e15;
     let value = number(word)?;

@@ -3,13 +3,17 @@
 //! What a script is: <https://docs.lammps.org/Commands_input.html>. Read here are those of `units lj` and `atom_style atomic` with
 //! Lennard-Jones pairs; commands are carried out in order, as LAMMPS does, and the scenario is what they have come to.
 
+mod analyses;
 mod commands;
+mod dump;
 mod expression;
 mod lines;
 mod motion;
 mod pairs;
 mod system;
 
+use analyses::Analyses;
+use commands::NEEDLESS;
 use lines::{Variables, commands as lines_of, words};
 use motion::Motion;
 use pairs::Pairs;
@@ -70,6 +74,7 @@ struct Script<'f> {
     system: System,
     pairs: Pairs,
     motion: Motion,
+    analyses: Analyses,
 }
 
 /// What becomes of a command that is known here; an error says why it was not taken.
@@ -91,6 +96,7 @@ pub(crate) fn translate(
         system: System { is_periodic: [true; 3], ..System::default() },
         pairs: Pairs::default(),
         motion: Motion::default(),
+        analyses: Analyses::default(),
     };
     let mut remarks = Vec::new();
     for line in lines_of(script) {
@@ -135,6 +141,9 @@ impl Script<'_> {
             let put_in = self.variables.put_in(rest)?;
             return self.variables.set(&words(&put_in)).map(|()| None);
         }
+        if text.split_whitespace().next().is_some_and(|command| NEEDLESS.contains(&command)) {
+            return Ok(None);
+        }
         let put_in = self.variables.put_in(text)?;
         let words = words(&put_in);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -148,11 +157,12 @@ impl Script<'_> {
         let dimensions = self.system.dimensions.unwrap_or(3);
         let types = self.system.types.max(self.pairs.masses.keys().copied().max().unwrap_or(1));
         Ok(format!(
-            "{}\n{}{}{}",
+            "{}\n{}{}{}{}",
             self.motion.simulation(title, dimensions),
             self.system.table()?,
             self.pairs.tables(types)?,
-            self.motion.tables()
+            self.motion.tables(),
+            self.analyses.keys(self.motion.timestep)
         ))
     }
 }

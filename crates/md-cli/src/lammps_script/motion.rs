@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::dump::Dump;
+
 /// A temperature at the beginning and the end of a run.
 pub(super) type Ramp = [f64; 2];
 
@@ -44,7 +46,7 @@ pub(super) struct Motion {
     /// Steps between two rebuilds, where they are not decided by displacements.
     pub(super) every: u64,
     pub(super) checks: bool,
-    pub(super) dump: Option<u64>,
+    pub(super) dump: Option<Dump>,
     pub(super) restart: Option<u64>,
     pub(super) seed: u64,
     parts: Vec<Part>,
@@ -74,6 +76,10 @@ impl Motion {
     /// # Errors
     /// Why that cannot be done here.
     pub(super) fn run(&mut self, steps: u64) -> Result<(), String> {
+        if steps == 0 {
+            // It shows the state.
+            return Ok(());
+        }
         let mut moving = self
             .fixes
             .values()
@@ -96,10 +102,7 @@ impl Motion {
     }
 
     fn add(&mut self, steps: u64, integrator: String) {
-        // A run of no steps shows the state.
-        if steps > 0 {
-            self.parts.push(Part { steps, integrator, thermo: self.thermo });
-        }
+        self.parts.push(Part { steps, integrator, thermo: self.thermo });
     }
 
     /// The table `[simulation]`.
@@ -134,9 +137,7 @@ impl Motion {
         }
         let thermo = self.parts.first().map_or(self.thermo, |part| part.thermo);
         text += &format!("\n[output]\nthermo = {{ every = {thermo} }}\n");
-        if let Some(every) = self.dump {
-            text += &format!("trajectory = {{ path = \"trajectory.extxyz\", every = {every} }}\n");
-        }
+        text += &self.dump.as_ref().map_or_else(String::new, Dump::key);
         if let Some(every) = self.restart {
             text += &format!("checkpoint = {{ every = {every} }}\n");
         }

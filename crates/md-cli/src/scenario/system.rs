@@ -1,8 +1,8 @@
 //! `[system]`: where the particles come from, and the faces of their box.
 
-use md_core::Boundary;
 use md_core::lattice::{Lattice as CoreLattice, LatticeKind};
 use md_core::thinned::Region;
+use md_core::{Boundary, Dimension};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -333,9 +333,9 @@ pub(super) fn check_spacing(table: &str, density: Option<f64>, spacing: Option<f
 }
 
 pub(super) fn check_kind(table: &str, kind: LatticeKind, simulation: &Simulation) -> Checked {
-    let (own_dimension, others) = match kind {
-        LatticeKind::Hex | LatticeKind::Sq => (2, "`fcc`, `bcc`, `sc`"),
-        LatticeKind::Fcc | LatticeKind::Bcc | LatticeKind::Sc => (3, "`hex`, `sq`"),
+    let (own_dimension, others) = match kind.dimension() {
+        Dimension::Two => (2, "`fcc`, `bcc`, `sc`"),
+        Dimension::Three => (3, "`hex`, `sq`, `sq2`"),
     };
     let dimension = simulation.dimension;
     if dimension == own_dimension {

@@ -235,9 +235,7 @@ fn compare_any(
     match inputs {
         AnyInputs::Particles(inputs) => compare(transports, inputs, args, choices, end_job),
         AnyInputs::Stencil(inputs) => compare_on_grid(transports, inputs, args, choices, end_job),
-        AnyInputs::Lbm(_) => Err(commands::refused(
-            "`compare` takes scenarios of particles and of stencils, and this one has [lbm]".to_owned(),
-        )),
+        AnyInputs::Lbm(inputs) => compare_on_grid(transports, inputs, args, choices, end_job),
     }
 }
 

@@ -23,6 +23,19 @@ const SCENARIO: &str = "[simulation]\ntimestep = 0.002\nsteps = 20\n[system]\nte
     lattice = { kind = \"fcc\", density = 0.8442, cells = [4, 4, 4] }\n[integrator]\nkind = \"csvr\"\ntemperature = 1.0\nrelaxation = 0.5\n\
     [parallel]\nbackend = \"local\"\nranks = 1\n[output]\ndirectory = \"out\"\ncheckpoint = { every = 10 }\n";
 
+/// A droplet off centre in 27 cells, whose work is divided anew before the checkpoint.
+const BALANCED: &str = "[simulation]\ntimestep = 0.002\nsteps = 20\n[system]\ntemperature = 1.0\n\
+    [system.lattice]\nkind = \"fcc\"\ndensity = 0.8\ncells = [6, 6, 6]\n\
+    vapour = { density = 0.02, droplets = [{ centre = [0.3, 0.5, 0.6], radius = 3.0 }] }\n\
+    [parallel]\nbackend = \"local\"\nranks = 2\n[output]\ndirectory = \"out\"\ncheckpoint = { every = 10 }\n";
+/// Of it: partition, and weights of the cells.
+const DIVISIONS: [[&str; 2]; 5] =
+    [["rect", "time"], ["stripe", "pairs"], ["rcb", "pairs"], ["hilbert", "time"], ["metis", "pairs"]];
+/// Bases of checkpoints: one rank, and each of the divisions.
+const BASES: usize = 1 + DIVISIONS.len();
+/// Words that all ranks have alike before those of the division.
+const WORDS_BEFORE: usize = 32;
+
 /// Bytes before the header's text, and of the text with its padding here.
 const PREAMBLE: usize = 16;
 const TEXT: usize = 16 << 10;
@@ -43,19 +56,31 @@ const WORDS: [u64; 12] = [
     0x3ff0_0000_0000_0000,
 ];
 
-/// A checkpoint in its parts: of one rank, in one block.
+/// A checkpoint in its parts: each rank's rows in one block.
 #[derive(Debug, Clone)]
 struct Parts {
     header: Value,
-    rows: Vec<u8>,
+    slabs: Vec<Vec<u8>>,
+}
+
+/// The scenario of a base, and its ranks.
+fn scenario(base: usize) -> (String, usize) {
+    let Some([partition, weights]) = base.checked_sub(1).map(|number| DIVISIONS[number]) else {
+        return (SCENARIO.to_owned(), 1);
+    };
+    let keys = format!(
+        "[parallel]\npartition = \"{partition}\"\nbalance = {{ every = 4, threshold = 1.0, weights = \"{weights}\" }}\n"
+    );
+    (BALANCED.replace("[parallel]\n", &keys), 2)
 }
 
 /// The checkpoint of a run.
-fn valid_parts() -> &'static Parts {
-    static PARTS: OnceLock<Parts> = OnceLock::new();
-    PARTS.get_or_init(|| {
+fn valid_parts(base: usize) -> &'static Parts {
+    static PARTS: [OnceLock<Parts>; BASES] = [const { OnceLock::new() }; BASES];
+    PARTS[base].get_or_init(|| {
+        let (scenario, ranks) = scenario(base);
         let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("fuzz.toml"), SCENARIO).expect("a scenario");
+        fs::write(folder.path().join("fuzz.toml"), scenario).expect("a scenario");
         let ended = Command::new(env!("CARGO_BIN_EXE_md-cli"))
             .args(["run", "fuzz.toml", "--quiet", "--steps", "10"])
             .current_dir(&folder)
@@ -65,8 +90,14 @@ fn valid_parts() -> &'static Parts {
         let bytes = fs::read(folder.path().join("out/checkpoint-10.mdc")).expect("a checkpoint");
         let text = PREAMBLE + word(&bytes[8..]) as usize;
         let header: Value = serde_json::from_slice(&bytes[PREAMBLE..text]).expect("a header");
-        // Behind the text: its checksum, the index of one rank, its rows, their checksum.
-        Parts { header, rows: bytes[text + 8 + 24..bytes.len() - 8].to_vec() }
+        // Behind the text: its checksum, the index of every rank, its rows, their checksum.
+        let row_bytes = header["row_words"].as_u64().expect("a number") as usize * 8;
+        let slab = |rank: usize| {
+            let entry = &bytes[text + 8 + 24 * rank..];
+            let (at, rows) = (word(entry) as usize, word(&entry[8..]) as usize);
+            bytes[at..at + rows * row_bytes].to_vec()
+        };
+        Parts { slabs: (0..ranks).map(slab).collect(), header }
     })
 }
 
@@ -89,31 +120,40 @@ enum Change {
     Index(usize, u64),
     /// Another word of a particle.
     Row(usize, u64),
+    /// Another word of those that all ranks have alike, from that of the division on.
+    Division(usize, u64),
 }
 
-/// A word of the index, or of the rows.
+/// A word of the index, of the rows, or of the division.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place {
     Index(usize),
     Row(usize),
+    Division(usize),
 }
 
 /// A file, and ranks to read it.
 #[derive(Debug, Clone)]
 pub(crate) struct Changed {
+    base: usize,
     changes: Vec<Change>,
     damage: Vec<(usize, usize, bool)>,
     ranks: usize,
 }
 
-pub(crate) fn valid(ranks: usize) -> Changed {
-    Changed { changes: Vec::new(), damage: Vec::new(), ranks }
+/// Of every base, and on other ranks than it has.
+pub(crate) fn valid() -> Vec<Changed> {
+    let with = |(base, ranks)| Changed { base, changes: Vec::new(), damage: Vec::new(), ranks };
+    let alike = (0..BASES).map(|base| (base, scenario(base).1));
+    alike.chain([(0, 2), (1, 1)]).map(with).collect()
 }
 
 pub(crate) fn changed() -> impl Strategy<Value = Changed> {
     let values = [
         json!(0),
         json!(1),
+        json!(2),
+        json!(3),
         json!(-1),
         json!(2.5),
         json!(1e308),
@@ -130,22 +170,29 @@ pub(crate) fn changed() -> impl Strategy<Value = Changed> {
         3 => (at(), select(values.to_vec())).prop_map(|(place, value)| Change::Header(place, value)),
         2 => (at(), select(WORDS.to_vec())).prop_map(|(place, word)| Change::Index(place, word)),
         3 => (at(), select(WORDS.to_vec())).prop_map(|(place, word)| Change::Row(place, word)),
+        3 => (at(), select(WORDS.to_vec())).prop_map(|(place, word)| Change::Division(place, word)),
+        2 => (at(), 0..30_u64).prop_map(|(place, word)| Change::Division(place, word)),
     ];
     let damage =
         prop_oneof![5 => Just(Vec::new()), 1 => vec((any::<usize>(), any::<usize>(), any::<bool>()), 1..3)];
-    (vec(change, 0..3), damage, 1..3_usize).prop_map(|(changes, damage, ranks)| Changed {
-        changes,
-        damage,
-        ranks,
+    let ranks = prop_oneof![2 => Just(None), 1 => (1..3_usize).prop_map(Some)];
+    (0..BASES, vec(change, 0..3), damage, ranks).prop_map(|(base, changes, damage, ranks)| {
+        let ranks = ranks.unwrap_or(scenario(base).1);
+        Changed { base, changes, damage, ranks }
     })
 }
 
 impl Changed {
     fn bytes(&self) -> Vec<u8> {
-        let Parts { mut header, mut rows } = valid_parts().clone();
-        let length = PREAMBLE + TEXT + 8 + 24 + rows.len() + 8;
-        header["bytes"] = json!(length);
-        let mut index = [(PREAMBLE + TEXT + 8 + 24) as u64, header["atoms"].as_u64().unwrap_or_default()];
+        let Parts { mut header, mut slabs } = valid_parts(self.base).clone();
+        let row_bytes = header["row_words"].as_u64().unwrap_or_default() as usize * 8;
+        let mut end = PREAMBLE + TEXT + 8 + 24 * slabs.len();
+        let mut index = Vec::new();
+        for slab in &slabs {
+            index.extend([end as u64, (slab.len() / row_bytes) as u64]);
+            end += slab.len() + 8;
+        }
+        header["bytes"] = json!(end);
         for change in &self.changes {
             match change {
                 Change::Header(place, value) => {
@@ -154,24 +201,37 @@ impl Changed {
                     let place = place % leaves.len();
                     *leaves.swap_remove(place) = value.clone();
                 }
-                Change::Index(place, word) => index[place % 2] = *word,
+                Change::Index(place, word) => {
+                    let place = place % index.len();
+                    index[place] = *word;
+                }
                 Change::Row(place, word) => {
-                    let place = place % (rows.len() / 8) * 8;
-                    rows[place..place + 8].copy_from_slice(&word.to_le_bytes());
+                    let slab = &mut slabs[place % 2 % scenario(self.base).1];
+                    let place = place % (slab.len() / 8) * 8;
+                    slab[place..place + 8].copy_from_slice(&word.to_le_bytes());
+                }
+                Change::Division(place, word) => {
+                    if let Some(shared) = header["shared"].as_array_mut().filter(|it| it.len() > WORDS_BEFORE)
+                    {
+                        let place = WORDS_BEFORE + place % (shared.len() - WORDS_BEFORE);
+                        shared[place] = json!(word);
+                    }
                 }
             }
         }
         let mut text = serde_json::to_vec(&header).expect("it is JSON");
         text.resize(TEXT, b' ');
         let mut bytes = sealed([&b"md-ckpt1"[..], &(TEXT as u64).to_le_bytes(), &text].concat());
-        bytes.extend(sealed(index.map(u64::to_le_bytes).concat()));
-        bytes.extend(sealed(rows));
+        for entry in index.chunks(2) {
+            bytes.extend(sealed(entry.iter().flat_map(|word| word.to_le_bytes()).collect()));
+        }
+        slabs.into_iter().for_each(|rows| bytes.extend(sealed(rows)));
         damaged(bytes, &self.damage)
     }
 
     /// Whether a run goes on from it, for some steps.
     pub(crate) fn goes_on(&self) -> Result<Result<(), String>, String> {
-        Case::of_scenario(SCENARIO.as_bytes().to_vec()).with_files(|scenario| {
+        Case::of_scenario(scenario(self.base).0.into_bytes()).with_files(|scenario| {
             let file = scenario.with_file_name("checkpoint-10.mdc");
             fs::write(&file, self.bytes()).map_err(|error| error.to_string())?;
             match checkpoint::inspect(&file) {
@@ -182,19 +242,20 @@ impl Changed {
         })
     }
 
-    /// What is said of a checkpoint in which one word of the index or of a particle is another.
-    pub(crate) fn refusal(place: Place, word: u64) -> Result<(), String> {
+    /// What is said of a checkpoint of a base in which one word is another.
+    pub(crate) fn refusal(base: usize, place: Place, word: u64) -> Result<(), String> {
         let change = match place {
             Place::Index(number) => Change::Index(number, word),
             Place::Row(number) => Change::Row(number, word),
+            Place::Division(number) => Change::Division(number, word),
         };
-        Self { changes: vec![change], ..valid(1) }.goes_on()?
+        Self { base, changes: vec![change], damage: Vec::new(), ranks: scenario(base).1 }.goes_on()?
     }
 
     fn resume(&self, scenario: &Path, file: &Path) -> Result<Result<(), String>, String> {
         let case = Case {
             overrides: vec![format!("parallel.ranks={}", self.ranks)],
-            ..Case::of_scenario(SCENARIO.as_bytes().to_vec())
+            ..Case::of_scenario(crate::checkpoints::scenario(self.base).0.into_bytes())
         };
         let (inputs, setup) = case.inputs(scenario).map_err(|error| error.shown())?;
         let ended = local::run(self.ranks, LIMIT, |world| {

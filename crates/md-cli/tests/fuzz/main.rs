@@ -125,8 +125,8 @@ fn checkpoints() {
 
 #[test]
 fn unchanged_checkpoints_are_gone_on_from() {
-    for ranks in [1, 2] {
-        assert_eq!(checkpoints::valid(ranks).goes_on(), Ok(Ok(())));
+    for valid in checkpoints::valid() {
+        assert_eq!(valid.goes_on(), Ok(Ok(())), "{valid:?}");
     }
 }
 
@@ -147,8 +147,31 @@ fn numbers_of_a_checkpoint_that_no_run_has_are_refused() {
         (Place::Row(6), 5, "the checkpoint has more than one particle with id 5"),
         (Place::Row(7), 1, "the checkpoint has particles of more than 1 species"),
     ] {
-        let refusal = Changed::refusal(place, word).expect_err("it is refused");
+        let refusal = Changed::refusal(0, place, word).expect_err("it is refused");
         assert!(refusal.ends_with(text), "{place:?}: {refusal}");
+    }
+}
+
+/// Its words are counted, then come partition, ranks, three numbers of cells, its form, and what that has.
+#[test]
+fn divisions_of_a_checkpoint_that_no_run_has_are_refused() {
+    let none = "the division of the work in the checkpoint is none of its box among 2 ranks";
+    let foreign = "the state of the checkpoint is not one of this version of md";
+    for base in 1..=5 {
+        for (place, word, text) in [
+            (0, 4, none),
+            (0, u64::MAX, foreign),
+            (1, 9, none),
+            (2, 3, none),
+            (3, 0, none),
+            (4, u64::MAX, none),
+            (5, 4, none),
+            (6, 99, none),
+            (7, u64::MAX, none),
+        ] {
+            let refusal = Changed::refusal(base, Place::Division(place), word).expect_err("it is refused");
+            assert!(refusal.ends_with(text), "{base}, {place}: {refusal}");
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use md_lab::plot::Picture;
 use md_lab::statistics::Interval;
-use md_lab::sweep::{Row, Scaling, read_sweep, scaling_picture, sweep_csv};
+use md_lab::sweep::{PARTICLES, Row, Scaling, read_sweep, scaling_picture, sweep_csv};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -40,7 +40,7 @@ pub(crate) struct Text(pub(crate) Vec<u8>);
 impl Text {
     /// Whether it is one that a sweep may have written.
     pub(crate) fn accepted(&self) -> Result<Vec<Row>, String> {
-        read_sweep(&String::from_utf8_lossy(&self.0)).map_err(|error| error.to_string())
+        read_sweep(&String::from_utf8_lossy(&self.0), PARTICLES).map_err(|error| error.to_string())
     }
 }
 
@@ -51,11 +51,11 @@ impl Trial for Text {
             Err(text) if text.contains("line ") || text.contains("line: ") => return Ok(()),
             Err(text) => return Err(format!("refused with these words: {text}")),
         };
-        let text = sweep_csv(&rows).map_err(|error| error.to_string())?;
+        let text = sweep_csv(&rows, PARTICLES).map_err(|error| error.to_string())?;
         let is_number = |number: &f64| number.is_finite() && *number >= 0.0;
         let numbers = |row: &Row| {
             let Interval { median_s, low_s, high_s } = row.step;
-            [median_s, low_s, high_s, row.atom_steps_per_s].iter().chain(&row.phases_s).all(is_number)
+            [median_s, low_s, high_s, row.rate_per_s].iter().chain(&row.phases_s).all(is_number)
         };
         if !rows.iter().all(numbers) {
             return Err(format!("what no time can be: {rows:?}"));
@@ -84,13 +84,14 @@ fn text(rows: usize) -> Text {
             format!("p2p,half,direct,rect,{ranks}x1x1,{ranks},1,double,{atoms},10,7,none,here,0.1.0");
         let step_s = 0.1 / ranks as f64;
         Row {
+            kind: PARTICLES,
             context: context.split(',').map(str::to_owned).collect(),
             step: Interval { median_s: step_s, low_s: 0.9 * step_s, high_s: 1.1 * step_s },
-            atom_steps_per_s: f64::from(atoms) / step_s,
+            rate_per_s: f64::from(atoms) / step_s,
             phases_s: vec![0.25 * step_s; md_engine::Phase::ALL.len()],
         }
     };
-    Text(sweep_csv(&(0..rows).map(row).collect::<Vec<_>>()).expect("rows are CSV"))
+    Text(sweep_csv(&(0..rows).map(row).collect::<Vec<_>>(), PARTICLES).expect("rows are CSV"))
 }
 
 pub(crate) fn changed() -> impl Strategy<Value = Text> {

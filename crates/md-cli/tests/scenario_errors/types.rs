@@ -120,7 +120,7 @@ fn unknown_name_with_none_near() {
        ·                        ╰── unknown name
     10 │ temperature = 1.44
        ╰────
-     help: allowed: `fcc`, `bcc`, `sc`, `hex`, `sq`
+     help: allowed: `fcc`, `bcc`, `sc`, `hex`, `sq`, `sq2`
     "#);
 }
 

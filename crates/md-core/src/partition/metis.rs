@@ -22,11 +22,17 @@ pub(super) fn of_loads(_: &CellGrid, _: usize, _: &CellLoads) -> Result<Partitio
     Err(GridError::NotBuilt { partition: "metis", feature: "metis" })
 }
 
+#[cfg(not(feature = "metis"))]
+pub(super) fn of_owners(_: Vec<u32>, _: usize) -> Option<Partition> {
+    None
+}
+
 #[cfg(feature = "metis")]
-pub(super) use graph::of_loads;
+pub(super) use graph::{of_loads, of_owners};
 
 #[cfg(feature = "metis")]
 mod graph {
+    use super::super::saved::{self, Form};
     use super::super::table::Table;
     use super::super::weights::{CellLoads, check_enough, imbalance};
     use super::super::{Ownership, Partition};
@@ -66,6 +72,11 @@ mod graph {
         Ok(Arc::new(Metis { table: Table::new(parts(grid, ranks, loads)?, ranks), ranks }))
     }
 
+    /// Parts that METIS has found before.
+    pub(in super::super) fn of_owners(owners: Vec<u32>, ranks: usize) -> Option<Partition> {
+        Some(Arc::new(Metis { table: Table::new(owners, ranks), ranks }))
+    }
+
     impl Ownership for Metis {
         fn owner(&self, grid: &CellGrid, cell: Cell) -> usize {
             self.table.owner(grid, cell)
@@ -79,6 +90,10 @@ mod graph {
             let mut owners = parts(grid, self.ranks, loads)?;
             rename(&mut owners, self.table.owners(), loads, self.ranks);
             Ok(vec![Arc::new(Self { table: Table::new(owners, self.ranks), ranks: self.ranks })])
+        }
+
+        fn words(&self, grid: &CellGrid) -> Vec<u64> {
+            Form::Graph.with(saved::runs(&self.table, grid))
         }
     }
 

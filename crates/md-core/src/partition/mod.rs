@@ -5,6 +5,7 @@ mod metis;
 mod pieces;
 mod rcb;
 mod rect;
+pub mod saved;
 mod scattered;
 mod stripe;
 mod table;
@@ -48,6 +49,11 @@ pub trait Ownership: std::fmt::Debug + Send + Sync {
     /// [`GridError`]: the loads cannot be divided by.
     fn rebalanced(&self, _grid: &CellGrid, _loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
         Ok(Vec::new())
+    }
+
+    /// What [`saved::from_words`] makes the same partition of these cells from; where nothing shorter is known, the owner of every one.
+    fn words(&self, grid: &CellGrid) -> Vec<u64> {
+        saved::Form::Table.with(saved::runs(self, grid))
     }
 }
 

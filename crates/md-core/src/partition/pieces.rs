@@ -11,6 +11,7 @@
 //! remembers where the pieces begin, no table of cells. Disadvantage: pieces are more jagged than blocks. (Campbell et al. 2003,
 //! Dynamic octree load balancing using space-filling curves.)
 
+use super::saved::Form;
 use super::weights::{CellLoads, check_enough};
 use super::{DivisionRequest, Ownership, Partition};
 use crate::curve;
@@ -80,6 +81,12 @@ impl Pieces {
         let starts = cut(&before, ranks).into_iter().map(|first| cells[first].0).collect();
         Ok(Self { path, starts })
     }
+
+    /// Of [`Ownership::words`] but the form.
+    pub(super) fn from_words(path: Path, starts: &[u64], ranks: usize) -> Option<Self> {
+        let ascend = starts.windows(2).all(|pair| pair[0] < pair[1]);
+        (starts.len() == ranks && ascend).then(|| Self { path, starts: starts.into() })
+    }
 }
 
 /// The first items of `parts` runs of which the heaviest is as light as can be, each with one item at least. `before` holds the weight of all
@@ -121,6 +128,14 @@ impl Ownership for Pieces {
 
     fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
         Ok(vec![Arc::new(Self::new(self.path, grid, self.starts.len(), loads)?)])
+    }
+
+    fn words(&self, _: &CellGrid) -> Vec<u64> {
+        let form = match self.path {
+            Path::StorageOrder => Form::Stripes,
+            Path::Hilbert => Form::Curve,
+        };
+        form.with(self.starts.iter().copied())
     }
 }
 

@@ -14,6 +14,7 @@
 //! of heavy cells, no cuts can do better than half of one: the last cuts are tried in all combinations.) Disadvantage: cuts do
 //! not meet, so a part has more neighbours than a block; a small change of the weights can turn a cut.
 
+use super::saved::Form;
 use super::weights::{CellLoads, check_enough};
 use super::{DivisionRequest, Ownership, Partition};
 use crate::grid::{Cell, CellGrid, GridError};
@@ -47,6 +48,18 @@ impl Cut {
     fn is_before(&self, cell: Cell) -> bool {
         self.order.map(|dim| cell[dim]) < self.first
     }
+
+    fn words(&self) -> impl Iterator<Item = u64> {
+        let order = ORDERS.iter().position(|&order| order == self.order).unwrap_or_default();
+        [order as u64].into_iter().chain(self.first.map(|at| at as u64))
+    }
+
+    fn from_words(&[order, first @ ..]: &[u64; 4]) -> Option<Self> {
+        let order = *ORDERS.get(usize::try_from(order).ok()?)?;
+        // Coordinates of cells are not negative.
+        let first = first.iter().map(|&at| i32::try_from(at).ok()).collect::<Option<Vec<i32>>>()?;
+        Some(Self { order, first: first.try_into().ok()? })
+    }
 }
 
 /// The partition: a tree of cuts.
@@ -76,6 +89,14 @@ impl Rcb {
     /// [`GridError::TooThin`] for more ranks than cells, [`GridError::NoWeight`].
     pub fn new(grid: &CellGrid, ranks: usize, loads: &CellLoads) -> Result<Self, GridError> {
         Self::cut(grid, ranks, loads, None)
+    }
+
+    /// Of [`Ownership::words`] but the form.
+    pub(super) fn from_words(words: &[u64], ranks: usize) -> Option<Self> {
+        let (cuts, rest) = words.as_chunks();
+        let is_whole = rest.is_empty() && cuts.len() + 1 == ranks;
+        let cuts = cuts.iter().map(Cut::from_words).collect::<Option<_>>()?;
+        is_whole.then_some(Self { ranks, cuts })
     }
 
     /// With the orders of other cuts, where given.
@@ -136,6 +157,10 @@ impl Ownership for Rcb {
     fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
         let moved = Self::cut(grid, self.ranks, loads, Some(&self.cuts))?;
         Ok(vec![Arc::new(moved), Arc::new(Self::new(grid, self.ranks, loads)?)])
+    }
+
+    fn words(&self, _: &CellGrid) -> Vec<u64> {
+        Form::Cuts.with(self.cuts.iter().flat_map(Cut::words))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Blocks of cells on a grid of ranks (`rect` of Matthey & Hansen, the usual domain decomposition).
 
-use super::{CellLoads, DivisionRequest, Ownership, Partition, piece_of, piece_start, uneven};
+use super::{CellLoads, DivisionRequest, Ownership, Partition, Uneven, piece_of, piece_start};
 use crate::domain::Domain;
 use crate::grid::{Cell, CellGrid, GridError, axis, balanced_count, places};
 use std::sync::Arc;
@@ -103,7 +103,11 @@ impl Ownership for Rect {
     }
 
     fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
-        uneven::of_rect(self, grid, loads)
+        Uneven::even(self, grid).rebalanced(grid, loads)
+    }
+
+    fn words(&self, grid: &CellGrid) -> Vec<u64> {
+        Uneven::even(self, grid).words(grid)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Advantage: balanced without any weights, as long as what is dense covers many cells. Disadvantage: nearly every neighbouring cell
 //! belongs to another rank, so there are more ghosts than particles.
 
+use super::saved::Form;
 use super::weights::check_enough;
 use super::{DivisionRequest, Ownership, Partition};
 use crate::grid::{Cell, CellGrid, GridError};
@@ -43,5 +44,9 @@ impl Ownership for Scattered {
     fn owner(&self, _: &CellGrid, cell: Cell) -> usize {
         let place: i64 = cell.iter().zip(STEPS).map(|(&c, step)| i64::from(c) * i64::from(step)).sum();
         place as usize % self.ranks
+    }
+
+    fn words(&self, _: &CellGrid) -> Vec<u64> {
+        Form::Scattered.with([])
     }
 }

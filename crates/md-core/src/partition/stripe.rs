@@ -3,6 +3,7 @@
 //! Advantage: works for any number of ranks up to the number of cells, and a rank has few neighbours. Disadvantage:
 //! the surface does not shrink as ranks are added, so the halo outgrows the interior.
 
+use super::saved::Form;
 use super::weights::check_enough;
 use super::{CellLoads, DivisionRequest, Ownership, Partition, Path, Pieces, Rect, piece_of, piece_start};
 use crate::grid::{Cell, CellGrid, GridError};
@@ -37,5 +38,9 @@ impl Ownership for Stripe {
 
     fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
         Ok(vec![Arc::new(Pieces::new(Path::StorageOrder, grid, self.ranks, loads)?)])
+    }
+
+    fn words(&self, grid: &CellGrid) -> Vec<u64> {
+        Form::Stripes.with((0..self.ranks).map(|part| piece_start(grid.len(), self.ranks, part) as u64))
     }
 }

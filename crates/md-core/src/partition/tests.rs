@@ -15,12 +15,12 @@ fn domain(counts: Cell, dimension: Dimension) -> Domain {
     Domain { dimension, origin: [0.0; 3], lengths: counts.map(f64::from), boundary: [Boundary::Periodic; 3] }
 }
 
-fn request(counts: Cell, dimension: Dimension, ranks: usize) -> DivisionRequest {
+pub(super) fn request(counts: Cell, dimension: Dimension, ranks: usize) -> DivisionRequest {
     DivisionRequest { domain: domain(counts, dimension), most_cells: counts, ranks, rank_grid: None }
 }
 
 /// Particles per cell: density 0.8 inside, 0.02 outside, in cells 2.8 long.
-fn particles(grid: &CellGrid, is_inside: impl Fn([f64; 3]) -> bool) -> Vec<f64> {
+pub(super) fn particles(grid: &CellGrid, is_inside: impl Fn([f64; 3]) -> bool) -> Vec<f64> {
     let cell_volume = 2.8_f64.powi(3);
     let counts = grid.counts();
     let centre = |cell: Cell| [0, 1, 2].map(|dim| (f64::from(cell[dim]) + 0.5) / f64::from(counts[dim]));
@@ -31,7 +31,7 @@ fn particles(grid: &CellGrid, is_inside: impl Fn([f64; 3]) -> bool) -> Vec<f64> 
 }
 
 /// A droplet with its centre off that of the box.
-fn droplet(place: [f64; 3]) -> bool {
+pub(super) fn droplet(place: [f64; 3]) -> bool {
     let distance2: f64 = place.iter().zip([0.47, 0.52, 0.55]).map(|(at, centre)| (at - centre).powi(2)).sum();
     distance2 < 0.31_f64.powi(2)
 }

@@ -6,6 +6,7 @@
 //! Advantage: the neighbours of a grid. Disadvantage: planes go through the whole box, so a droplet in a corner
 //! cannot be shared out evenly; [`super::Rcb`] can.
 
+use super::saved::Form;
 use super::weights::CellLoads;
 use super::{Ownership, Partition, Rect, piece_start};
 use crate::grid::{Cell, CellGrid, GridError};
@@ -27,12 +28,31 @@ pub struct Uneven {
 
 impl Uneven {
     /// The blocks of an even grid.
-    fn even(rect: &Rect, grid: &CellGrid) -> Self {
+    pub(super) fn even(rect: &Rect, grid: &CellGrid) -> Self {
         let planes = |dim: usize| {
             let (layers, blocks) = (grid.counts()[dim] as usize, rect.grid[dim]);
             (0..=blocks).map(|block| piece_start(layers, blocks, block)).collect()
         };
         Self { planes: [0, 1, 2].map(planes) }
+    }
+
+    /// Of [`Ownership::words`] but the form.
+    pub(super) fn from_words(words: &[u64], grid: &CellGrid, ranks: usize) -> Option<Self> {
+        let (blocks, mut rest) = words.split_first_chunk::<3>()?;
+        let mut planes: [Arc<[usize]>; 3] = Default::default();
+        let mut places = 1_usize;
+        for dim in 0..3 {
+            let count = usize::try_from(blocks[dim]).ok()?;
+            let (own, others) = rest.split_at_checked(count.checked_add(1)?)?;
+            let ends = own.first() == Some(&0) && own.last() == Some(&(grid.counts()[dim] as u64));
+            if !ends || own.windows(2).any(|pair| pair[0] >= pair[1]) {
+                return None;
+            }
+            places = places.checked_mul(count)?;
+            planes[dim] = own.iter().map(|&plane| plane as usize).collect();
+            rest = others;
+        }
+        (rest.is_empty() && places == ranks).then_some(Self { planes })
     }
 
     fn blocks(&self, dim: usize) -> usize {
@@ -117,11 +137,6 @@ fn fill(work: &[Vec<f64>], blocks: usize, most: f64) -> Option<Vec<usize>> {
     (planes.len() == blocks + 1).then_some(planes)
 }
 
-/// Planes moved by a bounded amount, and planes moved as far as is best.
-pub(super) fn of_rect(rect: &Rect, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
-    Uneven::even(rect, grid).rebalanced(grid, loads)
-}
-
 impl Ownership for Uneven {
     fn owner(&self, _: &CellGrid, cell: Cell) -> usize {
         self.rank_at([0, 1, 2].map(|dim| self.place(dim, cell[dim])))
@@ -146,5 +161,11 @@ impl Ownership for Uneven {
         loads.check()?;
         let goal = self.optimised(grid, loads);
         Ok(vec![Arc::new(self.towards(&goal)), Arc::new(goal)])
+    }
+
+    fn words(&self, _: &CellGrid) -> Vec<u64> {
+        let blocks = [0, 1, 2].map(|dim| self.blocks(dim));
+        Form::Planes
+            .with(blocks.iter().chain(self.planes.iter().flat_map(|planes| &**planes)).map(|&it| it as u64))
     }
 }

@@ -17,6 +17,7 @@ mod cost;
 mod decide;
 pub(crate) mod loads;
 pub mod replay;
+pub(crate) mod saved;
 
 use std::time::Instant;
 
@@ -130,7 +131,7 @@ pub struct BalanceReport {
     pub imbalance_first: Option<f64>,
     /// The same at the last look.
     pub imbalance_last: Option<f64>,
-    /// What all looks and balancings took on this rank.
+    /// What all looks and balancings took on this rank, since the run has begun or gone on.
     pub spent_s: f64,
     /// Every balancing.
     pub balancings: Vec<Balancing>,

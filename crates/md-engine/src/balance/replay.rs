@@ -71,7 +71,7 @@ fn change(owners: &mut [u32], text: &str, ranks: usize) -> Result<(), String> {
 
 impl<I> Simulation<'_, I> {
     /// Lets the division change as in another run of the same scenario on as many ranks, instead of looking at the balance. Steps
-    /// ascend.
+    /// ascend; what was done before the present one is taken as done.
     ///
     /// # Errors
     /// [`EngineError::Replay`]: what is told cannot follow from the division at the start, or comes at another step.
@@ -79,6 +79,7 @@ impl<I> Simulation<'_, I> {
         let (Division { grid, partition }, ranks) = (&self.setup.division, self.setup.ranks);
         let owners = memory::or_error(|| Table::of(partition, grid, ranks))?.owners().to_vec();
         let (mut tried, mut last) = (owners.clone(), 0);
+        let taken = all.iter().take_while(|replayed| replayed.step < self.state.step).count();
         for (index, Replayed { step, division }) in all.iter().enumerate() {
             let misfit = |problem| EngineError::Replay { index, problem };
             if *step <= last {
@@ -91,12 +92,15 @@ impl<I> Simulation<'_, I> {
                 )));
             }
             last = *step;
+            if index < taken {
+                continue;
+            }
             change(&mut tried, division, ranks).map_err(|problem| {
                 misfit(format!("the division of step {step} does not follow: {problem}"))
             })?;
         }
         self.balancer.rule = None;
-        self.balancer.replay = Some(Replay { owners, all, taken: 0 });
+        self.balancer.replay = Some(Replay { owners, all, taken });
         Ok(())
     }
 

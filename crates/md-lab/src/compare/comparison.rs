@@ -89,11 +89,11 @@ impl fmt::Display for Ranked<'_> {
 
 /// One row of compare.csv.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StrategyReport {
+pub struct StrategyReport<C = RunContext> {
     /// What is varied beside the strategy.
     pub settings: Vec<Setting>,
     /// The strategy, and what makes the row stand alone.
-    pub context: RunContext,
+    pub context: C,
     /// `None` where nothing was measured.
     pub measured: Option<Measured>,
     /// Whether its forces are those of the reference; `None` where that was not found out.

@@ -11,6 +11,7 @@ mod chart;
 pub mod comparison;
 mod measure;
 mod outcome;
+mod particles;
 mod recommendation;
 mod reference;
 mod results;
@@ -21,57 +22,21 @@ mod trials;
 #[cfg(test)]
 mod fixtures;
 
-use md_comm::RmaOptions;
-use md_engine::{NeighborReport, Setup};
-
 pub use chart::chart;
 pub use comparison::{Comparison, Status};
+pub use measure::{Sample, TRIAL, WARM_UP, exchanges_of_a_sample, time_exchanges};
 pub use outcome::{Exclusion, Problem, agree};
+pub use particles::{Particles, Plan};
 pub use recommendation::recommendation;
 pub use reference::{Reference, ReferenceError, Terms};
 pub use results::Results;
 pub use rows::compare_csv;
 pub use table::table;
-pub use trials::{Sampling, Trials};
+pub use trials::{Ground, Prepared, Sampling, Subject, Trials};
 
+use crate::significant;
 use crate::statistics::Interval;
-use crate::{RunContext, Strategy, Variant, significant};
 use comparison::RankedBy;
-
-/// What strategies become on the configuration that is compared.
-pub trait Plan {
-    /// Everything that a strategy needs.
-    ///
-    /// # Errors
-    /// Why there is none.
-    fn prepare(&self, variant: &Variant) -> Result<Prepared, Problem>;
-
-    /// What makes the row of a strategy stand alone for which there is no set-up.
-    fn context(&self, strategy: Strategy) -> RunContext;
-
-    /// Takes note of how the neighbourhood has held in a sample; on rank 0.
-    fn look_at(&self, report: &NeighborReport);
-
-    /// Where timelines are wanted: events that each rank keeps; the same on all ranks.
-    fn timeline_events(&self) -> Option<usize> {
-        None
-    }
-
-    /// Takes the next part of a strategy's timeline, on rank 0.
-    fn take_timeline(&self, _variant: &Variant, _part: &[u8]) {}
-}
-
-/// A strategy on the configuration.
-pub struct Prepared {
-    /// For the engine.
-    pub setup: Setup,
-    /// For the transport.
-    pub options: RmaOptions,
-    /// What is to be said of it in any case.
-    pub note: String,
-    /// What makes its row stand alone.
-    pub context: RunContext,
-}
 
 /// A unit of time.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use md_engine::Phase;
 use super::comparison::{Comparison, Control, Measured, Status, StrategyReport};
 use super::measure::Sample;
 use crate::statistics::Interval;
-use crate::{RunContext, Setting};
+use crate::{RunContext, Variant};
 
 /// Said of strategies that were not reached.
 const NOT_REACHED: &str =
@@ -14,39 +14,38 @@ const NOT_REACHED: &str =
 
 /// One strategy so far.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
-    /// What is varied.
-    pub(super) settings: Vec<Setting>,
-    /// The strategy, and what makes its row stand alone.
-    pub(super) context: RunContext,
-    /// Whether its forces were right.
+pub(super) struct Entry<C> {
+    variant: Variant,
+    /// What makes its row stand alone.
+    context: C,
+    /// Whether it has computed what is right.
     pub(super) correct: Option<bool>,
     /// `None` as long as nothing has gone wrong.
-    pub(super) exclusion: Option<Status>,
+    exclusion: Option<Status>,
     /// In words.
-    pub(super) note: String,
+    note: String,
     /// One per repetition.
     pub(super) samples: Vec<Sample>,
 }
 
-/// All strategies so far.
-pub struct Results {
+/// All strategies so far, with what makes a row stand alone.
+#[derive(Debug)]
+pub struct Results<C> {
     /// In the order they were asked for.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry<C>>,
     /// The strategy that is at work.
     pub(super) current: Option<usize>,
     /// The baseline measured again beside later groups: the group, the baseline's number, one sample per repetition.
-    pub(super) controls: Vec<(Blocking, usize, Vec<Sample>)>,
-    /// What is known beside the measurements.
-    frame: Comparison,
+    controls: Vec<(Blocking, usize, Vec<Sample>)>,
 }
 
-impl Results {
-    /// Nothing measured yet; `frame` is what is known beside the measurements.
-    pub fn new(frame: Comparison) -> Self {
-        Self { entries: Vec::new(), current: None, controls: Vec::new(), frame }
+impl<C> Default for Results<C> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), current: None, controls: Vec::new() }
     }
+}
 
+impl<C: Clone> Results<C> {
     /// The current strategy hangs for good, and with it the job.
     pub fn give_up_current(&mut self, note: &str) {
         if let Some(entry) = self.current.and_then(|current| self.entries.get_mut(current)) {
@@ -62,23 +61,26 @@ impl Results {
         }
     }
 
-    /// Everything known now.
-    pub fn comparison(&self) -> Comparison {
-        let controls = self.controls.iter().filter_map(|&(beside, row, ref samples)| {
-            Some(Control { beside, row, again: measured(samples)? })
-        });
-        Comparison {
-            rows: self.entries.iter().map(Entry::report).collect(),
-            controls: controls.collect(),
-            ..self.frame.clone()
-        }
+    /// All that is known of every strategy.
+    pub fn rows(&self) -> Vec<StrategyReport<C>> {
+        self.entries.iter().map(Entry::report).collect()
     }
 }
 
-impl Entry {
+impl Results<RunContext> {
+    /// Everything known now; `frame` is what is known beside the measurements.
+    pub fn comparison(&self, frame: &Comparison) -> Comparison {
+        let controls = self.controls.iter().filter_map(|&(beside, row, ref samples)| {
+            Some(Control { beside, row, again: measured(samples)? })
+        });
+        Comparison { rows: self.rows(), controls: controls.collect(), ..frame.clone() }
+    }
+}
+
+impl<C: Clone> Entry<C> {
     /// Nothing known yet but what is to be noted in any case.
-    pub(super) fn new(settings: Vec<Setting>, context: RunContext, note: String) -> Self {
-        Self { settings, context, correct: None, exclusion: None, note, samples: Vec::new() }
+    pub(super) fn new(variant: Variant, context: C, note: String) -> Self {
+        Self { variant, context, correct: None, exclusion: None, note, samples: Vec::new() }
     }
 
     /// Something has gone wrong; that is said first.
@@ -88,14 +90,14 @@ impl Entry {
         self.note = notes.collect::<Vec<_>>().join("; ");
     }
 
-    fn report(&self) -> StrategyReport {
+    fn report(&self) -> StrategyReport<C> {
         let measured = measured(&self.samples);
         let (status, note) = match (self.exclusion, &measured) {
             (Some(status), _) => (status, self.note.clone()),
             (None, Some(_)) => (Status::Ok, self.note.clone()),
             (None, None) => (Status::Unavailable, NOT_REACHED.to_owned()),
         };
-        let Self { settings, context, correct, .. } = self.clone();
+        let Self { variant: Variant { settings, .. }, context, correct, .. } = self.clone();
         StrategyReport { settings, context, measured, correct, status, note }
     }
 }

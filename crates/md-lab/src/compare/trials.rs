@@ -1,21 +1,101 @@
 //! Who is checked and measured when.
 
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use md_comm::monitor::Heartbeat;
-use md_comm::{Backend, Blocking, World};
-use md_engine::{EngineError, RowVector, Setup};
+use md_comm::{Backend, Blocking, RmaOptions, World};
+use md_engine::EngineError;
 
 use super::comparison::Status;
-use super::measure::{self, Subject};
+use super::measure::Sample;
 use super::outcome::{Exclusion, Problem, agree};
-use super::reference::Reference;
 use super::results::{Entry, Results};
-use super::{Plan, Prepared};
-use crate::trace::TracedWorld;
-use crate::{RunContext, Transports, Variant, lock};
+use crate::{Transports, Variant, lock};
+
+/// What strategies are tried on: particles, or nodes of a grid.
+pub trait Ground {
+    /// What a strategy becomes there.
+    type Setup;
+    /// What makes its row stand alone.
+    type Context: Clone;
+    /// What it is judged by.
+    type Seen;
+
+    /// Everything that a strategy needs.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn prepare(&self, variant: &Variant) -> Result<Prepared<Self::Setup, Self::Context>, Problem>;
+
+    /// What makes the row of a strategy stand alone for which there is no set-up.
+    fn context(&self, variant: &Variant) -> Self::Context;
+
+    /// Computes what a strategy is judged by. *Collective.*
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn look(&self, subject: Subject<Self::Setup>) -> Result<Self::Seen, Problem>;
+
+    /// Whether that is right, and if not, what is wrong, the same on all ranks. *Collective* in the agreement's world.
+    ///
+    /// # Errors
+    /// The agreement's world is broken.
+    fn judge(
+        &self,
+        agreement: &dyn World,
+        heartbeat: &Heartbeat,
+        seen: &Self::Seen,
+    ) -> Result<Result<(), String>, EngineError>;
+
+    /// Exchanges that make a sample, the same number on all ranks. *Collective.*
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn calibrate(&self, subject: Subject<Self::Setup>) -> Result<usize, Problem>;
+
+    /// One sample of so many exchanges and steps. *Collective.*
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn sample(&self, subject: Subject<Self::Setup>, exchanges: usize, steps: u64) -> Result<Sample, Problem>;
+
+    /// Makes so many steps more, and writes their timeline, where that is wanted: the same on all ranks. *Collective.*
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn record(&self, subject: Subject<Self::Setup>, variant: &Variant, steps: u64) -> Result<(), Problem>;
+}
+
+/// A strategy on its ground.
+pub struct Prepared<S, C> {
+    /// What is measured.
+    pub setup: S,
+    /// For the transport.
+    pub options: RmaOptions,
+    /// What is to be said of it in any case.
+    pub note: String,
+    /// What makes its row stand alone.
+    pub context: C,
+}
+
+/// What a piece of work is done with.
+pub struct Subject<'s, S> {
+    /// The strategy's own world.
+    pub world: &'s dyn World,
+    /// Everything that does not change.
+    pub setup: &'s S,
+    /// To be told that the work goes on.
+    pub heartbeat: &'s Heartbeat,
+}
+
+impl<S> Clone for Subject<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Subject<'_, S> {}
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
@@ -29,10 +109,10 @@ pub struct Sampling {
 }
 
 /// A strategy to be tried.
-struct Candidate<'c> {
+struct Candidate<'c, S> {
     variant: Variant,
     /// Its own world and set-up; `None` if it is out.
-    ready: Option<(Box<dyn World + 'c>, Setup)>,
+    ready: Option<(Box<dyn World + 'c>, S)>,
     /// Why it is out; the same on all ranks.
     exclusion: Option<Status>,
     /// Exchanges per sample.
@@ -48,33 +128,34 @@ enum Purpose {
     Control(Blocking),
 }
 
+/// Its own world, and what it becomes.
+type Ready<'c, G> = (Box<dyn World + 'c>, Prepared<<G as Ground>::Setup, <G as Ground>::Context>);
+
 /// The trials of all candidates on one rank.
-pub struct Trials<'c> {
+pub struct Trials<'c, G: Ground> {
     transports: &'c dyn Transports,
-    plan: &'c dyn Plan,
+    ground: &'c G,
     /// What `hybrid` uses between nodes.
     between_nodes: Backend,
     sampling: Sampling,
     /// What shows that the trials go on.
     pub heartbeat: Heartbeat,
     /// On rank 0.
-    results: Option<Arc<Mutex<Results>>>,
-    reference: Reference,
-    candidates: Vec<Candidate<'c>>,
+    results: Option<Arc<Mutex<Results<G::Context>>>>,
+    candidates: Vec<Candidate<'c, G::Setup>>,
 }
 
-impl<'c> Trials<'c> {
+impl<'c, G: Ground> Trials<'c, G> {
     /// Without candidates yet; results are for rank 0.
     pub fn new(
         transports: &'c dyn Transports,
-        plan: &'c dyn Plan,
+        ground: &'c G,
         between_nodes: Backend,
         sampling: Sampling,
-        results: Option<Arc<Mutex<Results>>>,
-        reference: Reference,
+        results: Option<Arc<Mutex<Results<G::Context>>>>,
     ) -> Self {
         let (heartbeat, candidates) = (Heartbeat::default(), Vec::new());
-        Self { transports, plan, between_nodes, sampling, heartbeat, results, reference, candidates }
+        Self { transports, ground, between_nodes, sampling, heartbeat, results, candidates }
     }
 
     /// Checks and measures all strategies; says what was wrong with each. *Collective.*
@@ -111,12 +192,9 @@ impl<'c> Trials<'c> {
         if let Some(results) = &self.results {
             let (context, note) = match &outcome {
                 Ok((_, prepared)) => (prepared.context.clone(), prepared.note.clone()),
-                Err(_) => {
-                    let context = self.plan.context(variant.strategy);
-                    (RunContext { atoms: self.reference.atoms(), ..context }, String::new())
-                }
+                Err(_) => (self.ground.context(variant), String::new()),
             };
-            lock(results).entries.push(Entry::new(variant.settings.clone(), context, note));
+            lock(results).entries.push(Entry::new(variant.clone(), context, note));
         }
         let variant = variant.clone();
         self.candidates.push(Candidate { variant, ready: None, exclusion: None, exchanges: 0 });
@@ -128,13 +206,13 @@ impl<'c> Trials<'c> {
         Ok(())
     }
 
-    fn prepare(&self, variant: &Variant) -> Result<(Box<dyn World + 'c>, Prepared), Problem> {
+    fn prepare(&self, variant: &Variant) -> Result<Ready<'c, G>, Problem> {
         let backend = variant.strategy.backend;
         if backend == Backend::Auto {
             // It chooses while it negotiates, which a frozen halo never does.
             return Err(Problem::unavailable("chooses among the others; compare those".to_owned()));
         }
-        let prepared = self.plan.prepare(variant)?;
+        let prepared = self.ground.prepare(variant)?;
         let world = self.transports.world(backend, prepared.options)?;
         world.set_watchdog(self.sampling.timeout);
         Ok((world, prepared))
@@ -147,7 +225,7 @@ impl<'c> Trials<'c> {
             if !self.check(number)? {
                 continue;
             }
-            if let Some(exchanges) = self.attempt(number, measure::calibrate)? {
+            if let Some(exchanges) = self.attempt(number, G::calibrate)? {
                 self.candidates[number].exchanges = exchanges;
                 passed.push(number);
             }
@@ -155,18 +233,10 @@ impl<'c> Trials<'c> {
         Ok(passed)
     }
 
-    /// Compares a strategy's forces with the reference. *Collective.*
+    /// Judges what a strategy computes. *Collective.*
     fn check(&mut self, number: usize) -> Result<bool, EngineError> {
-        let diameter = self.reference.diameter();
-        let rows = self.attempt(number, |subject, heartbeat| {
-            let setup = subject.setup.displaced(diameter);
-            Subject { setup: &setup, ..subject }.simulate(heartbeat, |simulation| {
-                simulation.recompute_from_fresh_halo()?;
-                simulation.rows(RowVector::Force)
-            })
-        })?;
-        let Some(rows) = rows else { return Ok(false) };
-        let judged = self.reference.check(self.transports.agreement(), &self.heartbeat, &rows)?;
+        let Some(seen) = self.attempt(number, G::look)? else { return Ok(false) };
+        let judged = self.ground.judge(self.transports.agreement(), &self.heartbeat, &seen)?;
         if let Some(results) = &self.results {
             lock(results).entries[number].correct = Some(judged.is_ok());
         }
@@ -184,11 +254,9 @@ impl<'c> Trials<'c> {
             for turn in 0..lanes.len() {
                 let (number, purpose) = lanes[(turn + repetition) % lanes.len()];
                 let exchanges = self.candidates[number].exchanges;
-                let sample = self.attempt(number, |subject, heartbeat| {
-                    measure::sample(subject, exchanges, steps, heartbeat)
-                })?;
+                let sample =
+                    self.attempt(number, |ground, subject| ground.sample(subject, exchanges, steps))?;
                 if let (Some(sample), Some(results)) = (sample, &self.results) {
-                    self.plan.look_at(&sample.neighborhood);
                     let mut results = lock(results);
                     match purpose {
                         Purpose::Row => results.entries[number].samples.push(sample),
@@ -200,28 +268,12 @@ impl<'c> Trials<'c> {
         Ok(())
     }
 
-    /// Makes the steps of one more sample of each strategy, and writes its timeline where that is wanted. *Collective.*
+    /// Makes the steps of one more sample of each strategy, where a timeline is wanted. *Collective.*
     fn record(&mut self, numbers: &[usize]) -> Result<(), EngineError> {
-        let (plan, steps) = (self.plan, self.sampling.steps);
-        let Some(events) = plan.timeline_events() else { return Ok(()) };
+        let steps = self.sampling.steps;
         for &number in numbers {
             let variant = self.candidates[number].variant.clone();
-            let context = plan.context(variant.strategy);
-            self.attempt(number, |subject, heartbeat| {
-                let world = TracedWorld::new(subject.world, events)?;
-                Subject { world: &world, ..subject }.simulate(heartbeat, |simulation| {
-                    world.start(|observer| simulation.observe_phases(observer))?;
-                    measure::time_steps(simulation, &world, steps, heartbeat)?;
-                    world.stop()?;
-                    let written = world.write(&context, |part| {
-                        heartbeat.beat();
-                        plan.take_timeline(&variant, part);
-                        Ok::<_, Infallible>(())
-                    });
-                    let Ok(_) = written?;
-                    Ok(())
-                })
-            })?;
+            self.attempt(number, |ground, subject| ground.record(subject, &variant, steps))?;
         }
         Ok(())
     }
@@ -230,7 +282,7 @@ impl<'c> Trials<'c> {
     fn attempt<T>(
         &mut self,
         number: usize,
-        work: impl FnOnce(Subject, &Heartbeat) -> Result<T, EngineError>,
+        work: impl FnOnce(&G, Subject<G::Setup>) -> Result<T, Problem>,
     ) -> Result<Option<T>, EngineError> {
         let Some((world, setup)) = &self.candidates[number].ready else {
             return Ok(None);
@@ -239,9 +291,9 @@ impl<'c> Trials<'c> {
             lock(results).current = Some(number);
         }
         self.heartbeat.beat();
-        let mine = work(Subject { world: &**world, setup }, &self.heartbeat);
+        let mine = work(self.ground, Subject { world: &**world, setup, heartbeat: &self.heartbeat });
         self.heartbeat.beat();
-        match agree(self.transports.agreement(), mine.map_err(Problem::from))? {
+        match agree(self.transports.agreement(), mine)? {
             Ok(result) => Ok(Some(result)),
             Err(exclusion) => {
                 self.leave_out(number, exclusion);

@@ -44,7 +44,7 @@ pub use placement::Placement;
 use plans::{Density, Plans};
 use play::{Draws, Kind, Play, Work};
 pub(crate) use protocol::has_windows;
-pub use report::{chart, chart_named, predict_csv, table};
+pub use report::{SHOWN, chart, chart_named, leaders, predict_csv, remarks, table};
 use sample::Sample;
 
 /// What the model leaves out.

@@ -24,7 +24,7 @@ const PHASES: [Phase; 10] = [
 ];
 
 /// Strategies per number of ranks in the table, and lines in the chart.
-const SHOWN: usize = 3;
+pub const SHOWN: usize = 3;
 const DIGITS: usize = 4;
 const MS_PER_S: f64 = 1e3;
 
@@ -63,11 +63,7 @@ pub fn table(forecast: &Forecast) -> String {
     let header =
         ["ranks", "grid", "backend", "shell", "exchange", "step, ms", "waiting", "messages", "bytes"];
     let mut lines = vec![header.map(str::to_owned)];
-    for best in forecast.best() {
-        let mut all: Vec<_> = forecast.predictions.iter().filter(|it| it.ranks == best.ranks).collect();
-        all.sort_by(|a, b| a.step.median_s.total_cmp(&b.step.median_s));
-        lines.extend(all.into_iter().take(SHOWN).map(cells));
-    }
+    lines.extend(leaders(forecast).into_iter().map(cells));
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..header.len()).map(width).collect();
     let mut text =
@@ -76,6 +72,22 @@ pub fn table(forecast: &Forecast) -> String {
         let padded = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
         text += &format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end());
     }
+    text + &remarks(forecast, &name, &CAVEATS)
+}
+
+/// The best few strategies on each number of ranks.
+pub fn leaders(forecast: &Forecast) -> Vec<&Prediction> {
+    let of_ranks = |best: &Prediction| {
+        let mut all: Vec<_> = forecast.predictions.iter().filter(|it| it.ranks == best.ranks).collect();
+        all.sort_by(|a, b| a.step.median_s.total_cmp(&b.step.median_s));
+        all.into_iter().take(SHOWN)
+    };
+    forecast.best().into_iter().flat_map(of_ranks).collect()
+}
+
+/// Where the best changes, what was left out, and what is not known.
+pub fn remarks(forecast: &Forecast, name: &dyn Fn(Strategy) -> String, caveats: &[&str]) -> String {
+    let mut text = String::new();
     for [before, after] in forecast.changes() {
         let [was, is] = [before, after].map(|it| name(it.strategy));
         text +=
@@ -83,7 +95,7 @@ pub fn table(forecast: &Forecast) -> String {
     }
     forecast.remarks.iter().for_each(|remark| text += &format!("{remark}\n"));
     text += "not in the model:\n";
-    CAVEATS.iter().for_each(|caveat| text += &format!("  {caveat}\n"));
+    caveats.iter().for_each(|caveat| text += &format!("  {caveat}\n"));
     text
 }
 

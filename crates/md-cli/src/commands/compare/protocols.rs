@@ -48,6 +48,11 @@ impl Combined {
         }
     }
 
+    /// Whether a partition is there for the other protocols.
+    fn is_one_of_many(&self, partition: PartitionKind) -> bool {
+        partition != PartitionKind::Stripe && self.partitions != Selection::Own
+    }
+
     /// All combinations that the scenario can have, and of those that were named why it cannot.
     fn scenarios(&self, base: &Scenario) -> (Vec<Scenario>, Vec<String>) {
         let (mut able, mut remarks) = (Vec::new(), Vec::new());
@@ -59,7 +64,7 @@ impl Combined {
                 match fault(&scenario) {
                     None => able.push(scenario),
                     // Of all partitions `simple` has one.
-                    Some(_) if protocol == Protocol::Simple && self.partitions != Selection::Own => (),
+                    Some(_) if protocol == Protocol::Simple && self.is_one_of_many(partition) => (),
                     Some(why) => remarks.push(why),
                 }
             }

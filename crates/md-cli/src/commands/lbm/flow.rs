@@ -18,7 +18,7 @@ use crate::memory;
 use crate::scenario::{Boundary, InitialKind, Lbm, LbmScenario, ScenarioError};
 
 /// The division of the nodes among the ranks, or what is wrong with it, at its key.
-pub(super) fn decomposition(
+pub(in crate::commands) fn decomposition(
     ranks: usize,
     inputs: &GridInputs<LbmScenario>,
 ) -> Result<Decomposition, RunError> {
@@ -41,7 +41,7 @@ pub(super) fn decomposition(
 }
 
 /// Makes sure that every rank has the memory for its nodes. *Collective.*
-pub(super) fn expect_memory<T: LaneReal>(
+pub(in crate::commands) fn expect_memory<T: LaneReal>(
     world: &dyn World,
     inputs: &GridInputs<LbmScenario>,
     decomposition: &Decomposition,

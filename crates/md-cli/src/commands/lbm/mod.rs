@@ -5,7 +5,7 @@ mod obstacle;
 mod recorder;
 
 use md_comm::World;
-use md_grid::lbm::{FlowRun, LaneReal, Overlap};
+use md_grid::lbm::{Flow, FlowRun, LaneReal, Overlap};
 use md_grid::stencil::Precision;
 use md_grid::{Decomposition, Schedule};
 
@@ -18,6 +18,8 @@ use crate::grid_inputs::GridInputs;
 use crate::output::grid::GridContext;
 use crate::scenario::{LbmScenario, name_of};
 use recorder::Recorder;
+
+pub(super) use flow::{decomposition, expect_memory};
 
 /// Runs the scenario on this rank. *Collective.*
 ///
@@ -41,8 +43,8 @@ fn run<T: LaneReal>(
     args: &GridArgs,
     early_end: &EarlyEnd,
 ) -> Result<(), RunError> {
-    let decomposition = flow::decomposition(world.ranks(), inputs)?;
-    flow::expect_memory::<T>(world, inputs, &decomposition)?;
+    let decomposition = decomposition(world.ranks(), inputs)?;
+    expect_memory::<T>(world, inputs, &decomposition)?;
     let mask = obstacle::mask(world, inputs, &decomposition)?;
     let nowhere = obstacle::expect_fluid(world, inputs, &mask)?;
     let context = context(world, &inputs.scenario, &decomposition);
@@ -56,10 +58,21 @@ fn run<T: LaneReal>(
     })
 }
 
+/// The flow of a scenario at its start. *Collective.*
+pub(super) fn at_start<T: LaneReal>(
+    world: &dyn World,
+    inputs: &GridInputs<LbmScenario>,
+    decomposition: &Decomposition,
+) -> Result<Flow<T>, RunError> {
+    let mask = obstacle::mask(world, inputs, decomposition)?;
+    obstacle::expect_fluid(world, inputs, &mask)?;
+    flow::set_up(world, inputs, decomposition, mask)
+}
+
 /// What a step sends and computes on so many ranks.
 pub(super) fn schedule(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<Schedule, RunError> {
     let LbmScenario { lbm, parallel, .. } = &inputs.scenario;
-    let decomposition = flow::decomposition(ranks, inputs)?;
+    let decomposition = decomposition(ranks, inputs)?;
     let overlap = if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing };
     let number_bytes = match lbm.precision {
         Precision::Double => size_of::<f64>(),
@@ -69,7 +82,11 @@ pub(super) fn schedule(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result
 }
 
 /// What makes the rows of a flow's tables stand alone.
-fn context(world: &dyn World, scenario: &LbmScenario, decomposition: &Decomposition) -> GridContext {
+pub(super) fn context(
+    world: &dyn World,
+    scenario: &LbmScenario,
+    decomposition: &Decomposition,
+) -> GridContext {
     let LbmScenario { lbm, parallel, .. } = scenario;
     let crossed = |counts: [usize; 3]| counts.map(|count| count.to_string()).join("x");
     GridContext {

@@ -3,6 +3,8 @@
 //! Every run is a job of its own, started by the launcher, in a folder of its own in the output directory. After every row the table is
 //! written again as a whole, so it is complete whenever the sweep ends; what is in it is not run again.
 
+mod jobs;
+
 use std::fs;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -11,19 +13,18 @@ use std::time::Duration;
 
 use md_comm::{Backend, launch};
 use md_lab::plot::Picture;
-use md_lab::sweep::{Row, Sample, Scaling, read_sweep, scaled_cells, scaling_picture, sweep_csv};
-use md_lab::{Strategy, significant};
+use md_lab::significant;
+use md_lab::sweep::{Kind, Row, Sample, Scaling, read_sweep, scaling_picture, sweep_csv};
 
-use super::compare::{Choices, adapt};
-use super::{found_from_anywhere, output_directory, refused};
+use super::compare::Choices;
+use super::{grid_run, output_directory, refused};
 use crate::args::SweepArgs;
 use crate::early_end::{EarlyEnd, Signal};
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Remains, RunError};
-use crate::inputs::Inputs;
+use crate::grid_inputs::{AnyInputs, GridModel};
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
-use crate::scenario::{Scenario, effective_toml, fault};
-use crate::setup;
 use crate::text_file::read_text;
+use jobs::{grid_jobs, particle_jobs};
 
 /// Folder of the job that runs; it is removed with all that is in it, so nobody else's may have that name.
 const JOB: &str = ".md-cli.job";
@@ -33,9 +34,23 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// One row to come.
 struct Job {
-    scenario: Scenario,
+    /// The command that runs it, and its scenario.
+    command: &'static str,
+    scenario: String,
+    backend: Backend,
     ranks: usize,
-    atoms: u64,
+    title: String,
+    /// What a row about it says.
+    columns: Vec<(&'static str, String)>,
+}
+
+/// All rows to come, and what is the same for them.
+struct Wanted {
+    kind: Kind,
+    jobs: Vec<Job>,
+    left_out: Vec<String>,
+    /// The scenario, by which a sweep knows its folder again.
+    effective: String,
 }
 
 /// Who is to blame for a job that went wrong.
@@ -71,14 +86,20 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     if launch::started_by_launcher().is_some_and(|ranks| ranks > 1) {
         return Err(refused("sweep starts the launcher itself: start it once, without mpirun".to_owned()));
     }
-    let inputs = Inputs::read(&args.scenario())?;
+    let inputs = AnyInputs::read_file(&args.scenario())?;
     let choices = Choices::of(&args.backends, &args.divisions).map_err(refused)?;
-    let mut table = Table::open(&inputs, args)?;
+    let wanted = match &inputs {
+        AnyInputs::Particles(inputs) => particle_jobs(inputs, args, &choices)?,
+        AnyInputs::Stencil(inputs) => grid_jobs(inputs, args, &choices)?,
+        AnyInputs::Lbm(inputs) => grid_jobs(inputs, args, &choices)?,
+    };
+    let mut table = Table::open(&inputs, args, &wanted)?;
     early_end.listen();
-    let jobs = jobs(&inputs, args, &choices, &mut table.screen)?;
+    wanted.left_out.iter().for_each(|reason| table.screen.print(&format!("left out: {reason}\n")));
+    let jobs = &wanted.jobs;
     let (mut failed, mut signal) = (Vec::new(), None);
     for (number, job) in jobs.iter().enumerate() {
-        let title = format!("[{}/{}] {}", number + 1, jobs.len(), job.title());
+        let title = format!("[{}/{}] {}", number + 1, jobs.len(), job.title);
         if table.rows.iter().any(|row| job.is_in(row)) {
             table.screen.print(&format!("{title}: is there\n"));
             continue;
@@ -127,101 +148,15 @@ fn first_of<'r>(reasons: impl ExactSizeIterator<Item = &'r str>) -> String {
     lines.join("\n")
 }
 
-/// All combinations that are possible.
-fn jobs(
-    inputs: &Inputs,
-    args: &SweepArgs,
-    choices: &Choices,
-    screen: &mut Screen,
-) -> Result<Vec<Job>, RunError> {
-    let base = found_from_anywhere(inputs)?;
-    let mut alone = base.clone();
-    (alone.parallel.ranks, alone.parallel.grid) = (1, None);
-    let own = setup::of_scenario(inputs, &alone, 1)?.atoms();
-    let sizes = if args.atoms.is_empty() { vec![own] } else { args.atoms.clone() };
-    let can_run = |backend: &Backend| {
-        !matches!(backend, Backend::Local | Backend::Auto) && backend.availability().is_ok()
-    };
-    let here: Vec<Backend> = Backend::ALL.iter().copied().filter(can_run).collect();
-    let strategies = choices.strategies(&base, &here);
-    let counts =
-        args.ranks.iter().flat_map(|&ranks| args.threads.iter().map(move |&threads| (ranks, threads)));
-    let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
-    for ((ranks, threads), &size) in counts.flat_map(|counts| sizes.iter().map(move |size| (counts, size))) {
-        let wanted = if args.scaling() == Scaling::Weak { size * ranks as u64 } else { size };
-        for &strategy in &strategies {
-            match job(inputs, &base, (own, wanted), [ranks, threads], strategy) {
-                Ok(job) => jobs.push(job),
-                Err(reason) => left_out.push(format!(
-                    "{ranks} ranks, {wanted} atoms, {strategy}: {}",
-                    reason.lines().next().unwrap_or_default()
-                )),
-            }
-        }
-    }
-    if jobs.is_empty() {
-        let reasons = first_of(left_out.iter().map(String::as_str));
-        return Err(refused(format!("no job is possible\n{reasons}")));
-    }
-    left_out.iter().for_each(|reason| screen.print(&format!("left out: {reason}\n")));
-    Ok(jobs)
-}
-
-fn job(
-    inputs: &Inputs,
-    base: &Scenario,
-    (own, wanted): (u64, u64),
-    [ranks, threads]: [usize; 2],
-    strategy: Strategy,
-) -> Result<Job, String> {
-    let mut scenario = adapt(strategy, base)?.scenario;
-    let parallel = &mut scenario.parallel;
-    (parallel.threads, parallel.grid) = (threads, None);
-    parallel.ranks = if strategy.backend == Backend::Local { ranks } else { 1 };
-    scenario.output.trajectory = None;
-    match &mut scenario.system.lattice {
-        Some(lattice) => lattice.cells = scaled_cells(lattice.kind, lattice.cells, own, wanted),
-        None if wanted != own => {
-            return Err("only the particles of a lattice can be made more or fewer".to_owned());
-        }
-        None => (),
-    }
-    fault(&scenario).map_or(Ok(()), Err)?;
-    let atoms = setup::of_scenario(inputs, &scenario, ranks).map_err(|error| error.to_string())?.atoms();
-    Ok(Job { scenario, ranks, atoms })
-}
-
 impl Job {
-    fn title(&self) -> String {
-        let Self { scenario, ranks, atoms } = self;
-        let (parallel, strategy) = (&scenario.parallel, scenario.parallel.strategy());
-        format!("{ranks} ranks x {} threads, {atoms} atoms, {strategy}", parallel.threads)
-    }
-
     /// Whether this is what a row is about.
     fn is_in(&self, row: &Row) -> bool {
-        self.columns().iter().all(|(name, value)| row.column(name) == value)
-    }
-
-    /// What a row about it says.
-    fn columns(&self) -> [(&'static str, String); 7] {
-        let [backend, shell, exchange, partition] = self.scenario.parallel.strategy().names();
-        let (ranks, threads) = (self.ranks.to_string(), self.scenario.parallel.threads.to_string());
-        [
-            ("backend", backend),
-            ("shell", shell),
-            ("exchange", exchange),
-            ("partition", partition),
-            ("ranks", ranks),
-            ("threads", threads),
-            ("atoms", self.atoms.to_string()),
-        ]
+        self.columns.iter().all(|(name, value)| row.column(name) == value)
     }
 
     /// A launcher may have started something else.
     fn expect_itself(&self, row: &Row) -> Result<(), Failure> {
-        let columns = self.columns();
-        match columns.iter().find(|(name, value)| row.column(name) != value) {
+        match self.columns.iter().find(|(name, value)| row.column(name) != value) {
             None => Ok(()),
             Some((name, wanted)) => {
                 let found = row.column(name);
@@ -235,7 +170,7 @@ impl Job {
     fn repeat(&self, args: &SweepArgs, table: &Table, early_end: &EarlyEnd) -> Result<Row, Failure> {
         let folder = table.directory.path().join(JOB);
         let samples: Result<Vec<Sample>, Failure> =
-            (0..args.repeat).map(|_| self.run(args, &folder, early_end)).collect();
+            (0..args.repeat).map(|_| self.run(args, &folder, table.kind, early_end)).collect();
         let row = Row::of(&samples?).ok_or_else(|| went_wrong("nothing was run".to_owned()))?;
         self.expect_itself(&row)?;
         // What is left is of no use; if it cannot be removed, the next job replaces it.
@@ -243,13 +178,19 @@ impl Job {
         Ok(row)
     }
 
-    fn run(&self, args: &SweepArgs, folder: &Path, early_end: &EarlyEnd) -> Result<Sample, Failure> {
+    fn run(
+        &self,
+        args: &SweepArgs,
+        folder: &Path,
+        kind: Kind,
+        early_end: &EarlyEnd,
+    ) -> Result<Sample, Failure> {
         let create = |reason| OutputError::Create { action: "create", path: folder.to_owned(), reason };
         fs::create_dir_all(folder).map_err(create)?;
         let (scenario, said) = (folder.join("job.toml"), folder.join("said.txt"));
-        fs::write(&scenario, effective_toml(&self.scenario)).map_err(create)?;
-        let mut command = self.command(&args.launcher).map_err(refused)?;
-        command.arg("run").arg(&scenario).arg("--output").arg(folder).args([
+        fs::write(&scenario, &self.scenario).map_err(create)?;
+        let mut command = self.start(&args.launcher).map_err(refused)?;
+        command.arg(self.command).arg(&scenario).arg("--output").arg(folder).args([
             "--quiet",
             "--progress",
             "never",
@@ -269,14 +210,14 @@ impl Job {
         }
         let timing = fs::read(folder.join(KnownFile::TIMING.name()))
             .map_err(|reason| went_wrong(format!("it has left no {}: {reason}", KnownFile::TIMING.name())))?;
-        Sample::of_timing(&timing).map_err(|reason| went_wrong(reason.to_string()))
+        Sample::of_timing(&timing, kind).map_err(|reason| went_wrong(reason.to_string()))
     }
 
     /// The program, started by the launcher unless its ranks are threads.
-    fn command(&self, launcher: &str) -> Result<Command, String> {
+    fn start(&self, launcher: &str) -> Result<Command, String> {
         let program =
             std::env::current_exe().map_err(|reason| format!("cannot find this program: {reason}"))?;
-        if self.scenario.parallel.backend == Backend::Local {
+        if self.backend == Backend::Local {
             return Ok(Command::new(program));
         }
         let launcher = launcher.replace("{ranks}", &self.ranks.to_string());
@@ -332,38 +273,48 @@ fn old_text(path: &Path) -> Result<Option<String>, RunError> {
 
 /// The table as it grows.
 struct Table {
+    kind: Kind,
     directory: OutputDirectory,
     screen: Screen,
     rows: Vec<Row>,
 }
 
 impl Table {
-    fn open(inputs: &Inputs, args: &SweepArgs) -> Result<Self, RunError> {
-        let path = PathBuf::from(&inputs.scenario.output.directory);
+    fn open(inputs: &AnyInputs, args: &SweepArgs, wanted: &Wanted) -> Result<Self, RunError> {
+        let path = match inputs {
+            AnyInputs::Particles(inputs) => &inputs.scenario.output.directory,
+            AnyInputs::Stencil(inputs) => &inputs.scenario.output().directory,
+            AnyInputs::Lbm(inputs) => &inputs.scenario.output().directory,
+        };
+        let path = PathBuf::from(path);
         let old = |file: KnownFile| old_text(&path.join(file.name()));
         let rows = match old(KnownFile::SWEEP)? {
             None => Vec::new(),
-            Some(_) if old(KnownFile::SCENARIO)? != Some(effective_toml(&found_from_anywhere(inputs)?)) => {
+            Some(_) if old(KnownFile::SCENARIO)?.as_ref() != Some(&wanted.effective) => {
                 return Err(refused(format!(
                     "`{}` holds a sweep of another scenario (scenario.toml)\nchoose another directory with --output DIR",
                     path.display()
                 )));
             }
-            Some(text) => read_sweep(&text).map_err(|error| {
+            Some(text) => read_sweep(&text, wanted.kind).map_err(|error| {
                 refused(format!("{}: {error}", path.join(KnownFile::SWEEP.name()).display()))
             })?,
         };
         let verbosity = Verbosity::unless(args.quiet);
-        let directory = output_directory(inputs, &ResultFiles::default(), verbosity)?;
-        Ok(Self { directory, screen: Screen::stdout(verbosity), rows })
+        let directory = match inputs {
+            AnyInputs::Particles(inputs) => output_directory(inputs, &ResultFiles::default(), verbosity)?,
+            AnyInputs::Stencil(inputs) => grid_run::output_directory(inputs, None, &[])?,
+            AnyInputs::Lbm(inputs) => grid_run::output_directory(inputs, None, &[])?,
+        };
+        Ok(Self { kind: wanted.kind, directory, screen: Screen::stdout(verbosity), rows })
     }
 
     fn add(&mut self, title: &str, row: Row) -> Result<(), RunError> {
-        let (step, rate) =
-            (significant(row.step.median_s, DIGITS), significant(row.atom_steps_per_s, DIGITS));
+        let (step, rate) = (significant(row.step.median_s, DIGITS), significant(row.rate_per_s, DIGITS));
         self.rows.push(row);
-        self.directory.write_encoded(KnownFile::SWEEP, sweep_csv(&self.rows))?;
-        self.screen.print(&format!("{title}: {step} s per step, {rate} atom steps/s\n"));
+        self.directory.write_encoded(KnownFile::SWEEP, sweep_csv(&self.rows, self.kind))?;
+        let unit = self.kind.rate.trim_end_matches("_per_s").replace('_', " ");
+        self.screen.print(&format!("{title}: {step} s per step, {rate} {unit}/s\n"));
         Ok(())
     }
 

@@ -1,0 +1,188 @@
+//! The rows to come: all combinations of ranks, threads, sizes and strategies that are possible.
+
+use md_comm::Backend;
+use md_grid::application::PHASES;
+use md_lab::sweep::{Kind, PARTICLES, Scaling, scaled_cells};
+use md_lab::{Strategy, name_of};
+
+use super::{Job, Wanted, first_of};
+use crate::args::SweepArgs;
+use crate::commands::compare::{Choices, adapt};
+use crate::commands::compare_grid::{Compared, keys_of};
+use crate::commands::{found_from_anywhere, refused};
+use crate::error::RunError;
+use crate::grid_inputs::GridInputs;
+use crate::inputs::Inputs;
+use crate::output::grid::GridContext;
+use crate::scenario::{Scenario, ScenarioSource, effective_toml, fault, load_as};
+use crate::setup;
+
+/// Of nodes of a grid.
+const GRID: Kind = Kind {
+    context: GridContext::COLUMNS,
+    strategy: &["backend", "exchange", "messages"],
+    size: "nodes",
+    phases: &PHASES,
+    rate: "updates_per_s",
+};
+
+/// Of particles.
+pub(super) fn particle_jobs(
+    inputs: &Inputs,
+    args: &SweepArgs,
+    choices: &Choices,
+) -> Result<Wanted, RunError> {
+    let base = found_from_anywhere(inputs)?;
+    let mut alone = base.clone();
+    (alone.parallel.ranks, alone.parallel.grid) = (1, None);
+    let own = setup::of_scenario(inputs, &alone, 1)?.atoms();
+    let sizes = if args.atoms.is_empty() { vec![own] } else { args.atoms.clone() };
+    let strategies = choices.strategies(&base, &movers_here());
+    let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
+    for ([ranks, threads], &size) in
+        counts(args).flat_map(|counts| sizes.iter().map(move |size| (counts, size)))
+    {
+        let wanted = if args.scaling() == Scaling::Weak { size * ranks as u64 } else { size };
+        for &strategy in &strategies {
+            match of_particles(inputs, &base, (own, wanted), [ranks, threads], strategy) {
+                Ok(job) => jobs.push(job),
+                Err(reason) => left_out.push(format!(
+                    "{ranks} ranks, {wanted} atoms, {strategy}: {}",
+                    reason.lines().next().unwrap_or_default()
+                )),
+            }
+        }
+    }
+    wanted(PARTICLES, jobs, left_out, effective_toml(&base))
+}
+
+fn wanted(kind: Kind, jobs: Vec<Job>, left_out: Vec<String>, effective: String) -> Result<Wanted, RunError> {
+    if jobs.is_empty() {
+        let reasons = first_of(left_out.iter().map(String::as_str));
+        return Err(refused(format!("no job is possible\n{reasons}")));
+    }
+    Ok(Wanted { kind, jobs, left_out, effective })
+}
+
+/// Backends that a job can have here.
+fn movers_here() -> Vec<Backend> {
+    let can_run = |backend: &Backend| {
+        !matches!(backend, Backend::Local | Backend::Auto) && backend.availability().is_ok()
+    };
+    Backend::ALL.iter().copied().filter(can_run).collect()
+}
+
+/// Ranks and threads.
+fn counts(args: &SweepArgs) -> impl Iterator<Item = [usize; 2]> {
+    args.ranks.iter().flat_map(|&ranks| args.threads.iter().map(move |&threads| [ranks, threads]))
+}
+
+fn of_particles(
+    inputs: &Inputs,
+    base: &Scenario,
+    (own, wanted): (u64, u64),
+    [ranks, threads]: [usize; 2],
+    strategy: Strategy,
+) -> Result<Job, String> {
+    let mut scenario = adapt(strategy, base)?.scenario;
+    let parallel = &mut scenario.parallel;
+    (parallel.threads, parallel.grid) = (threads, None);
+    parallel.ranks = if strategy.backend == Backend::Local { ranks } else { 1 };
+    scenario.output.trajectory = None;
+    match &mut scenario.system.lattice {
+        Some(lattice) => lattice.cells = scaled_cells(lattice.kind, lattice.cells, own, wanted),
+        None if wanted != own => {
+            return Err("only the particles of a lattice can be made more or fewer".to_owned());
+        }
+        None => (),
+    }
+    fault(&scenario).map_or(Ok(()), Err)?;
+    let atoms = setup::of_scenario(inputs, &scenario, ranks).map_err(|error| error.to_string())?.atoms();
+    let [backend, shell, exchange, partition] = strategy.names();
+    Ok(Job {
+        command: "run",
+        scenario: effective_toml(&scenario),
+        backend: strategy.backend,
+        ranks,
+        title: format!("{ranks} ranks x {threads} threads, {atoms} atoms, {strategy}"),
+        columns: vec![
+            ("backend", backend),
+            ("shell", shell),
+            ("exchange", exchange),
+            ("partition", partition),
+            ("ranks", ranks.to_string()),
+            ("threads", threads.to_string()),
+            ("atoms", atoms.to_string()),
+        ],
+    })
+}
+
+/// Of the nodes of a grid, as many as the scenario has, or as many per rank as it says.
+pub(super) fn grid_jobs<M: Compared>(
+    inputs: &GridInputs<M>,
+    args: &SweepArgs,
+    choices: &Choices,
+) -> Result<Wanted, RunError> {
+    let of_particles = [
+        (choices.of_particles(), ""),
+        ((!args.atoms.is_empty()).then_some("--atoms"), ": the scenario says how many nodes there are"),
+        (
+            (args.scaling() == Scaling::Weak).then_some("--weak"),
+            ": `grid_per_rank` of a stencil makes a grid grow with the ranks",
+        ),
+    ];
+    if let Some((Some(option), advice)) = of_particles.into_iter().find(|(option, _)| option.is_some()) {
+        return Err(refused(format!(
+            "{option} is for scenarios of particles, and this one has a grid{advice}"
+        )));
+    }
+    let strategies = choices.strategies(&keys_of(inputs)?, &movers_here());
+    let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
+    for [ranks, threads] in counts(args) {
+        for Strategy { backend, exchange, .. } in &strategies {
+            match on_grid(inputs, [ranks, threads], *backend, *exchange) {
+                Ok(job) => jobs.push(job),
+                Err(reason) => {
+                    let (backend, exchange) = (name_of(backend), name_of(exchange));
+                    let reason = reason.lines().next().unwrap_or_default().to_owned();
+                    left_out.push(format!("{ranks} ranks, {backend} {exchange}: {reason}"));
+                }
+            }
+        }
+    }
+    wanted(GRID, jobs, left_out, effective_toml(&inputs.scenario))
+}
+
+fn on_grid<M: Compared>(
+    inputs: &GridInputs<M>,
+    [ranks, threads]: [usize; 2],
+    backend: Backend,
+    exchange: md_core::ExchangePattern,
+) -> Result<Job, String> {
+    let mut inputs = inputs.clone();
+    M::find_files(&mut inputs).map_err(|error| error.to_string())?;
+    let parallel = inputs.scenario.parallel_mut();
+    (parallel.backend, parallel.exchange, parallel.threads) = (backend, exchange, threads);
+    (parallel.grid, parallel.ranks) = (None, if backend == Backend::Local { ranks } else { 1 });
+    let text = effective_toml(&inputs.scenario);
+    let source = ScenarioSource { name: "scenario".to_owned(), text: text.clone(), overrides: Vec::new() };
+    load_as::<M>(&source).map_err(|error| error.to_string())?;
+    let problem = M::problem(&inputs, ranks).map_err(|error| error.to_string())?;
+    let nodes = M::decomposition(&problem).nodes().map(|count| count.to_string()).join("x");
+    let (names, how) = ([name_of(backend), name_of(exchange)], inputs.scenario.parallel().messages);
+    Ok(Job {
+        command: M::TABLE,
+        scenario: text,
+        backend,
+        ranks,
+        title: format!("{ranks} ranks x {threads} threads, {nodes} nodes, {}", names.join(" ")),
+        columns: vec![
+            ("backend", names[0].clone()),
+            ("exchange", names[1].clone()),
+            ("messages", name_of(how)),
+            ("ranks", ranks.to_string()),
+            ("threads", threads.to_string()),
+            ("nodes", nodes),
+        ],
+    })
+}
