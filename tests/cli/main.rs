@@ -1,5 +1,6 @@
 //! The program as its users meet it: commands, files, errors, exit codes.
 
+mod analyse;
 mod analysis;
 mod auto;
 mod bench;
@@ -33,7 +34,9 @@ mod partitions;
 mod physics;
 mod plot;
 mod predict;
+mod profile;
 mod scenario_errors;
+mod shell;
 mod stencil;
 #[path = "../support/mod.rs"]
 mod support;

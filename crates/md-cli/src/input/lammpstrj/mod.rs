@@ -64,6 +64,7 @@ pub(crate) fn read(
     (particles.origin, particles.lengths, particles.periodic) =
         (region.origin, region.lengths, region.periodic);
     (particles.velocities, particles.masses) = (velocities, masses);
+    particles.step = frame.step.parse().ok();
     columns.note_unknown(&mut particles);
     if frames.count > 1 {
         particles.frame = Some(frame.number);
