@@ -244,7 +244,8 @@ impl Tally {
         let number = xs.len().min(ys.len()).min(zs.len());
         let clusters = Clusters { position: [&xs[..number], &ys[..number], &zs[..number]], ..*clusters };
         let Self { per_length, surest, largest, doubtful, classes, turns, .. } = self;
-        let scale = Scale { per_length: *per_length, surest: *surest, largest: *largest, doubtful: *doubtful };
+        let scale =
+            Scale { per_length: *per_length, surest: *surest, largest: *largest, doubtful: *doubtful };
         let mut any = 0;
         let mut before = [scale.doubtful; WIDTH];
         for (entry, classes) in entries.iter().zip(classes.as_chunks_mut::<WIDTH>().0) {
