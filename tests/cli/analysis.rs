@@ -8,7 +8,7 @@ use crate::support::{
 };
 
 /// The mixture of the reference data: one frame every 20 steps.
-fn mixture() -> Workdir {
+pub(crate) fn mixture() -> Workdir {
     let path = data("mix864").join("data.lammps");
     Workdir::new(&format!(
         "[simulation]\nsteps = 40\ntimestep = 0.005\n\
@@ -20,7 +20,7 @@ fn mixture() -> Workdir {
     ))
 }
 
-fn ranks() -> Vec<Start> {
+pub(crate) fn ranks() -> Vec<Start> {
     let mut starts = vec![Start::Threads(1), Start::Threads(2), Start::Threads(3)];
     if p2p_available() {
         starts.push(Start::Mpirun(4));
@@ -29,13 +29,13 @@ fn ranks() -> Vec<Start> {
 }
 
 /// The columns of a table that a run has written.
-struct Columns {
-    names: Vec<String>,
-    rows: Vec<Vec<f64>>,
+pub(crate) struct Columns {
+    pub(crate) names: Vec<String>,
+    pub(crate) rows: Vec<Vec<f64>>,
 }
 
 impl Columns {
-    fn read(workdir: &Workdir, name: &str) -> Self {
+    pub(crate) fn read(workdir: &Workdir, name: &str) -> Self {
         let text = workdir.read(name);
         let mut lines = text.lines();
         let names = lines.next().unwrap().split(',').map(str::to_owned).collect();
@@ -43,14 +43,14 @@ impl Columns {
         Self { names, rows }
     }
 
-    fn of(&self, name: &str) -> Vec<f64> {
+    pub(crate) fn of(&self, name: &str) -> Vec<f64> {
         let at = self.names.iter().position(|other| other == name);
         let at = at.unwrap_or_else(|| panic!("no column {name}: {:?}", self.names));
         self.rows.iter().map(|row| row[at]).collect()
     }
 }
 
-fn assert_near(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
+pub(crate) fn assert_near(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (row, (found, expected)) in found.iter().zip(expected).enumerate() {
         let near = (found - expected).abs() <= tolerance * expected.abs().max(1.0);
@@ -78,6 +78,17 @@ fn distances_and_displacements_are_those_of_lammps() {
         assert_near(&found.of("r"), &rdf(2), 1e-14, "r");
         for (column, name) in names.iter().enumerate().filter(|(_, name)| **name != "g_B_A") {
             assert_near(&found.of(name), &rdf(3 + column), 1e-10, name);
+        }
+        // Up to the cutoff the pairs come from the lists of the forces.
+        for options in ["", "--set parallel.shell=eighth --threads 2", "--set neighbor.precision=mixed"] {
+            let keys = "--set output.rdf.max=2.5 --set output.rdf.bins=50";
+            workdir.succeed(start, &format!("run melt.toml --quiet --output near {keys} {options}"));
+            let near = Columns::read(&workdir, "near/rdf.csv");
+            // In f32, forces differ in the seventh digit, and after 40 steps a pair may be in the next class.
+            let tolerance = if options.contains("mixed") { 3e-2 } else { 1e-10 };
+            for (column, name) in names.iter().enumerate().filter(|(_, name)| **name != "g_B_A") {
+                assert_near(&near.of(name), &rdf(3 + column)[..50], tolerance, name);
+            }
         }
         let found = Columns::read(&workdir, "out/msd.csv");
         assert_eq!(found.of("time"), [0.0, 0.05, 0.1, 0.15000000000000002, 0.2]);
@@ -127,7 +138,8 @@ fn analyses_go_on() {
     let workdir = Workdir::new(&MELT.replace(
         "thermo",
         "rdf = { every = 3, bins = 40, max = 3.0 }\nmsd = { every = 2, origins = 3 }\n\
-         viscosity = { every = 2, length = 0.05 }\nvacf = { every = 2, length = 0.04, origins = 3 }\nsurface_tension = { axis = \"z\" }\nthermo",
+         viscosity = { every = 2, length = 0.05 }\nvacf = { every = 2, length = 0.04, origins = 3 }\nsurface_tension = { axis = \"z\" }\n\
+         profile = [{ axis = \"x\", bins = 5, every = 2 }, { axis = \"z\", bins = 3, every = 3, start = 4 }]\nthermo",
     ));
     let summary = |folder: &str| -> Vec<Value> {
         let all: Value = serde_json::from_str(&workdir.read(&format!("{folder}/summary.json"))).unwrap();
@@ -151,7 +163,7 @@ fn analyses_go_on() {
         (Start::Threads(2), "--set output.msd.centre_of_mass=removed"),
     ] {
         parts(start, options);
-        for file in ["rdf.csv", "msd.csv", "vacf.csv", "viscosity.csv"] {
+        for file in ["rdf.csv", "msd.csv", "vacf.csv", "viscosity.csv", "profile_x.csv", "profile_z.csv"] {
             let [whole, parts] = ["whole", "parts"].map(|folder| workdir.read(&format!("{folder}/{file}")));
             assert_eq!(whole, parts, "{start:?} {options} {file}");
         }
@@ -163,7 +175,11 @@ fn analyses_go_on() {
         "run melt.toml --quiet --output other --steps 40 --resume parts/checkpoint-17.mdc \
          --set output.msd.centre_of_mass=removed",
     );
-    for (file, columns) in [("rdf.csv", ["g_A_A", "n_A_A"]), ("msd.csv", ["msd_A", "origins"])] {
+    for (file, columns) in [
+        ("rdf.csv", ["g_A_A", "n_A_A"]),
+        ("msd.csv", ["msd_A", "origins"]),
+        ("profile_x.csv", ["temperature", "pressure_xx"]),
+    ] {
         let [whole, other] =
             ["whole", "other"].map(|folder| Columns::read(&workdir, &format!("{folder}/{file}")));
         columns.iter().for_each(|name| assert_near(&other.of(name), &whole.of(name), 1e-8, name));

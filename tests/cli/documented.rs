@@ -71,11 +71,14 @@ fn check(line: &str) -> Result<bool, String> {
         Command::Predict(args) => args.scenario,
         Command::Partition(args) => args.scenario,
         Command::Sweep(args) => args.scenario(),
-        Command::Backends
+        Command::Analyse(_)
+        | Command::Backends
         | Command::Bench(_)
+        | Command::Completions(_)
         | Command::Fit(_)
         | Command::FromLammps(_)
         | Command::Inspect(_)
+        | Command::Man(_)
         | Command::Plot(_)
         | Command::Schema(_)
         | Command::TraceSummary(_) => {

@@ -223,6 +223,7 @@ const EXAMPLES: [&str; 8] = [
     "rerun/in.rdf.first",
 ];
 
+#[expect(clippy::print_stderr, reason = "what is skipped is said")]
 fn example(name: &str) -> Option<String> {
     let path = Path::new("/usr/share/lammps/examples").join(name);
     let script = std::fs::read_to_string(&path).ok();

@@ -1,5 +1,6 @@
 //! The program as its users meet it: commands, files, errors, exit codes.
 
+mod analyse;
 mod analysis;
 mod auto;
 mod balanced_checkpoints;
@@ -34,8 +35,10 @@ mod partitions;
 mod physics;
 mod plot;
 mod predict;
+mod profile;
 mod protocols;
 mod scenario_errors;
+mod shell;
 mod stencil;
 #[path = "../support/mod.rs"]
 mod support;

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use md_core::analysis::{DistanceBins, PairCounts};
 use md_core::force::{Method, PairWork, Part, System};
 use md_core::halo::Images;
 use md_core::potential::{PairPotential, Tail};
@@ -19,7 +20,8 @@ use crate::clock::{Phase, PhaseClock};
 use crate::config::{NeighborConfig, Overlap, ParallelConfig};
 use crate::error::EngineError;
 use crate::halo::{Direction, Flight, Halo, HaloView};
-use crate::particle_energies::particle_energies;
+use crate::near_pairs::NearPairs;
+use crate::particle_shares::{energy, particle_shares, virial};
 use crate::protocol::CellForces;
 use crate::second_share::SecondShare;
 
@@ -195,6 +197,23 @@ pub trait Interaction {
         Ok(None)
     }
 
+    /// The diagonal of the virial of each owned particle, xx, yy and zz: their sums over ranks are the system's. `None` where it is not
+    /// known. Leaves the forces as they are.
+    ///
+    /// # Errors
+    /// Communication.
+    fn particle_virials(
+        &mut self,
+        _context: &mut ForceContext,
+    ) -> Result<Option<[Vec<f64>; 3]>, EngineError> {
+        Ok(None)
+    }
+
+    /// Pairs of so many species by distance, as [`NearPairs::count`] has them.
+    fn count_distances(&self, _near: &NearPairs, _species: usize, _bins: DistanceBins) -> Option<PairCounts> {
+        None
+    }
+
     /// Adds the forces on all owned particles. `evaluation` says whether energy and virial are wanted: of this rank's pairs,
     /// so that the sum over ranks is the system's.
     ///
@@ -297,7 +316,18 @@ impl Interaction for PairForces {
     }
 
     fn particle_energies(&mut self, context: &mut ForceContext) -> Result<Option<Vec<f64>>, EngineError> {
-        particle_energies(&*self.potential, context).map(Some)
+        let [energies] = particle_shares(&*self.potential, context, energy)?;
+        Ok(Some(energies))
+    }
+
+    fn particle_virials(&mut self, context: &mut ForceContext) -> Result<Option<[Vec<f64>; 3]>, EngineError> {
+        particle_shares(&*self.potential, context, virial).map(Some)
+    }
+
+    fn count_distances(&self, near: &NearPairs, species: usize, bins: DistanceBins) -> Option<PairCounts> {
+        let NearPairs { particles, cells, grid, plan, pairs, threads, simd, .. } = *near;
+        let system = System { grid, potential: &*self.potential, plan, pairs, cells, simd, threads };
+        self.method.count_distances(system, particles, species, bins)
     }
 
     /// Inner pairs while positions travel, boundary pairs, the other inner pairs while forces on ghosts travel to their owners. The

@@ -13,9 +13,11 @@ use crate::barostat::BoxReport;
 use crate::checkpoint::{SavedState, Shared};
 use crate::checks::expect_room;
 use crate::clock::{Phase, PhaseObserver};
+use crate::decomposition::Decomposition;
 use crate::error::EngineError;
 use crate::halo::total;
 use crate::interaction::{GhostPositions, Interaction};
+use crate::near_pairs::NearPairs;
 use crate::observer::{Needs, Observer, RunsOn, Snapshot};
 use crate::report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
 use crate::setup::Setup;
@@ -41,11 +43,24 @@ impl<I: Interaction> Simulation<'_, I> {
                 continue;
             }
             let State { particles, domain, time, integrator, .. } = &self.state;
+            let Decomposition { grid, plan, pairs, .. } = &self.decomposition;
+            let near_pairs = NearPairs {
+                interaction: &self.interaction,
+                particles,
+                cells: &self.cells,
+                grid,
+                plan,
+                pairs,
+                threads: &self.threads,
+                simd: self.setup.simd,
+            };
             let snapshot = Snapshot {
                 sums: seen.thermo.as_ref().map(|(sums, _)| sums),
                 thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
                 gathered: seen.gathered.as_deref().filter(|_| rank == FIRST_RANK),
                 particle_energies: seen.particle_energies.as_deref(),
+                particle_virials: seen.particle_virials.as_ref(),
+                near_pairs: Some(near_pairs),
                 neighborhood: self.neighborhood,
                 minimisation: integrator.minimisation(),
                 saved: seen.shared.as_deref().map(|shared| SavedState {
@@ -88,6 +103,11 @@ impl<I: Interaction> Simulation<'_, I> {
         if needs.contains(Needs::PARTICLE_ENERGIES) && seen.particle_energies.is_none() {
             seen.particle_energies = self.with_forces(GhostPositions::Stale, |interaction, context| {
                 interaction.particle_energies(context)
+            })?;
+        }
+        if needs.contains(Needs::PARTICLE_VIRIALS) && seen.particle_virials.is_none() {
+            seen.particle_virials = self.with_forces(GhostPositions::Stale, |interaction, context| {
+                interaction.particle_virials(context)
             })?;
         }
         if needs.contains(Needs::SAVED_STATE) && seen.shared.is_none() {
@@ -330,6 +350,7 @@ struct Seen {
     gathered: Option<Vec<ParticleRow>>,
     shared: Option<Vec<u64>>,
     particle_energies: Option<Vec<f64>>,
+    particle_virials: Option<[Vec<f64>; 3]>,
 }
 
 fn row(particles: &Particles, index: usize, vector: RowVector, domain: &Domain) -> ParticleRow {

@@ -8,6 +8,7 @@ use md_core::{Domain, Particles};
 
 use crate::checkpoint::SavedState;
 use crate::integrator::Minimisation;
+use crate::near_pairs::NearPairs;
 use crate::report::{NeighborReport, ParticleRow, Thermo};
 
 /// What an observer needs of the state it is about to see.
@@ -27,6 +28,8 @@ impl Needs {
     pub const SAVED_STATE: Self = Self(8);
     /// The energy of each particle: [`Snapshot::particle_energies`].
     pub const PARTICLE_ENERGIES: Self = Self(16);
+    /// The virial of each particle: [`Snapshot::particle_virials`].
+    pub const PARTICLE_VIRIALS: Self = Self(32);
 
     /// Whether all of `others` are needed.
     pub fn contains(self, others: Self) -> bool {
@@ -75,6 +78,10 @@ pub struct Snapshot<'a> {
     /// Of the particles of this rank, in their order: half the energy of each of their pairs, without tail correction. Nothing where the
     /// interaction does not know it.
     pub particle_energies: Option<&'a [f64]>,
+    /// Of the same particles, half the virial of each of their pairs, without tail correction: the columns xx, yy and zz.
+    pub particle_virials: Option<&'a [Vec<f64>; 3]>,
+    /// The pairs that forces are computed for; nothing where there are none, as in a frame of a trajectory.
+    pub near_pairs: Option<NearPairs<'a>>,
     /// What a checkpoint is written from.
     pub saved: Option<SavedState<'a>>,
     /// How the neighbourhood has held so far.

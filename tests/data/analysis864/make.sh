@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes rdf.csv and msd.csv from in.lmp with the LAMMPS that is installed.
+# Makes rdf.csv, msd.csv and profile.csv from in.lmp with the LAMMPS that is installed.
 set -euo pipefail
 cd "$(dirname "$0")"
 version=$(lmp -h | awk '/Large-scale/ { sub(/.*Simulator - /, ""); version = $0 } END { print version }')
@@ -14,4 +14,10 @@ lmp -in in.lmp -log none -screen none
     echo "step,msd_A,msd_B,msd_without_centre"
     awk '/^#/ { next } { gsub(/ /, ","); print }' msd.txt
 } > msd.csv
-rm rdf.txt msd.txt
+{
+    echo "# compute chunk/atom bin/1d and fix ave/chunk of LAMMPS $version: atoms of all types, then of the first; made by make.sh"
+    echo "share,atoms,density,temperature,velocity_x,velocity_y,velocity_z,stress_xx,stress_yy,stress_zz,density_A"
+    paste -d ' ' profile.txt profile_A.txt |
+        awk '/^#/ || NF < 14 { next } { print $2 "," $3 "," $4 "," $5 "," $6 "," $7 "," $8 "," $9 "," $10 "," $11 "," $15 }'
+} > profile.csv
+rm rdf.txt msd.txt profile.txt profile_A.txt

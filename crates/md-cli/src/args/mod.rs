@@ -43,6 +43,8 @@ pub enum Command {
     Minimise(MinimiseArgs),
     /// Make a scenario from a LAMMPS script, and tell what of it could not be taken
     FromLammps(FromLammpsArgs),
+    /// Compute from a trajectory what a run computes as it goes: rdf.csv, msd.csv, vacf.csv, profiles
+    Analyse(AnalyseArgs),
     /// Draw what a run wrote into one page: plot.html
     Plot(PlotArgs),
     /// Run a stencil application on the same halo exchange: fields on a grid
@@ -74,6 +76,10 @@ pub enum Command {
     Backends,
     /// Print the JSON Schema of a scenario, for editors
     Schema(SchemaArgs),
+    /// Print what a shell needs to complete commands and options
+    Completions(CompletionsArgs),
+    /// Print the manual page of the program or of a command, for man
+    Man(ManArgs),
 }
 
 /// A scenario and its overrides.
@@ -160,6 +166,21 @@ pub struct SchemaArgs {
     pub kind: ScenarioKind,
 }
 
+/// Arguments of `completions`.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Clone, Args)]
+pub struct ManArgs {
+    /// A command; all of them in short where it is left out
+    pub command: Option<String>,
+}
+
 /// Kinds of scenarios, after the commands that run them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ScenarioKind {
@@ -217,6 +238,23 @@ pub struct MinimiseArgs {
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Arguments of `analyse`.
+#[derive(Debug, Clone, Args)]
+pub struct AnalyseArgs {
+    /// Trajectory: .extxyz, .lammpstrj (both also .gz) or .nc
+    #[arg(value_name = "TRAJECTORY")]
+    pub trajectory: PathBuf,
+    /// Scenario with species, time step and analyses; scenario.toml beside the trajectory where it is left out
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
+    /// Override a key of the scenario, e.g. --set output.rdf.max=4.0; may be repeated
+    #[arg(long = "set", value_name = "KEY.PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Output directory; the folder `analysis` beside the trajectory where it is left out
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `plot`.

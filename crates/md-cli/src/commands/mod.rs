@@ -1,5 +1,6 @@
 //! The commands, one file each, and what they share.
 
+pub mod analyse;
 pub mod backends;
 pub mod bench;
 pub mod check;
@@ -19,6 +20,7 @@ pub mod plot;
 pub mod predict;
 pub mod predict_grid;
 pub mod run;
+pub mod shell;
 pub mod stencil;
 pub mod sweep;
 mod timeline;

@@ -6,6 +6,7 @@ mod coefficients;
 mod error;
 pub mod extxyz;
 mod fields;
+mod frames;
 pub mod lammps_data;
 pub mod lammpstrj;
 pub(crate) mod mask;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 
 pub use coefficients::adopt;
 pub use error::{InputError, Problem};
+pub(crate) use frames::TrajectoryFrames;
 use md_engine::Share;
 pub(crate) use source::Source;
 
@@ -51,6 +53,8 @@ pub struct InputParticles {
     pub coefficients: BTreeMap<TypePair, PairCoefficients>,
     /// Style of coefficients in a LAMMPS data file that are not those of `lj/cut`, empty where the file does not say.
     pub other_pair_style: Option<String>,
+    /// The step of a frame, if it says.
+    pub step: Option<u64>,
     /// Which frame they are, if the file has several.
     pub frame: Option<u64>,
     /// What the user should know about the file, for standard error.

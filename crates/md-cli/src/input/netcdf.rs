@@ -47,6 +47,7 @@ pub(crate) fn read(
     if frames.header.variable("velocities").is_some() {
         particles.velocities = Some(records.iter().map(|record| record.velocity).collect());
     }
+    particles.step = frames.number("step").map(|step| step as u64);
     particles.note_frame(frames.frame + 1, frames.header.records, None);
     Ok(particles)
 }
@@ -58,11 +59,6 @@ pub(crate) fn read(
 pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     let whole = |problem| Here { file: source.name, line: None }.error(problem);
     let frames = Frames::open(source, None).map_err(whole)?;
-    let number = |name: &str| {
-        let (mut found, variable) = (None, frames.header.variable(name)?);
-        frames.values(variable, 0..1, |value| found = Some(value)).ok()?;
-        found
-    };
     let header = &frames.header;
     let of_atoms = |variable: &&Variable| header.dimensions_of(variable).any(|name| name == "atom");
     let names = header.variables.iter().filter(of_atoms).map(|variable| variable.name.as_str());
@@ -70,8 +66,8 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
         format: "NetCDF, AMBER's convention",
         frames: header.records,
         particles: frames.atoms,
-        step: number("step").map(|step| step.to_string()),
-        time: number("time").map(|time| format!("{time:?}")),
+        step: frames.number("step").map(|step| step.to_string()),
+        time: frames.number("time").map(|time| format!("{time:?}")),
         origin: frames.origin,
         lengths: frames.lengths,
         columns: names.collect::<Vec<_>>().join(" "),
@@ -121,6 +117,13 @@ impl Frames {
     fn part(&self, rank: usize, ranks: usize) -> std::ops::Range<u64> {
         let cut = |rank: usize| (u128::from(self.atoms) * rank as u128 / ranks as u128) as u64;
         cut(rank)..cut(rank + 1)
+    }
+
+    /// A number of the frame, if the file has it.
+    fn number(&self, name: &str) -> Option<f64> {
+        let (mut found, variable) = (None, self.header.variable(name)?);
+        self.values(variable, 0..1, |value| found = Some(value)).ok()?;
+        found
     }
 
     /// Three finite numbers of the frame, if the file has them.

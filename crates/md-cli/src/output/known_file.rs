@@ -15,6 +15,8 @@ impl KnownFile {
     pub const VACF: Self = Self("vacf.csv");
     /// Shear viscosity over the time that is integrated.
     pub const VISCOSITY: Self = Self("viscosity.csv");
+    /// What particles are like across the axes x, y and z.
+    pub const PROFILES: [Self; 3] = [Self("profile_x.csv"), Self("profile_y.csv"), Self("profile_z.csv")];
     /// Time per phase over all ranks.
     pub const TIMING: Self = Self("timing.csv");
     /// Time per phase and rank.

@@ -9,7 +9,7 @@
 //! | `scenario.toml` | at the start | [`OutputDirectory::for_scenario`] |
 //! | `thermo.csv` | row by row | `thermo` |
 //! | trajectory | frame by frame | `trajectory` |
-//! | `rdf.csv`, `msd.csv`, `vacf.csv`, `viscosity.csv` | whole, at the end | `rdf`, `msd`, `vacf`, `viscosity` |
+//! | `rdf.csv`, `msd.csv`, `vacf.csv`, `viscosity.csv`, `profile_z.csv` | whole, at the end | `rdf`, `msd`, `vacf`, `viscosity`, `profile` |
 //! | all that a run writes as it goes | | [`run_output::OUTPUTS`] |
 //! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | `compare` |
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
@@ -30,6 +30,7 @@ pub mod flow;
 pub mod grid;
 pub mod minimisations;
 pub mod msd;
+pub mod profile;
 pub mod progress;
 pub mod rdf;
 pub mod run_output;

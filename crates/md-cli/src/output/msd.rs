@@ -36,7 +36,7 @@ struct Msd<'a> {
 }
 
 fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
-    let Opening { world, scenario, setup, .. } = *opening;
+    let Opening { world, scenario, subject, .. } = *opening;
     let Some(keys) = scenario.output.msd else { return Ok(Vec::new()) };
     let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
     let most = keys.origins as usize;
@@ -55,9 +55,9 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         world,
         looks: Looks::new(keys.every, keys.start),
         names,
-        masses: setup.config.masses.clone(),
+        masses: subject.masses.to_vec(),
         centre_of_mass: keys.centre_of_mass,
-        dimensions: setup.domain.dimension.count(),
+        dimensions: subject.domain.dimension.count(),
         interval: keys.every as f64 * scenario.simulation.timestep,
         tracks: Tracks::default(),
         restored,

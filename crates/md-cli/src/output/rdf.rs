@@ -30,7 +30,7 @@ struct Rdf<'a> {
 }
 
 fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
-    let Opening { world, scenario, setup, .. } = *opening;
+    let Opening { world, scenario, subject, .. } = *opening;
     let Some(keys) = scenario.output.rdf else { return Ok(Vec::new()) };
     let max = keys.max.unwrap_or(scenario.interaction.cutoff);
     let bins = DistanceBins { max, bins: keys.bins as usize };
@@ -42,7 +42,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         looks: Looks::new(keys.every, keys.start),
         bins,
         names,
-        simd: setup.simd,
+        simd: subject.simd,
         // Where they cannot be had, the simulation says so.
         threads: Threads::new(scenario.parallel.threads).unwrap_or_default(),
         averages,
@@ -58,7 +58,7 @@ impl Observer for Rdf<'_> {
         let Self { world, bins, names, simd, threads, .. } = self;
         check_distance(bins.max, now.domain, now.step)?;
         let count = DistanceCount { bins: *bins, species: names.len(), simd: *simd, threads };
-        let found = count.count(now.particles, now.domain, *world)?;
+        let found = count.count(now, *world)?;
         self.averages.add(&found, now.domain);
         Ok(())
     }

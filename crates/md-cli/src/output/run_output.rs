@@ -11,20 +11,32 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use md_comm::World;
+use md_core::{Domain, SimdLevel};
 use md_engine::{Observer, ObserverError, Setup, Snapshot};
 use serde_json::{Map, Value};
 
 use super::{
-    KnownFile, OutputDirectory, OutputError, Progress, Screen, minimisations, msd, rdf, thermo, trajectory,
-    vacf, viscosity,
+    KnownFile, OutputDirectory, OutputError, Progress, Screen, minimisations, msd, profile, rdf, thermo,
+    trajectory, vacf, viscosity,
 };
 use crate::checkpoint::{OutputMark, OutputMemory, ParticleRows, Resumed};
 use crate::error::RunError;
 use crate::scenario::{Scenario, StagePlan};
 
 /// Everything that a run may write as it goes, in the order in which it looks.
-pub const OUTPUTS: [OutputKind; 7] =
-    [thermo::KIND, trajectory::KIND, rdf::KIND, msd::KIND, vacf::KIND, viscosity::KIND, minimisations::KIND];
+pub const OUTPUTS: [OutputKind; 8] = [
+    thermo::KIND,
+    trajectory::KIND,
+    rdf::KIND,
+    msd::KIND,
+    vacf::KIND,
+    viscosity::KIND,
+    minimisations::KIND,
+    profile::KIND,
+];
+
+/// Those of them that look at particles alone: they take frames of a trajectory as well.
+pub const ANALYSES: [OutputKind; 4] = [rdf::KIND, msd::KIND, vacf::KIND, profile::KIND];
 
 /// A kind of output.
 #[derive(Clone, Copy)]
@@ -99,6 +111,25 @@ pub struct StageBegin<'s> {
     pub is_last: bool,
 }
 
+/// What outputs know of a system.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The box.
+    pub domain: &'a Domain,
+    /// Number of particles.
+    pub atoms: u64,
+    /// By species.
+    pub masses: &'a [f64],
+    /// Instruction set for loops over particles.
+    pub simd: SimdLevel,
+}
+
+impl<'a> From<&'a Setup> for Subject<'a> {
+    fn from(setup: &'a Setup) -> Self {
+        Self { domain: &setup.domain, atoms: setup.atoms(), masses: &setup.config.masses, simd: setup.simd }
+    }
+}
+
 /// What outputs are opened with.
 #[derive(Clone)]
 pub struct Opening<'a> {
@@ -107,7 +138,7 @@ pub struct Opening<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     /// The system before step 0.
-    pub setup: &'a Setup,
+    pub subject: Subject<'a>,
     /// The checkpoint that the run goes on from.
     pub resumed: Option<&'a Resumed>,
     /// On rank 0.
@@ -192,13 +223,13 @@ impl<'a> Closing<'a> {
     }
 }
 
-/// Opens all outputs of a scenario on this rank.
+/// Opens all outputs of these kinds that a scenario asks for, on this rank.
 ///
 /// # Errors
 /// The first that cannot be.
-pub fn open_outputs<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
+pub fn open_outputs<'a>(kinds: &[OutputKind], opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let mut all = Vec::new();
-    for kind in &OUTPUTS {
+    for kind in kinds {
         all.append(&mut (kind.open)(opening)?);
     }
     Ok(all)

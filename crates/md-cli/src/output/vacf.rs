@@ -31,7 +31,7 @@ struct Vacf<'a> {
 }
 
 fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
-    let Opening { world, scenario, setup, .. } = *opening;
+    let Opening { world, scenario, subject, .. } = *opening;
     let Some(keys) = scenario.output.vacf else { return Ok(Vec::new()) };
     let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
     let (length, most, width) = (keys.lags(scenario.simulation.timestep) as u64, keys.origins, names.len());
@@ -49,7 +49,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         world,
         looks: Looks::new(keys.every, keys.start),
         names,
-        dimensions: setup.domain.dimension.count(),
+        dimensions: subject.domain.dimension.count(),
         interval: keys.every as f64 * scenario.simulation.timestep,
         tracks: Tracks::default(),
         restored,

@@ -1,9 +1,11 @@
 //! `[output]`: what is computed of the particles while they move.
 
+use md_lab::name_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Checked, Finding, at_least_one, positive};
+use super::system::Axis;
 
 /// `output.averages`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -114,16 +116,26 @@ pub struct SurfaceTension {
     pub surfaces: u64,
 }
 
-/// An axis of the box.
+/// An entry of `output.profile`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Axis {
-    /// The first.
-    X,
-    /// The second.
-    Y,
-    /// The third.
-    Z,
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Across which the slabs lie.
+    pub axis: Axis,
+    /// Number of slabs, of equal width.
+    #[serde(default = "default_slabs")]
+    #[schemars(range(min = 1))]
+    pub bins: u64,
+    /// Steps between two looks. Each computes the virial of every particle anew.
+    #[schemars(range(min = 1))]
+    pub every: u64,
+    /// The step at which it begins; with the last stage where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
+}
+
+fn default_slabs() -> u64 {
+    100
 }
 
 fn default_surfaces() -> u64 {
@@ -156,6 +168,9 @@ fn default_origins() -> u64 {
 const MOST_ORIGINS: u64 = 100;
 /// Classes of all pairs of species together: what a checkpoint can hold of them.
 const MOST_CLASSES: u64 = 40_000;
+
+/// Numbers in the slabs of all profiles together: what a checkpoint can hold of them.
+const MOST_IN_SLABS: u64 = 15_000;
 
 const LOOKS: &str = "steps between two looks";
 
@@ -207,6 +222,31 @@ fn check_length(key: &str, length: f64, interval: f64, most: usize) -> Checked {
     }
     let message = format!("`{key}` is {looks:.1} looks, but must be from 1 to {most}");
     Err(Finding::new(key, message, "a time step times `every` is the time between two looks"))
+}
+
+pub(super) fn check_profiles(profiles: &[Profile], species: usize, dimension: u8) -> Checked {
+    let per_slab = 9 + species as u64;
+    let mut left = MOST_IN_SLABS / per_slab;
+    for (number, profile) in profiles.iter().enumerate() {
+        let path = |key: &str| format!("output.profile[{number}].{key}");
+        let axis = name_of(profile.axis);
+        if profile.axis as usize >= usize::from(dimension) {
+            let message = "a 2D simulation is one layer in z: there is no profile across it";
+            return Err(Finding::new(path("axis"), message, "\"x\" or \"y\"").or_at("simulation.dimension"));
+        }
+        if profiles[..number].iter().any(|other| other.axis == profile.axis) {
+            let message = format!("two profiles across {axis} would be one file, `profile_{axis}.csv`");
+            return Err(Finding::new(path("axis"), message, "one profile per axis"));
+        }
+        at_least_one(&path("every"), profile.every, LOOKS)?;
+        at_least_one(&path("bins"), profile.bins, "number of slabs")?;
+        if profile.bins > left {
+            let message = format!("`{}` is {}, more than a checkpoint can hold", path("bins"), profile.bins);
+            return Err(Finding::new(path("bins"), message, format!("at most {left}")));
+        }
+        left -= profile.bins;
+    }
+    Ok(())
 }
 
 pub(super) fn check_surface_tension(tension: &SurfaceTension, dimension: u8) -> Checked {

@@ -57,7 +57,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use analysis::{Averages, Axis, CentreOfMass, Msd, Rdf, SurfaceTension, Vacf, Viscosity};
+pub use analysis::{Averages, CentreOfMass, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity};
 pub use error::ScenarioError;
 pub use generators::{Gas, RegionLattice, Regions};
 pub(crate) use generators::{gas, regions};
@@ -81,7 +81,7 @@ pub(crate) use species::MOST as MOST_SPECIES;
 pub use species::Species;
 pub use stage::{Stage, StagePlan};
 pub use stencil::{Stencil, StencilScenario};
-pub use system::{InputFile, InputFormat, Lattice, System};
+pub use system::{Axis, InputFile, InputFormat, Lattice, System};
 pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 pub use wall::WallPair;
 pub(crate) use wording::{listed, nearest};

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::analysis::{
-    Averages, Msd, Rdf, SurfaceTension, Vacf, Viscosity, check_msd, check_rdf, check_surface_tension,
-    check_vacf, check_viscosity,
+    Averages, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity, check_msd, check_profiles, check_rdf,
+    check_surface_tension, check_vacf, check_viscosity,
 };
 use super::finding::{Checked, Finding, at_least_one};
 use super::simulation::Simulation;
@@ -41,6 +41,10 @@ pub struct Output {
     /// Shear viscosity by Green and Kubo's relation: viscosity.csv.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub viscosity: Option<Viscosity>,
+    /// Density, temperature, pressure and velocity across an axis, in slabs that fill the box: `profile_x.csv`, `profile_y.csv`,
+    /// `profile_z.csv`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub profile: Vec<Profile>,
     /// Surface tension from the pressure tensor, of the rows of thermo.csv that `averages` takes: in summary.json.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surface_tension: Option<SurfaceTension>,
@@ -58,6 +62,7 @@ impl Default for Output {
             msd: None,
             vacf: None,
             viscosity: None,
+            profile: Vec::new(),
             surface_tension: None,
         }
     }
@@ -104,6 +109,7 @@ pub(super) fn check(output: &Output, species: usize, simulation: &Simulation) ->
     let Simulation { timestep, dimension, .. } = simulation;
     output.vacf.as_ref().map_or(Ok(()), |vacf| check_vacf(vacf, species, *timestep))?;
     output.viscosity.as_ref().map_or(Ok(()), |viscosity| check_viscosity(viscosity, *timestep))?;
+    check_profiles(&output.profile, species, *dimension)?;
     output.surface_tension.as_ref().map_or(Ok(()), |tension| check_surface_tension(tension, *dimension))
 }
 

@@ -45,7 +45,7 @@ use md_lab::{Threads, Transports};
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
 use speak::{
     end, fail_alone, on_first_process, on_one_process, print_whole, refuse, show, show_help,
-    warn_of_interval, warn_of_threads,
+    warn_of_interval, warn_of_threads, write_result,
 };
 
 pub(crate) use speak::{note, note_particles, print_error, warn};
@@ -74,6 +74,11 @@ pub fn main() -> u8 {
     };
     match cli.command {
         Command::Schema(args) => show(&schema(args.kind)),
+        Command::Completions(args) => show(&commands::shell::completions(args.shell)),
+        Command::Man(args) => {
+            let page = commands::shell::manual(args.command.as_deref());
+            page.map_or_else(|error| fail_alone(&error), |text| show(&text))
+        }
         Command::Backends => show_backends(),
         Command::Check(args) => {
             let checked = read_alone(&args.scenario()).and_then(|inputs: AnyInputs| {
@@ -135,6 +140,9 @@ pub fn main() -> u8 {
         Command::FromLammps(args) => {
             let made = commands::from_lammps::from_lammps(&args);
             made.map_or_else(|error| fail_alone(&error), |text| show(&text))
+        }
+        Command::Analyse(args) => {
+            on_one_process(|| commands::analyse::analyse(&args).and_then(|text| write_result(&text)))
         }
         Command::Plot(args) => {
             let drawn = commands::plot::plot(&args);

@@ -66,6 +66,22 @@ impl Batches {
         (0..self.width).map(|at| if count < 2.0 { f64::NAN } else { error(at) }).collect()
     }
 
+    /// The mean of one quantity over that of another, and its standard error; no numbers where the second is zero, no error where there are
+    /// fewer than two batches.
+    pub fn ratio(&self, above: usize, below: usize) -> (f64, f64) {
+        let total = |at: usize| self.sums.iter().map(|sum| sum[at]).sum::<f64>();
+        let ratio = total(above) / total(below);
+        let full = &self.sums[..self.sums.len() - 1];
+        let count = full.len() as f64;
+        let squares: f64 = full.iter().map(|sum| (sum[above] - ratio * sum[below]).powi(2)).sum();
+        let mean = full.iter().map(|sum| sum[below]).sum::<f64>() / count;
+        let error = (squares / (count - 1.0) / count).sqrt() / mean.abs();
+        if total(below) == 0.0 {
+            return (f64::NAN, f64::NAN);
+        }
+        (ratio, if count < 2.0 { f64::NAN } else { error })
+    }
+
     /// As words, for a checkpoint.
     pub fn words(&self) -> Vec<u64> {
         let sums = self.sums.iter().flatten().map(|sum| sum.to_bits());
@@ -114,6 +130,23 @@ mod tests {
         assert!(batches.means() == [3.0] && batches.errors()[0].is_nan());
         batches.add([5.0]);
         assert_eq!((batches.means(), batches.errors()), (vec![4.0], vec![1.0]));
+    }
+
+    #[test]
+    fn the_error_of_a_ratio_is_that_of_what_varies() {
+        let (mut batches, count) = (Batches::new(3), 4000);
+        for id in 0..count {
+            let [x, y, _] = random::normal_vector(5, id);
+            // Weights that vary by a fifth, of values of mean 3 and deviation 1/2.
+            let weight = 1.0 + 0.2 * y;
+            batches.add([weight * (3.0 + 0.5 * x), weight, 0.0]);
+        }
+        let (ratio, error) = batches.ratio(0, 1);
+        let expected = 0.5 * (1.04 / count as f64).sqrt();
+        assert!((ratio - 3.0).abs() < 3.0 * expected, "{ratio}");
+        assert!((0.6..1.6).contains(&(error / expected)), "{error}, expected {expected}");
+        assert_eq!(batches.ratio(1, 1), (1.0, 0.0));
+        assert!(batches.ratio(0, 2).0.is_nan() && batches.ratio(2, 1) == (0.0, 0.0));
     }
 
     #[test]

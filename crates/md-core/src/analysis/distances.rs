@@ -26,6 +26,13 @@ impl DistanceBins {
     pub fn width(&self) -> f64 {
         self.max / self.bins as f64
     }
+
+    /// The class of a squared distance, if it has one.
+    #[inline]
+    pub(crate) fn class(&self, square: f64) -> Option<usize> {
+        let class = (square.sqrt() * self.width().recip()) as usize;
+        (square < self.max * self.max && class < self.bins).then_some(class)
+    }
 }
 
 /// Numbers of pairs by species and distance. Every pair counts once.
@@ -50,10 +57,23 @@ impl PairCounts {
 
     /// Where the classes of a pair of species stand.
     fn range(&self, a: usize, b: usize) -> Range<usize> {
-        let (first, second) = (a.min(b), a.max(b));
-        let before = first * self.species - first * first.saturating_sub(1) / 2;
-        let start = (before + second - first) * self.bins;
+        let start = Self::number(self.species, a, b) * self.bins;
         start..start + self.bins
+    }
+
+    /// The place of a pair of species in [`Self::pairs`].
+    #[inline]
+    pub(crate) fn number(species: usize, a: usize, b: usize) -> usize {
+        let (first, second) = (a.min(b), a.max(b));
+        let before = first * species - first * first.saturating_sub(1) / 2;
+        before + second - first
+    }
+
+    /// Those of both.
+    #[must_use]
+    pub fn plus(mut self, other: Self) -> Self {
+        self.counts.iter_mut().zip(other.counts).for_each(|(sum, count)| *sum += count);
+        self
     }
 
     /// The pairs of two species by distance.

@@ -15,11 +15,13 @@ pub use cells::{CellSpan, CellWork};
 pub use clusters::{ClusterWork, mixed_precision_problem};
 pub use pairs::{CellPairs, Newton, Pair, PairWork, Region};
 
+use crate::analysis::{DistanceBins, PairCounts};
 use crate::cells::LocalCells;
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
 use crate::potential::{PairKernel, PairPotential};
+use crate::shell::ForceReturn;
 use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
 use crate::tensor::SymmetricTensor;
 use crate::threads::Threads;
@@ -223,6 +225,23 @@ impl Method {
             Self::Cells(work) => work.add_forces(system, particles, part, evaluation),
             Self::Clusters(work) => work.add_forces(system, particles, part, evaluation),
             Self::DirectSum => direct_sum::add_forces(system, particles, part.region),
+        }
+    }
+
+    /// Counts this rank's pairs by species and distance, each pair on one rank, for the present positions of particles and ghosts; `None` where
+    /// the method does not know all pairs of these distances, or where two ranks compute a pair. The same on all ranks.
+    pub fn count_distances(
+        &self,
+        system: System,
+        particles: &Particles,
+        species: usize,
+        bins: DistanceBins,
+    ) -> Option<PairCounts> {
+        match self {
+            Self::Clusters(work) if system.pairs.shell().force_return() == ForceReturn::Needed => {
+                work.count_distances(system, particles, species, bins)
+            }
+            Self::Clusters(_) | Self::Cells(_) | Self::DirectSum => None,
         }
     }
 

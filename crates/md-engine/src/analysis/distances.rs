@@ -10,6 +10,8 @@ use md_comm::{CommError, Message, Rank, Reduction, World, deliver};
 use md_core::analysis::{DistanceBins, Extent, PairCounts, Points, Raster, count_across, count_within};
 use md_core::{Domain, Particles, SimdLevel, Threads};
 
+use crate::observer::Snapshot;
+
 /// How pairs are counted.
 pub struct DistanceCount<'a> {
     /// Classes of distances; the largest is at most half of every periodic length.
@@ -35,16 +37,37 @@ pub struct PairsByDistance {
 type Row = [u64; 4];
 
 impl DistanceCount<'_> {
-    /// Counts the pairs of the owned particles of all ranks. *Collective.*
+    /// Counts the pairs of the owned particles of all ranks, `near` where the interaction knows them. *Collective.*
     ///
     /// # Errors
     /// Communication.
-    pub fn count(
+    pub fn count(&self, now: &Snapshot, world: &dyn World) -> Result<PairsByDistance, CommError> {
+        let species = self.species;
+        let known = now.near_pairs.and_then(|near| near.count(species, self.bins));
+        let (mut pairs, counts) = match known {
+            Some(pairs) => {
+                let mut counts = vec![0; species];
+                now.particles.species[..now.particles.owned()]
+                    .iter()
+                    .for_each(|&kind| counts[kind as usize] += 1);
+                (pairs, counts)
+            }
+            None => self.search(now.particles, now.domain, world)?,
+        };
+        let mut words = [pairs.counts.as_slice(), &counts].concat();
+        world.reduce(&mut words, Reduction::Sum)?;
+        let counts = words.split_off(words.len() - species);
+        pairs.counts = words;
+        Ok(PairsByDistance { pairs, counts })
+    }
+
+    /// The pairs of this rank and of those with whom it counts for both, and its particles by species. *Collective.*
+    fn search(
         &self,
         particles: &Particles,
         domain: &Domain,
         world: &dyn World,
-    ) -> Result<PairsByDistance, CommError> {
+    ) -> Result<(PairCounts, Vec<u64>), CommError> {
         let Self { bins, species, simd, threads } = *self;
         let points = self.points(particles, domain);
         let extent = Extent::of(&points);
@@ -54,15 +77,10 @@ impl DistanceCount<'_> {
         if let Some(raster) = &raster {
             pairs = count_within(&points, raster, bins, simd, threads);
             if !near.is_empty() {
-                let across = count_across(&points, &near, raster, bins, simd, threads);
-                pairs.counts.iter_mut().zip(across.counts).for_each(|(sum, count)| *sum += count);
+                pairs = pairs.plus(count_across(&points, &near, raster, bins, simd, threads));
             }
         }
-        let mut words = [pairs.counts, points.counts()].concat();
-        world.reduce(&mut words, Reduction::Sum)?;
-        let counts = words.split_off(words.len() - species);
-        pairs.counts = words;
-        Ok(PairsByDistance { pairs, counts })
+        Ok((pairs, points.counts()))
     }
 
     fn points(&self, particles: &Particles, domain: &Domain) -> Points {

@@ -17,7 +17,7 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::OutputError;
 use crate::output::breakdown::run_report;
-use crate::output::run_output::{Closing, Opening, RootOpening, open_outputs};
+use crate::output::run_output::{Closing, OUTPUTS, Opening, RootOpening, open_outputs};
 use crate::output::warnings::cause;
 use crate::replay;
 use crate::report::RunFacts;
@@ -86,11 +86,11 @@ fn observers<'a>(
     let opening = Opening {
         world,
         scenario,
-        setup,
+        subject: setup.into(),
         resumed: beginning.resumed.as_ref(),
         root: root.map(|root| RootOpening { directory: &root.directory, console: root.console.clone() }),
     };
-    let outputs = open_on_all(world, || open_outputs(&opening))?;
+    let outputs = open_on_all(world, || open_outputs(&OUTPUTS, &opening))?;
     root.iter().for_each(|root| root.begin_table());
     let root = root.map(|Root { directory, .. }| checkpoint::Root {
         directory,

@@ -72,6 +72,7 @@ pub(crate) fn read(
     let mut particles = rows.particles(*promised)?;
     (particles.origin, particles.lengths) = comment.region(second)?;
     particles.periodic = comment.periodic(second)?;
+    particles.step = comment.get("Step").and_then(|step| step.parse().ok());
     if !columns.unknown.is_empty() {
         let names = columns.unknown.join(", ");
         particles.notes.push(format!("columns of the file that mean nothing here are left out: {names}"));

@@ -64,6 +64,7 @@ pub(crate) fn read(
     (particles.origin, particles.lengths, particles.periodic) =
         (region.origin, region.lengths, region.periodic);
     (particles.velocities, particles.masses) = (velocities, masses);
+    particles.step = frame.step.parse().ok();
     columns.note_unknown(&mut particles);
     particles.note_frame(frame.number, frames.count, Some(&frame.step));
     frames.overview.check_end_of_frame(source.name, frame.number, frames.count)?;

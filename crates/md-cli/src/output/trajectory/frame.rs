@@ -33,9 +33,9 @@ pub(super) struct SpeciesLabel {
 
 impl FrameLayout {
     pub(super) fn new(opening: &Opening, trajectory: &Trajectory) -> Self {
-        let domain = &opening.setup.domain;
+        let domain = opening.subject.domain;
         let names = opening.scenario.species.iter().map(|species| species.name.clone());
-        let labels = names.zip(&opening.setup.config.masses).map(|(name, &mass)| SpeciesLabel { name, mass });
+        let labels = names.zip(opening.subject.masses).map(|(name, &mass)| SpeciesLabel { name, mass });
         Self {
             path: trajectory.path.clone(),
             periodic: [0, 1, 2].map(|dim| domain.is_periodic(dim)),

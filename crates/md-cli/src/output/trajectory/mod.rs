@@ -127,7 +127,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let layout = FrameLayout::new(opening, trajectory);
     let columns = layout.columns.clone();
     let sink = (format.open)(opening, layout, compression)?;
-    let (interval, masses) = (Some(trajectory.every), &opening.setup.config.masses);
+    let (interval, masses) = (Some(trajectory.every), opening.subject.masses);
     Ok(vec![Box::new(Frames { interval, columns, masses, sink })])
 }
 

@@ -27,6 +27,7 @@
 mod accumulators;
 mod build;
 mod candidates;
+mod distances;
 mod finder;
 mod kernel;
 mod lists;

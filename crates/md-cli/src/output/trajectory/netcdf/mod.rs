@@ -65,7 +65,7 @@ fn open<'a>(
     layout: FrameLayout,
     _: Compression,
 ) -> Result<Box<dyn FrameSink + 'a>, OutputError> {
-    let mut header = header_of(&layout, opening.setup.atoms());
+    let mut header = header_of(&layout, opening.subject.atoms);
     let too_large = || OutputError::Encode {
         file: layout.path.clone(),
         reason: "a column of a frame is larger than 4 GiB, which the format cannot hold".to_owned(),

@@ -1,0 +1,316 @@
+//! Pairs by distance, from the lists that forces are computed with.
+//!
+//! ```text
+//! for each particle i
+//!   for each list entry
+//!     measure    squared distances, in f64; lanes whose pairs do not count are far away
+//!     classify   root and class in f32, and doubt: whether that may be the wrong class; a plain loop for the compiler to vectorise
+//!     count      one addition per lane, without a branch: lanes beyond the last class have classes that nobody asks for
+//!   doubtful     some in ten thousand: once more in f64
+//! ```
+//!
+//! Advantage: nothing is searched or sorted, and an addition costs less than finding out whether it is needed. Disadvantage: up to the cutoff
+//! only.
+
+use crate::force::shares::Share;
+use std::ops::Range;
+
+use super::ClusterWork;
+use super::lists::Lists;
+use super::words::{Entry, IClusterList};
+use crate::aligned::Column;
+use crate::analysis::{DistanceBins, PairCounts};
+use crate::force::{Newton, System};
+use crate::particles::Particles;
+
+/// Histograms in turn, so that no addition waits for the one before it.
+const TURNS: usize = 4;
+/// Error of a class as a share of its number, with room: three roundings to 24 bits.
+const ROUNDING: f32 = 4e-7;
+/// Adding it leaves an integer in the low bits of an f32, of numbers up to 2^22.
+const TO_INTEGER: f32 = 1.5 * (1 << 23) as f32;
+/// The most classes for which [`ROUNDING`] leaves few doubtful.
+const MOST_BINS: usize = 100_000;
+
+impl ClusterWork {
+    /// Counts the pairs of this rank, each once, by species and distance; `None` where the lists do not have each pair once.
+    pub(in crate::force) fn count_distances(
+        &self,
+        system: System,
+        particles: &Particles,
+        species: usize,
+        bins: DistanceBins,
+    ) -> Option<PairCounts> {
+        let width = self.shares.iter().flat_map(Share::works).map(|work| work.local.shape.width).max()?;
+        let is_whole = |lists: &Lists| lists.blocks.iter().all(|block| block.newton == Newton::On);
+        let mut lists = self.shares.iter().flat_map(Share::works).flat_map(|work| [&work.local, &work.cross]);
+        if bins.max > system.potential.cutoff() || bins.bins > MOST_BINS || !lists.all(is_whole) {
+            return None;
+        }
+        let count = |share: usize| {
+            system.simd.vectorise(
+                #[inline(always)]
+                || self.tally_of_width(width, share, particles, Tally::new(species, bins)),
+            )
+        };
+        Some(system.threads.divide((), |(), _, _| ((), ()), |(), share| count(share), PairCounts::plus))
+    }
+
+    #[inline(always)]
+    fn tally_of_width(&self, width: usize, share: usize, particles: &Particles, tally: Tally) -> PairCounts {
+        match width {
+            1 => self.tally::<1>(share, particles, tally),
+            2 => self.tally::<2>(share, particles, tally),
+            4 => self.tally::<4>(share, particles, tally),
+            8 => self.tally::<8>(share, particles, tally),
+            _ => self.tally::<16>(share, particles, tally),
+        }
+    }
+
+    /// The pairs of a thread.
+    #[inline(always)]
+    fn tally<const WIDTH: usize>(&self, share: usize, particles: &Particles, mut tally: Tally) -> PairCounts {
+        for work in self.shares.get(share).into_iter().flat_map(Share::works) {
+            let all = 0..particles.species.padded().len();
+            let home = work.home.start.min(all.end)..work.home.end.min(all.end);
+            for (lists, range) in [(&work.local, home), (&work.cross, all)] {
+                let columns = Clusters::<WIDTH>::new(particles, range);
+                for view in lists.views() {
+                    for i_cluster in view.i_clusters {
+                        tally.i_cluster(&columns, i_cluster, lists.shape.pairs / WIDTH);
+                    }
+                }
+            }
+        }
+        tally.finish()
+    }
+}
+
+/// The particles, cluster by cluster.
+struct Clusters<'a, const WIDTH: usize> {
+    position: [&'a [[f64; WIDTH]]; 3],
+    species: &'a [[u64; WIDTH]],
+}
+
+impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
+    fn new(particles: &'a Particles, range: Range<usize>) -> Self {
+        let position = particles.position.each_ref().map(Column::padded);
+        Self {
+            position: position.map(|column| column[range.clone()].as_chunks().0),
+            species: particles.species.padded()[range].as_chunks().0,
+        }
+    }
+
+    #[inline(always)]
+    fn position_of(&self, index: usize) -> [f64; 3] {
+        let [x, y, z] = self.position;
+        let (cluster, lane) = (index / WIDTH, index % WIDTH);
+        [x[cluster][lane], y[cluster][lane], z[cluster][lane]]
+    }
+
+    /// Squared distances of a point from the particles of a cluster. (A loop: closures would not be compiled for the instruction set.)
+    #[inline(always)]
+    fn squares(&self, [x, y, z]: [f64; 3], cluster: usize) -> [f64; WIDTH] {
+        let [xs, ys, zs] = self.position;
+        let (xs, ys, zs) = (&xs[cluster], &ys[cluster], &zs[cluster]);
+        let mut squares = [0.0; WIDTH];
+        for lane in 0..WIDTH {
+            let (dx, dy, dz) = (x - xs[lane], y - ys[lane], z - zs[lane]);
+            squares[lane] = dx * dx + dy * dy + dz * dz;
+        }
+        squares
+    }
+}
+
+/// From squared distances to classes.
+#[derive(Clone, Copy)]
+struct Scale {
+    per_length: f32,
+    surest: f32,
+    largest: f32,
+    doubtful: u32,
+}
+
+impl Scale {
+    /// Classes of these squares, and whether there is any doubt; pairs without their bit do not count.
+    #[inline(always)]
+    fn classes<const WIDTH: usize>(self, squares: [f64; WIDTH], lanes: u32) -> ([u32; WIDTH], u32) {
+        let (mut classes, mut any) = ([0; WIDTH], 0);
+        for lane in 0..WIDTH {
+            let square = squares[lane] as f32;
+            let counts = (lanes & 1 << lane != 0) & (square < self.largest);
+            let root = if counts { square } else { self.largest }.sqrt() * self.per_length;
+            let shifted = (root - 0.5) + TO_INTEGER;
+            let from_middle = ((root - 0.5) - (shifted - TO_INTEGER)).abs();
+            let doubt = u32::from(from_middle > self.surest).wrapping_neg();
+            let class = shifted.to_bits().wrapping_sub(TO_INTEGER.to_bits());
+            classes[lane] = (class & !doubt) | (self.doubtful & doubt);
+            any |= doubt;
+        }
+        (classes, any)
+    }
+}
+
+/// Adds to histograms whose length is a power of two.
+#[inline(always)]
+fn count<const WIDTH: usize>(turns: &mut [Vec<u64>; TURNS], classes: [u32; WIDTH]) {
+    let [a, b, c, d] = turns;
+    let length = a.len();
+    let turns = [&mut a[..], &mut b[..length], &mut c[..length], &mut d[..length]];
+    for lane in 0..WIDTH {
+        turns[lane % TURNS][classes[lane] as usize & (length - 1)] += 1;
+    }
+}
+
+/// What has been counted so far, and room for the entries of one particle.
+struct Tally {
+    bins: DistanceBins,
+    species: usize,
+    per_length: f32,
+    /// Farthest from the middle of a class that is without doubt, in classes.
+    surest: f32,
+    /// The largest square that gets a class, of pairs that count or not.
+    largest: f32,
+    /// Where those are counted that will be counted again; a histogram ends after it.
+    doubtful: u32,
+    classes: Vec<u32>,
+    /// By pair of species a histogram, whose length is a power of two.
+    turns: [Vec<u64>; TURNS],
+    found: PairCounts,
+}
+
+impl Tally {
+    fn new(species: usize, bins: DistanceBins) -> Self {
+        // Half as far again as the last class, to spread what does not count over many places.
+        let classes = bins.bins + bins.bins / 2 + 2;
+        let length = (classes + 2).next_power_of_two();
+        let found = PairCounts::none(species, bins.bins);
+        Self {
+            bins,
+            species,
+            per_length: bins.width().recip() as f32,
+            surest: 0.5 - ROUNDING * classes as f32,
+            largest: ((classes as f64 + 0.5) * bins.width()).powi(2) as f32,
+            doubtful: length as u32 - 1,
+            classes: Vec::new(),
+            turns: [(); TURNS].map(|()| vec![0; length * PairCounts::pairs(species).count()]),
+            found,
+        }
+    }
+
+    #[inline(always)]
+    fn i_cluster<const WIDTH: usize>(
+        &mut self,
+        clusters: &Clusters<WIDTH>,
+        IClusterList { particle, entries, .. }: IClusterList,
+        i_particles: usize,
+    ) {
+        let lanes = entries.len() * WIDTH;
+        if self.classes.len() < lanes {
+            self.classes.resize(lanes, 0);
+        }
+        for number in 0..i_particles {
+            let (i, first_lane) = (particle + number, number * WIDTH);
+            if entries.is_empty() || i / WIDTH >= clusters.species.len() {
+                continue;
+            }
+            let at = clusters.position_of(i);
+            let kind = clusters.species[i / WIDTH][i % WIDTH] as usize;
+            let doubt = if self.species == 1 {
+                self.entries::<WIDTH, true>(clusters, at, entries, first_lane)
+            } else {
+                let doubt = self.entries::<WIDTH, false>(clusters, at, entries, first_lane);
+                self.count_species(clusters, kind, entries);
+                doubt
+            };
+            if doubt != 0 {
+                self.count_doubtful(clusters, (at, kind), entries, first_lane);
+            }
+        }
+    }
+
+    /// Classes of all entries, which are `COUNT`ed as those of the one species there is: each while the next is measured, since one waits for
+    /// memory and the other for the histogram. Says whether there is any doubt.
+    #[inline(always)]
+    fn entries<const WIDTH: usize, const COUNT: bool>(
+        &mut self,
+        clusters: &Clusters<WIDTH>,
+        at: [f64; 3],
+        entries: &[Entry],
+        first_lane: usize,
+    ) -> u32 {
+        let [xs, ys, zs] = clusters.position;
+        let number = xs.len().min(ys.len()).min(zs.len());
+        let clusters = Clusters { position: [&xs[..number], &ys[..number], &zs[..number]], ..*clusters };
+        let Self { per_length, surest, largest, doubtful, classes, turns, .. } = self;
+        let scale =
+            Scale { per_length: *per_length, surest: *surest, largest: *largest, doubtful: *doubtful };
+        let mut any = 0;
+        let mut before = [scale.doubtful; WIDTH];
+        for (entry, classes) in entries.iter().zip(classes.as_chunks_mut::<WIDTH>().0) {
+            let squares = clusters.squares(at, entry.cluster());
+            let (now, doubt) = scale.classes(squares, u32::from(entry.lanes()) >> first_lane);
+            any |= doubt;
+            *classes = now;
+            if COUNT {
+                count(turns, before);
+                before = now;
+            }
+        }
+        if COUNT {
+            count(turns, before);
+        }
+        any
+    }
+
+    #[inline(always)]
+    fn count_species<const WIDTH: usize>(
+        &mut self,
+        clusters: &Clusters<WIDTH>,
+        kind: usize,
+        entries: &[Entry],
+    ) {
+        let length = self.doubtful as usize + 1;
+        for (turn, (entry, classes)) in entries.iter().zip(self.classes.as_chunks::<WIDTH>().0).enumerate() {
+            for (&class, &other) in classes.iter().zip(&clusters.species[entry.cluster()]) {
+                let pair = PairCounts::number(self.species, kind, other as usize);
+                // Beyond the last particle there may be any species.
+                if let Some(place) = self.turns[turn % TURNS].get_mut(pair * length + class as usize) {
+                    *place += 1;
+                }
+            }
+        }
+    }
+
+    /// Counts the doubtful ones by their exact squares.
+    #[cold]
+    fn count_doubtful<const WIDTH: usize>(
+        &mut self,
+        clusters: &Clusters<WIDTH>,
+        (at, kind): ([f64; 3], usize),
+        entries: &[Entry],
+        first_lane: usize,
+    ) {
+        for (entry, classes) in entries.iter().zip(self.classes.as_chunks::<WIDTH>().0) {
+            let squares = clusters.squares(at, entry.cluster());
+            for (lane, square) in squares.into_iter().enumerate() {
+                let counts = classes[lane] == self.doubtful && entry.lanes() >> (first_lane + lane) & 1 != 0;
+                if counts && let Some(class) = self.bins.class(square) {
+                    let other = clusters.species[entry.cluster()][lane] as usize;
+                    self.found.counts
+                        [PairCounts::number(self.species, kind, other) * self.bins.bins + class] += 1;
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> PairCounts {
+        let length = self.doubtful as usize + 1;
+        for (number, counts) in self.found.counts.chunks_exact_mut(self.bins.bins).enumerate() {
+            for (class, count) in counts.iter_mut().enumerate() {
+                *count += self.turns.iter().map(|turn| turn[number * length + class]).sum::<u64>();
+            }
+        }
+        self.found
+    }
+}

@@ -1,0 +1,74 @@
+//! What pairs give to single particles: half to each of the two, as LAMMPS's `compute pe/atom` and `compute stress/atom` have it.
+
+use std::time::Instant;
+
+use md_core::potential::{PairPotential, PairTerm};
+use md_core::{Field, force::Newton, force::Pair};
+
+use crate::checks::expect_room;
+use crate::clock::Phase;
+use crate::error::EngineError;
+use crate::interaction::ForceContext;
+
+const FORCES: &[Field] = &[Field::FORCE];
+
+/// The energy of a pair.
+pub(crate) fn energy(_: &Pair, term: PairTerm) -> [f64; 1] {
+    [term.energy]
+}
+
+/// The diagonal of the virial of a pair.
+pub(crate) fn virial(pair: &Pair, term: PairTerm) -> [f64; 3] {
+    pair.distance.map(|along| term.force_over_r * along * along)
+}
+
+/// For this rank's particles, in their order, halves of up to three quantities of all their pairs. *Collective.*
+///
+/// What ghosts get travels to their owners in the place of forces, for which an exchange is open already; the forces stay as they are.
+///
+/// # Errors
+/// Communication; no memory.
+pub(crate) fn particle_shares<const N: usize>(
+    potential: &dyn PairPotential,
+    context: &mut ForceContext,
+    of_pair: fn(&Pair, PairTerm) -> [f64; N],
+) -> Result<[Vec<f64>; N], EngineError> {
+    const { assert!(N <= 3, "as many as forces have components") };
+    context.gather(&[Field::POSITION])?;
+    let begun = Instant::now();
+    let (owned, all) = (context.particles.owned(), context.particles.len());
+    let (mut shares, mut forces) = ([const { Vec::new() }; N], [const { Vec::new() }; 3]);
+    for share in &mut shares {
+        expect_room(share, all, "what pairs give to this rank's particles")?;
+        share.resize(all, 0.0);
+    }
+    for (kept, column) in forces.iter_mut().zip(&context.particles.force) {
+        expect_room(kept, owned, "the forces on this rank's particles")?;
+        kept.extend_from_slice(&column[..owned]);
+    }
+    let ForceContext { particles, cells, pairs, threads, .. } = context;
+    pairs.visit(cells, particles, potential.cutoff(), |pair| {
+        let [a, b] = [pair.i, pair.j].map(|index| particles.species[index] as usize);
+        let values = of_pair(&pair, potential.term(a, b, pair.r2));
+        for (share, value) in shares.iter_mut().zip(values) {
+            share[pair.i] += 0.5 * value;
+            if pair.newton == Newton::On {
+                share[pair.j] += 0.5 * value;
+            }
+        }
+    });
+    particles.clear_ghost_forces(threads);
+    for (column, share) in particles.force.iter_mut().zip(&shares) {
+        column[..all].copy_from_slice(share);
+    }
+    context.clock.book_since(Phase::Output, begun);
+    context.scatter_add(FORCES)?;
+    for (share, column) in shares.iter_mut().zip(&context.particles.force) {
+        share.truncate(owned);
+        share.copy_from_slice(&column[..owned]);
+    }
+    for (kept, column) in forces.iter().zip(&mut context.particles.force) {
+        column[..owned].copy_from_slice(kept);
+    }
+    Ok(shares)
+}

@@ -1,0 +1,90 @@
+//! Pairs by distance from the lists of the forces are those that a search of all particles finds, to the last one.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+mod common;
+
+use common::{melt, on_ranks};
+use md_core::analysis::DistanceBins;
+use md_core::force::{MethodKind, Precision};
+use md_core::potential::{LennardJones, Mixing, Shift, Well};
+use md_core::{Shell, SimdLevel, Threads};
+use md_engine::analysis::DistanceCount;
+use md_engine::{Config, Forces, Needs, Setup, SimdChoice, Simulation, Snapshot, every};
+
+/// Two species, the second of which is smaller.
+fn mixture() -> Config {
+    let wells = [Well { epsilon: 1.0, sigma: 1.0 }, Well { epsilon: 0.5, sigma: 0.9 }];
+    let potential = LennardJones::new(&wells, Mixing::LorentzBerthelot, &[], 2.5, Shift::None).unwrap();
+    Config { masses: vec![1.0, 2.0], shares: vec![0.7, 0.3], forces: Forces::from(potential), ..melt() }
+}
+
+/// Whether the lists are used; where they are, they give what a search does, at every step of a run.
+fn is_counted_from_lists(config: &Config, ranks: usize, bins: DistanceBins) -> bool {
+    on_ranks(ranks, |world| {
+        let species = config.masses.len();
+        let mut simulation = Simulation::new(world, &Setup::new(config.clone(), ranks)?)?;
+        let threads = Threads::new(config.parallel.threads).unwrap();
+        let simd = SimdLevel::detect();
+        let mut from_lists = Vec::new();
+        let mut observer = every(1, Needs::NOTHING, |now| {
+            from_lists.push(now.near_pairs.and_then(|near| near.count(species, bins)).is_some());
+            let count = DistanceCount { bins, species, simd, threads: &threads };
+            let found = count.count(now, world)?;
+            assert_eq!(
+                found,
+                count.count(&Snapshot { near_pairs: None, ..*now }, world)?,
+                "step {}",
+                now.step
+            );
+            assert!(found.pairs.of(0, species - 1).iter().sum::<u64>() > 1000);
+            Ok(())
+        });
+        simulation.run(25, &mut [&mut observer])?;
+        assert!(from_lists.iter().all(|known| *known == from_lists[0]));
+        Ok(from_lists[0])
+    })
+}
+
+#[test]
+fn lists_have_every_pair_once() {
+    let bins = DistanceBins { max: 2.5, bins: 200 };
+    for base in [melt(), mixture()] {
+        for level in SimdLevel::available() {
+            for precision in [Precision::Double, Precision::Mixed] {
+                let mut config = base.clone();
+                config.parallel.simd = SimdChoice::Named(level);
+                config.neighbor.precision = precision;
+                for (ranks, threads, shell) in
+                    [(1, 1, Shell::Half), (2, 1, Shell::Eighth), (1, 3, Shell::Half)]
+                {
+                    (config.parallel.threads, config.parallel.shell) = (threads, shell);
+                    assert!(
+                        is_counted_from_lists(&config, ranks, bins),
+                        "{level:?} {precision:?} {ranks} {threads}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// So many classes that most pairs are doubtful in f32, and distances other than the cutoff.
+#[test]
+fn classes_of_any_width() {
+    for bins in [DistanceBins { max: 2.5, bins: 30_000 }, DistanceBins { max: 1.7, bins: 3 }] {
+        assert!(is_counted_from_lists(&melt(), 1, bins), "{bins:?}");
+    }
+}
+
+/// Where lists do not know all pairs, or a pair is on two ranks, there is a search.
+#[test]
+fn elsewhere_pairs_are_searched() {
+    let bins = DistanceBins { max: 2.5, bins: 50 };
+    assert!(!is_counted_from_lists(&melt(), 2, DistanceBins { max: 4.0, ..bins }));
+    let mut config = melt();
+    config.parallel.shell = Shell::Full;
+    assert!(!is_counted_from_lists(&config, 2, bins));
+    let mut config = melt();
+    config.neighbor.method = MethodKind::Cells;
+    assert!(!is_counted_from_lists(&config, 2, bins));
+}

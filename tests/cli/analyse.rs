@@ -1,0 +1,143 @@
+//! `md-cli analyse`: the tables of a run, from the frames that it wrote; and what cannot be analysed.
+
+use crate::analysis::{Columns, assert_near};
+use crate::support::{MELT, Start, Workdir};
+
+/// A run of 20 steps that analyses itself and writes what it looks at into a trajectory.
+fn analysed(trajectory: &str) -> Workdir {
+    let keys = format!(
+        "trajectory = {trajectory}\nrdf = {{ every = 4, bins = 40, max = 2.5 }}\nmsd = {{ every = 2, origins = 3 }}\n\
+         vacf = {{ every = 2, length = 0.04, origins = 2 }}\nprofile = [{{ axis = \"z\", bins = 3, every = 4, start = 8 }}]\nthermo"
+    );
+    let workdir = Workdir::new(&MELT.replace("thermo", &keys));
+    workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out");
+    workdir
+}
+
+/// Frames hold all digits, so that the same pairs are counted; particles that have crossed a face are found again.
+#[test]
+fn frames_give_the_tables_of_the_run() {
+    for (name, options) in [
+        ("traj.extxyz", ""),
+        ("traj.extxyz.gz", ", columns = [\"momentum\", \"mass\"]"),
+        ("traj.lammpstrj", ", columns = [\"velocity\"]"),
+        ("traj.lammpstrj.gz", ", columns = [\"velocity\"], positions = \"unwrapped\""),
+        ("traj.nc", ", columns = [\"velocity\"], precision = \"double\""),
+    ] {
+        let workdir = analysed(&format!("{{ path = \"{name}\", every = 2{options} }}"));
+        let said = workdir.call(Start::Plain, &format!("analyse out/{name}"));
+        let files = ["rdf.csv", "msd.csv", "vacf.csv", "profile_z.csv", "summary.json"];
+        let written: String = files.iter().map(|file| format!("out/analysis/{file}\n")).collect();
+        assert_eq!((said.code, said.stdout.as_str()), (Some(0), written.as_str()), "{name} {said:?}");
+        if !name.contains("extxyz.gz") && !options.contains("unwrapped") {
+            assert_eq!(workdir.read("out/analysis/rdf.csv"), workdir.read("out/rdf.csv"), "{name}");
+        }
+        for file in &files[..4] {
+            let own = Columns::read(&workdir, &format!("out/{file}"));
+            let found = Columns::read(&workdir, &format!("out/analysis/{file}"));
+            assert!(own.rows.len() == found.rows.len() && found.rows.len() > 2, "{name} {file}");
+            let is_there = |name: &&String| !name.starts_with("pressure");
+            assert!(own.names.iter().filter(is_there).eq(&found.names), "{name} {:?}", found.names);
+            for column in found.names.iter().filter(|column| !column.contains("error")) {
+                assert_near(&found.of(column), &own.of(column), 1e-9, &format!("{name} {file} {column}"));
+            }
+        }
+        let entry = |folder: &str, key: &str| {
+            let summary: serde_json::Value =
+                serde_json::from_str(&workdir.read(&format!("{folder}/summary.json"))).unwrap_or_default();
+            summary.pointer(key).and_then(serde_json::Value::as_f64).unwrap_or(f64::NAN)
+        };
+        let [found, own] = ["out/analysis", "out"].map(|folder| entry(folder, "/diffusion/A/coefficient"));
+        assert!((found - own).abs() <= 1e-9 * own.abs(), "{name}: {found}, in the run {own}");
+        assert_eq!(
+            ["/frames", "/atoms", "/last_step"].map(|key| entry("out/analysis", key)),
+            [11.0, 600.0, 20.0]
+        );
+    }
+}
+
+/// A trajectory of another program needs a scenario for its species and time step; positions alone have distances and densities.
+#[test]
+fn a_trajectory_without_a_run() {
+    let frame = |step: u64, x: f64| {
+        format!(
+            "ITEM: TIMESTEP\n{step}\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp pp\n0 10\n0 10\n0 10\n\
+             ITEM: ATOMS id type x y z\n2 1 2 2 2\n1 1 {x} 2 2\n"
+        )
+    };
+    // Through a face, by half a length in each frame.
+    let text: String =
+        (0..9).map(|number| frame(100 * number, (9.0 + 0.5 * number as f64).rem_euclid(10.0))).collect();
+    let scenario = "[simulation]\nsteps = 1\ntimestep = 0.01\n\
+                    [system]\nlattice = { kind = \"sc\", density = 1.0, cells = [1, 1, 1] }\n\
+                    [output]\nrdf = { every = 100, bins = 10, max = 5.0 }\nmsd = { every = 100, origins = 1 }\n\
+                    profile = [{ axis = \"x\", bins = 2, every = 100 }]\n";
+    let workdir = Workdir::new(scenario);
+    workdir.write("dump.lammpstrj", &text);
+    workdir.succeed(Start::Plain, "analyse dump.lammpstrj --scenario melt.toml --output found");
+    let msd = Columns::read(&workdir, "found/msd.csv");
+    assert_near(&msd.of("time"), &(0..9).map(f64::from).collect::<Vec<_>>(), 1e-12, "time");
+    // One of two has gone lag / 2.
+    let expected: Vec<f64> = (0..9).map(|lag| f64::from(lag * lag) / 8.0).collect();
+    assert_near(&msd.of("msd_A"), &expected, 1e-12, "msd");
+    // Distances of 3, 2.5, ... 0 and 0.5, 1: each in one of nine frames.
+    let neighbours = Columns::read(&workdir, "found/rdf.csv").of("n_A_A");
+    let expected = [1.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0, 9.0, 9.0, 9.0].map(|count| count / 9.0);
+    assert_near(&neighbours, &expected, 1e-12, "neighbours");
+    let profile = Columns::read(&workdir, "found/profile_x.csv");
+    assert_near(&profile.of("density"), &[16.0 / 9.0 / 500.0, 2.0 / 9.0 / 500.0], 1e-12, "density");
+    assert!(profile.of("temperature").iter().all(|value| value.is_nan()));
+}
+
+#[test]
+fn what_cannot_be_analysed() {
+    let workdir = analysed("{ path = \"traj.extxyz\", every = 2 }");
+    let whole = workdir.read("out/traj.extxyz");
+    let cut = whole.trim_end().rsplit_once('\n').map_or("", |(rest, _)| rest);
+    workdir.write("out/cut.extxyz", &format!("{cut}\n"));
+    workdir.write("out/empty.extxyz", "");
+    workdir.write("alone.extxyz", &whole);
+    workdir.write("out/again.extxyz", &format!("{whole}{whole}"));
+    workdir.write("out/still.extxyz", &whole.replace("velo:R:3", "left:R:3"));
+    for (call, expected) in [
+        (
+            "out/traj.extxyz --set output.msd.every=3",
+            "out/traj.extxyz, frame 7: `output.msd.every` is 3, but the last such frame before step 12 is that of step 6: try --set output.msd.every=6",
+        ),
+        (
+            "out/traj.extxyz --set output.rdf.start=21 --set output.msd.start=21 --set output.vacf.start=21 --set output.profile=[]",
+            "none of the 11 frames, the last of step 20, is one that an analysis takes: see its `every` and `start`",
+        ),
+        (
+            "out/traj.extxyz --set output.rdf.max=9.0",
+            "step 0: `output.rdf.max` is 9.0, but half the shortest periodic side of the box is 4.198990478456269 by now\na smaller `output.rdf.max`",
+        ),
+        ("out/empty.extxyz", "`out/empty.extxyz` has no frame"),
+        ("out/cut.extxyz", "out/cut.extxyz, frame 11:"),
+        ("out/again.extxyz", "out/again.extxyz, frame 12: its step is 0, but that of the frame before is 20"),
+        (
+            "out/still.extxyz",
+            "out/still.extxyz, frame 1: there are no velocities, of which `output.vacf` is made",
+        ),
+        (
+            "alone.extxyz",
+            "there is no `scenario.toml` beside the trajectory: give species, time step and analyses by --scenario FILE",
+        ),
+        ("out/none.extxyz", "out/none.extxyz"),
+        (
+            "out/thermo.csv",
+            "`out/thermo.csv`: `.extxyz`, `.lammpstrj` (both also with `.gz`) and `.nc` can be analysed",
+        ),
+        ("out/traj.extxyz --set output.rdf.bins=0", "`output.rdf.bins` must be at least 1, found 0"),
+    ] {
+        let said = workdir.call(Start::Plain, &format!("analyse {call}"));
+        assert_eq!(said.code, Some(2), "{call}: {said:?}");
+        let text = said.stderr.replace("\n       ", "\n");
+        assert!(text.contains(expected), "{call}: {text}");
+        assert!(!workdir.path("out/analysis/rdf.csv").exists(), "{call}");
+    }
+    workdir.write("melt.toml", MELT);
+    let said = workdir.call(Start::Plain, "analyse out/traj.extxyz --scenario melt.toml");
+    let expected = "the scenario asks for none of `output.rdf`, `msd`, `vacf` and `profile`";
+    assert!(said.code == Some(2) && said.stderr.contains(expected), "{said:?}");
+}
