@@ -223,7 +223,6 @@ const EXAMPLES: [&str; 8] = [
     "rerun/in.rdf.first",
 ];
 
-#[expect(clippy::print_stderr, reason = "what is skipped is said")]
 fn example(name: &str) -> Option<String> {
     std::fs::read_to_string(Path::new("/usr/share/lammps/examples").join(name)).ok()
 }
