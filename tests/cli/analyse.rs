@@ -102,7 +102,7 @@ fn what_cannot_be_analysed() {
     for (call, expected) in [
         (
             "out/traj.extxyz --set output.msd.every=3",
-            "out/traj.extxyz, frame 7: `output.msd.every` is 3, but the last such frame before step 12 is that of step 6: try --set output.msd.every=6",
+            "out/traj.extxyz, frame 4: `output.msd.every` is 3, but the last such frame before step 6 is that of step 0: try --set output.msd.every=6",
         ),
         (
             "out/traj.extxyz --set output.rdf.start=21 --set output.msd.start=21 --set output.vacf.start=21 --set output.profile=[]",

@@ -27,6 +27,8 @@ fn the_version_and_the_help_of_the_program() {
                      summary.json
       minimise       Minimise the energy by FIRE: minimised.extxyz and summary.json
       from-lammps    Make a scenario from a LAMMPS script, and tell what of it could not be taken
+      analyse        Compute from a trajectory what a run computes as it goes: rdf.csv, msd.csv,
+                     vacf.csv, profiles
       plot           Draw what a run wrote into one page: plot.html
       stencil        Run a stencil application on the same halo exchange: fields on a grid
       lbm            Run a flow by the lattice Boltzmann method on the same halo exchange
@@ -43,6 +45,8 @@ fn the_version_and_the_help_of_the_program() {
       inspect        Show what a checkpoint holds, and check it
       backends       List the halo backends and whether they are available here
       schema         Print the JSON Schema of a scenario, for editors
+      completions    Print what a shell needs to complete commands and options
+      man            Print the manual page of the program or of a command, for man
       help           Print this message or the help of the given subcommand(s)
 
     Options:

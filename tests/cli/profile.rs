@@ -46,7 +46,7 @@ fn slabs_add_up_to_the_system() {
     let keys =
         "profile = [{ axis = \"x\", bins = 7, every = 1 }, { axis = \"y\", bins = 1, every = 1 }]\nthermo";
     let workdir = Workdir::new(&MELT.replace("thermo", keys).replace("every = 7", "every = 1"));
-    let protocol = "--set neighbor.method=cells --set parallel.partition=stripe --set parallel.protocol";
+    let protocol = "--set system.lattice.cells=[4,4,12] --set neighbor.method=cells --set parallel.partition=stripe --set parallel.protocol";
     let mut calls = vec![
         (Start::Threads(1), String::new()),
         (Start::Threads(2), "--set parallel.shell=full".to_owned()),
@@ -123,7 +123,7 @@ fn layers_have_two_dimensions() {
     assert_near(&[found.of("density").iter().sum::<f64>()], &[2.0], 1e-12, "density");
     // Slabs where nobody is have a density, but no temperature.
     let call =
-        "run melt.toml --quiet --output out --set output.profile=[{axis=\"x\",bins=64,every=2}] --steps 0";
+        "run melt.toml --quiet --output out --set output.profile=[{axis=\"x\",bins=64,every=2}] --steps 1";
     workdir.succeed(Start::Threads(2), call);
     let found = Columns::read(&workdir, "out/profile_x.csv");
     let empty =

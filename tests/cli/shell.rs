@@ -25,8 +25,8 @@ fn completions_know_every_command() {
     let mut bash = Command::new("bash");
     bash.current_dir(workdir.path(".")).args([
         "-ec",
-        "bash -n bash.sh; . ./bash.sh; try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
-         _md-cli md-cli \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"; echo \"${COMPREPLY[@]}\"; }; \
+        "bash -n bash.sh; . ./bash.sh; offers=$(complete -p md-cli | sed 's/.* -F \\([^ ]*\\) .*/\\1/'); try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
+         $offers md-cli \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"; echo \"${COMPREPLY[@]}\"; }; \
          try md-cli trace-; try md-cli run --wall",
     ]);
     let ended = launch::run_with_timeout(bash, std::time::Duration::from_secs(60));

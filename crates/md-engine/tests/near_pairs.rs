@@ -58,10 +58,11 @@ fn lists_have_every_pair_once() {
                     [(1, 1, Shell::Half), (2, 1, Shell::Eighth), (1, 3, Shell::Half)]
                 {
                     (config.parallel.threads, config.parallel.shell) = (threads, shell);
-                    assert!(
-                        is_counted_from_lists(&config, ranks, bins),
-                        "{level:?} {precision:?} {ranks} {threads}"
-                    );
+                    let found = is_counted_from_lists(&config, ranks, bins);
+                    // Clusters of 16 are searched.
+                    let is_wide = level == SimdLevel::Avx512 && precision == Precision::Mixed;
+                    let expected = !is_wide || config.masses.len() == 1;
+                    assert_eq!(found, expected, "{level:?} {precision:?} {ranks} {threads}");
                 }
             }
         }

@@ -15,7 +15,8 @@ pub fn completions(shell: Shell) -> String {
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     generate(shell, &mut command, name, &mut script);
-    String::from_utf8_lossy(&script).into_owned()
+    // For bash, `clap_complete` 4.6.11 labels what a command takes by another name than the one it looks for, if the program's name has a hyphen.
+    String::from_utf8_lossy(&script).replace("md__subcmd__cli", "md__cli")
 }
 
 /// The page of the program, or of one of its commands.

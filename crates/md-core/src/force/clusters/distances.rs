@@ -18,7 +18,7 @@ use std::ops::Range;
 use super::ClusterWork;
 use super::lists::Lists;
 use super::words::{Entry, IClusterList};
-use crate::aligned::Column;
+use crate::aligned::{Column, LINE};
 use crate::analysis::{DistanceBins, PairCounts};
 use crate::force::{Newton, System};
 use crate::particles::Particles;
@@ -33,7 +33,8 @@ const TO_INTEGER: f32 = 1.5 * (1 << 23) as f32;
 const MOST_BINS: usize = 100_000;
 
 impl ClusterWork {
-    /// Counts the pairs of this rank, each once, by species and distance; `None` where the lists do not have each pair once.
+    /// Counts the pairs of this rank, each once, by species and distance; `None` where the lists do not have each pair once, or have clusters
+    /// that are wider than what columns are padded to.
     pub(in crate::force) fn count_distances(
         &self,
         system: System,
@@ -44,7 +45,9 @@ impl ClusterWork {
         let width = self.shares.iter().flat_map(Share::works).map(|work| work.local.shape.width).max()?;
         let is_whole = |lists: &Lists| lists.blocks.iter().all(|block| block.newton == Newton::On);
         let mut lists = self.shares.iter().flat_map(Share::works).flat_map(|work| [&work.local, &work.cross]);
-        if bins.max > system.potential.cutoff() || bins.bins > MOST_BINS || !lists.all(is_whole) {
+        let is_padded = width <= LINE;
+        if bins.max > system.potential.cutoff() || bins.bins > MOST_BINS || !is_padded || !lists.all(is_whole)
+        {
             return None;
         }
         let count = |share: usize| {
@@ -62,8 +65,7 @@ impl ClusterWork {
             1 => self.tally::<1>(share, particles, tally),
             2 => self.tally::<2>(share, particles, tally),
             4 => self.tally::<4>(share, particles, tally),
-            8 => self.tally::<8>(share, particles, tally),
-            _ => self.tally::<16>(share, particles, tally),
+            _ => self.tally::<LINE>(share, particles, tally),
         }
     }
 
@@ -215,7 +217,7 @@ impl Tally {
                 continue;
             }
             let at = clusters.position_of(i);
-            let kind = clusters.species[i / WIDTH][i % WIDTH] as usize;
+            let kind = (clusters.species[i / WIDTH][i % WIDTH] as usize).min(self.species - 1);
             let doubt = if self.species == 1 {
                 self.entries::<WIDTH, true>(clusters, at, entries, first_lane)
             } else {
@@ -273,8 +275,9 @@ impl Tally {
         let length = self.doubtful as usize + 1;
         for (turn, (entry, classes)) in entries.iter().zip(self.classes.as_chunks::<WIDTH>().0).enumerate() {
             for (&class, &other) in classes.iter().zip(&clusters.species[entry.cluster()]) {
-                let pair = PairCounts::number(self.species, kind, other as usize);
-                // Beyond the last particle there may be any species.
+                // Beyond the last particle there may be any number.
+                let other = (other as usize).min(self.species - 1);
+                let pair = PairCounts::number(self.species, kind, other);
                 if let Some(place) = self.turns[turn % TURNS].get_mut(pair * length + class as usize) {
                     *place += 1;
                 }
