@@ -59,10 +59,7 @@ fn lists_have_every_pair_once() {
                 {
                     (config.parallel.threads, config.parallel.shell) = (threads, shell);
                     let found = is_counted_from_lists(&config, ranks, bins);
-                    // Clusters of 16 are searched.
-                    let is_wide = level == SimdLevel::Avx512 && precision == Precision::Mixed;
-                    let expected = !is_wide || config.masses.len() == 1;
-                    assert_eq!(found, expected, "{level:?} {precision:?} {ranks} {threads}");
+                    assert!(found, "{level:?} {precision:?} {ranks} {threads}");
                 }
             }
         }
