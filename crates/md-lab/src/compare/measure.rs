@@ -55,7 +55,7 @@ impl Sample {
     }
 }
 
-/// So many that they take about [`SAMPLE_S`].
+/// So many that they take about `SAMPLE_S`.
 pub fn exchanges_of_a_sample(exchange_s: f64) -> usize {
     let [least, most] = EXCHANGES;
     (SAMPLE_S / exchange_s.max(f64::MIN_POSITIVE)).clamp(least, most) as usize
