@@ -160,6 +160,37 @@ fn stages_go_on_where_they_were() {
     assert!(said.stderr.contains("it is of stage 2, and the run has 1"), "{said:?}");
 }
 
+/// From a checkpoint before the last step of a minimisation, of that step, and of the stage behind it.
+#[test]
+fn a_minimisation_ends_where_it_would_have_ended() {
+    let lattice = "[simulation]\ntimestep = 0.005\n[system]\ntemperature = 0.1\n\
+                   lattice = { kind = \"fcc\", density = 0.9, cells = [5, 5, 5] }\n[interaction]\nshift = \"force\"\n\
+                   [[stage]]\nsteps = 1000\nintegrator = { kind = \"fire\" }\n[[stage]]\nsteps = 10\n\
+                   [output]\nthermo = { every = 100 }\n";
+    let workdir = Workdir::new(lattice);
+    let summary = |folder: &str| -> serde_json::Value {
+        let summary: serde_json::Value =
+            serde_json::from_str(&workdir.read(&format!("{folder}/summary.json"))).unwrap();
+        serde_json::json!([summary["minimisations"], summary["ended"]])
+    };
+    workdir.succeed(
+        Start::Threads(2),
+        "run melt.toml --output whole --quiet --set output.checkpoint={every=1,keep=12}",
+    );
+    let ends = workdir.read("whole/summary.json");
+    let ends: serde_json::Value = serde_json::from_str(&ends).unwrap();
+    let last = ends["minimisations"][0]["steps"].as_u64().unwrap();
+    assert!((20..900).contains(&last), "{ends}");
+    for step in [last - 1, last, last + 1] {
+        let call = format!("run melt.toml --output from-{step} --quiet --resume whole/checkpoint-{step}.mdc");
+        workdir.succeed(Start::Threads(2), &call);
+        assert_eq!(summary(&format!("from-{step}")), summary("whole"), "from step {step} of {last}");
+        let row =
+            |folder: &str| workdir.read(&format!("{folder}/thermo.csv")).lines().last().unwrap().to_owned();
+        assert_eq!(row(&format!("from-{step}")), row("whole"), "from step {step} of {last}");
+    }
+}
+
 #[test]
 fn over_mpi_too_and_with_another_backend() {
     if !p2p_available() {

@@ -174,7 +174,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         }
         let mut last = self.state.step + steps;
         self.ending = Ending::not_before(self.state.step);
-        while self.state.step < last {
+        while self.state.step < last && !self.state.integrator.is_over() {
             let next = self.state.step + 1;
             let is_finished = self.state.integrator.is_finished();
             if next < last && (is_finished || self.ends_early(observers)?) {

@@ -42,7 +42,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub viscosity: Option<Viscosity>,
     /// Density, temperature, pressure and velocity across an axis, in slabs that fill the box: `profile_x.csv`, `profile_y.csv`,
-    /// `profile_z.csv`.
+    /// `profile_z.csv`. A list with an entry per axis, such as `[{ axis = "z", every = 10 }]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profile: Vec<Profile>,
     /// Surface tension from the pressure tensor, of the rows of thermo.csv that `averages` takes: in summary.json.

@@ -58,6 +58,7 @@ impl Keys for FireKeys {
             downhill: 0,
             steps: 0,
             largest_force: f64::INFINITY,
+            is_over: false,
         })
     }
 }
@@ -86,6 +87,8 @@ pub(super) struct Fire {
     steps: u64,
     /// On a particle of any rank, after the last step.
     largest_force: f64,
+    /// Whether a step has been made in which nothing moved, because nothing had to.
+    is_over: bool,
 }
 
 /// Sums over all particles: F . v, F . F, v . v, F . v / m, F . F / m^2.
@@ -171,7 +174,8 @@ impl Fire {
 
 impl Integrate for Fire {
     fn before_forces(&mut self, _half_kicks: HalfKicks, motion: &mut Motion) -> Result<(), EngineError> {
-        if !self.is_finished() {
+        self.is_over = self.is_finished();
+        if !self.is_over {
             let (mut total, mut fastest) = sums(motion.particles, motion.masses);
             motion.world.sum(&mut total.0)?;
             motion.world.max(&mut fastest)?;
@@ -206,21 +210,27 @@ impl Integrate for Fire {
         self.largest_force <= self.tolerance
     }
 
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     fn minimisation(&self) -> Option<Minimisation> {
         let &Self { largest_force, tolerance: force_tolerance, steps, .. } = self;
         (steps > 0).then_some(Minimisation { largest_force, force_tolerance })
     }
 
     fn memory(&self) -> Vec<f64> {
-        vec![self.timestep, self.mixing, self.downhill as f64, self.steps as f64, self.largest_force]
+        let (downhill, steps, is_over) =
+            (self.downhill as f64, self.steps as f64, f64::from(u8::from(self.is_over)));
+        vec![self.timestep, self.mixing, downhill, steps, self.largest_force, is_over]
     }
 
     fn recall(&mut self, words: &[f64]) -> Result<(), EngineError> {
-        let &[timestep, mixing, downhill, steps, largest_force] = words else {
+        let &[timestep, mixing, downhill, steps, largest_force, is_over] = words else {
             return Err(super::does_not_fit(words.len()));
         };
         (self.timestep, self.mixing, self.largest_force) = (timestep, mixing, largest_force);
-        (self.downhill, self.steps) = (downhill as u64, steps as u64);
+        (self.downhill, self.steps, self.is_over) = (downhill as u64, steps as u64, is_over != 0.0);
         Ok(())
     }
 }

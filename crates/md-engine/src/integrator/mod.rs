@@ -100,6 +100,11 @@ pub trait Integrate: Debug {
         false
     }
 
+    /// Whether the run or stage has ended for that reason: the step has been made of which everybody was told that it is the last.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// How far it has come, if it minimises and has made a step; the same on all ranks.
     fn minimisation(&self) -> Option<Minimisation> {
         None

@@ -12,15 +12,14 @@
 //! Advantage: nothing is searched or sorted, and an addition costs less than finding out whether it is needed. Disadvantage: up to the cutoff
 //! only.
 
-use crate::force::shares::Share;
 use std::ops::Range;
 
 use super::ClusterWork;
-use super::lists::Lists;
 use super::words::{Entry, IClusterList};
 use crate::aligned::{Column, LINE};
 use crate::analysis::{DistanceBins, PairCounts};
-use crate::force::{Newton, System};
+use crate::force::System;
+use crate::force::shares::Share;
 use crate::particles::Particles;
 
 /// Histograms in turn, so that no addition waits for the one before it.
@@ -33,8 +32,8 @@ const TO_INTEGER: f32 = 1.5 * (1 << 23) as f32;
 const MOST_BINS: usize = 100_000;
 
 impl ClusterWork {
-    /// Counts the pairs of this rank, each once, by species and distance; `None` where the lists do not have each pair once, or have clusters
-    /// that are wider than what columns are padded to.
+    /// Counts the pairs of this rank by species and distance, of lists with Newton's third law; `None` beyond the cutoff, and for clusters that are
+    /// wider than what columns are padded to: the same on all ranks, because the others wait for a search.
     pub(in crate::force) fn count_distances(
         &self,
         system: System,
@@ -43,11 +42,7 @@ impl ClusterWork {
         bins: DistanceBins,
     ) -> Option<PairCounts> {
         let width = self.shares.iter().flat_map(Share::works).map(|work| work.local.shape.width).max()?;
-        let is_whole = |lists: &Lists| lists.blocks.iter().all(|block| block.newton == Newton::On);
-        let mut lists = self.shares.iter().flat_map(Share::works).flat_map(|work| [&work.local, &work.cross]);
-        let is_padded = width <= LINE;
-        if bins.max > system.potential.cutoff() || bins.bins > MOST_BINS || !is_padded || !lists.all(is_whole)
-        {
+        if bins.max > system.potential.cutoff() || bins.bins > MOST_BINS || width > LINE {
             return None;
         }
         let count = |share: usize| {
