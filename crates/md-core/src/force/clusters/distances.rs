@@ -2,11 +2,10 @@
 //!
 //! ```text
 //! for each particle i
-//!   for each list entry
-//!     measure    squared distances, in f64; lanes whose pairs do not count are far away
-//!     classify   root and class in f32, and doubt: whether that may be the wrong class; a plain loop for the compiler to vectorise
-//!     count      one addition per lane, without a branch: lanes beyond the last class have classes that nobody asks for
-//!   doubtful     some in ten thousand: once more in f64
+//!   measure     squared distances of all entries, in f64, kept as f32; lanes whose pairs do not count are far away
+//!   classify    root and class in f32, and doubt: whether that may be the wrong class
+//!   count       one addition per lane, without a branch: lanes beyond the last class have classes that nobody asks for
+//!   doubtful    some in ten thousand: once more in f64
 //! ```
 //!
 //! Advantage: nothing is searched or sorted, and an addition costs less than finding out whether it is needed. Disadvantage: up to the cutoff
@@ -117,52 +116,41 @@ impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
         }
         squares
     }
+
+    /// Squared distances of a point from the particles of the entries' clusters; anything large for pairs that do not count.
+    #[inline(always)]
+    fn measure(&self, at: [f64; 3], entries: &[Entry], first_lane: usize, squares: &mut [f32]) {
+        let [xs, ys, zs] = self.position;
+        let number = xs.len().min(ys.len()).min(zs.len());
+        let clusters = Self { position: [&xs[..number], &ys[..number], &zs[..number]], ..*self };
+        for (entry, squares) in entries.iter().zip(squares.as_chunks_mut::<WIDTH>().0) {
+            let exact = clusters.squares(at, entry.cluster());
+            let bits = usize::from(entry.lanes()) >> first_lane & ((1 << WIDTH) - 1);
+            for lane in 0..WIDTH {
+                let (square, least) = (exact[lane] as f32, WITHOUT_BIT[bits & ((1 << LINE) - 1)][lane]);
+                squares[lane] = if square > least { square } else { least };
+            }
+        }
+    }
 }
+
+/// By the bits of lanes, what makes the squares of lanes without their bit larger than any.
+static WITHOUT_BIT: [[f32; LINE]; 1 << LINE] = {
+    let mut table = [[0.0; LINE]; 1 << LINE];
+    let mut place = 0;
+    while place < LINE << LINE {
+        let (bits, lane) = (place / LINE, place % LINE);
+        if bits >> lane & 1 == 0 {
+            table[bits][lane] = f32::MAX;
+        }
+        place += 1;
+    }
+    table
+};
 
 /// From squared distances to classes.
 #[derive(Clone, Copy)]
 struct Scale {
-    per_length: f32,
-    surest: f32,
-    largest: f32,
-    doubtful: u32,
-}
-
-impl Scale {
-    /// Classes of these squares, and whether there is any doubt; pairs without their bit do not count.
-    #[inline(always)]
-    fn classes<const WIDTH: usize>(self, squares: [f64; WIDTH], lanes: u32) -> ([u32; WIDTH], u32) {
-        let (mut classes, mut any) = ([0; WIDTH], 0);
-        for lane in 0..WIDTH {
-            let square = squares[lane] as f32;
-            let counts = (lanes & 1 << lane != 0) & (square < self.largest);
-            let root = if counts { square } else { self.largest }.sqrt() * self.per_length;
-            let shifted = (root - 0.5) + TO_INTEGER;
-            let from_middle = ((root - 0.5) - (shifted - TO_INTEGER)).abs();
-            let doubt = u32::from(from_middle > self.surest).wrapping_neg();
-            let class = shifted.to_bits().wrapping_sub(TO_INTEGER.to_bits());
-            classes[lane] = (class & !doubt) | (self.doubtful & doubt);
-            any |= doubt;
-        }
-        (classes, any)
-    }
-}
-
-/// Adds to histograms whose length is a power of two.
-#[inline(always)]
-fn count<const WIDTH: usize>(turns: &mut [Vec<u64>; TURNS], classes: [u32; WIDTH]) {
-    let [a, b, c, d] = turns;
-    let length = a.len();
-    let turns = [&mut a[..], &mut b[..length], &mut c[..length], &mut d[..length]];
-    for lane in 0..WIDTH {
-        turns[lane % TURNS][classes[lane] as usize & (length - 1)] += 1;
-    }
-}
-
-/// What has been counted so far, and room for the entries of one particle.
-struct Tally {
-    bins: DistanceBins,
-    species: usize,
     per_length: f32,
     /// Farthest from the middle of a class that is without doubt, in classes.
     surest: f32,
@@ -170,8 +158,53 @@ struct Tally {
     largest: f32,
     /// Where those are counted that will be counted again; a histogram ends after it.
     doubtful: u32,
+}
+
+impl Scale {
+    /// Classes of these squares, and whether there is any doubt. One loop over as many as there are: the compiler makes whole vectors of it,
+    /// which it does not of one over the lanes of an entry.
+    #[inline(always)]
+    fn classify(self, squares: &[f32], classes: &mut [u32]) -> u32 {
+        let mut any = 0;
+        for (&square, class) in squares.iter().zip(classes) {
+            let nearest = if square < self.largest { square } else { self.largest };
+            let root = nearest.sqrt() * self.per_length - 0.5;
+            let shifted = root + TO_INTEGER;
+            let from_middle = (root - (shifted - TO_INTEGER)).abs();
+            let doubt = u32::from(from_middle > self.surest).wrapping_neg();
+            let sure = shifted.to_bits().wrapping_sub(TO_INTEGER.to_bits());
+            *class = (sure & !doubt) | (self.doubtful & doubt);
+            any |= doubt;
+        }
+        any
+    }
+}
+
+/// Adds to histograms whose length is a power of two.
+#[inline(always)]
+fn count(turns: &mut [Vec<u64>; TURNS], classes: &[u32]) {
+    let [a, b, c, d] = turns;
+    let length = a.len();
+    let mut turns = [&mut a[..], &mut b[..length], &mut c[..length], &mut d[..length]];
+    let (whole, rest) = classes.as_chunks::<TURNS>();
+    for classes in whole {
+        for turn in 0..TURNS {
+            turns[turn][classes[turn] as usize & (length - 1)] += 1;
+        }
+    }
+    for (turn, &class) in turns.iter_mut().zip(rest) {
+        turn[class as usize & (length - 1)] += 1;
+    }
+}
+
+/// What has been counted so far, and room for the entries of one particle.
+struct Tally {
+    bins: DistanceBins,
+    species: usize,
+    scale: Scale,
+    squares: Vec<f32>,
     classes: Vec<u32>,
-    /// By pair of species a histogram, whose length is a power of two.
+    /// By pair of species as many places as there are up to the doubtful; a power of two in all.
     turns: [Vec<u64>; TURNS],
     found: PairCounts,
 }
@@ -181,18 +214,16 @@ impl Tally {
         // Half as far again as the last class, to spread what does not count over many places.
         let classes = bins.bins + bins.bins / 2 + 2;
         let length = (classes + 2).next_power_of_two();
-        let found = PairCounts::none(species, bins.bins);
-        Self {
-            bins,
-            species,
+        let places = (length * PairCounts::pairs(species).count()).next_power_of_two();
+        let scale = Scale {
             per_length: bins.width().recip() as f32,
             surest: 0.5 - ROUNDING * classes as f32,
             largest: ((classes as f64 + 0.5) * bins.width()).powi(2) as f32,
             doubtful: length as u32 - 1,
-            classes: Vec::new(),
-            turns: [(); TURNS].map(|()| vec![0; length * PairCounts::pairs(species).count()]),
-            found,
-        }
+        };
+        let turns = [(); TURNS].map(|()| vec![0; places]);
+        let found = PairCounts::none(species, bins.bins);
+        Self { bins, species, scale, squares: Vec::new(), classes: Vec::new(), turns, found }
     }
 
     #[inline(always)]
@@ -204,6 +235,7 @@ impl Tally {
     ) {
         let lanes = entries.len() * WIDTH;
         if self.classes.len() < lanes {
+            self.squares.resize(lanes, 0.0);
             self.classes.resize(lanes, 0);
         }
         for number in 0..i_particles {
@@ -212,70 +244,34 @@ impl Tally {
                 continue;
             }
             let at = clusters.position_of(i);
+            clusters.measure(at, entries, first_lane, &mut self.squares);
+            let classes = &mut self.classes[..lanes];
+            let doubt = self.scale.classify(&self.squares[..lanes], classes);
             let kind = (clusters.species[i / WIDTH][i % WIDTH] as usize).min(self.species - 1);
-            let doubt = if self.species == 1 {
-                self.entries::<WIDTH, true>(clusters, at, entries, first_lane)
-            } else {
-                let doubt = self.entries::<WIDTH, false>(clusters, at, entries, first_lane);
-                self.count_species(clusters, kind, entries);
-                doubt
-            };
+            if self.species > 1 {
+                self.add_species(clusters, kind, entries);
+            }
+            count(&mut self.turns, &self.classes[..lanes]);
             if doubt != 0 {
                 self.count_doubtful(clusters, (at, kind), entries, first_lane);
             }
         }
     }
 
-    /// Classes of all entries, which are `COUNT`ed as those of the one species there is: each while the next is measured, since one waits for
-    /// memory and the other for the histogram. Says whether there is any doubt.
+    /// From classes to places in the histograms of the pairs of species.
     #[inline(always)]
-    fn entries<const WIDTH: usize, const COUNT: bool>(
-        &mut self,
-        clusters: &Clusters<WIDTH>,
-        at: [f64; 3],
-        entries: &[Entry],
-        first_lane: usize,
-    ) -> u32 {
-        let [xs, ys, zs] = clusters.position;
-        let number = xs.len().min(ys.len()).min(zs.len());
-        let clusters = Clusters { position: [&xs[..number], &ys[..number], &zs[..number]], ..*clusters };
-        let Self { per_length, surest, largest, doubtful, classes, turns, .. } = self;
-        let scale =
-            Scale { per_length: *per_length, surest: *surest, largest: *largest, doubtful: *doubtful };
-        let mut any = 0;
-        let mut before = [scale.doubtful; WIDTH];
-        for (entry, classes) in entries.iter().zip(classes.as_chunks_mut::<WIDTH>().0) {
-            let squares = clusters.squares(at, entry.cluster());
-            let (now, doubt) = scale.classes(squares, u32::from(entry.lanes()) >> first_lane);
-            any |= doubt;
-            *classes = now;
-            if COUNT {
-                count(turns, before);
-                before = now;
-            }
-        }
-        if COUNT {
-            count(turns, before);
-        }
-        any
-    }
-
-    #[inline(always)]
-    fn count_species<const WIDTH: usize>(
+    fn add_species<const WIDTH: usize>(
         &mut self,
         clusters: &Clusters<WIDTH>,
         kind: usize,
         entries: &[Entry],
     ) {
-        let length = self.doubtful as usize + 1;
-        for (turn, (entry, classes)) in entries.iter().zip(self.classes.as_chunks::<WIDTH>().0).enumerate() {
-            for (&class, &other) in classes.iter().zip(&clusters.species[entry.cluster()]) {
+        let length = self.scale.doubtful + 1;
+        for (entry, classes) in entries.iter().zip(self.classes.as_chunks_mut::<WIDTH>().0) {
+            for (class, &other) in classes.iter_mut().zip(&clusters.species[entry.cluster()]) {
                 // Beyond the last particle there may be any number.
                 let other = (other as usize).min(self.species - 1);
-                let pair = PairCounts::number(self.species, kind, other);
-                if let Some(place) = self.turns[turn % TURNS].get_mut(pair * length + class as usize) {
-                    *place += 1;
-                }
+                *class += PairCounts::number(self.species, kind, other) as u32 * length;
             }
         }
     }
@@ -289,10 +285,12 @@ impl Tally {
         entries: &[Entry],
         first_lane: usize,
     ) {
+        let doubtful = self.scale.doubtful;
         for (entry, classes) in entries.iter().zip(self.classes.as_chunks::<WIDTH>().0) {
             let squares = clusters.squares(at, entry.cluster());
             for (lane, square) in squares.into_iter().enumerate() {
-                let counts = classes[lane] == self.doubtful && entry.lanes() >> (first_lane + lane) & 1 != 0;
+                let is_doubtful = classes[lane] & doubtful == doubtful;
+                let counts = is_doubtful && entry.lanes() >> (first_lane + lane) & 1 != 0;
                 if counts && let Some(class) = self.bins.class(square) {
                     let other = clusters.species[entry.cluster()][lane] as usize;
                     self.found.counts
@@ -303,7 +301,7 @@ impl Tally {
     }
 
     fn finish(mut self) -> PairCounts {
-        let length = self.doubtful as usize + 1;
+        let length = self.scale.doubtful as usize + 1;
         for (number, counts) in self.found.counts.chunks_exact_mut(self.bins.bins).enumerate() {
             for (class, count) in counts.iter_mut().enumerate() {
                 *count += self.turns.iter().map(|turn| turn[number * length + class]).sum::<u64>();
