@@ -26,6 +26,17 @@ pub enum HalfKicks {
     Fused,
 }
 
+impl HalfKicks {
+    /// A velocity after them, each of which adds `kick`.
+    #[inline(always)]
+    fn kicked(self, velocity: f64, kick: f64) -> f64 {
+        match self {
+            Self::Single => velocity + kick,
+            Self::Fused => velocity + kick + kick,
+        }
+    }
+}
+
 /// The loops of velocity Verlet and the constants they need.
 #[derive(Debug, Clone)]
 pub struct VelocityVerlet {
@@ -94,26 +105,32 @@ impl VelocityVerlet {
 
     fn kick_column(&self, kicks: HalfKicks, velocity: &mut [f64], force: &[f64], species: &[u64]) {
         let pairs = velocity.iter_mut().zip(force);
-        let kicked = |v: f64, kick: f64| match kicks {
-            HalfKicks::Single => v + kick,
-            HalfKicks::Fused => v + kick + kick,
-        };
         match self.half_step_per_mass[..] {
-            [factor] => self.simd.vectorise(|| pairs.for_each(|(v, f)| *v = kicked(*v, factor * f))),
+            [factor] => self.simd.vectorise(
+                #[inline(always)]
+                || {
+                    for (v, f) in pairs {
+                        *v = kicks.kicked(*v, factor * f);
+                    }
+                },
+            ),
             ref factors => {
                 for ((v, f), &kind) in pairs.zip(species) {
-                    *v = kicked(*v, factors[kind as usize] * f);
+                    *v = kicks.kicked(*v, factors[kind as usize] * f);
                 }
             }
         }
     }
 
     fn drift_column(&self, position: &mut [f64], velocity: &[f64]) {
-        self.simd.vectorise(|| {
-            for (x, v) in position.iter_mut().zip(velocity) {
-                *x += self.timestep * *v;
-            }
-        });
+        self.simd.vectorise(
+            #[inline(always)]
+            || {
+                for (x, v) in position.iter_mut().zip(velocity) {
+                    *x += self.timestep * *v;
+                }
+            },
+        );
     }
 }
 
@@ -134,17 +151,20 @@ pub fn largest_displacement2(
 fn largest_of_part([x, y, z]: [&[f64]; 3], [x0, y0, z0]: [&[f64]; 3], simd: SimdLevel) -> f64 {
     let len = x.len();
     let ([x, y, z], [x0, y0, z0]) = ([x, y, z].map(|c| &c[..len]), [x0, y0, z0].map(|c| &c[..len]));
-    simd.vectorise(|| {
-        let mut largest = [0.0f64; 8];
-        let mut not_a_number = false;
-        for i in 0..len {
-            let d2 = (x[i] - x0[i]).powi(2) + (y[i] - y0[i]).powi(2) + (z[i] - z0[i]).powi(2);
-            let lane = &mut largest[i % 8];
-            *lane = if d2 > *lane { d2 } else { *lane };
-            not_a_number |= d2.is_nan();
-        }
-        if not_a_number { f64::NAN } else { largest.into_iter().fold(0.0, f64::max) }
-    })
+    simd.vectorise(
+        #[inline(always)]
+        || {
+            let mut largest = [0.0f64; 8];
+            let mut not_a_number = false;
+            for i in 0..len {
+                let d2 = (x[i] - x0[i]).powi(2) + (y[i] - y0[i]).powi(2) + (z[i] - z0[i]).powi(2);
+                let lane = &mut largest[i % 8];
+                *lane = if d2 > *lane { d2 } else { *lane };
+                not_a_number |= d2.is_nan();
+            }
+            if not_a_number { f64::NAN } else { largest.into_iter().fold(0.0, f64::max) }
+        },
+    )
 }
 
 #[cfg(test)]

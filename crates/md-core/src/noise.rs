@@ -47,18 +47,21 @@ impl NoiseKey {
     pub fn fill(self, step: u64, ids: &[u64], simd: SimdLevel, normals: &mut NormalBlock) {
         let ids = &ids[..ids.len().min(BLOCK)];
         let mut bits = [[0_u32; BLOCK]; 4];
-        simd.vectorise(|| {
-            self.fill_bits(step, ids, &mut bits);
-            let [a, b, c, d] = &bits;
-            let [x, y, z] = &mut normals.0;
-            for i in 0..ids.len() {
-                let (radius, other_radius) = (radius_of(a[i]), radius_of(c[i]));
-                let ([cosine, sine], [other_cosine, _]) = (direction_of(b[i]), direction_of(d[i]));
-                x[i] = radius * cosine;
-                y[i] = radius * sine;
-                z[i] = other_radius * other_cosine;
-            }
-        });
+        simd.vectorise(
+            #[inline(always)]
+            || {
+                self.fill_bits(step, ids, &mut bits);
+                let [a, b, c, d] = &bits;
+                let [x, y, z] = &mut normals.0;
+                for i in 0..ids.len() {
+                    let (radius, other_radius) = (radius_of(a[i]), radius_of(c[i]));
+                    let ([cosine, sine], [other_cosine, _]) = (direction_of(b[i]), direction_of(d[i]));
+                    x[i] = radius * cosine;
+                    y[i] = radius * sine;
+                    z[i] = other_radius * other_cosine;
+                }
+            },
+        );
     }
 
     #[inline(always)]

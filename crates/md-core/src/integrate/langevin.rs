@@ -106,30 +106,43 @@ impl LangevinDynamics {
     ) -> f64 {
         /// Sums side by side, for vectors.
         const LANES: usize = 8;
-        let &Push { half_step, decay, spreads, masses } = push;
-        let len = position.len();
-        let (position, velocity) = (&mut position[..len], &mut velocity[..len]);
-        let (normals, species) = (&normals[..len], &species[..len]);
-        let mut moved = |i: usize, spread: f64| {
-            let before = velocity[i];
-            let after = decay * before + spread * f64::from(normals[i]);
-            position[i] += half_step * (before + after);
-            velocity[i] = after;
-            after * after - before * before
-        };
-        match (spreads, masses) {
-            (&[spread], &[mass]) => self.verlet.simd.vectorise(|| {
-                let mut sums = [0.0; LANES];
-                for i in 0..len {
-                    sums[i % LANES] += moved(i, spread);
+        let mut gains = [0.0; noise::BLOCK];
+        let moved = position.iter_mut().zip(velocity).zip(normals).zip(&mut gains);
+        match (push.spreads, push.masses) {
+            (&[spread], &[mass]) => self.verlet.simd.vectorise(
+                #[inline(always)]
+                || {
+                    for (((position, velocity), &normal), gain) in moved {
+                        *gain = mass * push.particle(position, velocity, spread * f64::from(normal));
+                    }
+                },
+            ),
+            (spreads, masses) => {
+                for ((((position, velocity), &normal), gain), &kind) in moved.zip(species) {
+                    let push_by = spreads[kind as usize] * f64::from(normal);
+                    *gain = masses[kind as usize] * push.particle(position, velocity, push_by);
                 }
-                0.5 * mass * sums.iter().sum::<f64>()
-            }),
-            _ => {
-                let heat = |i: usize| masses[species[i] as usize] * moved(i, spreads[species[i] as usize]);
-                0.5 * (0..len).map(heat).sum::<f64>()
             }
         }
+        let mut sums = [0.0; LANES];
+        for gains in gains.as_chunks::<LANES>().0 {
+            for (sum, gain) in sums.iter_mut().zip(gains) {
+                *sum += gain;
+            }
+        }
+        0.5 * sums.iter().sum::<f64>()
+    }
+}
+
+impl Push<'_> {
+    /// Drift, push, drift of a particle; returns what the square of its velocity gains.
+    #[inline(always)]
+    fn particle(&self, position: &mut f64, velocity: &mut f64, push: f64) -> f64 {
+        let before = *velocity;
+        let after = self.decay * before + push;
+        *position += self.half_step * (before + after);
+        *velocity = after;
+        after * after - before * before
     }
 }
 

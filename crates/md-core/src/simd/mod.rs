@@ -131,7 +131,8 @@ impl SimdLevel {
         }
     }
 
-    /// Runs a plain loop compiled for this level, for the compiler to vectorise.
+    /// Runs a plain loop compiled for this level, for the compiler to vectorise. The closure needs `#[inline(always)]`, and so do functions
+    /// and closures that it calls: what is not inlined is compiled for the baseline.
     #[inline]
     pub fn vectorise<R>(self, work: impl FnOnce() -> R) -> R {
         struct Plain<F>(F);

@@ -1,7 +1,7 @@
 //! Pairs by distance, from the lists that forces are computed with.
 //!
 //! ```text
-//! for each particle i
+//! for each batch of particles i
 //!   measure     squared distances of all entries, in f64, kept as f32; lanes whose pairs do not count are far away
 //!   classify    root and class in f32, and doubt: whether that may be the wrong class
 //!   count       one addition per lane, without a branch: lanes beyond the last class have classes that nobody asks for
@@ -29,6 +29,9 @@ const ROUNDING: f32 = 4e-7;
 const TO_INTEGER: f32 = 1.5 * (1 << 23) as f32;
 /// The most classes for which [`ROUNDING`] leaves few doubtful.
 const MOST_BINS: usize = 100_000;
+/// Pairs that are classified and counted together, about: few enough to stay in the nearest cache, and many enough that the ends of loops, which no
+/// CPU foresees, do not matter.
+const BATCH: usize = 1024;
 
 impl ClusterWork {
     /// Counts the pairs of this rank by species and distance, of lists with Newton's third law; `None` beyond the cutoff, and for clusters that are
@@ -65,7 +68,12 @@ impl ClusterWork {
 
     /// The pairs of a thread.
     #[inline(always)]
-    fn tally<const WIDTH: usize>(&self, share: usize, particles: &Particles, mut tally: Tally) -> PairCounts {
+    fn tally<'a, const WIDTH: usize>(
+        &'a self,
+        share: usize,
+        particles: &Particles,
+        mut tally: Tally<'a>,
+    ) -> PairCounts {
         for work in self.shares.get(share).into_iter().flat_map(Share::works) {
             let all = 0..particles.species.padded().len();
             let home = work.home.start.min(all.end)..work.home.end.min(all.end);
@@ -76,6 +84,7 @@ impl ClusterWork {
                         tally.i_cluster(&columns, i_cluster, lists.shape.pairs / WIDTH);
                     }
                 }
+                tally.count_batch(&columns);
             }
         }
         tally.finish()
@@ -104,6 +113,11 @@ impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
         [x[cluster][lane], y[cluster][lane], z[cluster][lane]]
     }
 
+    #[inline(always)]
+    fn species_of(&self, index: usize, species: usize) -> usize {
+        (self.species[index / WIDTH][index % WIDTH] as usize).min(species - 1)
+    }
+
     /// Squared distances of a point from the particles of a cluster. (A loop: closures would not be compiled for the instruction set.)
     #[inline(always)]
     fn squares(&self, [x, y, z]: [f64; 3], cluster: usize) -> [f64; WIDTH] {
@@ -126,10 +140,14 @@ impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
         for (entry, squares) in entries.iter().zip(squares.as_chunks_mut::<WIDTH>().0) {
             let exact = clusters.squares(at, entry.cluster());
             let bits = usize::from(entry.lanes()) >> first_lane & ((1 << WIDTH) - 1);
+            let least = &WITHOUT_BIT[bits & ((1 << LINE) - 1)];
+            // Stored as a whole: what is stored lane by lane might be what the next lane reads, for all the compiler knows.
+            let mut near = [0.0; WIDTH];
             for lane in 0..WIDTH {
-                let (square, least) = (exact[lane] as f32, WITHOUT_BIT[bits & ((1 << LINE) - 1)][lane]);
-                squares[lane] = if square > least { square } else { least };
+                let square = exact[lane] as f32;
+                near[lane] = if square > least[lane] { square } else { least[lane] };
             }
+            *squares = near;
         }
     }
 }
@@ -161,23 +179,28 @@ struct Scale {
 }
 
 impl Scale {
-    /// Classes of these squares, and whether there is any doubt. One loop over as many as there are: the compiler makes whole vectors of it,
-    /// which it does not of one over the lanes of an entry.
+    /// Classes of these squares, in the bits below a power of two, and whether there is any doubt. One loop over as many as there are: the compiler
+    /// makes whole vectors of it, which it does not of one over the lanes of an entry.
     #[inline(always)]
-    fn classify(self, squares: &[f32], classes: &mut [u32]) -> u32 {
-        let mut any = 0;
+    fn classify(self, squares: &[f32], classes: &mut [u32]) -> Doubt {
+        let mut is_sure = true;
         for (&square, class) in squares.iter().zip(classes) {
             let nearest = if square < self.largest { square } else { self.largest };
             let root = nearest.sqrt() * self.per_length - 0.5;
             let shifted = root + TO_INTEGER;
-            let from_middle = (root - (shifted - TO_INTEGER)).abs();
-            let doubt = u32::from(from_middle > self.surest).wrapping_neg();
-            let sure = shifted.to_bits().wrapping_sub(TO_INTEGER.to_bits());
-            *class = (sure & !doubt) | (self.doubtful & doubt);
-            any |= doubt;
+            let is_near_middle = (root - (shifted - TO_INTEGER)).abs() <= self.surest;
+            *class = if is_near_middle { shifted.to_bits() } else { self.doubtful };
+            is_sure &= is_near_middle;
         }
-        any
+        if is_sure { Doubt::None } else { Doubt::Some }
     }
+}
+
+/// Whether a class may be the one beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    None,
+    Some,
 }
 
 /// Adds to histograms whose length is a power of two.
@@ -197,19 +220,49 @@ fn count(turns: &mut [Vec<u64>; TURNS], classes: &[u32]) {
     }
 }
 
-/// What has been counted so far, and room for the entries of one particle.
-struct Tally {
+/// From classes to places in the histograms of the pairs of species, each of that length.
+#[inline(always)]
+fn add_species<const WIDTH: usize>(
+    clusters: &Clusters<WIDTH>,
+    segment: &Segment,
+    classes: &mut [u32],
+    species: usize,
+    scale: Scale,
+) {
+    let (kind, length) = (clusters.species_of(segment.i, species), scale.doubtful as usize + 1);
+    for (entry, classes) in segment.entries.iter().zip(classes.as_chunks_mut::<WIDTH>().0) {
+        for (class, &other) in classes.iter_mut().zip(&clusters.species[entry.cluster()]) {
+            // Beyond the last particle there may be any number.
+            let other = (other as usize).min(species - 1);
+            *class = (*class & scale.doubtful) + (PairCounts::number(species, kind, other) * length) as u32;
+        }
+    }
+}
+
+/// A particle, and where its pairs are in a batch.
+struct Segment<'a> {
+    i: usize,
+    entries: &'a [Entry],
+    first_lane: usize,
+    start: usize,
+}
+
+/// What has been counted so far, and a batch.
+struct Tally<'a> {
     bins: DistanceBins,
     species: usize,
     scale: Scale,
+    segments: Vec<Segment<'a>>,
     squares: Vec<f32>,
     classes: Vec<u32>,
+    /// How many of them are in use.
+    lanes: usize,
     /// By pair of species as many places as there are up to the doubtful; a power of two in all.
     turns: [Vec<u64>; TURNS],
     found: PairCounts,
 }
 
-impl Tally {
+impl<'a> Tally<'a> {
     fn new(species: usize, bins: DistanceBins) -> Self {
         // Half as far again as the last class, to spread what does not count over many places.
         let classes = bins.bins + bins.bins / 2 + 2;
@@ -223,78 +276,75 @@ impl Tally {
         };
         let turns = [(); TURNS].map(|()| vec![0; places]);
         let found = PairCounts::none(species, bins.bins);
-        Self { bins, species, scale, squares: Vec::new(), classes: Vec::new(), turns, found }
+        let (segments, squares, classes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { bins, species, scale, segments, squares, classes, lanes: 0, turns, found }
     }
 
     #[inline(always)]
     fn i_cluster<const WIDTH: usize>(
         &mut self,
         clusters: &Clusters<WIDTH>,
-        IClusterList { particle, entries, .. }: IClusterList,
+        IClusterList { particle, entries, .. }: IClusterList<'a>,
         i_particles: usize,
     ) {
-        let lanes = entries.len() * WIDTH;
-        if self.classes.len() < lanes {
-            self.squares.resize(lanes, 0.0);
-            self.classes.resize(lanes, 0);
-        }
         for number in 0..i_particles {
             let (i, first_lane) = (particle + number, number * WIDTH);
             if entries.is_empty() || i / WIDTH >= clusters.species.len() {
                 continue;
             }
-            let at = clusters.position_of(i);
-            clusters.measure(at, entries, first_lane, &mut self.squares);
-            let classes = &mut self.classes[..lanes];
-            let doubt = self.scale.classify(&self.squares[..lanes], classes);
-            let kind = (clusters.species[i / WIDTH][i % WIDTH] as usize).min(self.species - 1);
-            if self.species > 1 {
-                self.add_species(clusters, kind, entries);
+            let (start, end) = (self.lanes, self.lanes + entries.len() * WIDTH);
+            if self.squares.len() < end {
+                self.squares.resize(end, 0.0);
+                self.classes.resize(end, 0);
             }
-            count(&mut self.turns, &self.classes[..lanes]);
-            if doubt != 0 {
-                self.count_doubtful(clusters, (at, kind), entries, first_lane);
+            clusters.measure(clusters.position_of(i), entries, first_lane, &mut self.squares[start..end]);
+            self.segments.push(Segment { i, entries, first_lane, start });
+            self.lanes = end;
+            if self.lanes >= BATCH {
+                self.count_batch(clusters);
             }
         }
     }
 
-    /// From classes to places in the histograms of the pairs of species.
+    /// Counts the pairs of the batch; the next begins.
     #[inline(always)]
-    fn add_species<const WIDTH: usize>(
-        &mut self,
-        clusters: &Clusters<WIDTH>,
-        kind: usize,
-        entries: &[Entry],
-    ) {
-        let length = self.scale.doubtful + 1;
-        for (entry, classes) in entries.iter().zip(self.classes.as_chunks_mut::<WIDTH>().0) {
-            for (class, &other) in classes.iter_mut().zip(&clusters.species[entry.cluster()]) {
-                // Beyond the last particle there may be any number.
-                let other = (other as usize).min(self.species - 1);
-                *class += PairCounts::number(self.species, kind, other) as u32 * length;
+    fn count_batch<const WIDTH: usize>(&mut self, clusters: &Clusters<WIDTH>) {
+        let classes = &mut self.classes[..self.lanes];
+        let doubt = self.scale.classify(&self.squares[..self.lanes], classes);
+        if self.species > 1 {
+            for segment in &self.segments {
+                add_species(clusters, segment, &mut classes[segment.start..], self.species, self.scale);
             }
         }
+        count(&mut self.turns, classes);
+        if doubt == Doubt::Some {
+            self.count_doubtful(clusters);
+        }
+        self.segments.clear();
+        self.lanes = 0;
     }
 
     /// Counts the doubtful ones by their exact squares.
     #[cold]
-    fn count_doubtful<const WIDTH: usize>(
-        &mut self,
-        clusters: &Clusters<WIDTH>,
-        (at, kind): ([f64; 3], usize),
-        entries: &[Entry],
-        first_lane: usize,
-    ) {
+    fn count_doubtful<const WIDTH: usize>(&mut self, clusters: &Clusters<WIDTH>) {
         let doubtful = self.scale.doubtful;
-        for (entry, classes) in entries.iter().zip(self.classes.as_chunks::<WIDTH>().0) {
-            let squares = clusters.squares(at, entry.cluster());
-            for (lane, square) in squares.into_iter().enumerate() {
-                let is_doubtful = classes[lane] & doubtful == doubtful;
-                let counts = is_doubtful && entry.lanes() >> (first_lane + lane) & 1 != 0;
-                if counts && let Some(class) = self.bins.class(square) {
-                    let other = clusters.species[entry.cluster()][lane] as usize;
-                    self.found.counts
-                        [PairCounts::number(self.species, kind, other) * self.bins.bins + class] += 1;
+        let is_doubtful = |class: u32| class & doubtful == doubtful;
+        for &Segment { i, entries, first_lane, start } in &self.segments {
+            let classes = &self.classes[start..start + entries.len() * WIDTH];
+            // Not `any`, which would stop at the first and look at one after the other.
+            if !classes.iter().fold(false, |any, &class| any | is_doubtful(class)) {
+                continue;
+            }
+            let (at, kind) = (clusters.position_of(i), clusters.species_of(i, self.species));
+            for (entry, classes) in entries.iter().zip(classes.as_chunks::<WIDTH>().0) {
+                let squares = clusters.squares(at, entry.cluster());
+                for (lane, square) in squares.into_iter().enumerate() {
+                    let counts = is_doubtful(classes[lane]) && entry.lanes() >> (first_lane + lane) & 1 != 0;
+                    if counts && let Some(class) = self.bins.class(square) {
+                        let other = clusters.species[entry.cluster()][lane] as usize;
+                        let pair = PairCounts::number(self.species, kind, other);
+                        self.found.counts[pair * self.bins.bins + class] += 1;
+                    }
                 }
             }
         }

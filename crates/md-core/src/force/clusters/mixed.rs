@@ -118,12 +118,15 @@ impl Mixed {
         let from = particles.position.each_ref().map(|column| &column[new.clone()]);
         threads.each((to, from), |(to, from)| {
             for ((to, from), origin) in to.into_iter().zip(from).zip(origin) {
-                simd.vectorise(|| {
-                    for (to, from) in to.iter_mut().zip(from) {
-                        // The low 32 bits: this is where the turn closes.
-                        *to = ((from - origin) * per_unit + ROUNDING).to_bits() as i32;
-                    }
-                });
+                simd.vectorise(
+                    #[inline(always)]
+                    || {
+                        for (to, from) in to.iter_mut().zip(from) {
+                            // The low 32 bits: this is where the turn closes.
+                            *to = ((from - origin) * per_unit + ROUNDING).to_bits() as i32;
+                        }
+                    },
+                );
             }
         });
     }
