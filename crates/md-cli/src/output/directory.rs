@@ -60,8 +60,8 @@ pub struct OutputDirectory {
     scenario: Option<(PathBuf, FileIdentity, Option<u64>)>,
     /// Names of files that are removed at the start and written later.
     results: Vec<String>,
-    /// Those of them that were there.
-    removed: Vec<String>,
+    /// Those of them that only an earlier run has written: trajectories, checkpoints, images.
+    old: Vec<String>,
     /// Whose lock was taken over.
     left_by: Option<Holder>,
     lock: Option<DirectoryLock>,
@@ -124,6 +124,7 @@ impl OutputDirectory {
             .filter(|name| !marks.iter().any(|mark| mark.file == **name && directory.goes_on(mark)))
             .collect();
         directory.expect_replaceable(replaced, elsewhere)?;
+        directory.old = old.into_iter().filter(|name| Some(name.as_str()) != trajectory).collect();
         directory.effective = (!scenario_is_there).then(|| scenario.to_owned());
         Ok(directory)
     }
@@ -133,7 +134,7 @@ impl OutputDirectory {
     /// # Errors
     /// [`OutputError::Create`].
     pub fn begin(&mut self) -> Result<(), OutputError> {
-        self.removed = self.make_room()?;
+        self.make_room()?;
         let effective = self.effective.take();
         if let Some(scenario) = &effective {
             self.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
@@ -144,10 +145,10 @@ impl OutputDirectory {
         Ok(())
     }
 
-    /// What is gone since this has begun, in words; nothing where there was nothing.
+    /// What is gone since this has begun and is not written again, in words; nothing where there was nothing. (Tables are replaced at every run.)
     pub fn removal(&self) -> Option<String> {
         let (many, single): (Vec<&String>, Vec<&String>) =
-            self.removed.iter().partition(|name| earlier::is_one_of_many(name).is_some());
+            self.old.iter().partition(|name| earlier::is_one_of_many(name).is_some());
         let mut words: Vec<String> = single.into_iter().cloned().collect();
         words.sort_unstable();
         for kind in ["checkpoint", "image"] {
@@ -157,8 +158,8 @@ impl OutputDirectory {
                 several => words.push(format!("{several} {kind}s")),
             }
         }
-        let of_earlier = || format!("results of an earlier run are removed from `{}`", self.path.display());
-        (!words.is_empty()).then(|| format!("{}: {}", of_earlier(), words.join(", ")))
+        let what = || format!("removed from `{}`, of an earlier run: {}", self.path.display(), words.join(", "));
+        (!words.is_empty()).then(what)
     }
 
     /// The same without a scenario, with files at places of the user's choice. Nothing is removed but what these results replace.
@@ -193,7 +194,7 @@ impl OutputDirectory {
             effective: None,
             scenario: None,
             results: Vec::new(),
-            removed: Vec::new(),
+            old: Vec::new(),
             left_by: None,
             lock: None,
         };
@@ -214,15 +215,9 @@ impl OutputDirectory {
         elsewhere.iter().try_for_each(|place| self.expect_elsewhere(place))
     }
 
-    /// Removes the results of an earlier time, and says which there were.
-    fn make_room(&self) -> Result<Vec<String>, OutputError> {
-        let mut removed = Vec::new();
-        for (name, place) in self.results.iter().zip(self.places()?) {
-            if make_room(&place)? {
-                removed.push(name.clone());
-            }
-        }
-        Ok(removed)
+    /// Removes the results of an earlier time.
+    fn make_room(&self) -> Result<(), OutputError> {
+        self.places()?.iter().try_for_each(|place| make_room(place))
     }
 
     fn places(&self) -> Result<Vec<PathBuf>, OutputError> {
@@ -323,7 +318,7 @@ impl OutputDirectory {
         }
         let finished = self.place_of(file.name())?;
         let unfinished = self.place_of(unfinished(file.name()))?;
-        let written = remove_old(&unfinished).and_then(|_| write_then_rename(&unfinished, &finished, bytes));
+        let written = remove_old(&unfinished).and_then(|()| write_then_rename(&unfinished, &finished, bytes));
         written.map_err(|reason| {
             fs::remove_file(&unfinished).ok();
             OutputError::Write { path: finished, reason, intact: Intact::EarlierFiles }
