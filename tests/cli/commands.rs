@@ -168,7 +168,6 @@ fn what_is_printed_fits_a_terminal() {
         "forces melt.toml".to_owned(),
         "partition melt.toml --ranks 4".to_owned(),
         "stencil swap.toml".to_owned(),
-        "compare melt.toml --steps 2 --repeat 2".to_owned(),
     ];
     for command in &commands {
         for start in [Start::Threads(1), Start::Threads(3)] {

@@ -1,4 +1,5 @@
 //! `make deny` where the database of vulnerabilities cannot be fetched: only a machine without network passes, and says what is missing.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

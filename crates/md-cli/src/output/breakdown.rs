@@ -199,9 +199,6 @@ mod tests {
         let facts = RunFacts { wall_s: 0.0, ..facts() };
         let text = run_report(&Timings::default(), &context, &facts);
         let performance = text.lines().find(|line| line.starts_with("Performance:")).unwrap();
-        assert_eq!(
-            performance,
-            "Performance: 0.000 tau/day, 0.000 timesteps/s, 0.000 Matom-step/s,"
-        );
+        assert_eq!(performance, "Performance: 0.000 tau/day, 0.000 timesteps/s, 0.000 Matom-step/s,");
     }
 }

@@ -151,6 +151,7 @@ impl OutputDirectory {
             self.old.iter().partition(|name| earlier::is_one_of_many(name).is_some());
         let mut words: Vec<String> = single.into_iter().cloned().collect();
         words.sort_unstable();
+        words.dedup();
         for kind in ["checkpoint", "image"] {
             match many.iter().filter(|name| earlier::is_one_of_many(name) == Some(kind)).count() {
                 0 => (),
@@ -158,7 +159,8 @@ impl OutputDirectory {
                 several => words.push(format!("{several} {kind}s")),
             }
         }
-        let what = || format!("removed from `{}`, of an earlier run: {}", self.path.display(), words.join(", "));
+        let what =
+            || format!("removed from `{}`, of an earlier run: {}", self.path.display(), words.join(", "));
         (!words.is_empty()).then(what)
     }
 
