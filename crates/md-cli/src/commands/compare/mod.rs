@@ -29,9 +29,7 @@ use crate::args::CompareArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
-use crate::output::{
-    KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity, within_columns,
-};
+use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
 use crate::scenario::{Neighbor, Parallel, Scenario};
 use crate::session::warn;
 use crate::{cores, memory, setup};
@@ -186,7 +184,7 @@ impl Report<RunContext> for Comparison {
     ) -> Result<(), OutputError> {
         let comparison = &results.comparison(self);
         let (advice, chart) = (recommendation(comparison), chart(comparison));
-        screen.print(&format!("\n{}\n{}", table(comparison), within_columns(&advice)));
+        screen.print(&format!("\n{}\n{advice}", table(comparison)));
         directory.write_encoded(KnownFile::COMPARE, compare_csv(comparison))?;
         directory.write_encoded(KnownFile::RECOMMENDATION, Ok(advice.into_bytes()))?;
         directory.write_encoded(KnownFile::COMPARE_SVG, chart.svg().map(String::into_bytes))?;
