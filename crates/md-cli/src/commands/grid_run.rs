@@ -11,7 +11,7 @@ use md_lab::trace::TracedWorld;
 use serde_json::{Map, Value};
 
 use super::timeline::write_timeline;
-use super::{ROOT, note_lock, open_on_root, rma_component, warn_of_crowding};
+use super::{ROOT, note_lock, note_removal, open_on_root, rma_component, warn_of_crowding};
 use crate::args::GridArgs;
 use crate::checkpoint::{self, Checkpoints, Resumed, SavedNodes};
 use crate::early_end::EarlyEnd;
@@ -22,7 +22,7 @@ use crate::output::grid::{
     GridContext, GridFacts, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
 use crate::output::run_output::Kept;
-use crate::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles};
+use crate::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity};
 use crate::scenario::effective_toml;
 use crate::session::note;
 use md_lab::significant;
@@ -120,7 +120,8 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     let resumed = job.resume(&mut *app)?;
     let resumed = resumed.as_ref();
     let elsewhere: Vec<PathBuf> = args.trace.trace.iter().cloned().collect();
-    let directory = open_on_root(world, || output_directory(inputs, resumed, &elsewhere))?;
+    let verbosity = Verbosity::unless(args.quiet);
+    let directory = open_on_root(world, || output_directory(inputs, resumed, &elsewhere, verbosity))?;
     let crowding = warn_of_crowding(world, job.context.threads)?;
     let extension = extend(directory.as_ref(), resumed)?;
     early_end.listen();
@@ -253,14 +254,17 @@ pub(super) fn output_directory<M: GridModel>(
     inputs: &GridInputs<M>,
     resumed: Option<&Resumed>,
     elsewhere: &[PathBuf],
+    verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
     let effective = effective_toml(&inputs.scenario);
-    let read: &Path = &inputs.path;
+    let read = inputs.files_read();
+    let read: Vec<&Path> = read.iter().map(PathBuf::as_path).collect();
     let path = &inputs.scenario.output().directory;
     let going_on = resumed.map(GoingOn::from);
     let results = ResultFiles { going_on, elsewhere, ..ResultFiles::default() };
-    let directory = OutputDirectory::for_scenario(path, &results, &[read], effective.as_bytes())?;
+    let directory = OutputDirectory::for_scenario(path, &results, &read, effective.as_bytes())?;
     note_lock(&directory);
+    note_removal(&directory, verbosity);
     Ok(directory)
 }
 

@@ -103,7 +103,8 @@ fn conclude(
     ];
     let analyses: Map<String, Value> =
         entries.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
-    let facts = RunFacts { analyses, ..facts(world, simulation, scenario, &summary) };
+    let trajectory = Some(FINAL_STATE.to_owned());
+    let facts = RunFacts { analyses, trajectory, ..facts(world, simulation, scenario, &summary) };
     let context = context(world, scenario, setup, steps);
     directory.write_whole(KnownFile::SUMMARY, &summary_json(&timings, &context, &facts, Some(&totals))?)?;
     directory.finish()?;

@@ -60,8 +60,8 @@ pub struct OutputDirectory {
     scenario: Option<(PathBuf, FileIdentity, Option<u64>)>,
     /// Names of files that are removed at the start and written later.
     results: Vec<String>,
-    /// Checkpoints among them.
-    old_checkpoints: usize,
+    /// Those of them that were there.
+    removed: Vec<String>,
     /// Whose lock was taken over.
     left_by: Option<Holder>,
     lock: Option<DirectoryLock>,
@@ -107,21 +107,23 @@ impl OutputDirectory {
         let mut directory = Self::open(path.into(), inputs)?;
         let scenario_is_there = directory.has_scenario(scenario)?;
         let ResultFiles { trajectory, going_on, elsewhere } = *results;
-        let (old_trajectories, old_checkpoints) =
-            (directory.old_trajectories(), directory.checkpoints_to_remove(going_on));
+        let old = [
+            directory.old_trajectories(),
+            directory.checkpoints_to_remove(going_on),
+            directory.images_to_remove(going_on),
+        ]
+        .concat();
         let marks = going_on.map_or(&[][..], |going_on| going_on.marks);
         marks
             .iter()
             .filter(|mark| directory.goes_on(mark) || directory.misses(mark, going_on, trajectory))
             .try_for_each(|mark| RecordFile::expect_mark(&directory.path.join(&mark.file), mark))?;
-        let old = old_trajectories.iter().chain(&old_checkpoints).map(String::as_str);
         let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(OUTPUTS.iter().flat_map(|kind| kind.files));
-        let names = fixed.map(|file| file.name()).chain(trajectory).chain(old);
+        let names = fixed.map(|file| file.name()).chain(trajectory).chain(old.iter().map(String::as_str));
         let replaced: Vec<&str> = names
             .filter(|name| !marks.iter().any(|mark| mark.file == **name && directory.goes_on(mark)))
             .collect();
         directory.expect_replaceable(replaced, elsewhere)?;
-        directory.old_checkpoints = old_checkpoints.len();
         directory.effective = (!scenario_is_there).then(|| scenario.to_owned());
         Ok(directory)
     }
@@ -131,7 +133,7 @@ impl OutputDirectory {
     /// # Errors
     /// [`OutputError::Create`].
     pub fn begin(&mut self) -> Result<(), OutputError> {
-        self.make_room()?;
+        self.removed = self.make_room()?;
         let effective = self.effective.take();
         if let Some(scenario) = &effective {
             self.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
@@ -142,12 +144,24 @@ impl OutputDirectory {
         Ok(())
     }
 
-    /// How many checkpoints of an earlier run go when this one begins.
-    pub fn old_checkpoints(&self) -> usize {
-        self.old_checkpoints
+    /// What is gone since this has begun, in words; nothing where there was nothing.
+    pub fn removal(&self) -> Option<String> {
+        let (many, single): (Vec<&String>, Vec<&String>) =
+            self.removed.iter().partition(|name| earlier::is_one_of_many(name).is_some());
+        let mut words: Vec<String> = single.into_iter().cloned().collect();
+        words.sort_unstable();
+        for kind in ["checkpoint", "image"] {
+            match many.iter().filter(|name| earlier::is_one_of_many(name) == Some(kind)).count() {
+                0 => (),
+                1 => words.push(format!("1 {kind}")),
+                several => words.push(format!("{several} {kind}s")),
+            }
+        }
+        let of_earlier = || format!("results of an earlier run are removed from `{}`", self.path.display());
+        (!words.is_empty()).then(|| format!("{}: {}", of_earlier(), words.join(", ")))
     }
 
-    /// The same without a scenario, with files at places of the user's choice.
+    /// The same without a scenario, with files at places of the user's choice. Nothing is removed but what these results replace.
     ///
     /// # Errors
     /// As [`Self::for_scenario`].
@@ -179,7 +193,7 @@ impl OutputDirectory {
             effective: None,
             scenario: None,
             results: Vec::new(),
-            old_checkpoints: 0,
+            removed: Vec::new(),
             left_by: None,
             lock: None,
         };
@@ -200,9 +214,15 @@ impl OutputDirectory {
         elsewhere.iter().try_for_each(|place| self.expect_elsewhere(place))
     }
 
-    /// Removes the results of an earlier time.
-    fn make_room(&self) -> Result<(), OutputError> {
-        self.places()?.iter().try_for_each(|place| make_room(place))
+    /// Removes the results of an earlier time, and says which there were.
+    fn make_room(&self) -> Result<Vec<String>, OutputError> {
+        let mut removed = Vec::new();
+        for (name, place) in self.results.iter().zip(self.places()?) {
+            if make_room(&place)? {
+                removed.push(name.clone());
+            }
+        }
+        Ok(removed)
     }
 
     fn places(&self) -> Result<Vec<PathBuf>, OutputError> {
@@ -303,7 +323,7 @@ impl OutputDirectory {
         }
         let finished = self.place_of(file.name())?;
         let unfinished = self.place_of(unfinished(file.name()))?;
-        let written = remove_old(&unfinished).and_then(|()| write_then_rename(&unfinished, &finished, bytes));
+        let written = remove_old(&unfinished).and_then(|_| write_then_rename(&unfinished, &finished, bytes));
         written.map_err(|reason| {
             fs::remove_file(&unfinished).ok();
             OutputError::Write { path: finished, reason, intact: Intact::EarlierFiles }

@@ -52,17 +52,18 @@ impl From<&Metadata> for FileIdentity {
     }
 }
 
-/// Removes the file or link in the place of an output, never what a link leads to.
+/// Removes the file or link in the place of an output, never what a link leads to; says whether there was one.
 ///
 /// # Errors
 /// As [`expect_room`], and where nobody can remove anything.
-pub(super) fn make_room(path: &Path) -> Result<(), OutputError> {
+pub(super) fn make_room(path: &Path) -> Result<bool, OutputError> {
     remove_old(path).map_err(|reason| in_the_way(path, reason))
 }
 
 /// The same with the system's reason.
-pub(super) fn remove_old(path: &Path) -> io::Result<()> {
-    if occupied(path)? { fs::remove_file(path) } else { Ok(()) }
+pub(super) fn remove_old(path: &Path) -> io::Result<bool> {
+    let is_there = occupied(path)?;
+    if is_there { fs::remove_file(path).map(|()| true) } else { Ok(false) }
 }
 
 /// Makes sure that [`make_room`] has nothing to refuse, before anything is removed.
