@@ -2,25 +2,19 @@
 
 use std::marker::PhantomData;
 
-use md_core::aligned::Place;
-use md_core::memory::OutOfMemory;
-use memmap2::{Advice, MmapMut};
+use md_core::aligned::{Column, Place};
+use md_core::memory;
 
 use crate::layout::{Layout, Region};
 use crate::{GridError, Real};
 
-/// Bytes from a [`Place`] to the next.
-const STEP: usize = 256;
-
 /// Values of some components at the own nodes and ghosts of a rank, 64-byte aligned, all zero at first.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Field<T> {
     layout: Layout,
     components: usize,
-    pages: MmapMut,
-    /// Bytes before the first value.
-    lead: usize,
-    bytes: usize,
+    /// Columns hold 8-byte numbers; two of 4 bytes take the place of one.
+    storage: Column<u64>,
     kind: PhantomData<T>,
 }
 
@@ -39,14 +33,9 @@ impl<T: Real> Field<T> {
     /// [`GridError::OutOfMemory`].
     pub fn at(place: Place, layout: Layout, components: usize) -> Result<Self, GridError> {
         let bytes = layout.component_stride().saturating_mul(components).saturating_mul(size_of::<T>());
-        let lead = place as usize * STEP;
-        let whole = bytes.saturating_add(lead).max(1);
-        let pages = MmapMut::map_anon(whole).map_err(|_| OutOfMemory { bytes: whole })?;
-        // A kernel that reads dozens of components at once meets as many pages, more than a CPU remembers small ones.
-        // A system that has no large pages refuses, and goes on with what it has.
-        #[cfg(target_os = "linux")]
-        let _ = pages.advise(Advice::HugePage);
-        Ok(Self { layout, components, pages, lead, bytes, kind: PhantomData })
+        let mut storage = Column::at(place);
+        memory::or_error(|| storage.set_len(bytes.div_ceil(size_of::<u64>())))?;
+        Ok(Self { layout, components, storage, kind: PhantomData })
     }
 
     /// Where its nodes lie.
@@ -61,12 +50,12 @@ impl<T: Real> Field<T> {
 
     /// All components, one after the other ([`Layout::component_stride`]).
     pub fn values(&self) -> &[T] {
-        bytemuck::cast_slice(&self.pages[self.lead..][..self.bytes])
+        bytemuck::cast_slice(&self.storage)
     }
 
     /// All components, to be written.
     pub fn values_mut(&mut self) -> &mut [T] {
-        bytemuck::cast_slice_mut(&mut self.pages[self.lead..][..self.bytes])
+        bytemuck::cast_slice_mut(&mut self.storage)
     }
 
     /// One component, ghosts and padding included ([`Layout::index`]).
@@ -139,6 +128,6 @@ mod tests {
     fn a_field_that_does_not_fit_is_an_error() {
         let layout = Layout::new([1 << 20, 1 << 20, 16], [0; 3]).unwrap();
         let error = Field::<f64>::new(layout, 1 << 10).unwrap_err().to_string();
-        assert!(error.starts_with("out of memory: there is no room for a block of 1441"), "{error}");
+        assert!(error.starts_with("out of memory: there is no room for a block of 15312"), "{error}");
     }
 }
