@@ -159,17 +159,15 @@ fn what_is_printed_fits_a_terminal() {
     const COLUMNS: usize = 80;
     let workdir = Workdir::new(MELT);
     workdir.write("swap.toml", "[stencil]\nkind = \"swap\"\ngrid = [12, 9, 8]\nsteps = 6\n");
-    let thermostat = "'integrator={kind=\"csvr\",temperature=1.0,relaxation=0.5}'";
-    let commands = [
-        "run melt.toml".to_owned(),
-        "run melt.toml --set neighbor.rebuild.every=10".to_owned(),
-        format!("run melt.toml --set {}", thermostat.trim_matches('\'')),
-        "minimise melt.toml --steps 5".to_owned(),
-        "forces melt.toml".to_owned(),
-        "partition melt.toml --ranks 4".to_owned(),
-        "stencil swap.toml".to_owned(),
-    ];
-    for command in &commands {
+    for command in [
+        "run melt.toml",
+        "run melt.toml --set neighbor.rebuild.every=10",
+        "run melt.toml --set integrator={kind=\"csvr\",temperature=1.0,relaxation=0.5}",
+        "minimise melt.toml --steps 5",
+        "forces melt.toml",
+        "partition melt.toml --ranks 4",
+        "stencil swap.toml",
+    ] {
         for start in [Start::Threads(1), Start::Threads(3)] {
             let printed = workdir.call(start, command).stdout;
             assert!(!printed.is_empty(), "{command}");

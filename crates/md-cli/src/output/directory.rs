@@ -145,25 +145,6 @@ impl OutputDirectory {
         Ok(())
     }
 
-    /// What is gone since this has begun and is not written again, in words; nothing where there was nothing. (Tables are replaced at every run.)
-    pub fn removal(&self) -> Option<String> {
-        let (many, single): (Vec<&String>, Vec<&String>) =
-            self.old.iter().partition(|name| earlier::is_one_of_many(name).is_some());
-        let mut words: Vec<String> = single.into_iter().cloned().collect();
-        words.sort_unstable();
-        words.dedup();
-        for kind in ["checkpoint", "image"] {
-            match many.iter().filter(|name| earlier::is_one_of_many(name) == Some(kind)).count() {
-                0 => (),
-                1 => words.push(format!("1 {kind}")),
-                several => words.push(format!("{several} {kind}s")),
-            }
-        }
-        let what =
-            || format!("removed from `{}`, of an earlier run: {}", self.path.display(), words.join(", "));
-        (!words.is_empty()).then(what)
-    }
-
     /// The same without a scenario, with files at places of the user's choice. Nothing is removed but what these results replace.
     ///
     /// # Errors

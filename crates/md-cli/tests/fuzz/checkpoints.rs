@@ -295,7 +295,10 @@ impl Changed {
         }
         let bits = grids::fingerprint(folder)?;
         if self.changes.is_empty() {
-            program(folder, &call)?;
+            let ended = program(folder, &call)?;
+            if !ended.status.success() {
+                return Err(format!("at once: {}", String::from_utf8_lossy(&ended.stderr)));
+            }
             let at_once = grids::fingerprint(folder)?;
             if bits != at_once {
                 return Err(format!("{bits}, and {at_once} of a run at once"));

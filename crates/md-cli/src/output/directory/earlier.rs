@@ -19,13 +19,30 @@ pub fn holds_results_but(path: &Path, own: &[KnownFile]) -> bool {
     others.any(|place| fs::symlink_metadata(place).is_ok())
 }
 
-/// Whether a name is that of one of many files that a run writes, each of one step.
-pub(super) fn is_one_of_many(name: &str) -> Option<&'static str> {
+/// Which kind a name is of, where a run writes many files of the kind, each of one step.
+fn kind_of_many(name: &str) -> Option<&'static str> {
     let is_of = |kind, step: Option<u64>| step.map(|_| kind);
     is_of("checkpoint", checkpoint::step_of(name)).or_else(|| is_of("image", images::step_of(name)))
 }
 
 impl OutputDirectory {
+    /// What is gone since this has begun and is not written again, in words; nothing where there was nothing. (Tables are replaced at every run.)
+    pub fn removal(&self) -> Option<String> {
+        let mut words: Vec<String> =
+            self.old.iter().filter(|name| kind_of_many(name).is_none()).cloned().collect();
+        words.sort_unstable();
+        words.dedup();
+        for kind in ["checkpoint", "image"] {
+            match self.old.iter().filter(|name| kind_of_many(name) == Some(kind)).count() {
+                0 => (),
+                1 => words.push(format!("1 {kind}")),
+                several => words.push(format!("{several} {kind}s")),
+            }
+        }
+        let of_earlier = || format!("removed from `{}`, of an earlier run", self.path.display());
+        (!words.is_empty()).then(|| format!("{}: {}", of_earlier(), words.join(", ")))
+    }
+
     /// Images of a flow that an earlier run has left; where a run goes on, those after its step.
     pub(super) fn images_to_remove(&self, going_on: Option<GoingOn>) -> Vec<String> {
         let is_after = |step| going_on.is_none_or(|from| step > from.step);
