@@ -154,6 +154,29 @@ fn the_table_and_the_performance_are_printed_once() {
     }
 }
 
+#[test]
+fn what_is_printed_fits_a_terminal() {
+    const COLUMNS: usize = 80;
+    let workdir = Workdir::new(MELT);
+    workdir.write("swap.toml", "[stencil]\nkind = \"swap\"\ngrid = [12, 9, 8]\nsteps = 6\n");
+    for command in [
+        "run melt.toml",
+        "run melt.toml --set neighbor.rebuild.every=10",
+        "run melt.toml --set integrator={kind=\"csvr\",temperature=1.0,relaxation=0.5}",
+        "minimise melt.toml --steps 5",
+        "forces melt.toml",
+        "partition melt.toml --ranks 4",
+        "stencil swap.toml",
+    ] {
+        for start in [Start::Threads(1), Start::Threads(3)] {
+            let printed = workdir.call(start, command).stdout;
+            assert!(!printed.is_empty(), "{command}");
+            let long: Vec<&str> = printed.lines().filter(|line| line.chars().count() > COLUMNS).collect();
+            assert!(long.is_empty(), "{command}: {long:#?}");
+        }
+    }
+}
+
 /// The numbers on screen are those of thermo.csv, rounded.
 #[test]
 fn the_table_agrees_with_the_file() {
@@ -217,7 +240,8 @@ fn forces_shows_totals_and_the_largest_force() {
     Potential energy: -0.061523438, of which tail correction: 0
     Virial: 23.636719
     Pressure: 0.014758445
-    Largest force: 24.181641 on particle 3 at (2, 1, 1)
+    Largest force: 24.181641 on particle 3
+      at (2, 1, 1)
     ");
 }
 

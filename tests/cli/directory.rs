@@ -306,6 +306,58 @@ fn a_run_without_trajectory_removes_the_old_one() {
     assert!(workdir.path("out/traj.extxyz").exists(), "an input");
 }
 
+/// Whatever kind of result it is, on one line.
+#[test]
+fn what_is_removed_is_said() {
+    let workdir = Workdir::new(MELT);
+    let kinds = "checkpoint = { every = 10, keep = 2 }\nrdf = { every = 10, max = 2.0 }\nmsd = { every = 10 }\n\
+                 vacf = { every = 1, length = 0.05 }\nprofile = [{ axis = \"z\", bins = 10, every = 10 }]\n\
+                 viscosity = { every = 1, length = 0.02 }\n";
+    workdir.write("with.toml", &format!("{MELT}{TRAJECTORY}{kinds}"));
+    workdir.write(
+        "flow.toml",
+        "[lbm]\ngrid = [4, 4, 4]\nviscosity = 0.05\nsteps = 2\n[output]\nfields = { every = 1 }\n",
+    );
+    let notes = |call: &str| {
+        let said = workdir.succeed(ONE_RANK, call).stderr;
+        said.lines()
+            .filter(|line| line.contains("earlier"))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    let begin = "note: removed from `out`, of an earlier run: ";
+    assert_eq!(notes("run with.toml"), "");
+    assert_eq!(notes("run with.toml"), format!("{begin}2 checkpoints\n"));
+    assert_eq!(notes("run melt.toml"), format!("{begin}traj.extxyz, 2 checkpoints\n"));
+    for name in ["msd.csv", "profile_z.csv", "rdf.csv", "vacf.csv", "viscosity.csv", "traj.extxyz"] {
+        assert!(!workdir.path("out").join(name).exists(), "{name}");
+    }
+    assert_eq!(notes("forces melt.toml"), "");
+    assert_eq!(notes("minimise melt.toml --force-tolerance 1e9"), "");
+    assert_eq!(notes("lbm flow.toml --output out"), format!("{begin}minimised.extxyz\n"));
+    assert_eq!(notes("lbm flow.toml --output out"), format!("{begin}3 images\n"));
+    assert_eq!(notes("run melt.toml --quiet"), "");
+    assert!(!workdir.files("out").iter().any(|name| name.ends_with(".vti")));
+}
+
+/// As any other input of a scenario on a grid.
+#[test]
+fn a_mask_among_the_images_of_an_earlier_run_is_never_touched() {
+    let flow = "[lbm]\ngrid = [6, 6, 6]\nviscosity = 0.05\nsteps = 2\n[output]\nfields = { every = 1 }\n\
+                [lbm.obstacle]\n";
+    let workdir = Workdir::new(&format!("{flow}kind = \"sphere\"\ncenter = [3.0, 3.0, 3.0]\nradius = 1.2\n"));
+    workdir.succeed(ONE_RANK, "lbm melt.toml --quiet --output out");
+    let files = workdir.files("out");
+    workdir.write("masked.toml", &format!("{flow}kind = \"mask\"\npath = \"out/fields_00000001.vti\"\n"));
+    assert_eq!(
+        error(&workdir, "lbm masked.toml --output out", ONE_RANK),
+        "exit code 2\nerror: `out/fields_00000001.vti` is an input of this run and would be overwritten\n\
+         choose another output directory with --output DIR\n"
+    );
+    assert_eq!(workdir.files("out"), files);
+    workdir.succeed(ONE_RANK, "lbm masked.toml --quiet --output other");
+}
+
 /// Whatever command was here before, and whatever has become of its scenario.
 #[test]
 fn results_of_other_commands_are_removed() {

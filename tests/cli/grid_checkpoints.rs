@@ -104,7 +104,8 @@ fn it_says_from_where_it_goes_on_and_what_is_not_as_it_was() {
     let call = "lbm melt.toml --resume out/checkpoint-5.mdc --steps 8 --set lbm.viscosity=0.1";
     let said = workdir.succeed(Start::Threads(1), call).stderr;
     let expected = format!(
-        "note: going on after step 5, from `{}`\nnote: not as it was: lbm.viscosity was 0.05, now 0.1\n",
+        "note: going on after step 5, from `{}`\nnote: not as it was: lbm.viscosity was 0.05, now 0.1\n\
+         note: removed from `out`, of an earlier run: 1 checkpoint, 3 images\n",
         path.display().to_string().replace("-10.mdc", "-5.mdc")
     );
     assert_eq!(said, expected);

@@ -68,10 +68,8 @@ fn commands_that_plan_leave_results_alone() {
 fn a_new_run_says_that_checkpoints_are_gone() {
     let (workdir, _) = finished();
     let said = workdir.succeed(Start::Threads(1), "run melt.toml");
-    assert!(
-        said.stderr.contains("note: 2 checkpoints in `out` were not of this run, and are gone\n"),
-        "{said:?}"
-    );
+    let note = "note: removed from `out`, of an earlier run: 2 checkpoints\n";
+    assert!(said.stderr.contains(note), "{said:?}");
 }
 
 #[test]

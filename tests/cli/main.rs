@@ -9,6 +9,7 @@ mod broken_runs;
 mod checkpoints;
 mod commands;
 mod compare;
+mod deny;
 mod directory;
 mod documented;
 mod early_end;

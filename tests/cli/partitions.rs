@@ -116,3 +116,16 @@ fn balancings_of_another_run_are_refused_with_their_line() {
         )
     );
 }
+
+/// However long it takes, one of two ranks has nearly everything.
+#[test]
+fn an_uneven_division_is_advised_about() {
+    let workdir =
+        Workdir::new(&DROPLET.replace("[0.3, 0.5, 0.6], radius = 8.0", "[0.25, 0.5, 0.5], radius = 6.0"));
+    let call = "run melt.toml --set parallel.grid=[2,1,1] --set parallel.balance=\"off\"";
+    let printed = workdir.succeed(Start::Threads(2), call).stdout;
+    let (_, advice) = printed.split_once("\nAdvice: ").unwrap_or_else(|| panic!("{printed}"));
+    let words: Vec<&str> = advice.split_whitespace().collect();
+    let remedy = "divide the work by what it costs, with parallel.balance or parallel.partition";
+    assert!(words.join(" ").ends_with(remedy), "{printed}");
+}

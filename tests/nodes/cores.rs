@@ -36,7 +36,7 @@ fn expect(mut launcher: Command, words: &[&str], bound: bool) -> Result<(), Stri
     let finished = finish(launcher.arg("--output").arg(path("out")))?;
     let said = [
         finished.stderr.contains(&format!("warning: {ADVICE}\n")),
-        finished.stdout.contains(&format!("\nAdvice: {ADVICE}\n")),
+        finished.stdout.replace("\n  ", " ").contains(&format!("\nAdvice: {ADVICE}\n")),
     ];
     if finished.succeeded() && said == [bound; 2] {
         return Ok(());

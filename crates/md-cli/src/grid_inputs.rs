@@ -29,6 +29,11 @@ pub trait GridModel: Model + Clone + Sync {
     /// `[output]`.
     fn output(&self) -> &GridOutput;
 
+    /// The file that it reads beside a scenario.
+    fn file_beside(_: &GridInputs<Self>) -> Option<PathBuf> {
+        None
+    }
+
     /// Names the files that it reads beside a scenario so that they are found from anywhere.
     ///
     /// # Errors
@@ -69,6 +74,10 @@ impl GridModel for LbmScenario {
         &self.output.common
     }
 
+    fn file_beside(inputs: &GridInputs<Self>) -> Option<PathBuf> {
+        inputs.mask_file()
+    }
+
     fn find_files(inputs: &mut GridInputs<Self>) -> io::Result<()> {
         let found = inputs.mask_file().map(fs::canonicalize).transpose()?;
         if let (Some(obstacle), Some(path)) = (&mut inputs.scenario.lbm.obstacle, found) {
@@ -97,6 +106,11 @@ impl<M: GridModel> GridInputs<M> {
     /// A fault in the scenario.
     pub fn load(path: PathBuf, source: ScenarioSource) -> Result<Self, RunError> {
         Ok(Self { scenario: load_as(&source)?, path, source })
+    }
+
+    /// The files that they are read from.
+    pub fn files_read(&self) -> Vec<PathBuf> {
+        [self.path.clone()].into_iter().chain(M::file_beside(self)).collect()
     }
 }
 

@@ -1,12 +1,13 @@
 //! Where the nodes of a rank lie in memory, and boxes of them.
 //!
 //! ```text
-//! component 0  | row (x, y) = (-d, -d): ghosts of z, own nodes, ghosts of z, padding | row (-d, -d + 1) | ...
+//! component 0  | padding | row (x, y) = (-d, -d): ghosts of z, own nodes, ghosts of z, padding | row (-d, -d + 1) | ...
 //! component 1  | the same
 //! ```
 //!
-//! z runs fastest, components slowest (structure of arrays). Rows are padded to whole cache lines, so that all of them start
-//! at the same place of a line; components are a few lines more than whole pages apart, so that a kernel that reads many of
+//! z runs fastest, components slowest (structure of arrays). Rows are padded to whole cache lines and a component's first row
+//! starts inside one, so that the first own node of every row starts a line: a vector of own nodes is then one line and not
+//! parts of two. Components are a few lines more than whole pages apart, so that a kernel that reads many of
 //! them at one node does not find them all in one set of the first-level cache.
 
 use crate::GridError;
@@ -27,6 +28,8 @@ const SKEW: usize = 3 * LINE;
 pub struct Layout {
     size: [usize; 3],
     depth: [usize; 3],
+    /// Numbers before the first row.
+    lead: usize,
     row: usize,
     component: usize,
 }
@@ -43,9 +46,11 @@ impl Layout {
         let [x, y, z] = lengths().ok_or_else(too_many)?;
         let row = z.checked_next_multiple_of(LINE).ok_or_else(too_many)?;
         let rows = x.checked_mul(y).and_then(|rows| rows.checked_mul(row)).ok_or_else(too_many)?;
-        let component = rows.checked_next_multiple_of(PAGE).and_then(|pages| pages.checked_add(SKEW));
+        let lead = (LINE - depth[2] % LINE) % LINE;
+        let component = rows.checked_add(lead).and_then(|numbers| numbers.checked_next_multiple_of(PAGE));
+        let component = component.and_then(|pages| pages.checked_add(SKEW));
         let component = component.filter(|&numbers| numbers < usize::MAX >> 16).ok_or_else(too_many)?;
-        Ok(Self { size, depth, row, component })
+        Ok(Self { size, depth, lead, row, component })
     }
 
     /// Own nodes along each axis.
@@ -91,7 +96,7 @@ impl Layout {
             place as usize
         };
         let [x, y, _] = self.strides();
-        from_start(0) * x + from_start(1) * y + from_start(2)
+        self.lead + from_start(0) * x + from_start(1) * y + from_start(2)
     }
 
     /// The box of own nodes, or another one, as index ranges.
@@ -185,8 +190,8 @@ mod tests {
     fn rows_start_on_lines_and_components_beside_pages() {
         let layout = Layout::new([3, 4, 5], [1, 2, 2]).unwrap();
         assert_eq!(layout.strides(), [8 * 16, 16, 1]);
-        assert_eq!(layout.index([-1, -2, -2]), 0);
-        assert_eq!(layout.index([0, 0, 0]), 128 + 2 * 16 + 2);
+        assert_eq!(layout.index([-1, -2, -2]), 14);
+        assert_eq!(layout.index([0, 0, 0]), 128 + 2 * 16 + 16);
         assert_eq!(layout.component_stride() % PAGE, SKEW);
         assert_eq!((layout.own_nodes(), layout.ghost_nodes()), (60, 5 * 8 * 9 - 60));
     }

@@ -11,7 +11,7 @@ use md_lab::trace::TracedWorld;
 use serde_json::{Map, Value};
 
 use super::timeline::write_timeline;
-use super::{ROOT, note_lock, open_on_root, rma_component, warn_of_crowding};
+use super::{ROOT, note_lock, note_removal, open_on_root, rma_component, warn_of_crowding};
 use crate::args::GridArgs;
 use crate::checkpoint::{self, Checkpoints, Resumed, SavedNodes};
 use crate::early_end::EarlyEnd;
@@ -22,7 +22,9 @@ use crate::output::grid::{
     GridContext, GridFacts, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
 use crate::output::run_output::Kept;
-use crate::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles};
+use crate::output::{
+    GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, within_columns,
+};
 use crate::scenario::effective_toml;
 use crate::session::note;
 use md_lab::significant;
@@ -120,7 +122,8 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     let resumed = job.resume(&mut *app)?;
     let resumed = resumed.as_ref();
     let elsewhere: Vec<PathBuf> = args.trace.trace.iter().cloned().collect();
-    let directory = open_on_root(world, || output_directory(inputs, resumed, &elsewhere))?;
+    let verbosity = Verbosity::unless(args.quiet);
+    let directory = open_on_root(world, || output_directory(inputs, resumed, &elsewhere, verbosity))?;
     let crowding = warn_of_crowding(world, job.context.threads)?;
     let extension = extend(directory.as_ref(), resumed)?;
     early_end.listen();
@@ -253,14 +256,17 @@ pub(super) fn output_directory<M: GridModel>(
     inputs: &GridInputs<M>,
     resumed: Option<&Resumed>,
     elsewhere: &[PathBuf],
+    verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
     let effective = effective_toml(&inputs.scenario);
-    let read: &Path = &inputs.path;
+    let read = inputs.files_read();
+    let read: Vec<&Path> = read.iter().map(PathBuf::as_path).collect();
     let path = &inputs.scenario.output().directory;
     let going_on = resumed.map(GoingOn::from);
     let results = ResultFiles { going_on, elsewhere, ..ResultFiles::default() };
-    let directory = OutputDirectory::for_scenario(path, &results, &[read], effective.as_bytes())?;
+    let directory = OutputDirectory::for_scenario(path, &results, &read, effective.as_bytes())?;
     note_lock(&directory);
+    note_removal(&directory, verbosity);
     Ok(directory)
 }
 
@@ -288,10 +294,10 @@ fn conclude(
 /// Speed, halo, and where the time went.
 fn report(timings: &Timings, context: &GridContext, facts: &GridFacts) -> String {
     let GridContext { kind, nodes, fields, grid, ranks, steps, backend, precision, .. } = context;
-    format!(
+    let prose = format!(
         "\n{kind} on {nodes} nodes, {fields} fields, {precision} precision: {steps} steps in {} s ({})\n\
          {} million updates of a node per second; {ranks} ranks, grid {grid}, backend {}\n\
-         Halo: {} us per step; {} messages and {} bytes sent by all ranks\n{}{}",
+         Halo: {} us per step; {} messages and {} bytes sent by all ranks\n{}",
         significant(facts.wall_s, 6),
         facts.ended,
         significant(facts.mlups(), 5),
@@ -300,8 +306,8 @@ fn report(timings: &Timings, context: &GridContext, facts: &GridFacts) -> String
         timings.messages,
         timings.bytes,
         memory_line(facts),
-        phase_table(&phases(timings)),
-    )
+    );
+    within_columns(&prose) + &phase_table(&phases(timings))
 }
 
 /// How much of what copying moves the run has moved, where that is known.

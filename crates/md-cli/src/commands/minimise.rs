@@ -103,14 +103,15 @@ fn conclude(
     ];
     let analyses: Map<String, Value> =
         entries.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
-    let facts = RunFacts { analyses, ..facts(world, simulation, scenario, &summary) };
+    let trajectory = Some(FINAL_STATE.to_owned());
+    let facts = RunFacts { analyses, trajectory, ..facts(world, simulation, scenario, &summary) };
     let context = context(world, scenario, setup, steps);
     directory.write_whole(KnownFile::SUMMARY, &summary_json(&timings, &context, &facts, Some(&totals))?)?;
     directory.finish()?;
     let [before, after] = [energy_before, sums.pairs.energy].map(|energy| energy / sums.atoms);
     let console = &mut *console.borrow_mut();
     console.print(&format!(
-        "\n{} after {steps} steps\npotential energy {} ({before} per atom before, {after} after)\nlargest force {largest:.3e}\n{FINAL_STATE}\n",
+        "\n{} after {steps} steps\npotential energy {}\n  ({before} per atom before, {after} after)\nlargest force {largest:.3e}\n{FINAL_STATE}\n",
         if is_converged { "Minimised" } else { "Not minimised" },
         totals.potential_energy
     ));

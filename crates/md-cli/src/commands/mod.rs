@@ -84,6 +84,7 @@ fn output_directory(
 ) -> Result<OutputDirectory, OutputError> {
     let mut directory = prepared_directory(inputs, results, verbosity)?;
     directory.begin()?;
+    note_removal(&directory, verbosity);
     Ok(directory)
 }
 
@@ -132,6 +133,13 @@ fn files_read(inputs: &Inputs) -> Vec<PathBuf> {
 fn note_lock(directory: &OutputDirectory) {
     if let Some(holder) = directory.left_by() {
         note(&format!("the lock of {holder}, which has ended without removing it, was taken over"));
+    }
+}
+
+/// Says what of an earlier run is gone.
+fn note_removal(directory: &OutputDirectory, verbosity: Verbosity) {
+    if verbosity == Verbosity::Normal {
+        directory.removal().iter().for_each(|text| note(text));
     }
 }
 

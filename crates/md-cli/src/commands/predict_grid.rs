@@ -17,12 +17,12 @@ use serde::Deserialize;
 
 use super::compare_grid::keys_of;
 use super::predict::{Wish, each_once};
-use super::{lbm, note_lock, refused};
+use super::{lbm, note_lock, note_removal, refused};
 use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::memory;
-use crate::output::{KnownFile, OutputDirectory, ResultFiles, Screen, Verbosity};
+use crate::output::{KnownFile, OutputDirectory, ResultFiles, Screen, Verbosity, holds_results_but};
 use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
 use crate::text_file::read_text;
 
@@ -236,13 +236,20 @@ fn publish<M: Scheduled>(
     forecast: &Forecast,
 ) -> Result<(), RunError> {
     let effective = effective_toml(&inputs.scenario);
-    let read = [Some(&inputs.path), Some(&args.machine), args.measured.as_ref()];
-    let read: Vec<&Path> = read.into_iter().flatten().map(AsRef::as_ref).collect();
+    let read = inputs.files_read();
+    let read = read.iter().chain([&args.machine]).chain(&args.measured);
+    let read: Vec<&Path> = read.map(AsRef::as_ref).collect();
     let path = &inputs.scenario.output().directory;
-    let directory =
-        OutputDirectory::for_scenario(path, &ResultFiles::default(), &read, effective.as_bytes())?;
+    let own = [KnownFile::PREDICT, KnownFile::PREDICT_SVG];
+    let directory = if holds_results_but(Path::new(path), &own) {
+        OutputDirectory::without_scenario(path.into(), &own, &read, &[])?
+    } else {
+        OutputDirectory::for_scenario(path, &ResultFiles::default(), &read, effective.as_bytes())?
+    };
+    let verbosity = Verbosity::unless(args.quiet);
     note_lock(&directory);
-    let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
+    note_removal(&directory, verbosity);
+    let mut screen = Screen::stdout(verbosity);
     screen.print(&text(forecast));
     directory.write_encoded(KnownFile::PREDICT, csv(inputs, request, &forecast.predictions))?;
     let picture = chart_named(forecast, &name).svg().map(String::into_bytes);

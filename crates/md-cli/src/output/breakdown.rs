@@ -4,6 +4,7 @@ use md_engine::{BalanceReport, NeighborReport, Phase, Spread, Timings};
 
 use super::advice::advice;
 use super::choices::choice_lines;
+use super::screen::within_columns;
 use super::statistics::{
     PhaseStatistics, atom_steps_per_s, ns_per_atom_step, percent, phase_statistics, steps_per_s,
 };
@@ -20,9 +21,7 @@ const ATOM_STEPS_PER_MEGA_ATOM_STEP: f64 = 1e6;
 
 /// The whole report.
 pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> String {
-    [
-        performance_lines(context, facts),
-        phase_table(&phase_statistics(timings)),
+    let prose = [
         hidden_line(timings),
         particle_lines(timings),
         check_lines(context, facts),
@@ -30,6 +29,11 @@ pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> 
         choice_lines(&facts.choices),
         advice(timings, facts.crowding.as_deref(), &facts.balance)
             .map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
+    ];
+    [
+        within_columns(&performance_lines(context, facts)),
+        phase_table(&phase_statistics(timings)),
+        within_columns(&prose.concat()),
     ]
     .concat()
 }
@@ -41,9 +45,9 @@ fn performance_lines(context: &RunContext, facts: &RunFacts) -> String {
     let steps_per_s = steps_per_s(context, facts);
     format!(
         "\nLoop time of {} on {ranks} ranks for {steps} steps with {atoms} atoms\n\n\
-         Performance: {:.3} tau/day, {:.3} timesteps/s, {:.3} Matom-step/s, {} ns/atom-step\n\
-         {ranks} ranks x {threads} threads, grid {grid}, backend {backend}, shell {shell}, exchange {exchange}, \
-         partition {partition}, {} precision, {}\n",
+         Performance: {:.3} tau/day, {:.3} timesteps/s, {:.3} Matom-step/s,\n             {} ns/atom-step\n\
+         {ranks} ranks x {threads} threads, grid {grid}, partition {partition}, {} precision, {}\n\
+         Halo: backend {backend}, shell {shell}, exchange {exchange}\n",
         significant(facts.wall_s, 6),
         steps_per_s * facts.timestep * SECONDS_PER_DAY,
         steps_per_s,
@@ -83,7 +87,7 @@ fn hidden_line(timings: &Timings) -> String {
     }
     let hidden = percent(hidden_s, hidden_s + wait_s);
     format!(
-        "\nThe halo was in flight beside forces for {} s, {hidden:.0} % of the time until it was there\n",
+        "\nThe halo was in flight beside forces for {} s, {hidden:.0} % of its time\n",
         significant(hidden_s, DIGITS)
     )
 }
@@ -122,8 +126,9 @@ fn check_lines(context: &RunContext, facts: &RunFacts) -> String {
         facts.neighborhood;
     format!(
         "\nPairs per atom: {} computed, {} within the cutoff ({:.1} %)\n\
-         Rebuilds: {rebuilds}, of which dangerous (a particle had moved by more than half the skin): {dangerous_rebuilds}\n\
-         Dangerous checks between rebuilds: {dangerous_checks}; largest displacement: {} times half the skin\n\
+         Rebuilds: {rebuilds}, of which dangerous: {dangerous_rebuilds} (moved by more than half the skin)\n\
+         Dangerous checks between rebuilds: {dangerous_checks}\n\
+         Largest displacement: {} times half the skin\n\
          Lost particles: {}\n\
          Energy drift: {} per atom over {} steps\n",
         significant(computed, DIGITS),
@@ -147,8 +152,10 @@ mod tests {
 
         Loop time of 1 on 2 ranks for 100 steps with 16000 atoms
 
-        Performance: 43200.000 tau/day, 100.000 timesteps/s, 1.600 Matom-step/s, 625 ns/atom-step
-        2 ranks x 1 threads, grid 2x1x1, backend p2p, shell half, exchange direct, partition rect, double precision, avx512
+        Performance: 43200.000 tau/day, 100.000 timesteps/s, 1.600 Matom-step/s,
+                     625 ns/atom-step
+        2 ranks x 1 threads, grid 2x1x1, partition rect, double precision, avx512
+        Halo: backend p2p, shell half, exchange direct
 
         Times in seconds over ranks; the phases are the rows of timing.csv:
         Section       |    calls |  min time  |  avg time  |  max time  |%varavg| %total
@@ -173,12 +180,16 @@ mod tests {
         Ghosts:       9000 ave       9000 max       9000 min
 
         Pairs per atom: 108 computed, 27 within the cutoff (25.0 %)
-        Rebuilds: 5, of which dangerous (a particle had moved by more than half the skin): 1
-        Dangerous checks between rebuilds: 0; largest displacement: 1.25 times half the skin
+        Rebuilds: 5, of which dangerous: 1 (moved by more than half the skin)
+        Dangerous checks between rebuilds: 0
+        Largest displacement: 1.25 times half the skin
         Lost particles: 0
         Energy drift: -0.0089259 per atom over 100 steps
 
-        Advice: the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although it has hardly more particles; look for other programs on its core, and where its particles are denser, divide the work by what it costs, with parallel.balance or parallel.partition
+        Advice: the slowest rank computes for 19 % longer than the average, which costs
+          15 % of the run although it has hardly more particles; look for other programs
+          on its core, and where its particles are denser, divide the work by what it
+          costs, with parallel.balance or parallel.partition
         ");
     }
 
@@ -188,9 +199,6 @@ mod tests {
         let facts = RunFacts { wall_s: 0.0, ..facts() };
         let text = run_report(&Timings::default(), &context, &facts);
         let performance = text.lines().find(|line| line.starts_with("Performance:")).unwrap();
-        assert_eq!(
-            performance,
-            "Performance: 0.000 tau/day, 0.000 timesteps/s, 0.000 Matom-step/s, 0 ns/atom-step"
-        );
+        assert_eq!(performance, "Performance: 0.000 tau/day, 0.000 timesteps/s, 0.000 Matom-step/s,");
     }
 }

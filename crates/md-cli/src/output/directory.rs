@@ -60,8 +60,8 @@ pub struct OutputDirectory {
     scenario: Option<(PathBuf, FileIdentity, Option<u64>)>,
     /// Names of files that are removed at the start and written later.
     results: Vec<String>,
-    /// Checkpoints among them.
-    old_checkpoints: usize,
+    /// Those of them that only an earlier run has written: trajectories, checkpoints, images.
+    old: Vec<String>,
     /// Whose lock was taken over.
     left_by: Option<Holder>,
     lock: Option<DirectoryLock>,
@@ -107,21 +107,24 @@ impl OutputDirectory {
         let mut directory = Self::open(path.into(), inputs)?;
         let scenario_is_there = directory.has_scenario(scenario)?;
         let ResultFiles { trajectory, going_on, elsewhere } = *results;
-        let (old_trajectories, old_checkpoints) =
-            (directory.old_trajectories(), directory.checkpoints_to_remove(going_on));
+        let old = [
+            directory.old_trajectories(),
+            directory.checkpoints_to_remove(going_on),
+            directory.images_to_remove(going_on),
+        ]
+        .concat();
         let marks = going_on.map_or(&[][..], |going_on| going_on.marks);
         marks
             .iter()
             .filter(|mark| directory.goes_on(mark) || directory.misses(mark, going_on, trajectory))
             .try_for_each(|mark| RecordFile::expect_mark(&directory.path.join(&mark.file), mark))?;
-        let old = old_trajectories.iter().chain(&old_checkpoints).map(String::as_str);
         let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(OUTPUTS.iter().flat_map(|kind| kind.files));
-        let names = fixed.map(|file| file.name()).chain(trajectory).chain(old);
+        let names = fixed.map(|file| file.name()).chain(trajectory).chain(old.iter().map(String::as_str));
         let replaced: Vec<&str> = names
             .filter(|name| !marks.iter().any(|mark| mark.file == **name && directory.goes_on(mark)))
             .collect();
         directory.expect_replaceable(replaced, elsewhere)?;
-        directory.old_checkpoints = old_checkpoints.len();
+        directory.old = old.into_iter().filter(|name| Some(name.as_str()) != trajectory).collect();
         directory.effective = (!scenario_is_there).then(|| scenario.to_owned());
         Ok(directory)
     }
@@ -142,12 +145,7 @@ impl OutputDirectory {
         Ok(())
     }
 
-    /// How many checkpoints of an earlier run go when this one begins.
-    pub fn old_checkpoints(&self) -> usize {
-        self.old_checkpoints
-    }
-
-    /// The same without a scenario, with files at places of the user's choice.
+    /// The same without a scenario, with files at places of the user's choice. Nothing is removed but what these results replace.
     ///
     /// # Errors
     /// As [`Self::for_scenario`].
@@ -179,7 +177,7 @@ impl OutputDirectory {
             effective: None,
             scenario: None,
             results: Vec::new(),
-            old_checkpoints: 0,
+            old: Vec::new(),
             left_by: None,
             lock: None,
         };

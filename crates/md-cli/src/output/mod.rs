@@ -54,5 +54,5 @@ pub use known_file::KnownFile;
 pub use lock::Holder;
 pub use progress::{Progress, ProgressMode};
 pub use record_file::RecordFile;
-pub use screen::{Screen, Verbosity};
+pub use screen::{Screen, Verbosity, within_columns};
 pub use thermo::ThermoWriter;

@@ -104,14 +104,22 @@ impl Msd<'_> {
 
     /// Sums of all species since an origin, on this rank.
     fn sums(&self, then: &[[f64; 3]]) -> Vec<f64> {
+        /// Sums in turn, so that no addition waits for the one before it.
+        const TURNS: usize = 4;
         let Tracks { species, now, .. } = &self.tracks;
-        let mut sums = vec![0.0; SUMS * self.names.len()];
-        for ((now, then), &species) in now.iter().zip(then).zip(species) {
-            let [x, y, z] = [0, 1, 2].map(|dim: usize| now[dim] - then[dim]);
+        let mut sums = vec![[[0.0; SUMS]; TURNS]; self.names.len()];
+        for (index, ((now, then), &species)) in now.iter().zip(then).zip(species).enumerate() {
+            let [x, y, z] = [now[0] - then[0], now[1] - then[1], now[2] - then[2]];
             let terms = [1.0, x * x + y * y + z * z, x, y, z];
-            sums[SUMS * species as usize..].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+            let sums = &mut sums[species as usize][index % TURNS];
+            for place in 0..SUMS {
+                sums[place] += terms[place];
+            }
         }
-        sums
+        let of_species = |turns: [[f64; SUMS]; TURNS]| {
+            (0..SUMS).map(move |place| turns.iter().map(|sums| sums[place]).sum())
+        };
+        sums.into_iter().flat_map(of_species).collect()
     }
 
     /// Mean squared displacements by species, from sums over all ranks.

@@ -11,6 +11,19 @@ use md_lab::significant;
 /// Significant digits of the thermo table, as LAMMPS prints them.
 const THERMO_DIGITS: usize = 8;
 
+/// Columns of a terminal.
+const COLUMNS: usize = 80;
+
+/// Prose in lines that a terminal can show; those that continue one are indented. (Tables are as wide as they have columns.)
+pub fn within_columns(text: &str) -> String {
+    let wrapping = textwrap::Options::new(COLUMNS).subsequent_indent("  ").break_words(false);
+    let line = |line: &str| match line.trim_end_matches('\n') {
+        short if short.chars().count() <= COLUMNS => line.to_owned(),
+        long => format!("{}\n", textwrap::fill(long, &wrapping)),
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
 /// How much a run says on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Verbosity {
@@ -139,7 +152,7 @@ pub fn forces_report(totals: &ForceTotals, rows: &[ParticleRow]) -> String {
     if let Some(row) = largest {
         let [x, y, z] = row.position.map(|component| significant(component, THERMO_DIGITS));
         let size = significant(size2(row).sqrt(), THERMO_DIGITS);
-        text += &format!("Largest force: {size} on particle {} at ({x}, {y}, {z})\n", row.id);
+        text += &format!("Largest force: {size} on particle {}\n  at ({x}, {y}, {z})\n", row.id);
     }
     text
 }
@@ -246,7 +259,8 @@ mod tests {
         Potential energy: -4351.5, of which tail correction: -198.49
         Virial: -568.67
         Pressure: 0.1
-        Largest force: 3 on particle 1 at (0, 0, 0)
+        Largest force: 3 on particle 1
+          at (0, 0, 0)
         ");
     }
 }

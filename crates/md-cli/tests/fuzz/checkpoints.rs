@@ -2,8 +2,9 @@
 //! anew, so that what is behind them is reached; and bytes are damaged, which the checksums must find.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use md_cli::checkpoint;
@@ -17,6 +18,7 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use crate::case::{Case, LIMIT, STEPS, Trial, check_failure, check_forces};
+use crate::grids;
 use crate::scenarios::damaged;
 
 const SCENARIO: &str = "[simulation]\ntimestep = 0.002\nsteps = 20\n[system]\ntemperature = 1.0\n\
@@ -31,8 +33,16 @@ const BALANCED: &str = "[simulation]\ntimestep = 0.002\nsteps = 20\n[system]\nte
 /// Of it: partition, and weights of the cells.
 const DIVISIONS: [[&str; 2]; 5] =
     [["rect", "time"], ["stripe", "pairs"], ["rcb", "pairs"], ["hilbert", "time"], ["metis", "pairs"]];
-/// Bases of checkpoints: one rank, and each of the divisions.
-const BASES: usize = 1 + DIVISIONS.len();
+/// Commands that compute on a grid, and what.
+const GRIDS: [(&str, &str); 2] = [
+    ("stencil", "[stencil]\nkind = \"swap\"\ngrid = [8, 6, 6]\nfields = 2\ndepth = 2\nsteps = 20\n"),
+    ("lbm", "[lbm]\ngrid = [8, 6, 6]\nviscosity = 0.05\nsteps = 20\nbody_force = [1e-5, 0.0, 0.0]\n"),
+];
+const ON_A_GRID: &str = "[parallel]\nbackend = \"local\"\nranks = 2\n[output]\ndirectory = \"out\"\ncheckpoint = { every = 10 }\n";
+/// Bases of checkpoints with particles: one rank, and each of the divisions.
+const OF_PARTICLES: usize = 1 + DIVISIONS.len();
+/// All bases.
+const BASES: usize = OF_PARTICLES + GRIDS.len();
 /// Words that all ranks have alike before those of the division.
 const WORDS_BEFORE: usize = 32;
 
@@ -63,8 +73,22 @@ struct Parts {
     slabs: Vec<Vec<u8>>,
 }
 
+/// Command and grid of a base that has no particles.
+fn grid_of(base: usize) -> Option<(&'static str, &'static str)> {
+    GRIDS.get(base.checked_sub(OF_PARTICLES)?).copied()
+}
+
+/// Plays the program in a folder.
+pub(crate) fn program(folder: &Path, words: &[&str]) -> Result<Output, String> {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_md-cli"));
+    program.args(words).current_dir(folder).output().map_err(|error| error.to_string())
+}
+
 /// The scenario of a base, and its ranks.
 fn scenario(base: usize) -> (String, usize) {
+    if let Some((_, grid)) = grid_of(base) {
+        return (format!("{grid}{ON_A_GRID}"), 2);
+    }
     let Some([partition, weights]) = base.checked_sub(1).map(|number| DIVISIONS[number]) else {
         return (SCENARIO.to_owned(), 1);
     };
@@ -81,11 +105,9 @@ fn valid_parts(base: usize) -> &'static Parts {
         let (scenario, ranks) = scenario(base);
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("fuzz.toml"), scenario).expect("a scenario");
-        let ended = Command::new(env!("CARGO_BIN_EXE_md-cli"))
-            .args(["run", "fuzz.toml", "--quiet", "--steps", "10"])
-            .current_dir(&folder)
-            .output()
-            .expect("the program starts");
+        let command = grid_of(base).map_or("run", |(command, _)| command);
+        let words = [command, "fuzz.toml", "--quiet", "--steps", "10"];
+        let ended = program(folder.path(), &words).expect("the program starts");
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         let bytes = fs::read(folder.path().join("out/checkpoint-10.mdc")).expect("a checkpoint");
         let text = PREAMBLE + word(&bytes[8..]) as usize;
@@ -145,10 +167,18 @@ pub(crate) struct Changed {
 pub(crate) fn valid() -> Vec<Changed> {
     let with = |(base, ranks)| Changed { base, changes: Vec::new(), damage: Vec::new(), ranks };
     let alike = (0..BASES).map(|base| (base, scenario(base).1));
-    alike.chain([(0, 2), (1, 1)]).map(with).collect()
+    alike.chain([(0, 2), (1, 1), (OF_PARTICLES, 3), (OF_PARTICLES + 1, 1)]).map(with).collect()
 }
 
 pub(crate) fn changed() -> impl Strategy<Value = Changed> {
+    changed_from(0..OF_PARTICLES)
+}
+
+pub(crate) fn changed_on_grids() -> impl Strategy<Value = Changed> {
+    changed_from(OF_PARTICLES..BASES)
+}
+
+fn changed_from(bases: Range<usize>) -> impl Strategy<Value = Changed> {
     let values = [
         json!(0),
         json!(1),
@@ -176,7 +206,7 @@ pub(crate) fn changed() -> impl Strategy<Value = Changed> {
     let damage =
         prop_oneof![5 => Just(Vec::new()), 1 => vec((any::<usize>(), any::<usize>(), any::<bool>()), 1..3)];
     let ranks = prop_oneof![2 => Just(None), 1 => (1..3_usize).prop_map(Some)];
-    (0..BASES, vec(change, 0..3), damage, ranks).prop_map(|(base, changes, damage, ranks)| {
+    (bases, vec(change, 0..3), damage, ranks).prop_map(|(base, changes, damage, ranks)| {
         let ranks = ranks.unwrap_or(scenario(base).1);
         Changed { base, changes, damage, ranks }
     })
@@ -238,7 +268,10 @@ impl Changed {
                 Ok(text) => check_harmless(&text)?,
                 Err(error) => check_refusal(&RunError::Checkpoint(error))?,
             }
-            self.resume(scenario, &file)
+            match grid_of(self.base) {
+                Some((command, _)) => self.play(command, &scenario.with_file_name("")),
+                None => self.resume(scenario, &file),
+            }
         })
     }
 
@@ -250,6 +283,28 @@ impl Changed {
             Place::Division(number) => Change::Division(number, word),
         };
         Self { base, changes: vec![change], damage: Vec::new(), ranks: scenario(base).1 }.goes_on()?
+    }
+
+    /// Whether the program goes on from it on a grid: without changes, with the bits of a run that nobody has stopped.
+    fn play(&self, command: &str, folder: &Path) -> Result<Result<(), String>, String> {
+        let ranks = format!("parallel.ranks={}", self.ranks);
+        let call = [command, "fuzz.toml", "--quiet", "--set", &ranks];
+        let ended = program(folder, &[&call[..], &["--resume", "checkpoint-10.mdc"]].concat())?;
+        if ended.status.code() != Some(0) {
+            return grids::check_refusal(&ended).map(Err);
+        }
+        let bits = grids::fingerprint(folder)?;
+        if self.changes.is_empty() {
+            let ended = program(folder, &call)?;
+            if !ended.status.success() {
+                return Err(format!("at once: {}", String::from_utf8_lossy(&ended.stderr)));
+            }
+            let at_once = grids::fingerprint(folder)?;
+            if bits != at_once {
+                return Err(format!("{bits}, and {at_once} of a run at once"));
+            }
+        }
+        Ok(Ok(()))
     }
 
     fn resume(&self, scenario: &Path, file: &Path) -> Result<Result<(), String>, String> {

@@ -264,14 +264,17 @@ const FRAMES: u64 = 4;
 
 pub(crate) fn trajectories() -> impl Strategy<Value = Trajectory> {
     let wanted = prop_oneof![Just(None), (0..FRAMES + 2).prop_map(Some)];
-    (changed(), 1..=FRAMES, wanted).prop_map(|(first, frames, wanted)| Trajectory { first, frames, wanted })
+    (changed(), any::<bool>(), 1..=FRAMES, wanted).prop_map(|(first, is_dump, frames, wanted)| {
+        let format = if is_dump { "lammpstrj" } else { "extxyz" };
+        Trajectory { first: Changed { format, ..first }, frames, wanted }
+    })
 }
 
 impl Trajectory {
     /// Without changes.
-    pub(crate) fn valid(frames: u64, wanted: Option<u64>) -> Self {
+    pub(crate) fn valid(format: &'static str, frames: u64, wanted: Option<u64>) -> Self {
         let features = Features::new([false; 4]);
-        let first = Changed { format: "extxyz", features, atoms: 20, seed: 5, changes: Vec::new() };
+        let first = Changed { format, features, atoms: 20, seed: 5, changes: Vec::new() };
         Self { first, frames, wanted }
     }
 
@@ -279,14 +282,21 @@ impl Trajectory {
         let frames: String = (0..self.frames).map(|number| self.frame(number)).collect();
         let text = self.first.changes.iter().fold(frames.into_bytes(), changed_by);
         let frame = self.wanted.map_or_else(String::new, |frame| format!(", frame = {frame}"));
-        case_of(&format!("format = \"extxyz\"{frame}"), self.first.features, text)
+        case_of(&format!("format = \"{}\"{frame}", self.first.format), self.first.features, text)
     }
 
     /// Counted from 0.
     fn frame(&self, number: u64) -> String {
+        let seed = self.first.seed.wrapping_add(2 * number);
+        let first = Changed { seed, ..self.first.clone() };
+        let rows = first.rows();
+        if first.format == "lammpstrj" {
+            let features = Features { is_long: false, ..first.features };
+            let dump = Changed { features, ..first }.lammpstrj(&rows);
+            return dump.replacen("\n7\n", &format!("\n{number}\n"), 1);
+        }
         let (atoms, vz) = (self.first.atoms, self.first.vz());
         let wall = if self.first.features.has_walls { 'F' } else { 'T' };
-        let rows = Changed { seed: self.first.seed.wrapping_add(2 * number), ..self.first.clone() }.rows();
         let line = |(index, [x, y, z]): (usize, &[f64; 3])| {
             format!("A {x:?} {y:?} {z:?} 0.1 0.0 {vz:?} {} 1 0 1.0 0.1 0.0 {vz:?}\n", index + 1)
         };

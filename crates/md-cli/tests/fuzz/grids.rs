@@ -209,8 +209,8 @@ fn is_small(inputs: &AnyInputs) -> bool {
         && parallel.ranks.saturating_mul(parallel.threads) <= MOST_THREADS
 }
 
-/// A refusal says where in which file something is wrong; a run that fails, in which step.
-fn check_refusal(ended: &Output) -> Result<String, String> {
+/// The words of a refusal: it says where in which file something is wrong; a run that fails, in which step.
+pub(crate) fn check_refusal(ended: &Output) -> Result<String, String> {
     let text = String::from_utf8_lossy(&ended.stderr).into_owned();
     let is_placed = ["fuzz.toml:", "command line:", "mask.vti", "mask.txt", "fuzz.toml", "`"]
         .iter()
@@ -222,7 +222,7 @@ fn check_refusal(ended: &Output) -> Result<String, String> {
     }
 }
 
-fn fingerprint(folder: &Path) -> Result<String, String> {
+pub(crate) fn fingerprint(folder: &Path) -> Result<String, String> {
     let text = fs::read_to_string(folder.join("out/summary.json")).map_err(|error| error.to_string())?;
     let summary: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     Ok(summary["fingerprint"].to_string())

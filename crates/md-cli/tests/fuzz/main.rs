@@ -13,6 +13,7 @@
 
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "this is a test, which says how fast it was")]
 
+mod balancings;
 mod binary;
 mod case;
 mod checkpoints;
@@ -33,6 +34,7 @@ use case::{Case, Trial};
 use checkpoints::{Changed, Place};
 use files::{Features, Trajectory};
 use md_cli::input::{InputError, Problem};
+use md_core::Particle;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 
@@ -73,54 +75,32 @@ where
     println!("{name}: {tried} cases in {seconds:.1} s, {:.0} per second", f64::from(tried) / seconds);
 }
 
-#[test]
-fn scenarios() {
-    fuzz("scenarios", 0.3, scenarios::changed(), scenarios::Changed::case);
+/// A test of each kind of input, with its share of all cases.
+macro_rules! kinds {
+    ($($test:ident, $name:literal, $share:literal, $strategy:expr, $case:expr;)*) => {
+        $(#[test]
+        fn $test() {
+            fuzz($name, $share, $strategy, $case);
+        })*
+    };
 }
 
-#[test]
-fn overrides() {
-    fuzz("overrides", 0.15, scenarios::overridden(), scenarios::Overridden::case);
-}
-
-#[test]
-fn particle_files() {
-    fuzz("particle files", 0.15, files::changed(), files::Changed::case);
-}
-
-#[test]
-fn trajectories() {
-    fuzz("trajectories", 0.1, files::trajectories(), Trajectory::case);
-}
-
-#[test]
-fn compressed_particle_files() {
-    fuzz("compressed particle files", 0.05, files::compressed(), files::Compressed::case);
-}
-
-#[test]
-fn scenarios_on_grids() {
-    fuzz("scenarios on grids", 0.1, grids::changed(), Clone::clone);
-}
-
-#[test]
-fn masks_of_obstacles() {
-    fuzz("masks of obstacles", 0.05, grids::masks(), Clone::clone);
-}
-
-#[test]
-fn netcdf_trajectories() {
-    fuzz("NetCDF trajectories", 0.1, netcdf::changed(), Clone::clone);
-}
-
-#[test]
-fn xtc_trajectories() {
-    fuzz("XTC trajectories", 0.1, xtc::changed(), Clone::clone);
-}
-
-#[test]
-fn checkpoints() {
-    fuzz("checkpoints", 0.1, checkpoints::changed(), Clone::clone);
+kinds! {
+    scenarios, "scenarios", 0.3, scenarios::changed(), scenarios::Changed::case;
+    overrides, "overrides", 0.15, scenarios::overridden(), scenarios::Overridden::case;
+    particle_files, "particle files", 0.15, files::changed(), files::Changed::case;
+    trajectories, "trajectories", 0.1, files::trajectories(), Trajectory::case;
+    compressed_particle_files, "compressed particle files", 0.05, files::compressed(), files::Compressed::case;
+    scenarios_on_grids, "scenarios on grids", 0.1, grids::changed(), Clone::clone;
+    masks_of_obstacles, "masks of obstacles", 0.05, grids::masks(), Clone::clone;
+    netcdf_trajectories, "NetCDF trajectories", 0.1, netcdf::changed(), Clone::clone;
+    xtc_trajectories, "XTC trajectories", 0.1, xtc::changed(), Clone::clone;
+    checkpoints, "checkpoints", 0.1, checkpoints::changed(), Clone::clone;
+    checkpoints_of_grids, "checkpoints of grids", 0.05, checkpoints::changed_on_grids(), Clone::clone;
+    tables_of_balancings, "tables of balancings", 0.05, balancings::changed(), Clone::clone;
+    machines, "machines", 0.05, predictions::changed(), predictions::Changed::case;
+    timelines, "timelines", 0.1, timelines::changed(), Clone::clone;
+    tables_of_sweeps, "tables of sweeps", 0.05, tables::changed(), Clone::clone;
 }
 
 #[test]
@@ -176,23 +156,13 @@ fn divisions_of_a_checkpoint_that_no_run_has_are_refused() {
 }
 
 #[test]
-fn machines() {
-    fuzz("machines", 0.05, predictions::changed(), predictions::Changed::case);
-}
-
-#[test]
-fn timelines() {
-    fuzz("timelines", 0.1, timelines::changed(), Clone::clone);
-}
-
-#[test]
-fn tables_of_sweeps() {
-    fuzz("tables of sweeps", 0.05, tables::changed(), Clone::clone);
-}
-
-#[test]
 fn of_a_trajectory_the_frame_that_is_asked_for_is_read() {
-    let frames = |count, wanted| files::particles(&Trajectory::valid(count, wanted).case());
+    for format in ["extxyz", "lammpstrj"] {
+        expect_frames(|count, wanted| files::particles(&Trajectory::valid(format, count, wanted).case()));
+    }
+}
+
+fn expect_frames(frames: impl Fn(u64, Option<u64>) -> Result<Vec<Particle>, String>) {
     let all: Vec<_> = (1..=4).map(|count| frames(count, None)).collect();
     assert!(all.windows(2).all(|pair| pair[0] != pair[1] && pair[1].is_ok()), "{all:?}");
     for (index, alone) in all.iter().enumerate() {
@@ -211,6 +181,7 @@ fn unchanged_machines_timelines_and_tables_are_accepted() {
         ("machine", predictions::valid().accepted()),
         ("timeline", timelines::valid().accepted()),
         ("table", tables::valid().accepted().map(drop)),
+        ("table of balancings", balancings::valid().accepted().and_then(|accepted| accepted)),
     ] {
         accepted.unwrap_or_else(|fault| panic!("{name}: {fault}"));
     }

@@ -10,7 +10,7 @@ use proptest::sample::select;
 use crate::case::Trial;
 use crate::scenarios::damaged;
 
-const VALUES: [&str; 20] = [
+const VALUES: [&str; 23] = [
     "",
     "0",
     "1",
@@ -27,6 +27,9 @@ const VALUES: [&str; 20] = [
     "1e400",
     "18446744073709551616",
     "p2p",
+    "1+2:1",
+    "1+1:0",
+    "18446744073709551615:1+1",
     "\"a",
     "\"a,b\"",
     "\u{1b}[2J",
@@ -95,19 +98,32 @@ fn text(rows: usize) -> Text {
 }
 
 pub(crate) fn changed() -> impl Strategy<Value = Text> {
-    let change = (
-        any::<usize>(),
-        any::<usize>(),
-        prop_oneof![6 => select(VALUES.to_vec()).prop_map(Some), 1 => Just(None)],
-    );
+    (0..5_usize, edits()).prop_map(|(rows, edits)| Text(edits.of(&text(rows).0)))
+}
+
+/// Other columns of a table: line, column, and what is there instead, or nothing; then bytes that are damaged.
+#[derive(Debug, Clone)]
+pub(crate) struct Edits {
+    columns: Vec<(usize, usize, Option<&'static str>)>,
+    damage: Vec<(usize, usize, bool)>,
+}
+
+pub(crate) fn edits() -> impl Strategy<Value = Edits> {
+    let value = prop_oneof![6 => select(VALUES.to_vec()).prop_map(Some), 1 => Just(None)];
     let damage = prop_oneof![
         5 => Just(Vec::new()),
         1 => vec((any::<usize>(), any::<usize>(), any::<bool>()), 1..3),
     ];
-    (0..5_usize, vec(change, 0..3), damage).prop_map(|(rows, changes, damage)| {
-        let text = String::from_utf8_lossy(&text(rows).0).into_owned();
+    (vec((any::<usize>(), any::<usize>(), value), 0..3), damage)
+        .prop_map(|(columns, damage)| Edits { columns, damage })
+}
+
+impl Edits {
+    /// A table with these edits.
+    pub(crate) fn of(&self, table: &[u8]) -> Vec<u8> {
+        let text = String::from_utf8_lossy(table);
         let mut lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
-        for (line, column, value) in changes {
+        for &(line, column, value) in &self.columns {
             let line = line % lines.len();
             let column = column % lines[line].len().max(1);
             match (value, lines[line].get_mut(column)) {
@@ -117,6 +133,6 @@ pub(crate) fn changed() -> impl Strategy<Value = Text> {
             }
         }
         let lines: String = lines.iter().map(|line| format!("{}\n", line.join(","))).collect();
-        Text(damaged(lines.into_bytes(), &damage))
-    })
+        damaged(lines.into_bytes(), &self.damage)
+    }
 }

@@ -100,8 +100,9 @@ fn open<M: Compared>(
     variants: &[Variant],
 ) -> Result<Outputs<OfGrid>, OutputError> {
     let elsewhere: Vec<PathBuf> = Timelines::files(&args.trace, variants.iter().map(OfGrid::names)).collect();
-    let directory = grid_run::output_directory(inputs, None, &elsewhere)?;
-    let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
+    let verbosity = Verbosity::unless(args.quiet);
+    let directory = grid_run::output_directory(inputs, None, &elsewhere, verbosity)?;
+    let mut screen = Screen::stdout(verbosity);
     screen.print(&format!("comparing {} strategies, {} repetitions\n", variants.len(), args.repeat));
     Ok(Outputs { directory, screen, report: OfGrid })
 }

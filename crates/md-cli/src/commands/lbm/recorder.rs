@@ -62,7 +62,6 @@ impl<'w> Recorder<'w> {
         let output = &scenario.output;
         let open = || {
             let Some(directory) = directory else { return Ok(None) };
-            images::remove_old(directory.path(), resumed.map(|resumed| resumed.header.step))?;
             let open = |probe: &Probe| ProbeWriter::open(directory, &probe.nodes, resumed);
             output.probe.as_ref().map(open).transpose()
         };

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use md_comm::World;
 use md_engine::{Restored, Setup, Simulation};
 
-use super::super::{interval_warnings, prepared_directory};
+use super::super::{interval_warnings, note_removal, prepared_directory};
 use super::stages::go_on_in_stage;
 use crate::args::RunArgs;
 use crate::checkpoint::{self, BegunStage, Resumed};
@@ -113,13 +113,7 @@ impl Root {
     pub(super) fn begin(&mut self, args: &RunArgs) -> Result<(), OutputError> {
         let Self { directory, timeline, .. } = self;
         directory.begin()?;
-        let old = directory.old_checkpoints();
-        if old > 0 && Verbosity::unless(args.quiet) != Verbosity::Quiet {
-            note(&format!(
-                "{old} checkpoints in `{}` were not of this run, and are gone",
-                directory.path().display()
-            ));
-        }
+        note_removal(directory, Verbosity::unless(args.quiet));
         *timeline = args.trace.trace.as_ref().map(|path| directory.create_elsewhere(path)).transpose()?;
         Ok(())
     }

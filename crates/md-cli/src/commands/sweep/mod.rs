@@ -303,8 +303,8 @@ impl Table {
         let verbosity = Verbosity::unless(args.quiet);
         let directory = match inputs {
             AnyInputs::Particles(inputs) => output_directory(inputs, &ResultFiles::default(), verbosity)?,
-            AnyInputs::Stencil(inputs) => grid_run::output_directory(inputs, None, &[])?,
-            AnyInputs::Lbm(inputs) => grid_run::output_directory(inputs, None, &[])?,
+            AnyInputs::Stencil(inputs) => grid_run::output_directory(inputs, None, &[], verbosity)?,
+            AnyInputs::Lbm(inputs) => grid_run::output_directory(inputs, None, &[], verbosity)?,
         };
         Ok(Self { kind: wanted.kind, directory, screen: Screen::stdout(verbosity), rows })
     }

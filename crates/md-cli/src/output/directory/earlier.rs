@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::super::flow::images;
 use super::super::identity::FileIdentity;
 use super::super::known_file::KnownFile;
 use super::super::run_output::OUTPUTS;
@@ -18,11 +19,38 @@ pub fn holds_results_but(path: &Path, own: &[KnownFile]) -> bool {
     others.any(|place| fs::symlink_metadata(place).is_ok())
 }
 
+/// Which kind a name is of, where a run writes many files of the kind, each of one step.
+fn kind_of_many(name: &str) -> Option<&'static str> {
+    let is_of = |kind, step: Option<u64>| step.map(|_| kind);
+    is_of("checkpoint", checkpoint::step_of(name)).or_else(|| is_of("image", images::step_of(name)))
+}
+
 impl OutputDirectory {
+    /// What is gone since this has begun and is not written again, in words; nothing where there was nothing. (Tables are replaced at every run.)
+    pub fn removal(&self) -> Option<String> {
+        let mut words: Vec<String> =
+            self.old.iter().filter(|name| kind_of_many(name).is_none()).cloned().collect();
+        words.sort_unstable();
+        words.dedup();
+        for kind in ["checkpoint", "image"] {
+            match self.old.iter().filter(|name| kind_of_many(name) == Some(kind)).count() {
+                0 => (),
+                1 => words.push(format!("1 {kind}")),
+                several => words.push(format!("{several} {kind}s")),
+            }
+        }
+        let of_earlier = || format!("removed from `{}`, of an earlier run", self.path.display());
+        (!words.is_empty()).then(|| format!("{}: {}", of_earlier(), words.join(", ")))
+    }
+
+    /// Images of a flow that an earlier run has left; where a run goes on, those after its step.
+    pub(super) fn images_to_remove(&self, going_on: Option<GoingOn>) -> Vec<String> {
+        let is_after = |step| going_on.is_none_or(|from| step > from.step);
+        self.names().filter(|name| images::step_of(name).is_some_and(is_after)).collect()
+    }
+
     /// Checkpoints of an earlier run, and what killed runs have left of one; where a run goes on, those after its step.
     pub(super) fn checkpoints_to_remove(&self, going_on: Option<GoingOn>) -> Vec<String> {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         let is_old = |name: &String| {
             let unfinished = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
             let step = checkpoint::step_of(unfinished.unwrap_or(name));
@@ -30,7 +58,12 @@ impl OutputDirectory {
             let path = self.path.join(name);
             step.is_some_and(is_after) && !self.is_input(&path) && checkpoint::is_own(&path)
         };
-        names.filter(is_old).collect()
+        self.names().filter(is_old).collect()
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok())
     }
 
     /// The trajectory of an earlier run: what its scenario or its summary names, if it is one of our trajectories and no input.

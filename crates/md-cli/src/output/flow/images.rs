@@ -40,35 +40,12 @@ pub fn write<T: LaneReal>(
     Ok(())
 }
 
-/// Removes the images of an earlier run; where a run goes on after a step, those of later ones.
-///
-/// # Errors
-/// [`OutputError::Create`].
-pub fn remove_old(folder: &Path, going_on: Option<u64>) -> Result<(), OutputError> {
-    let failed =
-        |path: &Path, reason| OutputError::Create { action: "replace", path: path.to_owned(), reason };
-    for entry in fs::read_dir(folder).map_err(|reason| failed(folder, reason))? {
-        let path = entry.map_err(|reason| failed(folder, reason))?.path();
-        if path.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_old(name, going_on)) {
-            fs::remove_file(&path).map_err(|reason| failed(&path, reason))?;
-        }
-    }
-    Ok(())
-}
-
-fn is_old(name: &str, going_on: Option<u64>) -> bool {
-    let step = || name.split(['_', '.']).nth(1)?.parse::<u64>().ok();
-    is_own(name) && going_on.is_none_or(|from| step().is_some_and(|step| step > from))
-}
-
-fn is_own(name: &str) -> bool {
-    let middle = name.strip_prefix("fields_");
-    let middle = middle.and_then(|rest| rest.strip_suffix(".vti").or_else(|| rest.strip_suffix(".pvti")));
-    middle.is_some_and(|numbers| {
-        numbers
-            .split('_')
-            .all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    })
+/// The step of an image or of a piece of one, by its name.
+pub fn step_of(name: &str) -> Option<u64> {
+    let rest = name.strip_prefix("fields_")?;
+    let numbers = rest.strip_suffix(".vti").or_else(|| rest.strip_suffix(".pvti"))?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.split('_').all(is_number).then(|| numbers.split('_').next()?.parse().ok())?
 }
 
 fn stem(step: u64) -> String {

@@ -179,28 +179,21 @@ struct Scale {
 }
 
 impl Scale {
-    /// Classes of these squares, in the bits below a power of two, and whether there is any doubt. One loop over as many as there are: the compiler
+    /// Classes of these squares, in the bits below a power of two, and whether all are without doubt. One loop over as many as there are: the compiler
     /// makes whole vectors of it, which it does not of one over the lanes of an entry.
     #[inline(always)]
-    fn classify(self, squares: &[f32], classes: &mut [u32]) -> Doubt {
-        let mut is_sure = true;
+    fn classify(self, squares: &[f32], classes: &mut [u32]) -> bool {
+        let mut all_are_sure = true;
         for (&square, class) in squares.iter().zip(classes) {
             let nearest = if square < self.largest { square } else { self.largest };
             let root = nearest.sqrt() * self.per_length - 0.5;
             let shifted = root + TO_INTEGER;
             let is_near_middle = (root - (shifted - TO_INTEGER)).abs() <= self.surest;
             *class = if is_near_middle { shifted.to_bits() } else { self.doubtful };
-            is_sure &= is_near_middle;
+            all_are_sure &= is_near_middle;
         }
-        if is_sure { Doubt::None } else { Doubt::Some }
+        all_are_sure
     }
-}
-
-/// Whether a class may be the one beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doubt {
-    None,
-    Some,
 }
 
 /// Adds to histograms whose length is a power of two.
@@ -310,14 +303,14 @@ impl<'a> Tally<'a> {
     #[inline(always)]
     fn count_batch<const WIDTH: usize>(&mut self, clusters: &Clusters<WIDTH>) {
         let classes = &mut self.classes[..self.lanes];
-        let doubt = self.scale.classify(&self.squares[..self.lanes], classes);
+        let all_are_sure = self.scale.classify(&self.squares[..self.lanes], classes);
         if self.species > 1 {
             for segment in &self.segments {
                 add_species(clusters, segment, &mut classes[segment.start..], self.species, self.scale);
             }
         }
         count(&mut self.turns, classes);
-        if doubt == Doubt::Some {
+        if !all_are_sure {
             self.count_doubtful(clusters);
         }
         self.segments.clear();
