@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Checks `md-cli predict` against `md-cli compare`: the machine is fitted, three scenarios are measured and predicted with every backend, and
-what is between the two is printed, with the median and the worst.
+"""Checks `md-cli predict` against `md-cli compare`: the machine is fitted, scenarios are measured and predicted with every backend, and what
+is between the two is printed, with the median and the worst.
 
-check_predictions.py [--ranks 1,2] [--output DIR] [--launcher 'scripts/mpirun.sh {ranks}'] [--program target/release/md-cli] [--repeat 10]
-                     [--ranks-per-node N] [--keep]
+check_predictions.py [--cases melt,sparse,dense,monc,tvd,poisson,flow] [--ranks 1,2] [--output DIR] [--launcher 'scripts/mpirun.sh {ranks}']
+                     [--program target/release/md-cli] [--repeat 10] [--ranks-per-node N] [--keep]
 
-Every number of ranks is fitted by itself: how fast a rank computes depends on how many compute beside it. --keep takes what an earlier
-call has fitted and measured, and only predicts anew. Between nodes: --launcher 'scripts/nodes.sh run 1 --mca osc pt2pt,sm' --ranks 2 --ranks-per-node 1.
-Writes DIR/machine-P/, DIR/SCENARIO-P/ and DIR/predictions.md. Exit code 1 if one of the programs fails.
+Every number of ranks is fitted by itself: how fast a rank computes depends on how many compute beside it. Of scenarios with a grid, every
+second size is run by itself, to tell `predict --measured` what computing and packing cost; the sizes between are held out. --keep takes what an
+earlier call has fitted and measured, and measures what is missing. Between nodes: --launcher 'scripts/nodes.sh run 1 --mca osc pt2pt,sm'
+--ranks 2 --ranks-per-node 1. Writes DIR/machine-P/, DIR/SCENARIO-P/ and DIR/predictions.md. Exit code 1 if one of the programs fails.
 """
 
 import argparse
@@ -16,20 +17,63 @@ import shlex
 import statistics
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-# Scenario, steps of a sample, and what makes it small enough: the same particles per cell in an eighth of the box.
-CASES = {
-    "melt": ("configs/lj-melt.toml", 40, []),
-    "sparse": ("configs/sparse.toml", 200, []),
-    "dense": ("configs/dense.toml", 2, ["--set", "system.lattice.cells=[56,56,56]"]),
-}
-QUANTITIES = {"step": ("step_median_s", "mean_s"), "exchange": ("exchange_median_s", "exchange_s")}
+
+@dataclass
+class Case:
+    """A scenario of one size."""
+
+    family: str
+    scenario: str
+    # Of a sample.
+    steps: int
+    settings: list
+    # What the scenario's size is called.
+    size: str = ""
+    # The command that runs it to learn what computing costs, and the steps of such a run.
+    run: str = ""
+    run_steps: int = 0
+
+    @property
+    def name(self):
+        return f"{self.family}-{self.size}" if self.size else self.family
+
+    @property
+    def overrides(self):
+        return [word for setting in self.settings for word in ("--set", setting)]
+
+
+def of_grid(family, scenario, steps, key, sizes, run, run_steps, fixed=()):
+    """One case per size, every second of them to be run; the others are held out."""
+    for number, size in enumerate(sizes):
+        size = size if isinstance(size, tuple) else (size,) * 3
+        settings = [*fixed, f"{key}={list(size)}"]
+        own_run = run if number % 2 == 0 else ""
+        yield Case(family, scenario, steps, settings, "x".join(map(str, size)), own_run, run_steps)
+
+
+CASES = [
+    Case("melt", "configs/lj-melt.toml", 40, []),
+    Case("sparse", "configs/sparse.toml", 200, []),
+    # The same particles per cell in an eighth of the box.
+    Case("dense", "configs/dense.toml", 2, ["system.lattice.cells=[56,56,56]"]),
+    *of_grid("monc", "configs/monc-weak.toml", 10, "stencil.grid_per_rank",
+             [(8, 8, 64), (16, 16, 64), (16, 16, 256), (32, 32, 128), (32, 32, 256)], "stencil", 50),
+    *of_grid("tvd", "configs/tvd.toml", 10, "stencil.grid", [16, 32, 48, 64, 96], "stencil", 50),
+    *of_grid("poisson", "configs/poisson.toml", 10, "stencil.grid", [16, 32, 48, 64, 96], "stencil", 1000),
+    # No place outside of the smallest grid is looked at.
+    *of_grid("flow", "configs/lbm-taylor-green.toml", 10, "lbm.grid", [16, 32, 48, 64, 96], "lbm", 50, ["output.probe.nodes=[[0, 0, 0]]"]),
+]
+QUANTITIES = {"step": ("step_median_s", ("mean_s", "step_s")), "exchange": ("exchange_median_s", ("exchange_s",))}
 MICROSECONDS_PER_SECOND = 1e6
 
 
 def arguments():
+    families = list(dict.fromkeys(case.family for case in CASES))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", default=families, type=lambda text: text.split(","))
     parser.add_argument("--ranks", default="1,2", type=lambda text: [int(ranks) for ranks in text.split(",")])
     parser.add_argument("--output", default="out/predictions", type=Path)
     parser.add_argument("--launcher", default="scripts/mpirun.sh {ranks}")
@@ -38,7 +82,11 @@ def arguments():
     parser.add_argument("--budget", default=60, type=int, help="seconds of each fit")
     parser.add_argument("--ranks-per-node", type=int)
     parser.add_argument("--keep", action="store_true")
-    return parser.parse_args()
+    options = parser.parse_args()
+    unknown = set(options.cases) - set(families)
+    if unknown:
+        parser.error(f"no such cases: {', '.join(sorted(unknown))}; there are {', '.join(families)}")
+    return options
 
 
 def run(words):
@@ -53,36 +101,57 @@ def rows(path):
         return {row["backend"]: row for row in csv.DictReader(file)}
 
 
+def cases(options):
+    return [case for case in CASES if case.family in options.cases]
+
+
 def measure(options, ranks):
     """Fits the machine, and compares all backends on it."""
     launcher = [*shlex.split(options.launcher.format(ranks=ranks)), options.program]
-    run([*launcher, "fit", "--budget", options.budget, "--output", options.output / f"machine-{ranks}"])
-    for name, (scenario, steps, small) in CASES.items():
-        output = options.output / f"{name}-{ranks}"
-        run([*launcher, "compare", scenario, *small, "--steps", steps, "--repeat", options.repeat, "--output", output])
+
+    def once(file, words):
+        if not (options.keep and file.exists()):
+            run([*launcher, *words, "--output", file.parent])
+
+    once(options.output / f"machine-{ranks}" / "machine.toml", ["fit", "--budget", options.budget])
+    for case in cases(options):
+        sampling = ["--steps", case.steps, "--repeat", options.repeat]
+        once(options.output / f"{case.name}-{ranks}" / "compare.csv", ["compare", case.scenario, *case.overrides, *sampling])
+        if case.run:
+            # Sums over all nodes, which rows of thermo.csv need, are no part of a step.
+            few = ["--set", f"output.thermo.every={case.run_steps}"]
+            steps = ["--set", f"{'lbm' if case.run == 'lbm' else 'stencil'}.steps={case.run_steps}"]
+            once(summary_of(options, case, ranks), [case.run, case.scenario, *case.overrides, *steps, *few])
+
+
+def summary_of(options, case, ranks):
+    return options.output / f"run-{case.name}-{ranks}" / "summary.json"
 
 
 def predict(options, ranks):
     machine = options.output / f"machine-{ranks}" / "machine.toml"
     nodes = ["--ranks-per-node", options.ranks_per_node] if options.ranks_per_node else []
-    for name, (scenario, _, small) in CASES.items():
-        output = options.output / f"predicted-{name}-{ranks}"
-        call = ["predict", scenario, *small, "--ranks", ranks, "--machine", machine, *nodes, "--output", output]
+    for case in cases(options):
+        output = options.output / f"predicted-{case.name}-{ranks}"
+        runs = [other for other in CASES if other.run and other.family == case.family]
+        measured = [word for other in runs for word in ("--measured", summary_of(options, other, ranks))]
+        call = ["predict", case.scenario, *case.overrides, "--ranks", ranks, "--machine", machine, *nodes, *measured, "--output", output]
         run([options.program, *call])
 
 
 def errors(options, ranks):
     """Of every scenario and backend that was measured and predicted: times in seconds, and predicted / measured - 1."""
-    for name in CASES:
-        predicted = rows(options.output / f"predicted-{name}-{ranks}" / "predict.csv")
-        for backend, measured in rows(options.output / f"{name}-{ranks}" / "compare.csv").items():
+    for case in cases(options):
+        predicted = rows(options.output / f"predicted-{case.name}-{ranks}" / "predict.csv")
+        for backend, measured in rows(options.output / f"{case.name}-{ranks}" / "compare.csv").items():
             if measured["status"] != "ok" or backend not in predicted:
                 continue
-            found = {"scenario": name, "ranks": ranks, "backend": backend}
+            found = {"case": case, "ranks": ranks, "backend": backend}
             for quantity, (ours, theirs) in QUANTITIES.items():
-                times = float(measured[ours]), float(predicted[backend][theirs])
+                [theirs] = [predicted[backend][name] for name in theirs if name in predicted[backend]][:1]
+                times = float(measured[ours]), float(theirs)
                 # On one rank nothing is sent.
-                found[quantity] = (*times, times[1] / times[0] - 1) if times[1] > 0 else None
+                found[quantity] = (*times, times[1] / times[0] - 1) if min(times) > 0 else None
             yield found
 
 
@@ -96,23 +165,37 @@ def cells(found):
         yield f"{100 * error:+.0f} %"
 
 
+def summed_up(what, found):
+    """A line per quantity: median and worst of these."""
+    for quantity in QUANTITIES:
+        known = [it for it in found if it[quantity] is not None]
+        if known:
+            middle = statistics.median(abs(it[quantity][2]) for it in known)
+            worst = max(known, key=lambda it: abs(it[quantity][2]))
+            yield (
+                f"{what}, {quantity}: median error {100 * middle:.0f} % of {len(known)}, the worst "
+                f"{100 * worst[quantity][2]:+.0f} % ({worst['case'].name}, {worst['backend']})\n"
+            )
+
+
 def report(found):
     header = ["scenario", "ranks", "backend"]
     for quantity in QUANTITIES:
         header += [f"{quantity}, us", "predicted", "error"]
     lines = [header, ["---"] * len(header)]
-    lines += [[it["scenario"], str(it["ranks"]), it["backend"], *cells(it)] for it in found]
+    lines += [[it["case"].name, str(it["ranks"]), it["backend"], *cells(it)] for it in found]
     text = "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n"
     for ranks in dict.fromkeys(it["ranks"] for it in found):
-        for quantity in QUANTITIES:
-            known = [it for it in found if it["ranks"] == ranks and it[quantity] is not None]
-            if known:
-                middle = statistics.median(abs(it[quantity][2]) for it in known)
-                worst = max(known, key=lambda it: abs(it[quantity][2]))
-                text += (
-                    f"{quantity}, {ranks} ranks: median error {100 * middle:.0f} % of {len(known)}, the worst "
-                    f"{100 * worst[quantity][2]:+.0f} % ({worst['scenario']}, {worst['backend']})\n"
-                )
+        own = [it for it in found if it["ranks"] == ranks]
+        groups = {"particles": [it for it in own if not it["case"].size]}
+        for family in dict.fromkeys(it["case"].family for it in own if it["case"].size):
+            of_family = [it for it in own if it["case"].family == family]
+            groups[f"{family}, run"] = [it for it in of_family if it["case"].run]
+            groups[f"{family}, held out"] = [it for it in of_family if not it["case"].run]
+        groups["grids, run"] = [it for it in own if it["case"].size and it["case"].run]
+        groups["grids, held out"] = [it for it in own if it["case"].size and not it["case"].run]
+        for name, members in groups.items():
+            text += "".join(summed_up(f"{ranks} ranks, {name}", members))
     return text
 
 
@@ -120,8 +203,7 @@ def main():
     options = arguments()
     found = []
     for ranks in options.ranks:
-        if not options.keep:
-            measure(options, ranks)
+        measure(options, ranks)
         predict(options, ranks)
         found += errors(options, ranks)
     text = report(found)

@@ -2,14 +2,15 @@
 # Bytes and time per particle and frame of trajectories, beside LAMMPS's dumps of the same columns (id, type, position, velocity).
 #
 # usage: benches/peers/dumps.sh [RANKS...]        (1 2)
-#   MD=target/release/md-cli  LMP=lmp  CELLS=20 (32,000 atoms)  STEPS=100  EVERY=5  MPIRUN=scripts/mpirun.sh
+#   MD=target/release/md-cli  LMP=lmp  CELLS=20 (32,000 atoms)  STEPS=100  EVERY=5  REPEAT=5  MPIRUN=scripts/mpirun.sh
 #
-# Time is that of the output phase (md) or of `Output` (LAMMPS): the slowest rank's, over all frames.
+# Time is that of the output phase (md), of the slowest rank, or of `Output` (LAMMPS), over all frames: the median of REPEAT rounds through all
+# formats, the least and the most.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 md=$(realpath "${MD:-target/release/md-cli}") lmp=${LMP:-lmp} mpirun=${MPIRUN:-scripts/mpirun.sh}
-cells=${CELLS:-20} steps=${STEPS:-100} every=${EVERY:-5}
+cells=${CELLS:-20} steps=${STEPS:-100} every=${EVERY:-5} repeat=${REPEAT:-5}
 ranks=("${@:-1}")
 [ $# -eq 0 ] && ranks=(1 2)
 atoms=$((4 * cells * cells * cells)) frames=$((steps / every + 1))
@@ -27,11 +28,21 @@ trajectory = { path = "t.extxyz", every = $every }
 END
 
 row() { # ranks, program, what, bytes, seconds
-    python3 - "$@" "$atoms" "$frames" <<'END'
-import sys
-ranks, program, what, size, seconds, atoms, frames = sys.argv[1:]
-each = int(atoms) * int(frames)
-print(f"{ranks:>5}  {program:7} {what:24} {int(size) / each:10.1f} {float(seconds) / each * 1e9:12.0f}")
+    (IFS=$'\t'; echo "$*") >> "$folder/rows"
+}
+
+table() {
+    python3 - "$folder/rows" $((atoms * frames)) <<'END'
+import statistics, sys
+path, each = sys.argv[1], int(sys.argv[2])
+rounds = {}
+for line in open(path):
+    *what, size, seconds = line.rstrip("\n").split("\t")
+    rounds.setdefault(tuple(what), []).append((int(size) / each, float(seconds) / each * 1e9))
+print("ranks  program format                      bytes/p/f      ns/p/f (least to most)")
+for (ranks, program, what), found in rounds.items():
+    size, times = found[0][0], [time for _, time in found]
+    print(f"{ranks:>5}  {program:7} {what:27} {size:10.1f} {statistics.median(times):12.0f} ({min(times):.0f} to {max(times):.0f})")
 END
 }
 
@@ -73,14 +84,17 @@ END
 }
 
 echo "$atoms particles, $frames frames"
-echo "ranks  program format                   bytes/p/f      ns/p/f"
-for count in "${ranks[@]}"; do
-    for name in t.extxyz t.extxyz.gz t.lammpstrj t.lammpstrj.gz t.nc t.xtc; do run_md "$count" "$name" "$name"; done
-    run_md "$count" "t.nc (double)" t.nc --set output.trajectory.precision=double
-    if command -v "$lmp" >/dev/null; then
-        run_lmp "$count" "dump custom (6 digits)" custom d.lammpstrj
-        run_lmp "$count" "dump custom (17 digits)" custom d17.lammpstrj "dump_modify 1 format float %.17g"
-        run_lmp "$count" "dump custom (binary)" custom d.bin
-        run_lmp "$count" "dump custom (gzip)" custom/gz d.gz || true
-    fi
+for _ in $(seq "$repeat"); do
+    for count in "${ranks[@]}"; do
+        for name in t.extxyz t.extxyz.gz t.lammpstrj t.lammpstrj.gz t.nc t.xtc; do run_md "$count" "$name" "$name"; done
+        run_md "$count" "t.nc (double)" t.nc --set output.trajectory.precision=double
+        if command -v "$lmp" >/dev/null; then
+            run_lmp "$count" "dump custom (6 digits)" custom d.lammpstrj
+            run_lmp "$count" "dump custom (17 digits)" custom d17.lammpstrj "dump_modify 1 format float %.17g"
+            run_lmp "$count" "dump custom (binary)" custom d.bin
+            run_lmp "$count" "dump custom (binary, by id)" custom ds.bin "dump_modify 1 sort id"
+            run_lmp "$count" "dump custom (gzip)" custom/gz d.gz || true
+        fi
+    done
 done
+table

@@ -56,6 +56,70 @@ fn frames_give_the_tables_of_the_run() {
     }
 }
 
+/// `.xtc` has positions to a thousandth and edges of the box as `f32`: its tables are those of the same frames with numbers rounded so,
+/// and near those of the run. What it has nothing for is said, or not a number.
+#[test]
+fn positions_of_xtc_are_enough_for_structure() {
+    let exact = analysed("{ path = \"traj.extxyz\", every = 2 }");
+    exact.write("rounded.lammpstrj", &rounded(&exact.read("out/traj.extxyz")));
+    let workdir = analysed("{ path = \"traj.xtc\", every = 2 }");
+    let said = workdir.call(Start::Plain, "analyse out/traj.xtc");
+    let text = said.stderr.replace("\n       ", " ");
+    let expected = "out/traj.xtc, frame 1: there are no velocities, of which `output.vacf` is made: leave it out, or analyse a \
+                    trajectory with velocities";
+    assert!(said.code == Some(2) && text.contains(expected), "{text}");
+    let melt = workdir.read("melt.toml");
+    let without: String = melt.split_inclusive('\n').filter(|line| !line.starts_with("vacf")).collect();
+    for folder in [&exact, &workdir] {
+        folder.write("positions.toml", &without);
+    }
+    exact.succeed(Start::Plain, "analyse rounded.lammpstrj --scenario positions.toml --output found");
+    workdir.succeed(Start::Plain, "analyse out/traj.xtc --scenario positions.toml --output found");
+    for file in ["rdf.csv", "msd.csv", "profile_z.csv"] {
+        assert_eq!(workdir.read(&format!("found/{file}")), exact.read(&format!("found/{file}")), "{file}");
+    }
+    let of = |name: &str, column: &str| Columns::read(&workdir, name).of(column);
+    assert_near(&of("found/msd.csv", "msd_A"), &of("out/msd.csv", "msd_A"), 2e-3, "msd");
+    assert_near(&of("found/rdf.csv", "n_A_A"), &of("out/rdf.csv", "n_A_A"), 0.2, "neighbours");
+    assert!(of("found/profile_z.csv", "temperature").iter().all(|value| value.is_nan()));
+    let species = "--set species=[{name=\"A\",fraction=0.5},{name=\"B\",fraction=0.5}]";
+    let said =
+        workdir.call(Start::Plain, &format!("analyse out/traj.xtc --scenario positions.toml {species}"));
+    let text = said.stderr.replace("\n       ", " ");
+    let expected = "out/traj.xtc, frame 1: the file has no types, but the scenario has 2 species: give one with a single species by \
+                    --scenario FILE, in which all particles count as one, or analyse a trajectory with types";
+    assert!(said.code == Some(2) && text.contains(expected), "{text}");
+}
+
+/// The frames of an extended XYZ as a dump of LAMMPS, with numbers rounded as XTC does.
+fn rounded(frames: &str) -> String {
+    let mut lines = frames.lines();
+    let mut dump = String::new();
+    while let (Some(count), Some(comment)) = (lines.next(), lines.next()) {
+        let value =
+            |key: &str| comment.split_once(key).map_or("", |(_, rest)| rest.trim_start_matches(['=', '"']));
+        let numbers = |text: &str, count: usize| -> Vec<f64> {
+            text.split([' ', '"']).take(count).map(|word| word.parse().unwrap_or(f64::NAN)).collect()
+        };
+        let lattice = numbers(value("Lattice"), 9);
+        let step = numbers(value("Step"), 1)[0];
+        dump +=
+            &format!("ITEM: TIMESTEP\n{step}\nITEM: NUMBER OF ATOMS\n{count}\nITEM: BOX BOUNDS pp pp pp\n");
+        for axis in 0..3 {
+            dump += &format!("0 {}\n", f64::from(lattice[4 * axis] as f32));
+        }
+        dump += "ITEM: ATOMS id type x y z\n";
+        for (id, line) in (1..).zip(lines.by_ref().take(count.parse().unwrap_or(0))) {
+            let place: Vec<String> = numbers(line.split_once(' ').map_or("", |(_, rest)| rest), 3)
+                .into_iter()
+                .map(|x| (f64::from((x as f32 * 1000.0).round()) / 1000.0).to_string())
+                .collect();
+            dump += &format!("{id} 1 {}\n", place.join(" "));
+        }
+    }
+    dump
+}
+
 /// A trajectory of another program needs a scenario for its species and time step; positions alone have distances and densities.
 #[test]
 fn a_trajectory_without_a_run() {
@@ -95,7 +159,9 @@ fn what_cannot_be_analysed() {
     let whole = workdir.read("out/traj.extxyz");
     let cut = whole.trim_end().rsplit_once('\n').map_or("", |(rest, _)| rest);
     workdir.write("out/cut.extxyz", &format!("{cut}\n"));
-    workdir.write("out/empty.extxyz", "");
+    for name in ["out/empty.extxyz", "out/empty.xtc"] {
+        workdir.write(name, "");
+    }
     workdir.write("alone.extxyz", &whole);
     workdir.write("out/again.extxyz", &format!("{whole}{whole}"));
     workdir.write("out/still.extxyz", &whole.replace("velo:R:3", "left:R:3"));
@@ -113,11 +179,13 @@ fn what_cannot_be_analysed() {
             "step 0: `output.rdf.max` is 9.0, but half the shortest periodic side of the box is 4.198990478456269 by now\na smaller `output.rdf.max`",
         ),
         ("out/empty.extxyz", "`out/empty.extxyz` has no frame"),
+        ("out/empty.xtc", "`out/empty.xtc` has no frame"),
+        ("out/none.xtc", "out/none.xtc: No such file or directory"),
         ("out/cut.extxyz", "out/cut.extxyz, frame 11:"),
         ("out/again.extxyz", "out/again.extxyz, frame 12: its step is 0, but that of the frame before is 20"),
         (
             "out/still.extxyz",
-            "out/still.extxyz, frame 1: there are no velocities, of which `output.vacf` is made",
+            "out/still.extxyz, frame 1: there are no velocities, of which `output.vacf` is made: leave it out, or analyse a trajectory with velocities",
         ),
         (
             "alone.extxyz",
@@ -126,7 +194,7 @@ fn what_cannot_be_analysed() {
         ("out/none.extxyz", "out/none.extxyz"),
         (
             "out/thermo.csv",
-            "`out/thermo.csv`: `.extxyz`, `.lammpstrj` (both also with `.gz`) and `.nc` can be analysed",
+            "`out/thermo.csv`: the extension gives the format: `.extxyz[.gz]`, `.lammpstrj[.gz]`, `.nc`, `.xtc`",
         ),
         ("out/traj.extxyz --set output.rdf.bins=0", "`output.rdf.bins` must be at least 1, found 0"),
     ] {

@@ -223,12 +223,12 @@ fn on_a_grid_many_ranks_are_predicted_and_what_does_not_fit_is_said() {
     let measured = format!("{call} --ranks 2 --measured out/summary.json --output elsewhere");
     assert_snapshot!(error(&workdir, &measured, Start::Plain), @r"
     exit code 2
-    error: out/summary.json is of `swap` with 2 fields, but the scenario of `swap` with 3
+    error: out/summary.json: it is of `swap` with 2 fields, but the scenario of `swap` with 3
     ");
-    workdir.succeed(Start::Plain, "stencil melt.toml --quiet");
+    workdir.succeed(Start::Threads(2), "stencil melt.toml --quiet --set stencil.depth=1");
     assert_snapshot!(error(&workdir, &measured, Start::Plain), @r"
     exit code 2
-    error: out/summary.json: nothing was sent there: take a run on 2 ranks or more
+    error: out/summary.json: 23040 bytes were sent there in 4 steps, but by this scenario it would be 18432 in each: it is of another one
     ");
     let particles = self::workdir();
     let call = "predict melt.toml --ranks 2 --machine machine.toml --measured summary.json";

@@ -96,6 +96,9 @@ impl Inputs {
             InputFormat::Netcdf => input::netcdf::read(text, &species, file.frame)?,
             InputFormat::Xtc => input::xtc::read(text, &species, file.frame)?,
         };
+        if let ([first, _, ..], true) = (&*species, particles.lacks_types) {
+            particles.notes.push(format!("the file has no types: all particles are of species `{first}`"));
+        }
         input::adopt(text.name(), &mut particles, source, scenario)?;
         if particles.has_velocities() && scenario.system.temperature.is_some() {
             let note = "the velocities of the file are replaced: the scenario has `system.temperature`";

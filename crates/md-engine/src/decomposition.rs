@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 
 use md_comm::World;
 use md_core::force::PairWork;
-use md_core::grid::{GridError, add, most_cells};
+use md_core::grid::{GridError, most_cells};
 use md_core::partition::{CellLoads, DivisionRequest};
-use md_core::shell::neighbours;
 use md_core::{CellGrid, Domain, HaloPlan, Particles, Partition, PartitionKind};
 
 use crate::config::ParallelConfig;
@@ -113,15 +112,9 @@ impl<'w> Decomposition<'w> {
             return (0..ranks).filter(|&other| other != rank).collect();
         }
         let mut peers = BTreeSet::new();
-        let around = neighbours(self.grid.domain().dimension);
-        for (owned, partition) in [(&self.plan.owned, &new.partition), (&new.plan.owned, &self.partition)] {
-            for &cell in owned {
-                let near = around.iter().filter_map(|&offset| self.grid.wrap(add(cell, offset)));
-                let cells = near.map(|(cell, _)| cell).chain([cell]);
-                cells.for_each(|cell| {
-                    peers.insert(partition.owner(&self.grid, cell));
-                });
-            }
+        for (plan, partition) in [(&self.plan, &new.partition), (&new.plan, &self.partition)] {
+            let cells = plan.owned.iter().chain(&plan.around);
+            peers.extend(cells.map(|&cell| partition.owner(&self.grid, cell)));
         }
         peers.remove(&rank);
         peers.into_iter().collect()

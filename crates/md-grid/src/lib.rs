@@ -48,7 +48,7 @@ pub use application::{Application, Progress};
 pub use decomposition::{Block, Decomposition, Edges, Offset};
 pub use error::GridError;
 pub use field::Field;
-pub use halo::{Halo, HaloOptions, HaloPlan, Messages, Neighbours, Transfer};
+pub use halo::{Halo, HaloOptions, HaloPlan, Messages, Neighbours, Parcel, Transfer};
 pub use layout::{Bounds, Layout, Region, Span};
 pub use real::Real;
 pub use resume::Resumable;

@@ -2,7 +2,7 @@
 
 use md_comm::Rank;
 
-use crate::halo::{HaloPlan, sent};
+use crate::halo::{HaloPlan, Parcel, sent};
 use crate::{Block, Decomposition, GridError, Layout, Messages, Transfer};
 
 /// An exchange of a step.
@@ -38,23 +38,21 @@ pub struct Schedule {
     pub number_bytes: usize,
     /// In their order.
     pub exchanges: Vec<Exchanged>,
-    /// Sums over all ranks.
-    pub sums: usize,
+    /// Reductions over all ranks.
+    pub reductions: usize,
 }
 
 impl Schedule {
-    /// What a rank sends in an exchange, stage by stage: to whom, and how many bytes.
+    /// What a rank sends in an exchange, stage by stage; what it sends itself is copied.
     ///
     /// # Errors
     /// [`GridError::Shape`] for ranks with fewer nodes than are sent.
-    pub fn sent_by(&self, rank: Rank, exchanged: &Exchanged) -> Result<Vec<Vec<(Rank, usize)>>, GridError> {
+    pub fn sent_by(&self, rank: Rank, exchanged: &Exchanged) -> Result<Vec<Vec<Parcel>>, GridError> {
         let layout = Layout::new(self.decomposition.block(rank).size, self.depth)?;
-        let stages = exchanged.plan.stages.iter();
         let stage = |transfers: &Vec<Transfer>| {
-            let messages = sent(transfers, &layout, self.messages, &self.decomposition, rank)?;
-            Ok(messages.into_iter().map(|(peer, numbers)| (peer, numbers * self.number_bytes)).collect())
+            sent(transfers, (&layout, self.number_bytes), self.messages, &self.decomposition, rank)
         };
-        stages.map(stage).collect()
+        exchanged.plan.stages.iter().map(stage).collect()
     }
 
     /// Nodes that a rank updates.
@@ -97,9 +95,10 @@ mod tests {
         let mut planned = [0, 0];
         for rank in 0..ranks {
             for exchanged in &schedule.exchanges {
-                for (peer, bytes) in schedule.sent_by(rank, exchanged).unwrap().into_iter().flatten() {
-                    assert!(peer != rank && peer < ranks);
-                    planned = [planned[0] + 1, planned[1] + bytes as u64];
+                let parcels = schedule.sent_by(rank, exchanged).unwrap();
+                for parcel in parcels.into_iter().flatten().filter(|parcel| parcel.peer != rank) {
+                    assert!(parcel.peer < ranks);
+                    planned = [planned[0] + 1, planned[1] + parcel.bytes as u64];
                 }
             }
         }
@@ -149,6 +148,34 @@ mod tests {
         }
     }
 
+    /// Two ranks along x: two layers of 9 x 5 nodes each way to the other, two of 6 x 5 and of 6 x 9 nodes to itself.
+    #[test]
+    fn what_a_rank_sends_itself_is_counted() {
+        let decomposition = Decomposition::new([12, 9, 5], 2, Some([2, 1, 1]), [Edges::Periodic; 3]).unwrap();
+        let plan = HaloPlan::direct([2; 3], Neighbours::Faces, &[0]);
+        let schedule = Schedule {
+            decomposition,
+            depth: [2; 3],
+            messages: Messages::Aggregated,
+            number_bytes: 8,
+            exchanges: vec![Exchanged { plan, beside: Beside::Nothing }],
+            reductions: 0,
+        };
+        let sent = schedule.sent_by(0, &schedule.exchanges[0]).unwrap().remove(0);
+        let of = |peer: Rank, numbers: usize| {
+            let expected = Parcel { peer, bytes: 8 * numbers };
+            assert_eq!(
+                sent.iter().filter(|parcel| **parcel == expected).count(),
+                2,
+                "{expected:?} in {sent:?}"
+            );
+        };
+        of(1, 2 * 9 * 5);
+        of(0, 2 * 6 * 5);
+        of(0, 2 * 6 * 9);
+        assert_eq!(sent.len(), 6);
+    }
+
     #[test]
     fn inner_nodes_are_a_node_away_from_neighbours() {
         let edges = [Edges::Periodic, Edges::Open, Edges::Open];
@@ -160,7 +187,7 @@ mod tests {
             messages: Messages::Aggregated,
             number_bytes: 8,
             exchanges: Vec::new(),
-            sums: 0,
+            reductions: 0,
         };
         let share = schedule.share_beside(0, &exchanged(Beside::InnerNodes(0.5)));
         assert!((share - 0.5 * 0.8 * 0.5).abs() < 1e-12, "{share}");

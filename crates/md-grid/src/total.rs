@@ -15,6 +15,9 @@ use md_comm::{Reduction, World};
 
 use crate::{GridError, Real};
 
+/// Of a sum: the largest term, then its parts.
+pub(crate) const REDUCTIONS: usize = 2;
+
 /// The sum over `a b` of all nodes of all ranks, rows given pairwise; `nodes` is their number over all ranks. *Collective.*
 ///
 /// # Errors

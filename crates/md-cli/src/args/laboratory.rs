@@ -295,9 +295,10 @@ pub struct PredictArgs {
     /// What messages and computation cost (TOML)
     #[arg(long, value_name = "FILE")]
     pub machine: PathBuf,
-    /// Of a scenario with a grid: summary.json of a run of it on 2 ranks or more, for what computing and packing cost
+    /// Of a scenario with a grid: summary.json of a run of it, for what computing and packing cost. May be repeated: runs of several
+    /// sizes say what sizes between them cost
     #[arg(long, value_name = "FILE")]
-    pub measured: Option<PathBuf>,
+    pub measured: Vec<PathBuf>,
     /// Ranks on a node [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_node: Option<u32>,

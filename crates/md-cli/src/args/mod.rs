@@ -243,7 +243,7 @@ pub struct MinimiseArgs {
 /// Arguments of `analyse`.
 #[derive(Debug, Clone, Args)]
 pub struct AnalyseArgs {
-    /// Trajectory: .extxyz, .lammpstrj (both also .gz) or .nc
+    /// Trajectory: .extxyz, .lammpstrj (both also .gz), .nc or .xtc
     #[arg(value_name = "TRAJECTORY")]
     pub trajectory: PathBuf,
     /// Scenario with species, time step and analyses; scenario.toml beside the trajectory where it is left out

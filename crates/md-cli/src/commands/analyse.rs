@@ -16,6 +16,7 @@ use crate::args::AnalyseArgs;
 use crate::error::{RUN_FAILED, Remains, RunError};
 use crate::input::{InputParticles, TrajectoryFrames};
 use crate::output::run_output::{ANALYSES, Closing, Opened, Opening, StageBegin, Subject, open_outputs};
+use crate::output::trajectory::{Format, format_of};
 use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::scenario::{self, Scenario, ScenarioSource};
 use crate::text_file::read_text;
@@ -84,10 +85,11 @@ fn files(scenario: &Scenario) -> Vec<KnownFile> {
 fn analyse_on(world: &dyn World, scenario: &Scenario, args: &AnalyseArgs) -> Result<String, RunError> {
     let path = &args.trajectory;
     let species = scenario.species.iter().map(|species| species.name.clone()).collect();
-    let Some(mut frames) = TrajectoryFrames::open(path, species)? else {
-        let formats = "`.extxyz`, `.lammpstrj` (both also with `.gz`) and `.nc` can be analysed";
-        return Err(refused(format!("`{}`: {formats}", path.display())));
+    let Some((format, _)) = format_of(&path.to_string_lossy()) else {
+        let formats = Format::extensions();
+        return Err(refused(format!("`{}`: the extension gives the format: {formats}", path.display())));
     };
+    let mut frames = TrajectoryFrames::open(path, format.frames, species)?;
     let Some((name, first)) = frames.next()? else {
         return Err(refused(format!("`{}` has no frame", path.display())));
     };
@@ -163,9 +165,7 @@ impl Analysis<'_> {
         self.seen.push(step);
         self.check_rhythm(name, step)?;
         let domain = domain(self.scenario, frame);
-        if self.scenario.output.vacf.is_some() && !frame.has_velocities() {
-            return Err(refused(format!("{name}: there are no velocities, of which `output.vacf` is made")));
-        }
+        self.check_content(name, frame)?;
         let particles = self.followed.particles(name, frame, &domain, self.masses)?;
         let snapshot = Snapshot {
             rank: 0,
@@ -188,6 +188,24 @@ impl Analysis<'_> {
                 self.looks += 1;
                 output.observe(&snapshot).map_err(|reason| refused(reason.to_string()))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Whether a frame has what the analyses are made of.
+    fn check_content(&self, name: &str, frame: &InputParticles) -> Result<(), RunError> {
+        if self.scenario.output.vacf.is_some() && !frame.has_velocities() {
+            let less = "leave it out, or analyse a trajectory with velocities";
+            return Err(refused(format!(
+                "{name}: there are no velocities, of which `output.vacf` is made: {less}"
+            )));
+        }
+        let species = self.scenario.species.len();
+        if species > 1 && frame.lacks_types {
+            return Err(refused(format!(
+                "{name}: the file has no types, but the scenario has {species} species: give one with a single species \
+                 by --scenario FILE, in which all particles count as one, or analyse a trajectory with types"
+            )));
         }
         Ok(())
     }

@@ -51,7 +51,7 @@ impl Wish {
 /// # Errors
 /// See [`RunError`].
 pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), RunError> {
-    if args.measured.is_some() {
+    if !args.measured.is_empty() {
         return Err(refused(
             "--measured is for scenarios with a grid, and this one has particles".to_owned(),
         ));

@@ -1,15 +1,18 @@
 //! `md-cli predict` on a grid: the messages are those that a run would send, what computing costs is from a run's own phases.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use md_comm::Backend;
 use md_core::ExchangePattern;
 use md_engine::Phase;
-use md_grid::{Schedule, stencil};
+use md_grid::stencil::Precision;
+use md_grid::{Messages, Schedule, stencil};
+use md_lab::machine::Machine;
 use md_lab::plot::Picture;
 use md_lab::predict::{
-    CAVEATS, Forecast, GridCost, GridExchange, GridStep, PredictError, Prediction, Request, SHOWN, Scaling,
-    chart_named, leaders, predict_grid, remarks,
+    CAVEATS, Forecast, GridCost, GridCosts, GridExchange, GridStep, GridTimes, PredictError, Prediction,
+    Request, SHOWN, Scaling, chart_named, leaders, predict_grid, remarks,
 };
 use md_lab::tables::table;
 use md_lab::{EncodeError, Strategy, name_of, significant};
@@ -27,6 +30,8 @@ use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
 use crate::text_file::read_text;
 
 const DIGITS: usize = 4;
+/// Ranks of a run.
+const MOST_MEASURED: usize = 1 << 20;
 /// What a prediction on a grid has of the phases.
 const PHASES: [Phase; 6] = [
     Phase::Integrate,
@@ -34,7 +39,7 @@ const PHASES: [Phase; 6] = [
     Phase::HaloTransfer,
     Phase::HaloWait,
     Phase::HaloUnpack,
-    Phase::Other,
+    Phase::Reduce,
 ];
 
 /// A scenario whose steps are known without running it.
@@ -47,6 +52,9 @@ pub trait Scheduled: GridModel {
 
     /// What is computed, and the number of fields that an update of a node is counted for, as in summary.json.
     fn subject(&self) -> (String, usize);
+
+    /// Makes it a scenario of so many nodes along each axis, on any number of ranks.
+    fn resize(&mut self, nodes: [usize; 3], precision: Precision);
 }
 
 impl Scheduled for StencilScenario {
@@ -56,6 +64,11 @@ impl Scheduled for StencilScenario {
 
     fn subject(&self) -> (String, usize) {
         (self.stencil.kind.name().to_owned(), self.stencil.kind.fields())
+    }
+
+    fn resize(&mut self, nodes: [usize; 3], precision: Precision) {
+        (self.stencil.grid, self.stencil.grid_per_rank) = (Some(nodes), None);
+        self.stencil.precision = precision;
     }
 }
 
@@ -67,6 +80,10 @@ impl Scheduled for LbmScenario {
     fn subject(&self) -> (String, usize) {
         ("lbm".to_owned(), 1)
     }
+
+    fn resize(&mut self, nodes: [usize; 3], precision: Precision) {
+        (self.lbm.grid, self.lbm.precision) = (nodes, precision);
+    }
 }
 
 /// What a run's summary.json says of its costs.
@@ -75,10 +92,13 @@ struct Measured {
     kind: String,
     nodes: String,
     fields: usize,
-    ranks: usize,
+    grid: String,
+    exchange: ExchangePattern,
+    messages: Messages,
+    precision: Precision,
     steps: u64,
     bytes_sent: u64,
-    phases: std::collections::HashMap<String, MeasuredPhase>,
+    phases: HashMap<String, MeasuredPhase>,
 }
 
 #[derive(Deserialize)]
@@ -87,40 +107,83 @@ struct MeasuredPhase {
 }
 
 impl Measured {
-    /// From a file of a run of what is to be predicted.
-    fn read(path: &Path, (kind, fields): &(String, usize)) -> Result<GridCost, RunError> {
+    fn read(path: &Path) -> Result<Self, RunError> {
         let name = path.display().to_string();
         let text = read_text(path, "summary of a run")
             .map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
-        let measured: Self = serde_json::from_str(&text)
-            .map_err(|error| refused(format!("{name} is no summary.json of a run on a grid: {error}")))?;
-        if (&measured.kind, &measured.fields) != (kind, fields) {
-            let Self { kind: other, fields: others, .. } = &measured;
-            return Err(refused(format!(
-                "{name} is of `{other}` with {others} fields, but the scenario of `{kind}` with {fields}"
-            )));
-        }
-        measured.cost().map_err(|reason| refused(format!("{name}: {reason}")))
+        serde_json::from_str(&text)
+            .map_err(|error| refused(format!("{name} is no summary.json of a run on a grid: {error}")))
     }
 
-    fn cost(&self) -> Result<GridCost, String> {
-        let counts: Option<Vec<f64>> = self.nodes.split('x').map(|count| count.parse().ok()).collect();
-        let nodes: f64 = counts.ok_or(format!("`nodes` is `{}`", self.nodes))?.iter().product();
-        let updates = nodes * self.fields as f64 * self.steps as f64;
+    /// The step that was run: the scenario's, on those nodes and ranks.
+    fn step<M: Scheduled>(&self, inputs: &GridInputs<M>) -> Result<GridStep, String> {
+        let (kind, fields) = inputs.scenario.subject();
+        if (&self.kind, self.fields) != (&kind, fields) {
+            let Self { kind: other, fields: others, .. } = self;
+            return Err(format!(
+                "it is of `{other}` with {others} fields, but the scenario of `{kind}` with {fields}"
+            ));
+        }
+        let [nodes, ranks] = [("nodes", &self.nodes), ("grid", &self.grid)].map(|(key, text)| {
+            let counts: Option<Vec<usize>> = text.split('x').map(|count| count.parse().ok()).collect();
+            let counts: Option<[usize; 3]> = counts.and_then(|counts| counts.try_into().ok());
+            counts.filter(|counts| !counts.contains(&0)).ok_or(format!("`{key}` is `{text}`"))
+        });
+        let (nodes, ranks) = (nodes?, ranks?);
+        let all = ranks.into_iter().try_fold(1_usize, usize::checked_mul).filter(|all| *all <= MOST_MEASURED);
+        let all = all.ok_or(format!("`grid` is `{}`, more than {MOST_MEASURED} ranks", self.grid))?;
+        let mut inputs = inputs.clone();
+        inputs.scenario.resize(nodes, self.precision);
+        let parallel = inputs.scenario.parallel_mut();
+        (parallel.grid, parallel.exchange, parallel.messages) = (Some(ranks), self.exchange, self.messages);
+        let first_line = |error: RunError| error.to_string().lines().next().unwrap_or_default().to_owned();
+        let schedule = M::schedule(&inputs, all).map_err(first_line)?;
+        let step = step_of(&schedule, all, fields).map_err(first_line)?;
+        let per_step: f64 = step.sent_bytes();
+        let sent = self.bytes_sent as f64;
+        if (per_step * self.steps as f64 - sent).abs() > 0.5 {
+            return Err(format!(
+                "{sent} bytes were sent there in {} steps, but by this scenario it would be {per_step} in each: it is of another one",
+                self.steps
+            ));
+        }
+        Ok(step)
+    }
+
+    fn times(&self, ranks: usize) -> Result<GridTimes, String> {
         let total_s = |phase: Phase| {
-            let seconds = self.phases.get(phase.name()).map(|it| it.avg_s * self.ranks as f64);
+            let seconds = self.phases.get(phase.name()).map(|it| it.avg_s * ranks as f64);
             seconds.filter(|it| *it >= 0.0).ok_or(format!("`phases` has no time of `{}`", phase.name()))
         };
-        if self.bytes_sent == 0 || updates < 1.0 {
-            return Err("nothing was sent there: take a run on 2 ranks or more".to_owned());
+        if self.steps == 0 {
+            return Err("no step was made there".to_owned());
         }
-        let bytes = self.bytes_sent as f64;
-        Ok(GridCost {
-            per_update_s: total_s(Phase::Integrate)? / updates,
-            per_byte_packed_s: total_s(Phase::HaloPack)? / bytes,
-            per_byte_unpacked_s: total_s(Phase::HaloUnpack)? / bytes,
+        Ok(GridTimes {
+            steps: self.steps as f64,
+            integrate_s: total_s(Phase::Integrate)?,
+            reduce_s: total_s(Phase::Reduce)?,
+            pack_s: total_s(Phase::HaloPack)?,
+            unpack_s: total_s(Phase::HaloUnpack)?,
         })
     }
+}
+
+/// Costs from the runs that the arguments name.
+fn costs<M: Scheduled>(
+    inputs: &GridInputs<M>,
+    paths: &[PathBuf],
+    machine: &Machine,
+    request: &Request,
+) -> Result<GridCosts, RunError> {
+    let mut costs = GridCosts::default();
+    for path in paths {
+        let measured = Measured::read(path)?;
+        let told = |reason: String| refused(format!("{}: {reason}", path.display()));
+        let step = measured.step(inputs).map_err(told)?;
+        let times = measured.times(step.updates.len()).map_err(told)?;
+        costs.add(&step, GridCost::of(&step, &times, machine, request));
+    }
+    Ok(costs)
 }
 
 /// Predicts, in one process.
@@ -142,9 +205,8 @@ pub fn predict_on_grid<M: Scheduled>(
         )));
     }
     let machine = super::predict::read_machine(&args.machine)?;
-    let subject = inputs.scenario.subject();
-    let cost = args.measured.as_deref().map(|path| Measured::read(path, &subject)).transpose()?;
     let mut request = request(inputs, args, wish)?;
+    let costs = costs(inputs, &args.measured, &machine, &request)?;
     let Forecast { mut predictions, mut remarks } = Forecast::default();
     for ranks in std::mem::take(&mut request.ranks) {
         for exchange in exchanges(&request.strategies) {
@@ -157,7 +219,7 @@ pub fn predict_on_grid<M: Scheduled>(
                     break;
                 }
             };
-            let (found, said) = predict_grid(&step, exchange, cost.unwrap_or_default(), &machine, &request)?;
+            let (found, said) = predict_grid(&step, exchange, &costs, &machine, &request)?;
             predictions.extend(found);
             remarks.extend(said);
         }
@@ -165,7 +227,7 @@ pub fn predict_on_grid<M: Scheduled>(
     if predictions.is_empty() {
         return Err(PredictError::Nothing(remarks.join("; ")).into());
     }
-    if cost.is_none() {
+    if costs.is_empty() {
         remarks.push("computing and packing are not in it: --measured gives what they cost".to_owned());
     }
     publish(inputs, args, &request, &Forecast { predictions, remarks })
@@ -207,14 +269,16 @@ fn step<M: Scheduled>(
     // Every number of ranks has a grid of its own.
     inputs.scenario.parallel_mut().grid = None;
     inputs.scenario.parallel_mut().exchange = exchange;
-    let schedule = M::schedule(&inputs, ranks)?;
-    let fields = inputs.scenario.subject().1 as f64;
+    step_of(&M::schedule(&inputs, ranks)?, ranks, inputs.scenario.subject().1)
+}
+
+fn step_of(schedule: &Schedule, ranks: usize, fields: usize) -> Result<GridStep, RunError> {
     let mut exchanges = Vec::new();
     for exchanged in &schedule.exchanges {
         let mut stages = vec![Vec::with_capacity(ranks); exchanged.plan.stages.len()];
         for rank in 0..ranks {
             for (stage, sent) in stages.iter_mut().zip(schedule.sent_by(rank, exchanged)?) {
-                stage.push(sent.into_iter().map(|(peer, bytes)| (peer, bytes as f64)).collect());
+                stage.push(sent.into_iter().map(|parcel| (parcel.peer, parcel.bytes as f64)).collect());
             }
         }
         let beside = (0..ranks).map(|rank| schedule.share_beside(rank, exchanged)).collect();
@@ -223,9 +287,9 @@ fn step<M: Scheduled>(
     Ok(GridStep {
         grid: schedule.decomposition.ranks().map(|count| count.to_string()).join("x"),
         nodes: schedule.decomposition.nodes().iter().map(|&count| count as u64).product(),
-        updates: (0..ranks).map(|rank| fields * schedule.nodes_of(rank) as f64).collect(),
+        updates: (0..ranks).map(|rank| fields as f64 * schedule.nodes_of(rank) as f64).collect(),
         exchanges,
-        sums: schedule.sums,
+        reductions: schedule.reductions,
     })
 }
 

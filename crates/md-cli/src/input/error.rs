@@ -64,8 +64,8 @@ pub enum Problem {
     TypeRange { kind: i64, largest: u32 },
     #[error("id {id} cannot be: ids start at 1")]
     IdRange { id: i64 },
-    #[error("id {id} is given twice, first in line {first}")]
-    DuplicateId { id: u64, first: usize },
+    #[error("id {id} is given twice{}", first.map_or_else(String::new, |line| format!(", first in line {line}")))]
+    DuplicateId { id: u64, first: Option<usize> },
     #[error("a velocity for id {id}, but there is no such atom")]
     UnknownId { id: u64 },
     #[error("there is no species `{name}`: {expected}")]

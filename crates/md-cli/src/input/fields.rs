@@ -100,7 +100,7 @@ impl<'t> Line<'t> {
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Record {
-    /// Line, from 1.
+    /// Line, from 1; 0 in a file without lines.
     pub(super) line: u32,
     /// Type number.
     pub(super) kind: u32,
@@ -124,8 +124,9 @@ pub(super) fn sorted_by_id(
     let mut records = source.kept(records, |record| record.id)?;
     records.sort_unstable_by_key(|record| (record.id, record.line));
     let twice = records.windows(2).filter(|pair| pair[0].id == pair[1].id).map(|pair| {
-        let [first, again] = [pair[0].line, pair[1].line].map(|line| line as usize);
-        Here { file: source.name, line: Some(again) }.error(Problem::DuplicateId { id: pair[0].id, first })
+        let [first, line] =
+            [pair[0].line, pair[1].line].map(|line| Some(line as usize).filter(|line| *line > 0));
+        Here { file: source.name, line }.error(Problem::DuplicateId { id: pair[0].id, first })
     });
     let first = fault.into_iter().chain(twice).min_by_key(|error| error.line);
     source.agree(first.map_or(Ok(()), Err))?;

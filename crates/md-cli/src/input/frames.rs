@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::source::Source;
-use super::{InputParticles, extxyz, lammpstrj, netcdf};
+use super::{InputParticles, extxyz, lammpstrj, netcdf, xtc};
 use crate::error::RunError;
 use crate::text_file::Blocks;
 
@@ -13,55 +13,66 @@ pub(crate) struct TrajectoryFrames {
     species: Vec<String>,
     /// Frames that have been read.
     read: u64,
-    kind: Kind,
+    place: Place,
 }
 
-enum Kind {
+/// How frames of a format are found.
+#[derive(Clone, Copy)]
+pub(crate) enum FrameReader {
+    /// Line by line.
+    Text(TextFormat),
+    /// All have the same size.
+    Netcdf,
+    /// Each says how long it is.
+    Xtc,
+}
+
+/// Where the next frame is.
+enum Place {
     Text { blocks: Blocks, format: TextFormat, rest: String, lines: usize },
     Netcdf { frames: u64 },
+    Xtc(xtc::Place),
 }
 
 /// Formats of text.
 #[derive(Clone, Copy)]
-enum TextFormat {
+pub(crate) enum TextFormat {
     Extxyz,
     Lammpstrj,
 }
 
 impl TrajectoryFrames {
-    /// Opens a trajectory, whose name says its format; `None` if frames of such files cannot be read. `species` are the scenario's names.
+    /// Opens a trajectory. `species` are the scenario's names.
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub(crate) fn open(path: &Path, species: Vec<String>) -> Result<Option<Self>, RunError> {
+    pub(crate) fn open(path: &Path, reader: FrameReader, species: Vec<String>) -> Result<Self, RunError> {
         let name = path.to_string_lossy();
-        let plain = name.strip_suffix(".gz").unwrap_or(&name);
-        let text = |format: TextFormat| -> Result<Kind, RunError> {
-            let blocks = Blocks::open(path, 1).map_err(|reason| unreadable(path, reason))?;
-            Ok(Kind::Text { blocks, format, rest: String::new(), lines: 0 })
-        };
-        let kind = match Path::new(plain).extension().and_then(|extension| extension.to_str()) {
-            Some("extxyz") => text(TextFormat::Extxyz)?,
-            Some("lammpstrj") => text(TextFormat::Lammpstrj)?,
-            Some("nc") if plain == name => {
-                Kind::Netcdf { frames: netcdf::contents(&Source::file(&name, path, None))?.frames }
+        let place = match reader {
+            FrameReader::Text(format) => {
+                let blocks = Blocks::open(path, 1).map_err(|reason| unreadable(path, reason))?;
+                Place::Text { blocks, format, rest: String::new(), lines: 0 }
             }
-            _ => return Ok(None),
+            FrameReader::Netcdf => {
+                Place::Netcdf { frames: netcdf::contents(&Source::file(&name, path, None))?.frames }
+            }
+            FrameReader::Xtc => Place::Xtc(xtc::Place::default()),
         };
-        Ok(Some(Self { path: path.to_owned(), species, read: 0, kind }))
+        Ok(Self { path: path.to_owned(), species, read: 0, place })
     }
 
     /// The next frame and its name in messages.
     ///
     /// # Errors
-    /// The first fault, with its line, counted from the first of the frame.
+    /// The first fault; of a text with its line, counted from the first of the frame.
     pub(crate) fn next(&mut self) -> Result<Option<(String, InputParticles)>, RunError> {
-        let Self { path, species, read, kind } = self;
+        let Self { path, species, read, place } = self;
         let number = *read + 1;
         let shown = path.display().to_string();
         let name = format!("{shown}, frame {number}");
-        let particles = match kind {
-            Kind::Text { blocks, format, rest, lines } => {
+        let file = Source::file(&shown, path, None);
+        let particles = match place {
+            Place::Text { blocks, format, rest, lines } => {
                 let text =
                     next_text(blocks, *format, rest, lines).map_err(|reason| unreadable(path, reason))?;
                 let Some(text) = text else { return Ok(None) };
@@ -71,8 +82,12 @@ impl TrajectoryFrames {
                     TextFormat::Lammpstrj => lammpstrj::read(&source, species, None)?,
                 }
             }
-            Kind::Netcdf { frames } if number > *frames => return Ok(None),
-            Kind::Netcdf { .. } => netcdf::read(&Source::file(&shown, path, None), species, Some(number))?,
+            Place::Netcdf { frames } if number > *frames => return Ok(None),
+            Place::Netcdf { .. } => netcdf::read(&file, species, Some(number))?,
+            Place::Xtc(place) => match xtc::read_next(&file, place, species)? {
+                Some(particles) => particles,
+                None => return Ok(None),
+            },
         };
         *read = number;
         Ok(Some((name, particles)))
@@ -128,11 +143,11 @@ impl TextFormat {
 mod tests {
     use super::*;
 
-    fn frames(name: &str, text: &str) -> Result<Vec<InputParticles>, RunError> {
+    fn frames(format: TextFormat, text: &str) -> Result<Vec<InputParticles>, RunError> {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(name);
+        let path = folder.path().join("text");
         std::fs::write(&path, text).unwrap();
-        let mut frames = TrajectoryFrames::open(&path, vec!["A".to_owned()])?.unwrap();
+        let mut frames = TrajectoryFrames::open(&path, FrameReader::Text(format), vec!["A".to_owned()])?;
         let mut all = Vec::new();
         while let Some((_, particles)) = frames.next()? {
             all.push(particles);
@@ -156,22 +171,22 @@ mod tests {
                  ITEM: ATOMS id type x y z\n2 1 2 2 2\n1 1 {x} 1 1\n"
             )
         };
-        let texts: [(&str, Frame); 2] = [("t.extxyz", xyz), ("t.lammpstrj", dump)];
-        for (name, frame) in texts {
+        let texts: [(TextFormat, Frame); 2] = [(TextFormat::Extxyz, xyz), (TextFormat::Lammpstrj, dump)];
+        for (format, frame) in texts {
             // Many blocks.
             let whole: String = (0..20_000).map(|step| frame(10 * step, step as f64 / 4000.0)).collect();
-            let found = frames(name, &whole).unwrap();
+            let found = frames(format, &whole).unwrap();
             assert_eq!(found.len(), 20_000);
             for (step, particles) in (0..).zip(&found) {
-                assert_eq!((particles.step, particles.ids.len()), (Some(10 * step), 2), "{name}");
+                assert_eq!((particles.step, particles.ids.len()), (Some(10 * step), 2));
                 assert_eq!(particles.positions[0], [step as f64 / 4000.0, 1.0, 1.0]);
             }
             let cut = frame(0, 1.0)
                 + frame(10, 1.0).rsplit_once("\n").unwrap().0.rsplit_once('\n').unwrap().0
                 + "\n";
-            let text = frames(name, &cut).unwrap_err().to_string();
+            let text = frames(format, &cut).unwrap_err().to_string();
             assert!(text.contains(", frame 2:"), "{text}");
-            assert!(frames(name, "\n").unwrap().is_empty());
+            assert!(frames(format, "\n").unwrap().is_empty());
         }
     }
 }

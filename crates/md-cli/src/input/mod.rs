@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 pub use coefficients::adopt;
 pub use error::{InputError, Problem};
-pub(crate) use frames::TrajectoryFrames;
+pub(crate) use frames::{FrameReader, TextFormat, TrajectoryFrames};
 use md_engine::Share;
 pub(crate) use source::Source;
 
@@ -41,6 +41,8 @@ pub struct InputParticles {
     pub largest_type: u32,
     /// Global ids (from 1, unique, sorted ascending).
     pub ids: Vec<u64>,
+    /// Whether the file does not know types: then all are of the first.
+    pub lacks_types: bool,
     /// Type numbers from 1, per particle.
     pub types: Vec<u32>,
     /// Positions per particle.

@@ -16,6 +16,9 @@ use super::{Contents, InputParticles};
 use crate::error::RunError;
 use crate::netcdf::{Header, Kind, Variable};
 
+/// Names of the variable with types.
+const TYPES: [&str; 2] = ["atom_types", "type"];
+
 /// Values that are read by one call.
 const BLOCK: u64 = 1 << 17;
 
@@ -31,22 +34,18 @@ pub(crate) fn read(
     let whole = Here { file: source.name, line: None };
     let open = || Frames::open(source, wanted).map_err(|problem| whole.error(problem));
     let frames = source.agree(open())?;
-    let part = frames.part(source.rank(), source.ranks());
+    let part = source.part(frames.atoms);
     let mut masses = Masses::new(species.len());
     let read = frames.records(part, species.len(), &mut masses).map_err(|problem| whole.error(problem));
     let records = source.agree(read)?;
-    let mut records = source.kept(records, |record| record.id)?;
-    records.sort_unstable_by_key(|record| record.id);
-    let twice = records.windows(2).find(|pair| pair[0].id == pair[1].id);
-    let twice = twice.map(|pair| whole.error(Problem::Told(format!("id {} is given twice", pair[0].id))));
-    source.agree(twice.map_or(Ok(()), Err))?;
     let (masses, contradiction) = masses.of_all(source, species)?;
-    source.agree(contradiction.map_or(Ok(()), Err))?;
+    let records = fields::sorted_by_id(source, records, contradiction)?;
     let mut particles = fields::particles(source, &records, frames.atoms)?;
     (particles.origin, particles.lengths, particles.masses) = (frames.origin, frames.lengths, masses);
     if frames.header.variable("velocities").is_some() {
         particles.velocities = Some(records.iter().map(|record| record.velocity).collect());
     }
+    particles.lacks_types = TYPES.iter().all(|name| frames.header.variable(name).is_none());
     particles.step = frames.number("step").map(|step| step as u64);
     particles.note_frame(frames.frame + 1, frames.header.records, None);
     Ok(particles)
@@ -87,13 +86,8 @@ struct Frames {
 
 impl Frames {
     fn open(source: &Source<'_>, wanted: Option<u64>) -> Result<Self, Problem> {
-        let told = |error: std::io::Error| Problem::Told(error.to_string());
-        let file = File::open(source.path()).map_err(told)?;
-        let there = file.metadata().map_err(told)?;
-        if !there.is_file() {
-            return Err(Problem::Told("it is not a regular file".to_owned()));
-        }
-        let header = Header::read(BufReader::new(&file), there.len()).map_err(Problem::Told)?;
+        let (file, size) = source.opened()?;
+        let header = Header::read(BufReader::new(&file), size).map_err(Problem::Told)?;
         let (count, number) = (header.records, wanted.unwrap_or(header.records));
         if number == 0 || number > count {
             return Err(Problem::NoFrame { number, count });
@@ -111,12 +105,6 @@ impl Frames {
             Some((axis, length)) => Err(Problem::Box { axis, length }),
             None => Ok(frames),
         }
-    }
-
-    /// The particles that this rank reads.
-    fn part(&self, rank: usize, ranks: usize) -> std::ops::Range<u64> {
-        let cut = |rank: usize| (u128::from(self.atoms) * rank as u128 / ranks as u128) as u64;
-        cut(rank)..cut(rank + 1)
     }
 
     /// A number of the frame, if the file has it.
@@ -188,7 +176,7 @@ impl Frames {
         species: usize,
         records: &mut [Record],
     ) -> Result<(), Problem> {
-        let Some(variable) = self.of_atoms(&["atom_types", "type"], 1)? else { return Ok(()) };
+        let Some(variable) = self.of_atoms(&TYPES, 1)? else { return Ok(()) };
         let largest = u32::try_from(species).unwrap_or(u32::MAX);
         let (mut rows, mut fault) = (records.iter_mut(), None);
         self.values(variable, part.clone(), |value| {
@@ -347,6 +335,12 @@ mod tests {
             (Some(2), &["the particles are those of frame 2 of 2".to_owned()][..])
         );
         assert_eq!(read_bytes(&file(), Some(1)).unwrap().positions[3], [0.0, 0.1, 0.2]);
+        assert!(!last.lacks_types);
+        let mut other = file();
+        let at = other.windows(4).position(|name| name == b"type").unwrap();
+        other[at..at + 4].copy_from_slice(b"kind");
+        let untyped = read_bytes(&other, None).unwrap();
+        assert_eq!((untyped.lacks_types, untyped.types), (true, vec![1; ATOMS]));
     }
 
     #[test]

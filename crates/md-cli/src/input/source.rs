@@ -4,6 +4,7 @@
 //! text. Each rank keeps the particles whose ids fall to it: what stands in several places of a file for one particle meets on one
 //! rank. What a rank finds wrong all ranks have to learn.
 
+use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
@@ -72,13 +73,34 @@ impl<'s> Source<'s> {
     }
 
     /// This rank.
-    pub(super) fn rank(&self) -> usize {
+    fn rank(&self) -> usize {
         self.world.map_or(0, World::rank)
     }
 
     /// How many ranks read it.
     pub(crate) fn ranks(&self) -> usize {
         self.world.map_or(1, World::ranks)
+    }
+
+    /// A file that has places instead of lines, and its bytes.
+    ///
+    /// # Errors
+    /// It cannot be opened, or has no fixed size.
+    pub(super) fn opened(&self) -> Result<(File, u64), Problem> {
+        let told = |error: std::io::Error| Problem::Told(error.to_string());
+        let file = File::open(self.path()).map_err(told)?;
+        let there = file.metadata().map_err(told)?;
+        if there.is_file() {
+            Ok((file, there.len()))
+        } else {
+            Err(Problem::Told("it is not a regular file".to_owned()))
+        }
+    }
+
+    /// Of so many particles, which stand where their numbers say, those that this rank reads.
+    pub(super) fn part(&self, particles: u64) -> Range<u64> {
+        let cut = |rank: usize| (u128::from(particles) * rank as u128 / self.ranks() as u128) as u64;
+        cut(self.rank())..cut(self.rank() + 1)
     }
 
     /// Shows rank 0 every line with its number, from 1, and its end; all ranks are told what that has made of them. An error ends it.

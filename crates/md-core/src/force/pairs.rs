@@ -92,6 +92,7 @@ impl PairWork {
         let rules = shell.rules(grid.domain().dimension);
         let mut links = memory::with_capacity(plan.owned.len() * rules.len());
         for &anchor in &plan.owned {
+            let first = links.len();
             for rule in &rules {
                 let cells = (plan.local_cell(add(anchor, rule.a)), plan.local_cell(add(anchor, rule.b)));
                 let (Some(a), Some(b)) = cells else { continue };
@@ -99,14 +100,16 @@ impl PairWork {
                     let outermost = a.max(b) as usize;
                     let is_inner = outermost < plan.first_awaited_cell();
                     let region = if is_inner { Region::InnerFirst } else { Region::Boundary };
-                    links.push((region, a, newton, b));
+                    links.push((a, region, newton, b));
                 }
             }
+            // But for the eighth shell all are in order then.
+            links[first..].sort_unstable();
         }
         links.sort_unstable();
         let mut all = Self { shell, second_share: 0.0, groups: Vec::new(), partners: Vec::new() };
         for links in links.chunk_by(|x, y| (x.0, x.1, x.2) == (y.0, y.1, y.2)) {
-            let (region, a, newton, _) = links[0];
+            let (a, region, newton, _) = links[0];
             let start = all.partners.len();
             for link in links {
                 all.add_partner(plan, start, a, link.3);
@@ -114,6 +117,7 @@ impl PairWork {
             let partners = start..all.partners.len();
             memory::push(&mut all.groups, CellPairs { a, newton, region, partners });
         }
+        all.groups.sort_by_key(|group| group.region);
         all.set_second_share(second_share, plan);
         all
     }

@@ -87,10 +87,10 @@ pub(super) struct Routes<'a> {
 }
 
 impl Routes<'_> {
-    /// The ghost cells this rank needs for its `owned` cells.
-    pub(super) fn imports(&self, owned: &[Cell]) -> Imports {
+    /// The ghost cells this rank needs for its cells, of which those are given that have not all neighbours here.
+    pub(super) fn imports(&self, surface: &[Cell]) -> Imports {
         let mut found: BTreeMap<usize, BTreeMap<usize, BTreeSet<Ghost>>> = BTreeMap::new();
-        for &anchor in owned {
+        for &anchor in surface {
             for &offset in &self.offsets {
                 let ghost = add(anchor, offset);
                 let Some((provider_cell, _)) =
@@ -116,10 +116,10 @@ impl Routes<'_> {
         stages.into_iter().map(|stage| (stage, own_first(found.remove(&stage).unwrap_or_default()))).collect()
     }
 
-    /// What this rank, owner of the `owned` cells, provides to others and to itself.
-    pub(super) fn exports(&self, owned: &[Cell]) -> Exports {
+    /// What this rank provides to others and to itself, found from the same cells.
+    pub(super) fn exports(&self, surface: &[Cell]) -> Exports {
         let mut exports = Exports::new();
-        for &provider_cell in owned {
+        for &provider_cell in surface {
             for &offset in &self.offsets {
                 let Some((anchor, shift)) =
                     self.grid.wrap(subtract(provider_cell, self.pattern.provider_cell(offset)))

@@ -24,14 +24,18 @@ use std::sync::Arc;
 /// The orders in which cells can be gone through: the coordinates, first the one that counts most.
 const ORDERS: [[usize; 3]; 6] = [[2, 1, 0], [2, 0, 1], [1, 2, 0], [1, 0, 2], [0, 2, 1], [0, 1, 2]];
 
-/// Work that the heavier side may have too much to save half of the area of a cut.
-const EXCESS_FOR_HALF_THE_AREA: f64 = 0.05;
+/// Work that the heavier side may have too much to save as much in the layer that is cut: particles there become ghosts, and a cut
+/// beside dense parts stays good while they travel along it.
+const EXCESS_FOR_THE_LAYER: f64 = 0.2;
 
 /// For so many ranks all cuts are tried with all cuts of their sides: there a cell more or less is a good part of a part's work.
 const LOOK_AHEAD: usize = 4;
 
-/// Of the mean work of a part: what the heaviest may have more to save half of the area of a cut, where all cuts are tried.
-const EXCESS_AT_THE_LAST_CUTS: f64 = 0.005;
+/// The same where all cuts are tried.
+const EXCESS_AT_THE_LAST_CUTS: f64 = 0.02;
+
+/// Other cuts are not looked for where the old ones, moved, leave no more imbalance than this.
+const GOOD_ENOUGH: f64 = 1.02;
 
 /// Of the mean work of a cell: makes even empty cells count, so that they are shared out too.
 const LEAST_WORK: f64 = 1e-6;
@@ -112,7 +116,7 @@ impl Rcb {
         let mut weighted = memory::with_capacity(grid.len());
         let weigh = |number| Weighted { cell: grid.at(number), work: loads.work[number] + least };
         weighted.extend((0..grid.len()).map(weigh));
-        let mut bisection = Bisection { grid, like, cuts: Vec::with_capacity(ranks - 1) };
+        let mut bisection = Bisection { like, cuts: Vec::with_capacity(ranks - 1) };
         bisection.bisect(&mut weighted, ranks);
         Ok(Self { ranks, cuts: bisection.cuts.into() })
     }
@@ -156,7 +160,12 @@ impl Ownership for Rcb {
     /// The same cuts moved, and other cuts.
     fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
         let moved = Self::cut(grid, self.ranks, loads, Some(&self.cuts))?;
-        Ok(vec![Arc::new(moved), Arc::new(Self::new(grid, self.ranks, loads)?)])
+        let is_enough = loads.imbalance(grid, &moved, self.ranks) <= GOOD_ENOUGH;
+        let mut proposals: Vec<Partition> = vec![Arc::new(moved)];
+        if !is_enough {
+            proposals.push(Arc::new(Self::new(grid, self.ranks, loads)?));
+        }
+        Ok(proposals)
     }
 
     fn words(&self, _: &CellGrid) -> Vec<u64> {
@@ -171,7 +180,7 @@ struct Weighted {
     work: f64,
 }
 
-/// Cuts, and what they come to: the work of the heaviest part over the mean, and a little for their area.
+/// Cuts, and what they come to: the work of the heaviest part over the mean, and a little for the layers that they cut.
 struct Tree {
     cost: f64,
     cuts: Vec<Cut>,
@@ -179,7 +188,6 @@ struct Tree {
 
 /// The tree in the making.
 struct Bisection<'a> {
-    grid: &'a CellGrid,
     like: Option<&'a [Cut]>,
     cuts: Vec<Cut>,
 }
@@ -192,85 +200,99 @@ impl Bisection<'_> {
         let like = self.like.map(|cuts| cuts[self.cuts.len()].order);
         if like.is_none() && ranks <= LOOK_AHEAD {
             let mean = cells.iter().map(|weighted| weighted.work).sum::<f64>() / ranks as f64;
-            let tree = self.best_tree(cells, ranks, mean);
-            return self.cuts.extend(tree.cuts);
+            return self.cuts.extend(best_tree(cells, ranks, mean).cuts);
         }
-        let (cut, below) = self.best_cut(cells, ranks, like);
+        let (cut, below) = best_cut(cells, ranks, like);
         self.cuts.push(cut);
         partition_in_place(cells, |weighted| cut.is_before(weighted.cell));
         let (lower, upper) = cells.split_at_mut(below);
         self.bisect(lower, lower_half(ranks));
         self.bisect(upper, ranks - lower_half(ranks));
     }
+}
 
-    /// Of the cuts in all orders (or in one) the one that balances best, unless another is much smaller; with the number of cells
-    /// below it.
-    fn best_cut(&self, cells: &[Weighted], ranks: usize, like: Option<[usize; 3]>) -> (Cut, usize) {
-        let total: f64 = cells.iter().map(|weighted| weighted.work).sum();
-        let mut best = (f64::INFINITY, Cut { order: ORDERS[0], first: [0; 3] }, 0);
-        for order in ORDERS.into_iter().filter(|&order| like.is_none_or(|like| like == order)) {
-            let Side { first, count, work } = cut_in_order(cells, order, total, ranks);
-            let (lower, upper) = (lower_half(ranks) as f64, (ranks - lower_half(ranks)) as f64);
-            let excess = (work / lower).max((total - work) / upper) * ranks as f64 / total - 1.0;
-            let cost = excess + EXCESS_FOR_HALF_THE_AREA * self.area(cells, order[0]).log2();
-            if cost < best.0 {
-                best = (cost, Cut { order, first }, count);
-            }
+/// Of the cuts in all orders (or in one) the one that balances best, unless another cuts much less; with the number of cells below it.
+fn best_cut(cells: &[Weighted], ranks: usize, like: Option<[usize; 3]>) -> (Cut, usize) {
+    let total = work_of(cells);
+    let mut best = (f64::INFINITY, Cut { order: ORDERS[0], first: [0; 3] }, 0);
+    for order in ORDERS.into_iter().filter(|&order| like.is_none_or(|like| like == order)) {
+        let Side { first, count, work, layer } = cut_in_order(cells, order, total, ranks);
+        let (lower, upper) = (lower_half(ranks) as f64, (ranks - lower_half(ranks)) as f64);
+        let excess = (work / lower).max((total - work) / upper) * ranks as f64 / total - 1.0;
+        let cost = excess + EXCESS_FOR_THE_LAYER * layer / total;
+        if cost < best.0 {
+            best = (cost, Cut { order, first }, count);
         }
-        (best.1, best.2)
     }
+    (best.1, best.2)
+}
 
-    /// Of all cuts in all orders, a cell earlier or later too, and of all that can follow, those that leave the heaviest part lightest.
-    fn best_tree(&self, cells: &[Weighted], ranks: usize, mean: f64) -> Tree {
-        let total: f64 = cells.iter().map(|weighted| weighted.work).sum();
-        if ranks == 1 {
-            return Tree { cost: total / mean, cuts: Vec::new() };
-        }
-        let mut best = Tree { cost: f64::INFINITY, cuts: Vec::new() };
-        let (fewest, most) = (lower_half(ranks), cells.len() - (ranks - lower_half(ranks)));
-        for order in ORDERS {
-            let nearest = cut_in_order(cells, order, total, ranks).count;
-            let area = EXCESS_AT_THE_LAST_CUTS * self.area(cells, order[0]).log2();
-            for count in nearest.saturating_sub(1).max(fewest)..=(nearest + 1).min(most) {
-                let cut = Cut { order, first: nth(cells, order, count).first };
+/// Of all cuts in all orders, a cell earlier or later too, and of all that can follow, those that leave the heaviest part lightest.
+fn best_tree(cells: &[Weighted], ranks: usize, mean: f64) -> Tree {
+    let total = work_of(cells);
+    if ranks == 1 {
+        return Tree { cost: total / mean, cuts: Vec::new() };
+    }
+    let mut best = Tree { cost: f64::INFINITY, cuts: Vec::new() };
+    let (fewest, most) = (lower_half(ranks), cells.len() - (ranks - lower_half(ranks)));
+    for order in ORDERS {
+        let nearest = cut_in_order(cells, order, total, ranks);
+        let along = EXCESS_AT_THE_LAST_CUTS * nearest.layer / mean;
+        for side in beside(cells, order, nearest).filter(|side| (fewest..=most).contains(&side.count)) {
+            let cut = Cut { order, first: side.first };
+            let (cost, cuts) = if ranks == 2 {
+                (side.work.max(total - side.work) / mean, vec![cut])
+            } else {
                 let (lower, upper): (Vec<Weighted>, Vec<Weighted>) =
                     cells.iter().partition(|weighted| cut.is_before(weighted.cell));
-                let lower = self.best_tree(&lower, lower_half(ranks), mean);
-                let upper = self.best_tree(&upper, ranks - lower_half(ranks), mean);
-                let cost = lower.cost.max(upper.cost) + area;
-                if cost < best.cost {
-                    best = Tree { cost, cuts: [vec![cut], lower.cuts, upper.cuts].concat() };
-                }
+                let lower = best_tree(&lower, lower_half(ranks), mean);
+                let upper = best_tree(&upper, ranks - lower_half(ranks), mean);
+                (lower.cost.max(upper.cost), [vec![cut], lower.cuts, upper.cuts].concat())
+            };
+            if cost + along < best.cost {
+                best = Tree { cost: cost + along, cuts };
             }
         }
-        best
     }
+    best
+}
 
-    /// Area of a cut across a dimension through the box around these cells.
-    fn area(&self, cells: &[Weighted], across: usize) -> f64 {
-        let domain = self.grid.domain();
-        let extent = |dim: usize| {
-            let at = |weighted: &Weighted| weighted.cell[dim];
-            let (low, high) = (cells.iter().map(at).min(), cells.iter().map(at).max());
-            let layers = high.unwrap_or(0) - low.unwrap_or(0) + 1;
-            f64::from(layers) * domain.lengths[dim] / f64::from(self.grid.counts()[dim])
-        };
-        (0..domain.dimension.count()).filter(|&dim| dim != across).map(extent).product()
-    }
+fn work_of(cells: &[Weighted]) -> f64 {
+    cells.iter().map(|weighted| weighted.work).sum()
+}
+
+/// A cut, and those a cell earlier and a cell later in the order.
+fn beside(cells: &[Weighted], order: [usize; 3], side: Side) -> impl Iterator<Item = Side> {
+    let place = |weighted: &Weighted| order.map(|dim| weighted.cell[dim]);
+    let at = cells.iter().find(|weighted| place(weighted) == side.first);
+    let before = cells.iter().filter(|weighted| place(weighted) < side.first).max_by_key(|it| place(it));
+    let after = cells.iter().filter(|weighted| place(weighted) > side.first).min_by_key(|it| place(it));
+    let earlier =
+        before.map(|it| Side { first: place(it), count: side.count - 1, work: side.work - it.work, ..side });
+    let later = at.zip(after).map(|(at, it)| Side {
+        first: place(it),
+        count: side.count + 1,
+        work: side.work + at.work,
+        ..side
+    });
+    [earlier, Some(side), later].into_iter().flatten()
 }
 
 /// The cells below a cut.
+#[derive(Debug, Clone, Copy)]
 struct Side {
     /// The first one above it, in the order's coordinates.
     first: Cell,
     count: usize,
     work: f64,
+    /// Work in a layer of cells along the cut: the mean of those on its two sides.
+    layer: f64,
 }
 
 /// Where the cells in this order are to be cut so that the work of the two sides is as their ranks.
 fn cut_in_order(cells: &[Weighted], order: [usize; 3], total: f64, ranks: usize) -> Side {
     let target = total * lower_half(ranks) as f64 / ranks as f64;
-    let mut side = Side { first: [0; 3], count: 0, work: 0.0 };
+    let mut side = Side { first: [0; 3], count: 0, work: 0.0, layer: 0.0 };
     // Whole layers, then rows of the layer in which the target lies, then cells of the row: `within` are those still in question.
     let mut within: Vec<&Weighted> = cells.iter().collect();
     for (depth, &dim) in order.iter().enumerate() {
@@ -295,6 +317,9 @@ fn cut_in_order(cells: &[Weighted], order: [usize; 3], total: f64, ranks: usize)
             layer += 1;
         }
         side.first[depth] = low + layer as i32;
+        if depth == 0 {
+            side.layer = 0.5 * (sums[layer.saturating_sub(1)].1 + sums[layer].1);
+        }
         within.retain(|weighted| weighted.cell[dim] == side.first[depth]);
     }
     let fewest = lower_half(ranks);
@@ -302,7 +327,7 @@ fn cut_in_order(cells: &[Weighted], order: [usize; 3], total: f64, ranks: usize)
     if (fewest..=most).contains(&side.count) {
         side
     } else {
-        nth(cells, order, side.count.clamp(fewest, most))
+        Side { layer: side.layer, ..nth(cells, order, side.count.clamp(fewest, most)) }
     }
 }
 
@@ -311,7 +336,7 @@ fn nth(cells: &[Weighted], order: [usize; 3], count: usize) -> Side {
     let mut in_order: Vec<(Cell, f64)> =
         cells.iter().map(|weighted| (order.map(|dim| weighted.cell[dim]), weighted.work)).collect();
     let (below, &mut (first, _), _) = in_order.select_nth_unstable_by_key(count, |&(cell, _)| cell);
-    Side { first, count, work: below.iter().map(|&(_, work)| work).sum() }
+    Side { first, count, work: below.iter().map(|&(_, work)| work).sum(), layer: 0.0 }
 }
 
 /// Those that fulfil a condition come first.

@@ -21,6 +21,8 @@ const LEAST_IMPROVEMENT: f64 = 0.99;
 /// A partition that may take the place of the present one.
 struct Proposal {
     partition: Partition,
+    /// Of every cell.
+    owners: Vec<usize>,
     imbalance: f64,
     particles_moved: f64,
     /// Nanoseconds until the next look.
@@ -144,7 +146,7 @@ impl<I: Interaction> Simulation<'_, I> {
         let Some(best) = self.best_proposal(&loads, unit)? else { return Ok(()) };
         let Decomposition { grid, partition, .. } = &self.decomposition;
         let division = Division { grid: grid.clone(), partition: best.partition.clone() };
-        loads::agree(&division, self.world)?;
+        loads::agree(&best.owners, self.world)?;
         let is_told = weights == BalanceWeights::Time && self.world.rank() == 0;
         let changed =
             if is_told { replay::changed_cells(grid, partition, &best.partition) } else { String::new() };
@@ -176,6 +178,7 @@ impl<I: Interaction> Simulation<'_, I> {
                 won_ns: unit.ns(present - most(&work)),
                 cost_ns: self.change(particles_moved).ns(),
                 particles_moved,
+                owners: then,
                 partition,
             }
         };

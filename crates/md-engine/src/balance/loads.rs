@@ -33,14 +33,13 @@ pub(super) fn words(cells: usize) -> Result<Vec<u64>, EngineError> {
     Ok(words)
 }
 
-/// Makes sure that all ranks have computed the same division: another machine's library might have computed another. *Collective.*
-pub(crate) fn agree(division: &Division, world: &dyn World) -> Result<(), EngineError> {
+/// Makes sure that all ranks have computed the same owners of all cells: another machine's library might have computed others.
+/// *Collective.*
+pub(crate) fn agree(owners: &[usize], world: &dyn World) -> Result<(), EngineError> {
     /// FNV-1a.
     const PRIME: u64 = 0x0100_0000_01b3;
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-    let Division { grid, partition } = division;
-    let owners = (0..grid.len()).map(|number| partition.owner(grid, grid.at(number)) as u64);
-    let hash = owners.fold(BASIS, |hash, owner| (hash ^ owner).wrapping_mul(PRIME));
+    let hash = owners.iter().fold(BASIS, |hash, &owner| (hash ^ owner as u64).wrapping_mul(PRIME));
     let mut words = [hash, !hash];
     world.reduce(&mut words, Reduction::Highest)?;
     if words == [hash, !hash] {

@@ -24,6 +24,7 @@ use crate::decomposition::Decomposition;
 use crate::layout::Layout;
 use crate::{Field, GridError, Real};
 pub use plan::{HaloPlan, Neighbours, Transfer};
+pub use stage::Parcel;
 use stage::Stage;
 pub(crate) use stage::{expect_channels, sent};
 

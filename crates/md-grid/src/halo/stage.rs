@@ -210,23 +210,33 @@ fn messages(transfers: &[Transfer], layout: &Layout, how: Messages) -> Result<Ve
     Ok(messages)
 }
 
-/// What a rank sends by some transfers: to whom, and how many numbers.
+/// What a rank sends another, or itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parcel {
+    /// To whom; to the rank itself, what is copied without a message.
+    pub peer: Rank,
+    /// Bytes of its numbers.
+    pub bytes: usize,
+}
+
+/// What a rank sends by some transfers, numbers of so many bytes.
 ///
 /// # Errors
 /// [`GridError::Shape`] for a box that lies outside.
 pub(crate) fn sent(
     transfers: &[Transfer],
-    layout: &Layout,
+    (layout, number_bytes): (&Layout, usize),
     how: Messages,
     decomposition: &Decomposition,
     rank: Rank,
-) -> Result<Vec<(Rank, usize)>, GridError> {
+) -> Result<Vec<Parcel>, GridError> {
     let messages = messages(transfers, layout, how)?;
-    let message = |message: &Message| {
-        let peer = decomposition.neighbour(rank, message.towards).filter(|&peer| peer != rank)?;
-        Some((peer, pack::numbers(&message.parts, |part| part.read)))
+    let parcel = |message: &Message| {
+        let peer = decomposition.neighbour(rank, message.towards)?;
+        let numbers = pack::numbers(&message.parts, |part| part.read);
+        Some(Parcel { peer, bytes: numbers * number_bytes })
     };
-    Ok(messages.iter().filter_map(message).collect())
+    Ok(messages.iter().filter_map(parcel).collect())
 }
 
 /// The edges of a rank and what they carry. What goes to a neighbour and what comes from it share an edge.

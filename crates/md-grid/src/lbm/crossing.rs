@@ -43,7 +43,7 @@ impl Crossing {
             Overlap::Nothing => Beside::Nothing,
         };
         let exchanges = vec![Exchanged { plan: self.scatter(), beside }];
-        Schedule { decomposition, depth: [1; 3], messages, number_bytes, exchanges, sums: 0 }
+        Schedule { decomposition, depth: [1; 3], messages, number_bytes, exchanges, reductions: 0 }
     }
 
     /// From ghosts to the nodes that own them.

@@ -23,9 +23,9 @@ mod tvd;
 use md_comm::World;
 use md_engine::Overlap;
 
-use crate::GridError;
 use crate::application::Application;
 use crate::schedule::{Beside, Exchanged, Schedule};
+use crate::{GridError, total};
 use poisson::Poisson;
 pub use problem::{Compute, Kind, Precision, Problem};
 use swap::Swap;
@@ -40,8 +40,10 @@ pub fn schedule(problem: &Problem) -> Result<Schedule, GridError> {
     const OPERATOR: f64 = 0.5;
     /// Of the work of a sweep, the fluxes'.
     const FLUXES: f64 = 0.5;
+    /// Scalar products of an iteration.
+    const PRODUCTS: usize = 2;
     let beside = |beside: Beside| if problem.overlap == Overlap::On { beside } else { Beside::Nothing };
-    let (depth, exchanges, sums) = match problem.kind {
+    let (depth, exchanges, reductions) = match problem.kind {
         Kind::Swap { fields, neighbours, .. } => {
             let depth = problem.depth(problem.kind.depth())?;
             let plan = swap::plan(problem, depth, fields, neighbours);
@@ -62,7 +64,7 @@ pub fn schedule(problem: &Problem) -> Result<Schedule, GridError> {
         Kind::Poisson { .. } => {
             let depth = poisson::depth(problem)?;
             let beside = beside(Beside::InnerNodes(OPERATOR));
-            (depth, vec![Exchanged { plan: poisson::plan(depth), beside }], 2)
+            (depth, vec![Exchanged { plan: poisson::plan(depth), beside }], PRODUCTS * total::REDUCTIONS)
         }
     };
     let number_bytes = match problem.precision {
@@ -70,7 +72,7 @@ pub fn schedule(problem: &Problem) -> Result<Schedule, GridError> {
         Precision::Single => size_of::<f32>(),
     };
     let (decomposition, messages) = (problem.decomposition, problem.messages);
-    Ok(Schedule { decomposition, depth, messages, number_bytes, exchanges, sums })
+    Ok(Schedule { decomposition, depth, messages, number_bytes, exchanges, reductions })
 }
 
 /// Sets up one rank of a problem. *Collective.*

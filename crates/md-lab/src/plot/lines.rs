@@ -86,11 +86,14 @@ fn draw_panel<B: DrawingBackend>(panel: &Panel, area: &DrawingArea<B, Shift>) ->
         .x_label_area_size(3 * FONT_SIZE)
         .y_label_area_size(LABEL_WIDTH)
         .build_cartesian_2d(x.log_scale(), y.log_scale())?;
+    let number = |value: &f64| crate::significant(*value, 3);
     chart
         .configure_mesh()
         .x_desc(&panel.axis)
         .label_style((FONT, FONT_SIZE))
         .light_line_style(WHITE)
+        .x_label_formatter(&number)
+        .y_label_formatter(&number)
         .draw()?;
     for (number, line) in panel.lines.iter().enumerate() {
         let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
@@ -135,5 +138,18 @@ mod tests {
         let text = Panels { panels: vec![panel(vec![line]), panel(Vec::new())] }.svg().unwrap();
         assert!(["p2p", "roundtrip", "bytes"].iter().all(|word| text.contains(word)), "{text}");
         assert!(Panels { panels: Vec::new() }.svg().is_ok());
+    }
+
+    /// Powers of ten that are not exact in binary are marked as they are meant.
+    #[test]
+    fn marks_are_short() {
+        let at = |y: f64| (1.0, Interval { median_s: y, low_s: y, high_s: y });
+        let line = Line { name: String::new(), points: [1e-7, 1e-2].map(at).to_vec() };
+        let panel = Panel { title: String::new(), axis: String::new(), lines: vec![line] };
+        let text = Panels { panels: vec![panel] }.svg().unwrap();
+        let marks = text.lines().filter(|line| line.trim().parse::<f64>().is_ok());
+        let marks: Vec<&str> = marks.map(str::trim).collect();
+        assert!(marks.contains(&"1e-06"), "{marks:?}");
+        assert!(marks.iter().all(|mark| mark.len() <= 6), "{marks:?}");
     }
 }

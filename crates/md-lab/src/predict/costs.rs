@@ -202,6 +202,16 @@ impl<'m> Costs<'m> {
         Ok(time_s)
     }
 
+    /// A collective call of all ranks from its beginning.
+    pub(super) fn whole_collective_s(&self, operation: Operation) -> Result<f64, String> {
+        if self.nodes.ranks == 1 {
+            return Ok(0.0);
+        }
+        let farthest = DISTANCES[usize::from(self.nodes.count > 1)];
+        let base_s = self.machine.collective(operation, farthest).map_or(0.0, |cost| cost.base_s);
+        Ok(base_s + self.collective_s(operation)?)
+    }
+
     /// What the windows of a context cost all ranks together at a rebuild, as far as that was measured; of `hybrid`, in both halves.
     pub(super) fn negotiation_s(&self, backend: Backend) -> f64 {
         let farthest = usize::from(self.nodes.count > 1);

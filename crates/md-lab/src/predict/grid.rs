@@ -7,6 +7,7 @@ use md_engine::Phase;
 
 use super::costs::Costs;
 use super::events::{Clocks, Leg, PARTICLES, Rules, Window};
+use super::grid_cost::{GridCost, GridCosts};
 use super::placement::Nodes;
 use super::plans::{Messages, Stage};
 use super::play;
@@ -27,28 +28,34 @@ pub struct GridStep {
     pub updates: Vec<f64>,
     /// In their order.
     pub exchanges: Vec<GridExchange>,
-    /// Sums over all ranks, after the exchanges.
-    pub sums: usize,
+    /// Reductions over all ranks, after the exchanges.
+    pub reductions: usize,
 }
 
 /// An exchange of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GridExchange {
-    /// Stage by stage, by rank: to whom it sends, and how many bytes.
+    /// Stage by stage, by rank: to whom it sends, and how many bytes; to itself, what is copied without a message.
     pub stages: Vec<Vec<Vec<(usize, f64)>>>,
     /// By rank: share of the step's computation that is done meanwhile.
     pub beside: Vec<f64>,
 }
 
-/// What computing and packing cost a rank.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct GridCost {
-    /// An update of a node.
-    pub per_update_s: f64,
-    /// Writing a byte into a message.
-    pub per_byte_packed_s: f64,
-    /// Reading one.
-    pub per_byte_unpacked_s: f64,
+impl GridStep {
+    /// Bytes of all messages of all ranks.
+    pub fn sent_bytes(&self) -> f64 {
+        self.bytes()[0]
+    }
+
+    /// Bytes that all ranks send in messages, and those that they copy to periodic images of their own.
+    pub(super) fn bytes(&self) -> [f64; 2] {
+        let mut bytes = [0.0; 2];
+        let stages = self.exchanges.iter().flat_map(|exchange| &exchange.stages);
+        for (rank, sent) in stages.flat_map(|stage| stage.iter().enumerate()) {
+            sent.iter().for_each(|&(peer, count)| bytes[usize::from(peer == rank)] += count);
+        }
+        bytes
+    }
 }
 
 /// Predicts one number of ranks; what is left out is remarked upon.
@@ -58,7 +65,7 @@ pub struct GridCost {
 pub fn predict_grid(
     step: &GridStep,
     exchange: ExchangePattern,
-    cost: GridCost,
+    costs: &GridCosts,
     machine: &Machine,
     request: &Request,
 ) -> Result<(Vec<Prediction>, Vec<String>), PredictError> {
@@ -67,6 +74,7 @@ pub fn predict_grid(
     room::expect(room::of_ranks(ranks, WARM_UP + steps), request.memory, || {
         format!("a prediction of {steps} steps on {ranks} ranks")
     })?;
+    let cost = costs.at(step);
     let compute = ComputeCost {
         per_ghost_packed_s: cost.per_byte_packed_s,
         per_ghost_unpacked_s: cost.per_byte_unpacked_s,
@@ -83,33 +91,47 @@ pub fn predict_grid(
             }
         }
     }
-    Ok((predictions, remarks_on(&left_out)))
+    Ok((predictions, remarks_on(&left_out).into_iter().chain(costs.remark(step)).collect()))
 }
 
 /// An exchange as its receivers see it.
 struct Planned<'s> {
+    /// In which somebody sends.
     stages: Vec<Stage>,
+    /// By rank: bytes copied in stages in which nobody sends.
+    copied: Vec<f64>,
     beside: &'s [f64],
 }
 
 impl<'s> Planned<'s> {
     fn of(exchange: &'s GridExchange) -> Self {
-        let stage = |ranks: &Vec<Vec<(usize, f64)>>| {
-            let mut out = Messages::default();
-            for sent in ranks {
-                out.push_row(sent.iter().map(|&(peer, bytes)| (peer as u32, bytes, 0)).collect());
+        let mut planned =
+            Self { stages: Vec::new(), copied: vec![0.0; exchange.beside.len()], beside: &exchange.beside };
+        for ranks in &exchange.stages {
+            let (mut out, mut images) = (Messages::default(), Vec::with_capacity(ranks.len()));
+            for (rank, sent) in ranks.iter().enumerate() {
+                let others = sent.iter().filter(|(peer, _)| *peer != rank);
+                out.push_row(others.map(|&(peer, bytes)| (peer as u32, bytes, 0)).collect());
+                // The sum of no numbers is -0.
+                let own = sent.iter().filter(|(peer, _)| *peer == rank);
+                images.push(0.0 + own.map(|(_, bytes)| bytes).sum::<f64>());
             }
             let gather = out.reversed();
-            Stage { scatter: gather.reversed(), gather, images: vec![0.0; ranks.len()] }
-        };
-        Self { stages: exchange.stages.iter().map(stage).collect(), beside: &exchange.beside }
+            if gather.peer.is_empty() {
+                planned.copied.iter_mut().zip(images).for_each(|(copied, bytes)| *copied += bytes);
+            } else {
+                planned.stages.push(Stage { scatter: gather.reversed(), gather, images });
+            }
+        }
+        planned
     }
 
     /// The bytes of a message are the particles of which each has one.
     fn legs(&self, costs: &Costs) -> Result<Vec<Leg<'_>>, String> {
-        // A stage in which nobody sends is none.
-        let stages = self.stages.iter().filter(|stage| !stage.gather.peer.is_empty());
-        let legs = stages.map(|stage| costs.leg(&stage.gather, &stage.scatter, &stage.images, [1.0, 0.0]));
+        let legs = self
+            .stages
+            .iter()
+            .map(|stage| costs.leg(&stage.gather, &stage.scatter, &stage.images, [1.0, 0.0]));
         legs.collect()
     }
 }
@@ -136,15 +158,14 @@ impl Scene<'_> {
         let nodes = Nodes::new(ranks, request.ranks_per_node.unwrap_or(ranks), request.placement);
         let costs = Costs::new(machine, &self.compute, nodes, backend, request.between_nodes);
         let rules = costs.rules(backend)?;
-        let sums_s = if step.sums == 0 || ranks == 1 {
-            0.0
-        } else {
-            step.sums as f64 * costs.collective_s(Operation::Allreduce)?
+        let reductions_s = match step.reductions {
+            0 => 0.0,
+            reductions => reductions as f64 * costs.whole_collective_s(Operation::Allreduce)?,
         };
         let mut legs = self.legs(&costs)?;
         let (mut clocks, mut phases) = (Clocks::new(ranks), [0.0; Phase::ALL.len()]);
         let mut step_s =
-            |phases: &mut StepPhases| self.play(&mut legs, &mut clocks, (&rules, sums_s), phases);
+            |phases: &mut StepPhases| self.play(&mut legs, &mut clocks, (&rules, reductions_s), phases);
         for _ in 0..WARM_UP {
             step_s(&mut phases);
         }
@@ -153,6 +174,8 @@ impl Scene<'_> {
         let interval = Interval::of(&samples).ok_or_else(|| "no steps".to_owned())?;
         // Packing is part of what `compare` measures on a grid.
         let alone = self.legs(&costs)?.into_iter().flat_map(|(legs, _)| legs);
+        let copied_s = |planned: &Planned| self.copied_s(planned).into_iter().fold(0.0, f64::max);
+        let copied_s: f64 = self.exchanges.iter().map(copied_s).sum();
         let sent = || self.exchanges.iter().flat_map(|exchange| &exchange.stages).map(|stage| &stage.gather);
         let messages: usize = sent().map(|stage| stage.peer.len()).sum();
         let bytes: f64 = sent().flat_map(|stage| &stage.particles).sum();
@@ -171,7 +194,7 @@ impl Scene<'_> {
             step: interval,
             rebuild_s: interval.median_s,
             mean_s: interval.median_s,
-            exchange_s: play::exchange_s(&costs, backend, alone)?,
+            exchange_s: play::exchange_s(&costs, backend, alone)? + copied_s,
             phases: phases.map(|seconds| seconds / (self.steps * ranks) as f64),
         })
     }
@@ -185,19 +208,26 @@ impl Scene<'_> {
         self.exchanges.iter().map(of).collect()
     }
 
+    /// By rank, in stages in which nobody sends.
+    fn copied_s(&self, planned: &Planned) -> Vec<f64> {
+        planned.copied.iter().map(|bytes| self.cost.per_byte_packed_s * bytes).collect()
+    }
+
     /// One step: how much later the last rank is afterwards.
     fn play(
         &self,
         legs: &mut Legs,
         clocks: &mut Clocks,
-        (rules, sums_s): (&Rules, f64),
+        (rules, reductions_s): (&Rules, f64),
         phases: &mut StepPhases,
     ) -> f64 {
         let (ranks, before) = (self.step.updates.len(), clocks.latest_s());
         let (idle, noise) = (vec![0.0; ranks], vec![[1.0_f32; 2]; ranks]);
-        let mut rest: Vec<f64> =
-            self.step.updates.iter().map(|updates| self.cost.per_update_s * updates).collect();
-        for (legs, work_s) in legs {
+        let of_updates =
+            |cost_s: f64| self.step.updates.iter().map(|updates| cost_s * updates).collect::<Vec<f64>>();
+        let mut rest = of_updates(self.cost.per_update_s);
+        for ((legs, work_s), planned) in legs.iter_mut().zip(&self.exchanges) {
+            phases[Phase::HaloPack as usize] += clocks.work(&self.copied_s(planned), &noise, PARTICLES);
             let window = Window { work_s, noise: &noise, progress_s: &idle };
             let spent = clocks.exchange(legs, rules, Some(window));
             let parts = [
@@ -213,10 +243,11 @@ impl Scene<'_> {
             }
         }
         phases[Phase::Integrate as usize] += clocks.work(&rest, &noise, PARTICLES);
-        if sums_s > 0.0 {
-            let together = clocks.latest_s() + sums_s;
-            let busy: f64 = clocks.now_s.iter().sum();
-            phases[Phase::Other as usize] += together * ranks as f64 - busy;
+        if self.step.reductions > 0 {
+            let begun: f64 = clocks.now_s.iter().sum();
+            clocks.work(&of_updates(self.cost.per_update_summed_s), &noise, PARTICLES);
+            let together = clocks.latest_s() + reductions_s;
+            phases[Phase::Reduce as usize] += together * ranks as f64 - begun;
             clocks.now_s.fill(together);
         }
         let lasted = clocks.latest_s() - before;
@@ -228,8 +259,8 @@ impl Scene<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Distance, MessageCost};
-    use crate::predict::{Placement, Scaling};
+    use crate::machine::{CollectiveCost, Distance, MessageCost};
+    use crate::predict::{GridTimes, Placement, Scaling};
 
     /// A ring of ranks that send 1000 bytes to both neighbours, and compute meanwhile or afterwards.
     fn ring(ranks: usize, beside: f64) -> GridStep {
@@ -240,7 +271,7 @@ mod tests {
             nodes: 100 * ranks as u64,
             updates: vec![100.0; ranks],
             exchanges: vec![GridExchange { stages, beside: vec![beside; ranks] }],
-            sums: 0,
+            reductions: 0,
         }
     }
 
@@ -261,10 +292,15 @@ mod tests {
     }
 
     fn predicted(step: &GridStep, backend: Backend) -> (Vec<Prediction>, Vec<String>) {
+        let cost = GridCost { per_update_s: 1e-7, ..GridCost::default() };
+        predicted_at(step, backend, cost, &machine())
+    }
+
+    fn request(backend: Backend) -> Request {
         let exchange = ExchangePattern::Direct;
         let strategy =
             Strategy { backend, shell: Shell::Full, exchange, partition: PartitionKind::default() };
-        let request = Request {
+        Request {
             ranks: vec![4],
             ranks_per_node: None,
             placement: Placement::Block,
@@ -274,9 +310,86 @@ mod tests {
             steps: Some(5),
             seed: 1,
             memory: None,
+        }
+    }
+
+    fn predicted_at(
+        step: &GridStep,
+        backend: Backend,
+        cost: GridCost,
+        machine: &Machine,
+    ) -> (Vec<Prediction>, Vec<String>) {
+        let mut costs = GridCosts::default();
+        costs.add(step, cost);
+        predict_grid(step, ExchangePattern::Direct, &costs, machine, &request(backend)).unwrap()
+    }
+
+    /// Ranks that are their own neighbours along an axis copy, beside messages or alone.
+    #[test]
+    fn what_a_rank_copies_costs_as_much_as_what_it_packs() {
+        let cost = GridCost { per_update_s: 1e-7, per_byte_packed_s: 1e-9, ..GridCost::default() };
+        let step_s = |step: &GridStep| predicted_at(step, Backend::P2p, cost, &machine()).0[0].step.median_s;
+        let mut step = ring(4, 0.0);
+        // 2 us of a message, 2 us of packing, 10 us of work.
+        assert!((step_s(&step) - 14e-6).abs() < 1e-12, "{}", step_s(&step));
+        step.exchanges[0].stages.push((0..4).map(|rank| vec![(rank, 3000.0)]).collect());
+        assert_eq!(step.bytes(), [8000.0, 12000.0]);
+        assert!((step_s(&step) - 17e-6).abs() < 1e-12, "{}", step_s(&step));
+        let all = predicted_at(&step, Backend::P2p, cost, &machine()).0.remove(0);
+        assert_eq!((all.messages, all.bytes), (2.0, 2000.0));
+        assert!((all.phases[Phase::HaloPack as usize] - 5e-6).abs() < 1e-12);
+        assert!((all.exchange_s - 7e-6).abs() < 1e-12, "{}", all.exchange_s);
+        let mut alone = ring(1, 0.0);
+        alone.exchanges[0].stages = vec![vec![vec![(0, 3000.0)]]];
+        assert!((step_s(&alone) - 13e-6).abs() < 1e-12, "{}", step_s(&alone));
+    }
+
+    /// Costs that a run of the model's own has shown are those that the model had.
+    #[test]
+    fn sums_are_computed_and_reduced() {
+        let collective = CollectiveCost {
+            operation: Operation::Allreduce,
+            distance: Distance::Node,
+            base_s: 5e-7,
+            per_doubling_s: 1e-6,
+            rms_residual: 0.0,
+            largest_residual: 0.0,
+            samples: 0,
         };
-        let cost = GridCost { per_update_s: 1e-7, ..GridCost::default() };
-        predict_grid(step, exchange, cost, &machine(), &request).unwrap()
+        let machine = Machine { collectives: vec![collective], ..machine() };
+        let step = GridStep { reductions: 4, ..ring(4, 0.0) };
+        let cost = GridCost { per_update_s: 1e-7, per_update_summed_s: 2e-8, ..GridCost::default() };
+        let found = predicted_at(&step, Backend::P2p, cost, &machine).0.remove(0);
+        // 12 us as without sums, 2 us of adding up, 4 reductions of 2.5 us.
+        assert!((found.step.median_s - 24e-6).abs() < 1e-12, "{}", found.step.median_s);
+        let reduce_s = found.phases[Phase::Reduce as usize];
+        assert!((reduce_s - 12e-6).abs() < 1e-12, "{reduce_s}");
+        let times = GridTimes {
+            steps: 3.0,
+            integrate_s: 12e-5,
+            reduce_s: 12.0 * reduce_s,
+            pack_s: 0.0,
+            unpack_s: 0.0,
+        };
+        let again = GridCost::of(&step, &times, &machine, &request(Backend::P2p));
+        assert!((again.per_update_summed_s / 2e-8 - 1.0).abs() < 1e-9, "{again:?}");
+        assert!((again.per_update_s / 1e-7 - 1.0).abs() < 1e-9, "{again:?}");
+    }
+
+    #[test]
+    fn costs_change_with_the_size_of_a_rank() {
+        let sized = |updates: f64| GridStep { updates: vec![updates; 2], ..ring(2, 0.0) };
+        let of = |per_update_s: f64| GridCost { per_update_s, ..GridCost::default() };
+        let mut costs = GridCosts::default();
+        costs.add(&sized(10_000.0), of(3e-9));
+        costs.add(&sized(100.0), of(1e-9));
+        for (updates, cost_s) in [(10.0, 1e-9), (100.0, 1e-9), (1000.0, 2e-9), (10_000.0, 3e-9), (1e6, 3e-9)]
+        {
+            let found_s = costs.at(&sized(updates)).per_update_s;
+            assert!((found_s - cost_s).abs() < 1e-20, "{updates}: {found_s}");
+        }
+        assert_eq!(costs.remark(&sized(1000.0)), None);
+        assert!(costs.remark(&sized(1e6)).is_some_and(|it| it.contains("with 100 to 10000")));
     }
 
     #[test]
@@ -297,7 +410,7 @@ mod tests {
         let (predictions, remarks) = predicted(&ring(4, 0.0), Backend::RmaFence);
         assert!(predictions.is_empty());
         assert!(remarks[0].starts_with("left out on 4 ranks, because the machine has no "), "{remarks:?}");
-        let sums = GridStep { sums: 2, ..ring(4, 0.0) };
+        let sums = GridStep { reductions: 2, ..ring(4, 0.0) };
         assert!(predicted(&sums, Backend::P2p).1[0].contains("[[collective]] of operation \"allreduce\""));
     }
 }

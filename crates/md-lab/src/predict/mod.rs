@@ -12,6 +12,7 @@
 mod costs;
 mod events;
 mod grid;
+mod grid_cost;
 mod lattice_boltzmann;
 mod placement;
 pub(crate) mod plans;
@@ -37,7 +38,8 @@ use crate::machine::{ComputeCost, Distance, Machine, MessageCost};
 use crate::statistics::Interval;
 use crate::{Strategy, in_words, name_of};
 use costs::Costs;
-pub use grid::{GridCost, GridExchange, GridStep, predict_grid};
+pub use grid::{GridExchange, GridStep, predict_grid};
+pub use grid_cost::{GridCost, GridCosts, GridTimes};
 pub use lattice_boltzmann::{LatticeBoltzmann, LatticeBoltzmannStep};
 use placement::Nodes;
 pub use placement::Placement;

@@ -123,6 +123,9 @@ fn name(strategy: Strategy) -> String {
     format!("{backend} {shell} {exchange}")
 }
 
+/// Of a step: phases below are not drawn.
+const LEAST_SHARE: f64 = 1e-6;
+
 /// Step times over the number of ranks, of all strategies that are among the best somewhere; and the phases of the best.
 pub fn chart(forecast: &Forecast) -> Panels {
     chart_named(forecast, &name)
@@ -146,7 +149,9 @@ pub fn chart_named(forecast: &Forecast, name: &dyn Fn(Strategy) -> String) -> Pa
     };
     let phase = |phase: Phase| {
         let point = |it: &&Prediction| {
-            let time_s = it.phases[phase as usize];
+            // What is left of a difference is no time, and would stretch the axis over all decades.
+            let least_s = LEAST_SHARE * it.phases[Phase::Total as usize];
+            let time_s = Some(it.phases[phase as usize]).filter(|it| *it >= least_s).unwrap_or(0.0);
             (it.ranks as f64, Interval { median_s: time_s, low_s: time_s, high_s: time_s })
         };
         Line { name: phase.name().to_owned(), points: best.iter().map(point).collect() }

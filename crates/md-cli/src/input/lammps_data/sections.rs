@@ -94,7 +94,7 @@ pub(super) fn give_velocities(
         index += ids[index..].iter().take_while(|own| **own < id).count();
         match before.replace((id, line)) {
             Some((same, first)) if same == id => {
-                faults.push((line, Problem::DuplicateId { id, first: first as usize }));
+                faults.push((line, Problem::DuplicateId { id, first: Some(first as usize) }));
             }
             _ if ids.get(index) != Some(&id) => faults.push((line, Problem::UnknownId { id })),
             _ => (velocities[index], lines[index].velocity) = (vector, line as u32),

@@ -37,28 +37,63 @@ pub(crate) fn read(
     species: &[String],
     wanted: Option<u64>,
 ) -> Result<InputParticles, RunError> {
+    Ok(read_after(source, Place::default(), species, wanted)?.0)
+}
+
+/// Where a frame ends: the one before begins the file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    /// Frames so far.
+    number: u64,
+    /// In bytes.
+    at: u64,
+}
+
+/// Reads the frame after a place, which moves on to its end; `None` at the end of the file.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_next(
+    source: &Source<'_>,
+    place: &mut Place,
+    species: &[String],
+) -> Result<Option<InputParticles>, RunError> {
+    let (_, size) =
+        source.opened().map_err(|problem| Here { file: source.name, line: None }.error(problem))?;
+    if place.at == size {
+        return Ok(None);
+    }
+    let (particles, end) = read_after(source, *place, species, Some(place.number + 1))?;
+    *place = end;
+    Ok(Some(particles))
+}
+
+/// Reads this rank's particles of a frame after a place, and gives the end of the frame. *Collective.*
+fn read_after(
+    source: &Source<'_>,
+    place: Place,
+    species: &[String],
+    wanted: Option<u64>,
+) -> Result<(InputParticles, Place), RunError> {
     let whole = Here { file: source.name, line: None };
     let read = || {
-        let frames = Frames::open(source, wanted)?;
-        let records = frames.records(source.rank(), source.ranks())?;
+        let frames = Frames::open(source, place, wanted)?;
+        let records = frames.records(source)?;
         Ok((frames, records))
     };
     let (frames, records) = source.agree(read().map_err(|problem| whole.error(problem)))?;
-    let mut records = source.kept(records, |record| record.id)?;
-    records.sort_unstable_by_key(|record| record.id);
+    let records = fields::sorted_by_id(source, records, None)?;
     let mut particles = fields::particles(source, &records, frames.wanted.particles)?;
     particles.lengths = frames.wanted.lengths.map(f64::from);
     particles.masses = vec![None; species.len()];
+    (particles.lacks_types, particles.step) = (true, Some(frames.wanted.step.into()));
     let Frames { number, count, .. } = frames;
     if number > 1 || count.is_some_and(|count| count > 1) {
         particles.frame = Some(number);
         let of_all = count.map_or_else(String::new, |count| format!(" of {count}"));
         particles.notes.push(format!("the particles are those of frame {number}{of_all}"));
     }
-    if let [first, _, ..] = species {
-        particles.notes.push(format!("XTC has no types: all particles are of species `{first}`"));
-    }
-    Ok(particles)
+    Ok((particles, Place { number, at: frames.wanted.end }))
 }
 
 /// What a file holds, for `inspect`.
@@ -67,7 +102,8 @@ pub(crate) fn read(
 /// What is wrong with it.
 pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     let whole = Here { file: source.name, line: None };
-    let Frames { number, wanted, .. } = Frames::open(source, None).map_err(|problem| whole.error(problem))?;
+    let Frames { number, wanted, .. } =
+        Frames::open(source, Place::default(), None).map_err(|problem| whole.error(problem))?;
     Ok(Contents {
         format: "XTC",
         frames: number,
@@ -91,15 +127,11 @@ struct Frames {
 }
 
 impl Frames {
-    /// Finds a frame, counted from 1, or the last one.
-    fn open(source: &Source<'_>, wanted: Option<u64>) -> Result<Self, Problem> {
-        let told = |error: io::Error| Problem::Told(error.to_string());
-        let file = File::open(source.path()).map_err(told)?;
-        let there = file.metadata().map_err(told)?;
-        if !there.is_file() {
-            return Err(Problem::Told("it is not a regular file".to_owned()));
-        }
-        let (size, mut at, mut number, mut last) = (there.len(), 0, 0, None);
+    /// Finds a frame after a place, counted from 1, or the last one.
+    fn open(source: &Source<'_>, place: Place, wanted: Option<u64>) -> Result<Self, Problem> {
+        let (file, size) = source.opened()?;
+        let Place { mut number, mut at } = place;
+        let mut last = None;
         while at < size && wanted.is_none_or(|wanted| number < wanted) {
             let frame = Frame::read(&file, at, number + 1, size)?;
             (at, number, last) = (frame.end, number + 1, Some(frame));
@@ -115,10 +147,9 @@ impl Frames {
     }
 
     /// The particles of a rank: every rank goes through all, as the place of one depends on those before it.
-    fn records(&self, rank: usize, ranks: usize) -> Result<Vec<Record>, Problem> {
+    fn records(&self, source: &Source<'_>) -> Result<Vec<Record>, Problem> {
         let Frame { particles, body, .. } = self.wanted;
-        let cut = |rank: usize| (u128::from(particles) * rank as u128 / ranks as u128) as u64;
-        let own = cut(rank)..cut(rank + 1);
+        let own = source.part(particles);
         let no_room = |_| Problem::Told("there is no room for its particles".to_owned());
         let mut records = Vec::new();
         records.try_reserve_exact((own.end - own.start) as usize).map_err(no_room)?;

@@ -31,6 +31,7 @@ pub(super) const FORMAT: Format = Format {
     default_columns: &[TrajectoryColumn::Velocity, TrajectoryColumn::Mass],
     default_precision: None,
     contents: input::extxyz::contents,
+    frames: input::FrameReader::Text(input::TextFormat::Extxyz),
     gathers: Gathers::Frames,
     is_own,
     open: |opening, layout, compression| {

@@ -33,6 +33,7 @@ pub(super) const FORMAT: Format = Format {
     default_columns: &[TrajectoryColumn::Velocity],
     default_precision: None,
     contents: input::lammpstrj::contents,
+    frames: input::FrameReader::Text(input::TextFormat::Lammpstrj),
     gathers: Gathers::Frames,
     is_own: |head| head.starts_with(b"ITEM: TIMESTEP\n"),
     open: |opening, layout, compression| {

@@ -24,7 +24,7 @@ use super::OutputError;
 use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, StageBegin};
 use crate::checkpoint::OutputMark;
 use crate::error::RunError;
-use crate::input::{Contents, Source};
+use crate::input::{Contents, FrameReader, Source};
 use crate::memory::Gathers;
 use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
 
@@ -65,6 +65,8 @@ pub struct Format {
     pub gathers: Gathers,
     /// What a file holds.
     pub(crate) contents: fn(&Source<'_>) -> Result<Contents, RunError>,
+    /// How its frames are read, one after the other.
+    pub(crate) frames: FrameReader,
     /// Whether a file that begins like this was written here.
     is_own: fn(&[u8]) -> bool,
     open: for<'a> fn(&Opening<'a>, FrameLayout, Compression) -> OpenedSink<'a>,

@@ -19,6 +19,7 @@ pub(super) const FORMAT: Format = Format {
     default_columns: &[],
     default_precision: None,
     contents: input::xtc::contents,
+    frames: input::FrameReader::Xtc,
     gathers: Gathers::Frames,
     // The magic number of the format.
     is_own: |head| head.starts_with(&1995_i32.to_be_bytes()),

@@ -19,8 +19,9 @@ mod cell_index;
 #[cfg(test)]
 mod tests;
 
-use super::routes::Routes;
+use super::routes::{Exports, Imports, Routes};
 use crate::grid::{Cell, CellGrid, add};
+use crate::memory;
 use crate::partition::Partition;
 use crate::shell::neighbours;
 use cell_index::CellIndex;
@@ -89,7 +90,9 @@ pub struct HaloPlan {
     pub ghosts: Vec<Cell>,
     /// Rounds of messages, in order.
     pub stages: Vec<Stage>,
-    /// Ranks that own a cell adjacent to one of ours: where particles may migrate to, ascending, without this rank.
+    /// Other ranks' cells adjacent to owned ones.
+    pub around: Vec<Cell>,
+    /// The ranks that own those: where particles may migrate to, ascending.
     pub neighbours: Vec<usize>,
     index: CellIndex,
 }
@@ -105,24 +108,26 @@ impl HaloPlan {
     ) -> Self {
         let owned = partition.cells_of(grid, rank);
         let routes = Routes { grid, partition, pattern, rank, offsets: pattern.with_forwarded(offsets) };
-        let imports = routes.imports(&owned);
+        let (surface, around) = surface(grid, &owned);
+        let neighbours: BTreeSet<usize> = around.iter().map(|&cell| partition.owner(grid, cell)).collect();
+        let imports = routes.imports(&surface);
         let ghosts = imports.values().flatten().flat_map(|(_, ghosts)| ghosts.iter().map(|ghost| ghost.0));
         let ghosts: Vec<Cell> = ghosts.collect();
         let cells: Vec<Cell> = owned.iter().chain(&ghosts).copied().collect();
         let mut plan = Self {
-            neighbours: adjacent_ranks(grid, partition, rank, &owned),
+            neighbours: neighbours.into_iter().collect(),
+            around,
             index: CellIndex::new(&cells),
             stages: Vec::new(),
             owned,
             ghosts,
         };
-        plan.stages = plan.lay_out(&routes, &imports);
+        plan.stages = plan.lay_out(&imports, routes.exports(&surface), rank);
         plan
     }
 
     /// Gives every stage its edges and every ghost cell its index, in the order in which `imports` lists them.
-    fn lay_out(&self, routes: &Routes, imports: &super::routes::Imports) -> Vec<Stage> {
-        let mut exports = routes.exports(&self.owned);
+    fn lay_out(&self, imports: &Imports, mut exports: Exports, rank: usize) -> Vec<Stage> {
         let mut next = self.owned.len();
         let mut take = |count: usize| {
             next += count;
@@ -135,10 +140,10 @@ impl HaloPlan {
         let mut stages = Vec::new();
         for (stage, sources) in imports {
             let mut exported = exports.remove(stage).unwrap_or_default();
-            let images = exported.remove(&routes.rank).unwrap_or_default();
+            let images = exported.remove(&rank).unwrap_or_default();
             let mut sources: BTreeMap<usize, usize> =
                 sources.iter().map(|(peer, ghosts)| (*peer, ghosts.len())).collect();
-            let image_cells = take(sources.remove(&routes.rank).unwrap_or(0));
+            let image_cells = take(sources.remove(&rank).unwrap_or(0));
             let peers: BTreeSet<usize> = sources.keys().chain(exported.keys()).copied().collect();
             let edge = |peer| HaloEdge {
                 peer,
@@ -183,13 +188,24 @@ impl HaloPlan {
     }
 }
 
-fn adjacent_ranks(grid: &CellGrid, partition: &Partition, rank: usize, owned: &[Cell]) -> Vec<usize> {
-    let offsets = neighbours(grid.domain().dimension);
-    let around = owned.iter().flat_map(|&cell| offsets.iter().map(move |&offset| add(cell, offset)));
-    let mut ranks = BTreeSet::new();
-    // One by one: collected, all of them would be kept until they are sorted.
-    around.filter_map(|cell| grid.wrap(cell)).for_each(|(cell, _)| {
-        ranks.insert(partition.owner(grid, cell));
-    });
-    ranks.into_iter().filter(|&other| other != rank).collect()
+/// The owned cells that have a neighbour which is not owned, or is an image: ghosts are found from these alone. And other ranks' cells
+/// around them.
+fn surface(grid: &CellGrid, owned: &[Cell]) -> (Vec<Cell>, Vec<Cell>) {
+    let (index, offsets) = (CellIndex::new(owned), neighbours(grid.domain().dimension));
+    let (mut surface, mut around) = (Vec::new(), Vec::new());
+    for &cell in owned {
+        let near = offsets.iter().map(|&offset| add(cell, offset));
+        let mut outside = near.filter(|&near| index.get(near).is_none()).peekable();
+        if outside.peek().is_some() {
+            memory::push(&mut surface, cell);
+        }
+        for (near, _) in outside.filter_map(|near| grid.wrap(near)) {
+            if index.get(near).is_none() {
+                memory::push(&mut around, grid.linear(near));
+            }
+        }
+    }
+    around.sort_unstable();
+    around.dedup();
+    (surface, around.into_iter().map(|number| grid.at(number)).collect())
 }

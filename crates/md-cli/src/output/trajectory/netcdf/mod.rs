@@ -37,6 +37,7 @@ pub(super) const FORMAT: Format = Format {
     default_columns: &[TrajectoryColumn::Velocity],
     default_precision: Some(TrajectoryPrecision::Single),
     contents: input::netcdf::contents,
+    frames: input::FrameReader::Netcdf,
     gathers: Gathers::Nothing,
     is_own: |head| head.starts_with(b"CDF\x02") && head.windows(9).any(|name| name == b"atom_type"),
     open,

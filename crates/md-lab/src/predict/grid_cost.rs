@@ -1,0 +1,117 @@
+//! What computing and packing cost on a grid: from runs of some sizes, for all sizes between them.
+
+use super::costs::Costs;
+use super::placement::Nodes;
+use super::{GridStep, Request};
+use crate::machine::{ComputeCost, Machine, Operation};
+
+/// What its own work costs a rank.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GridCost {
+    /// An update of a node.
+    pub per_update_s: f64,
+    /// What an update adds to the sums over all nodes, without the reductions.
+    pub per_update_summed_s: f64,
+    /// Writing a byte into a message, or copying it to a periodic image on the same rank.
+    pub per_byte_packed_s: f64,
+    /// Reading one.
+    pub per_byte_unpacked_s: f64,
+}
+
+/// Seconds of all ranks together in the steps of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GridTimes {
+    /// Steps.
+    pub steps: f64,
+    /// At the nodes.
+    pub integrate_s: f64,
+    /// In sums over all nodes, reductions included.
+    pub reduce_s: f64,
+    /// Packing and copying.
+    pub pack_s: f64,
+    /// Unpacking.
+    pub unpack_s: f64,
+}
+
+impl GridCost {
+    /// From the times of a run of these steps. What nobody has done costs nothing.
+    pub fn of(step: &GridStep, times: &GridTimes, machine: &Machine, request: &Request) -> Self {
+        let ranks = step.updates.len();
+        let updates = times.steps * step.updates.iter().sum::<f64>();
+        let [sent, copied] = step.bytes().map(|bytes| times.steps * bytes);
+        let per = |seconds: f64, count: f64| if count > 0.0 { seconds / count } else { 0.0 };
+        let nodes = Nodes::new(ranks, request.ranks_per_node.unwrap_or(ranks), request.placement);
+        let idle = ComputeCost::default();
+        let costs = Costs::new(machine, &idle, nodes, request.between_nodes, request.between_nodes);
+        let reduction_s = costs.whole_collective_s(Operation::Allreduce).unwrap_or(0.0);
+        let reductions_s = reduction_s * step.reductions as f64 * times.steps * ranks as f64;
+        Self {
+            per_update_s: per(times.integrate_s, updates),
+            per_update_summed_s: per(f64::max(0.0, times.reduce_s - reductions_s), updates),
+            per_byte_packed_s: per(times.pack_s, sent + copied),
+            per_byte_unpacked_s: per(times.unpack_s, sent),
+        }
+    }
+
+    fn between(self, other: Self, share: f64) -> Self {
+        let mix = |a: f64, b: f64| (1.0 - share) * a + share * b;
+        Self {
+            per_update_s: mix(self.per_update_s, other.per_update_s),
+            per_update_summed_s: mix(self.per_update_summed_s, other.per_update_summed_s),
+            per_byte_packed_s: mix(self.per_byte_packed_s, other.per_byte_packed_s),
+            per_byte_unpacked_s: mix(self.per_byte_unpacked_s, other.per_byte_unpacked_s),
+        }
+    }
+}
+
+/// Costs by the updates of a rank and step: what fits into a cache costs less than what does not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GridCosts {
+    /// In ascending order of the updates.
+    known: Vec<(f64, GridCost)>,
+}
+
+impl GridCosts {
+    /// Adds those of a run.
+    pub fn add(&mut self, step: &GridStep, cost: GridCost) {
+        self.known.push((updates_per_rank(step), cost));
+        self.known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+
+    /// Whether nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// For a step: between two runs linear in the logarithm of the updates, beyond all of them those of the nearest.
+    pub(super) fn at(&self, step: &GridStep) -> GridCost {
+        let updates = updates_per_rank(step);
+        let next = self.known.partition_point(|known| known.0 <= updates);
+        match (next.checked_sub(1).map(|last| self.known[last]), self.known.get(next).copied()) {
+            (Some((low, below)), Some((high, above))) => {
+                below.between(above, (updates / low).ln() / (high / low).ln())
+            }
+            (Some((_, cost)), None) | (None, Some((_, cost))) => cost,
+            (None, None) => GridCost::default(),
+        }
+    }
+
+    /// What is said of a step that is larger or smaller than all that were measured.
+    pub(super) fn remark(&self, step: &GridStep) -> Option<String> {
+        const FAR: f64 = 1.5;
+        let (smallest, largest) = (self.known.first()?.0, self.known.last()?.0);
+        let updates = updates_per_rank(step);
+        let is_far = updates * FAR < smallest || updates > FAR * largest;
+        is_far.then(|| {
+            format!(
+                "{} ranks: {updates:.0} updates of a rank and step, but runs were measured with {smallest:.0} to {largest:.0}: caches may \
+                 make each cost more or less",
+                step.updates.len()
+            )
+        })
+    }
+}
+
+fn updates_per_rank(step: &GridStep) -> f64 {
+    step.updates.iter().sum::<f64>() / step.updates.len().max(1) as f64
+}
