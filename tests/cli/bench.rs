@@ -49,6 +49,7 @@ fn plain_calls_and_everything_over_mpi() {
         for name in [
             "roundtrip",
             "roundtrip-copied",
+            "roundtrip-walked",
             "bandwidth",
             "sync26",
             "sync8",

@@ -17,13 +17,20 @@ pub(super) enum Handling {
     InPlace,
     /// Copied from private memory and into private memory, so that all transports move the same.
     Copied,
+    /// The same, each message from and to another place of [`WALK`] bytes, so that private memory is in no cache.
+    Walked,
 }
+
+/// More than last caches hold.
+pub(super) const WALK: usize = 32 << 20;
 
 /// A context and the memory beside it.
 pub(super) struct Line {
     context: Exchange,
     sends: Vec<(EdgeId, usize)>,
     private: Vec<u8>,
+    /// Where in private memory the last message was.
+    place: usize,
     rank: Rank,
 }
 
@@ -63,7 +70,7 @@ impl Line {
             .map(|(number, edge)| (EdgeId(number), edge.send_capacity))
             .collect();
         let longest = sends.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0);
-        Ok(Self { context, sends, private: block(longest, 1)?, rank })
+        Ok(Self { context, sends, private: block(longest, 1)?, place: 0, rank })
     }
 
     /// Once, and something else while messages are under way. *Collective* where the transport is.
@@ -72,22 +79,22 @@ impl Line {
         handling: Handling,
         during: impl FnOnce(&mut Exchange) -> Result<(), CommError>,
     ) -> Result<(), CommError> {
-        let Self { context, sends, private, .. } = self;
+        if handling == Handling::Walked && self.private.len() < WALK {
+            self.private = block(WALK, 1)?;
+        }
+        let Self { context, sends, private, place, .. } = self;
         for &(edge, bytes) in &*sends {
             let buffer = context.send_buffer(edge, bytes)?;
-            if handling == Handling::Copied {
-                buffer.copy_from_slice(&private[..bytes]);
+            if handling != Handling::InPlace {
+                buffer.copy_from_slice(next(private, place, bytes, handling)?);
             }
             context.start(edge)?;
         }
         context.initiate()?;
         during(context)?;
         while let Some(Arrival { bytes, .. }) = context.next()? {
-            if handling == Handling::Copied {
-                if private.len() < bytes.len() {
-                    private.resize(bytes.len(), 0);
-                }
-                private[..bytes.len()].copy_from_slice(bytes);
+            if handling != Handling::InPlace {
+                next(private, place, bytes.len(), handling)?.copy_from_slice(bytes);
             }
         }
         context.complete()
@@ -134,6 +141,23 @@ impl Line {
     }
 }
 
+/// Private memory of the next message: where that of the last was, or behind it.
+fn next<'a>(
+    private: &'a mut Vec<u8>,
+    place: &mut usize,
+    bytes: usize,
+    handling: Handling,
+) -> Result<&'a mut [u8], CommError> {
+    if private.len() < bytes {
+        *private = block(bytes, 1)?;
+    }
+    let behind = if handling == Handling::Walked { *place + bytes.next_multiple_of(LINE) } else { 0 };
+    *place = if behind + bytes <= private.len() { behind } else { 0 };
+    Ok(&mut private[*place..*place + bytes])
+}
+
+/// Bytes of a cache line: no two messages share one.
+const LINE: usize = 64;
 const WORD: usize = 8;
 
 /// What a message holds.

@@ -3,6 +3,7 @@
 use md_comm::Asserts;
 use md_comm::mpi::{At, PlainMemory, PlainSpec, PlainWindow};
 
+use super::line::WALK;
 use super::plain::{content, fill, verified};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Distance, Ground, Stage};
@@ -10,8 +11,6 @@ use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
 const SIZES: [usize; 6] = [8, 512, 8 << 10, 128 << 10, 1 << 20, 8 << 20];
-/// Inside a node, where caches would move small messages, each goes to another place of so many bytes.
-const WALK: usize = 32 << 20;
 const STORE: &str = "store";
 
 /// Which way.
@@ -41,6 +40,7 @@ impl Benchmark for Push {
         let (world, bytes, peer) = (stage.world, case.bytes, case.peer);
         let partner = [(0, peer), (peer, 0)].into_iter().find(|&(rank, _)| rank == world.rank());
         let is_store = case.mechanism.name() == STORE;
+        // Inside a node, where caches would move small messages, each goes to another place.
         let places = if case.distance == Distance::Between { 1 } else { (WALK / bytes.max(1)).max(1) };
         let mut place = 0;
         let work = |window: &mut PlainWindow| {

@@ -8,7 +8,7 @@ use super::{Benchmark, Case, Ground, Stage, powers_of_two};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
-/// Rank 0 to its partner and back, with messages as they are and with copies.
+/// Rank 0 to its partner and back, with messages as they are, with copies, and with copies that no cache holds.
 pub(super) struct Roundtrip;
 
 impl Benchmark for Roundtrip {
@@ -36,7 +36,7 @@ impl Benchmark for Roundtrip {
         let edges = one_way(world.rank(), [0, case.peer], 1, case.bytes);
         let there = Line::open(world, spec(edges, Buffering::Double))?;
         let back = there.reverse()?;
-        let handling = [Handling::InPlace, Handling::Copied];
+        let handling = [Handling::InPlace, Handling::Copied, Handling::Walked];
         let samples_s = verified(world, [there, back], |lines| {
             sample_in_turn(world, handling.len(), effort, |kind, iterations| {
                 for _ in 0..iterations {
@@ -45,6 +45,6 @@ impl Benchmark for Roundtrip {
                 Ok(())
             })
         })?;
-        Ok(parts(&["", "copied"], samples_s, 2.0 * case.bytes as f64))
+        Ok(parts(&["", "copied", "walked"], samples_s, 2.0 * case.bytes as f64))
     }
 }
