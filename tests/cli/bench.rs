@@ -111,13 +111,13 @@ fn one_over_threads_with_its_samples() {
     let rows = rows(&workdir);
     assert_eq!(
         (rows.len(), distinct(&rows, 1), distinct(&rows, 3)),
-        (4, vec!["local".to_owned()], vec!["8".to_owned(), "64".to_owned()])
+        (6, vec!["local".to_owned()], vec!["8".to_owned(), "64".to_owned()])
     );
     assert_eq!(workdir.files("out"), ["bench.csv", "bench.svg"]);
     let samples = workdir.read("raw/all.csv");
     assert_eq!(samples.lines().next(), Some("benchmark,mechanism,ranks,bytes,distance,sample,time_s"));
     let counted: usize = rows.iter().map(|row| row[9].parse::<usize>().unwrap()).sum();
-    assert_eq!((counted, samples.lines().count()), (4 * 7, 1 + 4 * 7));
+    assert_eq!((counted, samples.lines().count()), (6 * 7, 1 + 6 * 7));
 }
 
 #[test]
