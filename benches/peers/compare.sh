@@ -61,10 +61,11 @@ found() {
 
 # Vectors in GROMACS's words, from the narrowest to the widest.
 levels=(SSE2 SSE4.1 AVX_128_FMA AVX_256 AVX2_128 AVX2_256 AVX_512)
+# Below all that are listed: GROMACS's None, and what is not known because there is no objdump.
 rank() {
     local index
     for index in "${!levels[@]}"; do [ "${levels[index]}" != "$1" ] || { echo "$index" && return; }; done
-    echo 99
+    echo -1
 }
 
 cpu_level() {
