@@ -50,7 +50,7 @@ impl Schedule {
     pub fn sent_by(&self, rank: Rank, exchanged: &Exchanged) -> Result<Vec<Vec<Parcel>>, GridError> {
         let layout = Layout::new(self.decomposition.block(rank).size, self.depth)?;
         let stage = |transfers: &Vec<Transfer>| {
-            sent(transfers, (&layout, self.number_bytes), self.messages, &self.decomposition, rank)
+            sent(transfers, &layout, self.number_bytes, self.messages, &self.decomposition, rank)
         };
         exchanged.plan.stages.iter().map(stage).collect()
     }

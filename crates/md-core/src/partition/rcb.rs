@@ -240,6 +240,7 @@ fn best_tree(cells: &[Weighted], ranks: usize, mean: f64) -> Tree {
         let along = EXCESS_AT_THE_LAST_CUTS * nearest.layer / mean;
         for side in beside(cells, order, nearest).filter(|side| (fewest..=most).contains(&side.count)) {
             let cut = Cut { order, first: side.first };
+            // Of two ranks the work of the sides is known: their cells need not be parted.
             let (cost, cuts) = if ranks == 2 {
                 (side.work.max(total - side.work) / mean, vec![cut])
             } else {

@@ -225,7 +225,8 @@ pub struct Parcel {
 /// [`GridError::Shape`] for a box that lies outside.
 pub(crate) fn sent(
     transfers: &[Transfer],
-    (layout, number_bytes): (&Layout, usize),
+    layout: &Layout,
+    number_bytes: usize,
     how: Messages,
     decomposition: &Decomposition,
     rank: Rank,
