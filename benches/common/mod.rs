@@ -81,7 +81,7 @@ impl Kernel {
 
     /// The level that a run uses.
     pub(crate) fn level(self) -> SimdLevel {
-        self.kind().0.best_simd()
+        asked_level().unwrap_or_else(|| self.kind().0.best_simd())
     }
 
     fn kind(self) -> (MethodKind, Precision) {
@@ -96,6 +96,12 @@ impl Kernel {
 /// The levels of this machine, narrow to wide.
 pub(crate) fn levels() -> impl Iterator<Item = SimdLevel> {
     SimdLevel::available()
+}
+
+/// The level that `MD_SIMD` asks for, as it does of `md-cli`.
+pub(crate) fn asked_level() -> Option<SimdLevel> {
+    let wanted = std::env::var("MD_SIMD").ok()?;
+    Some(levels().find(|level| level.name() == wanted).expect("MD_SIMD names a level of this CPU"))
 }
 
 /// One rank's part of a system.

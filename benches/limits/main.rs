@@ -1,6 +1,6 @@
 //! The machine's limits, and how near the kernels come: pair forces against a measured peak of multiply-adds, loops over
-//! particles against a measured memory bandwidth. Best of several samples, one core, the SIMD level that a run uses, standard
-//! melt.
+//! particles against a measured memory bandwidth. Best of several samples, one core, the SIMD level that a run uses (`MD_SIMD`, as there),
+//! standard melt.
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 #![expect(clippy::print_stdout, reason = "the table is the result")]
@@ -21,7 +21,7 @@ pub(crate) const GIGA: f64 = 1e9;
 pub(crate) const PERCENT: f64 = 100.0;
 
 fn main() {
-    let simd = SimdLevel::detect();
+    let simd = common::asked_level().unwrap_or_else(SimdLevel::detect);
     let limits = machine::Limits::measure(simd);
     println!("{}: {limits}", simd.name());
     println!();

@@ -29,8 +29,8 @@ pub enum Shape {
     #[default]
     #[serde(rename = "auto")]
     Auto,
-    /// The fastest of three force computations each at the start, on the slowest rank; summary.json says which, and its name makes
-    /// the run reproducible.
+    /// The fastest of three force computations each at the start, on the slowest rank; summary.json says which. With its name instead,
+    /// runs on one kind of CPU have the same bits.
     #[serde(rename = "measured")]
     Measured,
     /// What every `x86_64` has: one pair at a time.
