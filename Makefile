@@ -70,6 +70,7 @@ test-all: test
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies
 	cargo test -p md --test cli checkpoints:: -- --ignored
 	cargo test --release -p md --test truth -- --ignored ensembles:: transport::
+	scripts/truths-by-level.sh
 	cargo test -p md-grid --lib cavity -- --ignored
 	scripts/fault-matrix.sh
 	scripts/check-races.sh

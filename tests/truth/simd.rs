@@ -148,7 +148,7 @@ fn a_level_by_name_or_by_measuring() {
     let shape = |name: &str| run.clone().set(format!("neighbor.shape={name:?}"));
     let named = shape(SimdLevel::Baseline.name()).environment("MD_SIMD", SimdLevel::detect().name());
     assert_eq!(taken(&named.succeed()), [SimdLevel::Baseline.name(), "named"]);
-    let wide = SimdLevel::available().filter(|&level| level as u8 >= SimdLevel::Avx2 as u8).count();
+    let wide = SimdLevel::available().filter(|&level| level >= SimdLevel::Avx2).count();
     let measured = shape("measured").succeed();
     let [level, how] = taken(&measured);
     assert_eq!(how, if wide > 1 { "measured" } else { "auto" });

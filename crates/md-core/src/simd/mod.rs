@@ -23,7 +23,7 @@ use pulp::WithSimd;
 use registers::With;
 
 /// An instruction set that kernels are compiled for, narrow to wide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum SimdLevel {
     /// What every CPU of the architecture has (`x86_64`: SSE2), one pair at a time.
     Baseline,

@@ -54,13 +54,13 @@ pub fn mixed_precision_problem(grid: &CellGrid, list_radius: f64) -> Option<Stri
 pub(super) enum Shape {
     /// One, and as many as a vector has lanes.
     One,
-    /// Four and four.
+    /// Two or four, and four: as fill a vector.
     Quads,
 }
 
 impl Shape {
     pub(super) fn of(system: System) -> Self {
-        let is_wide = system.simd == SimdLevel::Avx512;
+        let is_wide = system.simd >= SimdLevel::Avx2;
         let fit_together = system.potential.species() == 1 || system.potential.takes_unlike_particles();
         if is_wide && fit_together { Self::Quads } else { Self::One }
     }

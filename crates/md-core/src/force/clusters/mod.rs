@@ -11,13 +11,13 @@
 //! | vector | i-cluster | j-cluster | pairs computed per atom of a melt |
 //! | --- | --- | --- | --- |
 //! | 4 f64 | 1 | 4 | 71 |
-//! | 8 f64 or f32 | 1 | 8 | 96 |
-//! | 16 f32, up to eight species | 4 | 4 | 120 |
-//! | 16 f32, more species | 1 | 16 | 130 |
+//! | 8 f64 | 1 | 8 | 96 |
+//! | 8 f32, up to eight species; more | 2; 1 | 4; 8 | 89; 96 |
+//! | 16 f32, up to eight species; more | 4; 1 | 4; 16 | 115; 130 |
 //!
 //! (The cell method computes 300.) The list is made from the cell method's spans, so shell and partition decide here too who
 //! computes which pair. After Verlet (1967) and the cluster pairs of GROMACS (Pall and Hess 2013). One particle i needs no
-//! transposition and computes fewer pairs beyond the cutoff; four pay where the j-clusters of one would be wider than the cutoff.
+//! transposition; several beside shorter j-clusters compute fewer pairs beyond the cutoff, and have fewer lists.
 //!
 //! In mixed precision pairs are computed in f32 (`mixed`), and forces on j-clusters add up in `accumulators`.
 //!

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | lanes, AVX-512 | 8 | 16 |
 //! | lanes, AVX2, and AVX-512 on half-width units | 4 | 8 |
-//! | particles of an i-cluster and of a cluster | one and as many as lanes | the same, or ([`Quads`]) four and four |
+//! | particles of an i-cluster and of a cluster | one and as many as lanes | the same, or ([`Quads`]) two or four, and four |
 //! | coordinates | f64 | fixed point, 32 bits over eight cells, wrapping |
 //! | distances, pair terms | f64 | f32 |
 //!

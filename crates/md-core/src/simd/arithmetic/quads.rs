@@ -13,7 +13,7 @@ use pulp::Simd;
 const QUAD: usize = MOST_I_PARTICLES;
 
 /// Pair arithmetic in f32, from fixed-point coordinates, of as many particles i as fit beside four particles j: four where
-/// a vector has 16 lanes. For vectors of four lanes and more.
+/// a vector has 16 lanes, two where it has eight. For vectors of eight lanes and more.
 ///
 /// ```text
 /// lane       0  1  2  3 | 4  5  6  7 | 8  9 10 11 | 12 13 14 15
@@ -21,8 +21,8 @@ const QUAD: usize = MOST_I_PARTICLES;
 /// particle j 0  1  2  3 | 0  1  2  3 | 0  1  2  3 |  0  1  2  3
 /// ```
 ///
-/// Four and four particles are closer together than one and 16, and there are a quarter as many i-clusters. Each quarter of a vector
-/// looks up the numbers of its particle i.
+/// Four and four particles are closer together than one and 16 (two and four than one and eight), and there are a quarter as many i-clusters (half as
+/// many). Each quarter of a vector looks up the numbers of its particle i.
 #[derive(Debug, Clone, Copy)]
 pub struct Quads;
 
@@ -34,7 +34,7 @@ impl Arithmetic for Quads {
     type Cluster<S: Simd> = [i32; QUAD];
     type ClusterSpecies<S: Simd> = [u32; QUAD];
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InAccumulators;
-    const FEWEST_LANES: usize = QUAD * QUAD;
+    const FEWEST_LANES: usize = 2 * QUAD;
 
     #[inline(always)]
     fn i_particles<S: Simd>() -> usize {
@@ -97,6 +97,15 @@ impl Arithmetic for Quads {
 
     #[inline(always)]
     fn add_to_i_particles<S: Simd>(simd: S, [x, y, z]: [&mut [f64]; 3], sums: [S::f32s; 3], unit: f64) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(sums) = x86::sums_of_halves(simd, sums) {
+            for (particle, [sum_x, sum_y, sum_z, _]) in sums.into_iter().enumerate() {
+                x[particle] += unit * f64::from(sum_x);
+                y[particle] += unit * f64::from(sum_y);
+                z[particle] += unit * f64::from(sum_z);
+            }
+            return;
+        }
         #[cfg(target_arch = "x86_64")]
         if let Some([sums_x, sums_y, sums_z, _]) = x86::sums_of_quads(simd, sums) {
             add(x, sums_x, unit);
@@ -169,6 +178,10 @@ fn repeated<S: Simd>(simd: S, cluster: [i32; QUAD]) -> S::i32s {
     #[cfg(target_arch = "x86_64")]
     if let Some(v4) = x86::as_avx512(simd) {
         return bytemuck::cast(v4.avx512f._mm512_broadcast_i32x4(bytemuck::cast(cluster)));
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = x86::as_avx2(simd) {
+        return bytemuck::cast(v3.avx2._mm256_broadcastsi128_si256(bytemuck::cast(cluster)));
     }
     let mut repeated = simd.splat_i32s(0);
     bytemuck::cast_slice_mut::<_, [i32; QUAD]>(std::slice::from_mut(&mut repeated)).fill(cluster);

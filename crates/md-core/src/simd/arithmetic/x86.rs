@@ -121,6 +121,10 @@ pub(super) fn look_up_in_quarters<S: Simd, K: Pod, V: Pod>(
     row: [[f32; 4]; 4],
     kinds: K,
 ) -> Option<V> {
+    if let Some(v3) = as_avx2(simd) {
+        let [first, second, ..] = row;
+        return Some(cast(v3.avx._mm256_permutevar_ps(cast([first, second]), cast(kinds))));
+    }
     Some(cast(as_avx512(simd)?.avx512f._mm512_permutevar_ps(cast(row), cast(kinds))))
 }
 
@@ -131,6 +135,11 @@ pub(super) fn look_up_in_eighths<S: Simd, K: Pod, V: Pod>(
     row: [[f32; 8]; 4],
     kinds: K,
 ) -> Option<V> {
+    if let Some(V3 { avx, avx2, .. }) = as_avx2(simd) {
+        let first = avx2._mm256_permutevar8x32_ps(cast(row[0]), cast(kinds));
+        let second = avx2._mm256_permutevar8x32_ps(cast(row[1]), cast(kinds));
+        return Some(cast(avx._mm256_blend_ps::<UPPER_HALF>(first, second)));
+    }
     let avx = as_avx512(simd)?.avx512f;
     let starts = cast([[0_u32; 4], [8; 4], [16; 4], [24; 4]]);
     let [low, high]: [__m512; 2] = cast(row);
@@ -195,6 +204,8 @@ const SECONDS: i32 = 0b11_01_11_01;
 const OUTER_AND_INNER: i32 = 0b11_01_10_00;
 /// Of eight f32, 1 3 5 7 of the second vector.
 const EVERY_SECOND: i32 = 0b1010_1010;
+/// Of eight f32, the last four of the second vector.
+const UPPER_HALF: i32 = 0b1111_0000;
 const LOW_HALVES: i32 = 0x20;
 const HIGH_HALVES: i32 = 0x31;
 
@@ -212,9 +223,25 @@ pub(super) fn sums_of_quads<S: Simd, V: Pod>(simd: S, [x, y, z]: [V; 3]) -> Opti
     Some(cast(avx._mm512_permutexvar_ps(cast(TRANSPOSED), sums)))
 }
 
-/// The sums over the four quarters of a vector of 16: of each lane of a quarter.
+/// Sums over each four lanes of three vectors of eight: x, y, z and z again of two particles.
+#[inline(always)]
+pub(super) fn sums_of_halves<S: Simd, V: Pod>(simd: S, [x, y, z]: [V; 3]) -> Option<[[f32; 4]; 2]> {
+    let avx = as_avx2(simd)?.avx;
+    let (x, y, z) = (cast(x), cast(y), cast(z));
+    // In each half: x y x y, then z z z z (two sums, twice), then x y z z.
+    let xy = avx._mm256_add_ps(avx._mm256_unpacklo_ps(x, y), avx._mm256_unpackhi_ps(x, y));
+    let z = avx._mm256_add_ps(z, avx._mm256_permute_ps::<OTHER_PAIR>(z));
+    let first = avx._mm256_shuffle_ps::<FIRST_PAIRS>(xy, z);
+    Some(cast(avx._mm256_add_ps(first, avx._mm256_shuffle_ps::<SECOND_PAIRS>(xy, z))))
+}
+
+/// The sums over the quarters of a vector of 16, or the halves of one of eight: of each lane of a quarter.
 #[inline(always)]
 pub(super) fn sum_of_quarters<S: Simd, V: Pod>(simd: S, a: V) -> Option<[f32; 4]> {
+    if let Some(v3) = as_avx2(simd) {
+        let [low, high]: [f32x4; 2] = cast(a);
+        return Some(cast(v3.sse._mm_add_ps(cast(low), cast(high))));
+    }
     let v3 = *as_avx512(simd)?;
     let [low, high]: [__m256; 2] = cast(a);
     let [low, high]: [f32x4; 2] = cast(v3.avx._mm256_add_ps(low, high));
