@@ -38,6 +38,17 @@ fn partitions_are_told_without_running() {
     assert!(workdir.read("out/partition.svg").starts_with("<svg "));
 }
 
+/// On 256 ranks a part has the work of three of the heaviest cells, which are not divided.
+#[test]
+fn a_droplet_is_shared_out_evenly_on_many_ranks() {
+    let workdir = Workdir::new(include_str!("../../configs/droplet.toml"));
+    workdir.succeed(Start::Plain, "partition melt.toml --ranks 64,256 --partitions rcb --output out --quiet");
+    let table = workdir.read("out/partition.csv");
+    let imbalance = |line: &str| line.split(',').nth(2).and_then(|number| number.parse::<f64>().ok());
+    assert_eq!(table.lines().count(), 3);
+    assert!(table.lines().skip(1).all(|line| imbalance(line).is_some_and(|found| found <= 1.05)), "{table}");
+}
+
 #[test]
 fn more_ranks_than_cells() {
     let workdir = Workdir::new(DROPLET);

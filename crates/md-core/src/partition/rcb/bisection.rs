@@ -61,14 +61,14 @@ pub(super) struct Bisection<'a> {
 
 impl<'a> Bisection<'a> {
     /// To cut so many parts: with the orders of other cuts, where given.
-    pub fn new(cells: &[Weighted], ranks: usize, like: Option<&'a [Cut]>) -> Self {
+    pub(super) fn new(cells: &[Weighted], ranks: usize, like: Option<&'a [Cut]>) -> Self {
         let mean = work_of(cells) / ranks as f64;
         let heaviest_cell = cells.iter().map(|weighted| weighted.work).fold(0.0, f64::max);
         let even_enough = EVEN_ENOUGH.max(heaviest_cell / mean);
         Self { like, cuts: Vec::with_capacity(ranks - 1), mean, even_enough }
     }
 
-    pub fn bisect(&mut self, cells: &mut [Weighted], ranks: usize) {
+    pub(super) fn bisect(&mut self, cells: &mut [Weighted], ranks: usize) {
         if ranks == 1 {
             return;
         }
