@@ -42,11 +42,16 @@ fn partitions_are_told_without_running() {
 #[test]
 fn a_droplet_is_shared_out_evenly_on_many_ranks() {
     let workdir = Workdir::new(include_str!("../../configs/droplet.toml"));
-    workdir.succeed(Start::Plain, "partition melt.toml --ranks 64,256 --partitions rcb --output out --quiet");
-    let table = workdir.read("out/partition.csv");
-    let imbalance = |line: &str| line.split(',').nth(2).and_then(|number| number.parse::<f64>().ok());
-    assert_eq!(table.lines().count(), 3);
-    assert!(table.lines().skip(1).all(|line| imbalance(line).is_some_and(|found| found <= 1.05)), "{table}");
+    for ranks in [64, 256] {
+        workdir.succeed(
+            Start::Plain,
+            &format!("partition melt.toml --ranks {ranks} --partitions rcb --output out --quiet"),
+        );
+        let table = workdir.read("out/partition.csv");
+        let row = table.lines().last().unwrap_or_default();
+        let imbalance = row.split(',').nth(2).and_then(|number| number.parse::<f64>().ok());
+        assert!(imbalance.is_some_and(|found| found <= 1.05), "{table}");
+    }
 }
 
 #[test]
