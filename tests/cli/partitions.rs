@@ -38,6 +38,22 @@ fn partitions_are_told_without_running() {
     assert!(workdir.read("out/partition.svg").starts_with("<svg "));
 }
 
+/// On 256 ranks a part has the work of three of the heaviest cells, which are not divided.
+#[test]
+fn a_droplet_is_shared_out_evenly_on_many_ranks() {
+    let workdir = Workdir::new(include_str!("../../configs/droplet.toml"));
+    for ranks in [64, 256] {
+        workdir.succeed(
+            Start::Plain,
+            &format!("partition melt.toml --ranks {ranks} --partitions rcb --output out --quiet"),
+        );
+        let table = workdir.read("out/partition.csv");
+        let row = table.lines().last().unwrap_or_default();
+        let imbalance = row.split(',').nth(2).and_then(|number| number.parse::<f64>().ok());
+        assert!(imbalance.is_some_and(|found| found <= 1.05), "{table}");
+    }
+}
+
 #[test]
 fn more_ranks_than_cells() {
     let workdir = Workdir::new(DROPLET);

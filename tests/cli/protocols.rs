@@ -113,6 +113,10 @@ fn what_a_protocol_does_not_take() {
     error: protocol `simple` takes no method `clusters`; write `method = "cells"`, or `protocol = "one"`
     protocol `dist` takes no method `clusters`; write `method = "cells"`, or `protocol = "one"`
     "#);
+    assert_snapshot!(error(&workdir, "compare melt.toml --protocols simple --partitions rcb", Start::Threads(2)), @r#"
+    exit code 2
+    error: protocol `simple` takes no partition `rcb`; write `partition = "stripe"`, or `protocol = "one"`
+    "#);
     let call = "compare melt.toml --protocols simple --partitions stripe,rcb";
     assert_snapshot!(error(&workdir, call, Start::Threads(3)), @r"
     exit code 2

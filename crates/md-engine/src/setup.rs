@@ -3,7 +3,6 @@
 use md_comm::World;
 use md_core::force::{Precision, mixed_precision_problem};
 use md_core::grid::axis;
-use md_core::partition::weights::owners;
 use md_core::{CellGrid, Domain, SimdLevel};
 
 use crate::balance::loads;
@@ -69,7 +68,7 @@ impl Setup {
         let loads = loads::at_start(&self, shell, world)?;
         let weighted = self.division.weighted(partition, self.ranks, &loads)?;
         if let Some(division) = &weighted {
-            loads::agree(&owners(&division.grid, &*division.partition), world)?;
+            loads::agree(&division.partition.owners(&division.grid), world)?;
         }
         Ok(Self { division: weighted.unwrap_or(self.division.clone()), ..self })
     }

@@ -25,6 +25,7 @@ pub use weights::CellLoads;
 
 use crate::domain::Domain;
 use crate::grid::{Cell, CellGrid, GridError};
+use crate::memory;
 use std::sync::Arc;
 
 /// A rule that gives every cell to a rank.
@@ -35,6 +36,13 @@ pub trait Ownership: std::fmt::Debug + Send + Sync {
     /// The cells of a rank in storage order (z slowest, x fastest).
     fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
         (0..grid.len()).map(|number| grid.at(number)).filter(|&cell| self.owner(grid, cell) == rank).collect()
+    }
+
+    /// The rank that owns each cell, by [`CellGrid::linear`].
+    fn owners(&self, grid: &CellGrid) -> Vec<usize> {
+        let mut owners = memory::with_capacity(grid.len());
+        owners.extend((0..grid.len()).map(|number| self.owner(grid, grid.at(number))));
+        owners
     }
 
     /// Ranks per dimension, where the partition has such a grid.

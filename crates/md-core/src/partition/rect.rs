@@ -98,6 +98,10 @@ impl Ownership for Rect {
         rows.flat_map(|(y, z)| range(0).map(move |x| [x, y, z])).collect()
     }
 
+    fn owners(&self, grid: &CellGrid) -> Vec<usize> {
+        Uneven::even(self, grid).owners(grid)
+    }
+
     fn rank_grid(&self) -> Option<[usize; 3]> {
         Some(self.grid)
     }

@@ -63,8 +63,8 @@ pub fn from_words(words: &[u64], grid: &CellGrid, ranks: usize) -> Option<Partit
 /// Runs of cells with the same owner, each in one word.
 pub(super) fn runs(partition: &(impl Ownership + ?Sized), grid: &CellGrid) -> Vec<u64> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
-    for number in 0..grid.len() {
-        let owner = partition.owner(grid, grid.at(number)) as u64;
+    for owner in partition.owners(grid) {
+        let owner = owner as u64;
         match runs.last_mut() {
             Some((count, last)) if *last == owner => *count += 1,
             _ => runs.push((1, owner)),

@@ -39,7 +39,7 @@ impl Table {
     /// Looks up another partition.
     pub fn of(partition: &Partition, grid: &CellGrid, ranks: usize) -> Self {
         let mut owners = memory::with_capacity(grid.len());
-        owners.extend((0..grid.len()).map(|number| partition.owner(grid, grid.at(number)) as u32));
+        owners.extend(partition.owners(grid).into_iter().map(|owner| owner as u32));
         Self::new(owners, ranks)
     }
 

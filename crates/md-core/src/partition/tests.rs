@@ -38,12 +38,14 @@ pub(super) fn droplet(place: [f64; 3]) -> bool {
 
 fn assert_complete(grid: &CellGrid, partition: &dyn Ownership, ranks: usize, case: &str) {
     let mut seen = vec![0; grid.len()];
+    let owners = partition.owners(grid);
     for rank in 0..ranks {
         let cells = partition.cells_of(grid, rank);
         assert!(!cells.is_empty(), "{case}: rank {rank} has no cells");
         assert!(cells.is_sorted_by_key(crate::grid::storage_order), "{case}: storage order");
         for cell in cells {
             assert_eq!(partition.owner(grid, cell), rank, "{case}");
+            assert_eq!(owners[grid.linear(cell)], rank, "{case}");
             seen[grid.linear(cell)] += 1;
         }
     }

@@ -10,6 +10,7 @@ use super::saved::Form;
 use super::weights::CellLoads;
 use super::{Ownership, Partition, Rect, piece_start};
 use crate::grid::{Cell, CellGrid, GridError};
+use crate::memory;
 use std::sync::Arc;
 
 /// Rounds over all dimensions.
@@ -151,6 +152,18 @@ impl Ownership for Uneven {
         };
         let rows = range(2).flat_map(|z| range(1).map(move |y| (y, z)));
         rows.flat_map(|(y, z)| range(0).map(move |x| [x, y, z])).collect()
+    }
+
+    fn owners(&self, grid: &CellGrid) -> Vec<usize> {
+        let places = |dim: usize| (0..grid.counts()[dim]).map(|layer| self.place(dim, layer)).collect();
+        let [along_x, along_y, along_z]: [Vec<usize>; 3] = [0, 1, 2].map(places);
+        let mut owners = memory::with_capacity(grid.len());
+        for z in along_z {
+            for &y in &along_y {
+                owners.extend(along_x.iter().map(|&x| self.rank_at([x, y, z])));
+            }
+        }
+        owners
     }
 
     fn rank_grid(&self) -> Option<[usize; 3]> {

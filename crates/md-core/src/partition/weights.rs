@@ -68,10 +68,10 @@ impl CellLoads {
 
     /// Work of every rank.
     pub fn by_rank(&self, grid: &CellGrid, partition: &dyn Ownership, ranks: usize) -> Vec<f64> {
-        self.by_owner(&owners(grid, partition), ranks)
+        self.by_owner(&partition.owners(grid), ranks)
     }
 
-    /// Work of every rank, by the [`owners`] of all cells.
+    /// Work of every rank, by the [`Ownership::owners`] of all cells.
     pub fn by_owner(&self, owners: &[usize], ranks: usize) -> Vec<f64> {
         let mut sums = Vec::new();
         memory::resize(&mut sums, ranks, 0.0);
@@ -85,13 +85,6 @@ impl CellLoads {
     pub fn imbalance(&self, grid: &CellGrid, partition: &dyn Ownership, ranks: usize) -> f64 {
         imbalance(&self.by_rank(grid, partition, ranks))
     }
-}
-
-/// The owner of every cell.
-pub fn owners(grid: &CellGrid, partition: &dyn Ownership) -> Vec<usize> {
-    let mut owners = memory::with_capacity(grid.len());
-    owners.extend((0..grid.len()).map(|number| partition.owner(grid, grid.at(number))));
-    owners
 }
 
 /// The largest value over the mean; 1 where there is nothing.

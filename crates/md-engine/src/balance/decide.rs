@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use md_comm::Reduction;
 use md_core::memory;
-use md_core::partition::weights::{PARTICLE_WORK, imbalance, owners};
+use md_core::partition::weights::{PARTICLE_WORK, imbalance};
 use md_core::partition::{CellLoads, Partition};
 
 use super::cost::{Change, LoadUnit};
@@ -167,10 +167,10 @@ impl<I: Interaction> Simulation<'_, I> {
     fn best_proposal(&self, loads: &CellLoads, unit: LoadUnit) -> Result<Option<Proposal>, EngineError> {
         let (Decomposition { grid, partition, .. }, ranks) = (&self.decomposition, self.world.ranks());
         let most = |work: &[f64]| work.iter().copied().fold(0.0, f64::max);
-        let now = owners(grid, &**partition);
+        let now = partition.owners(grid);
         let present = most(&loads.by_owner(&now, ranks));
         let propose = |partition: Partition| {
-            let then = owners(grid, &*partition);
+            let then = partition.owners(grid);
             let work = loads.by_owner(&then, ranks);
             let particles_moved = loads::particles_moved(loads, &now, &then);
             Proposal {

@@ -48,23 +48,23 @@ impl Combined {
         }
     }
 
-    /// Whether a partition is there for the other protocols.
-    fn is_one_of_many(&self, partition: PartitionKind) -> bool {
-        partition != PartitionKind::Stripe && self.partitions != Selection::Own
-    }
-
     /// All combinations that the scenario can have, and of those that were named why it cannot.
     fn scenarios(&self, base: &Scenario) -> (Vec<Scenario>, Vec<String>) {
         let (mut able, mut remarks) = (Vec::new(), Vec::new());
+        let partitions = self.partitions.resolve(base.parallel.partition, PartitionKind::ALL);
+        let has_stripe = partitions.contains(&PartitionKind::Stripe);
+        // `simple` has its one partition; the others are there for the other protocols.
+        let is_for_others = |protocol, partition| {
+            protocol == Protocol::Simple && has_stripe && partition != PartitionKind::Stripe
+        };
         for protocol in self.protocols.resolve(base.parallel.protocol, Protocol::ALL) {
-            for partition in self.partitions.resolve(base.parallel.partition, PartitionKind::ALL) {
+            for &partition in &partitions {
                 let grid = base.parallel.grid.filter(|_| partition == PartitionKind::Rect);
                 let parallel = Parallel { protocol, partition, grid, ..base.parallel.clone() };
                 let scenario = Scenario { parallel, ..base.clone() };
                 match fault(&scenario) {
                     None => able.push(scenario),
-                    // Of all partitions `simple` has one.
-                    Some(_) if protocol == Protocol::Simple && self.is_one_of_many(partition) => (),
+                    Some(_) if is_for_others(protocol, partition) => (),
                     Some(why) => remarks.push(why),
                 }
             }
