@@ -54,7 +54,7 @@ impl Combined {
         let partitions = self.partitions.resolve(base.parallel.partition, PartitionKind::ALL);
         let has_stripe = partitions.contains(&PartitionKind::Stripe);
         // `simple` has its one partition; the others are there for the other protocols.
-        let is_for_others = |protocol, partition| {
+        let is_for_others = |protocol: Protocol, partition: PartitionKind| {
             protocol == Protocol::Simple && has_stripe && partition != PartitionKind::Stripe
         };
         for protocol in self.protocols.resolve(base.parallel.protocol, Protocol::ALL) {
