@@ -6,9 +6,7 @@ use md_comm::World;
 use md_core::Threads;
 use md_core::simd::SimdLevel;
 use md_engine::EngineError;
-use md_grid::lbm::{
-    Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULATIONS, Pattern, WallVelocities,
-};
+use md_grid::lbm::{Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULATIONS, WallVelocities};
 use md_grid::{Decomposition, Edges, GridError, Layout};
 use md_lab::in_words;
 
