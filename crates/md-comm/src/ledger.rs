@@ -33,6 +33,8 @@ pub(crate) struct Ledger {
     longest_sent: Vec<usize>,
     outgoing: Vec<Outgoing>,
     arrived: Vec<bool>,
+    /// Edges that receive.
+    receiving: usize,
     awaited: usize,
     phase: Phase,
     traffic: Traffic,
@@ -43,17 +45,17 @@ impl Ledger {
     pub(crate) fn new(rank: Rank, ranks: usize, spec: ExchangeSpec) -> Result<Self, CommError> {
         spec.check(ranks)?;
         let edges = spec.edges.len();
-        let mut ledger = Self {
+        let receiving = spec.edges.iter().filter(|edge| edge.flow.receives()).count();
+        Ok(Self {
             terms: Rc::new(Terms { rank, spec, receive_capacity: vec![0; edges] }),
             longest_sent: vec![0; edges],
             outgoing: vec![Outgoing::Idle; edges],
             arrived: vec![false; edges],
-            awaited: 0,
+            receiving,
+            awaited: receiving,
             phase: Phase::Packing,
             traffic: Traffic::default(),
-        };
-        ledger.forget_exchange();
-        Ok(ledger)
+        })
     }
 
     /// For the transport to keep until the next negotiation.
@@ -183,7 +185,7 @@ impl Ledger {
         self.phase = Phase::Packing;
         self.outgoing.fill(Outgoing::Idle);
         self.arrived.fill(false);
-        self.awaited = self.spec().edges.iter().filter(|edge| edge.flow.receives()).count();
+        self.awaited = self.receiving;
     }
 }
 

@@ -5,14 +5,15 @@ use std::marker::PhantomData;
 use md_core::aligned::{Column, Place};
 use md_core::memory;
 
-use crate::layout::{Layout, Region};
+use crate::layout::{LINE, Layout, Region};
 use crate::{GridError, Real};
 
 /// Values of some components at the own nodes and ghosts of a rank, 64-byte aligned, all zero at first.
 #[derive(Debug, Clone)]
 pub struct Field<T> {
     layout: Layout,
-    components: usize,
+    /// Where components start.
+    starts: Vec<usize>,
     /// Columns hold 8-byte numbers; two of 4 bytes take the place of one.
     storage: Column<u64>,
     kind: PhantomData<T>,
@@ -32,10 +33,22 @@ impl<T: Real> Field<T> {
     /// # Errors
     /// [`GridError::OutOfMemory`].
     pub fn at(place: Place, layout: Layout, components: usize) -> Result<Self, GridError> {
-        let bytes = layout.component_stride().saturating_mul(components).saturating_mul(size_of::<T>());
+        Self::staggered(place, layout, &vec![0; components])
+    }
+
+    /// The same, of components that start so many numbers later than on a cache line: fewer than [`LINE`].
+    ///
+    /// # Errors
+    /// [`GridError::OutOfMemory`].
+    pub fn staggered(place: Place, layout: Layout, leads: &[usize]) -> Result<Self, GridError> {
+        let stride = layout.component_stride();
+        let numbers = stride.saturating_mul(leads.len()).saturating_add(LINE);
+        let bytes = numbers.saturating_mul(size_of::<T>());
         let mut storage = Column::at(place);
         memory::or_error(|| storage.set_len(bytes.div_ceil(size_of::<u64>())))?;
-        Ok(Self { layout, components, storage, kind: PhantomData })
+        let starts =
+            leads.iter().enumerate().map(|(component, lead)| component * stride + lead % LINE).collect();
+        Ok(Self { layout, starts, storage, kind: PhantomData })
     }
 
     /// Where its nodes lie.
@@ -45,10 +58,10 @@ impl<T: Real> Field<T> {
 
     /// Number of components.
     pub fn components(&self) -> usize {
-        self.components
+        self.starts.len()
     }
 
-    /// All components, one after the other ([`Layout::component_stride`]).
+    /// All components, one after the other.
     pub fn values(&self) -> &[T] {
         bytemuck::cast_slice(&self.storage)
     }
@@ -60,21 +73,35 @@ impl<T: Real> Field<T> {
 
     /// One component, ghosts and padding included ([`Layout::index`]).
     pub fn component(&self, component: usize) -> &[T] {
-        let stride = self.layout.component_stride();
-        &self.values()[component * stride..][..stride]
+        &self.values()[self.starts[component]..][..self.layout.component_stride()]
     }
 
     /// One component, to be written.
     pub fn component_mut(&mut self, component: usize) -> &mut [T] {
-        let stride = self.layout.component_stride();
-        &mut self.values_mut()[component * stride..][..stride]
+        let (start, length) = (self.starts[component], self.layout.component_stride());
+        &mut self.values_mut()[start..][..length]
+    }
+
+    /// The first components, all to be written; padding at the end is left out.
+    pub fn components_mut<const N: usize>(&mut self) -> [&mut [T]; N] {
+        let starts: [usize; N] = std::array::from_fn(|component| self.starts[component]);
+        let length = self.layout.component_stride() - LINE;
+        let mut rest = self.values_mut();
+        let mut from = 0;
+        starts.map(|start| {
+            let (_, after) = std::mem::take(&mut rest).split_at_mut(start - from);
+            let component;
+            (component, rest) = after.split_at_mut(length);
+            from = start + length;
+            component
+        })
     }
 
     /// Gives every own node of every component a value: `value(component, node)`, nodes counted from the first own one.
     pub fn fill_own(&mut self, value: impl Fn(usize, [usize; 3]) -> T) {
         let layout = self.layout;
         let length = layout.size()[2];
-        for number in 0..self.components {
+        for number in 0..self.components() {
             let component = self.component_mut(number);
             for row in layout.resolve(Region::OWN).rows() {
                 let start = layout.index(row);
@@ -89,13 +116,13 @@ impl<T: Real> Field<T> {
     /// Appends all components of an own node, by the bits of their `f64`.
     pub fn append_node(&self, node: [usize; 3], words: &mut Vec<u64>) {
         let place = self.layout.index(node.map(|index| index as isize));
-        words.extend((0..self.components).map(|number| self.component(number)[place].to_f64().to_bits()));
+        words.extend((0..self.components()).map(|number| self.component(number)[place].to_f64().to_bits()));
     }
 
     /// Gives an own node its components back.
     pub fn restore_node(&mut self, node: [usize; 3], words: &[u64]) {
         let place = self.layout.index(node.map(|index| index as isize));
-        for (number, &word) in words.iter().enumerate().take(self.components) {
+        for (number, &word) in words.iter().enumerate().take(self.components()) {
             self.component_mut(number)[place] = T::from_f64(f64::from_bits(word));
         }
     }

@@ -14,7 +14,7 @@ use crate::GridError;
 use crate::decomposition::text;
 
 /// Rows are so many numbers long, or a multiple: one cache line of 4-byte numbers, two of 8-byte ones.
-const LINE: usize = 16;
+pub(crate) const LINE: usize = 16;
 
 /// Numbers in a page of 4-byte numbers.
 const PAGE: usize = 1024;

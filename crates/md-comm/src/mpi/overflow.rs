@@ -10,6 +10,7 @@
 
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
+use super::p2p::next_in_turn;
 use super::world::Inner;
 use crate::ledger::Terms;
 use crate::spin_wait::wait_until;
@@ -95,7 +96,7 @@ impl Overflow {
     /// The exchange is over.
     pub(super) fn next_exchange(&mut self) {
         self.expected.fill(None);
-        self.current = (self.current + 1) % self.sends.len();
+        self.current = next_in_turn(self.current, self.sends.len());
     }
 
     /// Waits until everything sent has been received.

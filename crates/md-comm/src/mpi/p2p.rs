@@ -68,6 +68,11 @@ fn most_per_piece(world: &Inner, spec: &ExchangeSpec, chunk: Chunk) -> Result<Ve
     }
 }
 
+/// The set of buffers after this one. Without a division, which would show beside a small message.
+pub(super) fn next_in_turn(current: usize, sets: usize) -> usize {
+    if current + 1 < sets { current + 1 } else { 0 }
+}
+
 /// A context over `MPI_Isend`/`MPI_Irecv`.
 #[derive(Debug)]
 pub(super) struct P2p {
@@ -120,6 +125,18 @@ impl P2p {
     /// are asked for only where nothing else is awaited: every question shows beside a small message.
     fn collect(&mut self) -> Result<(), CommError> {
         let awaits_receives = self.receives.any_active();
+        match self.terms.spec().sizes {
+            Sizes::Fixed => self.receives.poll(|i| self.ready.push_back(i))?,
+            Sizes::Variable => self.collect_of_any_length()?,
+        }
+        if awaits_receives {
+            return Ok(());
+        }
+        self.sends.iter_mut().try_for_each(|sends| sends.poll(|_| ()))
+    }
+
+    /// Notes what has arrived, be it a message or the notice of one that comes by another way.
+    fn collect_of_any_length(&mut self) -> Result<(), CommError> {
         self.receives.poll(|i| self.completed_receives.push_back(i))?;
         while let Some(i) = self.completed_receives.pop_front() {
             match self.announced(EdgeId(i))? {
@@ -127,15 +144,14 @@ impl P2p {
                 None => self.ready.push_back(i),
             }
         }
-        self.overflow.poll(|i| self.ready.push_back(i))?;
-        if awaits_receives {
-            return Ok(());
-        }
-        self.sends.iter_mut().try_for_each(|sends| sends.poll(|_| ()))
+        self.overflow.poll(|i| self.ready.push_back(i))
     }
 
     /// Waits until the messages sent from a set of buffers along some of the edges have left it.
     fn finish_sends(&mut self, set: usize, along: fn(&Edge) -> bool) -> Result<(), CommError> {
+        if !self.sends[set].any_active() {
+            return Ok(());
+        }
         let mut wait = SpinWait::new(self.world.watchdog());
         loop {
             self.sends[set].poll(|_| ())?;
@@ -208,18 +224,22 @@ impl Transport for P2p {
     }
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
-        match self.overflow.message(&self.terms, edge)? {
-            Some(bytes) => Ok(bytes),
-            None => self.receives.bytes(edge.0),
+        if self.terms.spec().sizes == Sizes::Variable
+            && let Some(bytes) = self.overflow.message(&self.terms, edge)?
+        {
+            return Ok(bytes);
         }
+        self.receives.bytes(edge.0)
     }
 
     /// With two buffers per edge the sends of this exchange may still be under way; those of the last one, whose
     /// buffers come next, are finished.
     fn complete(&mut self) -> Result<(), CommError> {
-        self.overflow.next_exchange();
+        if self.terms.spec().sizes == Sizes::Variable {
+            self.overflow.next_exchange();
+        }
         self.post_receives()?;
-        self.current = (self.current + 1) % self.sends.len();
+        self.current = next_in_turn(self.current, self.sends.len());
         self.finish_sends(self.current, |_| true)
     }
 

@@ -47,9 +47,13 @@ pub(super) fn copy<T: Real>(parts: &[Part], field: &mut Field<T>) {
     for part in parts {
         let component = field.component_mut(part.component);
         let length = part.read.length(2);
-        for (from, to) in part.read.rows().zip(part.write.rows()) {
-            let from = layout.index(from);
-            component.copy_within(from..from + length, layout.index(to));
+        let rows = part.read.rows().zip(part.write.rows());
+        let places = rows.map(|(from, to)| (layout.index(from), layout.index(to)));
+        if length == 1 {
+            // A face along z: calling for a copy of every number would take longer than copying it.
+            places.for_each(|(from, to)| component[to] = component[from]);
+        } else {
+            places.for_each(|(from, to)| component.copy_within(from..from + length, to));
         }
     }
 }

@@ -17,6 +17,8 @@
 //! No place is touched by two nodes, and nodes in ascending order touch ascending places of each component: so the components
 //! are cut between threads at shifted places, and the bits do not depend on the number of threads.
 
+mod push;
+
 use std::ops::Range;
 
 use md_core::Threads;
@@ -25,7 +27,10 @@ use pulp::WithSimd;
 
 use super::collision::{Coefficients, Forced, Forcing, Unforced, collide};
 use super::d3q19::{POPULATIONS, opposite};
-use super::lanes::LaneReal;
+use super::lanes::{LaneReal, fetch_ahead};
+use push::Push;
+pub(super) use push::Source;
+pub use push::Stores;
 
 /// Lanes of the widest vector: 16 of 4 bytes.
 const MOST_LANES: usize = 16;
@@ -93,8 +98,8 @@ pub(super) type Components<'g, T> = [&'g mut [T]; POPULATIONS];
 pub enum Pass<'g, T> {
     /// From one grid into the neighbours' places of another.
     Push {
-        /// All of every component.
-        source: [&'g [T]; POPULATIONS],
+        /// What is read.
+        source: Source<'g, T>,
         /// All of every component.
         target: Components<'g, T>,
     },
@@ -149,7 +154,7 @@ impl<T: LaneReal> Sweeper<T> {
     fn divide(
         &self,
         coefficients: &Coefficients<T>,
-        source: Option<[&[T]; POPULATIONS]>,
+        source: Option<Source<'_, T>>,
         parts: Parts<'_, T>,
         runs: &[Run],
     ) {
@@ -186,11 +191,11 @@ fn parts<T>(components: Components<'_, T>, shifts: [isize; POPULATIONS]) -> Part
 /// A thread's part of a sweep.
 struct Share<'g, T> {
     runs: &'g [Run],
-    source: Option<[&'g [T]; POPULATIONS]>,
+    source: Option<Source<'g, T>>,
     parts: Parts<'g, T>,
 }
 
-impl<T> Share<'_, T> {
+impl<T: LaneReal> Share<'_, T> {
     /// Cuts between two runs.
     fn split(self, shares: Range<usize>, middle: usize) -> (Self, Self) {
         let Self { runs, source, parts } = self;
@@ -198,62 +203,6 @@ impl<T> Share<'_, T> {
         let end = || before.last().map_or(0, |run| run.start + run.length);
         let (first, second) = parts.split_at(after.first().map_or_else(end, |run| run.start));
         (Self { runs: before, source, parts: first }, Self { runs: after, source, parts: second })
-    }
-}
-
-struct Push<'g, T, F> {
-    coefficients: &'g Coefficients<T>,
-    source: [&'g [T]; POPULATIONS],
-    parts: Parts<'g, T>,
-    runs: &'g [Run],
-    forcing: std::marker::PhantomData<F>,
-}
-
-impl<T: LaneReal, F: Forcing> WithSimd for Push<'_, T, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { coefficients, source, mut parts, runs, .. } = self;
-        for &run in runs {
-            let source = source.map(|component| &component[run.start..][..run.length]);
-            let mut target = parts.0.each_mut().map(|part| part.run(run));
-            push_vectors::<S, T, F>(simd, coefficients, source, target.each_mut().map(|row| &mut **row));
-            let whole = run.length - run.length % lanes::<S, T>();
-            if whole < run.length {
-                let from = source.map(|row| padded(&row[whole..]));
-                let mut to = [[T::ZERO; MOST_LANES]; POPULATIONS];
-                let width = lanes::<S, T>();
-                push_vectors::<S, T, F>(
-                    simd,
-                    coefficients,
-                    from.each_ref().map(|row| &row[..width]),
-                    to.each_mut().map(|row| &mut row[..width]),
-                );
-                for (row, to) in target.iter_mut().zip(&to) {
-                    row[whole..].copy_from_slice(&to[..run.length - whole]);
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn push_vectors<S: Simd, T: LaneReal, F: Forcing>(
-    simd: S,
-    coefficients: &Coefficients<T>,
-    source: [&[T]; POPULATIONS],
-    target: [&mut [T]; POPULATIONS],
-) {
-    let source = source.map(|row| T::vectors(simd, row));
-    let count = source[0].len();
-    let source = source.map(|row| &row[..count]);
-    let target = target.map(|row| &mut T::vectors_mut(simd, row)[..count]);
-    for at in 0..count {
-        let after = collide::<S, T, F>(simd, coefficients, source.map(|row| row[at]));
-        for population in 0..POPULATIONS {
-            target[population][at] = after[population];
-        }
     }
 }
 
@@ -297,6 +246,7 @@ fn in_place_vectors<S: Simd, T: LaneReal, F: Forcing>(
     let grid = grid.map(|row| &mut row[..count]);
     #[expect(clippy::needless_range_loop, reason = "one index into nineteen rows")]
     for at in 0..count {
+        grid.iter().for_each(|row| fetch_ahead(row, at));
         let before = std::array::from_fn(|population| grid[population][at]);
         let after = collide::<S, T, F>(simd, coefficients, before);
         for population in 0..POPULATIONS {

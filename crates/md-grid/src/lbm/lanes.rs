@@ -30,6 +30,32 @@ pub trait LaneReal: Real {
     fn sweep(sweeper: &Sweeper<Self>, pass: Pass<'_, Self>, runs: &[Run]);
 }
 
+/// Bytes from what is computed to what is fetched meanwhile. So many rows are read at once that CPUs lose sight of them by themselves, above
+/// all where they end and the next ones follow.
+const AHEAD_BYTES: usize = 640;
+
+const LINE_BYTES: usize = 64;
+
+/// Has the line fetched that a sweep over a row reaches some vectors after this one.
+#[inline(always)]
+pub(super) fn fetch_ahead<V>(row: &[V], at: usize) {
+    if at.is_multiple_of((LINE_BYTES / size_of::<V>()).max(1)) {
+        fetch(row.as_ptr().wrapping_add(at).wrapping_byte_add(AHEAD_BYTES).cast());
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fetch(line: *const i8) {
+    use pulp::core_arch::x86::Sse;
+    if let Some(sse) = Sse::try_new() {
+        sse._mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line);
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fetch(_line: *const i8) {}
+
 macro_rules! lane_real {
     ($kind:ty, $lanes:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $vectors:ident, $vectors_mut:ident) => {
         impl LaneReal for $kind {

@@ -25,6 +25,7 @@ mod walls;
 pub use collision::{Collision, FlowState, MAGIC_OF_PLATES, Moments, Rates};
 pub use crossing::Crossing;
 pub use d3q19::{POPULATIONS, SOUND_SPEED_SQUARED, VELOCITIES};
+pub use kernel::Stores;
 pub use lanes::LaneReal;
 pub use nodes::Overlap;
 pub use run::FlowRun;

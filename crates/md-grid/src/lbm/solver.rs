@@ -9,11 +9,12 @@ use md_engine::{Flight, Phase};
 
 use super::collision::{Coefficients, Collision, FlowState, Moments, Rates};
 use super::crossing::Crossing;
-use super::d3q19::{POPULATIONS, opposite};
-use super::kernel::{Components, Pass, Run, Sweeper};
+use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
+use super::kernel::{Pass, Run, Source, Stores, Sweeper};
 use super::lanes::LaneReal;
 use super::nodes::{Nodes, Overlap};
 use super::walls::{Mask, Placement, WallVelocities, Walls, shifts};
+use crate::layout::LINE;
 use crate::{Block, Decomposition, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Messages, Region};
 
 /// How populations are kept from step to step.
@@ -32,14 +33,12 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Bytes that an update of a node moves between memory and CPU: every population is read and written once, and what is
-    /// written into another grid is read into the cache before.
-    pub fn bytes_per_update<T>(self) -> usize {
-        let passes = match self {
-            Self::SingleGrid => 2,
-            Self::TwoGrid => 3,
-        };
-        passes * POPULATIONS * size_of::<T>()
+    /// Grids.
+    pub fn grids(self) -> usize {
+        match self {
+            Self::SingleGrid => 1,
+            Self::TwoGrid => 2,
+        }
     }
 }
 
@@ -56,6 +55,8 @@ pub struct FlowOptions {
     pub wall_velocities: WallVelocities,
     /// One grid or two.
     pub pattern: Pattern,
+    /// How the second of two grids is written; none: as its size suggests.
+    pub stores: Option<Stores>,
     /// The order in which populations leave.
     pub crossing: Crossing,
     /// What is computed while messages travel.
@@ -94,8 +95,8 @@ pub struct Flow<T> {
 enum Grids<T> {
     /// The way from owners to ghosts.
     One(Box<Halo<T>>),
-    /// The grid to be written.
-    Two(Field<T>),
+    /// The grid to be written, and how.
+    Two(Field<T>, Stores),
 }
 
 impl<T: LaneReal> Flow<T> {
@@ -138,10 +139,14 @@ impl<T: LaneReal> Flow<T> {
             walls,
             sweeper,
             shifts,
-            grid: Field::at(Place::Position, layout, POPULATIONS)?,
+            grid: Field::staggered(Place::Position, layout, &leads())?,
             grids: match options.pattern {
                 Pattern::SingleGrid => Grids::One(Box::new(halo(options.crossing.gather())?)),
-                Pattern::TwoGrid => Grids::Two(Field::at(Place::Reaction, layout, POPULATIONS)?),
+                Pattern::TwoGrid => {
+                    let target = Field::staggered(Place::Reaction, layout, &leads())?;
+                    let bytes = 2 * POPULATIONS * layout.component_stride() * size_of::<T>();
+                    Grids::Two(target, options.stores.unwrap_or_else(|| Stores::of(bytes)))
+                }
             },
             scatter: halo(options.crossing.scatter())?,
             mask,
@@ -166,7 +171,9 @@ impl<T: LaneReal> Flow<T> {
                     *velocity -= force / (1.0 + state.excess_density);
                 }
                 let place = self.layout.index(node);
-                for (population, component) in components(&mut self.grid).into_iter().enumerate() {
+                for (population, component) in
+                    self.grid.components_mut::<POPULATIONS>().into_iter().enumerate()
+                {
                     component[place] = T::from_f64(state.population(population, rates));
                 }
             }
@@ -181,10 +188,10 @@ impl<T: LaneReal> Flow<T> {
         let Self { nodes, walls, sweeper, grid, grids, scatter, placement, .. } = self;
         let (boundary, inner) = (nodes.boundary.as_slice(), nodes.inner.as_slice());
         match grids {
-            Grids::Two(target) => {
+            Grids::Two(target, stores) => {
                 let sweep = |target: &mut Field<T>, runs: &[Run]| {
-                    let pass = Pass::Push { source: all(grid), target: components(target) };
-                    sweeper.sweep(pass, runs);
+                    let source = Source { components: all(grid), stores: *stores };
+                    sweeper.sweep(Pass::Push { source, target: target.components_mut() }, runs);
                 };
                 overlapped(scatter, target, clock, [boundary, inner], sweep)?;
                 std::mem::swap(grid, target);
@@ -192,21 +199,21 @@ impl<T: LaneReal> Flow<T> {
             Grids::One(gather) => match *placement {
                 Placement::Natural => {
                     let sweep = |grid: &mut Field<T>, runs: &[Run]| {
-                        sweeper.sweep(Pass::Local(components(grid)), runs);
+                        sweeper.sweep(Pass::Local(grid.components_mut()), runs);
                     };
                     overlapped(gather, grid, clock, [boundary, inner], sweep)?;
                     *placement = Placement::Swapped;
                 }
                 Placement::Swapped => {
                     let sweep = |grid: &mut Field<T>, runs: &[Run]| {
-                        sweeper.sweep(Pass::Shifted(components(grid)), runs);
+                        sweeper.sweep(Pass::Shifted(grid.components_mut()), runs);
                     };
                     overlapped(scatter, grid, clock, [boundary, inner], sweep)?;
                     *placement = Placement::Natural;
                 }
             },
         }
-        clock.time(Phase::Integrate, || walls.bounce(&mut components(grid), *placement));
+        clock.time(Phase::Integrate, || walls.bounce(&mut grid.components_mut(), *placement));
         Ok(())
     }
 
@@ -217,12 +224,12 @@ impl<T: LaneReal> Flow<T> {
     pub fn exchange(&mut self, clock: &mut PhaseClock) -> Result<(), GridError> {
         match &mut self.grids {
             // It is to be written anyway.
-            Grids::Two(target) => self.scatter.exchange(target, clock),
+            Grids::Two(target, _) => self.scatter.exchange(target, clock),
             // What ghosts hold is for the next step alone, which needs the same or nothing.
             Grids::One(gather) => {
                 gather.exchange(&mut self.grid, clock)?;
                 if self.placement == Placement::Swapped {
-                    self.walls.bounce(&mut components(&mut self.grid), self.placement);
+                    self.walls.bounce(&mut self.grid.components_mut(), self.placement);
                 }
                 Ok(())
             }
@@ -241,13 +248,21 @@ impl<T: LaneReal> Flow<T> {
     /// The populations of a fluid node of this rank as they stand after the last step, as deviations from a fluid at rest: the same
     /// bits for both patterns.
     pub fn populations(&self, node: [usize; 3]) -> [T; POPULATIONS] {
-        let place = self.layout.index(node.map(|index| index as isize));
-        let grid = all(&self.grid);
-        std::array::from_fn(|population| match self.placement {
-            Placement::Natural => grid[population][place],
-            Placement::Swapped => {
-                grid[opposite(population)][place.wrapping_add_signed(-self.shifts[population])]
-            }
+        let [x, y, z] = node;
+        self.row([x as isize, y as isize, 0]).map(|row| row[z])
+    }
+
+    /// The same of all nodes of a row, wherever they lie.
+    fn row(&self, first: [isize; 3]) -> [&[T]; POPULATIONS] {
+        let place = self.layout.index(first);
+        std::array::from_fn(|population| {
+            let (component, start) = match self.placement {
+                Placement::Natural => (population, place),
+                Placement::Swapped => {
+                    (opposite(population), place.wrapping_add_signed(-self.shifts[population]))
+                }
+            };
+            &self.grid.component(component)[start..][..self.layout.size()[2]]
         })
     }
 
@@ -255,7 +270,7 @@ impl<T: LaneReal> Flow<T> {
     pub(super) fn set_populations(&mut self, node: [usize; 3], populations: [T; POPULATIONS]) {
         let place = self.layout.index(node.map(|index| index as isize));
         if !self.mask.is_solid(node.map(|index| index as isize)) {
-            let components = components(&mut self.grid).into_iter();
+            let components = self.grid.components_mut::<POPULATIONS>().into_iter();
             components.zip(populations).for_each(|(component, value)| component[place] = value);
         }
     }
@@ -265,8 +280,12 @@ impl<T: LaneReal> Flow<T> {
         if self.mask.is_solid(node.map(|index| index as isize)) {
             return None;
         }
-        let moments = Moments::of(&self.populations(node));
-        Some((1.0 + moments.excess_density, moments.velocity(self.options.body_force)))
+        Some(self.state_of(&self.populations(node)))
+    }
+
+    fn state_of(&self, populations: &[T; POPULATIONS]) -> (f64, [f64; 3]) {
+        let moments = Moments::of(populations);
+        (1.0 + moments.excess_density, moments.velocity(self.options.body_force))
     }
 
     /// Totals over all ranks. *Collective.*
@@ -275,14 +294,20 @@ impl<T: LaneReal> Flow<T> {
     /// Communication.
     pub fn totals(&self, world: &dyn World) -> Result<Totals, GridError> {
         let (mut sums, mut fastest, mut lightest) = ([0.0; 6], 0.0_f64, f64::INFINITY);
-        for node in self.own_nodes() {
-            let Some((density, velocity)) = self.state(node) else { continue };
-            let square: f64 = velocity.iter().map(|u| u * u).sum();
-            let [x, y, z] = velocity.map(|u| density * u);
-            let node = [density - 1.0, x, y, z, 0.5 * density * square, 1.0];
-            sums.iter_mut().zip(node).for_each(|(sum, value)| *sum += value);
-            fastest = if square.is_finite() { fastest.max(square) } else { f64::INFINITY };
-            lightest = lightest.min(density);
+        for row in self.layout.resolve(Region::OWN).rows() {
+            let populations = self.row(row);
+            for z in 0..self.layout.size()[2] {
+                if self.mask.is_solid([row[0], row[1], z as isize]) {
+                    continue;
+                }
+                let (density, velocity) = self.state_of(&populations.map(|row| row[z]));
+                let square: f64 = velocity.iter().map(|u| u * u).sum();
+                let [x, y, z] = velocity.map(|u| density * u);
+                let node = [density - 1.0, x, y, z, 0.5 * density * square, 1.0];
+                sums.iter_mut().zip(node).for_each(|(sum, value)| *sum += value);
+                fastest = if square.is_finite() { fastest.max(square) } else { f64::INFINITY };
+                lightest = lightest.min(density);
+            }
         }
         world.sum(&mut sums)?;
         let mut most = [fastest.sqrt(), -lightest];
@@ -314,6 +339,16 @@ impl<T: LaneReal> Flow<T> {
         self.nodes.count
     }
 
+    /// Bytes that an update of a node moves between memory and CPU: every population is read and written once, and what is written
+    /// through the caches into another grid is read there before.
+    pub fn bytes_per_update(&self) -> usize {
+        let passes = match self.grids {
+            Grids::One(_) | Grids::Two(_, Stores::PastCaches) => 2,
+            Grids::Two(_, Stores::Ordinary) => 3,
+        };
+        passes * POPULATIONS * size_of::<T>()
+    }
+
     /// Where the nodes of this rank lie.
     pub fn layout(&self) -> Layout {
         self.layout
@@ -323,7 +358,7 @@ impl<T: LaneReal> Flow<T> {
     pub fn traffic(&self) -> Traffic {
         let gathered = match &self.grids {
             Grids::One(gather) => gather.traffic(),
-            Grids::Two(_) => Traffic::default(),
+            Grids::Two(..) => Traffic::default(),
         };
         let scattered = self.scatter.traffic();
         Traffic { messages: scattered.messages + gathered.messages, bytes: scattered.bytes + gathered.bytes }
@@ -397,10 +432,9 @@ fn learn_ghosts(world: &dyn World, decomposition: &Decomposition, mask: &mut Mas
     halo.finalise()
 }
 
-fn components<T: LaneReal>(field: &mut Field<T>) -> Components<'_, T> {
-    let stride = field.layout().component_stride();
-    let mut components = field.values_mut().chunks_exact_mut(stride);
-    std::array::from_fn(|_| components.next().unwrap_or_default())
+/// The places that a population moves to start on cache lines, for them to be written.
+fn leads() -> [usize; POPULATIONS] {
+    VELOCITIES.map(|step| usize::try_from(-step[2]).unwrap_or(LINE - 1))
 }
 
 fn all<T: LaneReal>(field: &Field<T>) -> [&[T]; POPULATIONS] {

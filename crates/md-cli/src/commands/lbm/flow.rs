@@ -6,9 +6,7 @@ use md_comm::World;
 use md_core::Threads;
 use md_core::simd::SimdLevel;
 use md_engine::EngineError;
-use md_grid::lbm::{
-    Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULATIONS, Pattern, WallVelocities,
-};
+use md_grid::lbm::{Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULATIONS, WallVelocities};
 use md_grid::{Decomposition, Edges, GridError, Layout};
 use md_lab::in_words;
 
@@ -48,12 +46,8 @@ pub(in crate::commands) fn expect_memory<T: LaneReal>(
 ) -> Result<(), RunError> {
     let lbm = &inputs.scenario.lbm;
     let layout = Layout::new(decomposition.block(0).size, [1; 3])?;
-    let grids = match lbm.pattern {
-        Pattern::SingleGrid => 1,
-        Pattern::TwoGrid => 2,
-    };
     // Beside populations, the mask.
-    let per_place = (grids * POPULATIONS * size_of::<T>() + size_of::<f32>()) as f64;
+    let per_place = (lbm.pattern.grids() * POPULATIONS * size_of::<T>() + size_of::<f32>()) as f64;
     let needed = layout.component_stride() as f64 * per_place;
     let available = memory::available_to_all(world)?.unwrap_or(f64::INFINITY);
     if needed <= available {
@@ -79,6 +73,7 @@ pub(super) fn set_up<T: LaneReal>(
         body_force: lbm.body_force,
         wall_velocities: WallVelocities(lbm.wall_velocity.all().map(Option::unwrap_or_default)),
         pattern: lbm.pattern,
+        stores: None,
         crossing: inputs.scenario.crossing(),
         overlap: if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing },
         messages: parallel.messages,

@@ -154,7 +154,7 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
         let lbm = &self.lbm;
         let total = timings.phase(Phase::Total);
         let updates = timings.owned.avg * self.world.ranks() as f64 * total.calls as f64;
-        let bytes_per_update = lbm.pattern.bytes_per_update::<T>();
+        let bytes_per_update = run.flow().bytes_per_update();
         let speed = run.last_totals().map_or(0.0, |totals| totals.highest_speed);
         let per_s = |amount: f64| if total.seconds.max > 0.0 { amount / total.seconds.max } else { 0.0 };
         let entries = [

@@ -21,6 +21,7 @@ mod communicator;
 mod constants;
 mod neighbours;
 mod probe;
+mod streaming;
 mod transfers;
 mod window;
 
@@ -34,10 +35,10 @@ use crate::{CommError, Rank};
 pub(super) use communicator::{Barriers, Communicator, Limit, Reducing};
 pub(super) use constants::free_shared_memory;
 pub(super) use neighbours::{Neighbours, Side};
+pub(super) use streaming::copy_streaming;
+pub use streaming::{PastCaches, write_past_caches};
 pub(super) use transfers::{Cancelled, Transfers};
-pub(super) use window::{
-    Assertion, Group, Memory, Place, RANKS_PER_FLUSH, Request, Vector, Window, copy_streaming,
-};
+pub(super) use window::{Assertion, Group, Memory, Place, RANKS_PER_FLUSH, Request, Vector, Window};
 
 /// Turns a return code into a result with the library's text (MPI-3.1 section 8.3).
 fn check(call: &'static str, code: c_int) -> Result<(), CommError> {

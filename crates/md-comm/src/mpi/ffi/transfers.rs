@@ -145,25 +145,35 @@ impl Transfers {
         let call = if self.way == Way::Out { "MPI_Isend" } else { "MPI_Irecv" };
         let whole = self.buffers[i].bytes_mut();
         let (start, bytes) = (whole.as_mut_ptr(), whole.len());
-        let chunk = self.chunks[i].max(bytes.div_ceil(MOST_PIECES));
-        let pieces = if bytes <= chunk { 1 } else { bytes.div_ceil(chunk) };
-        self.make_room(i, pieces);
         self.received[i] = 0;
-        for piece in 0..pieces {
-            let offset = piece * chunk;
-            let length = count(call, chunk.min(bytes - offset))?;
-            let start = start.wrapping_add(offset);
+        let begin_piece = |transfers: &mut Self, piece, offset: usize, length| {
+            let (start, length) = (start.wrapping_add(offset), count(call, length)?);
             let envelope = Envelope { start, length, peer: peer as c_int, tag, on: on.raw };
-            let request = self.first[i] + piece;
-            if self.kept.is_some() {
-                self.start_kept(request, envelope)
-            } else {
-                self.start_new(request, envelope)
-            }?;
-            self.pending[request] = true;
-            self.under_way[i] += 1;
-            self.active += 1;
+            transfers.begin_piece(i, piece, envelope)
+        };
+        // Nearly all messages; what pieces need shows beside a small one.
+        if bytes <= self.chunks[i] {
+            return begin_piece(self, 0, 0, bytes);
         }
+        let chunk = self.chunks[i].max(bytes.div_ceil(MOST_PIECES));
+        let pieces = bytes.div_ceil(chunk);
+        self.make_room(i, pieces);
+        (0..pieces).try_for_each(|piece| {
+            let offset = piece * chunk;
+            begin_piece(self, piece, offset, chunk.min(bytes - offset))
+        })
+    }
+
+    #[inline]
+    fn begin_piece(&mut self, i: usize, piece: usize, envelope: Envelope) -> Result<(), CommError> {
+        let request = self.first[i] + piece;
+        match self.kept {
+            Some(_) => self.start_kept(request, envelope)?,
+            None => self.start_new(request, envelope)?,
+        }
+        self.pending[request] = true;
+        self.under_way[i] += 1;
+        self.active += 1;
         Ok(())
     }
 
@@ -214,12 +224,13 @@ impl Transfers {
 impl Transfers {
     /// Lets MPI work and hands the numbers of finished messages to `done`; a received buffer then has the message's
     /// length. Never blocks. MPI-3.1 section 3.7.5.
-    pub(crate) fn poll(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
-        let many = match self.active {
-            0 => return Ok(()),
-            1 => self.test_last()?,
-            _ => self.test_some()?,
-        };
+    #[inline]
+    pub(crate) fn poll(&mut self, done: impl FnMut(usize)) -> Result<(), CommError> {
+        if self.active == 0 { Ok(()) } else { self.poll_active(done) }
+    }
+
+    fn poll_active(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
+        let many = if self.active == 1 { self.test_last()? } else { self.test_some()? };
         self.active -= many;
         for entry in 0..many {
             let request = self.finished[entry] as usize;

@@ -13,7 +13,7 @@ use md_engine::clock::PhaseClock;
 
 use super::{
     Collision, Crossing, Flow, FlowOptions, FlowState, LaneReal, Mask, Moments, Overlap, POPULATIONS,
-    Pattern, Totals, WallVelocities,
+    Pattern, Stores, Totals, WallVelocities,
 };
 use crate::{Decomposition, Edges, Layout, Messages};
 
@@ -30,6 +30,7 @@ struct Case {
     initial: fn([usize; 3], [usize; 3]) -> FlowState,
     steps: usize,
     pattern: Pattern,
+    stores: Option<Stores>,
     crossing: Crossing,
     overlap: Overlap,
     simd: SimdLevel,
@@ -51,6 +52,7 @@ impl Default for Case {
             initial: |_, _| FlowState::default(),
             steps: 10,
             pattern: Pattern::SingleGrid,
+            stores: None,
             crossing: Crossing::Direct,
             overlap: Overlap::InnerNodes,
             simd: SimdLevel::detect(),
@@ -110,6 +112,7 @@ impl Case {
             body_force: self.body_force,
             wall_velocities: self.walls,
             pattern: self.pattern,
+            stores: self.stores,
             crossing: self.crossing,
             overlap: self.overlap,
             messages: Messages::Aggregated,

@@ -3,6 +3,13 @@
 use super::*;
 use crate::lbm::Face;
 
+/// Populations go from one grid to itself, or to another through the caches or past them.
+const WAYS: [(Pattern, Option<Stores>); 3] = [
+    (Pattern::SingleGrid, None),
+    (Pattern::TwoGrid, Some(Stores::Ordinary)),
+    (Pattern::TwoGrid, Some(Stores::PastCaches)),
+];
+
 /// Everything at once: walls that move, obstacles across the borders of ranks, a force, rows that are no multiple of a vector.
 fn everything() -> Case {
     let mut walls = WallVelocities::default();
@@ -40,12 +47,12 @@ fn on_any_number_of_ranks_in_any_order_of_messages() {
         (8, Some([2, 2, 2])),
     ];
     for (ranks, grid) in cuts {
-        for pattern in [Pattern::SingleGrid, Pattern::TwoGrid] {
+        for (pattern, stores) in WAYS {
             for crossing in [Crossing::Direct, Crossing::Staged] {
                 for overlap in [Overlap::InnerNodes, Overlap::Nothing] {
-                    let case = Case { ranks, grid, pattern, crossing, overlap, ..everything() };
+                    let case = Case { ranks, grid, pattern, stores, crossing, overlap, ..everything() };
                     let same = case.run::<f64>().bits() == reference;
-                    assert!(same, "{ranks} {grid:?} {pattern:?} {crossing:?} {overlap:?}");
+                    assert!(same, "{ranks} {grid:?} {pattern:?} {stores:?} {crossing:?} {overlap:?}");
                 }
             }
         }
@@ -63,15 +70,15 @@ fn after_odd_and_even_numbers_of_steps_with_either_pattern() {
 #[test]
 fn with_any_number_of_threads_and_any_width_of_vectors() {
     fn check<T: LaneReal>() {
-        for pattern in [Pattern::SingleGrid, Pattern::TwoGrid] {
-            let reference = Case { pattern, ..everything() }.run::<T>().bits();
+        let reference = everything().run::<T>().bits();
+        for (pattern, stores) in WAYS {
             for threads in [2, 3] {
-                let bits = Case { pattern, threads, ..everything() }.run::<T>().bits();
-                assert!(bits == reference, "{threads} threads, {pattern:?}");
+                let bits = Case { pattern, stores, threads, ..everything() }.run::<T>().bits();
+                assert!(bits == reference, "{threads} threads, {pattern:?}, {stores:?}");
             }
             for simd in SimdLevel::available() {
-                let bits = Case { pattern, simd, ..everything() }.run::<T>().bits();
-                assert!(bits == reference, "{simd:?}, {pattern:?}");
+                let bits = Case { pattern, stores, simd, ..everything() }.run::<T>().bits();
+                assert!(bits == reference, "{simd:?}, {pattern:?}, {stores:?}");
             }
         }
     }

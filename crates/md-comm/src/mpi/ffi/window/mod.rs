@@ -25,7 +25,6 @@ use std::marker::PhantomData;
 pub(crate) use access::Place;
 pub(crate) use epochs::{Assertion, Group, RANKS_PER_FLUSH};
 pub(crate) use plain::Vector;
-pub(crate) use shared::copy_streaming;
 
 use super::{Call, Communicator, Limit, byte, check, constants, guarded};
 use crate::{AlignedBuffer, Asserts, CommError, Rank};

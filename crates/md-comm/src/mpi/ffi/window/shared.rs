@@ -10,6 +10,7 @@ use super::access::{Place, WORD_BYTES, expect_aligned, refused};
 use super::{Made, Window, check, rank_number};
 use crate::CommError;
 use crate::mpi::ffi::Communicator;
+use crate::mpi::ffi::streaming::copy_past_caches;
 
 impl Made {
     /// Asks for the addresses of all members' parts. MPI-3.1 section 11.2.3.
@@ -77,47 +78,4 @@ impl Window {
         // Test: suite, memcheck.
         Ok(unsafe { part.add(offset) })
     }
-}
-
-/// Copies as much of `from` as `to` has room for, past the caches where the CPU can.
-pub(crate) fn copy_streaming(from: &[u8], to: &mut [u8]) {
-    let from = &from[..from.len().min(to.len())];
-    // SAFETY: `to` has room for so many bytes, and nobody else has it.
-    // Test: plain.
-    unsafe { copy_past_caches(from, to.as_mut_ptr()) };
-}
-
-/// Copies `from` to `to` with streaming stores.
-///
-/// # Safety
-/// `to` is valid for writes of `from.len()` bytes, which nobody else accesses meanwhile.
-#[cfg(target_arch = "x86_64")]
-unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
-    const UNIT: usize = size_of::<__m128i>();
-    let streamed = if to.addr().is_multiple_of(UNIT) { from.len() / UNIT * UNIT } else { 0 };
-    for offset in (0..streamed).step_by(UNIT) {
-        // SAFETY: both ends hold `offset + UNIT` bytes; `to + offset` is aligned to UNIT. SSE2 is in every x86-64.
-        // Test: rough.
-        unsafe { _mm_stream_si128(to.add(offset).cast(), _mm_loadu_si128(from.as_ptr().add(offset).cast())) };
-    }
-    let rest = &from[streamed..];
-    // SAFETY: the rest of both.
-    // Test: rough.
-    unsafe { std::ptr::copy_nonoverlapping(rest.as_ptr(), to.add(streamed), rest.len()) };
-    // Streaming stores keep no order of their own: without the fence the flag could be seen first.
-    // SAFETY: SSE is in every x86-64.
-    // Test: none.
-    unsafe { _mm_sfence() };
-}
-
-/// Where no streaming stores are at hand: an ordinary copy.
-///
-/// # Safety
-/// `to` is valid for writes of `from.len()` bytes, which nobody else accesses meanwhile.
-#[cfg(not(target_arch = "x86_64"))]
-unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
-    // SAFETY: as the caller promises.
-    // Test: other.
-    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
 }
