@@ -1,9 +1,9 @@
 //! What a balancing wins and what it costs, as a model: the decision must not depend on a clock.
 //!
 //! The numbers were measured on two ranks of an Intel server with AVX-512 in double precision: a pair by what an off-centre droplet takes longer
-//! without balance, the rest by balancings of travelling droplets with 2,400 to 150,000 particles in 1,100 to 88,000 cells, which it
-//! gives to a fifth. Faster cores change all of them alike (on Zen 5 a balancing and the step beside it take 0.6 times as long), so decisions
-//! hardly depend on them.
+//! without balance, the rest by balancings of travelling droplets with 2,400 to 150,000 particles in 1,100 to 88,000 cells, two runs of each, which
+//! differ by up to a factor of two. Faster cores change all of them alike (on Zen 5 a balancing and the step beside it take 0.6 times as long), so
+//! decisions hardly depend on them.
 
 /// A computed pair, with its share of lists and integration.
 const PAIR_NS: f64 = 0.8;
