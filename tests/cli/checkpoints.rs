@@ -120,22 +120,49 @@ fn every_integrator_goes_on() {
         (1, "kind=\"nose-hoover\",temperature=1.0,relaxation=0.1"),
         (3, "kind=\"berendsen\",temperature=1.0,relaxation=0.1"),
         (2, "kind=\"rescale\",temperature=1.0"),
+        (2, "kind=\"langevin\",temperature=1.0,friction=1.0"),
+        (3, "kind=\"langevin\",temperature=1.0,friction=1.0,scheme=\"gjf\""),
     ] {
         let options = format!("--set integrator={{{keys}}}");
         at_once_and_in_parts(&workdir, [Start::Threads(ranks); 2], [&options; 2]);
         expect_same_bits(&workdir, &options);
     }
-    // Its heat is counted by ranks, and added up when somebody looks.
-    let options = "--set integrator={kind=\"langevin\",temperature=1.0,friction=1.0}";
-    at_once_and_in_parts(&workdir, [Start::Threads(2); 2], [options; 2]);
-    let [whole, parts] = ["whole", "parts"].map(|folder| workdir.read(&format!("{folder}/traj.extxyz")));
-    assert_eq!(whole, parts);
-    expect_same_numbers(&workdir, options);
-    // The box has changed, and is divided anew.
-    let barostat = "{kind=\"berendsen\",pressure=1.0,relaxation=1.0,compressibility=0.1}";
-    let options =
-        format!("--set integrator={{kind=\"csvr\",temperature=1.0,relaxation=0.1,barostat={barostat}}}");
-    at_once_and_in_parts(&workdir, [Start::Threads(2); 2], [&options; 2]);
+}
+
+/// The box has changed since the pair lists were made, has other cells than at the start, and changes again in the very next step.
+#[test]
+fn barostats_go_on() {
+    let workdir = melt();
+    let weak = |keys: &str| format!("kind=\"berendsen\",relaxation=0.2,compressibility=0.3,{keys}");
+    let stochastic = |keys: &str| weak(keys).replace("berendsen", "stochastic-cell-rescaling");
+    for (number, (barostat, neighbor)) in [
+        (weak("pressure=-4.0"), ""),
+        (weak("pressure=20.0,axes=\"xyz\",every=3"), "--set neighbor.precision=mixed"),
+        (weak("pressure=-4.0,axes=\"xz\",every=31"), "--set neighbor.method=cells"),
+        (stochastic("pressure=20.0,every=2"), "--set neighbor.precision=mixed --set neighbor.skin=0.4"),
+        (stochastic("pressure=-4.0,axes=\"xyz\",every=1"), ""),
+        (stochastic("pressure=2.0,axes=\"z\",every=7"), "--set neighbor.method=direct-sum"),
+        (
+            stochastic("pressure=2.0,axes=\"xyz\",every=7"),
+            "--set neighbor.rebuild.every=9 --set parallel.partition=rcb",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let thermostat = "kind=\"csvr\",temperature=1.0,relaxation=0.1";
+        let options = format!("{neighbor} --set integrator={{{thermostat},barostat={{{barostat}}}}}");
+        for ranks in if neighbor.contains("direct-sum") { vec![1] } else { vec![1, 2] } {
+            at_once_and_in_parts(&workdir, [Start::Threads(ranks); 2], [&options; 2]);
+            expect_same_bits(&workdir, &format!("{number}, {ranks} ranks: {options}"));
+        }
+    }
+    // On another number of ranks.
+    let options = format!(
+        "--set integrator={{kind=\"csvr\",temperature=1.0,relaxation=0.1,barostat={{{}}}}}",
+        weak("pressure=2.0")
+    );
+    at_once_and_in_parts(&workdir, [Start::Threads(2), Start::Threads(1)], [&options; 2]);
     expect_same_numbers(&workdir, &options);
 }
 

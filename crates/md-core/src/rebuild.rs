@@ -11,6 +11,7 @@
 //! twice as fast as the fastest was in the first step after the rebuild (which is what the largest displacement has grown by then);
 //! if somebody does, the next step sees it, counts it as dangerous and rebuilds.
 
+use crate::domain::Domain;
 use crate::integrate::largest_displacement2;
 use crate::memory;
 use crate::particles::Particles;
@@ -34,10 +35,12 @@ pub struct RebuildWatch {
     full_skin: f64,
     /// What is left of it: pairs come nearer when the box shrinks.
     skin: f64,
-    /// The smallest factor by which a length of the box has changed since the last rebuild.
-    stretched: [f64; 3],
     steps_since: u64,
+    /// At the last rebuild, and the lengths of the box then.
     reference: [Vec<f64>; 3],
+    lengths: [f64; 3],
+    /// The same positions in the box as it is now; empty where that has not changed.
+    stretched: [Vec<f64>; 3],
     simd: SimdLevel,
     /// Largest displacement over all ranks at the last step that is known.
     known: f64,
@@ -83,18 +86,29 @@ impl RebuildWatch {
             policy,
             full_skin,
             skin,
-            stretched: [1.0; 3],
             steps_since: 0,
             reference: Default::default(),
+            lengths: [0.0; 3],
+            stretched: Default::default(),
             simd,
             known: 0.0,
             growth,
         }
     }
 
-    /// Positions of the owned particles at the last rebuild, per dimension, \[length\].
+    /// Positions of the owned particles at the last rebuild, in the box of that time, per dimension, \[length\].
     pub fn reference(&self) -> &[Vec<f64>; 3] {
         &self.reference
+    }
+
+    /// Lengths of the box at the last rebuild, \[length\].
+    pub fn lengths(&self) -> [f64; 3] {
+        self.lengths
+    }
+
+    /// Where displacements are measured from.
+    fn origins(&self) -> &[Vec<f64>; 3] {
+        if self.stretched[0].is_empty() { &self.reference } else { &self.stretched }
     }
 
     /// What the next decisions depend on beside the policy and those positions; the same on all ranks.
@@ -124,7 +138,7 @@ impl RebuildWatch {
         if self.reference[0].len() != particles.owned() {
             return 0.0;
         }
-        let largest = largest_displacement2(particles, &self.reference, threads, self.simd);
+        let largest = largest_displacement2(particles, self.origins(), threads, self.simd);
         if largest.is_nan() { f64::INFINITY } else { largest }
     }
 
@@ -146,15 +160,20 @@ impl RebuildWatch {
         2.0 * (self.known + 2.0 * self.growth[0].max(self.growth[1])) >= self.skin
     }
 
-    /// The box has been stretched, and the positions with it. Lists hold pairs that were within `list_radius` at the last rebuild, which
-    /// are now within as much less as the box has shrunk: that is taken off the skin.
-    pub fn stretch(&mut self, list_radius: f64, origin: [f64; 3], factors: [f64; 3]) {
-        for dim in 0..factors.len() {
-            let (origin, factor) = (origin[dim], factors[dim]);
-            self.stretched[dim] *= factor;
-            self.reference[dim].iter_mut().for_each(|x| *x = origin + (*x - origin) * factor);
+    /// The box has been stretched to this one, and the positions with it. Lists hold pairs that were within `list_radius` at the last
+    /// rebuild, which are now within as much less as the box has shrunk: that is taken off the skin. What follows depends on the box
+    /// of the last rebuild and on this one, not on those in between.
+    pub fn stretch(&mut self, list_radius: f64, domain: &Domain) {
+        let factors = [0, 1, 2].map(|dim| domain.lengths[dim] / self.lengths[dim]);
+        self.stretched.iter_mut().for_each(Vec::clear);
+        if domain.lengths != self.lengths {
+            for (dim, (stretched, reference)) in self.stretched.iter_mut().zip(&self.reference).enumerate() {
+                let (origin, factor) = (domain.origin[dim], factors[dim]);
+                memory::reserve(stretched, reference.len());
+                stretched.extend(reference.iter().map(|x| origin + (x - origin) * factor));
+            }
         }
-        let least = self.stretched.iter().copied().fold(1.0, f64::min);
+        let least = factors.into_iter().fold(1.0, f64::min);
         self.skin = (self.full_skin - (1.0 - least) * list_radius).max(0.0);
     }
 
@@ -176,16 +195,17 @@ impl RebuildWatch {
     /// Displacement of one particle since the last rebuild.
     pub fn displacement_of(&self, particles: &Particles, index: usize) -> [f64; 3] {
         let position = particles.position_of(index);
-        [0, 1, 2].map(|dim| position[dim] - self.reference[dim].get(index).copied().unwrap_or(position[dim]))
+        [0, 1, 2].map(|dim| position[dim] - self.origins()[dim].get(index).copied().unwrap_or(position[dim]))
     }
 
-    /// Remembers the present positions as those of the rebuild.
-    pub fn rebuilt(&mut self, particles: &Particles) {
+    /// Remembers the present positions, and the lengths of the box, as those of the rebuild.
+    pub fn rebuilt(&mut self, particles: &Particles, lengths: [f64; 3]) {
         if self.steps_since > 0 {
             self.growth = [0.0, self.growth[0]];
         }
         (self.steps_since, self.known) = (0, 0.0);
-        (self.skin, self.stretched) = (self.full_skin, [1.0; 3]);
+        (self.skin, self.lengths) = (self.full_skin, lengths);
+        self.stretched.iter_mut().for_each(Vec::clear);
         for (reference, column) in self.reference.iter_mut().zip(&particles.position) {
             reference.clear();
             memory::reserve(reference, particles.owned());
@@ -216,7 +236,7 @@ mod tests {
                 break;
             }
         }
-        watch.rebuilt(&Particles::default());
+        watch.rebuilt(&Particles::default(), [1.0; 3]);
         waits
     }
 

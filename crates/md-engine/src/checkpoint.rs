@@ -6,12 +6,13 @@
 //!
 //! ```text
 //! row     position, velocity, id, species, image counts, registered fields | position at the last rebuild | force
-//! shared  step, time, box, instruction set, history of the neighbourhood, of the energy and of the box, division of the work and its
+//! shared  step, time, box now and at the last rebuild, instruction set, history of the neighbourhood, of the energy and of the box, division of the work and its
 //!         history, the integrator's memory
 //! ```
 //!
 //! [`Continuation::Identical`] puts every particle where it was at the last rebuild, rebuilds (which finds the particles in their order,
-//! and makes the same ghosts and the same lists), and then puts them where they were at the checkpoint: from there on all bits are those of the run
+//! and makes the same ghosts and the same lists), and then puts them where they were at the checkpoint, in the box that a
+//! barostat has made of it since: from there on all bits are those of the run
 //! that did not stop. [`Continuation::Anew`] sends every particle to its owner in whatever decomposition there is now, and computes the forces
 //! anew: the results agree to rounding.
 
@@ -76,7 +77,7 @@ pub fn id_of_row(row: &[u64]) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Continuation {
     /// To the last bit: every rank has the rows it has saved, in their order, and the configuration is the same but for what changes
-    /// no bit. Where the rows turn out to belong to other ranks now, or a barostat has changed the cells, it is [`Self::Anew`].
+    /// no bit. Where the rows turn out to belong to other ranks now, it is [`Self::Anew`].
     Identical,
     /// From the same positions and velocities, by whatever configuration. Every row is on one rank.
     Anew,
@@ -119,6 +120,7 @@ pub(crate) struct Shared {
     pub(crate) time_at_start: f64,
     pub(crate) origin: [f64; 3],
     pub(crate) lengths: [f64; 3],
+    pub(crate) lengths_at_rebuild: [f64; 3],
     pub(crate) simd: SimdLevel,
     pub(crate) history: RebuildHistory,
     pub(crate) neighborhood: NeighborReport,
@@ -137,7 +139,8 @@ impl Shared {
         let RebuildHistory { steps_since, known, growth } = self.history;
         let mut words = vec![self.step, level_number(self.simd), steps_since];
         let numbers = [self.time, self.timestep, self.time_at_start, known].into_iter();
-        let numbers = numbers.chain(growth).chain(self.origin).chain(self.lengths).chain(self.reservoirs);
+        let numbers = numbers.chain(growth).chain(self.origin).chain(self.lengths);
+        let numbers = numbers.chain(self.lengths_at_rebuild).chain(self.reservoirs);
         words.extend(numbers.map(f64::to_bits));
         words.extend(self.neighborhood.words());
         words.extend(self.energy.words());
@@ -153,9 +156,10 @@ impl Shared {
     /// None if these are not the words of a state.
     pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
         let (&[step, level, steps_since], words) = words.split_first_chunk()?;
-        let (numbers, words) = words.split_first_chunk::<14>()?;
+        let (numbers, words) = words.split_first_chunk::<17>()?;
         let numbers = numbers.map(f64::from_bits);
-        let [time, timestep, time_at_start, known, g0, g1, ox, oy, oz, lx, ly, lz, earlier, work] = numbers;
+        let [time, timestep, time_at_start, known, g0, g1, ox, oy, oz, lx, ly, lz, rx, ry, rz, earlier, work] =
+            numbers;
         let (neighborhood, words) = words.split_first_chunk()?;
         let (energy, words) = words.split_first_chunk()?;
         let (&[changes, limited], words) = words.split_first_chunk()?;
@@ -168,6 +172,7 @@ impl Shared {
             time_at_start,
             origin: [ox, oy, oz],
             lengths: [lx, ly, lz],
+            lengths_at_rebuild: [rx, ry, rz],
             simd: *SimdLevel::ALL.get(usize::try_from(level).ok()?)?,
             history: RebuildHistory { steps_since, known, growth: [g0, g1] },
             neighborhood: NeighborReport::from_words(*neighborhood),
@@ -182,12 +187,13 @@ impl Shared {
 
     /// Whether a run can have been in this state.
     fn is_sound(&self) -> bool {
-        let Self { time, timestep, time_at_start, origin, lengths, reservoirs, memory, .. } = self;
+        let Self { time, timestep, time_at_start, origin, reservoirs, memory, .. } = self;
+        let lengths = [self.lengths, self.lengths_at_rebuild].concat();
         let numbers = [time, timestep, time_at_start].into_iter().chain(origin).chain(reservoirs);
         let NeighborReport { rebuilds, dangerous_rebuilds, dangerous_checks, .. } = self.neighborhood;
         let counts = [self.step, self.history.steps_since, rebuilds, dangerous_rebuilds, dangerous_checks];
         let BoxReport { changes, limited } = self.box_changes;
-        numbers.chain(lengths).all(|number| number.is_finite())
+        numbers.chain(&lengths).all(|number| number.is_finite())
             && lengths.iter().all(|&length| length > 0.0)
             // FIRE begins with an infinite force.
             && !memory.iter().any(|number| number.is_nan())
@@ -263,9 +269,17 @@ impl Restored {
         shared.ok_or_else(|| EngineError::Config(what.to_owned()))
     }
 
-    /// The setup with the box of the checkpoint, and its instruction set where this CPU has it.
-    pub(crate) fn setup(shared: &Shared, setup: &Setup) -> Result<Setup, EngineError> {
-        let domain = Domain { origin: shared.origin, lengths: shared.lengths, ..setup.domain };
+    /// The setup with the box in which the particles are placed, and the instruction set of the checkpoint where this CPU has it.
+    pub(crate) fn setup(
+        shared: &Shared,
+        setup: &Setup,
+        continuation: Continuation,
+    ) -> Result<Setup, EngineError> {
+        let lengths = match continuation {
+            Continuation::Identical => shared.lengths_at_rebuild,
+            Continuation::Anew => shared.lengths,
+        };
+        let domain = Domain { origin: shared.origin, lengths, ..setup.domain };
         let foreign = |error| {
             EngineError::Config(format!("the box of the checkpoint is not one for this scenario: {error}"))
         };
@@ -278,7 +292,14 @@ impl Restored {
         Ok(own)
     }
 
-    /// Fills in this rank's particles, whose fields are registered; where all go on as they were, at their positions of the last rebuild,
+    /// Whether this is not to the last bit after all: at the last rebuild rows belong to other ranks than those that have them.
+    /// *Collective.*
+    pub(crate) fn is_elsewhere(&self, setup: &Setup, world: &dyn World) -> Result<bool, EngineError> {
+        let is_elsewhere = |row| setup.division.owner(at_rebuild(row)) != world.rank();
+        any(self.rows.chunks_exact(self.row_words).any(is_elsewhere), world)
+    }
+
+    /// Fills in this rank's particles, whose fields are registered, if [`Self::check`] has found nothing; where all go on as they were, at their positions of the last rebuild,
     /// and returns those of the checkpoint. *Collective.*
     pub(crate) fn place(
         self,
@@ -286,20 +307,13 @@ impl Restored {
         setup: &Setup,
         world: &dyn World,
     ) -> Result<Option<AtCheckpoint>, EngineError> {
-        self.check(particles, setup, world)?;
         let Self { row_words, rows, continuation, .. } = self;
-        let owner =
-            |row: &[u64], position: std::ops::Range<usize>| setup.division.owner(vector(&row[position]));
-        let reference = row_words - WORDS_BEHIND..row_words - 3;
-        let is_elsewhere = continuation == Continuation::Anew
-            || setup.config.barostat.is_some()
-            || rows.chunks_exact(row_words).any(|row| owner(row, reference.clone()) != world.rank());
         let moving = row_words - WORDS_BEHIND;
-        if !any(is_elsewhere, world)? {
+        if continuation == Continuation::Identical {
             for row in rows.chunks_exact(row_words) {
                 particles.push_words(&row[..moving]);
                 let index = particles.owned() - 1;
-                let then = vector(&row[reference.clone()]);
+                let then = at_rebuild(row);
                 (0..3).for_each(|dim| particles.position[dim][index] = then[dim]);
             }
             return AtCheckpoint::of(&rows, row_words).map(Some);
@@ -316,7 +330,12 @@ impl Restored {
     }
 
     /// Whether these rows are particles of the setup. *Collective.*
-    fn check(&self, particles: &Particles, setup: &Setup, world: &dyn World) -> Result<(), EngineError> {
+    pub(crate) fn check(
+        &self,
+        particles: &Particles,
+        setup: &Setup,
+        world: &dyn World,
+    ) -> Result<(), EngineError> {
         let wrong = |what: String| Err(EngineError::Config(what));
         let (own, found) = (particles.moving_words() + WORDS_BEHIND, self.row_words);
         if own != found || self.row_words < LEAST_MOVING + WORDS_BEHIND {
@@ -402,6 +421,11 @@ fn any(here: bool, world: &dyn World) -> Result<bool, EngineError> {
     Ok(found != [0])
 }
 
+/// Where the particle of a row was at the last rebuild.
+fn at_rebuild(row: &[u64]) -> [f64; 3] {
+    vector(&row[row.len() - WORDS_BEHIND..])
+}
+
 fn vector(words: &[u64]) -> [f64; 3] {
     [0, 1, 2].map(|dim| f64::from_bits(words[dim]))
 }
@@ -421,6 +445,7 @@ mod tests {
             time_at_start: 0.0,
             origin: [0.0, -1.0, 2.0],
             lengths: [3.0; 3],
+            lengths_at_rebuild: [2.0, 3.0, 4.0],
             simd: SimdLevel::Avx2,
             history: RebuildHistory { steps_since: 3, known: 0.1, growth: [0.0, f64::INFINITY] },
             neighborhood,

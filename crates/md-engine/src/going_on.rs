@@ -1,13 +1,12 @@
 //! A simulation that goes on from a checkpoint.
 
 use md_comm::World;
-use md_core::rebuild::RebuildHistory;
-use md_core::{Particles, memory};
+use md_core::{Domain, Evaluation, Particles, memory};
 
 use crate::balance::{BalanceReport, saved};
 use crate::checkpoint::{AtCheckpoint, Carried, Continuation, Restored, Shared};
 use crate::error::EngineError;
-use crate::interaction::{Interaction, PairForces};
+use crate::interaction::{GhostPositions, Interaction, PairForces};
 use crate::setup::Setup;
 use crate::simulation::{Simulation, check_ranks, pair_forces};
 use crate::state::State;
@@ -40,14 +39,20 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         world: &'w dyn World,
         setup: &Setup,
         mut interaction: I,
-        restored: Restored,
+        mut restored: Restored,
     ) -> Result<Self, EngineError> {
         let mut shared = restored.shared()?;
-        let Restored { integrator_memory, energy_reference, .. } = restored;
+        let Restored { integrator_memory, energy_reference, continuation, .. } = restored;
         check_ranks(setup, world)?;
-        let setup = &divided(&mut shared, setup, restored.continuation, world)?;
+        let mut placed = divided(&mut shared, setup, continuation, world)?;
         let mut particles = Particles::default();
         interaction.register(&mut particles);
+        restored.check(&particles, &placed, world)?;
+        if continuation == Continuation::Identical && restored.is_elsewhere(&placed, world)? {
+            restored.continuation = Continuation::Anew;
+            placed = divided(&mut shared, setup, Continuation::Anew, world)?;
+        }
+        let setup = &placed;
         let at_checkpoint = restored.place(&mut particles, setup, world)?;
         let mut simulation = Self::make(world, setup, interaction, particles)?;
         simulation.time_at_start = shared.time_at_start(simulation.timestep());
@@ -59,7 +64,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let [earlier, work] = shared.reservoirs;
         barostat.iter_mut().for_each(|barostat| barostat.work = work);
         simulation.earlier_reservoirs = earlier;
-        simulation.begin_at(at_checkpoint, shared.history)?;
+        simulation.begin_at(at_checkpoint, &shared)?;
         (simulation.neighborhood, simulation.box_changes) = (shared.neighborhood, shared.box_changes);
         if energy_reference == Carried::Over {
             simulation.energy = shared.energy;
@@ -70,17 +75,21 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 
     /// Makes the neighbourhood: that of the checkpoint, or one of the present positions, and then their forces too.
-    fn begin_at(
-        &mut self,
-        at_checkpoint: Option<AtCheckpoint>,
-        history: RebuildHistory,
-    ) -> Result<(), EngineError> {
+    fn begin_at(&mut self, at_checkpoint: Option<AtCheckpoint>, shared: &Shared) -> Result<(), EngineError> {
         let Some(at_checkpoint) = at_checkpoint else { return self.begin() };
         self.move_and_rebuild()?;
         self.cells.make_room(&self.state.particles);
+        if shared.lengths != shared.lengths_at_rebuild {
+            self.follow_box(Domain { lengths: shared.lengths, ..self.state.domain });
+        }
         at_checkpoint.put(&mut self.state.particles, self.world)?;
-        self.watch.recall(history);
-        Ok(())
+        self.watch.recall(shared.history);
+        if !self.barostat_acts_after(shared.step) {
+            return Ok(());
+        }
+        // The next step begins with a look at the pressure, which is computed from the same lists again.
+        self.state.particles.clear_forces(&self.threads);
+        self.compute_forces(GhostPositions::Stale, Evaluation::WithEnergyAndVirial)
     }
 }
 
@@ -91,7 +100,7 @@ fn divided(
     continuation: Continuation,
     world: &dyn World,
 ) -> Result<Setup, EngineError> {
-    let setup = Restored::setup(shared, setup)?;
+    let setup = Restored::setup(shared, setup, continuation)?;
     if let Some(division) = saved::division(&shared.division, &setup, continuation)? {
         return Ok(Setup { division, ..setup });
     }

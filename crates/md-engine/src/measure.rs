@@ -131,6 +131,7 @@ impl<I: Interaction> Simulation<'_, I> {
             time_at_start: self.time_at_start,
             origin: domain.origin,
             lengths: domain.lengths,
+            lengths_at_rebuild: self.watch.lengths(),
             simd: self.setup.simd,
             history: self.watch.history(),
             neighborhood: self.neighborhood,

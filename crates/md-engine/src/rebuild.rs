@@ -173,7 +173,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         clock.book_since(Phase::Border, begun);
         let (begun, claimed_s) = (Instant::now(), clock.claimed_s());
         self.with_forces(GhostPositions::Fresh, |interaction, context| interaction.rebuild(context))?;
-        self.watch.rebuilt(&self.state.particles);
+        self.watch.rebuilt(&self.state.particles, self.state.domain.lengths);
         self.clock.book_rest(Phase::Neighbor, begun, claimed_s);
         Ok(())
     }

@@ -4,8 +4,8 @@
 //! Cells keep their number and their owners until they get too thin for the cutoff and skin, or so long that more of them would fit:
 //! then the box is divided anew. Pair lists are kept as long as their skin lasts, of which a shrinking box takes its part.
 
-use md_core::Evaluation;
 use md_core::rebuild::Due;
+use md_core::{Domain, Evaluation};
 
 use crate::barostat::{PressureMoment, Stretch};
 use crate::config::NeighborConfig;
@@ -31,7 +31,7 @@ impl<I: Interaction> Simulation<'_, I> {
         if !self.barostat_acts_after(step) {
             return Ok(());
         }
-        self.hear_displacement2()?;
+        self.hear_of_last_step()?;
         let before = self.total_energy()?;
         let sums = self.system_sums()?;
         let observables = sums.observables(&self.state.domain, self.tail);
@@ -66,13 +66,8 @@ impl<I: Interaction> Simulation<'_, I> {
         state.particles.stretch_positions(origin, lengths, threads);
         state.particles.scale_velocities(velocities, threads);
         state.particles.clear_forces(threads);
-        state.domain = state.domain.stretched(lengths);
-        self.setup.domain = state.domain;
-        let Self { decomposition, watch, .. } = self;
-        decomposition.grid = decomposition.grid.over(self.state.domain);
-        decomposition.halo.stretch(lengths);
-        watch.stretch(list_radius, origin, lengths);
-        self.tail = self.tail_now();
+        let stretched = state.domain.stretched(lengths);
+        self.follow_box(stretched);
         match &mut self.next_division {
             Some(division) => division.grid = division.grid.over(self.state.domain),
             None => self.next_division = self.division_for_box(list_radius)?,
@@ -84,6 +79,18 @@ impl<I: Interaction> Simulation<'_, I> {
             GhostPositions::Stale
         };
         self.compute_forces(ghosts, Evaluation::WithEnergyAndVirial)
+    }
+
+    /// Stretches what belongs to the box until the next rebuild, but for the particles: to the same bits however many changes of the
+    /// box there were since the last one.
+    pub(crate) fn follow_box(&mut self, domain: Domain) {
+        let list_radius = self.list_radius();
+        let Self { decomposition, watch, state, setup, .. } = self;
+        (state.domain, setup.domain) = (domain, domain);
+        decomposition.grid = decomposition.grid.over(domain);
+        decomposition.halo.stretch(&domain);
+        watch.stretch(list_radius, &domain);
+        self.tail = self.tail_now();
     }
 
     /// Another division, if the present cells are too thin or far too long.

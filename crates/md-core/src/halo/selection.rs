@@ -19,14 +19,28 @@ struct Run {
     shift: usize,
 }
 
+/// A displacement by lengths of the box.
+#[derive(Debug, Clone, Copy)]
+struct Shift {
+    boxes: [i8; 3],
+    /// \[length\].
+    displacement: [f64; 3],
+}
+
+impl Shift {
+    fn new(boxes: [i8; 3], domain: &Domain) -> Self {
+        Self { boxes, displacement: [0, 1, 2].map(|dim| f64::from(boxes[dim]) * domain.lengths[dim]) }
+    }
+}
+
 /// The particles of exported cells, in the order of the cells.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     runs: Vec<Run>,
     /// Particle and number of its shift; in use instead of `runs` where those are short.
     single: Vec<(u32, u32)>,
-    /// Distinct shifts, \[length\].
-    shifts: Vec<[f64; 3]>,
+    /// Distinct shifts.
+    shifts: Vec<Shift>,
     len: usize,
 }
 
@@ -40,9 +54,8 @@ impl Selection {
         for export in exports {
             let particles = cells.range(export.cell as usize);
             if !particles.is_empty() {
-                let displacement = [0, 1, 2].map(|dim| f64::from(export.shift[dim]) * domain.lengths[dim]);
                 self.len += particles.len();
-                self.append(particles, displacement);
+                self.append(particles, Shift::new(export.shift, domain));
             }
         }
         if self.len < SHORT_RUN * self.runs.len() {
@@ -52,10 +65,10 @@ impl Selection {
         }
     }
 
-    fn append(&mut self, particles: Range<usize>, displacement: [f64; 3]) {
-        let known = self.shifts.iter().position(|&shift| shift == displacement);
+    fn append(&mut self, particles: Range<usize>, shift: Shift) {
+        let known = self.shifts.iter().position(|known| known.boxes == shift.boxes);
         let shift = known.unwrap_or_else(|| {
-            self.shifts.push(displacement);
+            self.shifts.push(shift);
             self.shifts.len() - 1
         });
         match self.runs.last_mut() {
@@ -66,11 +79,9 @@ impl Selection {
         }
     }
 
-    /// The box has been stretched by these factors, and its images with it.
-    pub fn stretch(&mut self, factors: [f64; 3]) {
-        for shift in &mut self.shifts {
-            shift.iter_mut().zip(factors).for_each(|(component, factor)| *component *= factor);
-        }
+    /// The box has been stretched to this one, and its images with it.
+    pub fn stretch(&mut self, domain: &Domain) {
+        self.shifts.iter_mut().for_each(|shift| *shift = Shift::new(shift.boxes, domain));
     }
 
     /// Number of particles.
@@ -86,12 +97,12 @@ impl Selection {
     /// Copies the particles' coordinates along `dim` from `column`, shifted.
     pub(super) fn copy_shifted(&self, dim: usize, column: &[f64], to: &mut [f64]) {
         for (to, &(particle, shift)) in to.iter_mut().zip(&self.single) {
-            *to = column[particle as usize] + self.shifts[shift as usize][dim];
+            *to = column[particle as usize] + self.shifts[shift as usize].displacement[dim];
         }
         let mut rest = to;
         for run in &self.runs {
             let (here, after) = rest.split_at_mut(run.particles.len());
-            let shift = self.shifts[run.shift][dim];
+            let shift = self.shifts[run.shift].displacement[dim];
             for (to, from) in here.iter_mut().zip(&column[run.particles.clone()]) {
                 *to = from + shift;
             }

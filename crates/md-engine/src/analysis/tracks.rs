@@ -43,6 +43,8 @@ pub struct Rows {
 #[derive(Debug, Clone, Default)]
 pub struct Tracks {
     ids: Vec<u64>,
+    /// From each id to the next, if it is the same everywhere.
+    spacing: Option<u64>,
     /// Species of each.
     pub species: Vec<u32>,
     /// Values when somebody last looked.
@@ -81,10 +83,7 @@ impl Tracks {
 
     fn put(&mut self, rows: impl Iterator<Item = Row> + Clone, count: usize) -> Result<(), ObserverError> {
         if self.ids.is_empty() && self.then.is_empty() {
-            self.ids = rows.clone().map(|[id, ..]| id).collect();
-            self.ids.sort_unstable();
-            self.species = vec![0; count];
-            self.now = vec![[0.0; 3]; count];
+            *self = Self::of(rows.clone().map(|[id, ..]| id).collect());
         }
         if count != self.ids.len() {
             return Err(foreign());
@@ -97,16 +96,24 @@ impl Tracks {
         Ok(())
     }
 
-    /// Ids mostly follow each other without gaps.
+    /// Without values as yet.
+    fn of(mut ids: Vec<u64>) -> Self {
+        ids.sort_unstable();
+        ids.dedup();
+        let count = ids.len();
+        let spacing = if let [first, second, ..] = ids[..] { second - first } else { 1 };
+        let is_even = ids.windows(2).all(|pair| pair[1] - pair[0] == spacing);
+        let spacing = is_even.then_some(spacing);
+        Self { ids, spacing, species: vec![0; count], now: vec![[0.0; 3]; count], then: Vec::new() }
+    }
+
+    /// Mostly ids follow each other without gaps.
     fn slot(&self, id: u64) -> Option<usize> {
-        let first = *self.ids.first()?;
-        let last = *self.ids.last()?;
-        let step = (last - first) / (self.ids.len() as u64 - 1).max(1);
-        let guess = (id.checked_sub(first)? / step.max(1)) as usize;
-        match self.ids.get(guess) {
-            Some(&found) if found == id => Some(guess),
-            _ => self.ids.binary_search(&id).ok(),
-        }
+        let Some(spacing) = self.spacing else { return self.ids.binary_search(&id).ok() };
+        let distance = id.checked_sub(*self.ids.first()?)?;
+        // Divisions take time.
+        let slot = if spacing == 1 { distance } else { distance / spacing };
+        (slot < self.ids.len() as u64 && slot * spacing == distance).then_some(slot as usize)
     }
 
     /// Remembers the present values.
@@ -150,11 +157,8 @@ impl Tracks {
     pub fn recall(&mut self, rows: &Rows, world: &dyn World) -> Result<(), ObserverError> {
         let times = rows.width.saturating_sub(1) / 3;
         let own = || rows.words.chunks_exact(rows.width.max(1));
-        let mut met: Vec<u64> = deliver_items(world, own().map(|row| (home(row[0], world), row[0])))?;
-        met.sort_unstable();
-        met.dedup();
-        let count = met.len();
-        *self = Self { ids: met, species: vec![0; count], now: vec![[0.0; 3]; count], then: Vec::new() };
+        *self = Self::of(deliver_items(world, own().map(|row| (home(row[0], world), row[0])))?);
+        let count = self.ids.len();
         for time in 0..times {
             let item = |row: &[u64]| {
                 let [x, y, z] = [1, 2, 3].map(|at: usize| row[3 * time + at]);

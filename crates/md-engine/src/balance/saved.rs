@@ -17,11 +17,8 @@ fn owner(setup: &Setup) -> [u64; 2] {
     [setup.config.parallel.partition as u64, setup.ranks as u64]
 }
 
-/// The words of a division: whose it is, the cells along x, y and z, and the partition's. None where there is nothing to divide.
+/// The words of a division: whose it is, the cells along x, y and z, and the partition's.
 pub(crate) fn words(setup: &Setup, Decomposition { grid, partition, .. }: &Decomposition) -> Vec<u64> {
-    if setup.ranks == 1 {
-        return Vec::new();
-    }
     [&owner(setup)[..], &grid.counts().map(|count| count as u64), &partition.words(grid)].concat()
 }
 

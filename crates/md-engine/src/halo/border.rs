@@ -1,6 +1,7 @@
 //! The border: ghost cells laid out and filled for the first time after a rebuild.
 
 use md_comm::{Buffering, EdgeId, Exchange, Sizes, World};
+use md_core::Domain;
 use md_core::halo::{self, HaloEdge, HaloPlan, Selection, Stage, StageSelections};
 
 use super::{HaloView, collect_arrivals, edge, flow, open};
@@ -28,10 +29,10 @@ impl Border {
         Ok(Self { contexts, selections, needs: Vec::new() })
     }
 
-    /// The box has been stretched, and its images with it.
-    pub(super) fn stretch(&mut self, factors: [f64; 3]) {
+    /// The box has been stretched to this one, and its images with it.
+    pub(super) fn stretch(&mut self, domain: &Domain) {
         for StageSelections { images, edges, .. } in &mut self.selections {
-            std::iter::once(images).chain(edges).for_each(|selection| selection.stretch(factors));
+            std::iter::once(images).chain(edges).for_each(|selection| selection.stretch(domain));
         }
     }
 

@@ -130,9 +130,9 @@ impl<'w> Halo<'w> {
         self.border.selections().first().map(|stage| &stage.images)
     }
 
-    /// The box has been stretched: until the next border images are displaced by its new lengths.
-    pub(crate) fn stretch(&mut self, factors: [f64; 3]) {
-        self.border.stretch(factors);
+    /// The box has been stretched to this one: until the next border images are displaced by its lengths.
+    pub(crate) fn stretch(&mut self, domain: &Domain) {
+        self.border.stretch(domain);
     }
 
     pub(crate) fn migrate(

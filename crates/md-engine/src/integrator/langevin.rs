@@ -2,9 +2,11 @@
 //! [`md_core::integrate::LangevinDynamics`].
 //!
 //! Conserved is the total energy minus the heat that friction and random forces have put in (Bussi and Parrinello,
-//! Phys. Rev. E 75, 056707 (2007)). Each rank counts its own particles' heat, which is added up when somebody asks.
+//! Phys. Rev. E 75, 056707 (2007)). Each rank counts its own particles' heat, which is added up when somebody asks: exactly, so that it does
+//! not matter when.
 
 use md_comm::World;
+use md_core::exact_sum::ExactSum;
 use md_core::integrate::{Bath, HalfKicks, LangevinDynamics, VelocityVerlet};
 use md_core::noise::NoiseKey;
 
@@ -70,8 +72,8 @@ impl Keys for LangevinKeys {
         Ok(Langevin {
             dynamics: LangevinDynamics::new(verlet, &config.masses, decay, key),
             schedule: Schedule::new(self.temperature, config.schedule.clone()),
-            heat: 0.0,
-            own_heat: 0.0,
+            heat: ExactSum::default(),
+            own_heat: ExactSum::default(),
         })
     }
 }
@@ -82,16 +84,16 @@ pub(super) struct Langevin {
     dynamics: LangevinDynamics,
     schedule: Schedule,
     /// What the particles of all ranks have taken up until somebody last asked, \[energy\].
-    heat: f64,
+    heat: ExactSum,
     /// What this rank's particles have taken up since then.
-    own_heat: f64,
+    own_heat: ExactSum,
 }
 
 impl Integrate for Langevin {
     fn before_forces(&mut self, half_kicks: HalfKicks, motion: &mut Motion) -> Result<(), EngineError> {
         let Motion { particles, domain, threads, step, .. } = motion;
         let bath = Bath { temperature: self.schedule.at(*step), step: *step };
-        self.own_heat += self.dynamics.kick_and_drift(half_kicks, particles, domain, threads, bath);
+        self.own_heat.add(self.dynamics.kick_and_drift(half_kicks, particles, domain, threads, bath));
         Ok(())
     }
 
@@ -109,19 +111,20 @@ impl Integrate for Langevin {
     }
 
     fn reservoir_energy(&mut self, world: &dyn World) -> Result<f64, EngineError> {
-        let mut sum = [std::mem::take(&mut self.own_heat)];
+        let mut sum = std::mem::take(&mut self.own_heat).limbs();
         world.sum(&mut sum)?;
-        self.heat += sum[0];
-        Ok(-self.heat)
+        sum.iter_mut().zip(self.heat.limbs()).for_each(|(sum, before)| *sum += before);
+        self.heat = ExactSum::from_limbs(sum);
+        Ok(self.heat.value().map_or(f64::NAN, |heat| -heat))
     }
 
     fn memory(&self) -> Vec<f64> {
-        vec![self.heat]
+        self.heat.limbs().to_vec()
     }
 
     fn recall(&mut self, words: &[f64]) -> Result<(), EngineError> {
-        let &[heat] = words else { return Err(super::does_not_fit(words.len())) };
-        (self.heat, self.own_heat) = (heat, 0.0);
+        let Ok(limbs) = words.try_into() else { return Err(super::does_not_fit(words.len())) };
+        (self.heat, self.own_heat) = (ExactSum::from_limbs(limbs), ExactSum::default());
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! What a frame says, whatever its format.
 
 use bytemuck::{Pod, Zeroable};
-use md_engine::{Needs, ObserverError, Snapshot};
+use md_engine::{Needs, Snapshot};
 
 use super::super::run_output::Opening;
 use super::columns::{columns_of, precision_of};
@@ -101,15 +101,20 @@ pub(super) fn needs(column: TrajectoryColumn) -> Needs {
     }
 }
 
-/// This rank's particles.
-///
-/// # Errors
-/// No memory for them.
-pub(super) fn rows(now: &Snapshot, masses: &[f64]) -> Result<Vec<FrameRow>, ObserverError> {
-    let Snapshot { particles, domain, particle_energies, .. } = now;
-    let mut rows = Vec::new();
-    make_room(&mut rows, particles.owned())?;
-    rows.extend((0..particles.owned()).map(|index| {
+/// This rank's particles, in no order.
+pub(super) struct OwnParticles<'a> {
+    pub(super) now: &'a Snapshot<'a>,
+    /// Of the species.
+    pub(super) masses: &'a [f64],
+}
+
+impl OwnParticles<'_> {
+    pub(super) fn ids(&self) -> &[u64] {
+        &self.now.particles.id[..self.now.particles.owned()]
+    }
+
+    pub(super) fn row(&self, index: usize) -> FrameRow {
+        let Snapshot { particles, domain, .. } = self.now;
         let (position, images) =
             domain.wrap_counting(particles.position_of(index), particles.images_of(index));
         let particle = particles.get(index);
@@ -120,11 +125,18 @@ pub(super) fn rows(now: &Snapshot, masses: &[f64]) -> Result<Vec<FrameRow>, Obse
             position,
             velocity: particle.velocity,
             force: particles.force_of(index),
-            mass: masses.get(particle.species as usize).copied().unwrap_or_default(),
-            energy: particle_energies.and_then(|energies| energies.get(index)).copied().unwrap_or_default(),
+            mass: self.mass(index),
+            energy: self.energy(index),
         }
-    }));
-    Ok(rows)
+    }
+
+    pub(super) fn mass(&self, index: usize) -> f64 {
+        self.masses.get(self.now.particles.species[index] as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn energy(&self, index: usize) -> f64 {
+        self.now.particle_energies.and_then(|energies| energies.get(index)).copied().unwrap_or_default()
+    }
 }
 
 /// Asks for memory, so that none is an error and not a signal.
@@ -138,20 +150,26 @@ pub(super) fn make_room<T>(block: &mut Vec<T>, more: usize) -> Result<(), String
         .map_err(|_| format!("out of memory: there is no room for a frame of the trajectory ({size})"))
 }
 
-/// Puts rows in the order of their ids, each of which comes once. Where none is missing in between, every row's place is known.
-pub(super) fn put_in_order(rows: &mut [FrameRow]) {
-    let ids = || rows.iter().map(|row| row.id);
-    let (lowest, highest) = (ids().min().unwrap_or_default(), ids().max().unwrap_or_default());
-    if highest - lowest >= rows.len() as u64 {
-        return rows.sort_unstable_by_key(|row| row.id);
+/// Fills `rows` in the order of their ids, each of which comes once. Where none is missing in between, every row's place is known.
+///
+/// # Errors
+/// No memory for them.
+pub(super) fn put_in_order(
+    ids: impl Iterator<Item = u64> + Clone,
+    all: impl Iterator<Item = FrameRow>,
+    rows: &mut Vec<FrameRow>,
+) -> Result<(), String> {
+    let first = ids.clone().next().unwrap_or_default();
+    let bounds = |(count, low, high): (usize, u64, u64), id: u64| (count + 1, low.min(id), high.max(id));
+    let (count, lowest, highest) = ids.fold((0, first, first), bounds);
+    rows.clear();
+    make_room(rows, count)?;
+    if highest - lowest >= count as u64 {
+        rows.extend(all);
+        rows.sort_unstable_by_key(|row| row.id);
+        return Ok(());
     }
-    for place in 0..rows.len() {
-        loop {
-            let own = (rows[place].id - lowest) as usize;
-            if own == place || rows[own].id == rows[place].id {
-                break;
-            }
-            rows.swap(place, own);
-        }
-    }
+    rows.resize(count, FrameRow::default());
+    all.for_each(|row| rows[(row.id - lowest) as usize] = row);
+    Ok(())
 }

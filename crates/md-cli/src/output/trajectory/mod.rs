@@ -29,7 +29,7 @@ use crate::memory::Gathers;
 use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
 
 pub use columns::columns_of;
-use frame::{Frame, FrameLayout, FrameRow};
+use frame::{Frame, FrameLayout, OwnParticles};
 
 /// Frames of all particles. Its file has the name that the scenario gives it.
 pub const KIND: OutputKind = OutputKind { files: &[], open };
@@ -106,8 +106,8 @@ pub fn format_of(path: &str) -> Option<(&'static Format, Compression)> {
 
 /// Where frames go. There is one on every rank.
 trait FrameSink {
-    /// Appends a frame of these rows and those of the other ranks. *Collective.*
-    fn write(&mut self, frame: &Frame, own: Vec<FrameRow>) -> Result<(), ObserverError>;
+    /// Appends a frame of these particles and those of the other ranks. *Collective.*
+    fn write(&mut self, frame: &Frame, own: &OwnParticles) -> Result<(), ObserverError>;
 
     /// How far the file has come, on rank 0; from then on that is on disk. *Collective.*
     fn mark(&self) -> Result<Option<OutputMark>, ObserverError>;
@@ -141,9 +141,9 @@ impl Observer for Frames<'_> {
     }
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let own = frame::rows(now, self.masses)?;
         let (origin, lengths) = (now.domain.origin, now.domain.lengths);
-        self.sink.write(&Frame { step: now.step, time: now.time, origin, lengths }, own)
+        let frame = Frame { step: now.step, time: now.time, origin, lengths };
+        self.sink.write(&frame, &OwnParticles { now, masses: self.masses })
     }
 }
 

@@ -4,7 +4,7 @@ use bytemuck::cast_slice;
 use md_comm::World;
 use md_engine::ObserverError;
 
-use super::frame::{Frame, FrameLayout, FrameRow, make_room, put_in_order};
+use super::frame::{Frame, FrameLayout, FrameRow, OwnParticles, make_room, put_in_order};
 use super::gzip::Gzip;
 use super::{Compression, FrameSink};
 use crate::checkpoint::OutputMark;
@@ -28,6 +28,8 @@ struct Records<'a, E> {
     encoder: E,
     /// On rank 0.
     file: Option<RecordFile>,
+    /// Of a frame; kept for the next.
+    rows: Vec<FrameRow>,
     bytes: Vec<u8>,
 }
 
@@ -54,17 +56,17 @@ pub(super) fn open<'a, E: Encode + 'a>(
             })?)
         }
     };
-    Ok(Box::new(Records { world: opening.world, gzip, encoder, file, bytes: Vec::new() }))
+    Ok(Box::new(Records { world: opening.world, gzip, encoder, file, rows: Vec::new(), bytes: Vec::new() }))
 }
 
 impl<E: Encode> FrameSink for Records<'_, E> {
-    fn write(&mut self, frame: &Frame, own: Vec<FrameRow>) -> Result<(), ObserverError> {
-        let Self { world, gzip, encoder, file, bytes } = self;
-        let rows = gather(*world, own)?;
+    fn write(&mut self, frame: &Frame, own: &OwnParticles) -> Result<(), ObserverError> {
+        let Self { world, gzip, encoder, file, rows, bytes } = self;
+        gather(*world, own, rows)?;
         let Some(file) = file else { return Ok(()) };
         bytes.clear();
         let failed = |reason| OutputError::Encode { file: "trajectory".to_owned(), reason };
-        encoder.encode(frame, &rows, bytes).map_err(failed)?;
+        encoder.encode(frame, rows, bytes).map_err(failed)?;
         Ok(match gzip {
             None => file.append(bytes, frame.step),
             Some(gzip) => {
@@ -83,19 +85,17 @@ impl<E: Encode> FrameSink for Records<'_, E> {
     }
 }
 
-/// All rows on rank 0, by id; nothing elsewhere. *Collective.*
-fn gather(world: &dyn World, own: Vec<FrameRow>) -> Result<Vec<FrameRow>, ObserverError> {
-    let mut rows = own;
-    if world.ranks() > 1 {
-        let all = world.gather(0, cast_slice(&rows))?;
-        rows.clear();
-        make_room(&mut rows, all.iter().map(|bytes| bytes.len() / size_of::<FrameRow>()).sum())?;
-        // Of a rank, its bytes are given back before those of the next are copied.
-        for bytes in all {
-            let of_rank = bytes.chunks_exact(size_of::<FrameRow>());
-            rows.extend(of_rank.map(bytemuck::pod_read_unaligned::<FrameRow>));
-        }
+/// All rows on rank 0, by id; elsewhere nothing of use. *Collective.*
+fn gather(world: &dyn World, own: &OwnParticles, rows: &mut Vec<FrameRow>) -> Result<(), ObserverError> {
+    let own_rows = (0..own.ids().len()).map(|index| own.row(index));
+    if world.ranks() == 1 {
+        return Ok(put_in_order(own.ids().iter().copied(), own_rows, rows)?);
     }
-    put_in_order(&mut rows);
-    Ok(rows)
+    rows.clear();
+    make_room(rows, own.ids().len())?;
+    rows.extend(own_rows);
+    let come = world.gather(0, cast_slice(rows))?;
+    let all = come.iter().flat_map(|bytes| bytes.chunks_exact(size_of::<FrameRow>()));
+    let all = all.map(bytemuck::pod_read_unaligned::<FrameRow>);
+    Ok(put_in_order(all.clone().map(|row| row.id), all, rows)?)
 }

@@ -115,9 +115,9 @@ fn rows_are_put_in_the_order_of_their_ids() {
     for ids in
         [vec![], vec![7], vec![3, 1, 2, 5, 4], vec![12, 11, 10], vec![9, 2, 30, 4], vec![5, 1, 2, 3, 7, 6]]
     {
-        let mut rows: Vec<_> =
-            ids.iter().map(|&id| FrameRow { id, mass: id as f64, ..FrameRow::default() }).collect();
-        frame::put_in_order(&mut rows);
+        let all = ids.iter().map(|&id| FrameRow { id, mass: id as f64, ..FrameRow::default() });
+        let mut rows = rows().to_vec();
+        frame::put_in_order(ids.iter().copied(), all, &mut rows).unwrap();
         let mut expected = ids;
         expected.sort_unstable();
         assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), expected);

@@ -21,7 +21,8 @@ use crate::force::System;
 use crate::force::shares::Share;
 use crate::particles::Particles;
 
-/// Histograms in turn, so that no addition waits for the one before it.
+/// Counters of a class in turn, so that no addition waits for the one before it. They stand beside each other, and have 32 bits: a histogram
+/// that fits into a few kilobytes, and has one address to count from, takes half the time of four of 64 bits.
 const TURNS: usize = 4;
 /// Error of a class as a share of its number, with room: three roundings to 24 bits.
 const ROUNDING: f32 = 4e-7;
@@ -196,20 +197,18 @@ impl Scale {
     }
 }
 
-/// Adds to histograms whose length is a power of two.
+/// Adds to a histogram whose length is a power of two.
 #[inline(always)]
-fn count(turns: &mut [Vec<u64>; TURNS], classes: &[u32]) {
-    let [a, b, c, d] = turns;
-    let length = a.len();
-    let mut turns = [&mut a[..], &mut b[..length], &mut c[..length], &mut d[..length]];
+fn count(histogram: &mut [[u32; TURNS]], classes: &[u32]) {
+    let Some(last) = histogram.len().checked_sub(1) else { return };
     let (whole, rest) = classes.as_chunks::<TURNS>();
     for classes in whole {
         for turn in 0..TURNS {
-            turns[turn][classes[turn] as usize & (length - 1)] += 1;
+            histogram[classes[turn] as usize & last][turn] += 1;
         }
     }
-    for (turn, &class) in turns.iter_mut().zip(rest) {
-        turn[class as usize & (length - 1)] += 1;
+    for (turn, &class) in rest.iter().enumerate() {
+        histogram[class as usize & last][turn] += 1;
     }
 }
 
@@ -251,7 +250,9 @@ struct Tally<'a> {
     /// How many of them are in use.
     lanes: usize,
     /// By pair of species as many places as there are up to the doubtful; a power of two in all.
-    turns: [Vec<u64>; TURNS],
+    histogram: Vec<[u32; TURNS]>,
+    /// How many additions it has had.
+    added: usize,
     found: PairCounts,
 }
 
@@ -267,10 +268,10 @@ impl<'a> Tally<'a> {
             largest: ((classes as f64 + 0.5) * bins.width()).powi(2) as f32,
             doubtful: length as u32 - 1,
         };
-        let turns = [(); TURNS].map(|()| vec![0; places]);
+        let histogram = vec![[0; TURNS]; places];
         let found = PairCounts::none(species, bins.bins);
         let (segments, squares, classes) = (Vec::new(), Vec::new(), Vec::new());
-        Self { bins, species, scale, segments, squares, classes, lanes: 0, turns, found }
+        Self { bins, species, scale, segments, squares, classes, lanes: 0, histogram, added: 0, found }
     }
 
     #[inline(always)]
@@ -309,7 +310,11 @@ impl<'a> Tally<'a> {
                 add_species(clusters, segment, &mut classes[segment.start..], self.species, self.scale);
             }
         }
-        count(&mut self.turns, classes);
+        if self.added + self.lanes > u32::MAX as usize {
+            self.collect();
+        }
+        count(&mut self.histogram, &self.classes[..self.lanes]);
+        self.added += self.lanes;
         if !all_are_sure {
             self.count_doubtful(clusters);
         }
@@ -343,13 +348,21 @@ impl<'a> Tally<'a> {
         }
     }
 
-    fn finish(mut self) -> PairCounts {
+    /// Takes what the histogram has, and clears it.
+    #[cold]
+    fn collect(&mut self) {
         let length = self.scale.doubtful as usize + 1;
         for (number, counts) in self.found.counts.chunks_exact_mut(self.bins.bins).enumerate() {
-            for (class, count) in counts.iter_mut().enumerate() {
-                *count += self.turns.iter().map(|turn| turn[number * length + class]).sum::<u64>();
+            for (count, turns) in counts.iter_mut().zip(&self.histogram[number * length..]) {
+                *count += turns.iter().copied().map(u64::from).sum::<u64>();
             }
         }
+        self.histogram.fill([0; TURNS]);
+        self.added = 0;
+    }
+
+    fn finish(mut self) -> PairCounts {
+        self.collect();
         self.found
     }
 }

@@ -9,25 +9,27 @@
 //! wants it, unless the scenario asks for `f64`.
 
 mod schema;
+mod slabs;
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use md_comm::{Rank, Reduction, World, deliver_items};
+use md_comm::{Reduction, World};
 use md_engine::ObserverError;
 
-use super::frame::{Frame, FrameLayout, FrameRow, put_in_order};
+use super::frame::{Frame, FrameLayout, OwnParticles};
 use super::{COLUMNS_BUT_MOMENTUM, Compressible, Compression, Format, FrameSink};
-use crate::checkpoint::{OutputMark, sum_before};
+use crate::checkpoint::OutputMark;
 use crate::input;
 use crate::memory::Gathers;
-use crate::netcdf::{Header, MOST_RECORDS, RECORDS_AT};
+use crate::netcdf::{Header, MOST_RECORDS, RECORDS_AT, Variable};
 use crate::output::run_output::Opening;
 use crate::output::{Intact, OutputError, RecordFile};
 use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
 use schema::{ATOM, bytes_of, header_of};
+use slabs::{Column, Slabs};
 
 /// `.nc`
 pub(super) const FORMAT: Format = Format {
@@ -48,8 +50,8 @@ struct Netcdf<'a> {
     world: &'a dyn World,
     layout: FrameLayout,
     header: Header,
-    /// The smallest and the largest id of all particles, once they have been seen.
-    ids: Option<[u64; 2]>,
+    /// Once particles have been seen.
+    slabs: Option<Slabs>,
     /// Where this rank writes, once it is known.
     file: Option<OwnFile>,
     /// On rank 0.
@@ -78,13 +80,15 @@ fn open<'a>(
             let file = root.directory.go_on_with_records(mark, step)?;
             header.records = frames_at(&header, mark.bytes);
             expect_same(&file, &first)?;
-            write_records(&header, &file)?;
+            let open = File::options().write(true).open(file.path());
+            let written = open.and_then(|own| write_records(&header, &own));
+            written.map_err(|reason| file.write_error(reason))?;
             Ok(file)
         }
         None => root.directory.create_records(&layout.path, &first),
     });
     let root = root.transpose()?;
-    Ok(Box::new(Netcdf { world: *world, layout, header, ids: None, file: None, root }))
+    Ok(Box::new(Netcdf { world: *world, layout, header, slabs: None, file: None, root }))
 }
 
 /// Whole frames in a file of so many bytes.
@@ -109,24 +113,21 @@ fn expect_same(file: &RecordFile, first: &[u8]) -> Result<(), OutputError> {
 }
 
 /// Says in the header how many frames there are.
-fn write_records(header: &Header, file: &RecordFile) -> Result<(), OutputError> {
-    let records = u32::try_from(header.records).unwrap_or(u32::MAX).to_be_bytes();
-    let open = File::options().write(true).open(file.path());
-    open.and_then(|own| own.write_all_at(&records, RECORDS_AT)).map_err(|reason| file.write_error(reason))
+fn write_records(header: &Header, file: &File) -> io::Result<()> {
+    file.write_all_at(&u32::try_from(header.records).unwrap_or(u32::MAX).to_be_bytes(), RECORDS_AT)
 }
 
 impl FrameSink for Netcdf<'_> {
-    fn write(&mut self, frame: &Frame, own: Vec<FrameRow>) -> Result<(), ObserverError> {
-        let rows = self.in_order(own)?;
-        let before = sum_before(rows.len() as u64, self.world)?;
+    fn write(&mut self, frame: &Frame, own: &OwnParticles) -> Result<(), ObserverError> {
         self.open_file()?;
-        let written = self.write_part(frame, &rows, before);
+        self.fill_slabs(own)?;
+        let written = self.write_part(frame);
         let mut failures = [u64::from(written.is_err())];
         self.world.reduce(&mut failures, Reduction::Highest)?;
         written?;
         self.header.records += 1;
-        match &mut self.root {
-            Some(root) if failures == [0] => Ok(complete(&self.header, root, frame.step)?),
+        match (&mut self.root, &self.file) {
+            (Some(root), Some(own)) if failures == [0] => Ok(complete(&self.header, root, own, frame.step)?),
             _ => Ok(()),
         }
     }
@@ -147,12 +148,11 @@ impl FrameSink for Netcdf<'_> {
 }
 
 /// The frame counts from now on.
-fn complete(header: &Header, root: &mut RecordFile, step: u64) -> Result<(), OutputError> {
+fn complete(header: &Header, root: &mut RecordFile, own: &OwnFile, step: u64) -> Result<(), OutputError> {
     let end = header.records_begin().zip(header.record_bytes());
     let end = end.map_or(0, |(begin, record)| begin + header.records * record);
-    let open = File::options().write(true).open(root.path());
-    open.and_then(|own| own.set_len(end)).map_err(|reason| root.write_error(reason))?;
-    write_records(header, root)?;
+    own.file.set_len(end).map_err(|reason| root.write_error(reason))?;
+    write_records(header, &own.file).map_err(|reason| root.write_error(reason))?;
     root.has_grown_to(end, step);
     Ok(())
 }
@@ -162,31 +162,6 @@ fn failed(path: &Path, reason: io::Error) -> OutputError {
 }
 
 impl Netcdf<'_> {
-    /// The rows of all ranks, of which this rank has a range of ids, in their order. *Collective.*
-    fn in_order(&mut self, own: Vec<FrameRow>) -> Result<Vec<FrameRow>, ObserverError> {
-        let Self { world, ids, .. } = self;
-        let [lowest, highest] = match *ids {
-            Some(ids) => ids,
-            None => {
-                let all = || own.iter().map(|row| row.id);
-                let mut words = [!all().min().unwrap_or(u64::MAX), all().max().unwrap_or(0)];
-                world.reduce(&mut words, Reduction::Highest)?;
-                *ids.insert([!words[0], words[1]])
-            }
-        };
-        if highest > i32::MAX as u64 {
-            return Err(format!("id {highest} is larger than `.nc` can hold: choose another format").into());
-        }
-        let ranks = world.ranks() as u64;
-        let owner = |id: u64| ((id - lowest) * ranks / (highest - lowest + 1)) as Rank;
-        let mut rows = match ranks {
-            1 => own,
-            _ => deliver_items(*world, own.into_iter().map(|row| (owner(row.id), row)))?,
-        };
-        put_in_order(&mut rows);
-        Ok(rows)
-    }
-
     /// Opens the file that rank 0 has made, and hears from it how many frames there are. *Collective.*
     fn open_file(&mut self) -> Result<(), ObserverError> {
         if self.file.is_some() {
@@ -205,31 +180,57 @@ impl Netcdf<'_> {
         Ok(())
     }
 
-    /// This rank's values of all variables, so many particles after the first.
-    fn write_part(&self, frame: &Frame, rows: &[FrameRow], before: u64) -> Result<(), OutputError> {
-        let (Self { header, layout, .. }, Some(OwnFile { path, file })) = (self, &self.file) else {
+    /// Takes the values that this rank writes. *Collective.*
+    fn fill_slabs(&mut self, own: &OwnParticles) -> Result<(), ObserverError> {
+        let Self { world, header, layout, slabs, .. } = self;
+        let slabs = match slabs {
+            Some(slabs) => slabs,
+            None => slabs.insert(Slabs::new(*world, own.ids())?),
+        };
+        slabs.fill(*world, layout, own, &columns_of(header))
+    }
+
+    /// Writes this rank's part of a frame.
+    fn write_part(&self, frame: &Frame) -> Result<(), OutputError> {
+        let (Self { header, root, .. }, Some(slabs), Some(OwnFile { path, file })) =
+            (self, &self.slabs, &self.file)
+        else {
             return Ok(());
         };
-        let record = header.records;
-        let full = || failed(path, io::Error::other("it cannot hold more frames"));
-        if record > MOST_RECORDS {
-            return Err(full());
+        let write = |variable: &Variable, before: u64, bytes: &[u8]| {
+            let full = || failed(path, io::Error::other("it cannot hold more frames"));
+            let place = header.place(variable, header.records, 0).filter(|_| header.records <= MOST_RECORDS);
+            let place = place.and_then(|place| place.checked_add(before)).ok_or_else(full)?;
+            file.write_all_at(bytes, place).map_err(|reason| failed(path, reason))
+        };
+        if root.is_some() {
+            let mut of_all = written_now(header).filter(|variable| !is_of_particles(header, variable));
+            of_all.try_for_each(|variable| write(variable, 0, &bytes_of(variable, frame)))?;
         }
-        let is_first = record == 0;
-        let is_root = self.root.is_some();
-        for variable in &header.variables {
-            let is_of_all = !header.dimensions_of(variable).any(|name| name == ATOM);
-            let is_written = (is_first || header.has_records(variable)) && (is_root || !is_of_all);
-            if !is_written {
-                continue;
-            }
-            let bytes = bytes_of(layout, variable, frame, rows);
-            let of_particle = header.values(variable).zip(header.length(ATOM));
-            let of_particle = of_particle.and_then(|(values, atoms)| values.checked_div(atoms)).unwrap_or(0);
-            let first = if is_of_all { 0 } else { before * of_particle };
-            let place = header.place(variable, record, first).ok_or_else(full)?;
-            file.write_all_at(&bytes, place).map_err(|reason| failed(path, reason))?;
+        for (Column { variable, bytes }, slab) in columns_of(header).into_iter().zip(slabs.columns()) {
+            write(variable, slabs.before * bytes as u64, slab)?;
         }
         Ok(())
     }
+}
+
+/// The variables that have values in the next record; in the first also those without records.
+fn written_now(header: &Header) -> impl Iterator<Item = &Variable> {
+    let is_written = |variable: &&Variable| header.records == 0 || header.has_records(variable);
+    header.variables.iter().filter(is_written)
+}
+
+fn is_of_particles(header: &Header, variable: &Variable) -> bool {
+    header.dimensions_of(variable).any(|name| name == ATOM)
+}
+
+/// Those of them that are columns.
+fn columns_of(header: &Header) -> Vec<Column<'_>> {
+    let particles = header.length(ATOM).unwrap_or_default();
+    let bytes = |variable: &Variable| {
+        let values = header.values(variable)?.checked_div(particles)?;
+        Some((values * variable.kind.bytes()) as usize)
+    };
+    let columns = written_now(header).filter(|variable| is_of_particles(header, variable));
+    columns.map(|variable| Column { variable, bytes: bytes(variable).unwrap_or_default() }).collect()
 }

@@ -1,8 +1,10 @@
 //! Which variables a file has, and their values.
 
-use super::super::frame::{Frame, FrameLayout, FrameRow};
+use md_engine::Snapshot;
+
+use super::super::frame::{Frame, FrameLayout, OwnParticles};
 use crate::netcdf::{Attribute, Dimension, Header, Kind, Variable};
-use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
+use crate::scenario::{Positions, TrajectoryColumn, TrajectoryPrecision};
 
 /// Dimension of the particles.
 pub(super) const ATOM: &str = "atom";
@@ -86,54 +88,81 @@ fn variables(layout: &FrameLayout) -> Vec<Variable> {
     all
 }
 
-/// The values of a variable for these particles.
-pub(super) fn bytes_of(
-    layout: &FrameLayout,
-    variable: &Variable,
-    frame: &Frame,
-    rows: &[FrameRow],
-) -> Vec<u8> {
-    let mut values = Values { kind: variable.kind, bytes: Vec::new() };
-    let vectors = |values: &mut Values, vector: &dyn Fn(&FrameRow) -> [f64; 3]| {
-        values.bytes.reserve_exact(rows.len() * 3 * variable.kind.bytes() as usize);
-        rows.iter().for_each(|row| values.reals(vector(row)));
-    };
+/// The values of a variable that is not one of the particles.
+pub(super) fn bytes_of(variable: &Variable, frame: &Frame) -> Vec<u8> {
+    let numbers = |numbers: &[f64]| numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
     match variable.name.as_str() {
-        "spatial" => values.bytes.extend(b"xyz"),
-        "cell_spatial" => values.bytes.extend(b"abc"),
-        "cell_angular" => values.bytes.extend(b"alphabeta gamma"),
-        "identifier" => rows.iter().for_each(|row| values.integer(row.id as i32)),
-        "atom_types" => rows.iter().for_each(|row| values.integer(row.kind as i32)),
-        "step" => values.reals([frame.step as f64]),
-        "time" => values.reals([frame.time]),
-        "cell_origin" => values.reals(frame.origin),
-        "cell_lengths" => values.reals(frame.lengths),
-        "cell_angles" => values.reals([90.0; 3]),
-        "coordinates" => vectors(&mut values, &|row| layout.position(frame, row)),
-        "velocities" => vectors(&mut values, &|row| row.velocity),
-        "forces" => vectors(&mut values, &|row| row.force),
-        "images" => rows.iter().flat_map(|row| row.images).for_each(|count| values.integer(count)),
-        "mass" => rows.iter().for_each(|row| values.reals([row.mass])),
-        _ => rows.iter().for_each(|row| values.reals([row.energy])),
+        "spatial" => b"xyz".to_vec(),
+        "cell_spatial" => b"abc".to_vec(),
+        "cell_angular" => b"alphabeta gamma".to_vec(),
+        "step" => numbers(&[frame.step as f64]),
+        "time" => numbers(&[frame.time]),
+        "cell_origin" => numbers(&frame.origin),
+        "cell_lengths" => numbers(&frame.lengths),
+        _ => numbers(&[90.0; 3]),
     }
-    values.bytes
 }
 
-/// Big-endian numbers of the type of a variable.
-struct Values {
-    kind: Kind,
-    bytes: Vec<u8>,
+/// A particle whose values are wanted, and which place they have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Picked {
+    /// Among the particles of this rank.
+    pub(super) index: u32,
+    pub(super) place: u32,
 }
 
-impl Values {
-    fn reals<const N: usize>(&mut self, numbers: [f64; N]) {
-        match self.kind {
-            Kind::Double => numbers.into_iter().for_each(|number| self.bytes.extend(number.to_be_bytes())),
-            _ => numbers.into_iter().for_each(|number| self.bytes.extend((number as f32).to_be_bytes())),
+/// Passes on the values of a variable of these particles, with their places.
+pub(super) fn values_of(
+    variable: &Variable,
+    layout: &FrameLayout,
+    own: &OwnParticles,
+    picked: &[Picked],
+    mut take: impl FnMut(u32, &[u8]),
+) {
+    let Snapshot { particles, domain, .. } = own.now;
+    let velocity = &particles.velocity;
+    let (kind, take) = (variable.kind, &mut take);
+    let counted = |index| domain.wrap_counting(particles.position_of(index), particles.images_of(index));
+    match (variable.name.as_str(), layout.positions) {
+        ("identifier", _) => encode(kind, picked, |index| [particles.id[index] as f64], take),
+        ("atom_types", _) => encode(kind, picked, |index| [particles.species[index] as f64 + 1.0], take),
+        ("coordinates", Positions::Wrapped) => {
+            encode(kind, picked, |index| domain.wrap_position(particles.position_of(index)), take);
         }
+        ("coordinates", Positions::Unwrapped) => {
+            let unwrapped = |index| {
+                let (position, images) = counted(index);
+                domain.unwrap_position(position, images)
+            };
+            encode(kind, picked, unwrapped, take);
+        }
+        ("velocities", _) => {
+            encode(kind, picked, |index| [0, 1, 2].map(|dim| velocity[dim][index]), take);
+        }
+        ("forces", _) => encode(kind, picked, |index| particles.force_of(index), take),
+        ("images", _) => encode(kind, picked, |index| counted(index).1.0.map(f64::from), take),
+        ("mass", _) => encode(kind, picked, |index| [own.mass(index)], take),
+        _ => encode(kind, picked, |index| [own.energy(index)], take),
     }
+}
 
-    fn integer(&mut self, number: i32) {
-        self.bytes.extend(number.to_be_bytes());
+/// As big-endian numbers of this type.
+fn encode<const N: usize>(
+    kind: Kind,
+    picked: &[Picked],
+    numbers: impl Fn(usize) -> [f64; N],
+    take: &mut impl FnMut(u32, &[u8]),
+) {
+    let all = picked.iter().map(|&Picked { index, place }| (place, numbers(index as usize)));
+    match kind {
+        Kind::Double => all.for_each(|(place, numbers)| {
+            take(place, numbers.map(f64::to_be_bytes).as_flattened());
+        }),
+        Kind::Float => all.for_each(|(place, numbers)| {
+            take(place, numbers.map(|number| (number as f32).to_be_bytes()).as_flattened());
+        }),
+        Kind::Int | Kind::Char => all.for_each(|(place, numbers)| {
+            take(place, numbers.map(|number| (number as i32).to_be_bytes()).as_flattened());
+        }),
     }
 }
