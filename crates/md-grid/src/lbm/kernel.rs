@@ -244,7 +244,6 @@ fn in_place_vectors<S: Simd, T: LaneReal, F: Forcing>(
     let grid = grid.map(|row| T::vectors_mut(simd, row));
     let count = grid[0].len();
     let grid = grid.map(|row| &mut row[..count]);
-    #[expect(clippy::needless_range_loop, reason = "one index into nineteen rows")]
     for at in 0..count {
         grid.iter().for_each(|row| fetch_ahead(row, at));
         let before = std::array::from_fn(|population| grid[population][at]);
