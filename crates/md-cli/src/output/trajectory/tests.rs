@@ -1,6 +1,6 @@
 //! Frames of text formats: what they look like, and that they read back.
 
-use super::frame::SpeciesLabel;
+use super::frame::{FrameRow, SpeciesLabel};
 use super::gzip::Gzip;
 use super::records::Encode;
 use super::*;
