@@ -42,7 +42,7 @@ fn the_version_and_the_help_of_the_program() {
       predict        Predict the time of a step on any number of ranks from a machine's measured costs
       partition      Tell what partitions come to on any number of ranks, without running:
                      partition.csv, partition.svg
-      inspect        Show what a checkpoint holds, and check it
+      inspect        Show what a checkpoint or a trajectory holds, and check it
       backends       List the halo backends and whether they are available here
       schema         Print the JSON Schema of a scenario, for editors
       completions    Print what a shell needs to complete commands and options

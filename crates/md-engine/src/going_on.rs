@@ -81,6 +81,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.cells.make_room(&self.state.particles);
         if shared.lengths != shared.lengths_at_rebuild {
             self.follow_box(Domain { lengths: shared.lengths, ..self.state.domain });
+            // Where cells get too thin the box is divided anew at once; so those of a sound checkpoint are not.
+            self.setup.check_cells(&self.decomposition.grid, self.interaction.cutoff())?;
         }
         at_checkpoint.put(&mut self.state.particles, self.world)?;
         self.watch.recall(shared.history);

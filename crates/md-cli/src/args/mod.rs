@@ -70,7 +70,7 @@ pub enum Command {
     /// Tell what partitions come to on any number of ranks, without running: partition.csv, partition.svg
     #[command(after_long_help = PARTITION_HELP)]
     Partition(PartitionArgs),
-    /// Show what a checkpoint holds, and check it
+    /// Show what a checkpoint or a trajectory holds, and check it
     Inspect(InspectArgs),
     /// List the halo backends and whether they are available here
     Backends,
