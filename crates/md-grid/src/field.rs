@@ -36,7 +36,7 @@ impl<T: Real> Field<T> {
         Self::staggered(place, layout, &vec![0; components])
     }
 
-    /// The same, of components that start so many numbers later than on a cache line: fewer than [`LINE`].
+    /// The same, of components that start so many numbers later than on a cache line, modulo the numbers of a line.
     ///
     /// # Errors
     /// [`GridError::OutOfMemory`].
