@@ -153,6 +153,8 @@ pub enum Span {
     OwnFrom(usize),
     /// Own nodes but for so many last ones.
     OwnUpTo(usize),
+    /// As many as there are own nodes, so many further up: ghosts at one end, and without own nodes at the other.
+    Moved(i8),
 }
 
 impl Span {
@@ -167,6 +169,7 @@ impl Span {
             Self::HighGhosts(count) => (size, size + count as isize),
             Self::OwnFrom(count) => (count as isize, size),
             Self::OwnUpTo(count) => (0, size - count as isize),
+            Self::Moved(step) => (isize::from(step), size + isize::from(step)),
         }
     }
 }

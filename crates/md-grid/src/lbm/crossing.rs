@@ -8,9 +8,13 @@
 //! direct     a message for each of 6 faces and 12 edges, one stage; a place of a population is carried by one of them only
 //! staged     along x, then y, then z; what has moved along two axes goes along the first one into the ghosts of the second
 //! ```
+//!
+//! Where the ends of rows along z are joined, sweeps do without copies along z (`rows`): then what has moved along z too goes with
+//! the others, from where it was pushed.
 
 use super::d3q19::{POPULATIONS, VELOCITIES};
 use super::nodes::Overlap;
+use super::rows::Ends;
 use crate::{Beside, Decomposition, Exchanged, HaloPlan, Messages, Offset, Region, Schedule, Span, Transfer};
 
 /// The order in which populations leave.
@@ -42,40 +46,60 @@ impl Crossing {
             Overlap::InnerNodes => Beside::InnerNodes(1.0),
             Overlap::Nothing => Beside::Nothing,
         };
-        let exchanges = vec![Exchanged { plan: self.scatter(), beside }];
+        let exchanges = vec![Exchanged { plan: self.scatter(Ends::of(&decomposition)), beside }];
         Schedule { decomposition, depth: [1; 3], messages, number_bytes, exchanges, reductions: 0 }
     }
 
     /// From ghosts to the nodes that own them.
-    pub(super) fn scatter(self) -> HaloPlan {
-        match self {
-            Self::Direct => HaloPlan { stages: vec![direct()] },
-            Self::Staged => HaloPlan { stages: (0..3).map(stage).collect() },
-        }
+    pub(super) fn scatter(self, ends: Ends) -> HaloPlan {
+        self.plan(ends, Span::Moved)
     }
 
     /// From own nodes to the ghosts that neighbours have of them.
-    pub(super) fn gather(self) -> HaloPlan {
-        self.scatter().reversed()
+    pub(super) fn gather(self, ends: Ends) -> HaloPlan {
+        self.plan(ends, |_| Span::Own).reversed()
     }
-}
 
-fn direct() -> Vec<Transfer> {
-    let mut transfers = Vec::new();
-    for towards in offsets() {
-        for (population, step) in VELOCITIES.into_iter().enumerate().skip(1) {
-            let goes_there = (0..3).all(|axis| towards[axis] == 0 || towards[axis] == step[axis]);
-            if goes_there {
-                transfers.push(transfer(towards, vec![population], |axis| moved_into(step[axis])));
-            }
+    /// `joined`: the nodes along z of populations that move so there, in rows whose ends are joined.
+    fn plan(self, ends: Ends, joined: fn(i8) -> Span) -> HaloPlan {
+        let axes = match ends {
+            Ends::Apart => 3,
+            Ends::Joined => 2,
+        };
+        let along = |axis: usize, step: i8, span: Span| if axis < axes { span } else { joined(step) };
+        let direct = || {
+            offsets(axes).into_iter().flat_map(|towards| {
+                let goes_there = move |&population: &usize| {
+                    (0..axes).all(|axis| towards[axis] == 0 || towards[axis] == VELOCITIES[population][axis])
+                };
+                (1..POPULATIONS).filter(goes_there).map(move |population| {
+                    transfer(towards, population, |axis, step| along(axis, step, moved_into(step)))
+                })
+            })
+        };
+        let stage = |first: usize| {
+            [-1, 1].into_iter().flat_map(move |step: i8| {
+                let mut towards = [0; 3];
+                towards[first] = step;
+                let others = move |axis: usize| if axis > first { Span::WithGhosts } else { Span::Own };
+                let crossing =
+                    (1..POPULATIONS).filter(move |&population| VELOCITIES[population][first] == step);
+                crossing.map(move |population| {
+                    transfer(towards, population, |axis, step| along(axis, step, others(axis)))
+                })
+            })
+        };
+        match self {
+            Self::Direct => HaloPlan { stages: vec![direct().collect()] },
+            Self::Staged => HaloPlan { stages: (0..axes).map(|first| stage(first).collect()).collect() },
         }
     }
-    transfers
 }
 
-/// All faces, then all edges.
-fn offsets() -> Vec<Offset> {
+/// All faces, then all edges, along so many axes.
+fn offsets(axes: usize) -> Vec<Offset> {
     let mut offsets: Vec<Offset> = VELOCITIES[1..].to_vec();
+    offsets.retain(|offset| offset[axes..].iter().all(|&step| step == 0));
     offsets.sort_by_key(|offset| offset.iter().filter(|&&step| step != 0).count());
     offsets
 }
@@ -89,17 +113,9 @@ fn moved_into(step: i8) -> Span {
     }
 }
 
-fn stage(axis: usize) -> Vec<Transfer> {
-    let towards = |step: i8| {
-        let mut towards = [0; 3];
-        towards[axis] = step;
-        let crossing = (1..POPULATIONS).filter(|&population| VELOCITIES[population][axis] == step).collect();
-        transfer(towards, crossing, |other| if other > axis { Span::WithGhosts } else { Span::Own })
-    };
-    vec![towards(-1), towards(1)]
-}
-
-fn transfer(towards: Offset, components: Vec<usize>, along: impl Fn(usize) -> Span) -> Transfer {
+/// `along`: the nodes along the axes that are not crossed, by the population's velocity there.
+fn transfer(towards: Offset, population: usize, along: impl Fn(usize, i8) -> Span) -> Transfer {
+    let along = |axis: usize| along(axis, VELOCITIES[population][axis]);
     let region = |at: fn(i8) -> Span| {
         Region([0, 1, 2].map(|axis| if towards[axis] == 0 { along(axis) } else { at(towards[axis]) }))
     };
@@ -107,7 +123,7 @@ fn transfer(towards: Offset, components: Vec<usize>, along: impl Fn(usize) -> Sp
         towards,
         read: region(|step| if step > 0 { Span::HighGhosts(1) } else { Span::LowGhosts(1) }),
         write: region(|step| if step > 0 { Span::LowOwn(1) } else { Span::HighOwn(1) }),
-        components,
+        components: vec![population],
     }
 }
 
@@ -117,14 +133,17 @@ mod tests {
 
     #[test]
     fn five_populations_cross_a_face_and_one_an_edge() {
-        let stage = &Crossing::Direct.scatter().stages[0];
-        let carried = |towards: Offset| stage.iter().filter(|transfer| transfer.towards == towards).count();
-        for towards in offsets() {
-            let axes = towards.iter().filter(|&&step| step != 0).count();
-            assert_eq!(carried(towards), if axes == 1 { 5 } else { 1 });
+        for (ends, axes, edges) in [(Ends::Apart, 3, 12), (Ends::Joined, 2, 4)] {
+            let stage = &Crossing::Direct.scatter(ends).stages[0];
+            let carried =
+                |towards: Offset| stage.iter().filter(|transfer| transfer.towards == towards).count();
+            for towards in offsets(axes) {
+                let crossed = towards.iter().filter(|&&step| step != 0).count();
+                assert_eq!(carried(towards), if crossed == 1 { 5 } else { 1 });
+            }
+            assert_eq!(stage.len(), 2 * axes * 5 + edges);
+            let staged = Crossing::Staged.scatter(ends).stages;
+            assert_eq!(staged.iter().map(Vec::len).collect::<Vec<_>>(), vec![10; axes]);
         }
-        let staged = Crossing::Staged.scatter().stages;
-        assert!(staged.iter().flatten().all(|transfer| transfer.components.len() == 5));
-        assert_eq!(staged.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2, 2]);
     }
 }

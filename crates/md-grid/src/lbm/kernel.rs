@@ -14,8 +14,8 @@
 //! shifted one sees every direction as its opposite, and so is the local one on components shifted by a node, with the
 //! body force mirrored.
 //!
-//! No place is touched by two nodes, and nodes in ascending order touch ascending places of each component: so the components
-//! are cut between threads at shifted places, and the bits do not depend on the number of threads.
+//! No place is touched by the nodes of two rows, and rows in ascending order touch ascending places of each component: so the
+//! components are cut between threads where rows start, shifted, and the bits do not depend on the number of threads.
 
 mod push;
 
@@ -26,8 +26,9 @@ use md_core::simd::{Simd, SimdLevel};
 use pulp::WithSimd;
 
 use super::collision::{Coefficients, Forced, Forcing, Unforced, collide};
-use super::d3q19::{POPULATIONS, opposite};
-use super::lanes::{LaneReal, fetch_ahead};
+use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
+use super::lanes::{LaneReal, fetch_ahead, fetch_value};
+use super::rows::Rows;
 use push::Push;
 pub(super) use push::Source;
 pub use push::Stores;
@@ -65,7 +66,7 @@ impl<'g, T> Part<'g, T> {
 
     /// What nodes before this one touch, and the rest.
     fn split_at(self, node: usize) -> (Self, Self) {
-        let middle = self.place(node);
+        let middle = self.place(node).min(self.values.len());
         let (before, after) = self.values.split_at_mut(middle);
         let shift = self.shift - middle as isize;
         (Self { values: before, shift: self.shift }, Self { values: after, shift })
@@ -87,6 +88,33 @@ impl<'g, T> Parts<'g, T> {
         // As many as there were.
         let second = std::array::from_fn(|_| second.next().unwrap_or(Part { values: &mut [], shift: 0 }));
         (Self(first), Self(second))
+    }
+}
+
+impl<T: LaneReal> Parts<'_, T> {
+    /// Puts what a run reads at joined ends of its row there. `below`: the velocity along z of what the first node takes from the other
+    /// end.
+    #[inline(always)]
+    fn join_ends(&mut self, rows: Rows, run: Run, below: i8) {
+        let ends = rows.joined(run);
+        for (part, velocity) in self.0.iter_mut().zip(VELOCITIES) {
+            let first = part.place(run.start);
+            let last = first + run.length - 1;
+            match velocity[2] * below {
+                1 if ends.below => part.values[first] = part.values[first + rows.length()],
+                -1 if ends.above => part.values[last] = part.values[last - rows.length()],
+                _ => {}
+            }
+        }
+    }
+
+    /// Has that fetched which [`Self::join_ends`] will read first.
+    #[inline(always)]
+    fn fetch_end(&self, rows: Rows, run: Run, below: i8) {
+        if rows.joined(run).below {
+            let moved = self.0.iter().zip(VELOCITIES).filter(|(_, velocity)| velocity[2] == below);
+            moved.for_each(|(part, _)| fetch_value(part.values, part.place(run.start) + rows.length()));
+        }
     }
 }
 
@@ -116,6 +144,7 @@ pub struct Sweeper<T> {
     mirrored: Coefficients<T>,
     is_forced: bool,
     shifts: [isize; POPULATIONS],
+    rows: Rows,
     level: SimdLevel,
     threads: Threads,
 }
@@ -126,12 +155,13 @@ impl<T: LaneReal> Sweeper<T> {
         of_force: impl Fn([f64; 3]) -> Coefficients<T>,
         force: [f64; 3],
         shifts: [isize; POPULATIONS],
+        rows: Rows,
         level: SimdLevel,
         threads: Threads,
     ) -> Self {
         let mirrored = of_force(force.map(|component| -component));
         let is_forced = force != [0.0; 3];
-        Self { coefficients: of_force(force), mirrored, is_forced, shifts, level, threads }
+        Self { coefficients: of_force(force), mirrored, is_forced, shifts, rows, level, threads }
     }
 
     /// One time step of the nodes of `runs`, which ascend.
@@ -142,25 +172,19 @@ impl<T: LaneReal> Sweeper<T> {
     /// What [`LaneReal::sweep`] is.
     pub(super) fn sweep_here(&self, pass: Pass<'_, T>, runs: &[Run]) {
         let stay = [0; POPULATIONS];
+        let share = |parts, below, source| Share { runs, rows: self.rows, below, source, parts };
         match pass {
             Pass::Push { source, target } => {
-                self.divide(&self.coefficients, Some(source), parts(target, self.shifts), runs);
+                self.divide(&self.coefficients, share(parts(target, self.shifts), 1, Some(source)));
             }
-            Pass::Local(grid) => self.divide(&self.coefficients, None, parts(grid, stay), runs),
-            Pass::Shifted(grid) => self.divide(&self.mirrored, None, parts(grid, self.shifts), runs),
+            Pass::Local(grid) => self.divide(&self.coefficients, share(parts(grid, stay), 1, None)),
+            Pass::Shifted(grid) => self.divide(&self.mirrored, share(parts(grid, self.shifts), -1, None)),
         }
     }
 
-    fn divide(
-        &self,
-        coefficients: &Coefficients<T>,
-        source: Option<Source<'_, T>>,
-        parts: Parts<'_, T>,
-        runs: &[Run],
-    ) {
-        let state = Share { runs, source, parts };
+    fn divide(&self, coefficients: &Coefficients<T>, share: Share<'_, T>) {
         self.threads.divide(
-            state,
+            share,
             Share::split,
             |share, _| {
                 if self.is_forced {
@@ -174,11 +198,11 @@ impl<T: LaneReal> Sweeper<T> {
     }
 
     fn run<F: Forcing>(&self, coefficients: &Coefficients<T>, share: Share<'_, T>) {
-        let Share { runs, source, parts } = share;
+        let Share { runs, rows, below, source, parts } = share;
         let forcing = std::marker::PhantomData::<F>;
         match source {
-            Some(source) => self.level.dispatch(Push { coefficients, source, parts, runs, forcing }),
-            None => self.level.dispatch(InPlace { coefficients, parts, runs, forcing }),
+            Some(source) => self.level.dispatch(Push { coefficients, source, parts, runs, rows, forcing }),
+            None => self.level.dispatch(InPlace { coefficients, parts, runs, rows, below, forcing }),
         }
     }
 }
@@ -191,18 +215,31 @@ fn parts<T>(components: Components<'_, T>, shifts: [isize; POPULATIONS]) -> Part
 /// A thread's part of a sweep.
 struct Share<'g, T> {
     runs: &'g [Run],
+    rows: Rows,
+    /// The velocity along z of what the first node of a row takes from the row's other end, where ends are joined.
+    below: i8,
     source: Option<Source<'g, T>>,
     parts: Parts<'g, T>,
 }
 
 impl<T: LaneReal> Share<'_, T> {
-    /// Cuts between two runs.
+    /// Cuts between two rows: before the ghost at the start of one.
     fn split(self, shares: Range<usize>, middle: usize) -> (Self, Self) {
-        let Self { runs, source, parts } = self;
-        let (before, after) = runs.split_at(runs.len() * (middle - shares.start) / shares.len());
-        let end = || before.last().map_or(0, |run| run.start + run.length);
-        let (first, second) = parts.split_at(after.first().map_or_else(end, |run| run.start));
-        (Self { runs: before, source, parts: first }, Self { runs: after, source, parts: second })
+        let Self { runs, rows, below, source, parts } = self;
+        let row = |run: &Run| rows.around(run.start);
+        let mut cut = runs.len() * (middle - shares.start) / shares.len();
+        while (1..runs.len()).contains(&cut) && row(&runs[cut - 1]) == row(&runs[cut]) {
+            cut += 1;
+        }
+        let (before, after) = runs.split_at(cut);
+        let start = match (before.last(), after.first()) {
+            (_, Some(first)) => row(first)[0],
+            (Some(last), None) => row(last)[1],
+            (None, None) => 1,
+        };
+        let (first, second) = parts.split_at(start - 1);
+        let share = |runs, parts| Self { runs, rows, below, source, parts };
+        (share(before, first), share(after, second))
     }
 }
 
@@ -210,6 +247,8 @@ struct InPlace<'g, T, F> {
     coefficients: &'g Coefficients<T>,
     parts: Parts<'g, T>,
     runs: &'g [Run],
+    rows: Rows,
+    below: i8,
     forcing: std::marker::PhantomData<F>,
 }
 
@@ -218,8 +257,12 @@ impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { coefficients, mut parts, runs, .. } = self;
-        for &run in runs {
+        let Self { coefficients, mut parts, runs, rows, below, .. } = self;
+        for (number, &run) in runs.iter().enumerate() {
+            if let Some(&next) = runs.get(number + 1) {
+                parts.fetch_end(rows, next, below);
+            }
+            parts.join_ends(rows, run, below);
             let mut grid = parts.0.each_mut().map(|part| part.run(run));
             in_place_vectors::<S, T, F>(simd, coefficients, grid.each_mut().map(|row| &mut **row));
             let whole = run.length - run.length % lanes::<S, T>();
@@ -258,10 +301,12 @@ fn lanes<S: Simd, T: LaneReal>() -> usize {
     size_of::<T::Lanes<S>>() / size_of::<T>()
 }
 
-/// Less than a vector, as one: a fluid at rest fills it up.
+/// At most a vector, as one: a fluid at rest fills it up.
 #[inline(always)]
 fn padded<T: LaneReal>(rest: &[T]) -> [T; MOST_LANES] {
-    let mut whole = [T::ZERO; MOST_LANES];
-    whole[..rest.len()].copy_from_slice(rest);
-    whole
+    <[T; MOST_LANES]>::try_from(rest).unwrap_or_else(|_| {
+        let mut whole = [T::ZERO; MOST_LANES];
+        whole[..rest.len()].copy_from_slice(rest);
+        whole
+    })
 }

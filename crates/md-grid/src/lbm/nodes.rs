@@ -2,6 +2,7 @@
 
 use super::crossing::Crossing;
 use super::kernel::Run;
+use super::rows::Ends;
 use super::walls::Mask;
 use crate::{Decomposition, Layout, Region};
 
@@ -41,7 +42,9 @@ impl Nodes {
     ) -> Self {
         let mut nodes = Self::default();
         let [x_size, y_size, z_size] = layout.size();
+        let ends = Ends::of(decomposition);
         let travels = |axis: usize| match crossing {
+            _ if axis == 2 && ends == Ends::Joined => false,
             Crossing::Direct => decomposition.ranks()[axis] > 1,
             Crossing::Staged => decomposition.has_neighbours(axis),
         };

@@ -13,6 +13,7 @@ use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
 use super::kernel::{Pass, Run, Source, Stores, Sweeper};
 use super::lanes::LaneReal;
 use super::nodes::{Nodes, Overlap};
+use super::rows::{Ends, Rows};
 use super::walls::{Mask, Placement, WallVelocities, Walls, shifts};
 use crate::layout::LINE;
 use crate::{Block, Decomposition, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Messages, Region};
@@ -84,6 +85,7 @@ pub struct Flow<T> {
     walls: Walls<T>,
     sweeper: Sweeper<T>,
     shifts: [isize; POPULATIONS],
+    rows: Rows,
     grid: Field<T>,
     grids: Grids<T>,
     /// From ghosts to owners.
@@ -124,11 +126,13 @@ impl<T: LaneReal> Flow<T> {
             Halo::open(world, decomposition, layout, &plan, halo)
         };
         let rates = Rates::new(options.collision, options.viscosity);
-        let shifts = shifts(layout);
+        let (shifts, ends) = (shifts(layout), Ends::of(decomposition));
+        let rows = Rows::new(layout, ends);
         let sweeper = Sweeper::new(
             |force| Coefficients::new(rates, force),
             options.body_force,
             shifts,
+            rows,
             options.simd,
             options.threads.clone(),
         );
@@ -139,16 +143,17 @@ impl<T: LaneReal> Flow<T> {
             walls,
             sweeper,
             shifts,
+            rows,
             grid: Field::staggered(Place::Position, layout, &leads())?,
             grids: match options.pattern {
-                Pattern::SingleGrid => Grids::One(Box::new(halo(options.crossing.gather())?)),
+                Pattern::SingleGrid => Grids::One(Box::new(halo(options.crossing.gather(ends))?)),
                 Pattern::TwoGrid => {
                     let target = Field::staggered(Place::Reaction, layout, &leads())?;
                     let bytes = 2 * POPULATIONS * layout.component_stride() * size_of::<T>();
                     Grids::Two(target, options.stores.unwrap_or_else(|| Stores::of(bytes)))
                 }
             },
-            scatter: halo(options.crossing.scatter())?,
+            scatter: halo(options.crossing.scatter(ends))?,
             mask,
             options,
             placement: Placement::Natural,
@@ -174,6 +179,7 @@ impl<T: LaneReal> Flow<T> {
                 for (population, component) in
                     self.grid.components_mut::<POPULATIONS>().into_iter().enumerate()
                 {
+                    let place = place.wrapping_add_signed(self.rows.elsewhere(population, z));
                     component[place] = T::from_f64(state.population(population, rates));
                 }
             }
@@ -248,21 +254,14 @@ impl<T: LaneReal> Flow<T> {
     /// The populations of a fluid node of this rank as they stand after the last step, as deviations from a fluid at rest: the same
     /// bits for both patterns.
     pub fn populations(&self, node: [usize; 3]) -> [T; POPULATIONS] {
-        let [x, y, z] = node;
-        self.row([x as isize, y as isize, 0]).map(|row| row[z])
-    }
-
-    /// The same of all nodes of a row, wherever they lie.
-    fn row(&self, first: [isize; 3]) -> [&[T]; POPULATIONS] {
-        let place = self.layout.index(first);
+        let place = self.layout.index(node.map(|index| index as isize));
         std::array::from_fn(|population| {
-            let (component, start) = match self.placement {
-                Placement::Natural => (population, place),
-                Placement::Swapped => {
-                    (opposite(population), place.wrapping_add_signed(-self.shifts[population]))
-                }
+            let elsewhere = self.rows.elsewhere(population, node[2]);
+            let (component, shift) = match self.placement {
+                Placement::Natural => (population, 0),
+                Placement::Swapped => (opposite(population), -self.shifts[population]),
             };
-            &self.grid.component(component)[start..][..self.layout.size()[2]]
+            self.grid.component(component)[place.wrapping_add_signed(shift + elsewhere)]
         })
     }
 
@@ -271,7 +270,9 @@ impl<T: LaneReal> Flow<T> {
         let place = self.layout.index(node.map(|index| index as isize));
         if !self.mask.is_solid(node.map(|index| index as isize)) {
             let components = self.grid.components_mut::<POPULATIONS>().into_iter();
-            components.zip(populations).for_each(|(component, value)| component[place] = value);
+            for (population, (component, value)) in components.zip(populations).enumerate() {
+                component[place.wrapping_add_signed(self.rows.elsewhere(population, node[2]))] = value;
+            }
         }
     }
 
@@ -294,20 +295,14 @@ impl<T: LaneReal> Flow<T> {
     /// Communication.
     pub fn totals(&self, world: &dyn World) -> Result<Totals, GridError> {
         let (mut sums, mut fastest, mut lightest) = ([0.0; 6], 0.0_f64, f64::INFINITY);
-        for row in self.layout.resolve(Region::OWN).rows() {
-            let populations = self.row(row);
-            for z in 0..self.layout.size()[2] {
-                if self.mask.is_solid([row[0], row[1], z as isize]) {
-                    continue;
-                }
-                let (density, velocity) = self.state_of(&populations.map(|row| row[z]));
-                let square: f64 = velocity.iter().map(|u| u * u).sum();
-                let [x, y, z] = velocity.map(|u| density * u);
-                let node = [density - 1.0, x, y, z, 0.5 * density * square, 1.0];
-                sums.iter_mut().zip(node).for_each(|(sum, value)| *sum += value);
-                fastest = if square.is_finite() { fastest.max(square) } else { f64::INFINITY };
-                lightest = lightest.min(density);
-            }
+        for node in self.own_nodes() {
+            let Some((density, velocity)) = self.state(node) else { continue };
+            let square: f64 = velocity.iter().map(|u| u * u).sum();
+            let [x, y, z] = velocity.map(|u| density * u);
+            let node = [density - 1.0, x, y, z, 0.5 * density * square, 1.0];
+            sums.iter_mut().zip(node).for_each(|(sum, value)| *sum += value);
+            fastest = if square.is_finite() { fastest.max(square) } else { f64::INFINITY };
+            lightest = lightest.min(density);
         }
         world.sum(&mut sums)?;
         let mut most = [fastest.sqrt(), -lightest];

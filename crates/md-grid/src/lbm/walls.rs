@@ -6,7 +6,8 @@
 //! know nothing of walls either, must have arrived before (001, figure 5.2a): what they bring from a wall's node is replaced.
 
 use super::d3q19::{POPULATIONS, VELOCITIES, along, opposite, weight};
-use super::kernel::{Components, Run};
+use super::kernel::Components;
+use super::rows::{Ends, Rows};
 use crate::{Decomposition, Edges, Field, Layout, Real, Region};
 
 /// The six faces of the domain.
@@ -82,6 +83,14 @@ impl Mask {
     }
 }
 
+/// Values that follow each other, and where they go: in two components.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Turned {
+    from: usize,
+    to: usize,
+    length: usize,
+}
+
 /// Fluid nodes from which one population meets walls with the same effect.
 #[derive(Debug, Clone, PartialEq)]
 struct Links<T> {
@@ -89,14 +98,16 @@ struct Links<T> {
     population: usize,
     /// What a moving wall adds.
     gain: T,
-    runs: Vec<Run>,
+    /// From the wall to the nodes of the opposite population, after a push or a shifted step.
+    pushed: Vec<Turned>,
+    /// From the nodes of the opposite population to the wall, after a local step.
+    left: Vec<Turned>,
 }
 
 /// Everything a rank knows of walls.
 #[derive(Debug, Clone)]
 pub(super) struct Walls<T> {
     links: Vec<Links<T>>,
-    shifts: [isize; POPULATIONS],
 }
 
 /// In which places populations lie.
@@ -161,6 +172,7 @@ impl<T: Real> Walls<T> {
         velocities: WallVelocities,
     ) -> Self {
         let encounter = Encounter { decomposition, origin, mask, velocities };
+        let (rows, shifts) = (Rows::new(layout, Ends::of(decomposition)), shifts(layout));
         let mut links: Vec<Links<T>> = Vec::new();
         for row in layout.resolve(Region::OWN).rows() {
             for z in 0..layout.size()[2] as isize {
@@ -168,48 +180,51 @@ impl<T: Real> Walls<T> {
                 if mask.is_solid(node) {
                     continue;
                 }
-                for population in 1..POPULATIONS {
+                for (population, &shift) in shifts.iter().enumerate().skip(1) {
                     if let Some(gain) = encounter.gain(node, population) {
-                        add(&mut links, population, T::from_f64(gain), layout.index(node));
+                        let place = layout.index(node);
+                        let wall = place.wrapping_add_signed(shift);
+                        let elsewhere = rows.elsewhere(opposite(population), z as usize);
+                        let links = with_effect(&mut links, population, T::from_f64(gain));
+                        append(&mut links.pushed, wall, place.wrapping_add_signed(elsewhere));
+                        append(&mut links.left, place, wall.wrapping_add_signed(elsewhere));
                     }
                 }
             }
         }
-        Self { links, shifts: shifts(layout) }
+        Self { links }
     }
 
     /// Turns populations round.
     pub(super) fn bounce(&self, grid: &mut Components<'_, T>, placement: Placement) {
-        for Links { population, gain, runs } in &self.links {
-            let Ok([towards, back]) = grid.get_disjoint_mut([*population, opposite(*population)]) else {
-                continue;
+        for Links { population, gain, pushed, left } in &self.links {
+            let (runs, components) = match placement {
+                Placement::Natural => (pushed, [*population, opposite(*population)]),
+                Placement::Swapped => (left, [opposite(*population), *population]),
             };
-            let shift = self.shifts[*population];
-            for &Run { start, length } in runs {
-                let wall = start.wrapping_add_signed(shift);
-                let (wall, node) = (&mut towards[wall..][..length], &mut back[start..][..length]);
-                match placement {
-                    Placement::Natural => {
-                        node.iter_mut().zip(wall).for_each(|(node, wall)| *node = *wall + *gain);
-                    }
-                    Placement::Swapped => {
-                        wall.iter_mut().zip(node).for_each(|(wall, node)| *wall = *node + *gain);
-                    }
-                }
+            let Ok([source, target]) = grid.get_disjoint_mut(components) else { continue };
+            for &Turned { from, to, length } in runs {
+                let values = target[to..][..length].iter_mut().zip(&source[from..][..length]);
+                values.for_each(|(to, from)| *to = *from + *gain);
             }
         }
     }
 }
 
-fn add<T: Real>(links: &mut Vec<Links<T>>, population: usize, gain: T, node: usize) {
-    let like = |links: &&mut Links<T>| links.population == population && links.gain == gain;
-    let Some(links) = links.iter_mut().find(like) else {
-        links.push(Links { population, gain, runs: vec![Run { start: node, length: 1 }] });
-        return;
-    };
-    match links.runs.last_mut() {
-        Some(last) if last.start + last.length == node => last.length += 1,
-        _ => links.runs.push(Run { start: node, length: 1 }),
+/// The links of a population with an effect.
+fn with_effect<T: Real>(links: &mut Vec<Links<T>>, population: usize, gain: T) -> &mut Links<T> {
+    let like = |links: &Links<T>| links.population == population && links.gain == gain;
+    let number = links.iter().position(like).unwrap_or_else(|| {
+        links.push(Links { population, gain, pushed: Vec::new(), left: Vec::new() });
+        links.len() - 1
+    });
+    &mut links[number]
+}
+
+fn append(runs: &mut Vec<Turned>, from: usize, to: usize) {
+    match runs.last_mut() {
+        Some(last) if last.from + last.length == from && last.to + last.length == to => last.length += 1,
+        _ => runs.push(Turned { from, to, length: 1 }),
     }
 }
 
