@@ -27,10 +27,9 @@ use pulp::WithSimd;
 
 use super::collision::{Coefficients, Forced, Forcing, Unforced, collide};
 use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
-use super::lanes::{LaneReal, fetch_ahead, fetch_value};
+use super::lanes::{LaneReal, fetch_ahead};
 use super::rows::Rows;
 use push::Push;
-pub(super) use push::Source;
 pub use push::Stores;
 
 /// Lanes of the widest vector: 16 of 4 bytes.
@@ -91,29 +90,28 @@ impl<'g, T> Parts<'g, T> {
     }
 }
 
+/// Runs of a sweep, and where what belongs to joined ends of their rows lies.
+#[derive(Clone, Copy)]
+struct Runs<'g> {
+    all: &'g [Run],
+    rows: Rows,
+    /// The velocity along z of what the first node of a row takes from the other end; the last one takes the opposite.
+    below: i8,
+}
+
 impl<T: LaneReal> Parts<'_, T> {
-    /// Puts what a run reads at joined ends of its row there. `below`: the velocity along z of what the first node takes from the other
-    /// end.
+    /// Puts what belongs to joined ends of a run's row there.
     #[inline(always)]
-    fn join_ends(&mut self, rows: Rows, run: Run, below: i8) {
+    fn join_ends(&mut self, Runs { rows, below, .. }: Runs<'_>, run: Run) {
         let ends = rows.joined(run);
-        for (part, velocity) in self.0.iter_mut().zip(VELOCITIES) {
+        for (population, part) in self.0.iter_mut().enumerate() {
             let first = part.place(run.start);
             let last = first + run.length - 1;
-            match velocity[2] * below {
+            match VELOCITIES[population][2] * below {
                 1 if ends.below => part.values[first] = part.values[first + rows.length()],
                 -1 if ends.above => part.values[last] = part.values[last - rows.length()],
                 _ => {}
             }
-        }
-    }
-
-    /// Has that fetched which [`Self::join_ends`] will read first.
-    #[inline(always)]
-    fn fetch_end(&self, rows: Rows, run: Run, below: i8) {
-        if rows.joined(run).below {
-            let moved = self.0.iter().zip(VELOCITIES).filter(|(_, velocity)| velocity[2] == below);
-            moved.for_each(|(part, _)| fetch_value(part.values, part.place(run.start) + rows.length()));
         }
     }
 }
@@ -126,8 +124,10 @@ pub(super) type Components<'g, T> = [&'g mut [T]; POPULATIONS];
 pub enum Pass<'g, T> {
     /// From one grid into the neighbours' places of another.
     Push {
-        /// What is read.
-        source: Source<'g, T>,
+        /// What is read, but for what belongs to joined ends of rows.
+        source: Components<'g, T>,
+        /// How the other is written.
+        stores: Stores,
         /// All of every component.
         target: Components<'g, T>,
     },
@@ -172,13 +172,20 @@ impl<T: LaneReal> Sweeper<T> {
     /// What [`LaneReal::sweep`] is.
     pub(super) fn sweep_here(&self, pass: Pass<'_, T>, runs: &[Run]) {
         let stay = [0; POPULATIONS];
-        let share = |parts, below, source| Share { runs, rows: self.rows, below, source, parts };
+        let runs = |below: i8| Runs { all: runs, rows: self.rows, below };
         match pass {
-            Pass::Push { source, target } => {
-                self.divide(&self.coefficients, share(parts(target, self.shifts), 1, Some(source)));
+            Pass::Push { source, stores, target } => {
+                let target = Some((parts(target, self.shifts), stores));
+                self.divide(&self.coefficients, Share { runs: runs(1), parts: parts(source, stay), target });
             }
-            Pass::Local(grid) => self.divide(&self.coefficients, share(parts(grid, stay), 1, None)),
-            Pass::Shifted(grid) => self.divide(&self.mirrored, share(parts(grid, self.shifts), -1, None)),
+            Pass::Local(grid) => {
+                let share = Share { runs: runs(1), parts: parts(grid, stay), target: None };
+                self.divide(&self.coefficients, share);
+            }
+            Pass::Shifted(grid) => {
+                let share = Share { runs: runs(-1), parts: parts(grid, self.shifts), target: None };
+                self.divide(&self.mirrored, share);
+            }
         }
     }
 
@@ -198,11 +205,13 @@ impl<T: LaneReal> Sweeper<T> {
     }
 
     fn run<F: Forcing>(&self, coefficients: &Coefficients<T>, share: Share<'_, T>) {
-        let Share { runs, rows, below, source, parts } = share;
+        let Share { runs, parts, target } = share;
         let forcing = std::marker::PhantomData::<F>;
-        match source {
-            Some(source) => self.level.dispatch(Push { coefficients, source, parts, runs, rows, forcing }),
-            None => self.level.dispatch(InPlace { coefficients, parts, runs, rows, below, forcing }),
+        match target {
+            Some((target, stores)) => {
+                self.level.dispatch(Push { coefficients, source: parts, target, stores, runs, forcing });
+            }
+            None => self.level.dispatch(InPlace { coefficients, parts, runs, forcing }),
         }
     }
 }
@@ -214,41 +223,43 @@ fn parts<T>(components: Components<'_, T>, shifts: [isize; POPULATIONS]) -> Part
 
 /// A thread's part of a sweep.
 struct Share<'g, T> {
-    runs: &'g [Run],
-    rows: Rows,
-    /// The velocity along z of what the first node of a row takes from the row's other end, where ends are joined.
-    below: i8,
-    source: Option<Source<'g, T>>,
+    runs: Runs<'g>,
+    /// What is read.
     parts: Parts<'g, T>,
+    /// What is written, if it is another grid.
+    target: Option<(Parts<'g, T>, Stores)>,
 }
 
 impl<T: LaneReal> Share<'_, T> {
     /// Cuts between two rows: before the ghost at the start of one.
     fn split(self, shares: Range<usize>, middle: usize) -> (Self, Self) {
-        let Self { runs, rows, below, source, parts } = self;
+        let Self { runs: Runs { all, rows, below }, parts, target } = self;
         let row = |run: &Run| rows.around(run.start);
-        let mut cut = runs.len() * (middle - shares.start) / shares.len();
-        while (1..runs.len()).contains(&cut) && row(&runs[cut - 1]) == row(&runs[cut]) {
+        let mut cut = all.len() * (middle - shares.start) / shares.len();
+        while (1..all.len()).contains(&cut) && row(&all[cut - 1]) == row(&all[cut]) {
             cut += 1;
         }
-        let (before, after) = runs.split_at(cut);
+        let (before, after) = all.split_at(cut);
         let start = match (before.last(), after.first()) {
             (_, Some(first)) => row(first)[0],
             (Some(last), None) => row(last)[1],
             (None, None) => 1,
         };
         let (first, second) = parts.split_at(start - 1);
-        let share = |runs, parts| Self { runs, rows, below, source, parts };
-        (share(before, first), share(after, second))
+        let targets = target.map(|(parts, stores)| {
+            let (first, second) = parts.split_at(start - 1);
+            ((first, stores), (second, stores))
+        });
+        let (first_target, second_target) = targets.unzip();
+        let share = |all, parts, target| Self { runs: Runs { all, rows, below }, parts, target };
+        (share(before, first, first_target), share(after, second, second_target))
     }
 }
 
 struct InPlace<'g, T, F> {
     coefficients: &'g Coefficients<T>,
     parts: Parts<'g, T>,
-    runs: &'g [Run],
-    rows: Rows,
-    below: i8,
+    runs: Runs<'g>,
     forcing: std::marker::PhantomData<F>,
 }
 
@@ -257,12 +268,9 @@ impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { coefficients, mut parts, runs, rows, below, .. } = self;
-        for (number, &run) in runs.iter().enumerate() {
-            if let Some(&next) = runs.get(number + 1) {
-                parts.fetch_end(rows, next, below);
-            }
-            parts.join_ends(rows, run, below);
+        let Self { coefficients, mut parts, runs, .. } = self;
+        for &run in runs.all {
+            parts.join_ends(runs, run);
             let mut grid = parts.0.each_mut().map(|part| part.run(run));
             in_place_vectors::<S, T, F>(simd, coefficients, grid.each_mut().map(|row| &mut **row));
             let whole = run.length - run.length % lanes::<S, T>();
@@ -301,12 +309,10 @@ fn lanes<S: Simd, T: LaneReal>() -> usize {
     size_of::<T::Lanes<S>>() / size_of::<T>()
 }
 
-/// At most a vector, as one: a fluid at rest fills it up.
+/// Less than a vector, as one: a fluid at rest fills it up.
 #[inline(always)]
 fn padded<T: LaneReal>(rest: &[T]) -> [T; MOST_LANES] {
-    <[T; MOST_LANES]>::try_from(rest).unwrap_or_else(|_| {
-        let mut whole = [T::ZERO; MOST_LANES];
-        whole[..rest.len()].copy_from_slice(rest);
-        whole
-    })
+    let mut whole = [T::ZERO; MOST_LANES];
+    whole[..rest.len()].copy_from_slice(rest);
+    whole
 }

@@ -44,12 +44,6 @@ pub(super) fn fetch_ahead<V>(row: &[V], at: usize) {
     }
 }
 
-/// Has the line of a value fetched.
-#[inline(always)]
-pub(super) fn fetch_value<T>(values: &[T], at: usize) {
-    fetch(values.as_ptr().wrapping_add(at).cast());
-}
-
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn fetch(line: *const i8) {

@@ -10,7 +10,7 @@ use md_engine::{Flight, Phase};
 use super::collision::{Coefficients, Collision, FlowState, Moments, Rates};
 use super::crossing::Crossing;
 use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
-use super::kernel::{Pass, Run, Source, Stores, Sweeper};
+use super::kernel::{Pass, Run, Stores, Sweeper};
 use super::lanes::LaneReal;
 use super::nodes::{Nodes, Overlap};
 use super::rows::{Ends, Rows};
@@ -196,8 +196,8 @@ impl<T: LaneReal> Flow<T> {
         match grids {
             Grids::Two(target, stores) => {
                 let sweep = |target: &mut Field<T>, runs: &[Run]| {
-                    let source = Source { components: all(grid), stores: *stores };
-                    sweeper.sweep(Pass::Push { source, target: target.components_mut() }, runs);
+                    let (source, target) = (grid.components_mut(), target.components_mut());
+                    sweeper.sweep(Pass::Push { source, stores: *stores, target }, runs);
                 };
                 overlapped(scatter, target, clock, [boundary, inner], sweep)?;
                 std::mem::swap(grid, target);
@@ -403,7 +403,7 @@ fn overlapped<T: LaneReal>(
     field: &mut Field<T>,
     clock: &mut PhaseClock,
     [boundary, inner]: [&[Run]; 2],
-    sweep: impl Fn(&mut Field<T>, &[Run]),
+    mut sweep: impl FnMut(&mut Field<T>, &[Run]),
 ) -> Result<(), GridError> {
     clock.time(Phase::Integrate, || sweep(field, boundary));
     halo.start(field, clock)?;
@@ -430,8 +430,4 @@ fn learn_ghosts(world: &dyn World, decomposition: &Decomposition, mask: &mut Mas
 /// The places that a population moves to start on cache lines, for them to be written.
 fn leads() -> [usize; POPULATIONS] {
     VELOCITIES.map(|step| usize::try_from(-step[2]).unwrap_or(LINE - 1))
-}
-
-fn all<T: LaneReal>(field: &Field<T>) -> [&[T]; POPULATIONS] {
-    std::array::from_fn(|population| field.component(population))
 }
