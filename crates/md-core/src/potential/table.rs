@@ -2,7 +2,7 @@
 
 use super::{Distance, PairKernel, PairTerm};
 use crate::force::{PairLoop, PairSums};
-use crate::simd::{Arithmetic, MOST_I_PARTICLES, MOST_IN_A_ROW};
+use crate::simd::{Arithmetic, BySpecies, MOST_I_PARTICLES, MOST_IN_A_ROW};
 use pulp::Simd;
 
 /// Parameters of one pair of species.
@@ -114,24 +114,23 @@ impl<const N: usize> PairTable<[f64; N]> {
 
     /// By the first species and the constant, then by the second.
     fn rows(&self) -> Rows<N> {
-        let mut rows = [[[0.0; MOST_IN_A_ROW]; N]; MOST_IN_A_ROW];
-        for (n, entry) in self.entries.iter().enumerate() {
-            for (constant, &number) in entry.iter().enumerate() {
-                rows[n / self.species][constant][n % self.species] = number;
-            }
-        }
-        rows
+        let number = |a: usize, b: usize, constant: usize| {
+            if a.max(b) < self.species { self.entries[a * self.species + b][constant] } else { 0.0 }
+        };
+        std::array::from_fn(|a| {
+            std::array::from_fn(|constant| std::array::from_fn(|b| number(a, b, constant)).into())
+        })
     }
 }
 
-type Rows<const N: usize> = [[[f64; MOST_IN_A_ROW]; N]; MOST_IN_A_ROW];
+type Rows<const N: usize> = [[BySpecies; N]; MOST_IN_A_ROW];
 
 /// Those of each particle of an i-cluster.
 #[inline(always)]
 fn of_particles<'a, const N: usize, P: Arithmetic>(
     rows: &'a Rows<N>,
     kinds: &[P::SpeciesIndex],
-) -> [&'a [[f64; MOST_IN_A_ROW]; N]; MOST_I_PARTICLES] {
+) -> [&'a [BySpecies; N]; MOST_I_PARTICLES] {
     std::array::from_fn(|particle| &rows[P::species(kinds[particle.min(kinds.len() - 1)]) % MOST_IN_A_ROW])
 }
 
@@ -233,7 +232,7 @@ impl<const N: usize> Constants<N> for &Rows<N> {
     fn parameters<S: Simd, P: Arithmetic>(self, simd: S, kinds: &[P::SpeciesIndex]) -> [P::Row; N] {
         // No closure: with vectors in it, it is not always compiled into its place.
         let of_particles = of_particles::<N, P>(self, kinds);
-        let mut rows = [P::row(simd, [&[0.0; MOST_IN_A_ROW]; MOST_I_PARTICLES]); N];
+        let mut rows = [P::row(simd, of_particles.map(|rows| &rows[0])); N];
         for (constant, row) in rows.iter_mut().enumerate() {
             *row = P::row(simd, of_particles.map(|rows| &rows[constant]));
         }
@@ -260,7 +259,7 @@ impl<const N: usize> Constants<N> for Wide<'_, N> {
     #[inline(always)]
     fn parameters<S: Simd, P: Arithmetic>(self, simd: S, kinds: &[P::SpeciesIndex]) -> [P::WideRow; N] {
         let of_particles = of_particles::<N, P>(self.0, kinds);
-        let mut rows = [P::wide_row(simd, [&[0.0; MOST_IN_A_ROW]; MOST_I_PARTICLES]); N];
+        let mut rows = [P::wide_row(simd, of_particles.map(|rows| &rows[0])); N];
         for (constant, row) in rows.iter_mut().enumerate() {
             *row = P::wide_row(simd, of_particles.map(|rows| &rows[constant]));
         }

@@ -18,7 +18,7 @@ use crate::force::System;
 use crate::force::shares::Columns;
 use crate::grid::CellGrid;
 use crate::particles::Particles;
-use crate::simd::{Arithmetic, MOST_IN_A_ROW, Quads, SimdLevel};
+use crate::simd::{Arithmetic, SimdLevel};
 use crate::threads::Threads;
 use std::ops::Range;
 
@@ -59,16 +59,13 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// Beside vectors of eight lanes the constants of more species than a row holds cost more than the shape gains.
     pub(super) fn of(system: System) -> Self {
-        let (potential, species) = (system.potential, system.potential.species());
-        let most = match system.simd {
-            SimdLevel::Avx512 => MOST_IN_A_ROW,
-            SimdLevel::Avx512Vl | SimdLevel::Avx2 => Quads::SPECIES_IN_A_ROW,
-            SimdLevel::Neon | SimdLevel::Sse4 | SimdLevel::Baseline => 0,
-        };
-        let fit_together = species == 1 || potential.takes_unlike_particles();
-        if fit_together && species <= most { Self::Quads } else { Self::One }
+        let potential = system.potential;
+        let fit_together = potential.species() == 1 || potential.takes_unlike_particles();
+        match system.simd {
+            SimdLevel::Avx512 | SimdLevel::Avx512Vl | SimdLevel::Avx2 if fit_together => Self::Quads,
+            _ => Self::One,
+        }
     }
 }
 

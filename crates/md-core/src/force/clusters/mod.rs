@@ -12,7 +12,7 @@
 //! | --- | --- | --- | --- |
 //! | 4 f64 | 1 | 4 | 71 |
 //! | 8 f64 | 1 | 8 | 96 |
-//! | 8 f32, up to four species; more | 2; 1 | 4; 8 | 89; 96 |
+//! | 8 f32, up to eight species; more | 2; 1 | 4; 8 | 89; 96 |
 //! | 16 f32, up to eight species; more | 4; 1 | 4; 16 | 115; 130 |
 //!
 //! (The cell method computes 300.) The list is made from the cell method's spans, so shell and partition decide here too who

@@ -64,7 +64,8 @@ impl Arithmetic for Double {
     }
 
     #[inline(always)]
-    fn row<S: Simd>(simd: S, [&[a, b, c, d, ..], ..]: OfParticles) -> Self::Row {
+    fn row<S: Simd>(simd: S, [numbers, ..]: OfParticles) -> Self::Row {
+        let [a, b, c, d, ..] = numbers.double;
         #[cfg(target_arch = "x86_64")]
         if let Some(row) = x86::row_f64(simd, [a, b, c, d]) {
             return row;
@@ -75,7 +76,8 @@ impl Arithmetic for Double {
     /// All in order, or all lower halves and all upper halves.
     type WideRow = [Self::Row; 2];
     #[inline(always)]
-    fn wide_row<S: Simd>(simd: S, [&[a, b, c, d, e, f, g, h], ..]: OfParticles) -> Self::WideRow {
+    fn wide_row<S: Simd>(simd: S, [numbers, ..]: OfParticles) -> Self::WideRow {
+        let [a, b, c, d, e, f, g, h] = numbers.double;
         let rows = [[a, b, c, d], [e, f, g, h]];
         #[cfg(target_arch = "x86_64")]
         if let Some(halves) = x86::wide_row_f64(simd, rows) {

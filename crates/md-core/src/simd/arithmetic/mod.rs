@@ -53,8 +53,23 @@ pub(crate) const MOST_IN_A_ROW: usize = ROW_BYTES / size_of::<f32>();
 /// Particles of an i-cluster at most.
 pub(crate) const MOST_I_PARTICLES: usize = 4;
 
+/// A number for each species, in both precisions.
+#[derive(Debug, Clone, Copy)]
+pub struct BySpecies {
+    /// As they are.
+    pub double: [f64; MOST_IN_A_ROW],
+    /// Rounded: to do so for each i-cluster takes longer than its pairs save.
+    pub single: [f32; MOST_IN_A_ROW],
+}
+
+impl From<[f64; MOST_IN_A_ROW]> for BySpecies {
+    fn from(double: [f64; MOST_IN_A_ROW]) -> Self {
+        Self { double, single: double.map(|number| number as f32) }
+    }
+}
+
 /// For each particle of an i-cluster a number for each species; the last particle's again where there are fewer particles.
-pub(crate) type OfParticles<'a> = [&'a [f64; MOST_IN_A_ROW]; MOST_I_PARTICLES];
+pub(crate) type OfParticles<'a> = [&'a BySpecies; MOST_I_PARTICLES];
 
 /// What a lane holds and how it is computed with.
 pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {

@@ -4,8 +4,8 @@ use super::single::{fixed_point, in_single_precision, to_numbers};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{
-    Arithmetic, ClusterForces, Inversion, MOST_I_PARTICLES, MOST_IN_A_ROW, OfParticles, Registers, exp,
-    is_fused,
+    Arithmetic, BySpecies, ClusterForces, Inversion, MOST_I_PARTICLES, MOST_IN_A_ROW, OfParticles, Registers,
+    exp, is_fused,
 };
 use pulp::Simd;
 
@@ -69,12 +69,12 @@ impl Arithmetic for Quads {
 
     #[inline(always)]
     fn row<S: Simd>(_: S, numbers: OfParticles) -> Self::Row {
-        numbers.map(|&[a, b, c, d, ..]| [a, b, c, d].map(|number| number as f32))
+        numbers.map(|&BySpecies { single: [a, b, c, d, ..], .. }| [a, b, c, d])
     }
 
     #[inline(always)]
     fn wide_row<S: Simd>(_: S, numbers: OfParticles) -> Self::WideRow {
-        numbers.map(|numbers| numbers.map(|number| number as f32))
+        numbers.map(|numbers| numbers.single)
     }
 
     #[inline(always)]

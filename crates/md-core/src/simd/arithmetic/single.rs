@@ -79,7 +79,7 @@ impl Arithmetic for Single {
 
     #[inline(always)]
     fn row<S: Simd>(_: S, [numbers, ..]: OfParticles) -> Self::Row {
-        numbers.map(|number| number as f32)
+        numbers.single
     }
 
     type WideRow = Self::Row;

@@ -205,8 +205,8 @@ impl<P: Arithmetic> WithSimd for BySpecies<P> {
             }
             let [gathered, negative] = P::gather_by_species(simd, &table, kinds);
             // Every particle of an i-cluster has numbers of its own.
-            let numbers: [[f64; MOST_IN_A_ROW]; MOST_I_PARTICLES] = std::array::from_fn(|particle| {
-                std::array::from_fn(|species| table[species][0] + 100.0 * particle as f64)
+            let numbers: [super::BySpecies; MOST_I_PARTICLES] = std::array::from_fn(|particle| {
+                std::array::from_fn(|species| table[species][0] + 100.0 * particle as f64).into()
             });
             let looked_up = P::look_up(simd, P::row(simd, numbers.each_ref()), kinds);
             let looked_up_wide = P::look_up_wide(simd, P::wide_row(simd, numbers.each_ref()), kinds);
@@ -215,7 +215,7 @@ impl<P: Arithmetic> WithSimd for BySpecies<P> {
                 assert_eq!(lane::<P, S>(simd, gathered, number), expected);
                 assert_eq!(lane::<P, S>(simd, negative, number), next);
                 let particle = number * P::i_particles::<S>() / P::lanes::<S>();
-                let of_particle = numbers[particle][species(number) % MOST_IN_A_ROW];
+                let of_particle = numbers[particle].double[species(number) % MOST_IN_A_ROW];
                 if most == P::SPECIES_IN_A_ROW {
                     assert_eq!(lane::<P, S>(simd, looked_up, number), of_particle, "lane {number}");
                 }

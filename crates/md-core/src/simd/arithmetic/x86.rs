@@ -135,6 +135,11 @@ pub(super) fn look_up_in_eighths<S: Simd, K: Pod, V: Pod>(
     row: [[f32; 8]; 4],
     kinds: K,
 ) -> Option<V> {
+    if let Some(V3 { avx, avx2, .. }) = as_avx2(simd) {
+        let [first, second, ..] =
+            row.map(|numbers| avx2._mm256_permutevar8x32_ps(cast(numbers), cast(kinds)));
+        return Some(cast(avx._mm256_blend_ps::<SECOND_HALF>(first, second)));
+    }
     let avx = as_avx512(simd)?.avx512f;
     let starts = cast([[0_u32; 4], [8; 4], [16; 4], [24; 4]]);
     let [low, high]: [__m512; 2] = cast(row);
@@ -199,6 +204,8 @@ const SECONDS: i32 = 0b11_01_11_01;
 const OUTER_AND_INNER: i32 = 0b11_01_10_00;
 /// Of eight f32, 1 3 5 7 of the second vector.
 const EVERY_SECOND: i32 = 0b1010_1010;
+/// Of eight f32, the last four of the second vector.
+const SECOND_HALF: i32 = 0b1111_0000;
 const LOW_HALVES: i32 = 0x20;
 const HIGH_HALVES: i32 = 0x31;
 
