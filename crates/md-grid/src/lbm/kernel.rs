@@ -63,6 +63,15 @@ impl<'g, T> Part<'g, T> {
         &mut self.values[start..][..run.length]
     }
 
+    /// A run, and the value before and after it.
+    #[inline(always)]
+    fn run_and_beyond(&mut self, run: Run) -> Option<(&T, &mut [T], &T)> {
+        let start = self.place(run.start);
+        let (low, rest) = self.values[start - 1..][..run.length + 2].split_first_mut()?;
+        let (high, run) = rest.split_last_mut()?;
+        Some((low, run, high))
+    }
+
     /// What nodes before this one touch, and the rest.
     fn split_at(self, node: usize) -> (Self, Self) {
         let middle = self.place(node).min(self.values.len());
@@ -270,14 +279,30 @@ impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { coefficients, mut parts, runs, .. } = self;
         for &run in runs.all {
+            let ends = runs.rows.joined(run);
+            let rest = run.length % lanes::<S, T>();
+            if ends.below && ends.above && rest == 0 {
+                let none = T::ZERO;
+                let mut beyond = [[&none; 2]; POPULATIONS];
+                let mut grid: [&mut [T]; POPULATIONS] = std::array::from_fn(|_| &mut [][..]);
+                for (population, part) in parts.0.iter_mut().enumerate() {
+                    let Some((low, row, high)) = part.run_and_beyond(run) else { continue };
+                    beyond[population] = [low, high];
+                    grid[population] = row;
+                }
+                let beyond = Beyond { values: beyond, below: runs.below };
+                in_place_vectors::<S, T, F>(simd, coefficients, grid, Some(&beyond));
+                continue;
+            }
             parts.join_ends(runs, run);
             let mut grid = parts.0.each_mut().map(|part| part.run(run));
-            in_place_vectors::<S, T, F>(simd, coefficients, grid.each_mut().map(|row| &mut **row));
-            let whole = run.length - run.length % lanes::<S, T>();
-            if whole < run.length {
+            in_place_vectors::<S, T, F>(simd, coefficients, grid.each_mut().map(|row| &mut **row), None);
+            let whole = run.length - rest;
+            if rest > 0 {
                 let mut rest = grid.each_ref().map(|row| padded(&row[whole..]));
                 let width = lanes::<S, T>();
-                in_place_vectors::<S, T, F>(simd, coefficients, rest.each_mut().map(|row| &mut row[..width]));
+                let vector = rest.each_mut().map(|row| &mut row[..width]);
+                in_place_vectors::<S, T, F>(simd, coefficients, vector, None);
                 for (row, rest) in grid.iter_mut().zip(&rest) {
                     row[whole..].copy_from_slice(&rest[..run.length - whole]);
                 }
@@ -286,18 +311,65 @@ impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
     }
 }
 
+/// What lies just beyond the joined ends of a row of whole vectors: below the first node and above the last one.
+struct Beyond<'g, T> {
+    values: [[&'g T; 2]; POPULATIONS],
+    /// See [`Runs::below`].
+    below: i8,
+}
+
+impl<T: LaneReal> Beyond<'_, T> {
+    /// Into the first vector of the row.
+    #[inline(always)]
+    fn put_first<S: Simd>(&self, simd: S, vectors: &mut [T::Lanes<S>; POPULATIONS]) {
+        for population in 0..POPULATIONS {
+            if VELOCITIES[population][2] == self.below {
+                let [_, high] = self.values[population];
+                vectors[population] = T::with_lane(simd, vectors[population], 0, *high);
+            }
+        }
+    }
+
+    /// Into the last one.
+    #[inline(always)]
+    fn put_last<S: Simd>(&self, simd: S, vectors: &mut [T::Lanes<S>; POPULATIONS]) {
+        for population in 0..POPULATIONS {
+            if VELOCITIES[population][2] == -self.below {
+                let ([low, _], last) = (self.values[population], lanes::<S, T>() - 1);
+                vectors[population] = T::with_lane(simd, vectors[population], last, *low);
+            }
+        }
+    }
+}
+
+/// In joined rows the first vector is the last to be computed, when what belongs there has been read with the others; it goes straight into the
+/// vectors, because one that is read where a number has just been written waits until all that was written before has reached the caches.
 #[inline(always)]
 fn in_place_vectors<S: Simd, T: LaneReal, F: Forcing>(
     simd: S,
     coefficients: &Coefficients<T>,
     grid: [&mut [T]; POPULATIONS],
+    beyond: Option<&Beyond<T>>,
 ) {
     let grid = grid.map(|row| T::vectors_mut(simd, row));
     let count = grid[0].len();
     let grid = grid.map(|row| &mut row[..count]);
-    for at in 0..count {
+    for step in 1..=count {
+        let at = if step < count { step } else { 0 };
+        // Always so; checked once here, it is not checked for every row.
+        if at >= count {
+            break;
+        }
         grid.iter().for_each(|row| fetch_ahead(row, at));
-        let before = std::array::from_fn(|population| grid[population][at]);
+        let mut before = std::array::from_fn(|population| grid[population][at]);
+        if let Some(beyond) = beyond {
+            if at == 0 {
+                beyond.put_first::<S>(simd, &mut before);
+            }
+            if at + 1 == count {
+                beyond.put_last::<S>(simd, &mut before);
+            }
+        }
         let after = collide::<S, T, F>(simd, coefficients, before);
         for population in 0..POPULATIONS {
             grid[opposite(population)][at] = after[population];

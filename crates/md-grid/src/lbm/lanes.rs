@@ -21,6 +21,8 @@ pub trait LaneReal: Real {
     fn mul_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
     /// a / b.
     fn div_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// The vector with another number in one lane.
+    fn with_lane<S: Simd>(simd: S, lanes: Self::Lanes<S>, lane: usize, value: Self) -> Self::Lanes<S>;
     /// A slice as whole vectors; what is left is not part of it.
     fn vectors<S: Simd>(simd: S, slice: &[Self]) -> &[Self::Lanes<S>];
     /// The same, to be written.
@@ -57,7 +59,7 @@ fn fetch(line: *const i8) {
 fn fetch(_line: *const i8) {}
 
 macro_rules! lane_real {
-    ($kind:ty, $lanes:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $vectors:ident, $vectors_mut:ident) => {
+    ($kind:ty, $lanes:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $vectors:ident, $vectors_mut:ident, $select:ident, $between:ident, $index:ty) => {
         impl LaneReal for $kind {
             type Lanes<S: Simd> = S::$lanes;
 
@@ -87,6 +89,12 @@ macro_rules! lane_real {
             }
 
             #[inline(always)]
+            fn with_lane<S: Simd>(simd: S, lanes: S::$lanes, lane: usize, value: Self) -> S::$lanes {
+                let lane = lane as $index;
+                simd.$select(simd.$between(lane, lane + 1).mask(), simd.$splat(value), lanes)
+            }
+
+            #[inline(always)]
             fn vectors<S: Simd>(_: S, slice: &[Self]) -> &[S::$lanes] {
                 S::$vectors(slice).0
             }
@@ -103,5 +111,31 @@ macro_rules! lane_real {
     };
 }
 
-lane_real!(f32, f32s, splat_f32s, add_f32s, sub_f32s, mul_f32s, div_f32s, as_simd_f32s, as_mut_simd_f32s);
-lane_real!(f64, f64s, splat_f64s, add_f64s, sub_f64s, mul_f64s, div_f64s, as_simd_f64s, as_mut_simd_f64s);
+lane_real!(
+    f32,
+    f32s,
+    splat_f32s,
+    add_f32s,
+    sub_f32s,
+    mul_f32s,
+    div_f32s,
+    as_simd_f32s,
+    as_mut_simd_f32s,
+    select_f32s,
+    mask_between_m32s,
+    u32
+);
+lane_real!(
+    f64,
+    f64s,
+    splat_f64s,
+    add_f64s,
+    sub_f64s,
+    mul_f64s,
+    div_f64s,
+    as_simd_f64s,
+    as_mut_simd_f64s,
+    select_f64s,
+    mask_between_m64s,
+    u64
+);
