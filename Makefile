@@ -49,6 +49,7 @@ test: setup
 	$(MAKE) docs-check BUILD_MD_CLI=
 	cargo test --workspace --no-fail-fast --no-default-features --features metis --test conformance --test cli --test truth -- \
 		broken_runs:: commands:: compare:: launch:: configs::
+	cargo test -p md-core --lib without_metis
 	scripts/test-ase.sh
 	scripts/check-arm.sh
 	$(MAKE) deny

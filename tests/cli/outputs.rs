@@ -113,7 +113,7 @@ fn a_run_writes_its_files() {
         let files = ["scenario.toml", "summary.json", "thermo.csv", "timing.csv", "timing_ranks.csv"];
         assert_eq!(workdir.files("out"), files);
         assert_eq!(Table::read(&workdir, "out/thermo.csv").header, THERMO);
-        let balance = "balancings,imbalance_first,imbalance_last,particles_moved,balance_s";
+        let balance = "balancings,imbalance_first,imbalance_last,particles_moved,balance_s,balance_won_s";
         assert_eq!(Table::read(&workdir, "out/timing.csv").header, format!("{TIMING},{CONTEXT},{balance}"));
         assert_eq!(Table::read(&workdir, "out/timing_ranks.csv").header, format!("{TIMING_RANKS},{CONTEXT}"));
     }

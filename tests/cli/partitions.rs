@@ -54,6 +54,22 @@ fn a_droplet_is_shared_out_evenly_on_many_ranks() {
     }
 }
 
+/// METIS complains on standard output where it leaves parts without a cell: with fewer than eight cells per part it is never asked for that.
+#[test]
+fn nothing_but_the_table_is_printed() {
+    let workdir = Workdir::new(DROPLET);
+    for ranks in [60, 120, 300, 729] {
+        let call = format!("partition melt.toml --ranks {ranks} --partitions metis");
+        let said = workdir.succeed(Start::Plain, &call);
+        let lines: Vec<&str> = said.stdout.lines().collect();
+        assert_eq!((lines.len(), said.stderr.as_str()), (3, ""), "{said:?}");
+        assert!(
+            lines[0].starts_with("partition ") && lines[2].trim_start().starts_with("metis "),
+            "{said:?}"
+        );
+    }
+}
+
 #[test]
 fn more_ranks_than_cells() {
     let workdir = Workdir::new(DROPLET);

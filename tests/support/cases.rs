@@ -25,13 +25,35 @@ pub(crate) struct Case {
     pub(crate) partition: &'static str,
     pub(crate) exchange: &'static str,
     pub(crate) precision: &'static str,
+    pub(crate) protocol: &'static str,
 }
+
+/// Method, shell, partition, exchange and protocol of the cases for divisions that the others do not have.
+const DIVISIONS: [[&str; 5]; 8] = [
+    ["clusters", "half", "rcb", "direct", "one"],
+    ["clusters", "eighth", "hilbert", "direct", "one"],
+    ["cells", "full", "metis", "direct", "one"],
+    ["clusters", "full", "scattered", "staged", "one"],
+    ["cells", "half", "hilbert", "staged", "one"],
+    ["clusters", "half", "metis", "staged", "one"],
+    ["cells", "half", "stripe", "direct", "simple"],
+    ["cells", "half", "scattered", "direct", "dist"],
+];
 
 impl Case {
     /// Case number `index` of [`NUMBERED`].
     fn numbered(backend: Backend, ranks: usize, index: usize) -> Self {
         let (shell, partition, method) = (SHELLS[index % 2], PARTITIONS[index / 2 % 2], METHODS[index / 4]);
-        Self { backend, ranks, method, shell, partition, exchange: "direct", precision: "double" }
+        Self {
+            backend,
+            ranks,
+            method,
+            shell,
+            partition,
+            exchange: "direct",
+            precision: "double",
+            protocol: "one",
+        }
     }
 
     /// Case number `index` of [`FURTHER`] that meet the eighth shell and the staged exchange.
@@ -44,13 +66,19 @@ impl Case {
             ("clusters", "full", "rect", "staged"),
             ("clusters", "eighth", "stripe", "direct"),
         ][index];
-        Self { backend, ranks, method, shell, partition, exchange, precision: "double" }
+        Self { backend, ranks, method, shell, partition, exchange, precision: "double", protocol: "one" }
+    }
+
+    /// Case number `index` of [`DIVISIONS`].
+    fn divided(backend: Backend, ranks: usize, index: usize) -> Self {
+        let [method, shell, partition, exchange, protocol] = DIVISIONS[index];
+        Self { backend, ranks, method, shell, partition, exchange, precision: "double", protocol }
     }
 
     /// Case number `index` of 6 in mixed precision with the direct exchange: all shells and partitions.
     fn mixed(backend: Backend, ranks: usize, index: usize) -> Self {
         let (shell, partition) = (["full", "half", "eighth"][index % 3], PARTITIONS[index / 3]);
-        Self { backend, ranks, method: "clusters", shell, partition, exchange: "direct", precision: "mixed" }
+        Self { method: "clusters", shell, partition, precision: "mixed", ..Self::numbered(backend, ranks, 0) }
     }
 
     /// Whether it is one of the methods for daily use.
@@ -60,7 +88,7 @@ impl Case {
 
     /// The call, this way.
     pub(crate) fn apply(self, run: &Run) -> Run {
-        let Self { backend, ranks, method, shell, partition, exchange, precision } = self;
+        let Self { backend, ranks, method, shell, partition, exchange, precision, protocol } = self;
         run.clone()
             .on(backend, ranks)
             .set(format!("neighbor.method={method:?}"))
@@ -68,6 +96,7 @@ impl Case {
             .set(format!("parallel.shell={shell:?}"))
             .set(format!("parallel.partition={partition:?}"))
             .set(format!("parallel.exchange={exchange:?}"))
+            .set(format!("parallel.protocol={protocol:?}"))
     }
 }
 
@@ -105,4 +134,18 @@ pub(crate) fn mixed_cases() -> impl Iterator<Item = Case> {
         let over_mpi = p2p_available().then(|| Case::mixed(Backend::P2p, ranks, 5 - turn));
         direct.chain([staged]).chain(over_mpi)
     })
+}
+
+/// Divisions and protocols that the others do not have: over threads half of them on each number of ranks, the other half on the next; over MPI one
+/// on each. `simple` needs two layers of cells, of so many, for each rank.
+pub(crate) fn divided_cases(layers: usize) -> impl Iterator<Item = Case> {
+    let cases = |(turn, ranks): (usize, usize)| {
+        let indices = (0..DIVISIONS.len()).filter(move |index| (index + turn) % 2 == 1);
+        let local = indices.map(move |index| Case::divided(Backend::Local, ranks, index));
+        let over_mpi = p2p_available()
+            .then(|| Case::divided(Backend::P2p, ranks, (turn + DIVISIONS.len() - 3) % DIVISIONS.len()));
+        local.chain(over_mpi)
+    };
+    let all = RANKS.into_iter().enumerate().flat_map(cases);
+    all.filter(move |case| case.protocol != "simple" || 2 * case.ranks <= layers)
 }

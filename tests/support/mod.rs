@@ -16,7 +16,7 @@ mod tally;
 mod workdir;
 mod workers;
 
-pub(crate) use cases::{Case, RANKS, every_case, local_cases, mixed_cases, p2p_cases};
+pub(crate) use cases::{Case, RANKS, divided_cases, every_case, local_cases, mixed_cases, p2p_cases};
 pub(crate) use compare::{assert_close, assert_forces, assert_printed, assert_thermo};
 pub(crate) use outcome::{ForceRow, Outcome, ThermoRow};
 pub(crate) use program::{as_from_a_terminal, md_cli};

@@ -1,6 +1,7 @@
-//! Every transport moves the same bytes: bit-identical trajectories, with several rebuilds and migrations.
+//! Every transport moves the same bytes: bit-identical trajectories, with several rebuilds and migrations, on every partition, and while the work
+//! is balanced.
 
-use crate::support::{Backend, RESTLESS_MELT, Run, p2p_available};
+use crate::support::{Backend, Outcome, RESTLESS_MELT, Run, p2p_available};
 
 /// Backends that need MPI, by their names in a scenario.
 fn mpi_backends() -> Vec<&'static str> {
@@ -56,4 +57,110 @@ fn every_backend() {
         check(2, &["parallel.shell=eighth", "parallel.exchange=staged"]);
         check(3, &["parallel.partition=stripe", "parallel.shell=half"]);
     }
+}
+
+/// 8 x 7 x 4 cells.
+const BOX: &str = r#"
+lattice = { kind = "fcc", density = 0.8442, cells = [14, 12, 7] }
+temperature = 1.44
+"#;
+
+/// 7 x 7 cells.
+const PLANE: &str = r#"
+lattice = { kind = "hex", spacing = 1.1, cells = [18, 11, 1] }
+temperature = 1.0
+"#;
+
+/// All partitions on 2 to 16 ranks, over one backend after the other; shells, exchanges, methods, precisions and dimensions go round beside them.
+/// The forces of all divisions are checked in md-engine/tests/decomposition/partitions.rs.
+#[test]
+fn every_partition() {
+    if !p2p_available() {
+        return;
+    }
+    let backends = mpi_backends();
+    let divisions = ["rect", "stripe", "rcb", "hilbert", "metis", "scattered"]
+        .into_iter()
+        .flat_map(|partition| [1, 2, 3, 4, 7, 8, 16].map(|ranks| (partition, ranks)));
+    for (turn, (partition, ranks)) in divisions.enumerate() {
+        let (dimension, system) = [(3, BOX), (2, PLANE)][turn / 2 % 2];
+        let (method, precision) =
+            [("clusters", "double"), ("cells", "double"), ("clusters", "mixed")][turn / 3 % 3];
+        let scenario = format!(
+            "[simulation]\nsteps = 12\nseed = 3\ndimension = {dimension}\n[system]{system}\
+             [neighbor]\nrebuild = {{ every = 4 }}\nmethod = {method:?}\nprecision = {precision:?}\n\
+             [parallel]\npartition = {partition:?}\nshell = {:?}\nexchange = {:?}\n\
+             [output]\nthermo = {{ every = 4 }}\n",
+            ["full", "half", "eighth"][turn % 3],
+            ["direct", "staged"][turn % 2],
+        );
+        let run = Run::new("run", scenario);
+        let expected = thermo_text(&run.clone().on(Backend::Local, ranks));
+        let name = backends[turn % backends.len()];
+        let here = run.on(Backend::P2p, ranks).set(format!("parallel.backend={name:?}"));
+        assert_eq!(thermo_text(&here), expected, "{}", here.case());
+    }
+}
+
+/// A droplet off centre in 9 x 9 x 9 cells, on ranks that share it unevenly at first.
+const DROPLET: &str = r#"
+[simulation]
+steps = 20
+[system]
+lattice = { kind = "fcc", density = 0.8, cells = [15, 15, 15], vapour = { density = 0.02, droplets = [{ centre = [0.3, 0.5, 0.6], radius = 7.0 }] } }
+temperature = 0.7
+[parallel]
+partition = "stripe"
+balance = { every = 5, threshold = 1.02 }
+[output]
+thermo = { every = 5 }
+trajectory = { path = "traj.extxyz", every = 20 }
+"#;
+
+/// The trajectory.
+fn trajectory(outcome: &Outcome) -> [String; 2] {
+    ["thermo.csv", "traj.extxyz"].map(|file| outcome.text(file))
+}
+
+/// The outcome of a run in the course of which particles have changed rank to balance it, and another trajectory than without.
+fn balanced(run: &Run, ranks: usize) -> Outcome {
+    let outcome = run.clone().on(Backend::Local, ranks).succeed();
+    let moved = outcome.summary()["balance"]["particles_moved"].as_u64();
+    assert!(moved.is_some_and(|moved| moved > 0), "{}: nothing was balanced", outcome.case());
+    let unbalanced = run.clone().set("parallel.balance=\"off\"").on(Backend::Local, ranks).succeed();
+    assert!(trajectory(&unbalanced) != trajectory(&outcome), "another division has another order of sums");
+    outcome
+}
+
+/// Over every backend the trajectory of this one.
+fn assert_alike(run: &Run, ranks: usize, expected: &Outcome) {
+    for name in mpi_backends() {
+        let here = run.clone().on(Backend::P2p, ranks).set(format!("parallel.backend={name:?}"));
+        // Not assert_eq!: that would print the trajectories.
+        let is_same = trajectory(&here.succeed()) == trajectory(expected);
+        assert!(is_same, "{}: another trajectory", here.case());
+    }
+}
+
+#[test]
+fn balanced_by_pairs() {
+    if !p2p_available() {
+        return;
+    }
+    for (ranks, partition) in [(2, "rect"), (3, "stripe"), (4, "metis")] {
+        let run = Run::new("run", DROPLET).set(format!("parallel.partition={partition:?}"));
+        assert_alike(&run, ranks, &balanced(&run, ranks));
+    }
+}
+
+/// What the clock has decided once is repeated over every backend.
+#[test]
+fn balanced_by_time_and_replayed() {
+    if !p2p_available() {
+        return;
+    }
+    let run = Run::new("run", DROPLET).set("parallel.balance.weights=\"time\"");
+    let timed = balanced(&run, 3);
+    let told = timed.path("balance.csv").display().to_string();
+    assert_alike(&run.argument("--replay").argument(told), 3, &timed);
 }

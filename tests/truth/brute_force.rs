@@ -7,7 +7,7 @@ use md_core::Dimension;
 
 use crate::support::{
     Backend, Case, Configuration, Outcome, Pair, RANKS, Random, Run, Shift, assert_close, assert_forces,
-    local_cases, mixed_cases, p2p_cases,
+    divided_cases, local_cases, mixed_cases, p2p_cases,
 };
 
 const CUTOFF: f64 = 2.5;
@@ -35,14 +35,24 @@ fn scenario(dimension: usize, periodic: [bool; 3], shift: Shift) -> String {
     )
 }
 
-/// Whether the case's ranks find at least one cell each: for `rect` along some choice of dimensions.
+/// Whether the case's ranks find at least one cell each: for `rect` along some choice of dimensions, for `scattered` by its rule.
 fn fits(case: Case, lengths: [f64; 3], dimension: usize) -> bool {
     let cells: Vec<usize> =
         lengths[..dimension].iter().map(|length| ((length / LIST_RADIUS) as usize).max(1)).collect();
     let ranks = case.ranks;
     let most = |dim: usize| cells.get(dim).copied().unwrap_or(1);
     let rect = || (1..=most(0)).any(|x| (1..=most(1)).any(|y| (1..=most(2)).any(|z| x * y * z == ranks)));
-    if case.partition == "stripe" { ranks <= cells.iter().product() } else { rect() }
+    let scattered = || {
+        let [x, y, z] = [0, 1, 2].map(most);
+        let owners =
+            (0..x * y * z).map(|cell| (cell % x + 3 * (cell / x % y) + 9 * (cell / (x * y))) % ranks);
+        owners.collect::<BTreeSet<usize>>().len() == ranks
+    };
+    match case.partition {
+        "rect" => rect(),
+        "scattered" => scattered(),
+        _ => ranks <= cells.iter().product(),
+    }
 }
 
 /// The forces of a system cancel. Only rounding is left.
@@ -101,6 +111,9 @@ fn clusters_with_empty_cells() {
     assert_eq!(count, 2 * RANKS.len(), "partitions and numbers of ranks");
     let count = check(&configuration, 3, Shift::None, mixed_cases(), MIXED);
     assert_eq!(count, 2 * RANKS.len(), "partitions and numbers of ranks in mixed precision");
+    // Three on each number of ranks, and `stripe` by `simple` on two.
+    let count = check(&configuration, 3, Shift::None, divided_cases(5), DOUBLE);
+    assert_eq!(count, 3 * RANKS.len() + 1, "further partitions and numbers of ranks");
 }
 
 /// The program's choice is the grid of least surface; a user may choose any other. This box has 6 x 4 x 5 cells.
@@ -173,6 +186,7 @@ fn walls_have_no_images() {
             Configuration::clustered(&mut Random::new(seed), lengths, periodic, 200, Dimension::Three);
         let count = check(&configuration, 3, Shift::Force, local_cases(), DOUBLE);
         assert_eq!(count, 2 * RANKS.len(), "partitions and numbers of ranks");
+        check(&configuration, 3, Shift::Force, divided_cases(3), DOUBLE);
     }
 }
 
@@ -190,7 +204,8 @@ fn two_dimensions() {
         let expected = flat.sums(Pair { cutoff: CUTOFF, shift: Shift::None });
         let run =
             Run::new("forces", scenario(2, periodic, Shift::None)).file("clusters.extxyz", flat.extxyz());
-        for case in local_cases().filter(|&case| fits(case, lengths, 2)) {
+        let layers = (lengths[1] / LIST_RADIUS) as usize;
+        for case in local_cases().chain(divided_cases(layers)).filter(|&case| fits(case, lengths, 2)) {
             let outcome = case.apply(&run).succeed();
             assert_forces(
                 &outcome.forces(),

@@ -1,7 +1,8 @@
 //! The physics does not depend on how the work is divided.
 
 use crate::support::{
-    Backend, Case, Outcome, Run, assert_thermo, every_case, local_cases, mixed_cases, p2p_cases,
+    Backend, Case, Outcome, Run, assert_thermo, divided_cases, every_case, local_cases, mixed_cases,
+    p2p_cases,
 };
 
 /// What every system here writes: five rows, and the first and the last frame.
@@ -121,24 +122,28 @@ fn check(system: &str, cases: impl Iterator<Item = Case>, relative: f64) {
 fn melt() {
     check(MELT, every_case(), DOUBLE);
     check(MELT, mixed_cases(), MIXED);
+    check(MELT, divided_cases(4), DOUBLE);
 }
 
 #[test]
 fn mixture() {
     check(MIXTURE, local_cases().chain(p2p_cases().filter(|case| case.ranks == 3)), DOUBLE);
     check(MIXTURE, mixed_cases().filter(|case| case.ranks == 3), MIXED);
+    check(MIXTURE, divided_cases(3).filter(|case| case.ranks == 3), DOUBLE);
 }
 
 #[test]
 fn alloy_in_two_dimensions() {
     check(ALLOY_2D, local_cases().chain(p2p_cases().filter(|case| case.ranks == 4)), DOUBLE);
     check(ALLOY_2D, mixed_cases().filter(|case| case.ranks == 4), MIXED);
+    check(ALLOY_2D, divided_cases(5), DOUBLE);
 }
 
 #[test]
 fn reflecting_walls() {
     check(WALLS, local_cases().chain(p2p_cases().filter(|case| case.ranks == 8)), DOUBLE);
     check(WALLS, mixed_cases().filter(|case| case.ranks == 8), MIXED);
+    check(WALLS, divided_cases(3), DOUBLE);
 }
 
 /// Walls conserve energy, and nobody passes them.

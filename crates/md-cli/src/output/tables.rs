@@ -20,7 +20,8 @@ pub(super) const PHASE_COLUMNS: &str = "phase,calls,min_s,avg_s,max_s,varavg_per
 pub(super) const RANK_COLUMNS: &str = "rank,phase,calls,time_s,messages,bytes";
 
 /// Columns of `timing.csv` after those of the context: the same in all rows.
-const BALANCE_COLUMNS: &str = "balancings,imbalance_first,imbalance_last,particles_moved,balance_s";
+const BALANCE_COLUMNS: &str =
+    "balancings,imbalance_first,imbalance_last,particles_moved,balance_s,balance_won_s";
 
 /// Columns of `balance.csv`.
 pub(crate) const BALANCING_COLUMNS: &str =
@@ -50,7 +51,8 @@ pub fn timing_csv(
 ) -> Result<Vec<u8>, OutputError> {
     let [first, last] =
         [balance.imbalance_first, balance.imbalance_last].map(|imbalance| imbalance.unwrap_or(1.0));
-    let balance = (balance.balancings.len(), first, last, balance.particles_moved(), balance.spent_s);
+    let counts = (balance.balancings.len(), first, last, balance.particles_moved());
+    let balance = (counts, balance.spent_s, balance.won_s());
     let rows = phase_statistics(timings).map(|row| {
         let times = (row.min_s, row.avg_s, row.max_s, row.varavg_percent, row.share_percent);
         (row.phase.name(), row.calls, times, context, balance)
@@ -114,7 +116,7 @@ mod tests {
             text.lines().nth(1).unwrap().split_at("integrate,200,0.05,0.05,0.05,0.0,5.0".len());
         assert_eq!(first, "integrate,200,0.05,0.05,0.05,0.0,5.0");
         insta::assert_snapshot!(text.replace(context, ""), @r"
-        phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent,backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version,balancings,imbalance_first,imbalance_last,particles_moved,balance_s
+        phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent,backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version,balancings,imbalance_first,imbalance_last,particles_moved,balance_s,balance_won_s
         integrate,200,0.05,0.05,0.05,0.0,5.0
         migrate,0,0.0,0.0,0.0,0.0,0.0
         border,0,0.0,0.0,0.0,0.0,0.0

@@ -1,7 +1,8 @@
 //! Parts of a graph of cells by METIS (Karypis & Kumar 1998), as in Matthey & Hansen: a vertex weighs as much as the cell's work, an
 //! edge as much as the particles of both cells, and the edges that are cut weigh as little as can be. Where a part has but a handful of heavy cells,
-//! METIS may fail, or leave parts with many times the mean: then it is tried by bisection and with smaller weights, and the most even parts are taken.
-//! In the end the heaviest parts give cells to lighter ones beside them.
+//! METIS leaves parts with many times the mean or with nothing, of which it complains on standard output: then it is only asked to cut in two, again
+//! and again, with these and with smaller weights, and the most even parts are taken. In the end the heaviest parts give cells to lighter ones
+//! beside them.
 //!
 //! Advantage: of all partitions it sends the least where the system is irregular. Disadvantage: a table of all cells on every rank, some
 //! hundred nanoseconds per cell and a little imbalance; parts may be disconnected and have many neighbours.
@@ -40,14 +41,17 @@ mod graph {
     use crate::memory;
     use crate::shell::neighbours;
     use metis::option::{Seed, UFactor};
+    use std::ops::Range;
     use std::sync::{Arc, Mutex, PoisonError};
 
-    /// Imbalance that METIS may leave, in thousandths.
+    /// Imbalance that METIS may leave, in thousandths: between all parts, or by each of several cuts in two, which multiply.
     const IMBALANCE: metis::Idx = 30;
+    const IMBALANCE_OF_A_CUT: metis::Idx = 4;
     const SEED: metis::Idx = 1;
     /// Imbalance at which no other way is tried and no cell is moved.
     const GOOD_ENOUGH: f64 = 1.03;
-    /// So many of the heaviest cells a part should have: METIS fails where it is to share out a handful of heavy vertices.
+    /// So many of the heaviest cells a part should have: METIS leaves parts without any where it is to share out a handful of heavy vertices, and
+    /// prints that to standard output.
     const LEAST_CELLS: f64 = 8.0;
     /// What the weights of all vertices add up to: METIS adds them in 32 bits.
     const TOTAL: f64 = 1e9;
@@ -107,37 +111,27 @@ mod graph {
         }
         let edges = edges(grid, loads);
         let (capped, even) = (capped(&loads.work, ranks), CellLoads::uniform(grid).work);
-        let attempts = [
-            (Way::KWay, &loads.work),
-            (Way::Bisection, &loads.work),
-            (Way::KWay, &capped),
-            (Way::Bisection, &capped),
-            (Way::KWay, &even),
-        ];
-        let mut best: Option<(f64, Vec<u32>)> = None;
-        let mut failed = Ok(());
-        for (way, work) in attempts {
+        let weights = [&loads.work, &capped, &even];
+        let ways = weights.into_iter().flat_map(|work| [(Way::KWay, work), (Way::Bisection, work)]);
+        let mut best = Err(GridError::Metis("there are no parts".to_owned()));
+        for (way, work) in ways.filter(|(way, work)| *way == Way::Bisection || has_enough_cells(work, ranks))
+        {
             let mut owners = match divide(&edges, way, work, ranks) {
                 Ok(owners) => owners,
                 Err(error) => {
-                    failed = Err(error);
+                    best = best.or(Err(error));
                     continue;
                 }
             };
-            fill_empty(&mut owners, ranks);
             let imbalance = level(&mut owners, &edges, &loads.work, ranks);
-            if best.as_ref().is_none_or(|(least, _)| imbalance < *least) {
-                best = Some((imbalance, owners));
+            if !best.as_ref().is_ok_and(|(least, _)| *least <= imbalance) {
+                best = Ok((imbalance, owners));
             }
             if imbalance <= GOOD_ENOUGH {
                 break;
             }
         }
-        match (best, failed) {
-            (Some((_, owners)), _) => Ok(owners),
-            (None, Err(error)) => Err(error),
-            (None, Ok(())) => Err(GridError::Metis("there are no parts".to_owned())),
-        }
+        best.map(|(_, owners)| owners)
     }
 
     /// Gives cells of the heaviest part to lighter parts beside it, as long as it is too heavy and that makes it lighter; the imbalance in the end.
@@ -177,8 +171,7 @@ mod graph {
     /// Weights of which the heaviest is no more than a part of a part.
     fn capped(work: &[f64], ranks: usize) -> Vec<f64> {
         const STEP: f64 = 0.8;
-        let (mean, mut cap) =
-            (work.iter().sum::<f64>() / work.len() as f64, work.iter().copied().fold(0.0, f64::max));
+        let (mean, mut cap) = (work.iter().sum::<f64>() / work.len() as f64, heaviest(work));
         let total = |cap: f64| work.iter().map(|work| work.min(cap)).sum::<f64>();
         while cap > mean && total(cap) < LEAST_CELLS * cap * ranks as f64 {
             cap *= STEP;
@@ -188,30 +181,106 @@ mod graph {
         capped
     }
 
+    /// Whether METIS finds something for every part.
+    fn has_enough_cells(work: &[f64], ranks: usize) -> bool {
+        work.iter().sum::<f64>() >= LEAST_CELLS * heaviest(work) * ranks as f64
+    }
+
+    fn heaviest(work: &[f64]) -> f64 {
+        work.iter().copied().fold(0.0, f64::max)
+    }
+
     /// How METIS goes about it.
-    #[derive(Debug, Clone, Copy)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Way {
         /// All parts at once: fewer edges are cut.
         KWay,
-        /// In two, and each part again: more even where a part has few vertices.
+        /// In two, and each part again: more even where a part has few vertices, and none is without.
         Bisection,
     }
 
     fn divide(edges: &Edges, way: Way, work: &[f64], ranks: usize) -> Result<Vec<u32>, GridError> {
+        let mut owners = Vec::new();
+        match way {
+            Way::KWay => {
+                let shares = vec![1.0 / ranks as metis::Real; ranks];
+                owners = by_metis(edges, way, work, &shares)?;
+                fill_empty(&mut owners, ranks);
+            }
+            Way::Bisection => {
+                memory::resize(&mut owners, work.len(), 0);
+                let mut all = memory::with_capacity(work.len());
+                all.extend(0..work.len());
+                bisect(edges, work, &all, 0..ranks, &mut owners)?;
+            }
+        }
+        Ok(owners)
+    }
+
+    fn bisect(
+        edges: &Edges,
+        work: &[f64],
+        cells: &[usize],
+        parts: Range<usize>,
+        owners: &mut [u32],
+    ) -> Result<(), GridError> {
+        if parts.len() == 1 {
+            cells.iter().for_each(|&cell| owners[cell] = parts.start as u32);
+            return Ok(());
+        }
+        let middle = parts.start.midpoint(parts.end);
+        let [first, second] = halves(edges, work, cells, [middle - parts.start, parts.end - middle])?;
+        bisect(edges, work, &first, parts.start..middle, owners)?;
+        bisect(edges, work, &second, middle..parts.end, owners)
+    }
+
+    /// Of these cells, which are in ascending order: those for so many parts each, at least a cell per part.
+    fn halves(
+        edges: &Edges,
+        work: &[f64],
+        cells: &[usize],
+        parts: [usize; 2],
+    ) -> Result<[Vec<usize>; 2], GridError> {
+        let share = parts[0] as metis::Real / (parts[0] + parts[1]) as metis::Real;
+        let mut of_cells = memory::with_capacity(cells.len());
+        of_cells.extend(cells.iter().map(|&cell| work[cell]));
+        let sides = by_metis(&edges.among(cells), Way::Bisection, &of_cells, &[share, 1.0 - share])?;
+        let mut halves = [Vec::new(), Vec::new()];
+        cells.iter().zip(sides).for_each(|(&cell, side)| halves[side as usize].push(cell));
+        for (few, many) in [(0, 1), (1, 0)] {
+            let missing = parts[few].saturating_sub(halves[few].len());
+            if missing > 0 {
+                halves[many].sort_by(|&a, &b| work[b].total_cmp(&work[a]));
+                let lightest = halves[many].len() - missing;
+                let given = halves[many].split_off(lightest);
+                halves[few].extend(given);
+                halves.iter_mut().for_each(|half| half.sort_unstable());
+            }
+        }
+        Ok(halves)
+    }
+
+    /// A part for every vertex, which together have about these shares of the work.
+    fn by_metis(
+        edges: &Edges,
+        way: Way,
+        work: &[f64],
+        shares: &[metis::Real],
+    ) -> Result<Vec<u32>, GridError> {
         let failed = |error: &dyn std::fmt::Display| GridError::Metis(error.to_string());
         let Edges { first, to, weights } = edges;
-        let scale = TOTAL / work.iter().sum::<f64>();
+        let scale = TOTAL / work.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let mut scaled = memory::with_capacity(work.len());
         scaled.extend(work.iter().map(|work| (work * scale).round().max(1.0) as metis::Idx));
         let mut parts = Vec::new();
         memory::resize(&mut parts, work.len(), 0);
-        let graph = metis::Graph::new(1, ranks as metis::Idx, first, to);
+        let graph = metis::Graph::new(1, shares.len() as metis::Idx, first, to);
         let graph = graph.map_err(|error| failed(&error))?.set_vwgt(&scaled).set_adjwgt(weights);
-        let graph = graph.set_option(UFactor(IMBALANCE)).set_option(Seed(SEED));
+        let graph = graph.set_tpwgts(shares).set_option(Seed(SEED));
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let divided = match way {
-            Way::KWay => graph.part_kway(&mut parts),
-            Way::Bisection => graph.part_recursive(&mut parts),
+            Way::KWay => graph.set_option(UFactor(IMBALANCE)).part_kway(&mut parts),
+            Way::Bisection => graph.set_option(UFactor(IMBALANCE_OF_A_CUT)).part_recursive(&mut parts),
         };
         divided.map_err(|error| failed(&error))?;
         let mut owners = memory::with_capacity(work.len());
@@ -224,6 +293,30 @@ mod graph {
         first: Vec<metis::Idx>,
         to: Vec<metis::Idx>,
         weights: Vec<metis::Idx>,
+    }
+
+    impl Edges {
+        /// Those between cells of a sorted list, by their places in it.
+        fn among(&self, cells: &[usize]) -> Self {
+            let of_cell = |cell: usize| self.first[cell] as usize..self.first[cell + 1] as usize;
+            let most = cells.iter().map(|&cell| of_cell(cell).len()).sum();
+            let mut among = Self {
+                first: memory::with_capacity(cells.len() + 1),
+                to: memory::with_capacity(most),
+                weights: memory::with_capacity(most),
+            };
+            among.first.push(0);
+            for &cell in cells {
+                for edge in of_cell(cell) {
+                    if let Ok(place) = cells.binary_search(&(self.to[edge] as usize)) {
+                        among.to.push(place as metis::Idx);
+                        among.weights.push(self.weights[edge]);
+                    }
+                }
+                among.first.push(among.to.len() as metis::Idx);
+            }
+            among
+        }
     }
 
     /// An edge between each two adjacent cells, one also where they are adjacent on both sides.

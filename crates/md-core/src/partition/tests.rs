@@ -170,3 +170,18 @@ fn what_cannot_be_divided_is_refused() {
         "the box is too thin for the ranks: on 1x1x9 cells, (x + 3 y + 9 z) modulo 9 gives rank 1 none";
     assert_eq!(leaps.to_string(), expected);
 }
+
+#[cfg(not(feature = "metis"))]
+#[test]
+fn without_metis_its_partition_says_how_to_get_it() {
+    let request = request([4; 3], Dimension::Three, 2);
+    let (grid, _) = PartitionKind::Rcb.divide(&request).unwrap();
+    let divided = PartitionKind::Metis.divide(&request).map(|_| ());
+    let weighted = PartitionKind::Metis.weighted(&grid, 2, &CellLoads::uniform(&grid)).map(|_| ());
+    for refused in [divided, weighted] {
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "this program was built without partition `metis`; build it with the feature `metis`"
+        );
+    }
+}

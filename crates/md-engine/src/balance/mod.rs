@@ -145,7 +145,7 @@ impl BalanceReport {
 
     /// What all of them have won, by the model.
     pub fn won_s(&self) -> f64 {
-        self.balancings.iter().map(|balancing| balancing.won_s).sum()
+        self.balancings.iter().fold(0.0, |won_s, balancing| won_s + balancing.won_s)
     }
 }
 
