@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-target=${CARGO_TARGET_DIR:-target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 venv=$target/ase-venv
 steps=20
 every=10
@@ -58,3 +58,20 @@ sed -e 's|^lattice = .*|file = { path = "moved.extxyz", format = "extxyz" }|' -e
 kind = \"langevin\"\ntemperature = 1.0\nfriction = 1.0\n\
 barostat = { kind = \"berendsen\", pressure = 3.0, relaxation = 0.5 }" configs/two-species.toml > "$output/scenario.toml"
 write_all 2 moved --set 'output.trajectory.positions="unwrapped"'
+
+# What the guide says of it, as it stands; OVITO's part where its module is.
+"$target/debug/md-cli" run configs/quickstart.toml --quiet --steps 100 --set output.trajectory.path=traj.nc --output "$output/out/quickstart"
+(cd "$output" && "$venv/bin/python" - "$OLDPWD/docs/guide/ovito.md") <<'END'
+import importlib.util
+import re
+import sys
+
+blocks = re.findall(r"```python\n(.*?)```", open(sys.argv[1], encoding="utf-8").read(), re.DOTALL)
+assert len(blocks) == 3, blocks
+found = {}
+for block in blocks:
+    if "ovito" not in block or importlib.util.find_spec("ovito"):
+        exec(block, found)
+assert len(found["frames"]) == 2 and found["trajectory"].n_frames == 2, found
+print(f"test-ase: {len(blocks)} pieces of the guide")
+END
