@@ -30,8 +30,9 @@ class Expected:
         read = lambda name, kind=float: table[:, columns[name]].astype(kind).squeeze()
         self.ids, self.types = read("id", int), read("type", int)
         self.positions, self.velocities, self.forces = read("pos"), read("velo"), read("forces")
-        self.energies, self.images = read("energies"), read("images", int)
+        self.energies, self.images, self.masses = read("energies"), read("images", int), read("masses")
         self.lengths = np.array(entries["Lattice"].split(), float).reshape(3, 3).diagonal()
+        self.origin = np.array(entries["Origin"].split(), float)
         self.time, self.step = float(entries["Time"]), int(entries["Step"])
 
 
@@ -68,7 +69,7 @@ def by_mdanalysis(folder, frames):
     from MDAnalysis.coordinates.LAMMPS import DumpReader
     from MDAnalysis.coordinates.TRJ import NCDFReader
     from MDAnalysis.coordinates.XTC import XTCReader
-    # It keeps positions as f32, and takes those of XTC for nanometres.
+    # It keeps positions as f32, counts those of a dump from the lower corner as XTC does, and takes those of XTC for nanometres.
     for name, reader, scale, absolute in [
         ("traj.lammpstrj", DumpReader, 1.0, 0.0), ("traj.nc", NCDFReader, 1.0, 0.0), ("traj.xtc", XTCReader, 10.0, XTC)
     ]:
@@ -76,7 +77,8 @@ def by_mdanalysis(folder, frames):
         check(f"MDAnalysis, {name}: frames", read.n_frames, len(frames))
         for found, frame in zip(read, frames):
             label = f"MDAnalysis, {name}: "
-            check(label + "positions", found.positions / scale, frame.positions, 3 * SINGLE, absolute)
+            positions = frame.positions - (0.0 if name.endswith(".nc") else frame.origin)
+            check(label + "positions", found.positions / scale, positions, 3 * SINGLE, absolute)
             check(label + "boxes", found.dimensions, [*(scale * frame.lengths), 90, 90, 90], 3 * SINGLE)
             if name.endswith(".nc"):
                 check(label + "velocities", found.velocities, frame.velocities, 2 * SINGLE)
@@ -84,6 +86,20 @@ def by_mdanalysis(folder, frames):
             if not name.endswith(".lammpstrj"):
                 check(label + "times", found.time, frame.time, SINGLE)
     return f"MDAnalysis {MDAnalysis.__version__}"
+
+
+def by_netcdf4(folder, frames):
+    import netCDF4
+    # What the readers of trajectories leave out.
+    with netCDF4.Dataset(folder / "traj.nc") as file:
+        check("netCDF4: frames", file.dimensions["frame"].size, len(frames))
+        for number, frame in enumerate(frames):
+            check("netCDF4: ids", file["identifier"][:], frame.ids)
+            check("netCDF4: masses", file["mass"][:], frame.masses)
+            check("netCDF4: images", file["images"][number], frame.images)
+            check("netCDF4: energies", file["c_epot"][number], frame.energies, SINGLE)
+            check("netCDF4: steps", file["step"][number], frame.step)
+    return f"netCDF4 {netCDF4.__version__}"
 
 
 def by_ovito(folder, frames):
@@ -105,7 +121,9 @@ def by_ovito(folder, frames):
             check(label + "positions", particles["Position"], frame.positions, tolerance)
             check(label + "velocities", particles["Velocity"], frame.velocities, 2 * tolerance)
             check(label + "forces", particles["Force"], frame.forces, 2 * tolerance)
-            check(label + "boxes", pipeline.compute(number).cell[:, :3].diagonal(), frame.lengths, 1e-15)
+            cell = pipeline.compute(number).cell
+            check(label + "boxes", cell[:, :3].diagonal(), frame.lengths, 1e-15)
+            check(label + "corners", cell[:, 3], frame.origin, DIGIT)
             if name != "traj.extxyz" and "Potential Energy" in particles:
                 check(label + "energies", particles["Potential Energy"], frame.energies, 2 * tolerance)
     pipeline = import_file(str(folder / "traj.xtc"))
@@ -113,7 +131,7 @@ def by_ovito(folder, frames):
         # It puts the middle of the box at the origin.
         data = pipeline.compute(number)
         positions = (np.asarray(data.particles["Position"]) - data.cell[:, 3]) / 10.0
-        check("OVITO, traj.xtc: positions", positions, frame.positions, 3 * SINGLE, XTC)
+        check("OVITO, traj.xtc: positions", positions, frame.positions - frame.origin, 3 * SINGLE, XTC)
     return "OVITO " + ".".join(map(str, ovito.version))
 
 
@@ -122,7 +140,7 @@ def main():
         sys.exit(__doc__)
     folder = Path(sys.argv[1])
     frames = [Expected(*frame) for frame in frames_of(folder / "traj.extxyz")]
-    readers = [reader(folder, frames) for reader in (by_ase, by_mdanalysis, by_ovito)]
+    readers = [reader(folder, frames) for reader in (by_ase, by_mdanalysis, by_netcdf4, by_ovito)]
     print(f"check_readers: {len(frames)} frames of {len(frames[0].ids)} particles: {', '.join(readers)}")
 
 

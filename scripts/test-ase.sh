@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-target=${CARGO_TARGET_DIR:-target}
+target=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)
 venv=$target/ase-venv
 steps=20
 every=10
@@ -31,14 +31,47 @@ output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
 # With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
 cargo build --quiet --workspace --bin md-cli --test truth
-run() {
-    "$target/debug/md-cli" run configs/two-species.toml --quiet --steps "$steps" --output "$output/run" \
-        --set "output.trajectory.every=$every" --set "output.trajectory.path=$1" --set "output.trajectory.columns=$2"
-    mv "$output/run/$1" "$output/"
-}
+# One run for each format, on so many ranks, with these changes to the scenario.
 all='"velocity", "mass", "images", "force", "energy"'
-for path in traj.extxyz traj.extxyz.gz; do run "$path" "[\"momentum\", $all]"; done
-for path in traj.lammpstrj traj.lammpstrj.gz traj.nc; do run "$path" "[$all]"; done
-run traj.xtc "[]"
-"$venv/bin/python" scripts/check_ase.py "$output/traj.extxyz" "$frames" "$atoms"
-"$venv/bin/python" scripts/check_readers.py "$output"
+write_all() {
+    local ranks=$1 folder=$output/$2 path columns
+    shift 2
+    mkdir "$folder"
+    for path in traj.extxyz traj.extxyz.gz traj.lammpstrj traj.lammpstrj.gz traj.nc traj.xtc; do
+        case $path in
+            *.extxyz*) columns="\"momentum\", $all" ;;
+            *.xtc) columns= ;;
+            *) columns=$all ;;
+        esac
+        scripts/mpirun.sh "$ranks" "$target/debug/md-cli" run "$output/scenario.toml" --quiet --steps "$steps" --output "$output/run" \
+            --set "output.trajectory.every=$every" --set "output.trajectory.path=$path" --set "output.trajectory.columns=[$columns]" "$@"
+        mv "$output/run/$path" "$folder/"
+    done
+    "$venv/bin/python" scripts/check_ase.py "$folder/traj.extxyz" "$frames" "$atoms"
+    "$venv/bin/python" scripts/check_readers.py "$folder"
+}
+cp configs/two-species.toml "$output/scenario.toml"
+write_all 1 plain
+# On two ranks, from one of these files, in a box that begins elsewhere and changes, and with positions that leave it.
+sed 's/Origin="0.0 0.0 0.0"/Origin="-3.5 10.25 0.125"/' "$output/plain/traj.extxyz" > "$output/moved.extxyz"
+sed -e 's|^lattice = .*|file = { path = "moved.extxyz", format = "extxyz" }|' -e '/^temperature\|^fraction/d' -e "\$a [integrator]\n\
+kind = \"langevin\"\ntemperature = 1.0\nfriction = 1.0\n\
+barostat = { kind = \"berendsen\", pressure = 3.0, relaxation = 0.5 }" configs/two-species.toml > "$output/scenario.toml"
+write_all 2 moved --set 'output.trajectory.positions="unwrapped"'
+
+# What the guide says of it, as it stands; OVITO's part where its module is.
+"$target/debug/md-cli" run configs/quickstart.toml --quiet --steps 100 --set output.trajectory.path=traj.nc --output "$output/out/quickstart"
+(cd "$output" && "$venv/bin/python" - "$OLDPWD/docs/guide/ovito.md") <<'END'
+import importlib.util
+import re
+import sys
+
+blocks = re.findall(r"```python\n(.*?)```", open(sys.argv[1], encoding="utf-8").read(), re.DOTALL)
+assert len(blocks) == 3, blocks
+found = {}
+for block in blocks:
+    if "ovito" not in block or importlib.util.find_spec("ovito"):
+        exec(block, found)
+assert len(found["frames"]) == 2 and found["trajectory"].n_frames == 2, found
+print(f"test-ase: {len(blocks)} pieces of the guide")
+END

@@ -1,6 +1,6 @@
 //! `md-cli analyse`: the tables of a run, from the frames that it wrote; and what cannot be analysed.
 
-use crate::analysis::{Columns, assert_near};
+use crate::analysis::{Columns, assert_near, mixture};
 use crate::support::{MELT, Start, Workdir};
 
 /// A run of 20 steps that analyses itself and writes what it looks at into a trajectory.
@@ -54,6 +54,33 @@ fn frames_give_the_tables_of_the_run() {
             [11.0, 600.0, 20.0]
         );
     }
+}
+
+/// A run may have its masses from its particle file, and its trajectory need not have them.
+#[test]
+fn masses_are_those_of_the_run() {
+    let workdir = mixture();
+    let keys = "trajectory = { path = \"traj.lammpstrj\", every = 20 }\nprofile = [{ axis = \"z\", bins = 3, every = 20 }]\n";
+    let scenario = workdir.read("melt.toml") + keys;
+    workdir.write("mixture.toml", &scenario);
+    workdir.succeed(Start::Threads(2), "run mixture.toml --quiet");
+    let masses: Vec<String> = workdir
+        .read("out/scenario.toml")
+        .lines()
+        .filter(|line| line.starts_with("mass = "))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(masses, ["mass = 1.0", "mass = 2.0"]);
+    let call = "analyse out/traj.lammpstrj --set output.msd.every=20";
+    assert_eq!(workdir.succeed(Start::Plain, call).stderr, "");
+    let temperature =
+        |folder: &str| Columns::read(&workdir, &format!("{folder}/profile_z.csv")).of("temperature");
+    assert_near(&temperature("out/analysis"), &temperature("out"), 1e-12, "temperature");
+    let said = workdir.succeed(Start::Plain, &format!("{call} --scenario mixture.toml"));
+    let note = |name: &str| {
+        format!("note: neither scenario nor trajectory gives the mass of species `{name}`: 1.0 is taken\n")
+    };
+    assert_eq!(said.stderr.replace("\n      ", ""), note("A") + &note("B"));
 }
 
 /// `.xtc` has positions to a thousandth and edges of the box as `f32`: its tables are those of the same frames with numbers rounded so,
@@ -165,6 +192,7 @@ fn what_cannot_be_analysed() {
     workdir.write("alone.extxyz", &whole);
     workdir.write("out/again.extxyz", &format!("{whole}{whole}"));
     workdir.write("out/still.extxyz", &whole.replace("velo:R:3", "left:R:3"));
+    workdir.write("out/open.extxyz", &whole.replace("pbc=\"T T T\"", "pbc=\"T F T\""));
     for (call, expected) in [
         (
             "out/traj.extxyz --set output.msd.every=3",
@@ -186,6 +214,10 @@ fn what_cannot_be_analysed() {
         (
             "out/still.extxyz",
             "out/still.extxyz, frame 1: there are no velocities, of which `output.vacf` is made: leave it out, or analyse a trajectory with velocities",
+        ),
+        (
+            "out/open.extxyz",
+            "out/open.extxyz, frame 1: `pbc=\"T F T\"` contradicts `system.boundary` of the scenario: give that of the run which wrote it by --scenario FILE",
         ),
         (
             "alone.extxyz",

@@ -231,6 +231,26 @@ fn over_mpi_too_and_with_another_backend() {
 }
 
 #[test]
+fn barostats_go_on_over_mpi_too() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = melt();
+    let barostat = |kind: &str, keys: &str| {
+        format!("barostat={{kind=\"{kind}\",relaxation=0.2,compressibility=0.3,{keys}}}")
+    };
+    for (ranks, barostat, other) in [
+        (2, barostat("berendsen", "pressure=-4.0"), "--set parallel.backend=shm"),
+        (4, barostat("stochastic-cell-rescaling", "pressure=20.0,axes=\"xyz\",every=1"), ""),
+    ] {
+        let thermostat = "kind=\"nose-hoover\",temperature=1.0,relaxation=0.1";
+        let options = format!("--set integrator={{{thermostat},{barostat}}}");
+        at_once_and_in_parts(&workdir, [Start::Mpirun(ranks); 2], [&options, &format!("{options} {other}")]);
+        expect_same_bits(&workdir, &format!("{ranks} ranks: {options}"));
+    }
+}
+
+#[test]
 fn on_another_decomposition_results_agree_to_rounding() {
     let workdir = melt();
     for ([first, second], other) in [

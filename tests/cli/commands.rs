@@ -273,6 +273,33 @@ fn an_interval_longer_than_the_run_is_a_warning() {
     assert_eq!(analyses.succeed(Start::Threads(2), "run melt.toml --quiet").stderr, warning);
 }
 
+/// The melt has 20 steps of 0.005.
+#[test]
+fn an_analysis_that_would_see_too_little_is_a_warning() {
+    let late = "averages = { start = 21 }\nrdf = { every = 5, start = 21 }\nprofile = [{ axis = \"x\", every = 5, start = 30 }]\n";
+    let warnings = "warning: `output.averages.start` is 21, but the run has 20 steps: nothing will be looked at\n\
+                    warning: `output.rdf.start` is 21, but the run has 20 steps: nothing will be looked at\n\
+                    warning: `output.profile.start` is 30, but the run has 20 steps: nothing will be looked at\n";
+    let workdir = Workdir::new(&format!("{MELT}{late}"));
+    assert_eq!(workdir.succeed(Start::Plain, "check melt.toml").stderr, warnings);
+    workdir.succeed(Start::Threads(2), "run melt.toml --quiet");
+    let rows = |workdir: &Workdir, name: &str| workdir.read(&format!("out/{name}.csv")).lines().count() - 1;
+    assert_eq!(
+        ["rdf", "profile_x"].map(|name| rows(&workdir, name)),
+        [0, 0],
+        "no zeros that nobody has seen"
+    );
+    let correlated = "vacf = { every = 2, length = 0.1 }\nviscosity = { every = 2, length = 0.1 }\n";
+    let workdir = Workdir::new(&format!("{MELT}{correlated}"));
+    let rows = |name: &str| rows(&workdir, name);
+    assert_eq!(workdir.succeed(Start::Threads(2), "run melt.toml --quiet").stderr, "");
+    assert_eq!(["vacf", "viscosity"].map(rows), [11, 11], "all lags are known with the last step");
+    let warnings = "warning: `output.vacf.length` is 10 looks, but the run has 9 after the first: vacf.csv will have no rows\n\
+                    warning: `output.viscosity.length` is 10 looks, but the run has 9 after the first: viscosity.csv will have no rows\n";
+    assert_eq!(workdir.succeed(Start::Plain, "run melt.toml --quiet --steps 19").stderr, warnings);
+    assert_eq!(["vacf", "viscosity"].map(rows), [0, 0]);
+}
+
 /// Threads that each of so many ranks of this machine could have a core for.
 fn cores_per_rank(ranks: usize) -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() / ranks).max(1)

@@ -67,3 +67,15 @@ fn from_lammps() {
     let workdir = carry_out("from-lammps", 2, ALONE, &[("in.melt", script.to_owned())]);
     assert!(workdir.read("out/thermo.csv").lines().count() >= 2);
 }
+
+/// Steps of the crystal's melting are left out there as well, but fewer.
+#[test]
+fn diffusion() {
+    let starts =
+        ["averages", "rdf", "msd"].map(|output| format!("--set output.{output}.start=100")).join(" ");
+    let workdir = carry_out("diffusion", 3, &format!("{ALONE} --steps 900 {starts}"), &[]);
+    let summary = workdir.read("out/diffusion/analysis/summary.json");
+    assert!(summary.contains("\"first_step\": 0") && summary.contains("\"last_step\": 900"), "{summary}");
+    let rows = workdir.read("out/diffusion/analysis/msd.csv").lines().count();
+    assert_eq!(rows, 1 + 9, "steps 100 to 900");
+}

@@ -192,12 +192,12 @@ fn mass_of_one_that_contradicts_the_file() {
     "#);
 }
 
-/// A mass that the scenario leaves out stays left out, so that what `check` prints does not contradict the file.
+/// What `check` prints says what results depend on, does not contradict the file, and needs no default.
 #[test]
-fn the_effective_scenario_leaves_the_masses_to_the_file() {
+fn the_effective_scenario_has_the_masses_of_the_file() {
     let workdir = workdir("[[species]]\nname = \"A\"\n", "", "");
     let effective = workdir.succeed(Start::Threads(1), "check melt.toml").stdout;
-    assert!(!effective.contains("mass"), "{effective}");
+    assert!(effective.contains("[[species]]\nname = \"A\"\nmass = 2.0\n"), "{effective}");
     workdir.write("effective.toml", &effective);
     workdir.succeed(Start::Threads(1), "run effective.toml");
 }
@@ -357,7 +357,7 @@ fn pair_coefficients_of_a_data_file() {
     assert_snapshot!(notes, @"note: epsilon, sigma and the cutoff are those of the file");
     let effective = workdir.read("out/scenario.toml");
     for part in [
-        "[[species]]\nname = \"A\"\nepsilon = 1.0\nsigma = 1.0\n\n[[species]]\nname = \"B\"\nepsilon = 0.5\nsigma = 0.88\n",
+        "[[species]]\nname = \"A\"\nmass = 2.0\nepsilon = 1.0\nsigma = 1.0\n\n[[species]]\nname = \"B\"\nmass = 1.0\nepsilon = 0.5\nsigma = 0.88\n",
         "cutoff = 2.6\n",
         "[[interaction.pair]]\nspecies = [\"A\", \"B\"]\nepsilon = 1.5\nsigma = 0.8\n",
     ] {

@@ -8,9 +8,13 @@ use crate::support::{MELT, Start, Workdir, launch};
 fn folder() -> Workdir {
     let workdir = Workdir::new(&MELT.replace("steps = 20", "title = \"Melt <of> two\"\nsteps = 20"));
     workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out");
-    workdir.write("out/rdf.csv", "r,g_A_A,n_A_A\n0.9,0.1,0.2\n1.1,2.7,6.5\n1.5,0.8,12.0\n");
-    workdir
-        .write("out/profile_z.csv", "z,density,pressure_xx,pressure_yy\n0.5,0.1,1.0,1.1\n1.5,0.8,0.9,1.2\n");
+    workdir.write(
+        "out/rdf.csv",
+        "r,g_A_A,n_A_A,error_A_A\n0.9,0.1,0.2,0.05\n1.1,2.7,6.5,0.1\n1.5,0.8,12.0,0.05\n",
+    );
+    let profile = "z,density,pressure_xx,pressure_yy,density_error,pressure_xx_error,pressure_yy_error\n\
+                   0.5,0.1,1.0,1.1,0.01,0.1,0.1\n1.5,0.8,0.9,1.2,0.02,0.1,0.1\n";
+    workdir.write("out/profile_z.csv", profile);
     workdir
 }
 
@@ -22,6 +26,9 @@ fn the_page_has_a_picture_of_everything() {
     let page = workdir.read("out/plot.html");
     // Temperature, energy, pressure, its diagonal; g and n; density and pressures of the profile; the time.
     assert_eq!(page.matches("<svg").count(), 4 + 2 + 2 + 1);
+    // g, density, and both pressures have errors, as bands and not as lines.
+    assert_eq!(page.matches("<polygon").count(), 4);
+    assert!(!page.contains("_error"));
     for words in [
         "<h1>Melt &lt;of&gt; two</h1>",
         "Temperature",
@@ -41,6 +48,28 @@ fn the_page_has_a_picture_of_everything() {
     assert!(!page.contains("src=") && !page.contains("href="));
     workdir.succeed(Start::Threads(1), "run melt.toml --quiet --output out");
     assert!(!workdir.files("out").contains(&"plot.html".to_owned()));
+}
+
+#[test]
+fn runs_on_grids_have_pictures_too() {
+    let workdir = Workdir::new("");
+    let flow = "[lbm]\ntitle = \"Cavity\"\ngrid = [4, 8, 8]\nsteps = 4\nviscosity = 0.1\nboundary = [\"periodic\", \"wall\", \"wall\"]\n\
+                wall_velocity = { y_high = [0.0, 0.0, 0.05] }\n\
+                [output]\nthermo = { every = 2 }\nprobe = { every = 1, nodes = [[0, 4, 4]] }\n";
+    let field =
+        "[stencil]\nkind = \"poisson\"\ngrid = [8, 8, 8]\nsteps = 200\n[output]\nthermo = { every = 1 }\n";
+    for (command, scenario, title, charts) in [
+        ("lbm", flow, "Cavity", ["thermo: momentum", "probe: velocity"]),
+        ("stencil", field, "out", ["thermo: residual", "thermo: sum"]),
+    ] {
+        workdir.write("grid.toml", scenario);
+        workdir.succeed(Start::Threads(2), &format!("{command} grid.toml --quiet --output out"));
+        workdir.succeed(Start::Plain, "plot out");
+        let page = workdir.read("out/plot.html");
+        for words in [format!("<h1>{title}</h1>").as_str(), charts[0], charts[1], "Where the time went"] {
+            assert!(page.contains(words), "{command}: {words}");
+        }
+    }
 }
 
 #[test]

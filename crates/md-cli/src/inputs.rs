@@ -100,6 +100,10 @@ impl Inputs {
             particles.notes.push(format!("the file has no types: all particles are of species `{first}`"));
         }
         input::adopt(text.name(), &mut particles, source, scenario)?;
+        // So that the scenario beside the results says what they depend on.
+        for (species, mass) in scenario.species.iter_mut().zip(&particles.masses) {
+            species.mass = species.mass.or(*mass);
+        }
         if particles.has_velocities() && scenario.system.temperature.is_some() {
             let note = "the velocities of the file are replaced: the scenario has `system.temperature`";
             particles.notes.push(note.to_owned());

@@ -217,6 +217,38 @@ mod tests {
         }
     }
 
+    /// At every time step h: x = x0 cos(n a), where cos a = 1 - (h w)^2 / 2, and m v^2 + k x^2 (1 - (h w)^2 / 4) stays what it was.
+    #[test]
+    fn an_oscillator_goes_its_exact_way() {
+        const MASS: f64 = 2.0;
+        const STIFFNESS: f64 = 8.0;
+        const START: f64 = 0.7;
+        let threads = Threads::one();
+        let pull = |particles: &mut Particles| particles.force[0][0] = -STIFFNESS * particles.position[0][0];
+        for phase in [0.1_f64, 0.8, 1.9] {
+            let timestep = phase / (STIFFNESS / MASS).sqrt();
+            let integrator = VelocityVerlet::new(timestep, &[MASS], SimdLevel::detect());
+            let start = Particle { id: 1, species: 0, position: [START, 0.0, 0.0], velocity: [0.0; 3] };
+            let mut particles: Particles = std::iter::once(start).collect();
+            particles.clear_forces(&threads);
+            pull(&mut particles);
+            let conserved = |particles: &Particles| {
+                let [x, v] = [particles.position[0][0], particles.velocity[0][0]];
+                MASS * v * v + STIFFNESS * x * x * (1.0 - 0.25 * phase * phase)
+            };
+            let before = conserved(&particles);
+            let angle = (1.0 - 0.5 * phase * phase).acos();
+            for step in 1..=1000 {
+                integrator.kick_and_drift(HalfKicks::Single, &mut particles, &PERIODIC, &threads);
+                pull(&mut particles);
+                integrator.kick(&mut particles, &threads);
+                let expected = START * (f64::from(step) * angle).cos();
+                assert!((particles.position[0][0] - expected).abs() < 1e-11, "{phase}, step {step}");
+                assert!((conserved(&particles) / before - 1.0).abs() < 1e-12, "{phase}, step {step}");
+            }
+        }
+    }
+
     #[test]
     fn the_drift_leaves_no_forces() {
         let threads = Threads::one();

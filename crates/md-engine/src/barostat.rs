@@ -206,7 +206,8 @@ impl Barostat {
     ) -> Result<(), KeyFault> {
         let fault = |key, problem: &str| Err(KeyFault { key, problem: problem.to_owned() });
         if !self.pressure.is_finite() {
-            return fault("barostat.pressure", "must be a finite number");
+            let found = format!("must be a finite number, found {:?}", self.pressure).to_lowercase();
+            return fault("barostat.pressure", &found);
         }
         KeyFault::unless_positive("barostat.relaxation", self.relaxation)?;
         KeyFault::unless_positive("barostat.compressibility", self.compressibility)?;

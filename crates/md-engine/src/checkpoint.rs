@@ -299,8 +299,8 @@ impl Restored {
         any(self.rows.chunks_exact(self.row_words).any(is_elsewhere), world)
     }
 
-    /// Fills in this rank's particles, whose fields are registered, if [`Self::check`] has found nothing; where all go on as they were, at their positions of the last rebuild,
-    /// and returns those of the checkpoint. *Collective.*
+    /// Fills in this rank's particles, whose fields are registered, if [`Self::check`] has found nothing; where all go on as they were, at
+    /// their positions of the last rebuild, and returns those of the checkpoint. *Collective.*
     pub(crate) fn place(
         self,
         particles: &mut Particles,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use md_comm::{World, local};
-use md_core::{Dimension, Domain, ImageCounts, Particle, Particles, SimdLevel};
+use md_core::{Boundary, Dimension, Domain, ImageCounts, Particle, Particles, SimdLevel};
 use md_engine::{NeighborReport, Snapshot};
 use serde_json::{Value, json};
 
@@ -18,7 +18,8 @@ use crate::input::{InputParticles, TrajectoryFrames};
 use crate::output::run_output::{ANALYSES, Closing, Opened, Opening, StageBegin, Subject, open_outputs};
 use crate::output::trajectory::{Format, format_of};
 use crate::output::{KnownFile, OutputDirectory, OutputError};
-use crate::scenario::{self, Scenario, ScenarioSource};
+use crate::scenario::{self, CentreOfMass, Scenario, ScenarioSource};
+use crate::session::note;
 use crate::text_file::read_text;
 
 /// Of a species that neither scenario nor file gives one.
@@ -97,6 +98,7 @@ fn analyse_on(world: &dyn World, scenario: &Scenario, args: &AnalyseArgs) -> Res
     let files: Vec<KnownFile> = files(scenario).into_iter().chain([KnownFile::SUMMARY]).collect();
     let directory = OutputDirectory::without_scenario(folder.clone(), &files, &[path], &[])?;
     note_lock(&directory);
+    note_masses(scenario, &first);
     let (masses, domain) = (masses(scenario, &first), domain(scenario, &first));
     let atoms = first.ids.len() as u64;
     let subject = Subject { domain: &domain, atoms, masses: &masses, simd: SimdLevel::detect() };
@@ -126,10 +128,33 @@ fn begin_last_stage(scenario: &Scenario, outputs: &mut Opened) -> u64 {
     first_step
 }
 
-fn masses(scenario: &Scenario, frame: &InputParticles) -> Vec<f64> {
+/// By species, where scenario or frame gives one.
+fn known_masses(scenario: &Scenario, frame: &InputParticles) -> impl Iterator<Item = Option<f64>> {
     let of_file = |index: usize| frame.masses.get(index).copied().flatten();
-    let all = scenario.species.iter().enumerate();
-    all.map(|(index, species)| species.mass.or(of_file(index)).unwrap_or(DEFAULT_MASS)).collect()
+    scenario.species.iter().enumerate().map(move |(index, species)| species.mass.or(of_file(index)))
+}
+
+fn masses(scenario: &Scenario, frame: &InputParticles) -> Vec<f64> {
+    known_masses(scenario, frame).map(|mass| mass.unwrap_or(DEFAULT_MASS)).collect()
+}
+
+/// Says so if the run had its masses from a file that is not read here, and results depend on them.
+fn note_masses(scenario: &Scenario, frame: &InputParticles) {
+    let output = &scenario.output;
+    let has_centre = output.msd.is_some_and(|msd| msd.centre_of_mass == CentreOfMass::Removed);
+    let has_momenta = frame.velocities.is_none() && frame.momenta.is_some();
+    let is_needed = !output.profile.is_empty() || has_centre || has_momenta;
+    if scenario.system.file.is_none() || !is_needed {
+        return;
+    }
+    let unknown =
+        scenario.species.iter().zip(known_masses(scenario, frame)).filter(|(_, mass)| mass.is_none());
+    for (species, _) in unknown {
+        let name = &species.name;
+        note(&format!(
+            "neither scenario nor trajectory gives the mass of species `{name}`: {DEFAULT_MASS:?} is taken"
+        ));
+    }
 }
 
 fn domain(scenario: &Scenario, frame: &InputParticles) -> Domain {
@@ -198,6 +223,14 @@ impl Analysis<'_> {
             let less = "leave it out, or analyse a trajectory with velocities";
             return Err(refused(format!(
                 "{name}: there are no velocities, of which `output.vacf` is made: {less}"
+            )));
+        }
+        let boundary = self.scenario.system.boundary.map(|boundary| boundary == Boundary::Periodic);
+        let differs = |dim: usize| frame.periodic.is_some_and(|periodic| periodic[dim] != boundary[dim]);
+        if (0..usize::from(self.scenario.simulation.dimension)).any(differs) {
+            let flags = frame.periodic.unwrap_or(boundary).map(|flag| if flag { "T" } else { "F" }).join(" ");
+            return Err(refused(format!(
+                "{name}: `pbc=\"{flags}\"` contradicts `system.boundary` of the scenario: give that of the run which wrote it by --scenario FILE"
             )));
         }
         let species = self.scenario.species.len();

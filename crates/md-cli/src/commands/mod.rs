@@ -189,7 +189,51 @@ pub(crate) fn interval_warnings(scenario: &Scenario) -> Vec<String> {
         ("vacf", output.vacf.as_ref().map(|vacf| vacf.every), NO_LOOK),
         ("viscosity", output.viscosity.as_ref().map(|viscosity| viscosity.every), NO_LOOK),
     ];
-    beyond(scenario.simulation.steps, &outputs)
+    let mut warnings = beyond(scenario.simulation.steps, &outputs);
+    warnings.extend(late_starts(scenario));
+    warnings.extend(long_correlations(scenario));
+    warnings
+}
+
+/// Says which analyses begin after the end of the run.
+fn late_starts(scenario: &Scenario) -> Vec<String> {
+    let (output, steps) = (&scenario.output, scenario.simulation.steps);
+    let starts = [
+        ("averages", output.averages.map(|averages| averages.start)),
+        ("rdf", output.rdf.and_then(|rdf| rdf.start)),
+        ("msd", output.msd.and_then(|msd| msd.start)),
+        ("vacf", output.vacf.and_then(|vacf| vacf.start)),
+        ("viscosity", output.viscosity.and_then(|viscosity| viscosity.start)),
+    ];
+    let profiles = output.profile.iter().map(|profile| ("profile", profile.start));
+    let late = |(output, start): (&str, Option<u64>)| {
+        let start = start.filter(|&start| start > steps)?;
+        Some(format!(
+            "`output.{output}.start` is {start}, but the run has {steps} steps: nothing will be looked at"
+        ))
+    };
+    starts.into_iter().chain(profiles).filter_map(late).collect()
+}
+
+/// Says which correlations are longer than the part of the run that is looked at.
+fn long_correlations(scenario: &Scenario) -> Vec<String> {
+    let (output, simulation) = (&scenario.output, &scenario.simulation);
+    let steps = simulation.steps;
+    let last_stage = scenario.stages().last().map_or(steps, |stage| stage.steps);
+    let vacf = output.vacf.map(|keys| ("vacf", keys.every, keys.lags(simulation.timestep), keys.start));
+    let viscosity =
+        output.viscosity.map(|keys| ("viscosity", keys.every, keys.lags(simulation.timestep), keys.start));
+    let too_long = |(output, every, lags, start): (&str, u64, usize, Option<u64>)| {
+        let start = start.unwrap_or(steps.saturating_sub(last_stage));
+        let looks = (steps / every + 1).checked_sub(start.div_ceil(every)).filter(|&looks| looks > 1)?;
+        (looks <= lags as u64).then(|| {
+            format!(
+                "`output.{output}.length` is {lags} looks, but the run has {} after the first: {output}.csv will have no rows",
+                looks - 1
+            )
+        })
+    };
+    vacf.into_iter().chain(viscosity).filter_map(too_long).collect()
 }
 
 /// Says of outputs whose intervals are longer than the run what comes of them.

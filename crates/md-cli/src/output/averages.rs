@@ -9,6 +9,7 @@ use super::run_output::{Opening, StageBegin};
 use super::thermo::{columns, values};
 use crate::checkpoint::OutputMemory;
 use crate::scenario::SurfaceTension;
+use crate::session::note;
 
 const NAME: &str = "averages";
 
@@ -16,7 +17,14 @@ const NAME: &str = "averages";
 pub(super) struct Averages {
     looks: Looks,
     tension: Option<SurfaceTension>,
-    /// Of the columns, and of the surface tension where it is asked for.
+    seen: Seen,
+}
+
+/// Of the columns, and of the surface tension where it is asked for.
+#[derive(Debug, Clone, PartialEq)]
+struct Seen {
+    /// Steps between two rows.
+    every: u64,
     blockings: Vec<Blocking>,
 }
 
@@ -25,21 +33,29 @@ impl Averages {
         let output = &opening.scenario.output;
         let looks = Looks::new(output.thermo.every, output.averages.map(|averages| averages.start));
         let tension = output.surface_tension;
-        let count = columns().count() + usize::from(tension.is_some());
-        let recalled = recalled(opening, NAME, |words| from_words(words, count));
-        Self { looks, tension, blockings: recalled.unwrap_or_else(|| vec![Blocking::default(); count]) }
+        let recalled = recalled(opening, NAME, |words| Seen::from_words(words, tension));
+        let seen = recalled.unwrap_or_else(|| Seen::new(looks.every, tension));
+        Self { looks, tension, seen }
     }
 
+    /// Rows of another interval have another correlation: what has been seen does not go with them.
     pub(super) fn begin_stage(&mut self, stage: &StageBegin) {
         self.looks.every = stage.plan.thermo;
         self.looks.begin_stage(stage);
+        if self.seen.every != self.looks.every {
+            if self.seen.rows() > 0 {
+                note("rows of thermo.csv have another interval from here on: `output.averages` begins anew");
+            }
+            self.seen = Seen::new(self.looks.every, self.tension);
+        }
     }
 
     /// Takes a row in, if it is one of those that are asked for.
     pub(super) fn add(&mut self, row: &Thermo) {
         if self.looks.are_due(row.step) {
             let tension = self.tension.map(|keys| surface_tension(row, keys));
-            self.blockings
+            self.seen
+                .blockings
                 .iter_mut()
                 .zip(values(row).chain(tension))
                 .for_each(|(blocking, value)| blocking.add(value));
@@ -47,20 +63,17 @@ impl Averages {
     }
 
     pub(super) fn memory(&self) -> OutputMemory {
-        OutputMemory {
-            name: NAME.to_owned(),
-            words: self.blockings.iter().flat_map(Blocking::words).collect(),
-        }
+        OutputMemory { name: NAME.to_owned(), words: self.seen.words(self.tension) }
     }
 
     /// Entries of summary.json: by column, and the surface tension; nothing where there are no rows.
     pub(super) fn summary(&self, timestep: f64) -> Map<String, Value> {
-        let rows = self.blockings.first().map_or(0, |blocking| blocking.estimate().samples);
+        let rows = self.seen.rows();
         let (mut columns_of_rows, mut summary) = (Map::new(), Map::new());
         columns_of_rows.insert("rows".to_owned(), rows.into());
         let time = self.looks.every as f64 * timestep;
         let names = columns().map(Some).chain(std::iter::once(None));
-        for (name, blocking) in names.zip(&self.blockings) {
+        for (name, blocking) in names.zip(&self.seen.blockings) {
             let (Some(entry), true) = (entry(blocking.estimate(), time), rows > 0) else { continue };
             match name {
                 Some(name) => columns_of_rows.insert(name.to_owned(), entry),
@@ -97,14 +110,35 @@ fn surface_tension(row: &Thermo, SurfaceTension { axis, surfaces }: SurfaceTensi
     row.lengths[axis] * (normal(axis) - tangential) / surfaces as f64
 }
 
-fn from_words(mut words: &[u64], count: usize) -> Option<Vec<Blocking>> {
-    let mut next = |_| {
-        let (blocking, rest) = Blocking::from_words(words)?;
-        words = rest;
-        Some(blocking)
-    };
-    let all = (0..count).map(&mut next).collect::<Option<Vec<_>>>()?;
-    words.is_empty().then_some(all)
+impl Seen {
+    fn new(every: u64, tension: Option<SurfaceTension>) -> Self {
+        let count = columns().count() + usize::from(tension.is_some());
+        Self { every, blockings: vec![Blocking::default(); count] }
+    }
+
+    fn rows(&self) -> u64 {
+        self.blockings.first().map_or(0, |blocking| blocking.estimate().samples)
+    }
+
+    fn words(&self, tension: Option<SurfaceTension>) -> Vec<u64> {
+        let head = [self.every].into_iter().chain(tension_words(tension));
+        head.chain(self.blockings.iter().flat_map(Blocking::words)).collect()
+    }
+
+    /// None if these are not the words of as many columns and the same surface tension.
+    fn from_words(words: &[u64], tension: Option<SurfaceTension>) -> Option<Self> {
+        let (&[every, found @ ..], mut words) = words.split_first_chunk::<3>()?;
+        let mut seen = Self::new(every, tension);
+        for blocking in &mut seen.blockings {
+            (*blocking, words) = Blocking::from_words(words)?;
+        }
+        (words.is_empty() && found == tension_words(tension)).then_some(seen)
+    }
+}
+
+/// Number of surfaces, none where they are not asked for, and the axis across them.
+fn tension_words(tension: Option<SurfaceTension>) -> [u64; 2] {
+    tension.map_or([0; 2], |SurfaceTension { axis, surfaces }| [surfaces, axis as u64])
 }
 
 #[cfg(test)]
@@ -120,6 +154,20 @@ mod tests {
         for (axis, excess) in [(Axis::X, 0.5 * 0.059121888), (Axis::Z, -0.059121888)] {
             let found = surface_tension(row, SurfaceTension { axis, surfaces: 2 });
             assert!((found - 0.5 * 16.795961913825074 * excess).abs() < 1e-12, "{axis:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_was_seen_comes_back_for_the_same_surfaces() {
+        let tension = |axis, surfaces| Some(SurfaceTension { axis, surfaces });
+        let all = [None, tension(Axis::X, 2), tension(Axis::Z, 2), tension(Axis::Z, 1)];
+        for then in all {
+            let mut seen = Seen::new(10, then);
+            seen.blockings.iter_mut().for_each(|blocking| blocking.add(0.5));
+            for now in all {
+                let same = (then == now).then(|| seen.clone());
+                assert_eq!(Seen::from_words(&seen.words(then), now), same, "{then:?} {now:?}");
+            }
         }
     }
 }

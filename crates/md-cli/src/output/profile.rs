@@ -157,7 +157,7 @@ impl Averages {
         columns
     }
 
-    /// One row per slab: its middle, then means and their errors.
+    /// One row per slab, once there has been a look: its middle, then means and their errors.
     fn csv(&self, file: KnownFile, profile: &Profile) -> Result<Vec<u8>, OutputError> {
         let (means, errors) = (self.batches.means(), self.batches.errors());
         let ends = self.bins * (DENSITIES + self.species);
@@ -178,7 +178,8 @@ impl Averages {
         let of =
             |suffix: &str| columns.iter().map(|(name, _)| format!(",{name}{suffix}")).collect::<String>();
         let header = format!("{}{}{}", profile.axis, of(""), of("_error"));
-        table(file, &[&header], (0..self.bins).map(row))
+        let known = if self.batches.samples() > 0 { self.bins } else { 0 };
+        table(file, &[&header], (0..known).map(row))
     }
 
     fn words(&self) -> Vec<u64> {

@@ -101,7 +101,7 @@ impl RdfAverages {
         self.counts.clone_from(&found.counts);
     }
 
-    /// One row per class of distances: its middle, then by pairs of species g, neighbours within the end of the class, and the error of g.
+    /// One row per class of distances, once there has been a look: its middle, then by pairs of species g, neighbours within the end of the class, and the error of g.
     pub(super) fn csv(&self, names: &[String]) -> Result<Vec<u8>, OutputError> {
         let (means, errors) = (self.batches.means(), self.batches.errors());
         let classes = self.bins.bins;
@@ -129,7 +129,8 @@ impl RdfAverages {
             let middle = (class as f64 + 0.5) * self.bins.width();
             (middle, values.iter().map(|column| column[class]).collect::<Vec<_>>())
         };
-        table(KnownFile::RDF, &[&columns.join(",")], (0..classes).map(row))
+        let known = if self.batches.samples() > 0 { classes } else { 0 };
+        table(KnownFile::RDF, &[&columns.join(",")], (0..known).map(row))
     }
 
     fn words(&self) -> Vec<u64> {

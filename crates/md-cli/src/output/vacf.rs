@@ -106,17 +106,16 @@ impl Observer for Vacf<'_> {
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
         self.recall()?;
-        let look = self.windows.advance();
-        if look.ended {
-            self.tracks.then.remove(0);
-        }
+        let begins = self.windows.advance();
         self.tracks.look(Quantity::Velocity, now.particles, now.domain, self.world)?;
-        if look.begins {
+        if begins {
             self.tracks.remember();
         }
         let mut sums: Vec<f64> = self.tracks.then.iter().flat_map(|then| self.sums(then)).collect();
         self.world.sum(&mut sums)?;
-        self.windows.record(sums.chunks_exact(SUMS).map(|sums| sums[1] / sums[0].max(1.0)));
+        if self.windows.record(sums.chunks_exact(SUMS).map(|sums| sums[1] / sums[0].max(1.0))) {
+            self.tracks.then.remove(0);
+        }
         Ok(())
     }
 }

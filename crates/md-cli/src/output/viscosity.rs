@@ -105,7 +105,8 @@ impl Viscosity {
             (lag as f64 * self.interval, at.value, at.error, viscosity, error)
         };
         let header = "time,stress_correlation,stress_correlation_error,viscosity,viscosity_error";
-        table(KnownFile::VISCOSITY, &[header], self.seen.stress.function().into_iter().enumerate().map(row))
+        let known = self.seen.stress.function().into_iter().filter(|_| self.seen.stress.origins() > 0);
+        table(KnownFile::VISCOSITY, &[header], known.enumerate().map(row))
     }
 }
 

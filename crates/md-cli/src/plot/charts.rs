@@ -16,18 +16,34 @@ const THERMO: [(&str, &[&str]); 5] = [
 /// Bars that can be told apart.
 const MOST_RANKS: usize = 32;
 
-/// The state of a run over time.
+/// The state of a run over time; that of a grid has columns of its own.
 pub(super) fn thermo(table: &Table) -> Vec<Curves> {
+    if table.column("time").is_none() {
+        return over_first_column(table, "thermo");
+    }
     let chart = |(title, columns): &(&str, &[&str])| curves(table, title, "time", columns);
     THERMO.iter().filter_map(chart).filter(|chart| chart.title != "Density" || varies(chart)).collect()
 }
 
-/// Any table whose first column is what the others are over: one chart for columns whose names begin alike.
+/// Columns that `error_A` belongs to, where they are `g_A`.
+const WITH_ERRORS: [&str; 3] = ["g", "msd", "vacf"];
+
+/// The column with the errors of another.
+fn error_column(table: &Table, column: &str) -> Option<String> {
+    let (stem, rest) = column.split_once('_').unwrap_or((column, ""));
+    let own = [format!("{column}_error"), format!("{stem}_error_{rest}")];
+    let shared = WITH_ERRORS.contains(&stem).then(|| format!("error_{rest}"));
+    own.into_iter().chain(shared).find(|name| table.column(name).is_some())
+}
+
+/// Any table whose first column is what the others are over: one chart for columns whose names begin alike. Columns of errors become
+/// bands.
 pub(super) fn over_first_column(table: &Table, name: &str) -> Vec<Curves> {
     let mut names = table.names();
     let Some(first) = names.next() else { return Vec::new() };
+    let errors: Vec<String> = table.names().filter_map(|name| error_column(table, name)).collect();
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for column in names {
+    for column in names.filter(|name| errors.iter().all(|error| error != name)) {
         let stem = column.split('_').next().unwrap_or(column);
         match groups.iter_mut().find(|(other, _)| *other == stem) {
             Some((_, columns)) => columns.push(column),
@@ -44,7 +60,8 @@ pub(super) fn over_first_column(table: &Table, name: &str) -> Vec<Curves> {
 fn curves(table: &Table, title: &str, x: &str, columns: &[&str]) -> Option<Curves> {
     let curve = |&name: &&str| {
         let points = table.points(x, name);
-        (!points.is_empty()).then(|| Curve { name: name.to_owned(), points })
+        let errors = error_column(table, name).map(|error| table.errors(name, &error)).unwrap_or_default();
+        (!points.is_empty()).then(|| Curve { name: name.to_owned(), points, errors })
     };
     let curves: Vec<Curve> = columns.iter().filter_map(curve).collect();
     (!curves.is_empty()).then(|| Curves { title: title.to_owned(), axis: x.to_owned(), curves })

@@ -125,8 +125,8 @@ fn html(folder: &Path, figures: &[Figure]) -> String {
 fn title(folder: &Path) -> String {
     let text = fs::read_to_string(folder.join(KnownFile::SCENARIO.name())).unwrap_or_default();
     let scenario: toml::Table = text.parse().unwrap_or_default();
-    let title = scenario.get("simulation").and_then(|table| table.get("title")).and_then(toml::Value::as_str);
-    let own = title.filter(|title| !title.is_empty()).map(str::to_owned);
+    let titles = ["simulation", "lbm"].map(|table| scenario.get(table)?.get("title")?.as_str());
+    let own = titles.into_iter().flatten().find(|title| !title.is_empty()).map(str::to_owned);
     escaped(&own.unwrap_or_else(|| folder.display().to_string()))
 }
 

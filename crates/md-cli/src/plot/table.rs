@@ -71,6 +71,14 @@ impl Table {
         self.words.get(at).map(Vec::as_slice)
     }
 
+    /// Errors of the points of a column; none where these do not stand for every row.
+    pub(super) fn errors(&self, y: &str, error: &str) -> Vec<f64> {
+        let (Some(y), Some(error)) = (self.column(y), self.column(error)) else { return Vec::new() };
+        let all: Vec<f64> =
+            y.iter().zip(error).filter(|(y, _)| !y.is_nan()).map(|(_, error)| *error).collect();
+        if all.len() <= MOST_POINTS { all } else { Vec::new() }
+    }
+
     /// Two columns as points. Of many, the least and the largest value of every run of rows stand for all.
     pub(super) fn points(&self, x: &str, y: &str) -> Vec<(f64, f64)> {
         let (Some(x), Some(y)) = (self.column(x), self.column(y)) else { return Vec::new() };

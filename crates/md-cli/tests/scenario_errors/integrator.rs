@@ -62,7 +62,7 @@ fn keys_of_barostats_that_cannot_be() {
     assert_snapshot!(texts.join("\n"), @r"
     integrator.barostat.kind: × `integrator.barostat.kind` needs an integrator with a temperature to be `stochastic-cell-
     integrator.barostat.pressure: × missing key `pressure` in [integrator.barostat]
-    integrator.barostat.pressure: × `integrator.barostat.pressure` must be a finite number
+    integrator.barostat.pressure: × `integrator.barostat.pressure` must be a finite number, found inf
     integrator.barostat.relaxation: × `integrator.barostat.relaxation` must be a finite number above 0, found 0.0
     integrator.barostat.compressibility: × `integrator.barostat.compressibility` must be a finite number above 0, found -0.1
     integrator.barostat.pressure: × `integrator.barostat.pressure` is -1e300, but must be of a size from 1e-100 to 1e100, so that

@@ -8,4 +8,4 @@ mod windows;
 pub use distances::{DistanceCount, PairsByDistance};
 pub use slabs::{SlabSums, Slabs};
 pub use tracks::{Quantity, Rows, Tracks};
-pub use windows::{WindowLook, Windows};
+pub use windows::Windows;

@@ -18,15 +18,6 @@ pub struct Windows {
     whole: Batches,
 }
 
-/// What is to be done at a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WindowLook {
-    /// Whether the oldest window has ended.
-    pub ended: bool,
-    /// Whether a window begins, the last one.
-    pub begins: bool,
-}
-
 impl Windows {
     /// Windows of so many samples, about so many at a time, with so many values at each lag.
     pub fn new(length: u64, most: u64, width: usize) -> Self {
@@ -35,27 +26,28 @@ impl Windows {
         Self { width, length, spacing, samples: 0, open: Vec::new(), whole }
     }
 
-    /// Begins the next sample; [`Self::record`] follows.
-    pub fn advance(&mut self) -> WindowLook {
-        let whole = (self.length as usize + 1) * self.width;
-        let ended = self.open.first().is_some_and(|oldest| oldest.len() == whole);
-        if ended {
-            let values = self.open.remove(0);
-            let integrals = integrals(&values, self.width);
-            self.whole.add(values.into_iter().chain(integrals));
-        }
+    /// Begins the next sample, and says whether a window begins with it, the last one; [`Self::record`] follows.
+    pub fn advance(&mut self) -> bool {
         let begins = self.samples.is_multiple_of(self.spacing);
         if begins {
             self.open.push(Vec::new());
         }
         self.samples += 1;
-        WindowLook { ended, begins }
+        begins
     }
 
-    /// Adds the values of a sample: those of each open window in turn.
-    pub fn record(&mut self, values: impl IntoIterator<Item = f64>) {
+    /// Adds the values of a sample: those of each open window in turn. Says whether the oldest window has ended with them.
+    pub fn record(&mut self, values: impl IntoIterator<Item = f64>) -> bool {
         let mut values = values.into_iter();
         self.open.iter_mut().for_each(|window| window.extend(values.by_ref().take(self.width)));
+        let whole = (self.length as usize + 1) * self.width;
+        let ends = self.open.first().is_some_and(|oldest| oldest.len() == whole);
+        if ends {
+            let values = self.open.remove(0);
+            let integrals = integrals(&values, self.width);
+            self.whole.add(values.into_iter().chain(integrals));
+        }
+        ends
     }
 
     /// Windows that are open.
@@ -105,7 +97,7 @@ impl Windows {
         let (lengths, mut rest) = words.split_at_checked(count)?;
         let mut open = Vec::new();
         for &own in lengths {
-            let own = usize::try_from(own).ok().filter(|&own| own <= whole)?;
+            let own = usize::try_from(own).ok().filter(|&own| own < whole)?;
             let (values, after) = rest.split_at_checked(own)?;
             open.push(values.iter().copied().map(f64::from_bits).collect());
             rest = after;
@@ -135,15 +127,13 @@ mod tests {
     fn clock(length: u64, most: u64, samples: u64) -> (Windows, Vec<u64>) {
         let (mut windows, mut then) = (Windows::new(length, most, 2), Vec::new());
         for now in 0..samples {
-            let look = windows.advance();
-            if look.ended {
-                then.remove(0);
-            }
-            if look.begins {
+            if windows.advance() {
                 then.push(now);
             }
-            windows
-                .record(then.iter().flat_map(|&then| [1.0, 2.0].map(|factor| factor * (now - then) as f64)));
+            let values = |&then: &u64| [1.0, 2.0].map(|factor| factor * (now - then) as f64);
+            if windows.record(then.iter().flat_map(values)) {
+                then.remove(0);
+            }
             assert_eq!(windows.open(), then.len());
         }
         (windows, then)
@@ -162,6 +152,11 @@ mod tests {
                 assert_eq!([two.value, two.integral], [2.0 * lag, lag * lag]);
             }
         }
+    }
+
+    #[test]
+    fn a_window_ends_with_its_last_sample() {
+        assert_eq!([10, 11].map(|samples| clock(10, 1, samples).0.ended()), [0, 1]);
     }
 
     #[test]

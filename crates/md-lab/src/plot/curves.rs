@@ -9,6 +9,12 @@ use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
 
 const WIDTH: u32 = 700;
 const HEIGHT: u32 = 360;
+/// Of the names at the right, where there are several.
+const NAMES_WIDTH: u32 = 190;
+const HEIGHT_PER_NAME: u32 = 22;
+const NAME_SIZE: u32 = FONT_SIZE - 2;
+/// Of a band's colour.
+const OPACITY: f64 = 0.25;
 const LABEL_WIDTH: u32 = 90;
 const LINE_WIDTH: u32 = 2;
 /// Of the range of values, left free above and below.
@@ -23,6 +29,21 @@ pub struct Curve {
     pub name: String,
     /// Places and values; those that are no numbers are left out.
     pub points: Vec<(f64, f64)>,
+    /// Standard errors of the values, drawn as a band; none where they are not known.
+    pub errors: Vec<f64>,
+}
+
+impl Curve {
+    /// The outlines of the band, one for each run of points with errors.
+    fn bands(&self) -> Vec<Vec<(f64, f64)>> {
+        let rows = self.points.iter().zip(&self.errors);
+        let ends: Vec<_> = rows.map(|(&(x, y), error)| [(x, y - error), (x, y + error)]).collect();
+        let are_drawn = |ends: &[(f64, f64); 2]| ends.iter().all(is_drawn);
+        let outline = |run: &[[(f64, f64); 2]]| {
+            run.iter().map(|ends| ends[0]).chain(run.iter().rev().map(|ends| ends[1])).collect()
+        };
+        ends.split(|ends| !are_drawn(ends)).filter(|run| run.len() > 1).map(outline).collect()
+    }
 }
 
 /// A chart of several lines.
@@ -64,8 +85,12 @@ impl Picture for Curves {
         area: &DrawingArea<B, Shift>,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         let points = || self.curves.iter().flat_map(|curve| &curve.points).filter(|point| is_drawn(point));
-        let (x, y) = (range(points().map(|point| point.0), 0.0), range(points().map(|point| point.1), ROOM));
-        let mut chart = ChartBuilder::on(area)
+        let names_width = if self.curves.len() > 1 { NAMES_WIDTH } else { 0 };
+        let (area, names) = area.split_horizontally(WIDTH - names_width);
+        let bands: Vec<_> = self.curves.iter().map(Curve::bands).collect();
+        let all = || points().chain(bands.iter().flatten().flatten());
+        let (x, y) = (range(all().map(|point| point.0), 0.0), range(all().map(|point| point.1), ROOM));
+        let mut chart = ChartBuilder::on(&area)
             .caption(&self.title, (FONT, TITLE_SIZE))
             .margin(MARGIN)
             .x_label_area_size(3 * FONT_SIZE)
@@ -82,21 +107,32 @@ impl Picture for Curves {
             .x_label_formatter(&number)
             .y_label_formatter(&number)
             .draw()?;
-        for (number, curve) in self.curves.iter().enumerate() {
-            let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
+        for (number, (curve, bands)) in self.curves.iter().zip(bands.iter().cloned()).enumerate() {
+            let colour = Palette99::pick(number);
+            let bands = bands.into_iter().map(|band| Polygon::new(band, colour.mix(OPACITY).filled()));
+            chart.draw_series(bands)?;
             let drawn: Vec<(f64, f64)> = curve.points.iter().copied().filter(is_drawn).collect();
-            let legend = move |(x, y)| PathElement::new([(x, y), (x + FONT_SIZE as i32, y)], style);
-            chart.draw_series([PathElement::new(drawn, style)])?.label(&curve.name).legend(legend);
+            chart.draw_series([PathElement::new(drawn, colour.stroke_width(LINE_WIDTH))])?;
         }
-        if self.curves.len() < 2 {
-            return Ok(());
+        if self.curves.len() > 1 { self.draw_names(&names) } else { Ok(()) }
+    }
+}
+
+impl Curves {
+    /// Which line is which.
+    fn draw_names<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        // Of very many lines closer to each other, so that none is below the picture.
+        let height = HEIGHT_PER_NAME.min(HEIGHT / (self.curves.len() as u32 + 2));
+        for (number, curve) in self.curves.iter().enumerate() {
+            let (size, y) = (NAME_SIZE as i32, (height * (number as u32 + 2)) as i32);
+            let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
+            area.draw(&PathElement::new([(0, y + size / 2), (size, y + size / 2)], style))?;
+            area.draw(&Text::new(curve.name.as_str(), (size + size / 2, y), (FONT, NAME_SIZE).into_font()))?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .label_font((FONT, FONT_SIZE - 4))
-            .background_style(WHITE.mix(0.8))
-            .draw()
+        Ok(())
     }
 }
 
@@ -106,8 +142,11 @@ mod tests {
 
     #[test]
     fn lines_have_names_and_what_is_no_number_is_left_out() {
-        let curve =
-            |name: &str, points: &[(f64, f64)]| Curve { name: name.to_owned(), points: points.to_vec() };
+        let curve = |name: &str, points: &[(f64, f64)]| Curve {
+            name: name.to_owned(),
+            points: points.to_vec(),
+            errors: Vec::new(),
+        };
         let curves = vec![
             curve("potential", &[(0.0, -6.7), (1.0, f64::NAN), (2.0, -4.5)]),
             curve("total", &[(0.0, -4.6), (1.0, 1e300), (2.0, -4.6)]),
@@ -117,9 +156,24 @@ mod tests {
         assert!(["energy", "time", "potential", "total"].iter().all(|word| text.contains(word)), "{text}");
         assert!(!text.contains("NaN"), "{text}");
         for points in [vec![], vec![(0.0, 0.0)], vec![(1.0, 5.0), (2.0, 5.0)]] {
-            let curves = vec![Curve { name: "flat".to_owned(), points }];
+            let curves = vec![Curve { name: "flat".to_owned(), points, errors: Vec::new() }];
             assert!(Curves { title: String::new(), axis: String::new(), curves }.svg().is_ok());
         }
+    }
+
+    #[test]
+    fn bands_end_where_errors_do() {
+        let points = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0), (3.0, 4.0), (4.0, 5.0)].to_vec();
+        let errors = vec![f64::NAN, 0.5, 0.25, f64::NAN, 1.0];
+        let curve = Curve { name: "g".to_owned(), points, errors };
+        assert_eq!(curve.bands(), [[(1.0, 1.5), (2.0, 2.75), (2.0, 3.25), (1.0, 2.5)]]);
+        let chart = |errors| Curves {
+            title: String::new(),
+            axis: String::new(),
+            curves: vec![Curve { errors, ..curve.clone() }],
+        };
+        let polygons = |errors| chart(errors).svg().unwrap().matches("<polygon").count();
+        assert_eq!([polygons(curve.errors.clone()), polygons(Vec::new())], [1, 0]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Slabs {
             sent: vec![Vec::new(); world.ranks()],
             columns: Vec::new(),
         };
-        let mut places = deliver_items(world, ids.iter().map(|&id| slabs.place_of(id)))?;
+        let mut places = deliver_items(world, ids.iter().filter_map(|&id| slabs.place_of(id)))?;
         (slabs.rows, slabs.before) = (places.len(), sum_before(places.len() as u64, world)?);
         places.sort_unstable();
         if !places.iter().copied().eq(0..slabs.rows as u32) {
@@ -66,11 +66,13 @@ impl Slabs {
         Ok(slabs)
     }
 
-    /// The rank in whose range an id is, and its place there.
-    fn place_of(&self, id: u64) -> (Rank, u32) {
+    /// The rank in whose range an id is, and its place there; none of an id that is outside of all ranges.
+    fn place_of(&self, id: u64) -> Option<(Rank, u32)> {
         // Of ids that fit in 31 bits; divisions of 32 bits are cheaper.
-        let (place, width) = ((id - self.lowest) as u32, self.width as u32);
-        ((place / width) as Rank, place % width)
+        let place = id.checked_sub(self.lowest).and_then(|place| u32::try_from(place).ok())?;
+        let width = self.width as u32;
+        let owner = (place / width) as Rank;
+        (owner < self.sent.len()).then_some((owner, place % width))
     }
 
     /// Takes the values of all ranks' particles. *Collective.*
@@ -113,7 +115,7 @@ impl Slabs {
         self.sent.iter_mut().for_each(Vec::clear);
         make_room(&mut self.kept, ids.len())?;
         for (index, &id) in (0..).zip(ids) {
-            let (owner, place) = self.place_of(id);
+            let (owner, place) = self.place_of(id).ok_or_else(not_there)?;
             let list = if owner == rank { &mut self.kept } else { &mut self.sent[owner] };
             list.push(Picked { index, place });
         }
@@ -147,7 +149,7 @@ impl Slabs {
             [] => Some(place).filter(|&place| (place as usize) < self.rows),
             sparse => sparse.binary_search(&place).ok().map(|row| row as u32),
         };
-        row.ok_or_else(|| "there are particles that were not in the first frame".to_owned())
+        row.ok_or_else(not_there)
     }
 
     /// Puts a message of so many particles in its places.
@@ -177,10 +179,37 @@ impl Slabs {
     }
 }
 
+fn not_there() -> String {
+    "there are particles that were not in the first frame".to_owned()
+}
+
 /// Copies values of so many bytes to their rows.
 fn scatter<const BYTES: usize>(rows: &[u32], values: &[u8], slab: &mut [u8]) {
     let (slab, _) = slab.as_chunks_mut::<BYTES>();
     for (&row, value) in rows.iter().zip(values.as_chunks::<BYTES>().0) {
         slab[row as usize] = *value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use md_comm::local;
+
+    use super::*;
+
+    #[test]
+    fn an_id_outside_of_all_ranges_is_an_error() {
+        let found = local::run(2, Duration::from_secs(60), |world| {
+            let own = [[5, 6], [9, 8]][world.rank()];
+            let mut slabs = Slabs::new(world, &own).unwrap();
+            // Of 5 to 9, ranges of three: 5, 6, 7 and 8, 9, 10.
+            assert_eq!([5, 7, 8].map(|id| slabs.place_of(id)), [Some((0, 0)), Some((0, 2)), Some((1, 0))]);
+            [4, 11, u64::MAX].map(|id| slabs.pick(world.rank(), &[id]))
+        });
+        for said in found {
+            assert_eq!(said.unwrap(), [4, 11, 0].map(|_| Err(not_there())));
+        }
     }
 }
