@@ -256,13 +256,27 @@ impl<T: LaneReal> Flow<T> {
     pub fn populations(&self, node: [usize; 3]) -> [T; POPULATIONS] {
         let place = self.layout.index(node.map(|index| index as isize));
         std::array::from_fn(|population| {
+            let (component, shift) = self.place_of(population);
             let elsewhere = self.rows.elsewhere(population, node[2]);
-            let (component, shift) = match self.placement {
-                Placement::Natural => (population, 0),
-                Placement::Swapped => (opposite(population), -self.shifts[population]),
-            };
             self.grid.component(component)[place.wrapping_add_signed(shift + elsewhere)]
         })
+    }
+
+    /// The same of all nodes of a row, but for its ends.
+    fn row(&self, first: [isize; 3]) -> [&[T]; POPULATIONS] {
+        let place = self.layout.index(first);
+        std::array::from_fn(|population| {
+            let (component, shift) = self.place_of(population);
+            &self.grid.component(component)[place.wrapping_add_signed(shift)..][..self.layout.size()[2]]
+        })
+    }
+
+    /// The component that holds a population, and how far from its node.
+    fn place_of(&self, population: usize) -> (usize, isize) {
+        match self.placement {
+            Placement::Natural => (population, 0),
+            Placement::Swapped => (opposite(population), -self.shifts[population]),
+        }
     }
 
     /// Gives a fluid node of a flow at its start other populations.
@@ -295,14 +309,26 @@ impl<T: LaneReal> Flow<T> {
     /// Communication.
     pub fn totals(&self, world: &dyn World) -> Result<Totals, GridError> {
         let (mut sums, mut fastest, mut lightest) = ([0.0; 6], 0.0_f64, f64::INFINITY);
-        for node in self.own_nodes() {
-            let Some((density, velocity)) = self.state(node) else { continue };
-            let square: f64 = velocity.iter().map(|u| u * u).sum();
-            let [x, y, z] = velocity.map(|u| density * u);
-            let node = [density - 1.0, x, y, z, 0.5 * density * square, 1.0];
-            sums.iter_mut().zip(node).for_each(|(sum, value)| *sum += value);
-            fastest = if square.is_finite() { fastest.max(square) } else { f64::INFINITY };
-            lightest = lightest.min(density);
+        for row in self.layout.resolve(Region::OWN).rows() {
+            let [x, y, _] = row.map(|index| index as usize);
+            let (populations, last) = (self.row(row), self.layout.size()[2] - 1);
+            for z in 0..=last {
+                if self.mask.is_solid([row[0], row[1], z as isize]) {
+                    continue;
+                }
+                // What belongs to the ends of a row may lie elsewhere.
+                let populations = match z {
+                    _ if z == 0 || z == last => self.populations([x, y, z]),
+                    _ => populations.map(|row| row[z]),
+                };
+                let (density, velocity) = self.state_of(&populations);
+                let square: f64 = velocity.iter().map(|u| u * u).sum();
+                let [x, y, z] = velocity.map(|u| density * u);
+                let node = [density - 1.0, x, y, z, 0.5 * density * square, 1.0];
+                sums.iter_mut().zip(node).for_each(|(sum, value)| *sum += value);
+                fastest = if square.is_finite() { fastest.max(square) } else { f64::INFINITY };
+                lightest = lightest.min(density);
+            }
         }
         world.sum(&mut sums)?;
         let mut most = [fastest.sqrt(), -lightest];
