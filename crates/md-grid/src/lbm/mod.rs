@@ -18,9 +18,11 @@ mod d3q19;
 mod kernel;
 mod lanes;
 mod nodes;
+mod options;
 mod rows;
 mod run;
 mod solver;
+mod totals;
 mod walls;
 
 pub use collision::{Collision, FlowState, MAGIC_OF_PLATES, Moments, Rates};
@@ -29,8 +31,10 @@ pub use d3q19::{POPULATIONS, SOUND_SPEED_SQUARED, VELOCITIES};
 pub use kernel::Stores;
 pub use lanes::LaneReal;
 pub use nodes::Overlap;
+pub use options::{FlowOptions, Pattern};
 pub use run::FlowRun;
-pub use solver::{Flow, FlowOptions, Pattern, Totals};
+pub use solver::Flow;
+pub use totals::Totals;
 pub use walls::{Face, Mask, WallVelocities};
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use md_engine::clock::PhaseClock;
 
 use super::d3q19::{POPULATIONS, SOUND_SPEED_SQUARED};
 use super::lanes::LaneReal;
-use super::solver::{Flow, Totals};
+use super::solver::Flow;
+use super::totals::Totals;
 use crate::application::{Application, Progress};
 use crate::resume::expect_words;
 use crate::{GridError, Layout, Resumable};

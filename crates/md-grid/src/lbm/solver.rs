@@ -1,76 +1,21 @@
 //! A flow on the ranks of a world, and its time step.
 
-use md_comm::{Buffering, Choice, Traffic, World};
-use md_core::Threads;
+use md_comm::{Choice, Traffic, World};
 use md_core::aligned::Place;
-use md_core::simd::SimdLevel;
 use md_engine::clock::PhaseClock;
 use md_engine::{Flight, Phase};
 
-use super::collision::{Coefficients, Collision, FlowState, Moments, Rates};
-use super::crossing::Crossing;
+use super::collision::{Coefficients, FlowState, Moments, Rates};
 use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
 use super::kernel::{Pass, Run, Stores, Sweeper};
 use super::lanes::LaneReal;
 use super::nodes::{Nodes, Overlap};
+use super::options::{FlowOptions, Pattern};
 use super::rows::{Ends, Rows};
-use super::walls::{Mask, Placement, WallVelocities, Walls, shifts};
+use super::totals::{Sums, Totals};
+use super::walls::{Mask, Placement, Walls, shifts};
 use crate::layout::LINE;
-use crate::{Block, Decomposition, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Messages, Region};
-
-/// How populations are kept from step to step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
-pub enum Pattern {
-    /// One grid, updated in place.
-    #[default]
-    SingleGrid,
-    /// Two grids, from one into the other.
-    TwoGrid,
-}
-
-impl Pattern {
-    /// Grids.
-    pub fn grids(self) -> usize {
-        match self {
-            Self::SingleGrid => 1,
-            Self::TwoGrid => 2,
-        }
-    }
-}
-
-/// The fluid, its walls, and how it is computed.
-#[derive(Debug, Clone)]
-pub struct FlowOptions {
-    /// How populations relax.
-    pub collision: Collision,
-    /// Kinematic viscosity in lattice units, above 0.
-    pub viscosity: f64,
-    /// Force per volume.
-    pub body_force: [f64; 3],
-    /// Of the domain's walls.
-    pub wall_velocities: WallVelocities,
-    /// One grid or two.
-    pub pattern: Pattern,
-    /// How the second of two grids is written; none: as its size suggests.
-    pub stores: Option<Stores>,
-    /// The order in which populations leave.
-    pub crossing: Crossing,
-    /// What is computed while messages travel.
-    pub overlap: Overlap,
-    /// How populations share messages.
-    pub messages: Messages,
-    /// Buffers per message.
-    pub buffering: Buffering,
-    /// The instruction set.
-    pub simd: SimdLevel,
-    /// The threads of the rank.
-    pub threads: Threads,
-}
+use crate::{Block, Decomposition, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Region};
 
 /// Parts in which inner nodes are computed, between two looks at the messages.
 const BLOCKS: usize = 16;
@@ -308,7 +253,7 @@ impl<T: LaneReal> Flow<T> {
     /// # Errors
     /// Communication.
     pub fn totals(&self, world: &dyn World) -> Result<Totals, GridError> {
-        let (mut sums, mut fastest, mut lightest) = ([0.0; 6], 0.0_f64, f64::INFINITY);
+        let mut sums = Sums::default();
         for row in self.layout.resolve(Region::OWN).rows() {
             let [x, y, _] = row.map(|index| index as usize);
             let (populations, last) = (self.row(row), self.layout.size()[2] - 1);
@@ -322,26 +267,10 @@ impl<T: LaneReal> Flow<T> {
                     _ => populations.map(|row| row[z]),
                 };
                 let (density, velocity) = self.state_of(&populations);
-                let square: f64 = velocity.iter().map(|u| u * u).sum();
-                let [x, y, z] = velocity.map(|u| density * u);
-                let node = [density - 1.0, x, y, z, 0.5 * density * square, 1.0];
-                sums.iter_mut().zip(node).for_each(|(sum, value)| *sum += value);
-                fastest = if square.is_finite() { fastest.max(square) } else { f64::INFINITY };
-                lightest = lightest.min(density);
+                sums.add(density, velocity);
             }
         }
-        world.sum(&mut sums)?;
-        let mut most = [fastest.sqrt(), -lightest];
-        world.max(&mut most)?;
-        let [excess, x, y, z, kinetic_energy, fluid_nodes] = sums;
-        Ok(Totals {
-            fluid_nodes,
-            mass: fluid_nodes + excess,
-            momentum: [x, y, z],
-            kinetic_energy,
-            highest_speed: most[0],
-            least_density: -most[1],
-        })
+        sums.over_ranks(world)
     }
 
     fn own_nodes(&self) -> impl Iterator<Item = [usize; 3]> + use<T> {
@@ -404,23 +333,6 @@ impl<T: LaneReal> Flow<T> {
         }
         self.scatter.finalise()
     }
-}
-
-/// Sums over all fluid nodes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Totals {
-    /// Fluid nodes.
-    pub fluid_nodes: f64,
-    /// Density, summed.
-    pub mass: f64,
-    /// Density times velocity, summed.
-    pub momentum: [f64; 3],
-    /// Half of density times velocity squared, summed.
-    pub kinetic_energy: f64,
-    /// Greatest speed of a node; infinite where a velocity is no number.
-    pub highest_speed: f64,
-    /// Least density of a node.
-    pub least_density: f64,
 }
 
 /// Boundary nodes, messages on their way, inner nodes meanwhile, messages in their places.
