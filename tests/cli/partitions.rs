@@ -54,7 +54,7 @@ fn a_droplet_is_shared_out_evenly_on_many_ranks() {
     }
 }
 
-/// METIS complains on standard output where it leaves parts without a cell: with fewer than eight cells per part it is never asked for that.
+/// METIS complains on standard output where it leaves parts without a cell: with few heavy cells per part it is never asked for all parts at once.
 #[test]
 fn nothing_but_the_table_is_printed() {
     let workdir = Workdir::new(DROPLET);

@@ -1,8 +1,7 @@
 //! Parts of a graph of cells by METIS (Karypis & Kumar 1998), as in Matthey & Hansen: a vertex weighs as much as the cell's work, an
 //! edge as much as the particles of both cells, and the edges that are cut weigh as little as can be. Where a part has but a handful of heavy cells,
-//! METIS leaves parts with many times the mean or with nothing, of which it complains on standard output: then it is only asked to cut in two, again
-//! and again, with these and with smaller weights, and the most even parts are taken. In the end the heaviest parts give cells to lighter ones
-//! beside them.
+//! METIS leaves parts with many times the mean or with nothing, of which it complains on standard output: then it cuts in two, again and again,
+//! and is tried with smaller weights, and the most even parts are taken. In the end the heaviest parts give cells to lighter ones beside them.
 //!
 //! Advantage: of all partitions it sends the least where the system is irregular. Disadvantage: a table of all cells on every rank, some
 //! hundred nanoseconds per cell and a little imbalance; parts may be disconnected and have many neighbours.
@@ -50,9 +49,11 @@ mod graph {
     const SEED: metis::Idx = 1;
     /// Imbalance at which no other way is tried and no cell is moved.
     const GOOD_ENOUGH: f64 = 1.03;
-    /// So many of the heaviest cells a part should have: METIS leaves parts without any where it is to share out a handful of heavy vertices, and
-    /// prints that to standard output.
-    const LEAST_CELLS: f64 = 8.0;
+    /// So many of the heaviest cells a part must have to be cut beside all others: with about one, METIS leaves parts without any, and prints that to
+    /// standard output.
+    const FEWEST_CELLS: f64 = 2.0;
+    /// So many of the heaviest cells a part should have.
+    const ENOUGH_CELLS: f64 = 8.0;
     /// What the weights of all vertices add up to: METIS adds them in 32 bits.
     const TOTAL: f64 = 1e9;
 
@@ -110,8 +111,9 @@ mod graph {
             return Ok(owners);
         }
         let edges = edges(grid, loads);
-        let (capped, even) = (capped(&loads.work, ranks), CellLoads::uniform(grid).work);
-        let weights = [&loads.work, &capped, &even];
+        let [coarse, fine] = [FEWEST_CELLS, ENOUGH_CELLS].map(|cells| capped(&loads.work, ranks, cells));
+        let even = CellLoads::uniform(grid).work;
+        let weights = [&loads.work, &coarse, &fine, &even];
         let ways = weights.into_iter().flat_map(|work| [(Way::KWay, work), (Way::Bisection, work)]);
         let mut best = Err(GridError::Metis("there are no parts".to_owned()));
         for (way, work) in ways.filter(|(way, work)| *way == Way::Bisection || has_enough_cells(work, ranks))
@@ -168,12 +170,12 @@ mod graph {
         imbalance(&of_parts)
     }
 
-    /// Weights of which the heaviest is no more than a part of a part.
-    fn capped(work: &[f64], ranks: usize) -> Vec<f64> {
+    /// Weights of which so many of the heaviest make a part, if there are as many cells.
+    fn capped(work: &[f64], ranks: usize, cells: f64) -> Vec<f64> {
         const STEP: f64 = 0.8;
         let (mean, mut cap) = (work.iter().sum::<f64>() / work.len() as f64, heaviest(work));
         let total = |cap: f64| work.iter().map(|work| work.min(cap)).sum::<f64>();
-        while cap > mean && total(cap) < LEAST_CELLS * cap * ranks as f64 {
+        while cap > mean && total(cap) < cells * cap * ranks as f64 {
             cap *= STEP;
         }
         let mut capped = memory::with_capacity(work.len());
@@ -181,9 +183,9 @@ mod graph {
         capped
     }
 
-    /// Whether METIS finds something for every part.
+    /// Whether METIS finds something for every part when it cuts all at once.
     fn has_enough_cells(work: &[f64], ranks: usize) -> bool {
-        work.iter().sum::<f64>() >= LEAST_CELLS * heaviest(work) * ranks as f64
+        work.iter().sum::<f64>() >= FEWEST_CELLS * heaviest(work) * ranks as f64
     }
 
     fn heaviest(work: &[f64]) -> f64 {
