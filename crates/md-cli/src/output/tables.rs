@@ -152,7 +152,7 @@ mod tests {
     fn every_row_has_every_column() {
         let bytes = timing_csv(&reduced(&two_ranks()), &context(), &BalanceReport::default()).unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
-        assert_eq!(reader.headers().unwrap().len(), 7 + 14 + 5);
+        assert_eq!(reader.headers().unwrap().len(), 7 + 14 + 6);
         assert!(reader.records().all(|record| &record.unwrap()[18] == "Open MPI v4.1.4, package: Debian"));
     }
 
