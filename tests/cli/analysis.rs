@@ -355,3 +355,25 @@ fn what_cannot_be_analysed() {
     assert!(text.starts_with(&format!("exit code 2\nerror: × {message}\n")), "{text}");
     assert!(text.trim_end().ends_with("  help: at most 4.198990478456269"), "{text}");
 }
+
+/// Rows of two intervals, or two surfaces, have no mean together.
+#[test]
+fn averages_of_something_else_begin_anew() {
+    let keys = "averages = { start = 0 }\nsurface_tension = { axis = \"z\" }\ncheckpoint = { every = 20 }\n";
+    let workdir = Workdir::new(&format!("{MELT}{keys}"));
+    workdir.succeed(Start::Threads(1), "run melt.toml --quiet --set output.thermo.every=4");
+    let rows = |output: &str, options: &str| {
+        let call = format!("run melt.toml --resume out --steps 40 --output {output} {options}");
+        let said = workdir.succeed(Start::Threads(1), &call).stderr;
+        let summary: Value = serde_json::from_str(&workdir.read(&format!("{output}/summary.json"))).unwrap();
+        let anew = said.lines().filter(|line| line.contains("anew")).collect::<Vec<_>>().join("\n");
+        (summary["averages"]["rows"].as_u64().unwrap(), anew)
+    };
+    assert_eq!(rows("same", "--set output.thermo.every=4"), (11, String::new()));
+    let interval =
+        "note: rows of thermo.csv have another interval from here on: `output.averages` begins anew";
+    assert_eq!(rows("rarer", "--set output.thermo.every=5"), (4, interval.to_owned()));
+    let surface = "note: `output.averages` is not as it was at the checkpoint: it begins anew";
+    let options = "--set output.thermo.every=4 --set output.surface_tension.axis=x";
+    assert_eq!(rows("other", options), (5, surface.to_owned()));
+}
