@@ -150,11 +150,61 @@ fn masks_that_do_not_fit_are_refused_everywhere() {
     exit code 2
     error: mask.txt: the file ends too early: 2400 nodes promised, 4 found
     ");
+    assert_snapshot!(said("12 10 20"), @r"
+    exit code 2
+    error: mask.txt: the file ends too early: 2400 nodes promised, 0 found
+    ");
     assert_snapshot!(said(""), @r"
     exit code 2
     error: mask.txt:1: the file is empty
     ");
     assert_eq!(workdir.files("."), ["mask.txt", "melt.toml"], "nothing is created for a mask with a fault");
+    workdir.make_pipe("pipe");
+    let pipe = "lbm melt.toml --set lbm.obstacle.path=pipe";
+    assert_snapshot!(error(&workdir, pipe, Start::Threads(1)), @r"
+    exit code 2
+    error: cannot read `pipe`: it is not a regular file
+    ");
+}
+
+/// An image that is read as something else than it is would be another obstacle, and nobody would know.
+#[test]
+fn images_that_are_no_masks_are_refused() {
+    let obstacle = "obstacle = { kind = \"sphere\", center = [5.0, 4.0, 9.5], radius = 2.5 }";
+    let workdir = with(obstacle, "obstacle = { kind = \"mask\", path = \"mask.vti\" }");
+    let image = |array: &str, appended: &str| {
+        format!(
+            "<VTKFile type=\"ImageData\" byte_order=\"LittleEndian\" header_type=\"UInt32\">\
+             <ImageData WholeExtent=\"0 12 0 10 0 20\"><Piece><CellData><DataArray type=\"UInt8\" {array}\
+             </CellData></Piece></ImageData>{appended}</VTKFile>"
+        )
+    };
+    let said = |image: &str| {
+        workdir.write("mask.vti", image);
+        error(&workdir, "lbm melt.toml", Start::Threads(1))
+    };
+    let digits = "0 ".repeat(3 * 2400);
+    let velocity = format!("Name=\"u\" NumberOfComponents=\"3\" format=\"ascii\">{digits}</DataArray>");
+    assert_snapshot!(said(&image(&velocity, "")), @r"
+    exit code 2
+    error: cannot read `mask.vti`: its array `u` has 3 numbers for each node, not 1: call that of the solid nodes `solid`
+    ");
+    let appended =
+        |bytes: &str| format!("<AppendedData encoding=\"raw\">_{bytes}{}</AppendedData>", "\0".repeat(2400));
+    let solid = |offset: &str| format!("Name=\"solid\" format=\"appended\" {offset}/>");
+    assert_snapshot!(said(&image(&solid("offset=\"0\""), &appended("\x61\x09\0\0"))), @r"
+    exit code 2
+    error: cannot read `mask.vti`: its array has 2401 bytes, and its extent asks for 2400
+    ");
+    assert_snapshot!(said(&image(&solid(""), &appended("\x60\x09\0\0"))), @r"
+    exit code 2
+    error: cannot read `mask.vti`: it is no image of VTK: a valid offset of its array is missing
+    ");
+    let big = image(&solid("offset=\"0\""), &appended("\0\0\x09\x60")).replace("Little", "Big");
+    for readable in [big, image(&solid("offset=\"0\""), &appended("\x60\x09\0\0"))] {
+        workdir.write("mask.vti", &readable);
+        workdir.succeed(Start::Threads(1), "lbm melt.toml --quiet");
+    }
 }
 
 #[test]
@@ -187,6 +237,18 @@ fn what_a_flow_cannot_have() {
      5 │ viscosity = 0.05
        ╰────
       help: leave it out, or use `collision = "trt"`
+    "#);
+    let rest = "collision = \"trt\"\ninitial = { kind = \"rest\", velocity = 0.2 }";
+    assert_snapshot!(said("collision = \"trt\"", rest), @r#"
+    exit code 2
+    error: × a flow that starts at `rest` takes no `velocity`
+       ╭─[melt.toml:4:28]
+     3 │ collision = "trt"
+     4 │ initial = { kind = "rest", velocity = 0.2 }
+       ·                            ────────
+     5 │ viscosity = 0.05
+       ╰────
+      help: leave it out, or use `kind = "taylor-green"`
     "#);
     assert_snapshot!(said("y_high = [0.0, 0.0, 0.05]", "x_low = [0.0, 0.0, 0.05]"), @r#"
     exit code 2

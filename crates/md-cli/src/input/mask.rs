@@ -13,6 +13,8 @@ use super::error::{Here, InputError, Problem};
 /// Bytes that are read at a time.
 const PIECE: u64 = 1 << 20;
 
+const EARLY: &str = "its data end too early";
+
 /// No header of an image is longer.
 const LONGEST_HEADER: usize = 1 << 20;
 
@@ -42,11 +44,11 @@ struct Values {
 impl MaskFile {
     /// Opens a file; a name that ends in `.vti` is an image.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
-        let file = File::open(path).map_err(|error| error.to_string())?;
-        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        // Asked before: to open a pipe waits for somebody to write into it.
+        if !path.metadata().map_err(|error| error.to_string())?.is_file() {
             return Err("it is not a regular file".to_owned());
         }
-        let mut file = BufReader::new(file);
+        let mut file = BufReader::new(File::open(path).map_err(|error| error.to_string())?);
         let is_image = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("vti"));
         let content = if is_image { image(&mut file)? } else { Content::Text };
         Ok(Self { file, content })
@@ -142,13 +144,17 @@ fn described(header: &str, file: &mut impl Read) -> Result<Content, String> {
         return Err("its data are compressed: write it without compression".to_owned());
     }
     let starts: Vec<usize> = header.match_indices("<DataArray").map(|(at, _)| at).collect();
-    let named = starts.iter().find(|&&at| {
-        tag("DataArray", &header[at..])
-            .and_then(|tag| attribute(&tag, "Name"))
-            .is_some_and(|name| name == "solid")
-    });
+    let of_array = |at: usize, name: &str| attribute(&tag("DataArray", &header[at..])?, name);
+    let named = starts.iter().find(|&&at| of_array(at, "Name").is_some_and(|name| name == "solid"));
     let &at = named.or(starts.first()).ok_or(missing("an array"))?;
     let array = tag("DataArray", &header[at..]).unwrap_or_default();
+    let components = of_array(at, "NumberOfComponents").unwrap_or_else(|| "1".to_owned());
+    if !matches!(components.as_str(), "0" | "1") {
+        let name = of_array(at, "Name").unwrap_or_default();
+        return Err(format!(
+            "its array `{name}` has {components} numbers for each node, not 1: call that of the solid nodes `solid`"
+        ));
+    }
     // Points stand at the ends of an extent, cells between them.
     let is_of_points = header[..at].rfind("<PointData") > header[..at].rfind("<CellData");
     let ends = [(x0, x1), (y0, y1), (z0, z1)];
@@ -171,18 +177,40 @@ fn described(header: &str, file: &mut impl Read) -> Result<Content, String> {
             if tag("AppendedData", header).and_then(|tag| attribute(&tag, "encoding")).as_deref()
                 == Some("raw") =>
         {
-            let wide = tag("VTKFile", header).and_then(|tag| attribute(&tag, "header_type"));
-            let length_bytes = if wide.as_deref() == Some("UInt64") { 8 } else { 4 };
-            let offset = attribute(&array, "offset").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-            let skipped = offset.saturating_add(length_bytes);
-            if bytes_skipped(file, skipped)? != skipped {
-                return Err("its data end too early".to_owned());
-            }
+            let of_file = |name: &str| attribute(&tag("VTKFile", header)?, name);
+            let length_bytes = if of_file("header_type").as_deref() == Some("UInt64") { 8 } else { 4 };
+            let offset = attribute(&array, "offset").and_then(|text| text.parse::<u64>().ok());
+            let offset = offset.ok_or(missing("a valid offset of its array"))?;
             let values = values(&attribute(&array, "type").unwrap_or_default())?;
+            if bytes_skipped(file, offset)? != offset {
+                return Err(EARLY.to_owned());
+            }
+            let wanted = left.saturating_mul(values.bytes as u64);
+            expect_length(file, [length_bytes, wanted], of_file("byte_order").as_deref())?;
             Ok(Content::Image { header: Some(first), values, left })
         }
         _ => Err("its data are base64: write it as raw appended data or as ASCII".to_owned()),
     }
+}
+
+/// Reads the length of an array, of so many bytes, and compares it with what its extent asks for.
+fn expect_length(
+    file: &mut impl Read,
+    [length_bytes, wanted]: [u64; 2],
+    byte_order: Option<&str>,
+) -> Result<(), String> {
+    let mut length = bytes(file, length_bytes)?;
+    if length.len() as u64 != length_bytes {
+        return Err(EARLY.to_owned());
+    }
+    if byte_order != Some("BigEndian") {
+        length.reverse();
+    }
+    let found = length.iter().fold(0, |sum: u64, &byte| (sum << 8) | u64::from(byte));
+    if found == wanted {
+        return Ok(());
+    }
+    Err(format!("its array has {found} bytes, and its extent asks for {wanted}"))
 }
 
 fn bytes_skipped(file: &mut impl Read, count: u64) -> Result<u64, String> {
@@ -268,7 +296,7 @@ impl<F: FnMut([usize; 3])> MaskReader<F> {
 
     /// At the end of the file.
     pub(crate) fn finish(self) -> Result<(), InputError> {
-        if self.header.is_some() && self.line == 1 && self.next == 0 {
+        if self.header.as_ref().is_some_and(|header| header.trim().is_empty()) {
             return Err(self.error(Problem::Empty));
         }
         if self.next == self.count() {

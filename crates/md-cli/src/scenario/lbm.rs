@@ -273,7 +273,15 @@ fn check_flow(lbm: &Lbm) -> Checked {
     for (axis, force) in lbm.body_force.into_iter().enumerate() {
         finite(&format!("lbm.body_force[{axis}]"), force)?;
     }
-    not_negative("lbm.initial.velocity", lbm.initial.velocity, "greatest speed in nodes per step, as 0.05")
+    let Initial { kind, velocity } = lbm.initial;
+    not_negative("lbm.initial.velocity", velocity, "greatest speed in nodes per step, as 0.05")?;
+    if kind == InitialKind::Rest && velocity > 0.0 {
+        let message = "a flow that starts at `rest` takes no `velocity`";
+        let finding =
+            Finding::new("lbm.initial.velocity", message, "leave it out, or use `kind = \"taylor-green\"`");
+        return Err(finding.at_key().or_at("lbm.initial"));
+    }
+    Ok(())
 }
 
 fn finite(path: &str, value: f64) -> Checked {
