@@ -45,6 +45,7 @@ test: setup
 	@mkdir -p $(TARGET); $(MAKE) loom >$(TARGET)/loom.log 2>&1 & beside=$$!; \
 		cargo test --workspace --no-fail-fast; tests=$$?; \
 		wait $$beside; loom=$$?; cat $(TARGET)/loom.log; exit $$((tests || loom))
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || echo "skipped: pages in a browser (there is no chromium)"
 	$(MAKE) examples
 	$(MAKE) docs-check BUILD_MD_CLI=
 	cargo test --workspace --no-fail-fast --no-default-features --features metis --test conformance --test cli --test truth -- \

@@ -37,6 +37,10 @@ struct Case {
     threads: usize,
     ranks: usize,
     grid: Option<[usize; 3]>,
+    /// Exchanges between steps, which change nothing.
+    extra_exchanges: usize,
+    /// After so many steps another flow goes on, with this pattern.
+    restart: Option<(usize, Pattern)>,
 }
 
 impl Default for Case {
@@ -59,6 +63,8 @@ impl Default for Case {
             threads: 1,
             ranks: 1,
             grid: None,
+            extra_exchanges: 0,
+            restart: None,
         }
     }
 }
@@ -101,17 +107,20 @@ impl Case {
         let block = grid.block(world.rank());
         let layout = Layout::new(block.size, [1; 3]).unwrap();
         let global = |node: [usize; 3]| [0, 1, 2].map(|axis| block.origin[axis] + node[axis]);
-        let mut mask = Mask::fluid(layout).unwrap();
         let own = || every_node(block.size);
-        for node in own().filter(|&node| (self.solid)(global(node))) {
-            mask.set_solid(node.map(|index| index as isize));
-        }
-        let options = FlowOptions {
+        let mask = || {
+            let mut mask = Mask::fluid(layout).unwrap();
+            for node in own().filter(|&node| (self.solid)(global(node))) {
+                mask.set_solid(node.map(|index| index as isize));
+            }
+            mask
+        };
+        let options = |pattern| FlowOptions {
             collision: self.collision,
             viscosity: self.viscosity,
             body_force: self.body_force,
             wall_velocities: self.walls,
-            pattern: self.pattern,
+            pattern,
             stores: self.stores,
             crossing: self.crossing,
             overlap: self.overlap,
@@ -121,10 +130,21 @@ impl Case {
             threads: Threads::new(self.threads).unwrap(),
         };
         let initial = |node| (self.initial)(node, self.nodes);
-        let mut flow = Flow::<T>::new(world, &grid, mask, options, initial).unwrap();
+        let start = |pattern| Flow::<T>::new(world, &grid, mask(), options(pattern), initial).unwrap();
+        let mut flow = start(self.pattern);
         let before = flow.totals(world).unwrap();
         let mut clock = PhaseClock::default();
-        (0..self.steps).for_each(|_| flow.step(&mut clock).unwrap());
+        for step in 0..self.steps {
+            if let Some((_, pattern)) = self.restart.filter(|&(at, _)| at == step) {
+                let ended = std::mem::replace(&mut flow, start(pattern));
+                for node in own().filter(|&node| ended.state(node).is_some()) {
+                    flow.set_populations(node, ended.populations(node));
+                }
+                ended.finalise().unwrap();
+            }
+            (0..self.extra_exchanges).for_each(|_| flow.exchange(&mut clock).unwrap());
+            flow.step(&mut clock).unwrap();
+        }
         let totals = [before, flow.totals(world).unwrap()];
         let [_, ny, nz] = self.nodes;
         let place = |[x, y, z]: [usize; 3]| (x * ny + y) * nz + z;

@@ -101,3 +101,65 @@ fn on_axes_of_one_node() {
         assert!(bits(Pattern::SingleGrid, Crossing::Staged) == reference, "{nodes:?}");
     }
 }
+
+/// Rows of one rank with solid nodes at both ends, within, and throughout, between walls along x: shorter and longer than vectors, whole
+/// numbers of them and not.
+fn joined_rows(length: usize) -> Case {
+    let mut walls = WallVelocities::default();
+    walls.0[Face::XHigh as usize] = [0.0, 0.02, 0.01];
+    Case {
+        nodes: [3, 5, length],
+        edges: [Edges::Open, Edges::Periodic, Edges::Periodic],
+        walls,
+        solid: |[x, y, z]| match (x, y) {
+            (0, 1) | (2, 3) => z == 0,
+            (1, 2) => z % 15 == 1 || z == 36 || z == 47,
+            (1, 4) => true,
+            _ => false,
+        },
+        steps: 5,
+        ..everything()
+    }
+}
+
+/// Where rows are cut, what leaves them travels in messages; where they are not, sweeps look for it at the other end.
+#[test]
+fn in_rows_that_are_cut_and_in_rows_whose_ends_are_joined() {
+    fn check<T: LaneReal>(length: usize) {
+        let cut = Case { ranks: 2, grid: Some([1, 1, 2]), pattern: Pattern::TwoGrid, ..joined_rows(length) };
+        let reference = cut.run::<T>();
+        for (pattern, stores) in WAYS {
+            for (threads, crossing) in [(1, Crossing::Direct), (4, Crossing::Staged)] {
+                let case = Case { pattern, stores, threads, crossing, ..joined_rows(length) };
+                let outcome = case.run::<T>();
+                let what = format!("{length} nodes, {pattern:?}, {stores:?}, {threads} threads");
+                assert!(outcome.bits() == reference.bits(), "{what}");
+                let [found, expected] = [outcome.totals[1], reference.totals[1]];
+                assert_eq!(found.highest_speed, expected.highest_speed, "{what}");
+                assert_eq!(found.least_density, expected.least_density, "{what}");
+                assert!((found.mass - expected.mass).abs() < 1e-12 * expected.mass, "{what}");
+            }
+        }
+    }
+    for length in [2, 3, 16, 37, 48] {
+        check::<f64>(length);
+        check::<f32>(length);
+    }
+}
+
+/// What `compare` exchanges between steps, and a checkpoint with which the other pattern goes on.
+#[test]
+fn with_exchanges_between_steps_and_after_a_restart_with_the_other_pattern() {
+    let others = [(Pattern::SingleGrid, Pattern::TwoGrid), (Pattern::TwoGrid, Pattern::SingleGrid)];
+    for (ranks, grid) in [(1, None), (2, Some([1, 1, 2])), (2, Some([1, 2, 1]))] {
+        let case = Case { ranks, grid, ..joined_rows(37) };
+        let reference = case.run::<f64>().bits();
+        for (pattern, other) in others {
+            for at in 1..4 {
+                let restart = Some((at, other));
+                let bits = Case { pattern, restart, extra_exchanges: 2, ..case.clone() }.run::<f64>().bits();
+                assert!(bits == reference, "{grid:?}, {pattern:?}, {at} steps before");
+            }
+        }
+    }
+}
