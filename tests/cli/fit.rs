@@ -85,6 +85,18 @@ fn under_mpirun(workdir: &Workdir, arguments: &str) -> Said {
 }
 
 #[test]
+fn a_table_without_messages_is_named() {
+    let workdir = Workdir::new(MELT);
+    workdir.write("bench.csv", &format!("{BENCH}barrier,collective,2,0,1e-6,ok,inside\n"));
+    let said = workdir.succeed(Start::Plain, "fit --bench bench.csv --budget 1 --output out");
+    assert!(
+        said.stdout.contains("no messages: `bench.csv` has no times of `roundtrip-copied`\n"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
 fn bad_input_is_told_with_its_line() {
     let workdir = Workdir::new(MELT);
     workdir.write("broken.csv", &format!("{BENCH}barrier,collective,2,0,soon,ok,inside\n"));
@@ -92,6 +104,14 @@ fn bad_input_is_told_with_its_line() {
     assert_snapshot!(broken, @r#"
     exit code 2
     error: broken.csv, line 2: `median_s`: invalid float literal
+    "#);
+    workdir.write(
+        "other.csv",
+        &format!("{}barrier,collective,2,0,1e-6,ok,inside\n", BENCH.replace("median_s", "time_s")),
+    );
+    assert_snapshot!(error(&workdir, "fit --bench other.csv", Start::Plain), @r#"
+    exit code 2
+    error: other.csv, line 1: no column `median_s`: not what `bench` writes
     "#);
     assert_snapshot!(error(&workdir, "fit --bench none.csv", Start::Plain), @r#"
     exit code 2

@@ -38,7 +38,8 @@ With --protocols whole runs of --steps steps are measured instead, by the scenar
 particles that change rank), computation (forces, positions, velocities), update of the cells, and the speed-up over one rank, which is measured \
 first. Of --repeat runs the one of median length counts.
 
-Files: compare.csv, compare.svg, compare.png, recommendation.txt, scenario.toml; with --protocols: protocols.csv, scenario.toml.
+Files: compare.csv, compare.svg, compare.png, recommendation.txt, scenario.toml; with --protocols: protocols.csv, scenario.toml;
+with --trace t.json a timeline of each strategy: t-p2p-half-direct-rect.json.
 Exit codes: 0 all well, 1 a strategy gave wrong forces, 2 bad input, 3 a strategy failed or timed out.";
 
 pub(super) const BENCH_HELP: &str = "\

@@ -58,7 +58,7 @@ pub fn fit(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Resu
         let command = std::env::args().collect::<Vec<_>>().join(" ");
         let commands = vec![format!("{command} (ranks: {})", agreement.ranks())];
         let provenance = Provenance { host, cpu, mpi_library, date, version, commands };
-        publish(&fit::fit(&rows, computes, provenance), &directory, Verbosity::unless(args.quiet))?;
+        publish(&fit::fit(&rows, computes, provenance), &directory, args)?;
     }
     benchmarked
 }
@@ -80,11 +80,15 @@ fn benchmark(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Re
     bench(transports, &args, &Wanted::of_contexts(&BENCHMARKS, movers().collect()), end_job)
 }
 
-fn publish(fitted: &Fitted, directory: &OutputDirectory, verbosity: Verbosity) -> Result<(), RunError> {
-    let mut screen = Screen::stdout(verbosity);
+fn publish(fitted: &Fitted, directory: &OutputDirectory, args: &FitArgs) -> Result<(), RunError> {
+    let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
     screen.print(&table(fitted));
-    if fitted.messages.is_empty() {
-        screen.print("no messages: start on two ranks or more, or give --bench FILE\n");
+    match &args.bench {
+        _ if !fitted.messages.is_empty() => (),
+        Some(bench) => {
+            screen.print(&format!("no messages: `{}` has no times of `roundtrip-copied`\n", bench.display()))
+        }
+        None => screen.print("no messages: start on two ranks or more, or give --bench FILE\n"),
     }
     directory.write_whole(KnownFile::MACHINE, fitted.machine.to_toml().as_bytes())?;
     directory.write_encoded(KnownFile::FIT_SVG, picture(fitted).svg().map(String::into_bytes))?;

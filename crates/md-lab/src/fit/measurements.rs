@@ -7,6 +7,8 @@ use crate::machine::{Distance, MachineError};
 /// Distances of `bench`.
 const INSIDE: &str = "inside";
 const ACROSS: &str = "across";
+/// The only column that may be empty in a row. A header without it would pass for a table of failures.
+const TIME: &str = "median_s";
 
 /// A row.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -30,6 +32,9 @@ impl Measurement {
         let mut rows = Vec::new();
         let mut reader = csv::Reader::from_reader(text);
         let header = reader.headers().cloned().map_err(|error| refused(1, error.to_string()))?;
+        if header.iter().all(|column| column != TIME) {
+            return Err(refused(1, format!("no column `{TIME}`: not what `bench` writes")));
+        }
         for record in reader.records() {
             let record = record.map_err(|error| {
                 refused(error.position().map_or(1, csv::Position::line), error.to_string())
@@ -45,7 +50,7 @@ impl Measurement {
             })?;
             match row.median_s {
                 Some(median) if !(median > 0.0 && median.is_finite()) => {
-                    return Err(refused(line, format!("`median_s` is {median}, which no time is")));
+                    return Err(refused(line, format!("`{TIME}` is {median}, which no time is")));
                 }
                 Some(_) => rows.push(row),
                 None => (),

@@ -7,6 +7,8 @@ use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
 
 const SIDE: u32 = 640;
 const LABEL_WIDTH: u32 = 60;
+/// How far from a whole number a place counts as one.
+const WHOLE: f64 = 1e-6;
 
 /// Values between pairs of things; the larger, the darker.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +32,11 @@ impl Picture for Matrix {
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         let end = self.size.max(1) as f64 - 0.5;
         let largest = self.cells.iter().map(|(_, value)| *value).fold(f64::MIN_POSITIVE, f64::max);
-        let number = |place: &f64| format!("{place:.0}");
+        // Between whole numbers there is nothing to name.
+        let number = |place: &f64| {
+            let whole = place.round().abs();
+            if (place - whole).abs() < WHOLE { format!("{whole}") } else { String::new() }
+        };
         let mut chart = ChartBuilder::on(area)
             .caption(&self.title, (FONT, TITLE_SIZE))
             .margin(MARGIN)
@@ -51,5 +57,22 @@ impl Picture for Matrix {
             Rectangle::new([(x - 0.5, y - 0.5), (x + 0.5, y + 0.5)], colour.filled())
         }))?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_columns_are_named_once_each() {
+        for size in [1_usize, 2, 3, 8] {
+            let text = Matrix { title: "bytes".to_owned(), size, cells: Vec::new() }.svg().unwrap();
+            let (lines, whole) = (text.lines().map(str::trim), |line: &&str| line.parse::<usize>().is_ok());
+            let mut labels: Vec<usize> = lines.filter(whole).map(|line| line.parse().unwrap()).collect();
+            labels.sort_unstable();
+            assert!(!text.contains("-0\n"));
+            assert_eq!(labels, (0..size).flat_map(|of| [of; 2]).collect::<Vec<_>>());
+        }
     }
 }
