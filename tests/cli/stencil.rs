@@ -330,6 +330,13 @@ fn wind_through_a_wall_and_wind_that_is_too_strong() {
     ");
 }
 
+/// The solution 0 would be found at once.
+#[test]
+fn a_solver_that_may_do_nothing() {
+    let said = error_after(POISSON, "boundary", "tolerance = 1.0\nboundary");
+    assert!(said.contains("`stencil.tolerance` must be above 0 and below 1, found 1.0"), "{said}");
+}
+
 #[test]
 fn more_messages_than_channels() {
     let text =

@@ -86,7 +86,7 @@ fn publish(fitted: &Fitted, directory: &OutputDirectory, args: &FitArgs) -> Resu
     match &args.bench {
         _ if !fitted.messages.is_empty() => (),
         Some(bench) => {
-            screen.print(&format!("no messages: `{}` has no times of `roundtrip-copied`\n", bench.display()))
+            screen.print(&format!("no messages: `{}` has no times of `roundtrip-copied`\n", bench.display()));
         }
         None => screen.print("no messages: start on two ranks or more, or give --bench FILE\n"),
     }

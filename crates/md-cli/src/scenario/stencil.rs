@@ -5,9 +5,10 @@ use md_grid::{Decomposition, Edges, GridError, Neighbours};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one, positive};
+use super::finding::{Checked, Finding, at_least_one};
 use super::grid::{GridOutput, GridParallel, check_nodes, check_output, check_parallel};
 use super::schema::lift_kind;
+use super::wording::float;
 use super::{Model, ScenarioError, ScenarioSource};
 
 /// A scenario of `md-cli stencil`, all defaults filled in.
@@ -110,7 +111,15 @@ fn check_kind(stencil: &Stencil) -> Checked {
             (0..3).try_for_each(|axis| check_courant(axis, courant[axis], stencil.boundary[axis]))
         }
         Kind::Poisson { tolerance } => {
-            positive("stencil.tolerance", tolerance, "relative residual, the default is 1e-12")?;
+            if !(tolerance > 0.0 && tolerance < 1.0) {
+                let message =
+                    format!("`stencil.tolerance` must be above 0 and below 1, found {}", float(tolerance));
+                return Err(Finding::new(
+                    "stencil.tolerance",
+                    message,
+                    "relative residual, the default is 1e-12",
+                ));
+            }
             if stencil.precision == Precision::Double {
                 return Ok(());
             }
