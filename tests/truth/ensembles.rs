@@ -102,8 +102,9 @@ fn the_kinetic_energy_has_its_distribution() {
         let degrees = if keys.contains("langevin") { 3.0 * ATOMS } else { 3.0 * ATOMS - 3.0 };
         let energies = column(&outcome, "kinetic_per_atom");
         let samples: Vec<f64> = energies[100..].iter().map(|kinetic| 2.0 * kinetic * ATOMS / 0.9).collect();
-        // At 1 % the critical distance of independent samples is 1.63 / sqrt(count).
-        let critical = 1.63 / (samples.len() as f64).sqrt();
+        // At 0.1 % the critical distance of independent samples is 1.95 / sqrt(count). Every instruction set has a trajectory of its own: at 1 %
+        // one of five with four thermostats each would fail every fifth time.
+        let critical = 1.95 / (samples.len() as f64).sqrt();
         let distance = kolmogorov_smirnov(samples, degrees);
         assert!(distance < critical, "{keys}: {distance}, critical is {critical}");
     }
