@@ -354,6 +354,10 @@ mod tests {
         let row = |median: &str| format!("{HEADER}\nbarrier,p2p,2,8,{median},{REST}\n");
         assert_eq!(refused(&row("fast")), "bench.csv, line 2: `median_s`: invalid float literal");
         assert_eq!(refused(&row("-1")), "bench.csv, line 2: `median_s` is -1, which no time is");
-        assert_eq!(refused("step,time\n1,2\n"), "bench.csv, line 2: missing field `benchmark`");
+        assert_eq!(
+            refused("step,time\n1,2\n"),
+            "bench.csv, line 1: no column `median_s`: not what `bench` writes"
+        );
+        assert_eq!(refused("step,median_s\n1,2\n"), "bench.csv, line 2: missing field `benchmark`");
     }
 }
