@@ -14,7 +14,7 @@ use crate::support::{MELT, Start, Workdir, error, error_everywhere, p2p_availabl
 const STEPS: u64 = 60;
 const FIRST: u64 = 31;
 
-fn melt() -> Workdir {
+pub(crate) fn melt() -> Workdir {
     Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"))
 }
 
@@ -25,7 +25,11 @@ fn run(workdir: &Workdir, start: Start, output: &str, steps: u64, more: &str) ->
 }
 
 /// Runs to the end at once, and in two parts of which the second may have other options.
-fn at_once_and_in_parts(workdir: &Workdir, [first, second]: [Start; 2], [options, other]: [&str; 2]) {
+pub(crate) fn at_once_and_in_parts(
+    workdir: &Workdir,
+    [first, second]: [Start; 2],
+    [options, other]: [&str; 2],
+) {
     run(workdir, first, "whole", STEPS, &format!("--quiet {options}"));
     run(workdir, first, "parts", FIRST, &format!("--quiet --set output.checkpoint.every=20 {options}"));
     assert_eq!(checkpoints(workdir, "parts"), [20, FIRST]);
@@ -45,7 +49,7 @@ fn clear(workdir: &Workdir) {
     ["whole", "parts"].iter().for_each(|folder| fs::remove_dir_all(workdir.path(folder)).unwrap());
 }
 
-fn expect_same_bits(workdir: &Workdir, what: &str) {
+pub(crate) fn expect_same_bits(workdir: &Workdir, what: &str) {
     for file in ["thermo.csv", "traj.extxyz"] {
         let [whole, parts] = ["whole", "parts"].map(|folder| workdir.read(&format!("{folder}/{file}")));
         assert_eq!(whole, parts, "{what}: {file}");
@@ -54,7 +58,7 @@ fn expect_same_bits(workdir: &Workdir, what: &str) {
 }
 
 /// The first rows of both agree to rounding, and have the same steps.
-fn expect_same_numbers(workdir: &Workdir, what: &str) {
+pub(crate) fn expect_same_numbers(workdir: &Workdir, what: &str) {
     let rows = |folder: &str| -> Vec<Vec<f64>> {
         let text = workdir.read(&format!("{folder}/thermo.csv"));
         text.lines().skip(1).map(|row| row.split(',').map(|field| field.parse().unwrap()).collect()).collect()
@@ -129,43 +133,6 @@ fn every_integrator_goes_on() {
     }
 }
 
-/// The box has changed since the pair lists were made, has other cells than at the start, and changes again in the very next step.
-#[test]
-fn barostats_go_on() {
-    let workdir = melt();
-    let weak = |keys: &str| format!("kind=\"berendsen\",relaxation=0.2,compressibility=0.3,{keys}");
-    let stochastic = |keys: &str| weak(keys).replace("berendsen", "stochastic-cell-rescaling");
-    for (number, (barostat, neighbor)) in [
-        (weak("pressure=-4.0"), ""),
-        (weak("pressure=20.0,axes=\"xyz\",every=3"), "--set neighbor.precision=mixed"),
-        (weak("pressure=-4.0,axes=\"xz\",every=31"), "--set neighbor.method=cells"),
-        (stochastic("pressure=20.0,every=2"), "--set neighbor.precision=mixed --set neighbor.skin=0.4"),
-        (stochastic("pressure=-4.0,axes=\"xyz\",every=1"), ""),
-        (stochastic("pressure=2.0,axes=\"z\",every=7"), "--set neighbor.method=direct-sum"),
-        (
-            stochastic("pressure=2.0,axes=\"xyz\",every=7"),
-            "--set neighbor.rebuild.every=9 --set parallel.partition=rcb",
-        ),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let thermostat = "kind=\"csvr\",temperature=1.0,relaxation=0.1";
-        let options = format!("{neighbor} --set integrator={{{thermostat},barostat={{{barostat}}}}}");
-        for ranks in if neighbor.contains("direct-sum") { vec![1] } else { vec![1, 2] } {
-            at_once_and_in_parts(&workdir, [Start::Threads(ranks); 2], [&options; 2]);
-            expect_same_bits(&workdir, &format!("{number}, {ranks} ranks: {options}"));
-        }
-    }
-    // On another number of ranks.
-    let options = format!(
-        "--set integrator={{kind=\"csvr\",temperature=1.0,relaxation=0.1,barostat={{{}}}}}",
-        weak("pressure=2.0")
-    );
-    at_once_and_in_parts(&workdir, [Start::Threads(2), Start::Threads(1)], [&options; 2]);
-    expect_same_numbers(&workdir, &options);
-}
-
 #[test]
 fn stages_go_on_where_they_were() {
     let stages = "[[stage]]\nsteps = 40\nintegrator = { kind = \"csvr\", temperature = { from = 1.0, to = 2.0 }, relaxation = 0.1 }\n\
@@ -227,26 +194,6 @@ fn over_mpi_too_and_with_another_backend() {
     for (ranks, other) in [(1, ""), (2, "--set parallel.backend=shm"), (4, "--set parallel.overlap=false")] {
         at_once_and_in_parts(&workdir, [Start::Mpirun(ranks); 2], ["", other]);
         expect_same_bits(&workdir, other);
-    }
-}
-
-#[test]
-fn barostats_go_on_over_mpi_too() {
-    if !p2p_available() {
-        return;
-    }
-    let workdir = melt();
-    let barostat = |kind: &str, keys: &str| {
-        format!("barostat={{kind=\"{kind}\",relaxation=0.2,compressibility=0.3,{keys}}}")
-    };
-    for (ranks, barostat, other) in [
-        (2, barostat("berendsen", "pressure=-4.0"), "--set parallel.backend=shm"),
-        (4, barostat("stochastic-cell-rescaling", "pressure=20.0,axes=\"xyz\",every=1"), ""),
-    ] {
-        let thermostat = "kind=\"nose-hoover\",temperature=1.0,relaxation=0.1";
-        let options = format!("--set integrator={{{thermostat},{barostat}}}");
-        at_once_and_in_parts(&workdir, [Start::Mpirun(ranks); 2], [&options, &format!("{options} {other}")]);
-        expect_same_bits(&workdir, &format!("{ranks} ranks: {options}"));
     }
 }
 

@@ -4,6 +4,7 @@ mod analyse;
 mod analysis;
 mod auto;
 mod balanced_checkpoints;
+mod barostat_checkpoints;
 mod bench;
 mod broken_runs;
 mod checkpoints;

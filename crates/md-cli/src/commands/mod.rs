@@ -220,16 +220,19 @@ fn long_correlations(scenario: &Scenario) -> Vec<String> {
     let (output, simulation) = (&scenario.output, &scenario.simulation);
     let steps = simulation.steps;
     let last_stage = scenario.stages().last().map_or(steps, |stage| stage.steps);
-    let vacf = output.vacf.map(|keys| ("vacf", keys.every, keys.lags(simulation.timestep), keys.start));
-    let viscosity =
-        output.viscosity.map(|keys| ("viscosity", keys.every, keys.lags(simulation.timestep), keys.start));
-    let too_long = |(output, every, lags, start): (&str, u64, usize, Option<u64>)| {
+    let looks_after = |start: Option<u64>, every: u64| {
         let start = start.unwrap_or(steps.saturating_sub(last_stage));
-        let looks = (steps / every + 1).checked_sub(start.div_ceil(every)).filter(|&looks| looks > 1)?;
-        (looks <= lags as u64).then(|| {
+        (steps / every + 1).checked_sub(start.div_ceil(every)).map_or(0, |looks| looks.saturating_sub(1))
+    };
+    let vacf =
+        output.vacf.map(|keys| ("vacf", keys.lags(simulation.timestep), looks_after(keys.start, keys.every)));
+    let viscosity = output
+        .viscosity
+        .map(|keys| ("viscosity", keys.lags(simulation.timestep), looks_after(keys.start, keys.every)));
+    let too_long = |(output, lags, looks): (&str, usize, u64)| {
+        (looks > 0 && looks < lags as u64).then(|| {
             format!(
-                "`output.{output}.length` is {lags} looks, but the run has {} after the first: {output}.csv will have no rows",
-                looks - 1
+                "`output.{output}.length` is {lags} looks, but the run has {looks} after the first: {output}.csv will have no rows"
             )
         })
     };
