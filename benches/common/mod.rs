@@ -6,12 +6,14 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use md_comm::local;
+use md_core::analysis::DistanceBins;
 use md_core::force::{MethodKind, PairSums, PairWork, Precision, System};
 use md_core::halo::{self, HaloPlan, Images, StageSelections};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
 use md_core::{
-    CellGrid, Domain, Evaluation, Field, LocalCells, Method, Particles, Shell, SimdLevel, Threads,
+    CellGrid, Domain, Evaluation, Field, LocalCells, Method, PairPotential, Particles, Shell, SimdLevel,
+    Threads,
 };
 use md_engine::{Config, EngineError, ForceContext, Forces, Interaction, Setup, Simulation};
 
@@ -194,6 +196,15 @@ impl Sample {
         let system = System { grid, potential, plan, pairs, cells, simd: *simd, threads };
         self.particles.clear_forces(threads);
         black_box(self.method.add_all_forces(system, &mut self.particles, evaluation))
+    }
+
+    /// Counts pairs by distance in 200 classes up to the cutoff, as `output.rdf` does; the number of those found.
+    pub(crate) fn count_distances(&self) -> u64 {
+        let Self { grid, plan, pairs, cells, potential, threads, simd, .. } = self;
+        let system = System { grid, potential, plan, pairs, cells, simd: *simd, threads };
+        let bins = DistanceBins { max: PairPotential::cutoff(potential), bins: 200 };
+        let counted = self.method.count_distances(system, &self.particles, 1, bins);
+        counted.expect("lists know all pairs within the cutoff").counts.iter().sum()
     }
 
     /// Adds the forces on images to the particles they are images of.

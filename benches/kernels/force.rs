@@ -28,3 +28,17 @@ pub(crate) fn forces(criterion: &mut Criterion) {
         measure(&mut sample, kernel.name(), "full shell", Evaluation::ForcesOnly);
     }
 }
+
+/// What a look of `output.rdf` takes, beside forces.
+pub(crate) fn distances(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("distances");
+    for kernel in [Kernel::ClustersDouble, Kernel::ClustersMixed] {
+        for simd in levels() {
+            let sample = Sample::new(&melt(CELLS, ONE_SPECIES), Shell::Half, kernel, simd);
+            group.throughput(Throughput::Elements(sample.particles.owned() as u64));
+            group.bench_function(BenchmarkId::new(kernel.name(), simd.name()), |bencher| {
+                bencher.iter(|| sample.count_distances());
+            });
+        }
+    }
+}

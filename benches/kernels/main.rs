@@ -28,6 +28,6 @@ fn config() -> Criterion {
 criterion_group! {
     name = benches;
     config = config();
-    targets = force::forces, rebuild::rebuild, integrate::integrate, pack::pack
+    targets = force::forces, force::distances, rebuild::rebuild, integrate::integrate, pack::pack
 }
 criterion_main!(benches);

@@ -33,6 +33,12 @@ impl Entry {
         (self.0 >> u32::BITS) as u16
     }
 
+    /// The lanes from the one given on, in the low bits.
+    #[inline(always)]
+    pub(super) fn lanes_from(self, first: usize) -> usize {
+        (self.0 >> (u32::BITS as usize + first)) as usize
+    }
+
     /// With those lanes only that are in `lanes` too.
     #[inline(always)]
     pub(super) fn within(self, lanes: u16) -> Self {
