@@ -20,6 +20,7 @@ pub use picture::picture;
 
 use crate::EncodeError;
 use crate::name_of;
+use crate::predict::Nodes;
 use crate::predict::plans::{Density, MOST_COUNTED, Messages, Plans, Stage};
 use crate::tables::{aligned, table as csv_table};
 
@@ -111,7 +112,7 @@ fn look_at(config: &Config, ranks: usize, kind: PartitionKind) -> Result<Found, 
     let table = Table::of(&weighted.unwrap_or(setup.division.partition), &grid, ranks);
     let seconds = begun.elapsed().as_secs_f64();
     let division = Division { grid, partition: Arc::new(table) };
-    let plans = Plans::new(&division, ranks, &density, (shell, exchange), share);
+    let plans = Plans::new(&division, &Nodes::one(ranks), &density, (shell, exchange), share);
     let row = Row { partition: kind, ranks, seconds, ..of_plans(&plans, shell.force_return()) };
     Ok(Found { row, division })
 }
@@ -139,7 +140,7 @@ fn of_plans(plans: &Plans, force_return: ForceReturn) -> Row {
         };
         of_stages(rank).map(both_ways).sum::<f64>()
     };
-    let neighbours = |rank| plans.migration.to(rank).len() as f64;
+    let neighbours = |rank| plans.migration.gather.to(rank).len() as f64;
     let [ghosts, neighbours, bytes] = [
         (0..ranks).map(ghosts).collect(),
         (0..ranks).map(neighbours).collect(),

@@ -4,7 +4,7 @@ use md_comm::Backend;
 
 use super::events::{Leg, Message, Rules};
 use super::placement::Nodes;
-use super::plans::Messages;
+use super::plans::{Messages, Way};
 use super::protocol::{Protocol, Synchronisation, has_windows};
 use crate::machine::{ComputeCost, Distance, Machine, MessageCost, Operation};
 use crate::name_of;
@@ -67,37 +67,32 @@ impl<'m> Costs<'m> {
     ///
     /// # Errors
     /// What was not measured.
-    pub(super) fn leg<'p>(
-        &self,
-        plan: &'p Messages,
-        reversed: &'p Messages,
-        images: &[f64],
-        bytes: [f64; 2],
-    ) -> Result<Leg<'p>, String> {
-        let pack = self.compute.per_ghost_packed_s;
-        let prices = self.prices(plan, bytes)?;
-        let mut calls_s = vec![0.0; plan.sent.len()];
-        for (&peer, price) in plan.peer.iter().zip(&prices) {
-            calls_s[peer as usize] += price.cost.overhead_s;
+    pub(super) fn leg<'p>(&self, way: Way<'p>, bytes: [f64; 2]) -> Result<Leg<'p>, String> {
+        let Way { plan, reversed, senders, images } = way;
+        let (pack, notices_s) = (self.compute.per_ghost_packed_s, self.notices_s());
+        let mut messages = Vec::new();
+        let (mut pack_s, mut calls_s) = (Vec::new(), Vec::new());
+        for sender in senders.examples() {
+            let prices = self.prices(reversed, sender, bytes)?;
+            let begins = messages.len();
+            let mut calls: f64 = 0.0 + prices.iter().map(|price| price.cost.overhead_s).sum::<f64>();
+            self.add_messages(&mut messages, (reversed, sender), &prices, calls);
+            calls += notices_s * reversed.further_peers(sender);
+            let packed = pack * plan.sent[sender].0;
+            let flushed = self.flush(&mut messages[begins..], &prices);
+            calls_s.push(calls.max(flushed - packed));
+            pack_s.push(packed);
         }
-        let message = |(edge, price)| self.message(plan, edge, price, &calls_s);
-        let mut messages: Vec<Message> = prices.iter().enumerate().map(message).collect();
-        let notices_s = self.notices_s();
-        for (rank, calls) in calls_s.iter_mut().enumerate() {
-            *calls += notices_s * reversed.further_peers(rank);
-            let taken_s = notices_s * plan.further_peers(rank);
-            let own = &mut messages[plan.to(rank)];
-            let each_s = taken_s / own.len().max(1) as f64;
-            own.iter_mut().for_each(|message| message.take_s += each_s);
-        }
-        let pack_s: Vec<f64> = plan.sent.iter().map(|(particles, _)| pack * particles).collect();
-        let flushed_s = self.flush(&mut messages, &prices);
-        for (calls, (flushed, pack)) in calls_s.iter_mut().zip(flushed_s.iter().zip(&pack_s)) {
-            *calls = calls.max(flushed - pack);
-        }
-        let images_s = images.iter().map(|particles| pack * particles).collect();
-        let posted_s = vec![f64::NEG_INFINITY; plan.sent.len()];
-        Ok(Leg { plan, reversed, messages, pack_s, calls_s, images_s, posted_s })
+        let taken_s = |rank: usize| notices_s * plan.further_peers(rank) / plan.to(rank).len().max(1) as f64;
+        Ok(Leg {
+            way,
+            messages,
+            notices_s: (0..self.ranks()).map(taken_s).collect(),
+            pack_s: senders.by_rank(&pack_s),
+            calls_s: senders.by_rank(&calls_s),
+            images_s: images.iter().map(|particles| pack * particles).collect(),
+            posted_s: vec![f64::NEG_INFINITY; self.ranks()],
+        })
     }
 
     /// Post and complete are messages of their own, one each per neighbour: what an end of them takes a rank. Those of one neighbour are
@@ -111,44 +106,56 @@ impl<'m> Costs<'m> {
         2.0 * message.map_or(0.0, |message| message.overhead_s)
     }
 
-    fn prices(&self, plan: &Messages, [per_particle, per_cell]: [f64; 2]) -> Result<Vec<Price<'m>>, String> {
-        let price = |rank: usize, edge: usize| {
-            let path = self.nodes.distance(plan.peer[edge] as usize, rank) as usize;
-            let bytes = per_particle * plan.particles[edge] + per_cell * f64::from(plan.cells[edge]);
+    /// Of all messages of a rank, in its order.
+    fn prices(
+        &self,
+        sent: &Messages,
+        sender: usize,
+        [per_particle, per_cell]: [f64; 2],
+    ) -> Result<Vec<Price<'m>>, String> {
+        let price = |edge: usize| {
+            let path = self.nodes.distance(sender, sent.peer[edge] as usize) as usize;
+            let bytes = per_particle * sent.particles[edge] + per_cell * f64::from(sent.cells[edge]);
             let cost = self.of(path, bytes)?;
             Ok(Price { path, cost, one_way_s: cost.one_way_s(bytes) })
         };
-        let edges = (0..plan.sent.len()).flat_map(|rank| plan.to(rank).map(move |edge| (rank, edge)));
-        edges.map(|(rank, edge)| price(rank, edge)).collect()
+        sent.to(sender).map(price).collect()
     }
 
     /// Messages of one sender may go different ways: each of its calls is taken to last as long as they do on average.
-    fn message(&self, plan: &Messages, edge: usize, price: &Price, calls_s: &[f64]) -> Message {
+    fn add_messages(
+        &self,
+        messages: &mut Vec<Message>,
+        (sent, sender): (&Messages, usize),
+        prices: &[Price],
+        calls_s: f64,
+    ) {
         let ComputeCost { per_ghost_packed_s, per_ghost_unpacked_s, .. } = self.compute;
-        let Price { path, cost, one_way_s } = *price;
-        let (peer, number) = (plan.peer[edge], f64::from(plan.number[edge]));
-        let calls = calls_s[peer as usize] * (number - 1.0) / f64::from(plan.sent[peer as usize].1);
-        Message {
-            peer,
-            path: path as u32,
-            sent_s: per_ghost_packed_s * plan.ahead[edge] + calls,
-            flight_s: f64::max(0.0, one_way_s - cost.overhead_s),
-            take_s: per_ghost_unpacked_s * plan.particles[edge] + cost.overhead_s,
+        let mut packed = 0.0;
+        for (number, (edge, price)) in sent.to(sender).zip(prices).enumerate() {
+            let Price { path, cost, one_way_s } = *price;
+            let particles = sent.particles[edge];
+            packed += particles;
+            messages.push(Message {
+                path: path as u32,
+                sent_s: per_ghost_packed_s * packed + calls_s * number as f64 / prices.len() as f64,
+                flight_s: f64::max(0.0, one_way_s - cost.overhead_s),
+                take_s: per_ghost_unpacked_s * particles + cost.overhead_s,
+            });
         }
     }
 
-    /// Notices leave when all puts of their sender are acknowledged: by sender, when that is.
-    fn flush(&self, messages: &mut [Message], prices: &[Price]) -> Vec<f64> {
-        let mut flushed_s = vec![0.0; self.nodes.ranks];
+    /// Notices leave when all puts of their sender are acknowledged: when that is.
+    fn flush(&self, messages: &mut [Message], prices: &[Price]) -> f64 {
+        let mut flushed_s = 0.0;
         let noticed = |price: &Price| self.flushed[price.path] > 0.0;
         for (message, price) in messages.iter_mut().zip(prices).filter(|(_, price)| noticed(price)) {
             let notice_s = (1.0 - self.flushed[price.path]) * price.cost.latency_s;
-            let flushed = &mut flushed_s[message.peer as usize];
-            *flushed = f64::max(*flushed, message.sent_s + price.one_way_s - notice_s);
+            flushed_s = f64::max(flushed_s, message.sent_s + price.one_way_s - notice_s);
             message.flight_s = f64::max(0.0, notice_s - price.cost.overhead_s);
         }
         for (message, _) in messages.iter_mut().zip(prices).filter(|(_, price)| noticed(price)) {
-            message.sent_s = flushed_s[message.peer as usize];
+            message.sent_s = flushed_s;
         }
         flushed_s
     }
@@ -233,9 +240,8 @@ impl<'m> Costs<'m> {
             self.machine.overlap(self.movers[path], DISTANCES[path]).map_or(0.0, |it| it.progress_call_s)
         });
         let of_rank = |rank: usize| {
-            let messages = &leg.messages[leg.plan.to(rank)];
-            let flight_s = messages.iter().map(|message| message.flight_s).fold(0.0, f64::max);
-            let call_s = messages.iter().map(|message| calls_s[message.path as usize]).fold(0.0, f64::max);
+            let flight_s = leg.to(rank).map(|(_, message)| message.flight_s).fold(0.0, f64::max);
+            let call_s = leg.to(rank).map(|(_, message)| calls_s[message.path as usize]).fold(0.0, f64::max);
             let blocks = (pairs[rank] / BLOCK_PAIRS).ceil();
             call_s * f64::min(blocks, (flight_s * blocks / work_s[rank].max(f64::MIN_POSITIVE)).ceil())
         };

@@ -7,13 +7,12 @@
 //! A message arrives so long after it was sent as the machine says. While its receiver computes, only a part of that time passes; what is
 //! left passes when the receiver waits. All numbers are in seconds, all arrays by rank, and a step allocates nothing.
 
-use super::plans::Messages;
+use super::plans::Way;
 use super::protocol::{Protocol, Synchronisation};
 
-/// A message as its receiver sees it.
+/// A message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message {
-    pub(super) peer: u32,
     /// Index of the share of it that passes while the receiver computes.
     pub(super) path: u32,
     /// From when the sender begins until it sends this one.
@@ -27,10 +26,11 @@ pub(super) struct Message {
 /// One stage of an exchange, one way.
 #[derive(Debug)]
 pub(super) struct Leg<'p> {
-    pub(super) plan: &'p Messages,
-    /// The way back: those whom a rank sends to.
-    pub(super) reversed: &'p Messages,
+    pub(super) way: Way<'p>,
+    /// Those that each kind of sender sends.
     pub(super) messages: Vec<Message>,
+    /// By receiver: what it does beside taking a message.
+    pub(super) notices_s: Vec<f64>,
     /// Packing, without images.
     pub(super) pack_s: Vec<f64>,
     /// Calls that send, and the flush that follows.
@@ -121,7 +121,7 @@ impl Clocks {
         for rank in 0..self.now_s.len() {
             let mut begun = self.now_s[rank];
             if rules.protocol.synchronisation == Synchronisation::Post {
-                let receivers = &leg.reversed.peer[leg.reversed.to(rank)];
+                let receivers = &leg.way.reversed.peer[leg.way.reversed.to(rank)];
                 let posted = receivers.iter().map(|&peer| leg.posted_s[peer as usize] + rules.post_s);
                 let ready = posted.fold(begun, f64::max);
                 spent.wait_s += ready - begun;
@@ -145,12 +145,13 @@ impl Clocks {
         for rank in 0..self.now_s.len() {
             let computed = self.now_s[rank];
             let (mut take, mut latest) = (0.0, f64::NEG_INFINITY);
-            for message in &leg.messages[leg.plan.to(rank)] {
-                let sent = self.begun_s[message.peer as usize] + message.sent_s;
+            for (peer, message) in leg.to(rank) {
+                let sent = self.begun_s[peer] + message.sent_s;
                 let share = rules.hidden_shares[message.path as usize];
                 let seen = seen(sent, message.flight_s, computed, share);
-                latest = f64::max(latest, if protocol.together { seen } else { seen + message.take_s });
-                take += message.take_s;
+                let take_s = message.take_s + leg.notices_s[rank];
+                latest = f64::max(latest, if protocol.together { seen } else { seen + take_s });
+                take += take_s;
             }
             if let Some(together) = together {
                 latest = latest.max(together);
@@ -205,6 +206,15 @@ fn seen(sent: f64, flight: f64, computed: f64, share: f64) -> f64 {
 }
 
 impl Leg<'_> {
+    /// The messages to a rank, with their senders.
+    #[inline]
+    pub(super) fn to(&self, rank: usize) -> impl Iterator<Item = (usize, &Message)> {
+        let Way { plan, senders, .. } = self.way;
+        let edges = plan.to(rank);
+        let both = plan.peer[edges.clone()].iter().zip(&senders.place[edges]);
+        both.map(|(&peer, &place)| (peer as usize, &self.messages[place as usize]))
+    }
+
     /// How long a rank sends, and books it.
     #[inline]
     fn sending_s(&self, rank: usize, spent: &mut Spent) -> f64 {

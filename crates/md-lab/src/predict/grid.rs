@@ -80,8 +80,10 @@ pub fn predict_grid(
         per_ghost_unpacked_s: cost.per_byte_unpacked_s,
         ..ComputeCost::default()
     };
-    let exchanges: Vec<Planned> = step.exchanges.iter().map(Planned::of).collect();
-    let scene = Scene { step, exchanges, exchange, cost, compute, machine, request, steps };
+    let nodes = Nodes::new(ranks, request.ranks_per_node.unwrap_or(ranks), request.placement);
+    let exchanges: Vec<Planned> =
+        step.exchanges.iter().map(|exchange| Planned::of(exchange, &nodes)).collect();
+    let scene = Scene { step, exchanges, exchange, cost, compute, machine, request, nodes, steps };
     let (mut predictions, mut left_out) = (Vec::new(), LeftOut::new());
     for strategy in request.strategies.iter().filter(|strategy| strategy.exchange == exchange) {
         match scene.prediction(strategy.backend) {
@@ -104,7 +106,7 @@ struct Planned<'s> {
 }
 
 impl<'s> Planned<'s> {
-    fn of(exchange: &'s GridExchange) -> Self {
+    fn of(exchange: &'s GridExchange, nodes: &Nodes) -> Self {
         let mut planned =
             Self { stages: Vec::new(), copied: vec![0.0; exchange.beside.len()], beside: &exchange.beside };
         for ranks in &exchange.stages {
@@ -116,11 +118,10 @@ impl<'s> Planned<'s> {
                 let own = sent.iter().filter(|(peer, _)| *peer == rank);
                 images.push(0.0 + own.map(|(_, bytes)| bytes).sum::<f64>());
             }
-            let gather = out.reversed();
-            if gather.peer.is_empty() {
+            if out.peer.is_empty() {
                 planned.copied.iter_mut().zip(images).for_each(|(copied, bytes)| *copied += bytes);
             } else {
-                planned.stages.push(Stage { scatter: gather.reversed(), gather, images });
+                planned.stages.push(Stage::new(&out, images, nodes));
             }
         }
         planned
@@ -128,11 +129,7 @@ impl<'s> Planned<'s> {
 
     /// The bytes of a message are the particles of which each has one.
     fn legs(&self, costs: &Costs) -> Result<Vec<Leg<'_>>, String> {
-        let legs = self
-            .stages
-            .iter()
-            .map(|stage| costs.leg(&stage.gather, &stage.scatter, &stage.images, [1.0, 0.0]));
-        legs.collect()
+        self.stages.iter().map(|stage| costs.leg(stage.there(), [1.0, 0.0])).collect()
     }
 }
 
@@ -145,6 +142,7 @@ struct Scene<'a> {
     compute: ComputeCost,
     machine: &'a Machine,
     request: &'a Request,
+    nodes: Nodes,
     steps: usize,
 }
 
@@ -155,8 +153,7 @@ impl Scene<'_> {
     fn prediction(&self, backend: Backend) -> Result<Prediction, String> {
         let Self { step, request, machine, .. } = self;
         let ranks = step.updates.len();
-        let nodes = Nodes::new(ranks, request.ranks_per_node.unwrap_or(ranks), request.placement);
-        let costs = Costs::new(machine, &self.compute, nodes, backend, request.between_nodes);
+        let costs = Costs::new(machine, &self.compute, self.nodes, backend, request.between_nodes);
         let rules = costs.rules(backend)?;
         let reductions_s = match step.reductions {
             0 => 0.0,

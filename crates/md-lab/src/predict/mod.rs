@@ -13,6 +13,7 @@ mod costs;
 mod events;
 mod grid;
 mod grid_cost;
+mod grid_report;
 mod lattice_boltzmann;
 mod placement;
 pub(crate) mod plans;
@@ -21,6 +22,7 @@ mod protocol;
 mod report;
 mod room;
 mod sample;
+mod senders;
 #[cfg(test)]
 mod tests;
 
@@ -40,13 +42,14 @@ use crate::{Strategy, in_words, name_of};
 use costs::Costs;
 pub use grid::{GridExchange, GridStep, predict_grid};
 pub use grid_cost::{GridCost, GridCosts, GridTimes};
+pub use grid_report::{GridSubject, grid_chart, grid_csv, grid_table};
 pub use lattice_boltzmann::{LatticeBoltzmann, LatticeBoltzmannStep};
-use placement::Nodes;
+pub(crate) use placement::Nodes;
 pub use placement::Placement;
-use plans::{Density, Plans};
+use plans::{Density, Plans, Stage};
 use play::{Draws, Kind, Play, Work};
 pub(crate) use protocol::has_windows;
-pub use report::{SHOWN, chart, chart_named, leaders, predict_csv, remarks, table};
+pub use report::{chart, predict_csv, table};
 use sample::Sample;
 
 /// What the model leaves out.
@@ -317,6 +320,7 @@ impl Scene<'_> {
     /// All that can be predicted; what cannot be, by reason and backend.
     fn predictions(&self, left_out: &mut LeftOut) -> Vec<Prediction> {
         let Self { setup, request, .. } = self;
+        let nodes = Nodes::new(setup.ranks, request.ranks_per_node.unwrap_or(setup.ranks), request.placement);
         let draws = Draws::new(request.seed, setup.ranks, WARM_UP + self.steps);
         let mut works: Vec<(Shell, ExchangePattern)> = Vec::new();
         for strategy in &request.strategies {
@@ -327,12 +331,11 @@ impl Scene<'_> {
         let mut all = Vec::new();
         for (shell, exchange) in works {
             let second_share = setup.config.parallel.second_share.at_first();
-            let plans =
-                Plans::new(&setup.division, setup.ranks, &self.density, (shell, exchange), second_share);
+            let plans = Plans::new(&setup.division, &nodes, &self.density, (shell, exchange), second_share);
             let work = Work::new(&plans, self.sample.computed_share(setup, &plans), self.compute);
             let of_these = |strategy: &&Strategy| (strategy.shell, strategy.exchange) == (shell, exchange);
             for &strategy in request.strategies.iter().filter(of_these) {
-                match self.prediction(strategy, &plans, &work, &draws) {
+                match self.prediction(strategy, nodes, (&plans, &work), &draws) {
                     Ok(prediction) => all.push(prediction),
                     Err(reason) => {
                         left_out.entry((reason, name_of(strategy.backend))).or_default().insert(setup.ranks);
@@ -347,12 +350,11 @@ impl Scene<'_> {
     fn prediction(
         &self,
         strategy: Strategy,
-        plans: &Plans,
-        work: &Work,
+        nodes: Nodes,
+        (plans, work): (&Plans, &Work),
         draws: &Draws,
     ) -> Result<Prediction, String> {
         let Self { setup, request, machine, compute, .. } = self;
-        let nodes = Nodes::new(setup.ranks, request.ranks_per_node.unwrap_or(setup.ranks), request.placement);
         let costs = Costs::new(machine, compute, nodes, strategy.backend, request.between_nodes);
         let mut play = Play::new(plans, work, &costs, &strategy, setup.config.parallel.overlap)?;
         let every = interval(setup);
@@ -404,9 +406,8 @@ pub(crate) fn exchange_s(cost: &MessageCost, messages: usize) -> f64 {
     let costs = Costs::new(&machine, &idle, nodes, cost.backend, cost.backend);
     let mut out = plans::Messages::default();
     [1, 0].into_iter().for_each(|peer| out.push_row(vec![(peer, 0.0, 0); messages]));
-    let there = out.reversed();
-    let back = there.reversed();
-    let leg = costs.leg(&there, &back, &[0.0; 2], [0.0; 2]);
+    let stage = Stage::new(&out, vec![0.0; 2], &nodes);
+    let leg = costs.leg(stage.there(), [0.0; 2]);
     leg.and_then(|leg| play::exchange_s(&costs, cost.backend, [leg])).unwrap_or(0.0)
 }
 

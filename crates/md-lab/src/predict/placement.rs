@@ -22,7 +22,7 @@ impl Placement {
 
 /// Ranks on nodes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     placement: Placement,
     ranks_per_node: usize,
     pub(super) ranks: usize,
@@ -35,6 +35,11 @@ impl Nodes {
     pub(super) fn new(ranks: usize, ranks_per_node: usize, placement: Placement) -> Self {
         let ranks_per_node = ranks_per_node.clamp(1, ranks);
         Self { placement, ranks_per_node, ranks, count: ranks.div_ceil(ranks_per_node) }
+    }
+
+    /// All on one.
+    pub(crate) fn one(ranks: usize) -> Self {
+        Self::new(ranks, ranks, Placement::Block)
     }
 
     fn node(&self, rank: usize) -> usize {

@@ -14,6 +14,9 @@ use md_core::shell::ForceReturn;
 use md_core::{CellGrid, ExchangePattern, HaloPlan, Shell};
 use md_engine::{Division, Setup};
 
+use super::placement::Nodes;
+use super::senders::Senders;
+
 /// Particles per cell are counted up to so many particles.
 pub(crate) const MOST_COUNTED: u64 = 10_000_000;
 
@@ -63,10 +66,6 @@ pub(crate) struct Messages {
     pub(super) peer: Vec<u32>,
     pub(crate) particles: Vec<f64>,
     pub(super) cells: Vec<u32>,
-    /// Particles that the sender has packed when this message is, it included.
-    pub(super) ahead: Vec<f64>,
-    /// Messages that it has sent then.
-    pub(super) number: Vec<u32>,
     /// By sender: particles packed and messages sent in all.
     pub(super) sent: Vec<(f64, u32)>,
 }
@@ -103,8 +102,6 @@ impl Messages {
             peer: vec![0; edges],
             particles: vec![0.0; edges],
             cells: vec![0; edges],
-            ahead: vec![0.0; edges],
-            number: vec![0; edges],
             sent: Vec::with_capacity(ranks),
         };
         self.peer.iter().for_each(|&peer| back.first[peer as usize + 1] += 1);
@@ -118,7 +115,7 @@ impl Messages {
                 *place += 1;
                 sent = (sent.0 + self.particles[edge], sent.1 + 1);
                 (back.peer[other], back.particles[other]) = (rank as u32, self.particles[edge]);
-                (back.cells[other], (back.ahead[other], back.number[other])) = (self.cells[edge], sent);
+                back.cells[other] = self.cells[edge];
             }
             back.sent.push(sent);
         }
@@ -132,13 +129,47 @@ pub(crate) struct Stage {
     pub(crate) scatter: Messages,
     /// By rank: particles copied to images of this rank's own.
     pub(crate) images: Vec<f64>,
+    /// Of [`Self::gather`] and of [`Self::scatter`].
+    senders: [Senders; 2],
+}
+
+/// A stage one way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way<'p> {
+    pub(super) plan: &'p Messages,
+    /// The way back: those whom a rank sends to.
+    pub(super) reversed: &'p Messages,
+    pub(super) senders: &'p Senders,
+    pub(super) images: &'p [f64],
+}
+
+impl Stage {
+    /// Of what every rank sends and copies.
+    pub(super) fn new(out: &Messages, images: Vec<f64>, nodes: &Nodes) -> Self {
+        let gather = out.reversed();
+        let scatter = gather.reversed();
+        let senders = [Senders::of(&gather, &scatter, nodes), Senders::of(&scatter, &gather, nodes)];
+        Self { gather, scatter, images, senders }
+    }
+
+    /// The way of positions.
+    pub(super) fn there(&self) -> Way<'_> {
+        let Self { gather: plan, scatter: reversed, images, senders: [senders, _] } = self;
+        Way { plan, reversed, senders, images }
+    }
+
+    /// The way of forces.
+    pub(super) fn back(&self) -> Way<'_> {
+        let Self { gather: reversed, scatter: plan, images, senders: [_, senders] } = self;
+        Way { plan, reversed, senders, images }
+    }
 }
 
 /// All ranks, with one shell and exchange pattern.
 pub(crate) struct Plans {
     pub(crate) stages: Vec<Stage>,
     /// Empty messages to all ranks that particles may go to.
-    pub(crate) migration: Messages,
+    pub(crate) migration: Stage,
     /// By rank: particles owned.
     pub(crate) owned: Vec<f64>,
     /// By rank: cells, owned and ghost.
@@ -223,15 +254,15 @@ impl RankGrid<'_> {
 }
 
 impl Plans {
-    /// Of a division under a shell and an exchange pattern.
+    /// Of a division among ranks on nodes, under a shell and an exchange pattern.
     pub(crate) fn new(
         Division { grid, partition }: &Division,
-        ranks: usize,
+        nodes: &Nodes,
         density: &Density,
         (shell, pattern): (Shell, ExchangePattern),
         second_share: f64,
     ) -> Self {
-        let offsets = shell.offsets(grid.domain().dimension);
+        let (ranks, offsets) = (nodes.ranks, shell.offsets(grid.domain().dimension));
         let rank_grid = partition.rank_grid();
         let places = RankGrid {
             cells: grid,
@@ -256,7 +287,7 @@ impl Plans {
                 shapes.clear();
             }
         }
-        all.finished()
+        all.finished(nodes)
     }
 
     /// Messages and particles sent in a step's exchanges, over all ranks.
@@ -302,14 +333,12 @@ impl Draft {
         self.migration.push_row(neighbours.collect());
     }
 
-    fn finished(self) -> Plans {
-        let both_ways = |(out, images): (Messages, Vec<f64>)| {
-            let gather = out.reversed();
-            Stage { scatter: gather.reversed(), gather, images }
-        };
+    fn finished(self, nodes: &Nodes) -> Plans {
         let Self { owned, cells, candidates, distinct_candidates, .. } = self;
+        let both_ways = |(out, images): (Messages, Vec<f64>)| Stage::new(&out, images, nodes);
         let stages = self.stages.into_iter().map(both_ways).collect();
-        Plans { stages, migration: self.migration.reversed(), owned, cells, candidates, distinct_candidates }
+        let migration = Stage::new(&self.migration, vec![0.0; nodes.ranks], nodes);
+        Plans { stages, migration, owned, cells, candidates, distinct_candidates }
     }
 }
 

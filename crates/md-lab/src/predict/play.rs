@@ -8,7 +8,7 @@ use md_engine::{Overlap, Phase};
 use super::StepPhases;
 use super::costs::Costs;
 use super::events::{Clocks, FORCES, Leg, PARTICLES, Rules, Spent, Window};
-use super::plans::{Messages, Plans, Stage};
+use super::plans::{Plans, Stage, Way};
 use crate::Strategy;
 use crate::machine::ComputeCost;
 
@@ -109,17 +109,12 @@ pub(super) struct Play<'p, 'm> {
     phases: StepPhases,
 }
 
-/// Stages one way, each with what goes the other way.
 fn legs<'p>(
     costs: &Costs,
-    stages: impl Iterator<Item = ([&'p Messages; 2], &'p Stage)>,
+    ways: impl Iterator<Item = Way<'p>>,
     bytes: [f64; 2],
 ) -> Result<Vec<Leg<'p>>, String> {
-    stages.map(|([plan, reversed], stage)| costs.leg(plan, reversed, &stage.images, bytes)).collect()
-}
-
-fn there(plans: &Plans) -> impl Iterator<Item = ([&Messages; 2], &Stage)> {
-    plans.stages.iter().map(|stage| ([&stage.gather, &stage.scatter], stage))
+    ways.map(|way| costs.leg(way, bytes)).collect()
 }
 
 /// Positions out; and forces home, where the shell returns them.
@@ -128,9 +123,10 @@ fn there(plans: &Plans) -> impl Iterator<Item = ([&Messages; 2], &Stage)> {
 /// What the machine does not say.
 pub(super) fn steady<'p>(costs: &Costs, plans: &'p Plans, shell: Shell) -> Result<[Vec<Leg<'p>>; 2], String> {
     let returns = shell.force_return() == ForceReturn::Needed;
-    let back = plans.stages.iter().rev().map(|stage| ([&stage.scatter, &stage.gather], stage));
+    let [there, back] = [plans.stages.iter(), plans.stages.iter()];
+    let back = back.rev().filter(|_| returns).map(Stage::back);
     let bytes = [VECTOR_BYTES, 0.0];
-    Ok([legs(costs, there(plans), bytes)?, legs(costs, back.filter(|_| returns), bytes)?])
+    Ok([legs(costs, there.map(Stage::there), bytes)?, legs(costs, back, bytes)?])
 }
 
 /// How long these exchanges take, one after the other, over and over and without work.
@@ -175,13 +171,12 @@ impl<'p, 'm> Play<'p, 'm> {
     ) -> Result<Self, String> {
         let (&Strategy { backend, shell, .. }, overlaps) = (strategy, overlap == Overlap::On);
         let [gather, scatter] = steady(costs, plans, shell)?;
-        let border = legs(costs, there(plans), BORDER_BYTES)?;
+        let border = legs(costs, plans.stages.iter().map(Stage::there), BORDER_BYTES)?;
         let ranks = plans.owned.len();
-        let (migration, idle) = (&plans.migration, ComputeCost::default());
+        let (migration, idle) = (plans.migration.there(), ComputeCost::default());
         let words = costs.with(Backend::P2p, &idle);
-        let sizes = words
-            .leg(migration, migration, &vec![0.0; ranks], [0.0; 2])
-            .and_then(|leg| Ok((vec![leg], words.rules(Backend::P2p)?)));
+        let sizes =
+            words.leg(migration, [0.0; 2]).and_then(|leg| Ok((vec![leg], words.rules(Backend::P2p)?)));
         let progress = |legs: &[Leg], region: Region| match legs.first().filter(|_| overlaps) {
             Some(leg) => costs.progress_s(leg, &work.force_s[region as usize], &work.pairs[region as usize]),
             None => vec![0.0; ranks],
@@ -189,7 +184,7 @@ impl<'p, 'm> Play<'p, 'm> {
         Ok(Self {
             rules: costs.rules(backend)?,
             progress_s: [progress(&gather, Region::InnerFirst), progress(&scatter, Region::InnerSecond)],
-            migration: vec![costs.leg(migration, migration, &vec![0.0; ranks], [0.0; 2])?],
+            migration: vec![costs.leg(migration, [0.0; 2])?],
             sizes: sizes.ok(),
             contexts: gather.len() + border.len() + scatter.len() + 1,
             backend,

@@ -24,7 +24,7 @@ const PHASES: [Phase; 10] = [
 ];
 
 /// Strategies per number of ranks in the table, and lines in the chart.
-pub const SHOWN: usize = 3;
+pub(super) const SHOWN: usize = 3;
 const DIGITS: usize = 4;
 const MS_PER_S: f64 = 1e3;
 
@@ -76,7 +76,7 @@ pub fn table(forecast: &Forecast) -> String {
 }
 
 /// The best few strategies on each number of ranks.
-pub fn leaders(forecast: &Forecast) -> Vec<&Prediction> {
+pub(super) fn leaders(forecast: &Forecast) -> Vec<&Prediction> {
     let of_ranks = |best: &Prediction| {
         let mut all: Vec<_> = forecast.predictions.iter().filter(|it| it.ranks == best.ranks).collect();
         all.sort_by(|a, b| a.step.median_s.total_cmp(&b.step.median_s));
@@ -86,7 +86,7 @@ pub fn leaders(forecast: &Forecast) -> Vec<&Prediction> {
 }
 
 /// Where the best changes, what was left out, and what is not known.
-pub fn remarks(forecast: &Forecast, name: &dyn Fn(Strategy) -> String, caveats: &[&str]) -> String {
+pub(super) fn remarks(forecast: &Forecast, name: &dyn Fn(Strategy) -> String, caveats: &[&str]) -> String {
     let mut text = String::new();
     for [before, after] in forecast.changes() {
         let [was, is] = [before, after].map(|it| name(it.strategy));
@@ -132,7 +132,7 @@ pub fn chart(forecast: &Forecast) -> Panels {
 }
 
 /// The same with other names.
-pub fn chart_named(forecast: &Forecast, name: &dyn Fn(Strategy) -> String) -> Panels {
+pub(super) fn chart_named(forecast: &Forecast, name: &dyn Fn(Strategy) -> String) -> Panels {
     let best = forecast.best();
     let mut shown: Vec<Strategy> = Vec::new();
     for it in &forecast.predictions {

@@ -7,6 +7,7 @@ use md_core::force::MethodKind;
 use md_core::{ExchangePattern, Shell};
 use md_engine::{Config, EngineError, ParticleSource, Setup, Simulation};
 
+use super::placement::Nodes;
 use super::plans::{Density, Plans};
 use super::{PredictError, room};
 
@@ -57,7 +58,7 @@ impl Sample {
             None => 0.0,
         };
         let half = (Shell::Half, ExchangePattern::Direct);
-        let plans = Plans::new(&setup.division, 1, &Density::of(&setup), half, 0.0);
+        let plans = Plans::new(&setup.division, &Nodes::one(1), &Density::of(&setup), half, 0.0);
         Ok(Self {
             computed_per_atom: computed / setup.atoms() as f64,
             computed_per_candidate: computed / plans.distinct_candidates,

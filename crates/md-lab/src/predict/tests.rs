@@ -55,22 +55,19 @@ fn free() -> ComputeCost {
 }
 
 /// From each rank, to these ranks, so many particles.
-fn messages(to: &[&[(u32, f64)]]) -> [Messages; 2] {
+fn messages(to: &[&[(u32, f64)]]) -> Stage {
     let mut out = Messages::default();
     to.iter()
         .for_each(|row| out.push_row(row.iter().map(|&(peer, particles)| (peer, particles, 1)).collect()));
-    let there = out.reversed();
-    let back = there.reversed();
-    [there, back]
+    Stage::new(&out, vec![0.0; to.len()], &Nodes::one(to.len()))
 }
 
 /// The clocks after each of some exchanges, before which every rank has worked for so long.
 fn exchanges(backend: Backend, to: &[&[(u32, f64)]], work_s: &[&[f64]]) -> Vec<Vec<f64>> {
     let (machine, compute, ranks) = (machine(), free(), to.len());
-    let costs =
-        Costs::new(&machine, &compute, Nodes::new(ranks, ranks, Placement::Block), backend, Backend::P2p);
-    let [there, back] = messages(to);
-    let mut legs = [costs.leg(&there, &back, &vec![0.0; ranks], [PARTICLE_BYTES, 0.0]).unwrap()];
+    let costs = Costs::new(&machine, &compute, Nodes::one(ranks), backend, Backend::P2p);
+    let stage = messages(to);
+    let mut legs = [costs.leg(stage.there(), [PARTICLE_BYTES, 0.0]).unwrap()];
     let rules = costs.rules(backend).unwrap();
     let mut clocks = Clocks::new(ranks);
     let exchange = |work_s: &&[f64]| {
@@ -162,15 +159,14 @@ fn lateness_spreads_by_one_neighbour_a_step() {
 #[test]
 fn only_a_share_of_a_message_hides_behind_work() {
     let (machine, compute) = (machine(), free());
-    let costs =
-        Costs::new(&machine, &compute, Nodes::new(2, 2, Placement::Block), Backend::P2p, Backend::P2p);
-    let [there, back] = messages(&[&[(1, 0.0)], &[]]);
+    let costs = Costs::new(&machine, &compute, Nodes::one(2), Backend::P2p, Backend::P2p);
+    let stage = messages(&[&[(1, 0.0)], &[]]);
     let after = |share: f64, work: f64| {
         let mut rules = costs.rules(Backend::P2p).unwrap();
         rules.hidden_shares = [share; 2];
         let mut clocks = Clocks::new(2);
         let window = Window { work_s: &[0.0, work], noise: &[[1.0; 2]; 2], progress_s: &[0.0; 2] };
-        let mut legs = [costs.leg(&there, &back, &[0.0; 2], [PARTICLE_BYTES, 0.0]).unwrap()];
+        let mut legs = [costs.leg(stage.there(), [PARTICLE_BYTES, 0.0]).unwrap()];
         clocks.exchange(&mut legs, &rules, Some(window));
         clocks.now_s[1]
     };
@@ -217,7 +213,13 @@ fn messages_and_bytes_are_those_of_real_ranks() {
                 let mut config = config(boundary, partition);
                 (config.parallel.shell, config.parallel.exchange) = (shell, exchange);
                 let setup = Setup::new(config, ranks).unwrap();
-                let plans = Plans::new(&setup.division, ranks, &Density::of(&setup), (shell, exchange), 0.5);
+                let plans = Plans::new(
+                    &setup.division,
+                    &Nodes::one(ranks),
+                    &Density::of(&setup),
+                    (shell, exchange),
+                    0.5,
+                );
                 let returns = shell.force_return() == md_core::shell::ForceReturn::Needed;
                 let real = of_real_ranks(&setup);
                 for (rank, &(messages, bytes, owned)) in real.iter().enumerate() {
@@ -264,8 +266,9 @@ fn request(ranks: &[usize], backends: &[Backend]) -> Request {
 fn the_mean_density_is_nearly_the_counted_one() {
     let setup = Setup::new(config([Boundary::Periodic; 3], PartitionKind::Rect), 8).unwrap();
     let mean = Density::Mean(setup.atoms() as f64 / setup.division.grid.len() as f64);
-    let [counted, mean] = [Density::of(&setup), mean]
-        .map(|density| Plans::new(&setup.division, 8, &density, (Shell::Half, ExchangePattern::Direct), 0.5));
+    let [counted, mean] = [Density::of(&setup), mean].map(|density| {
+        Plans::new(&setup.division, &Nodes::one(8), &density, (Shell::Half, ExchangePattern::Direct), 0.5)
+    });
     let (ours, theirs) = (counted.sent(Shell::Half), mean.sent(Shell::Half));
     assert_eq!(ours.0, theirs.0);
     assert!((ours.1 / theirs.1 - 1.0).abs() < 0.1, "{ours:?} {theirs:?}");

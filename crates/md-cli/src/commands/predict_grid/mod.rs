@@ -1,22 +1,20 @@
 //! `md-cli predict` on a grid: the messages are those that a run would send, what computing costs is from a run's own phases.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+mod measured;
+
+use std::path::Path;
 
 use md_comm::Backend;
 use md_core::ExchangePattern;
-use md_engine::Phase;
 use md_grid::stencil::Precision;
-use md_grid::{Messages, Schedule, stencil};
-use md_lab::machine::Machine;
+use md_grid::{Schedule, stencil};
 use md_lab::plot::Picture;
 use md_lab::predict::{
-    CAVEATS, Forecast, GridCost, GridCosts, GridExchange, GridStep, GridTimes, PredictError, Prediction,
-    Request, SHOWN, Scaling, chart_named, leaders, predict_grid, remarks,
+    Forecast, GridExchange, GridStep, GridSubject, PredictError, Request, Scaling, grid_chart, grid_csv,
+    grid_table, predict_grid,
 };
-use md_lab::tables::table;
-use md_lab::{EncodeError, Strategy, name_of, significant};
-use serde::Deserialize;
+use md_lab::{Strategy, name_of};
+use measured::costs;
 
 use super::compare_grid::keys_of;
 use super::predict::{Wish, each_once};
@@ -27,20 +25,6 @@ use crate::grid_inputs::{GridInputs, GridModel};
 use crate::memory;
 use crate::output::{KnownFile, OutputDirectory, ResultFiles, Screen, Verbosity, holds_results_but};
 use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
-use crate::text_file::read_text;
-
-const DIGITS: usize = 4;
-/// Ranks of a run.
-const MOST_MEASURED: usize = 1 << 20;
-/// What a prediction on a grid has of the phases.
-const PHASES: [Phase; 6] = [
-    Phase::Integrate,
-    Phase::HaloPack,
-    Phase::HaloTransfer,
-    Phase::HaloWait,
-    Phase::HaloUnpack,
-    Phase::Reduce,
-];
 
 /// A scenario whose steps are known without running it.
 pub trait Scheduled: GridModel {
@@ -84,106 +68,6 @@ impl Scheduled for LbmScenario {
     fn resize(&mut self, nodes: [usize; 3], precision: Precision) {
         (self.lbm.grid, self.lbm.precision) = (nodes, precision);
     }
-}
-
-/// What a run's summary.json says of its costs.
-#[derive(Deserialize)]
-struct Measured {
-    kind: String,
-    nodes: String,
-    fields: usize,
-    grid: String,
-    exchange: ExchangePattern,
-    messages: Messages,
-    precision: Precision,
-    steps: u64,
-    bytes_sent: u64,
-    phases: HashMap<String, MeasuredPhase>,
-}
-
-#[derive(Deserialize)]
-struct MeasuredPhase {
-    avg_s: f64,
-}
-
-impl Measured {
-    fn read(path: &Path) -> Result<Self, RunError> {
-        let name = path.display().to_string();
-        let text = read_text(path, "summary of a run")
-            .map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
-        serde_json::from_str(&text)
-            .map_err(|error| refused(format!("{name} is no summary.json of a run on a grid: {error}")))
-    }
-
-    /// The step that was run: the scenario's, on those nodes and ranks.
-    fn step<M: Scheduled>(&self, inputs: &GridInputs<M>) -> Result<GridStep, String> {
-        let (kind, fields) = inputs.scenario.subject();
-        if (&self.kind, self.fields) != (&kind, fields) {
-            let Self { kind: other, fields: others, .. } = self;
-            return Err(format!(
-                "it is of `{other}` with {others} fields, but the scenario of `{kind}` with {fields}"
-            ));
-        }
-        let [nodes, ranks] = [("nodes", &self.nodes), ("grid", &self.grid)].map(|(key, text)| {
-            let counts: Option<Vec<usize>> = text.split('x').map(|count| count.parse().ok()).collect();
-            let counts: Option<[usize; 3]> = counts.and_then(|counts| counts.try_into().ok());
-            counts.filter(|counts| !counts.contains(&0)).ok_or(format!("`{key}` is `{text}`"))
-        });
-        let (nodes, ranks) = (nodes?, ranks?);
-        let all = ranks.into_iter().try_fold(1_usize, usize::checked_mul).filter(|all| *all <= MOST_MEASURED);
-        let all = all.ok_or(format!("`grid` is `{}`, more than {MOST_MEASURED} ranks", self.grid))?;
-        let mut inputs = inputs.clone();
-        inputs.scenario.resize(nodes, self.precision);
-        let parallel = inputs.scenario.parallel_mut();
-        (parallel.grid, parallel.exchange, parallel.messages) = (Some(ranks), self.exchange, self.messages);
-        let first_line = |error: RunError| error.to_string().lines().next().unwrap_or_default().to_owned();
-        let schedule = M::schedule(&inputs, all).map_err(first_line)?;
-        let step = step_of(&schedule, all, fields).map_err(first_line)?;
-        let per_step: f64 = step.sent_bytes();
-        let sent = self.bytes_sent as f64;
-        if (per_step * self.steps as f64 - sent).abs() > 0.5 {
-            return Err(format!(
-                "{sent} bytes were sent there in {} steps, but by this scenario it would be {per_step} in each: it is of another one",
-                self.steps
-            ));
-        }
-        Ok(step)
-    }
-
-    fn times(&self, ranks: usize) -> Result<GridTimes, String> {
-        let total_s = |phase: Phase| {
-            let seconds = self.phases.get(phase.name()).map(|it| it.avg_s * ranks as f64);
-            seconds.filter(|it| *it >= 0.0).ok_or(format!("`phases` has no time of `{}`", phase.name()))
-        };
-        if self.steps == 0 {
-            return Err("no step was made there".to_owned());
-        }
-        Ok(GridTimes {
-            steps: self.steps as f64,
-            integrate_s: total_s(Phase::Integrate)?,
-            reduce_s: total_s(Phase::Reduce)?,
-            pack_s: total_s(Phase::HaloPack)?,
-            unpack_s: total_s(Phase::HaloUnpack)?,
-        })
-    }
-}
-
-/// Costs from the runs that the arguments name.
-fn costs<M: Scheduled>(
-    inputs: &GridInputs<M>,
-    paths: &[PathBuf],
-    machine: &Machine,
-    request: &Request,
-) -> Result<GridCosts, RunError> {
-    let mut costs = GridCosts::default();
-    for path in paths {
-        let measured = Measured::read(path)?;
-        let told = |reason: String| refused(format!("{}: {reason}", path.display()));
-        let step = measured.step(inputs).map_err(told)?;
-        let times = measured.times(step.updates.len()).map_err(told)?;
-        costs.add(&step, GridCost::of(&step, &times, machine, request));
-    }
-    Ok(costs)
 }
 
 /// Predicts, in one process.
@@ -314,56 +198,13 @@ fn publish<M: Scheduled>(
     note_lock(&directory);
     note_removal(&directory, verbosity);
     let mut screen = Screen::stdout(verbosity);
-    screen.print(&text(forecast));
-    directory.write_encoded(KnownFile::PREDICT, csv(inputs, request, &forecast.predictions))?;
-    let picture = chart_named(forecast, &name).svg().map(String::into_bytes);
+    screen.print(&grid_table(forecast));
+    let (kind, fields) = inputs.scenario.subject();
+    let subject = GridSubject { kind, fields, messages: name_of(inputs.scenario.parallel().messages) };
+    let csv = grid_csv(forecast, &subject, request, env!("CARGO_PKG_VERSION"));
+    directory.write_encoded(KnownFile::PREDICT, csv)?;
+    let picture = grid_chart(forecast).svg().map(String::into_bytes);
     directory.write_encoded(KnownFile::PREDICT_SVG, picture)?;
     directory.finish()?;
     Ok(screen.finish()?)
-}
-
-fn csv<M: Scheduled>(
-    inputs: &GridInputs<M>,
-    request: &Request,
-    predictions: &[Prediction],
-) -> Result<Vec<u8>, EncodeError> {
-    let phases = PHASES.map(|phase| format!("{}_s", phase.name())).join(",");
-    let columns = [
-        "backend,exchange,messages,kind,nodes,fields,grid,ranks,messages_per_step,bytes_per_step,step_s,step_low_s,step_high_s",
-        &phases,
-        "exchange_s,ranks_per_node,placement,version",
-    ];
-    let (kind, fields) = inputs.scenario.subject();
-    let how = inputs.scenario.parallel().messages;
-    let row = |it: &Prediction| {
-        let step = [it.step.median_s, it.step.low_s, it.step.high_s];
-        (
-            (it.strategy.backend, it.strategy.exchange, how, kind.clone(), it.atoms, fields),
-            (it.grid.clone(), it.ranks, it.messages, it.bytes, step),
-            PHASES.map(|phase| it.phases[phase as usize]),
-            (it.exchange_s, request.ranks_per_node.unwrap_or(it.ranks)),
-            (name_of(request.placement), env!("CARGO_PKG_VERSION")),
-        )
-    };
-    table(&columns, predictions.iter().map(row))
-}
-
-fn name(strategy: Strategy) -> String {
-    format!("{} {}", name_of(strategy.backend), name_of(strategy.exchange))
-}
-
-/// The best strategies on each number of ranks, what was left out, and what is not known.
-fn text(forecast: &Forecast) -> String {
-    let mut text = format!("step: median of those played; the best {SHOWN} on each number of ranks\n");
-    for it in leaders(forecast) {
-        let [step, exchange] = [it.step.median_s, it.exchange_s].map(|s| significant(1e3 * s, DIGITS));
-        let [messages, bytes] = [it.messages, it.bytes].map(|it| significant(it, DIGITS));
-        text += &format!(
-            "{:>8} ranks ({})  {:24} step {step} ms, exchange {exchange} ms, {messages} messages, {bytes} bytes\n",
-            it.ranks,
-            it.grid,
-            name(it.strategy)
-        );
-    }
-    text + &remarks(forecast, &name, &CAVEATS[..CAVEATS.len() - 1])
 }

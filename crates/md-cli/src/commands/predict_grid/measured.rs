@@ -1,0 +1,121 @@
+//! What runs on a grid say of their costs: their summary.json, beside the messages that they must have sent.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use md_core::ExchangePattern;
+use md_engine::Phase;
+use md_grid::Messages;
+use md_grid::stencil::Precision;
+use md_lab::machine::Machine;
+use md_lab::predict::{GridCost, GridCosts, GridStep, GridTimes, Request};
+use serde::Deserialize;
+
+use super::{Scheduled, step_of};
+use crate::commands::refused;
+use crate::error::RunError;
+use crate::grid_inputs::GridInputs;
+use crate::text_file::read_text;
+
+/// Ranks of a run.
+const MOST_MEASURED: usize = 1 << 20;
+
+/// What a run's summary.json says of its costs.
+#[derive(Deserialize)]
+struct Measured {
+    kind: String,
+    nodes: String,
+    fields: usize,
+    grid: String,
+    exchange: ExchangePattern,
+    messages: Messages,
+    precision: Precision,
+    steps: u64,
+    bytes_sent: u64,
+    phases: HashMap<String, MeasuredPhase>,
+}
+
+#[derive(Deserialize)]
+struct MeasuredPhase {
+    avg_s: f64,
+}
+
+impl Measured {
+    fn read(path: &Path) -> Result<Self, RunError> {
+        let name = path.display().to_string();
+        let text = read_text(path, "summary of a run")
+            .map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
+        serde_json::from_str(&text)
+            .map_err(|error| refused(format!("{name} is no summary.json of a run on a grid: {error}")))
+    }
+
+    /// The step that was run: the scenario's, on those nodes and ranks.
+    fn step<M: Scheduled>(&self, inputs: &GridInputs<M>) -> Result<GridStep, String> {
+        let (kind, fields) = inputs.scenario.subject();
+        if (&self.kind, self.fields) != (&kind, fields) {
+            let Self { kind: other, fields: others, .. } = self;
+            return Err(format!(
+                "it is of `{other}` with {others} fields, but the scenario of `{kind}` with {fields}"
+            ));
+        }
+        let [nodes, ranks] = [("nodes", &self.nodes), ("grid", &self.grid)].map(|(key, text)| {
+            let counts: Option<Vec<usize>> = text.split('x').map(|count| count.parse().ok()).collect();
+            let counts: Option<[usize; 3]> = counts.and_then(|counts| counts.try_into().ok());
+            counts.filter(|counts| !counts.contains(&0)).ok_or(format!("`{key}` is `{text}`"))
+        });
+        let (nodes, ranks) = (nodes?, ranks?);
+        let all = ranks.into_iter().try_fold(1_usize, usize::checked_mul).filter(|all| *all <= MOST_MEASURED);
+        let all = all.ok_or(format!("`grid` is `{}`, more than {MOST_MEASURED} ranks", self.grid))?;
+        let mut inputs = inputs.clone();
+        inputs.scenario.resize(nodes, self.precision);
+        let parallel = inputs.scenario.parallel_mut();
+        (parallel.grid, parallel.exchange, parallel.messages) = (Some(ranks), self.exchange, self.messages);
+        let first_line = |error: RunError| error.to_string().lines().next().unwrap_or_default().to_owned();
+        let schedule = M::schedule(&inputs, all).map_err(first_line)?;
+        let step = step_of(&schedule, all, fields).map_err(first_line)?;
+        let per_step: f64 = step.sent_bytes();
+        let sent = self.bytes_sent as f64;
+        if (per_step * self.steps as f64 - sent).abs() > 0.5 {
+            return Err(format!(
+                "{sent} bytes were sent there in {} steps, but by this scenario it would be {per_step} in each: it is of another one",
+                self.steps
+            ));
+        }
+        Ok(step)
+    }
+
+    fn times(&self, ranks: usize) -> Result<GridTimes, String> {
+        let total_s = |phase: Phase| {
+            let seconds = self.phases.get(phase.name()).map(|it| it.avg_s * ranks as f64);
+            seconds.filter(|it| *it >= 0.0).ok_or(format!("`phases` has no time of `{}`", phase.name()))
+        };
+        if self.steps == 0 {
+            return Err("no step was made there".to_owned());
+        }
+        Ok(GridTimes {
+            steps: self.steps as f64,
+            integrate_s: total_s(Phase::Integrate)?,
+            reduce_s: total_s(Phase::Reduce)?,
+            pack_s: total_s(Phase::HaloPack)?,
+            unpack_s: total_s(Phase::HaloUnpack)?,
+        })
+    }
+}
+
+/// Costs from the runs that the arguments name.
+pub(super) fn costs<M: Scheduled>(
+    inputs: &GridInputs<M>,
+    paths: &[PathBuf],
+    machine: &Machine,
+    request: &Request,
+) -> Result<GridCosts, RunError> {
+    let mut costs = GridCosts::default();
+    for path in paths {
+        let measured = Measured::read(path)?;
+        let told = |reason: String| refused(format!("{}: {reason}", path.display()));
+        let step = measured.step(inputs).map_err(told)?;
+        let times = measured.times(step.updates.len()).map_err(told)?;
+        costs.add(&step, GridCost::of(&step, &times, machine, request));
+    }
+    Ok(costs)
+}

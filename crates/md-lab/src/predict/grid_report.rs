@@ -1,0 +1,85 @@
+//! predict.csv, the table on the screen and the chart of a grid.
+
+use md_engine::Phase;
+
+use super::report::{SHOWN, chart_named, leaders, remarks};
+use super::{CAVEATS, Forecast, Prediction, Request};
+use crate::plot::Panels;
+use crate::tables::table;
+use crate::{EncodeError, Strategy, name_of, significant};
+
+const DIGITS: usize = 4;
+/// What a prediction on a grid has of the phases.
+const PHASES: [Phase; 6] = [
+    Phase::Integrate,
+    Phase::HaloPack,
+    Phase::HaloTransfer,
+    Phase::HaloWait,
+    Phase::HaloUnpack,
+    Phase::Reduce,
+];
+
+/// What is computed on a grid, and how fields travel, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GridSubject {
+    /// Such as `tvd`.
+    pub kind: String,
+    /// That an update of a node is counted for.
+    pub fields: usize,
+    /// Whether they travel together.
+    pub messages: String,
+}
+
+/// One row per strategy and number of ranks.
+///
+/// # Errors
+/// A value that CSV cannot hold.
+pub fn grid_csv(
+    forecast: &Forecast,
+    GridSubject { kind, fields, messages }: &GridSubject,
+    request: &Request,
+    version: &str,
+) -> Result<Vec<u8>, EncodeError> {
+    let phases = PHASES.map(|phase| format!("{}_s", phase.name())).join(",");
+    let columns = [
+        "backend,exchange,messages,kind,nodes,fields,grid,ranks,messages_per_step,bytes_per_step,step_s,step_low_s,step_high_s",
+        &phases,
+        "exchange_s,ranks_per_node,placement,version",
+    ];
+    let row = |it: &Prediction| {
+        let step = [it.step.median_s, it.step.low_s, it.step.high_s];
+        (
+            (it.strategy.backend, it.strategy.exchange, messages, kind, it.atoms, fields),
+            (it.grid.clone(), it.ranks, it.messages, it.bytes, step),
+            PHASES.map(|phase| it.phases[phase as usize]),
+            (it.exchange_s, request.ranks_per_node.unwrap_or(it.ranks)),
+            (name_of(request.placement), version),
+        )
+    };
+    table(&columns, forecast.predictions.iter().map(row))
+}
+
+/// The best strategies on each number of ranks, what was left out, and what is not known.
+pub fn grid_table(forecast: &Forecast) -> String {
+    let mut text = format!("step: median of those played; the best {SHOWN} on each number of ranks\n");
+    for it in leaders(forecast) {
+        let [step, exchange] = [it.step.median_s, it.exchange_s].map(|s| significant(1e3 * s, DIGITS));
+        let [messages, bytes] = [it.messages, it.bytes].map(|it| significant(it, DIGITS));
+        text += &format!(
+            "{:>8} ranks ({})  {:24} step {step} ms, exchange {exchange} ms, {messages} messages, {bytes} bytes\n",
+            it.ranks,
+            it.grid,
+            name(it.strategy)
+        );
+    }
+    text + &remarks(forecast, &name, &CAVEATS[..CAVEATS.len() - 1])
+}
+
+/// As [`super::chart`].
+pub fn grid_chart(forecast: &Forecast) -> Panels {
+    chart_named(forecast, &name)
+}
+
+fn name(strategy: Strategy) -> String {
+    format!("{} {}", name_of(strategy.backend), name_of(strategy.exchange))
+}
