@@ -16,7 +16,8 @@ fn rows(workdir: &Workdir) -> Vec<csv::StringRecord> {
     for row in &rows {
         let [median, low, high, min, max] = [4, 5, 6, 7, 8].map(|column| row[column].parse::<f64>().unwrap());
         assert!(0.0 < min && min <= low && low <= median && median <= high && high <= max, "{row:?}");
-        assert!(row[9].parse::<usize>().unwrap() >= 5 && &row[11] == "ok", "{row:?}");
+        // Fewer than five where the budget has ended.
+        assert!(row[9].parse::<usize>().unwrap() >= 1 && &row[11] == "ok", "{row:?}");
     }
     rows
 }

@@ -51,6 +51,11 @@ fn a_row_per_job_and_none_is_run_twice() {
     let other = workdir.call(Start::Plain, &format!("{LOCAL} --set neighbor.skin=0.4"));
     let expected = "error: `s` holds a sweep of another scenario (scenario.toml)\nchoose another directory with --output DIR\n";
     assert_eq!((other.code, other.stderr.as_str()), (Some(2), expected));
+    std::fs::rename(workdir.path("s"), workdir.path("moved")).unwrap();
+    let moved = LOCAL.replace("--output s", "--output moved");
+    let moved = workdir.succeed(Start::Plain, &format!("{moved} --ranks 1,2,3 --atoms 1000"));
+    assert_eq!(moved.stdout.lines().filter(|line| line.ends_with(": is there")).count(), 3, "{moved:?}");
+    assert!(workdir.read("moved/scenario.toml").contains("directory = \"moved\""));
 }
 
 #[test]
@@ -112,6 +117,28 @@ fn jobs_that_fail_are_named_and_others_go_on() {
         said.stdout.contains(": failed: it has left no timing.csv: No such file or directory "),
         "{said:?}"
     );
+    assert_eq!(
+        workdir.files("s"),
+        [".md-cli.job", "scenario.toml", "sweep.csv", "sweep.svg"],
+        "nothing was said"
+    );
+    // A launcher that begins with what is wrong, in a frame.
+    workdir.write(
+        "launcher.sh",
+        "printf -- '-----\\nwarning: late\\nThere are not enough slots.\\n\\nGet some.\\n----\\n'; exit 1\n",
+    );
+    let mut command = workdir.command(Start::Plain, "sweep melt.toml --output s --backends p2p --repeat 1");
+    command.args(["--launcher", "sh launcher.sh"]);
+    let said = Said::of(command);
+    let job = "[1/1] 1 ranks x 1 threads, 600 atoms, p2p half direct rect: exit code 1: There are not enough slots.";
+    let where_it_is = "all that was said: s/sweep_failures.txt";
+    assert_eq!(
+        said.stderr,
+        format!("error: 1 of 1 jobs failed; the same command tries them again\n{job}\n{where_it_is}\n")
+    );
+    let failures = workdir.read("s/sweep_failures.txt");
+    assert!(failures.starts_with(&format!("{job}\n\n-----\nwarning: late\n")), "{failures}");
+    assert!(failures.ends_with("Get some.\n----\n\n"), "{failures}");
     let said = workdir.call(Start::Plain, "sweep melt.toml --output melt.toml --backends local");
     assert!(said.stderr.starts_with("error: cannot create the output directory `melt.toml`: "), "{said:?}");
 }
@@ -141,7 +168,9 @@ fn jobs_that_cannot_be() {
     command.args(["--launcher", "sh launcher.sh"]);
     let said = Said::of(command);
     let job = "[1/1] 1 ranks x 1 threads, 600 atoms, p2p half direct rect: exit code 2: error: no such thing";
-    let expected = format!("error: 1 of 1 jobs cannot run as they are asked for\n{job}\n");
+    let expected = format!(
+        "error: 1 of 1 jobs cannot run as they are asked for\n{job}\nall that was said: s/sweep_failures.txt\n"
+    );
     assert_eq!((said.code, said.stdout, said.stderr), (Some(2), String::new(), expected));
     let error = |options: &str| {
         let said = workdir.call(Start::Plain, &format!("{quiet} --backends local {options}"));

@@ -8,7 +8,7 @@ use md_comm::{CommError, World};
 const SAMPLE_S: f64 = 0.02;
 /// Samples, where the budget allows them.
 const MOST_SAMPLES: f64 = 30.0;
-/// Samples, whatever the budget.
+/// Samples, whatever their share of the budget.
 const LEAST_SAMPLES: f64 = 5.0;
 /// Share of the samples that comes before them and is thrown away.
 const WARM_UP: f64 = 0.1;
@@ -23,6 +23,8 @@ const MOST_ITERATIONS: f64 = 1e7;
 pub struct Effort {
     /// Seconds for all kinds together.
     pub budget_s: f64,
+    /// Seconds after which no more samples are taken than one of each kind, however few there are.
+    pub limit_s: f64,
     /// Samples of each kind; the budget decides if there is no such number.
     pub samples: Option<usize>,
 }
@@ -51,23 +53,25 @@ pub fn sample_timed<E: From<CommError>>(
     effort: Effort,
     mut run: impl FnMut(usize, usize) -> Result<Option<f64>, E>,
 ) -> Result<Vec<Vec<f64>>, E> {
-    let mut time = |kind: usize, iterations: usize| -> Result<[f64; 2], E> {
+    let first = Instant::now();
+    let mut time = |kind: usize, iterations: usize| -> Result<[f64; 3], E> {
         world.barrier()?;
         let begun = Instant::now();
         let counted_s = run(kind, iterations)?;
         let taken_s = begun.elapsed().as_secs_f64();
-        let mut slowest = [taken_s, counted_s.unwrap_or(taken_s)];
+        let mut slowest = [taken_s, counted_s.unwrap_or(taken_s), first.elapsed().as_secs_f64()];
         world.max(&mut slowest)?;
         Ok(slowest)
     };
     let rounds_at_least = (1.0 + WARM_UP) * LEAST_SAMPLES + 1.0;
     let sample_s = SAMPLE_S.min(effort.budget_s / (kinds as f64 * rounds_at_least));
-    let (mut iterations, mut round_s) = (vec![1; kinds], 0.0);
+    let (mut iterations, mut round_s, mut spent_s) = (vec![1; kinds], 0.0, 0.0);
     for (kind, iterations) in iterations.iter_mut().enumerate() {
-        let [mut taken_s, _] = time(kind, *iterations)?;
+        let mut taken_s;
+        [taken_s, _, spent_s] = time(kind, *iterations)?;
         while taken_s < SHORTEST_TRIAL * sample_s {
             *iterations *= GROWTH;
-            [taken_s, _] = time(kind, *iterations)?;
+            [taken_s, _, spent_s] = time(kind, *iterations)?;
         }
         let once_s = (taken_s / *iterations as f64).max(f64::MIN_POSITIVE);
         *iterations = (sample_s / once_s).ceil().clamp(1.0, MOST_ITERATIONS) as usize;
@@ -78,9 +82,14 @@ pub fn sample_timed<E: From<CommError>>(
     let warm_up = (WARM_UP * samples as f64).ceil() as usize;
     let mut samples_s = vec![Vec::with_capacity(samples); kinds];
     for round in 0..warm_up + samples {
+        let is_late = effort.samples.is_none() && spent_s > effort.limit_s;
+        if is_late && samples_s.iter().all(|samples| !samples.is_empty()) {
+            break;
+        }
         for kind in 0..kinds {
-            let [_, counted_s] = time(kind, iterations[kind])?;
-            if round >= warm_up {
+            let counted_s;
+            [_, counted_s, spent_s] = time(kind, iterations[kind])?;
+            if round >= warm_up || is_late {
                 samples_s[kind].push(counted_s / iterations[kind] as f64);
             }
         }
@@ -96,9 +105,9 @@ mod tests {
 
     use super::*;
 
-    fn sampled(budget_s: f64, samples: Option<usize>, sleep: [u64; 2]) -> Vec<Vec<Vec<f64>>> {
+    fn sampled([budget_s, limit_s]: [f64; 2], samples: Option<usize>, sleep: [u64; 2]) -> Vec<Vec<Vec<f64>>> {
         let ended = local::run(2, Duration::from_secs(20), |world| {
-            sample_in_turn(world, 2, Effort { budget_s, samples }, |kind, iterations| {
+            sample_in_turn(world, 2, Effort { budget_s, limit_s, samples }, |kind, iterations| {
                 let us = sleep[kind] * (1 + world.rank() as u64);
                 (0..iterations).for_each(|_| std::thread::sleep(Duration::from_micros(us)));
                 Ok::<_, CommError>(())
@@ -110,7 +119,7 @@ mod tests {
 
     #[test]
     fn samples_are_those_of_the_slowest_rank() {
-        let all = sampled(0.3, None, [200, 2000]);
+        let all = sampled([0.3, 60.0], None, [200, 2000]);
         assert_eq!(all[0], all[1], "the same on all ranks");
         let least = |kind: usize| all[0][kind].iter().copied().fold(f64::INFINITY, f64::min);
         assert!(least(0) >= 4e-4 && least(1) >= 4e-3, "{all:?}");
@@ -119,7 +128,16 @@ mod tests {
 
     #[test]
     fn without_a_budget_there_are_five_or_as_many_as_asked_for() {
-        let counts = |samples| sampled(0.0, samples, [10, 10])[0].iter().map(Vec::len).collect::<Vec<_>>();
+        let counts =
+            |samples| sampled([0.0, 60.0], samples, [10, 10])[0].iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!((counts(None), counts(Some(7))), (vec![5, 5], vec![7, 7]));
+    }
+
+    /// Also where the first look has used it up.
+    #[test]
+    fn beyond_the_limit_there_is_one_or_as_many_as_asked_for() {
+        let counts =
+            |samples| sampled([0.0; 2], samples, [10, 10])[0].iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!((counts(None), counts(Some(7))), (vec![1, 1], vec![7, 7]));
     }
 }

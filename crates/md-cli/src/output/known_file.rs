@@ -59,6 +59,8 @@ impl KnownFile {
     pub const SWEEP: Self = Self("sweep.csv");
     /// How they scale.
     pub const SWEEP_SVG: Self = Self("sweep.svg");
+    /// What jobs of a sweep said that failed.
+    pub const SWEEP_FAILURES: Self = Self("sweep_failures.txt");
     /// One row per halo strategy and number of ranks.
     pub const PREDICT: Self = Self("predict.csv");
     /// The best of them over the number of ranks.
@@ -78,7 +80,7 @@ impl KnownFile {
     /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, and those of
     /// [`super::run_output::OUTPUTS`], so that none stands beside a
     /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
-    pub const RESULTS_OF_A_SCENARIO: [Self; 16] = [
+    pub const RESULTS_OF_A_SCENARIO: [Self; 17] = [
         Self::PLOT,
         Self::PROBE,
         Self::TIMING,
@@ -95,6 +97,7 @@ impl KnownFile {
         Self::PROTOCOLS,
         Self::PREDICT,
         Self::PREDICT_SVG,
+        Self::SWEEP_FAILURES,
     ];
     /// Results of `bench`.
     pub const RESULTS_OF_A_BENCHMARK: [Self; 2] = [Self::BENCH, Self::BENCH_SVG];

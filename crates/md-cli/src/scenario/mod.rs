@@ -76,7 +76,7 @@ pub use parallel::{Parallel, Rma};
 pub use schema::schema;
 pub use simulation::Simulation;
 pub(crate) use source::has_table;
-pub use source::{ScenarioSource, effective_toml, fault, load, load_as};
+pub use source::{ScenarioSource, effective_toml, fault, load, load_as, same_elsewhere};
 pub(crate) use species::MOST as MOST_SPECIES;
 pub use species::Species;
 pub use stage::{Stage, StagePlan};

@@ -97,6 +97,18 @@ pub fn effective_toml<M: Model>(scenario: &M) -> String {
     }
 }
 
+/// Whether two effective scenarios differ in the directory of their results at most, which may have been moved.
+pub fn same_elsewhere(one: &str, other: &str) -> bool {
+    let without_directory = |text: &str| {
+        let mut document: DocumentMut = text.parse().ok()?;
+        let output = document.get_mut("output").and_then(Item::as_table_like_mut);
+        output.map(|output| output.remove("directory"));
+        Some(document.to_string())
+    };
+    let [one, other] = [one, other].map(without_directory);
+    one.is_some() && one == other
+}
+
 /// The serialiser makes everything below the top inline; users write one header per table.
 fn laid_out(mut document: DocumentMut) -> String {
     for (_, item) in document.as_table_mut().iter_mut() {

@@ -78,6 +78,8 @@ pub(super) fn next_in_turn(current: usize, sets: usize) -> usize {
 pub(super) struct P2p {
     terms: Rc<Terms>,
     number: ContextNumber,
+    /// Edges that also receive.
+    answered: Vec<usize>,
     /// One or two sets of send buffers, used in turn.
     sends: Vec<Transfers>,
     /// The set this exchange packs.
@@ -112,11 +114,23 @@ impl P2p {
             Ok(sends)
         };
         let sends = (0..terms.spec().buffering.count()).map(outgoing).collect::<Result<_, CommError>>()?;
-        let receives = requests.prepare(Transfers::incoming(edges.len()).in_pieces(&chunks));
+        let receives = Transfers::incoming(edges.len()).in_pieces(&chunks);
+        let receives = requests.prepare(receives.of_exact_lengths(terms.spec().sizes == Sizes::Fixed));
+        let answered = (0..edges.len()).filter(|&i| edges[i].flow == Flow::Both).collect();
         let [completed_receives, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
         let overflow = Overflow::new(overflowing, &terms);
-        let mut context =
-            Self { terms, number, sends, current: 0, receives, overflow, completed_receives, ready, world };
+        let mut context = Self {
+            terms,
+            number,
+            answered,
+            sends,
+            current: 0,
+            receives,
+            overflow,
+            completed_receives,
+            ready,
+            world,
+        };
         context.post_receives()?;
         Ok(context)
     }
@@ -147,34 +161,35 @@ impl P2p {
         self.overflow.poll(|i| self.ready.push_back(i))
     }
 
-    /// Waits until the messages sent from a set of buffers along some of the edges have left it.
-    fn finish_sends(&mut self, set: usize, along: fn(&Edge) -> bool) -> Result<(), CommError> {
-        if !self.sends[set].any_active() {
-            return Ok(());
-        }
+    /// Waits until the messages sent from a set of buffers have left it; some of them, where `is_over` says so.
+    fn finish_sends(&mut self, set: usize, is_over: fn(&Self) -> bool) -> Result<(), CommError> {
         let mut wait = SpinWait::new(self.world.watchdog());
-        loop {
+        while self.sends[set].any_active() && !is_over(self) {
             self.sends[set].poll(|_| ())?;
-            if !self.sends[set].any_active() {
-                return Ok(());
+            if self.sends[set].any_active() {
+                wait.pause().map_err(|expired| self.terms.timeout(expired.waited_s, self.stuck(set)))?;
             }
-            let edges = self.terms.spec().edges.iter().enumerate();
-            let mut stuck = edges.filter(|&(i, edge)| along(edge) && self.sends[set].is_active(i)).peekable();
-            if stuck.peek().is_none() {
-                return Ok(());
-            }
-            let name = |(_, edge): (usize, &Edge)| {
-                format!("rank {} (channel {}) to receive", edge.peer, edge.send_channel)
-            };
-            wait.pause().map_err(|expired| {
-                let stuck: Vec<_> = stuck.map(name).collect();
-                self.terms.timeout(expired.waited_s, stuck.join(", "))
-            })?;
         }
+        Ok(())
+    }
+
+    /// Whether every message of this exchange along an edge that also receives has left.
+    fn answers_have_left(&self) -> bool {
+        !self.answered.iter().any(|&i| self.sends[self.current].is_active(i))
+    }
+
+    /// Whom a set of buffers waits for.
+    fn stuck(&self, set: usize) -> String {
+        let edges = self.terms.spec().edges.iter().enumerate();
+        let stuck = edges.filter(|&(i, _)| self.sends[set].is_active(i));
+        let name = |(_, edge): (usize, &Edge)| {
+            format!("rank {} (channel {}) to receive", edge.peer, edge.send_channel)
+        };
+        stuck.map(name).collect::<Vec<_>>().join(", ")
     }
 
     fn finish_all_sends(&mut self) -> Result<(), CommError> {
-        (0..self.sends.len()).try_for_each(|set| self.finish_sends(set, |_| true))?;
+        (0..self.sends.len()).try_for_each(|set| self.finish_sends(set, |_| false))?;
         self.overflow.finish(&self.world, &self.terms)
     }
 }
@@ -206,9 +221,7 @@ impl Transport for P2p {
             Poll::Progress => return self.collect().map(|()| None),
             // A peer that has answered is about to take this rank's message. To go on before it has done so would make
             // the next large message meet a receive that is not posted yet: half as slow again.
-            Poll::Finish => {
-                return self.finish_sends(self.current, |edge| edge.flow == Flow::Both).map(|()| None);
-            }
+            Poll::Finish => return self.finish_sends(self.current, Self::answers_have_left).map(|()| None),
             Poll::Probe | Poll::Wait => (),
         }
         poll.answer(self.world.watchdog(), ledger, self, |context| {
@@ -240,7 +253,7 @@ impl Transport for P2p {
         }
         self.post_receives()?;
         self.current = next_in_turn(self.current, self.sends.len());
-        self.finish_sends(self.current, |_| true)
+        self.finish_sends(self.current, |_| false)
     }
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {

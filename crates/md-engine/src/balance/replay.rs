@@ -50,7 +50,13 @@ pub(super) fn changed_cells(grid: &CellGrid, from: &Partition, to: &Partition) -
 /// Changes owners by what [`changed_cells`] has said, or says why that cannot be. A cell that is told of has another owner before.
 fn change(owners: &mut [u32], text: &str, ranks: usize) -> Result<(), String> {
     let all = owners.len();
-    for told in text.split(';').filter(|told| !told.is_empty()) {
+    if text.is_empty() {
+        return Ok(());
+    }
+    if text.split(';').any(str::is_empty) {
+        return Err(format!("`{text}` has nothing before, between or after its `;`"));
+    }
+    for told in text.split(';') {
         let read = || {
             let (cells, rank) = told.split_once(':')?;
             let (first, count) = cells.split_once('+')?;
@@ -143,6 +149,9 @@ mod tests {
         assert_eq!(owners, [0, 2, 2, 1, 2, 0]);
         assert_eq!(change(&mut owners, "", 3), Ok(()));
         let mut wrong = |text: &str| change(&mut owners, text, 3).unwrap_err();
+        for text in [";", "1+2:0;;5+1:1", "1+2:0;", ";1+2:0"] {
+            assert_eq!(wrong(text), format!("`{text}` has nothing before, between or after its `;`"));
+        }
         for text in ["1", "1+2", "x+1:0", "1+18446744073709551615:0"] {
             assert_eq!(wrong(text), format!("`{text}` is not of the form first+count:rank"));
         }

@@ -236,7 +236,7 @@ pub fn run(
         }
         let Some(Some(world)) = worlds.get(&case.mechanism) else { continue };
         let budget_s = left_s[0] / (cases.len() - done) as f64;
-        let effort = Effort { budget_s, samples: settings.samples };
+        let effort = Effort { budget_s, limit_s: left_s[0], samples: settings.samples };
         let stage = Stage { world: &**world, transports, effort };
         match agree(agreement, benchmark.run(case, &stage))? {
             Ok(series) => {

@@ -9,7 +9,7 @@ use super::plans::MOST_COUNTED;
 const CELL: f64 = 225.0;
 /// Plans of so many shapes are kept at a time.
 const SHAPES: f64 = 8.0;
-/// Bytes per rank: its messages, both ways, in plans and as they are played. Measured: 5,400 with the half shell, 5,900 with the full one.
+/// Bytes per rank: its messages, both ways, in plans and as they are played. Measured: 3,000 where many ranks send alike; at most what follows.
 const RANK: f64 = 6000.0;
 /// Bytes per rank and step: what its compute times scatter by.
 const DRAW: f64 = 8.0;

@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn every_message_is_found_where_its_senders_kind_has_it() {
-        for (per_node, every, kinds) in [(12, 1, 2), (4, 1, 4), (4, 5, 7), (1, 12, 12)] {
+        for (per_node, every, kinds) in [(12, 1, 2), (4, 1, 5), (4, 5, 11), (1, 12, 12)] {
             let nodes = Nodes::new(12, per_node, Placement::Block);
             let plan = ring(12, |rank| f64::from(rank % every));
             let reversed = plan.reversed();

@@ -23,6 +23,7 @@ use crate::early_end::{EarlyEnd, Signal};
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Remains, RunError};
 use crate::grid_inputs::{AnyInputs, GridModel};
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
+use crate::scenario::same_elsewhere;
 use crate::text_file::read_text;
 use jobs::{grid_jobs, particle_jobs};
 
@@ -62,10 +63,18 @@ enum Blame {
     Circumstances,
 }
 
+/// What became of a job.
+struct Fault {
+    reason: String,
+    blame: Blame,
+    /// All that it and its launcher said.
+    said: String,
+}
+
 /// Why there is no row.
 enum Failure {
     /// The job went wrong; others may go well.
-    Job(String, Blame),
+    Job(Fault),
     /// The sweep is to end.
     Signal(Signal),
     /// The sweep cannot go on.
@@ -106,9 +115,11 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
         }
         match job.repeat(args, &table, early_end) {
             Ok(row) => table.add(&title, row)?,
-            Err(Failure::Job(reason, blame)) => {
+            Err(Failure::Job(Fault { reason, blame, said })) => {
                 table.screen.print(&format!("{title}: failed: {reason}\n"));
-                failed.push((format!("{title}: {reason}"), blame));
+                let reason = format!("{title}: {reason}");
+                table.keep(&reason, &said)?;
+                failed.push((reason, blame));
             }
             Err(Failure::Signal(which)) => {
                 signal = Some(which);
@@ -122,14 +133,17 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     match signal {
         Some(signal) => Err(RunError::Swept { signal, done, jobs }),
         None if failed.is_empty() => Ok(()),
-        None => Err(failure(&failed, jobs)),
+        None => Err(failure(&failed, jobs, table.failures_file().as_deref())),
     }
 }
 
-/// Of the jobs that failed, with who is to blame, among so many.
-fn failure(failed: &[(String, Blame)], jobs: u64) -> RunError {
+/// Of the jobs that failed, with who is to blame, among so many; and where all that they said is.
+fn failure(failed: &[(String, Blame)], jobs: u64, file: Option<&Path>) -> RunError {
     let count = failed.len();
-    let reasons = first_of(failed.iter().map(|(reason, _)| reason.as_str()));
+    let mut reasons = first_of(failed.iter().map(|(reason, _)| reason.as_str()));
+    if let Some(file) = file {
+        reasons += &format!("\nall that was said: {}", file.display());
+    }
     if failed.iter().all(|(_, blame)| *blame == Blame::Input) {
         return refused(format!("{count} of {jobs} jobs cannot run as they are asked for\n{reasons}"));
     }
@@ -161,7 +175,7 @@ impl Job {
             Some((name, wanted)) => {
                 let found = row.column(name);
                 let what = format!("it was to have {name} {wanted}, but ran with {found}: see --launcher");
-                Err(Failure::Job(what, Blame::Circumstances))
+                Err(went_wrong(what, String::new()))
             }
         }
     }
@@ -171,7 +185,8 @@ impl Job {
         let folder = table.directory.path().join(JOB);
         let samples: Result<Vec<Sample>, Failure> =
             (0..args.repeat).map(|_| self.run(args, &folder, table.kind, early_end)).collect();
-        let row = Row::of(&samples?).ok_or_else(|| went_wrong("nothing was run".to_owned()))?;
+        let row =
+            Row::of(&samples?).ok_or_else(|| went_wrong("nothing was run".to_owned(), String::new()))?;
         self.expect_itself(&row)?;
         // What is left is of no use; if it cannot be removed, the next job replaces it.
         let _ = fs::remove_dir_all(&folder);
@@ -195,8 +210,8 @@ impl Job {
             "--progress",
             "never",
         ]);
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(fs::File::create(&said).map_err(create)?);
+        let file = fs::File::create(&said).map_err(create)?;
+        command.stdin(Stdio::null()).stdout(file.try_clone().map_err(create)?).stderr(file);
         let program = command.get_program().to_string_lossy().into_owned();
         let child =
             command.spawn().map_err(|reason| refused(format!("cannot start `{program}`: {reason}")))?;
@@ -204,13 +219,15 @@ impl Job {
         if let Some(signal) = early_end.signal() {
             return Err(Failure::Signal(signal));
         }
+        let said = String::from_utf8_lossy(&fs::read(&said).unwrap_or_default()).into_owned();
         if code != Some(0) {
-            let said = fs::read_to_string(&said).unwrap_or_default();
-            return Err(ended_with(code, &said));
+            return Err(ended_with(code, said));
         }
-        let timing = fs::read(folder.join(KnownFile::TIMING.name()))
-            .map_err(|reason| went_wrong(format!("it has left no {}: {reason}", KnownFile::TIMING.name())))?;
-        Sample::of_timing(&timing, kind).map_err(|reason| went_wrong(reason.to_string()))
+        let sample = match fs::read(folder.join(KnownFile::TIMING.name())) {
+            Ok(timing) => Sample::of_timing(&timing, kind).map_err(|reason| reason.to_string()),
+            Err(reason) => Err(format!("it has left no {}: {reason}", KnownFile::TIMING.name())),
+        };
+        sample.map_err(|reason| went_wrong(reason, said))
     }
 
     /// The program, started by the launcher unless its ranks are threads.
@@ -229,18 +246,25 @@ impl Job {
 }
 
 /// A job that may go well another time.
-fn went_wrong(reason: String) -> Failure {
-    Failure::Job(reason, Blame::Circumstances)
+fn went_wrong(reason: String, said: String) -> Failure {
+    Failure::Job(Fault { reason, blame: Blame::Circumstances, said })
 }
 
-/// A job that has said this on standard error.
-fn ended_with(code: Option<i32>, said: &str) -> Failure {
-    let line = said.lines().find(|line| line.starts_with("error: "));
-    let text = code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+/// A job that has said this.
+fn ended_with(code: Option<i32>, said: String) -> Failure {
+    let ended = code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+    let error = said.lines().find(|line| line.starts_with("error: "));
     // A launcher has exit codes of its own.
-    let is_input = code == Some(i32::from(BAD_INPUT)) && line.is_some();
+    let is_input = code == Some(i32::from(BAD_INPUT)) && error.is_some();
     let blame = if is_input { Blame::Input } else { Blame::Circumstances };
-    Failure::Job(line.map_or_else(|| text.clone(), |line| format!("{text}: {line}")), blame)
+    // A launcher begins with what is wrong, inside a frame, and ends with advice.
+    let tells = |line: &&str| {
+        let is_aside = ["warning: ", "note: "].iter().any(|aside| line.starts_with(aside));
+        !is_aside && line.contains(char::is_alphanumeric)
+    };
+    let line = error.or_else(|| said.lines().find(tells));
+    let reason = line.map_or_else(|| ended.clone(), |line| format!("{ended}: {}", line.trim()));
+    Failure::Job(Fault { reason, blame, said })
 }
 
 /// Waits for a job; where the sweep is to end, it asks the job to end too.
@@ -277,6 +301,8 @@ struct Table {
     directory: OutputDirectory,
     screen: Screen,
     rows: Vec<Row>,
+    /// What jobs said that failed.
+    failures: String,
 }
 
 impl Table {
@@ -290,7 +316,9 @@ impl Table {
         let old = |file: KnownFile| old_text(&path.join(file.name()));
         let rows = match old(KnownFile::SWEEP)? {
             None => Vec::new(),
-            Some(_) if old(KnownFile::SCENARIO)?.as_ref() != Some(&wanted.effective) => {
+            Some(_)
+                if !old(KnownFile::SCENARIO)?.is_some_and(|old| same_elsewhere(&old, &wanted.effective)) =>
+            {
                 return Err(refused(format!(
                     "`{}` holds a sweep of another scenario (scenario.toml)\nchoose another directory with --output DIR",
                     path.display()
@@ -306,7 +334,13 @@ impl Table {
             AnyInputs::Stencil(inputs) => grid_run::output_directory(inputs, None, &[], verbosity)?,
             AnyInputs::Lbm(inputs) => grid_run::output_directory(inputs, None, &[], verbosity)?,
         };
-        Ok(Self { kind: wanted.kind, directory, screen: Screen::stdout(verbosity), rows })
+        Ok(Self {
+            kind: wanted.kind,
+            directory,
+            screen: Screen::stdout(verbosity),
+            rows,
+            failures: String::new(),
+        })
     }
 
     fn add(&mut self, title: &str, row: Row) -> Result<(), RunError> {
@@ -316,6 +350,20 @@ impl Table {
         let unit = self.kind.rate.trim_end_matches("_per_s").replace('_', " ");
         self.screen.print(&format!("{title}: {step} s per step, {rate} {unit}/s\n"));
         Ok(())
+    }
+
+    /// All that a job said that failed.
+    fn keep(&mut self, reason: &str, said: &str) -> Result<(), RunError> {
+        if !said.is_empty() {
+            self.failures += &format!("{reason}\n\n{}\n\n", said.trim_end());
+            self.directory.write_whole(KnownFile::SWEEP_FAILURES, self.failures.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn failures_file(&self) -> Option<PathBuf> {
+        let path = self.directory.path().join(KnownFile::SWEEP_FAILURES.name());
+        (!self.failures.is_empty()).then_some(path)
     }
 
     fn finish(&mut self, scaling: Scaling) -> Result<(), RunError> {

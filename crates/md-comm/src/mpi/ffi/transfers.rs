@@ -11,15 +11,15 @@ use std::ffi::c_int;
 use std::iter::repeat_n;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::time::Duration;
 
 use mpi::ffi;
 
+pub(crate) use self::ending::Cancelled;
 use self::persistent::Envelope;
-use crate::mpi::ffi::{Communicator, blank_status, byte, check, count, error_text, is_running, null_request};
-use crate::spin_wait::SpinWait;
+use crate::mpi::ffi::{Communicator, blank_status, byte, check, count, error_text, null_request};
 use crate::{AlignedBuffer, CommError, Rank};
 
+mod ending;
 mod persistent;
 
 /// More of one message would cost the library more than they could gain: it looks through all that is under way.
@@ -41,8 +41,10 @@ pub(crate) struct Transfers {
     chunks: Vec<usize>,
     /// Per message: requests that are active.
     under_way: Vec<usize>,
-    /// Per message: bytes received so far.
+    /// Per message: bytes received so far; where lengths are exact, pieces.
     received: Vec<usize>,
+    /// Whether a message is always as long as what was posted for it.
+    exact: bool,
     /// Per message: its first request, up to that of the next.
     first: Vec<usize>,
     requests: Vec<ffi::MPI_Request>,
@@ -50,6 +52,8 @@ pub(crate) struct Transfers {
     messages: Vec<usize>,
     /// Which requests are active: an idle persistent one is not null either.
     pending: Vec<bool>,
+    /// The one that was the last active one when last asked.
+    last: usize,
     /// What the persistent requests are for; `None`: every message has a request of its own.
     kept: Option<Vec<Option<Envelope>>>,
     active: usize,
@@ -76,10 +80,12 @@ impl Transfers {
             chunks: vec![usize::MAX; many],
             under_way: vec![0; many],
             received: vec![0; many],
+            exact: false,
             first: (0..=many).collect(),
             requests: vec![null_request(); many],
             messages: (0..many).collect(),
             pending: vec![false; many],
+            last: 0,
             kept: None,
             active: 0,
             finished: vec![0; many],
@@ -91,6 +97,14 @@ impl Transfers {
     /// The same with messages in pieces of at most so many bytes (at least 1) each, or of more where that made too many.
     pub(crate) fn in_pieces(mut self, chunks: &[usize]) -> Self {
         self.chunks.copy_from_slice(chunks);
+        self
+    }
+
+    /// The same for messages that are exactly as long as what is posted for them, because both ends know the length: the library is not
+    /// asked for it, which would show beside a small message. A longer one is an error of the library; a shorter one, which no sender
+    /// can make that knows the length, is looked for where debug assertions are on.
+    pub(crate) fn of_exact_lengths(mut self, exact: bool) -> Self {
+        self.exact = exact && !cfg!(debug_assertions);
         self
     }
 
@@ -237,8 +251,10 @@ impl Transfers {
             let i = self.messages[request];
             self.pending[request] = false;
             self.under_way[i] -= 1;
-            if self.way == Way::In {
-                self.set_received_length(i, entry)?;
+            match self.way {
+                Way::Out => (),
+                Way::In if self.exact => self.received[i] += 1,
+                Way::In => self.set_received_length(i, entry)?,
             }
             if self.under_way[i] == 0 {
                 done(i);
@@ -250,8 +266,11 @@ impl Transfers {
     /// Tests the one request that is active: Open MPI's `MPI_Testsome` looks before it moves data, `MPI_Test` before and
     /// after. MPI-3.1 section 3.7.3.
     fn test_last(&mut self) -> Result<usize, CommError> {
-        let Some(request) = self.pending.iter().position(|&pending| pending) else { return Ok(0) };
-        let mut done = 0;
+        if !self.pending[self.last] {
+            let Some(last) = self.pending.iter().position(|&pending| pending) else { return Ok(0) };
+            self.last = last;
+        }
+        let (request, mut done) = (self.last, 0);
         // SAFETY: the request is active, and its buffer obeys this type's invariant; an integer and a status are written.
         // Test: suite, memcheck.
         let code = unsafe {
@@ -306,94 +325,5 @@ impl Transfers {
         }
         let buffer = &mut self.buffers[i];
         buffer.set_length(self.received[i].min(buffer.capacity()))
-    }
-}
-
-/// How long `Drop` waits for a cancelled receive before it gives the buffer up.
-const RECEIVE_DROP_LIMIT: Duration = Duration::from_secs(1);
-/// The same for a send, which ends by itself or, if nobody receives it, never.
-const SEND_DROP_LIMIT: Duration = Duration::from_millis(50);
-
-/// What became of a cancelled receive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cancelled {
-    /// Nothing had arrived.
-    Clean,
-    /// A message had been matched already and is in the buffer.
-    Delivered,
-}
-
-impl Transfers {
-    /// Takes a posted receive back; it must be active. Waits until the library has let go of the buffer.
-    pub(crate) fn cancel(&mut self, i: usize, watchdog: Duration) -> Result<Cancelled, CommError> {
-        let message = || "a message that should not be under way is still arriving".to_owned();
-        self.end(i, watchdog)?.ok_or_else(|| CommError::Mpi { call: "MPI_Cancel", message: message() })
-    }
-
-    /// Ends all pieces of a message; `None` if the library still uses its buffer.
-    fn end(&mut self, i: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
-        let mut ended = if self.received[i] == 0 { Cancelled::Clean } else { Cancelled::Delivered };
-        for request in self.requests_of(i) {
-            if !self.pending[request] {
-                continue;
-            }
-            match self.end_piece(request, limit)? {
-                Some(Cancelled::Delivered) => ended = Cancelled::Delivered,
-                Some(Cancelled::Clean) => (),
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(ended))
-    }
-
-    /// Ends a piece; `None` if the library still uses its buffer after so long. MPI-3.1 section 3.8.4: either the
-    /// piece is cancelled, or it completes as if nothing had been said. Sends are never cancelled: MPI-4.0 advises
-    /// against it, Open MPI ignores it, and MPICH 5.0 over UCX crashes if the send is persistent.
-    fn end_piece(&mut self, number: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
-        let mut wait = SpinWait::new(limit);
-        let request = &raw mut self.requests[number];
-        if self.way == Way::In {
-            // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this type's invariant.
-            // Test: growth, dropped.
-            check("MPI_Cancel", unsafe { ffi::MPI_Cancel(request) })?;
-        }
-        loop {
-            let (mut done, mut cancelled, mut status) = (0, 0, blank_status());
-            // SAFETY: as above; the status is read only after the library has written it.
-            // Test: growth, dropped.
-            unsafe {
-                check("MPI_Test", ffi::MPI_Test(request, &raw mut done, &raw mut status))?;
-                if done != 0 {
-                    let code = ffi::MPI_Test_cancelled(&raw const status, &raw mut cancelled);
-                    (self.pending[number], self.active) = (false, self.active - 1);
-                    self.under_way[self.messages[number]] -= 1;
-                    check("MPI_Test_cancelled", code)?;
-                    return Ok(Some(if cancelled == 0 { Cancelled::Delivered } else { Cancelled::Clean }));
-                }
-            }
-            if wait.pause().is_err() {
-                return Ok(None);
-            }
-        }
-    }
-}
-
-impl Drop for Transfers {
-    /// Leaves no active request behind that could write to freed memory, also while unwinding. A message that cannot
-    /// be ended keeps its buffer for ever.
-    fn drop(&mut self) {
-        if !is_running() {
-            return;
-        }
-        let limit = if self.way == Way::In { RECEIVE_DROP_LIMIT } else { SEND_DROP_LIMIT };
-        for i in 0..self.buffers.len() {
-            if self.is_active(i) && !matches!(self.end(i, limit), Ok(Some(_))) {
-                std::mem::forget(std::mem::take(&mut self.buffers[i]));
-            }
-        }
-        for request in 0..self.requests.len() {
-            // A failure leaves a request behind that nothing is pending on.
-            let _ = self.free_kept(request);
-        }
     }
 }
