@@ -1,5 +1,6 @@
 //! `md-cli predict` on a grid: the messages are those that a run would send, what computing costs is from a run's own phases.
 
+use md_core::words::counted;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -121,7 +122,8 @@ impl Measured {
         if (&self.kind, self.fields) != (&kind, fields) {
             let Self { kind: other, fields: others, .. } = self;
             return Err(format!(
-                "it is of `{other}` with {others} fields, but the scenario of `{kind}` with {fields}"
+                "it is of `{other}` with {}, but the scenario of `{kind}` with {fields}",
+                counted(*others, "field")
             ));
         }
         let [nodes, ranks] = [("nodes", &self.nodes), ("grid", &self.grid)].map(|(key, text)| {
@@ -143,8 +145,8 @@ impl Measured {
         let sent = self.bytes_sent as f64;
         if (per_step * self.steps as f64 - sent).abs() > 0.5 {
             return Err(format!(
-                "{sent} bytes were sent there in {} steps, but by this scenario it would be {per_step} in each: it is of another one",
-                self.steps
+                "{sent} bytes were sent there in {}, but by this scenario it would be {per_step} in each: it is of another one",
+                counted(self.steps, "step")
             ));
         }
         Ok(step)
@@ -215,7 +217,7 @@ pub fn predict_on_grid<M: Scheduled>(
                 Err(error) => {
                     let reason = error.to_string();
                     let first = reason.lines().next().unwrap_or_default();
-                    remarks.push(format!("{ranks} ranks are left out: {first}"));
+                    remarks.push(format!("{} left out: {first}", counted(ranks, "rank")));
                     break;
                 }
             };

@@ -36,13 +36,17 @@ pub trait LaneReal: Real {
 /// all where they end and the next ones follow.
 const AHEAD_BYTES: usize = 640;
 
+#[allow(missing_docs)]
+pub static AHEAD_KNOB: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(AHEAD_BYTES);
+
 const LINE_BYTES: usize = 64;
 
 /// Has the line fetched that a sweep over a row reaches some vectors after this one.
 #[inline(always)]
 pub(super) fn fetch_ahead<V>(row: &[V], at: usize) {
-    if at.is_multiple_of((LINE_BYTES / size_of::<V>()).max(1)) {
-        fetch(row.as_ptr().wrapping_add(at).wrapping_byte_add(AHEAD_BYTES).cast());
+    let ahead = AHEAD_KNOB.load(std::sync::atomic::Ordering::Relaxed);
+    if ahead != 0 && at.is_multiple_of((LINE_BYTES / size_of::<V>()).max(1)) {
+        fetch(row.as_ptr().wrapping_add(at).wrapping_byte_add(ahead).cast());
     }
 }
 

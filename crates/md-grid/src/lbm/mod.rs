@@ -29,7 +29,7 @@ pub use collision::{Collision, FlowState, MAGIC_OF_PLATES, Moments, Rates};
 pub use crossing::Crossing;
 pub use d3q19::{POPULATIONS, SOUND_SPEED_SQUARED, VELOCITIES};
 pub use kernel::Stores;
-pub use lanes::LaneReal;
+pub use lanes::{AHEAD_KNOB, LaneReal};
 pub use nodes::Overlap;
 pub use options::{FlowOptions, Pattern};
 pub use run::FlowRun;
