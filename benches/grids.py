@@ -42,6 +42,18 @@ def call(program, ranks, *arguments):
     subprocess.run([MPIRUN, str(ranks), *prefix, program, *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path, rows):
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def monc(program, folder, given):
     """The rows of compare.csv, with how fields share messages."""
     rows = []
@@ -51,8 +63,7 @@ def monc(program, folder, given):
         scenario = REPOSITORY / "configs" / "monc-weak.toml"
         keys = ["--set", f"parallel.messages={messages}", "--backends", given.backends, "--quiet", "--output", out]
         call(program, 2, "compare", scenario, *effort, *keys)
-        with open(out / "compare.csv", newline="") as file:
-            rows += list(csv.DictReader(file))
+        rows += read(out / "compare.csv")
     kept = ["messages", "backend", "messages_per_exchange", "bytes_per_exchange", "exchange_median_s", "exchange_low_s"]
     kept += ["exchange_high_s", "status", "ranks", "nodes", "fields", "host"]
     return [{key: row[key] for key in kept} for row in rows]
@@ -77,19 +88,28 @@ def interval(values):
 
 def measured(program, folder, given, cases):
     """One row per case, whose runs take turns."""
-    found = {case: [] for case in cases}
-    for _ in range(3 if given.short else 11):
+    kept = given.output / f"{given.part}-samples.csv"
+    samples = read(kept) if given.add and kept.exists() else []
+    for _ in range(given.samples or (3 if given.short else 11)):
         for case in cases:
-            found[case].append(flow(program, folder, *case))
-    rows = []
-    for (grid, ranks, steps, backend, slots), samples in found.items():
-        speed = interval([speed for speed, _ in samples])
-        halo = interval([seconds for _, seconds in samples])
-        row = {"nodes": "x".join(map(str, grid)), "grid": "x".join(map(str, ranks)), "backend": backend, "slots": slots, "steps": steps}
-        row |= dict(zip(["mlups_median", "mlups_low", "mlups_high"], (f"{value:.2f}" for value in speed)))
-        row |= dict(zip(["halo_median_s", "halo_low_s", "halo_high_s"], (f"{value:.3e}" for value in halo)))
-        rows.append(row | {"samples": len(samples)})
-    return rows
+            speed, halo_s = flow(program, folder, *case)
+            samples.append(named(*case) | {"mlups": speed, "halo_s": halo_s})
+        write(kept, samples)
+    return [summary(named(*case), samples) for case in cases]
+
+
+def named(grid, ranks, steps, backend, slots):
+    across = {"nodes": "x".join(map(str, grid)), "grid": "x".join(map(str, ranks))}
+    return across | {"backend": backend, "slots": str(slots), "steps": str(steps)}
+
+
+def summary(row, samples):
+    samples = [sample for sample in samples if row.items() <= sample.items()]
+    columns = {"mlups": "mlups_{}", "halo_s": "halo_{}_s"}
+    for name, column in columns.items():
+        values = interval([float(sample[name]) for sample in samples])
+        row |= {column.format(kind): f"{value:.4g}" for kind, value in zip(["median", "low", "high"], values)}
+    return row | {"samples": len(samples)}
 
 
 def divisions(program, folder, given):
@@ -122,18 +142,18 @@ def main():
     parser.add_argument("program", type=Path)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
     parser.add_argument("--short", action="store_true", help="small grids and few samples: whether it works, and a first look")
+    parser.add_argument("--samples", type=int, help="runs of each case of a flow; 11, short 3")
+    parser.add_argument("--add", action="store_true", help="to the runs that an earlier call left in the output folder")
     parser.add_argument("--backends", default="p2p,p2p-persistent,rma-fence,rma-pscw,rma-lock,rma-notify,shm", help="of monc")
     parser.add_argument("--output", type=Path, default=Path("out/grids"))
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
     for part in given.parts or PARTS:
         name, measure = PARTS[part]
+        given.part = part
         with tempfile.TemporaryDirectory() as folder:
             rows = measure(given.program.absolute(), Path(folder), given)
-        with open(given.output / name, "w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0].keys())
-            writer.writeheader()
-            writer.writerows(rows)
+        write(given.output / name, rows)
         print(given.output / name)
 
 

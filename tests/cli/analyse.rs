@@ -200,7 +200,7 @@ fn what_cannot_be_analysed() {
         ),
         (
             "out/traj.extxyz --set output.rdf.start=21 --set output.msd.start=21 --set output.vacf.start=21 --set output.profile=[]",
-            "none of the 11 frames, the last of step 20, is one that an analysis takes: see its `every` and `start`",
+            "of 11 frames, the last of step 20, there is none that an analysis takes: see its `every` and `start`",
         ),
         (
             "out/traj.extxyz --set output.rdf.max=9.0",

@@ -56,6 +56,31 @@ fn at_once_and_in_parts(
     workdir
 }
 
+/// Populations of nodes that were solid are none.
+#[test]
+fn a_mask_that_has_changed_is_noticed() {
+    let sphere = "{ kind = \"sphere\", center = [5.0, 4.0, 4.5], radius = 2.5 }";
+    let workdir = Workdir::new(&FLOW.replace(sphere, "{ kind = \"mask\", path = \"mask.txt\" }"));
+    let mask = |solid: usize| {
+        let nodes: Vec<&str> = (0..12 * 10 * 9).map(|node| if node == solid { "1" } else { "0" }).collect();
+        format!("12 10 9\n{}\n", nodes.join(" "))
+    };
+    workdir.write("mask.txt", &mask(500));
+    workdir.succeed(Start::Threads(2), "lbm melt.toml --quiet --steps 10 --set output.checkpoint.every=5");
+    let folder = fs::canonicalize(workdir.path("out")).unwrap();
+    let resume = "lbm melt.toml --quiet --output other --resume out";
+    let said = |call: &str| {
+        error_everywhere(&workdir, call, &starts()).replace(&folder.display().to_string(), "out")
+    };
+    workdir.write("mask.txt", &mask(501));
+    workdir.write("moved.txt", &mask(501));
+    let moved = format!("{resume} --set lbm.obstacle.path=moved.txt");
+    assert_snapshot!([said(resume), said(&moved)].join("\n"), @"");
+    // What counts is the nodes, not how they are written down.
+    workdir.write("mask.txt", &mask(500).replace("0 0", "0\n0"));
+    workdir.succeed(Start::Threads(3), resume);
+}
+
 #[test]
 fn a_run_in_two_parts_has_the_bits_of_one_at_once() {
     for scenario in [SWAP, TVD, POISSON, FLOW] {

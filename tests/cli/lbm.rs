@@ -250,6 +250,14 @@ fn what_a_flow_cannot_have() {
        ╰────
       help: leave it out, or use `kind = "taylor-green"`
     "#);
+    // It would be at rest, and nobody would know.
+    let still = "collision = \"trt\"\ninitial = { kind = \"taylor-green\" }";
+    assert_snapshot!(said("collision = \"trt\"", still), @"");
+    let line = FLOW.replace(
+        "grid = [12, 10, 20]",
+        "grid = [1, 1, 20]\ninitial = { kind = \"taylor-green\", velocity = 0.1 }",
+    );
+    assert_snapshot!(error(&Workdir::new(&line), "lbm melt.toml", Start::Threads(3)), @"");
     assert_snapshot!(said("y_high = [0.0, 0.0, 0.05]", "x_low = [0.0, 0.0, 0.05]"), @r#"
     exit code 2
     error: × `lbm.wall_velocity.x_low` is the velocity of a wall, but there is none: that boundary is
@@ -287,7 +295,7 @@ fn what_a_flow_cannot_have() {
     "#);
     assert_snapshot!(said("[[5, 8, 9], [0, 0, 0], [5, 4, 9]]", "[[5, 8, 20]]"), @r#"
     exit code 2
-    error: × `output.probe.nodes[0][2]` is 20, but there are 20 nodes there
+    error: × `output.probe.nodes[0][2]` is 20, but that axis has 20 nodes
         ╭─[melt.toml:13:38]
      12 │ thermo = { every = 10 }
      13 │ probe = { every = 5, nodes = [[5, 8, 20]] }
@@ -408,7 +416,7 @@ fn strategies_of_a_flow_are_compared() {
     for (start, options, expected) in calls {
         let call = format!("compare melt.toml --repeat 2 --steps 2 --set lbm.precision=single {options}");
         let said = workdir.succeed(start, &call);
-        assert!(said.stdout.contains("\nlbm on 12x10x20 nodes, 1 fields"), "{}", said.stdout);
+        assert!(said.stdout.contains("\nlbm on 12x10x20 nodes, 1 field,"), "{}", said.stdout);
         assert_eq!(workdir.files("out"), ["compare.csv", "compare.png", "compare.svg", "scenario.toml"]);
         let table = workdir.read("out/compare.csv");
         let mut reader = csv::Reader::from_reader(table.as_bytes());

@@ -83,7 +83,7 @@ fn threads_and_ranks_have_limits() {
     let grid = "check melt.toml --set parallel.grid=[4294967296,4294967296,1]";
     assert_snapshot!(at_once(&workdir, grid), @r"
     exit code 2
-    error: × the grid 4294967296x4294967296x1 has 18446744073709551615 places, but there are 1 ranks
+    error: × the grid 4294967296x4294967296x1 has 18446744073709551615 places, not one for each of 1 rank
        ╭─[command line:1:21]
      1 │ --set parallel.grid=[4294967296,4294967296,1]
        ·                     ─────────────────────────

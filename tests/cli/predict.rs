@@ -99,7 +99,7 @@ fn what_is_printed() {
     4      2x1x2  hybrid               half   direct
     4      2x1x2  p2p                  half   direct
     the best changes between 2 and 4 ranks: shm half direct -> hybrid half direct
-    4000 ranks are left out: the box is too thin for the ranks: 4000 ranks do not fit on 3x2x2 cells of at least cutoff + skin; use fewer ranks, a larger box, or partition = "stripe"
+    4000 ranks left out: the box is too thin for the ranks: 4000 ranks do not fit on 3x2x2 cells of at least cutoff + skin; use fewer ranks, a larger box, or partition = "stripe"
     left out on 4 ranks, because the machine has no [[message]] of its own backend and distance "network": `neighbor-collective`, `p2p-persistent`, `rma-barrier`, `rma-fence`, `rma-lock`, `rma-lock-epoch`, `rma-notify`, `rma-pscw`, `rma-ring`, `shm`
     left out on 2 ranks, because the machine has no [[message]] of its own backend and distance "node": `neighbor-collective`, `p2p-persistent`, `rma-barrier`, `rma-fence`, `rma-lock`, `rma-lock-epoch`, `rma-notify`, `rma-pscw`, `rma-ring`
     a rebuild every 20 steps is assumed in `mean_s`

@@ -186,7 +186,7 @@ fn box_too_thin_for_the_stripes() {
     let arguments = "run melt.toml --set parallel.partition=stripe";
     assert_snapshot!(error_everywhere(&workdir, arguments, &three_ranks()), @r"
     exit code 2
-    error: × the box is too thin for the ranks: 3 ranks, but only 1 cells of at least cutoff + skin
+    error: × the box is too thin for the ranks: 3 ranks, but only 1 cell of at least cutoff + skin
        ╭─[command line:1:26]
      1 │ --set parallel.partition=stripe
        ·                          ──────
@@ -199,7 +199,7 @@ fn box_too_thin_for_the_stripes() {
 fn grid_of_another_number_of_ranks() {
     assert_snapshot!(run_divided("[6, 5, 5]", "grid = [2, 1, 1]"), @r"
     exit code 2
-    error: × the grid 2x1x1 has 2 places, but there are 3 ranks
+    error: × the grid 2x1x1 has 2 places, not one for each of 3 ranks
         ╭─[melt.toml:10:8]
       9 │ [parallel]
      10 │ grid = [2, 1, 1]

@@ -106,7 +106,7 @@ fn jobs_that_fail_are_named_and_others_go_on() {
         "sweep melt.toml --output s --backends p2p,local --ranks 1,500 --repeat 1 --launcher false",
     );
     assert_eq!(said.code, Some(3), "{said:?}");
-    let job = "[1/2] 1 ranks x 1 threads, 600 atoms, p2p half direct rect: exit code 1";
+    let job = "[1/2] 1 rank x 1 thread, 600 atoms, p2p half direct rect: exit code 1";
     assert_eq!(said.stderr, format!("error: 1 of 2 jobs failed; the same command tries them again\n{job}\n"));
     assert!(said.stdout.contains("left out: 500 ranks, 600 atoms, p2p half direct rect: "), "{said:?}");
     assert!(said.stdout.contains(": failed: exit code 1\n"), "{said:?}");
@@ -130,7 +130,8 @@ fn jobs_that_fail_are_named_and_others_go_on() {
     let mut command = workdir.command(Start::Plain, "sweep melt.toml --output s --backends p2p --repeat 1");
     command.args(["--launcher", "sh launcher.sh"]);
     let said = Said::of(command);
-    let job = "[1/1] 1 ranks x 1 threads, 600 atoms, p2p half direct rect: exit code 1: There are not enough slots.";
+    let job =
+        "[1/1] 1 rank x 1 thread, 600 atoms, p2p half direct rect: exit code 1: There are not enough slots.";
     let where_it_is = "all that was said: s/sweep_failures.txt";
     assert_eq!(
         said.stderr,
@@ -167,7 +168,7 @@ fn jobs_that_cannot_be() {
     let mut command = workdir.command(Start::Plain, &format!("{quiet} --backends p2p"));
     command.args(["--launcher", "sh launcher.sh"]);
     let said = Said::of(command);
-    let job = "[1/1] 1 ranks x 1 threads, 600 atoms, p2p half direct rect: exit code 2: error: no such thing";
+    let job = "[1/1] 1 rank x 1 thread, 600 atoms, p2p half direct rect: exit code 2: error: no such thing";
     let expected = format!(
         "error: 1 of 1 jobs cannot run as they are asked for\n{job}\nall that was said: s/sweep_failures.txt\n"
     );
@@ -188,7 +189,7 @@ fn jobs_that_cannot_be() {
     ");
     let small = error("--atoms 1");
     let begin =
-        "error: no job is possible\n1 ranks, 1 atoms, local half direct rect: melt.toml: the box is 1.67";
+        "error: no job is possible\n1 rank, 1 atom, local half direct rect: melt.toml: the box is 1.67";
     assert!(small.starts_with(begin), "{small}");
 }
 
@@ -223,7 +224,7 @@ fn grids_are_swept_too() {
     assert_snapshot!(error("--shells full"), @"error: --shells is for scenarios of particles, and this one has a grid");
     assert_snapshot!(error("--threads 2"), @r"
     error: no job is possible
-    1 ranks, local direct: a stencil works with one thread per rank, found 2
+    1 rank, local direct: a stencil works with one thread per rank, found 2
     ");
     workdir.write(
         "melt.toml",

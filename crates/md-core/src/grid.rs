@@ -6,6 +6,7 @@
 //! coordinates, -1 and count). An image is never stored as a cell of its own kind: it is its primary cell plus a shift.
 
 use crate::domain::Domain;
+use crate::words::counted;
 use std::ops::Range;
 
 /// Integer coordinates of a cell, x first.
@@ -39,7 +40,7 @@ pub enum GridError {
     #[error("the box is too thin for the ranks: {0}")]
     TooThin(String),
     /// The grid given by the user does not have one cell of ranks per rank.
-    #[error("the grid {}x{}x{} has {} places, but there are {ranks} ranks", grid[0], grid[1], grid[2], places(*grid))]
+    #[error("the grid {}x{}x{} has {}, not one for each of {}", grid[0], grid[1], grid[2], counted(places(*grid), "place"), counted(*ranks, "rank"))]
     WrongGrid {
         /// Ranks per dimension.
         grid: [usize; 3],

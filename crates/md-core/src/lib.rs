@@ -53,6 +53,7 @@ pub mod tensor;
 pub mod thinned;
 pub mod threads;
 pub mod velocities;
+pub mod words;
 
 pub use cells::LocalCells;
 pub use domain::{Boundary, Dimension, Domain};

@@ -6,6 +6,7 @@ use md_core::memory;
 use md_core::potential::Tail;
 use md_core::rebuild::{Due, RebuildWatch};
 use md_core::threads::ThreadsError;
+use md_core::words::counted;
 use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, SimdLevel, Threads};
 
 use crate::balance::Balancer;
@@ -397,7 +398,7 @@ pub(crate) fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), Engine
     if setup.ranks == world.ranks() {
         return Ok(());
     }
-    let what = format!("the setup is for {} ranks, the world has {}", setup.ranks, world.ranks());
+    let what = format!("the setup is for {}, the world has {}", counted(setup.ranks, "rank"), world.ranks());
     Err(EngineError::Config(what))
 }
 

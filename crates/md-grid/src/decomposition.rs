@@ -5,6 +5,7 @@
 //! fastest, so that neighbours along z are most likely to share a machine.
 
 use md_comm::Rank;
+use md_core::words::counted;
 
 use crate::GridError;
 
@@ -74,16 +75,26 @@ impl Decomposition {
         let grid = match grid {
             Some(grid) => grid,
             None => least_surface(nodes, ranks, whole).ok_or_else(|| {
-                GridError::Shape(format!("{} nodes cannot be divided among {ranks} ranks", text(nodes)))
+                GridError::Shape(format!(
+                    "{} nodes cannot be divided among {}",
+                    text(nodes),
+                    counted(ranks, "rank")
+                ))
             })?,
         };
         if grid.iter().try_fold(1usize, |product, &count| product.checked_mul(count)) != Some(ranks) {
-            return Err(GridError::Shape(format!("a grid of {} ranks is not {ranks} ranks", text(grid))));
+            return Err(GridError::Shape(format!(
+                "a grid of {} ranks is not {}",
+                text(grid),
+                counted(ranks, "rank")
+            )));
         }
         if let Some(axis) = (0..3).find(|&axis| grid[axis] > nodes[axis]) {
             return Err(GridError::Shape(format!(
-                "{} nodes along {} cannot be divided among {} ranks",
-                nodes[axis], AXES[axis], grid[axis]
+                "{} along {} cannot be divided among {} ranks",
+                counted(nodes[axis], "node"),
+                AXES[axis],
+                grid[axis]
             )));
         }
         Ok(Self { nodes, ranks: grid, edges })
@@ -172,9 +183,13 @@ impl Decomposition {
             let thinnest = self.nodes[axis] / self.ranks[axis];
             if thinnest < depth[axis] {
                 return Err(GridError::Shape(format!(
-                    "{} nodes along {} on {} ranks leave {thinnest} for one, fewer than the {} that its neighbours need: \
+                    "{} along {} on {} leave {thinnest} for one, fewer than the {} that its neighbours need: \
                      take fewer ranks along {}, or more nodes",
-                    self.nodes[axis], AXES[axis], self.ranks[axis], depth[axis], AXES[axis]
+                    counted(self.nodes[axis], "node"),
+                    AXES[axis],
+                    counted(self.ranks[axis], "rank"),
+                    depth[axis],
+                    AXES[axis]
                 )));
             }
         }

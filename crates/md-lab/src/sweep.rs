@@ -1,5 +1,6 @@
 //! Runs of many sizes, ranks and strategies: the rows of their table, and how they scale.
 
+use md_core::words::counted;
 use std::collections::BTreeMap;
 
 use md_core::lattice::LatticeKind;
@@ -233,11 +234,12 @@ pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
     let mut lines: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in rows {
         let Kind { size: unit, strategy, .. } = row.kind;
-        let [threads, size] = ["threads", unit].map(|name| row.column(name));
+        let size = row.column(unit);
         let strategy = strategy.iter().map(|name| row.column(name)).collect::<Vec<_>>().join(" ");
         let size =
             if several && scaling == Scaling::Strong { format!(", {size} {unit}") } else { String::new() };
-        lines.entry(format!("{strategy}, {threads} threads{size}")).or_default().push(row);
+        let threads = counted(row.number("threads"), "thread");
+        lines.entry(format!("{strategy}, {threads}{size}")).or_default().push(row);
     }
     let place = |row: &Row| if several { row.cores() } else { row.size() };
     lines.values_mut().for_each(|rows| rows.sort_by(|a, b| place(a).total_cmp(&place(b))));

@@ -7,7 +7,7 @@ use md_comm::World;
 use md_grid::{Application, Block, Decomposition, Edges, GridError};
 
 use super::CheckpointError;
-use super::header::{Header, SavedNodes};
+use super::header::{Header, SavedMask, SavedNodes};
 use super::layout::{BLOCK_ROWS, Layout, WORD};
 use super::read::{Resumed, agree, expect_steps_left, read_block, read_header};
 use super::write::node_of_row;
@@ -29,6 +29,9 @@ pub fn read_nodes<M: Model, A: Application + ?Sized>(
     let (path, header, index) = read_header(world, path)?;
     let wrong = |problem: String| RunError::Checkpoint(CheckpointError::new(path.clone(), problem));
     let then = expect_kind(&header, now, app.words_per_node()).map_err(&wrong)?;
+    if let Some(problem) = other_obstacle(then, now) {
+        return Err(wrong(problem));
+    }
     expect_steps_left(&path, &header, steps)?;
     let layout = Layout { index, ranks: header.ranks, row_words: header.row_words };
     let read = torus(then, header.ranks)
@@ -63,6 +66,17 @@ fn expect_kind<'h>(header: &'h Header, now: &SavedNodes, words: usize) -> Result
         return Err(format!("it has {found} numbers per node, the scenario {words}"));
     }
     Ok(then)
+}
+
+/// What is wrong if a mask file has other solid nodes.
+fn other_obstacle(then: &SavedNodes, now: &SavedNodes) -> Option<String> {
+    let (then, now) = (then.mask.as_ref()?, now.mask.as_ref()?);
+    let text =
+        |mask: &SavedMask| format!("`{}` (checksum of its solid nodes {:08x})", mask.path, mask.checksum);
+    let changed = if then.path == now.path { ": that file has changed since" } else { "" };
+    (then.checksum != now.checksum).then(|| {
+        format!("its obstacle is the mask {}, that of the scenario {}{changed}", text(then), text(now))
+    })
 }
 
 /// Who owns which nodes; faces do not matter.

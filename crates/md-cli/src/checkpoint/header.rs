@@ -63,6 +63,18 @@ pub struct SavedNodes {
     pub nodes: [usize; 3],
     /// Ranks along x, y and z.
     pub ranks: [usize; 3],
+    /// The obstacle, where a file names its nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mask: Option<SavedMask>,
+}
+
+/// What a mask file is known again by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedMask {
+    /// As the scenario names it.
+    pub path: String,
+    /// CRC-32 of its solid nodes.
+    pub checksum: u32,
 }
 
 /// A stage under way.

@@ -35,7 +35,7 @@ mod write;
 use std::path::PathBuf;
 
 pub use grid::read_nodes;
-pub use header::{BegunStage, Header, OutputMark, OutputMemory, ParticleWords, SavedNodes};
+pub use header::{BegunStage, Header, OutputMark, OutputMemory, ParticleWords, SavedMask, SavedNodes};
 pub use observer::{Checkpoints, Root};
 pub use read::{Resumed, inspect, read};
 

@@ -1,5 +1,6 @@
 //! Reading a checkpoint on any number of ranks, and what `inspect` says of one.
 
+use md_core::words::counted;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -55,8 +56,10 @@ pub fn read(
     let (then, now) = ([header.atoms, header.species], [setup.atoms(), setup.config.masses.len() as u64]);
     if then != now {
         let ([atoms, species], [own, own_species]) = (then, now);
-        let problem =
-            format!("it has {atoms} particles of {species} species, the scenario {own} of {own_species}");
+        let problem = format!(
+            "it has {} of {species} species, the scenario {own} of {own_species}",
+            counted(atoms, "particle")
+        );
         return Err(RunError::Checkpoint(CheckpointError::new(path, problem)));
     }
     expect_steps_left(&path, &header, inputs.scenario.simulation.steps)?;
@@ -139,7 +142,10 @@ pub(super) fn expect_steps_left(path: &Path, header: &Header, steps: u64) -> Res
             "nothing is left to do: ask for more steps, as in --steps {}",
             done.saturating_add(steps.max(1))
         )),
-        ..CheckpointError::new(path, format!("it is of step {done}, and the run has {steps} steps"))
+        ..CheckpointError::new(
+            path,
+            format!("it is of step {done}, and the run has {}", counted(steps, "step")),
+        )
     }))
 }
 
@@ -290,8 +296,10 @@ fn described(path: &Path, header: &Header, rows: &[u64]) -> String {
             );
             (system, "particles")
         }
-        Some(SavedNodes { kind, nodes, ranks }) => {
-            let system = format!("kind          {kind}\nnodes         {nodes:?}\nrank grid     {ranks:?}\n");
+        Some(SavedNodes { kind, nodes, ranks, mask }) => {
+            let mask = mask.as_ref().map(|mask| format!("mask          {}\n", mask.path)).unwrap_or_default();
+            let system =
+                format!("kind          {kind}\nnodes         {nodes:?}\nrank grid     {ranks:?}\n{mask}");
             (system, "nodes")
         }
     };

@@ -3,6 +3,7 @@
 //! The outputs of a run look at frames instead of steps. They need a scenario: for the names and masses of species, the time
 //! step, and what they are asked for.
 
+use md_core::words::counted;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -270,7 +271,8 @@ impl Analysis<'_> {
         if self.looks == 0 {
             let (frames, last) = (self.seen.len(), self.seen.last().copied().unwrap_or_default());
             return Err(refused(format!(
-                "none of the {frames} frames, the last of step {last}, is one that an analysis takes: see its `every` and `start`"
+                "of {}, the last of step {last}, there is none that an analysis takes: see its `every` and `start`",
+                counted(frames, "frame")
             )));
         }
         let mut closing = Closing::new(world, Some(directory));

@@ -2,6 +2,7 @@
 
 mod steps;
 
+use md_core::words::counted;
 use std::path::{Path, PathBuf};
 
 use md_comm::{Traffic, World};
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 use super::timeline::write_timeline;
 use super::{ROOT, note_lock, note_removal, open_on_root, rma_component, warn_of_crowding};
 use crate::args::GridArgs;
-use crate::checkpoint::{self, Checkpoints, Resumed, SavedNodes};
+use crate::checkpoint::{self, Checkpoints, Resumed, SavedMask, SavedNodes};
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
@@ -104,6 +105,8 @@ pub(super) struct GridJob<'r, M> {
     pub decomposition: &'r Decomposition,
     /// With the steps that are wanted.
     pub context: GridContext,
+    /// What it has read beside the scenario.
+    pub mask: Option<SavedMask>,
     pub args: &'r GridArgs,
     pub early_end: &'r EarlyEnd,
 }
@@ -218,7 +221,8 @@ impl<M: GridModel> GridJob<'_, M> {
     fn saved_nodes(&self) -> SavedNodes {
         let decomposition = self.decomposition;
         let kind = self.context.kind.clone();
-        SavedNodes { kind, nodes: decomposition.nodes(), ranks: decomposition.ranks() }
+        let (nodes, ranks) = (decomposition.nodes(), decomposition.ranks());
+        SavedNodes { kind, nodes, ranks, mask: self.mask.clone() }
     }
 
     fn span(&self, resumed: Option<&Resumed>) -> Span {
@@ -295,16 +299,19 @@ fn conclude(
 fn report(timings: &Timings, context: &GridContext, facts: &GridFacts) -> String {
     let GridContext { kind, nodes, fields, grid, ranks, steps, backend, precision, .. } = context;
     let prose = format!(
-        "\n{kind} on {nodes} nodes, {fields} fields, {precision} precision: {steps} steps in {} s ({})\n\
-         {} million updates of a node per second; {ranks} ranks, grid {grid}, backend {}\n\
-         Halo: {} us per step; {} messages and {} bytes sent by all ranks\n{}",
+        "\n{kind} on {nodes} nodes, {}, {precision} precision: {} in {} s ({})\n\
+         {} million updates of a node per second; {}, grid {grid}, backend {}\n\
+         Halo: {} us per step; {} and {} sent by all ranks\n{}",
+        counted(*fields, "field"),
+        counted(*steps, "step"),
         significant(facts.wall_s, 6),
         facts.ended,
         significant(facts.mlups(), 5),
+        counted(*ranks, "rank"),
         backend.name(),
         significant(halo_s(timings, *steps) * 1e6, 5),
-        timings.messages,
-        timings.bytes,
+        counted(timings.messages, "message"),
+        counted(timings.bytes, "byte"),
         memory_line(facts),
     );
     within_columns(&prose) + &phase_table(&phases(timings))

@@ -1,5 +1,6 @@
 //! `md-cli minimise`: FIRE to a force tolerance, and the state that it ends in.
 
+use md_core::words::counted;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -72,7 +73,8 @@ pub fn minimise(world: &dyn World, inputs: &Inputs, args: &MinimiseArgs) -> Resu
     }
     let tolerance = keys.force_tolerance;
     let summary = format!(
-        "after {steps} steps there are forces above {tolerance:e}; more `--steps`, or another `--force-tolerance`"
+        "after {} there are forces above {tolerance:e}; more `--steps`, or another `--force-tolerance`",
+        counted(steps, "step")
     );
     Err(RunError::Compared { summary, exit_code: RUN_FAILED, remains: Remains::Nothing })
 }
@@ -111,8 +113,9 @@ fn conclude(
     let [before, after] = [energy_before, sums.pairs.energy].map(|energy| energy / sums.atoms);
     let console = &mut *console.borrow_mut();
     console.print(&format!(
-        "\n{} after {steps} steps\npotential energy {}\n  ({before} per atom before, {after} after)\nlargest force {largest:.3e}\n{FINAL_STATE}\n",
+        "\n{} after {}\npotential energy {}\n  ({before} per atom before, {after} after)\nlargest force {largest:.3e}\n{FINAL_STATE}\n",
         if is_converged { "Minimised" } else { "Not minimised" },
+        counted(steps, "step"),
         totals.potential_energy
     ));
     console.screen.finish()?;

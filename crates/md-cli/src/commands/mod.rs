@@ -26,6 +26,7 @@ pub mod sweep;
 mod timeline;
 pub mod trace_summary;
 
+use md_core::words::counted;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -209,7 +210,8 @@ fn late_starts(scenario: &Scenario) -> Vec<String> {
     let late = |(output, start): (&str, Option<u64>)| {
         let start = start.filter(|&start| start > steps)?;
         Some(format!(
-            "`output.{output}.start` is {start}, but the run has {steps} steps: nothing will be looked at"
+            "`output.{output}.start` is {start}, but the run has {}: nothing will be looked at",
+            counted(steps, "step")
         ))
     };
     starts.into_iter().chain(profiles).filter_map(late).collect()
@@ -243,7 +245,8 @@ fn long_correlations(scenario: &Scenario) -> Vec<String> {
 fn beyond(steps: u64, outputs: &[(&str, Option<u64>, &str)]) -> Vec<String> {
     let one = |&(output, every, outcome): &(&str, Option<u64>, &str)| {
         let every = every.filter(|&every| every > steps)?;
-        Some(format!("`output.{output}.every` is {every}, but the run has {steps} steps: {outcome}"))
+        let steps = counted(steps, "step");
+        Some(format!("`output.{output}.every` is {every}, but the run has {steps}: {outcome}"))
     };
     outputs.iter().filter_map(one).collect()
 }

@@ -30,7 +30,7 @@ pub fn stencil(
     let traced = traced(world, &args.trace)?;
     let world = traced.as_ref().map_or(world, |traced| traced);
     let (decomposition, traced) = (&problem.decomposition, traced.as_ref());
-    let job = GridJob { world, traced, inputs, decomposition, context, args, early_end };
+    let job = GridJob { world, traced, inputs, decomposition, context, mask: None, args, early_end };
     grid_run::run(&job, stencil::open(world, &problem)?, |_, _| Ok(NoExtension))
 }
 

@@ -126,71 +126,82 @@ fn image(file: &mut BufReader<File>) -> Result<Content, String> {
     described(&header, file)
 }
 
-/// What stands in a header.
+/// What stands in a header, and the data of its array.
 fn described(header: &str, file: &mut impl Read) -> Result<Content, String> {
-    let tag = |name: &str, from: &str| -> Option<String> {
-        let start = from.find(&format!("<{name}"))?;
-        Some(from[start..].split('>').next()?.to_owned())
-    };
-    let missing = |what: &str| format!("it is no image of VTK: {what} is missing");
-    let extent = tag("ImageData", header)
-        .and_then(|tag| attribute(&tag, "WholeExtent"))
-        .ok_or(missing("WholeExtent"))?;
+    if attribute_of("VTKFile", "compressor", header).is_some() {
+        return Err("its data are compressed: write it without compression".to_owned());
+    }
+    let array = array(header)?;
+    let (nodes, left) = nodes(header, array)?;
+    let first = Some(nodes);
+    let encoding = attribute_of("AppendedData", "encoding", header);
+    match attribute_of("DataArray", "format", array).as_deref() {
+        Some("ascii") => {
+            let inner = array.split_once('>').and_then(|(_, inner)| inner.split_once("</DataArray"));
+            let rest = inner.map(|(text, _)| text).unwrap_or_default().to_owned();
+            Ok(Content::Ascii { header: first, rest, left })
+        }
+        Some("appended") if encoding.as_deref() == Some("raw") => {
+            let values = appended(header, array, left, file)?;
+            Ok(Content::Image { header: first, values, left })
+        }
+        _ => Err("its data are base64: write it as raw appended data or as ASCII".to_owned()),
+    }
+}
+
+/// The header from the array on that tells the solid nodes.
+fn array(header: &str) -> Result<&str, String> {
+    let arrays = || header.match_indices("<DataArray").map(|(at, _)| &header[at..]);
+    let name = |array: &str| attribute_of("DataArray", "Name", array);
+    let named = arrays().find(|array| name(array).as_deref() == Some("solid"));
+    let array = named.or(arrays().next()).ok_or_else(|| missing("an array"))?;
+    let components = attribute_of("DataArray", "NumberOfComponents", array);
+    match components.as_deref() {
+        None | Some("0" | "1") => Ok(array),
+        Some(components) => Err(format!(
+            "its array `{}` has {components} numbers for each node, not 1: call that of the solid nodes `solid`",
+            name(array).unwrap_or_default()
+        )),
+    }
+}
+
+/// The numbers of nodes of an array as the first line of a text has them, and how many these are together.
+fn nodes(header: &str, array: &str) -> Result<(String, u64), String> {
+    let extent = attribute_of("ImageData", "WholeExtent", header).ok_or_else(|| missing("WholeExtent"))?;
     let extent: Vec<i64> = extent.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
     let &[x0, x1, y0, y1, z0, z1] = extent.as_slice() else {
         return Err(missing("an extent of six numbers"));
     };
-    if tag("VTKFile", header).and_then(|tag| attribute(&tag, "compressor")).is_some() {
-        return Err("its data are compressed: write it without compression".to_owned());
-    }
-    let starts: Vec<usize> = header.match_indices("<DataArray").map(|(at, _)| at).collect();
-    let of_array = |at: usize, name: &str| attribute(&tag("DataArray", &header[at..])?, name);
-    let named = starts.iter().find(|&&at| of_array(at, "Name").is_some_and(|name| name == "solid"));
-    let &at = named.or(starts.first()).ok_or(missing("an array"))?;
-    let array = tag("DataArray", &header[at..]).unwrap_or_default();
-    let components = of_array(at, "NumberOfComponents").unwrap_or_else(|| "1".to_owned());
-    if !matches!(components.as_str(), "0" | "1") {
-        let name = of_array(at, "Name").unwrap_or_default();
-        return Err(format!(
-            "its array `{name}` has {components} numbers for each node, not 1: call that of the solid nodes `solid`"
-        ));
-    }
     // Points stand at the ends of an extent, cells between them.
-    let is_of_points = header[..at].rfind("<PointData") > header[..at].rfind("<CellData");
-    let ends = [(x0, x1), (y0, y1), (z0, z1)];
-    let nodes = ends.map(|(low, high)| high.checked_sub(low)?.checked_add(i64::from(is_of_points)));
-    let nodes = nodes.map(|count| u64::try_from(count?).ok());
-    let count = nodes.iter().try_fold(1_u64, |product, &count| product.checked_mul(count?));
-    let left = count.ok_or(missing("a valid extent"))?;
-    let [nx, ny, nz] = nodes.map(Option::unwrap_or_default);
-    let first = format!("{nx} {ny} {nz}\n");
-    match attribute(&array, "format").as_deref() {
-        Some("ascii") => {
-            let from = &header[at..];
-            let inner = from
-                .split_once('>')
-                .and_then(|(_, inner)| inner.split_once("</DataArray"))
-                .map(|(text, _)| text);
-            Ok(Content::Ascii { header: Some(first), rest: inner.unwrap_or_default().to_owned(), left })
-        }
-        Some("appended")
-            if tag("AppendedData", header).and_then(|tag| attribute(&tag, "encoding")).as_deref()
-                == Some("raw") =>
-        {
-            let of_file = |name: &str| attribute(&tag("VTKFile", header)?, name);
-            let length_bytes = if of_file("header_type").as_deref() == Some("UInt64") { 8 } else { 4 };
-            let offset = attribute(&array, "offset").and_then(|text| text.parse::<u64>().ok());
-            let offset = offset.ok_or(missing("a valid offset of its array"))?;
-            let values = values(&attribute(&array, "type").unwrap_or_default())?;
-            if bytes_skipped(file, offset)? != offset {
-                return Err(EARLY.to_owned());
-            }
-            let wanted = left.saturating_mul(values.bytes as u64);
-            expect_length(file, [length_bytes, wanted], of_file("byte_order").as_deref())?;
-            Ok(Content::Image { header: Some(first), values, left })
-        }
-        _ => Err("its data are base64: write it as raw appended data or as ASCII".to_owned()),
+    let before = &header[..header.len() - array.len()];
+    let is_of_points = before.rfind("<PointData") > before.rfind("<CellData");
+    let along = |(low, high): (i64, i64)| {
+        let count = high.checked_sub(low)?.checked_add(i64::from(is_of_points))?;
+        u64::try_from(count).ok()
+    };
+    let all = along((x0, x1)).zip(along((y0, y1))).zip(along((z0, z1)));
+    all.and_then(|((nx, ny), nz)| Some((format!("{nx} {ny} {nz}\n"), nx.checked_mul(ny)?.checked_mul(nz)?)))
+        .ok_or_else(|| missing("a valid extent"))
+}
+
+/// Goes to the values of an appended array: so many, as its length must say too.
+fn appended(header: &str, array: &str, count: u64, file: &mut impl Read) -> Result<Values, String> {
+    let of_file = |name: &str| attribute_of("VTKFile", name, header);
+    let of_array = |name: &str| attribute_of("DataArray", name, array);
+    let length_bytes = if of_file("header_type").as_deref() == Some("UInt64") { 8 } else { 4 };
+    let offset = of_array("offset").and_then(|text| text.parse::<u64>().ok());
+    let offset = offset.ok_or_else(|| missing("a valid offset of its array"))?;
+    let values = values(&of_array("type").unwrap_or_default())?;
+    if bytes_skipped(file, offset)? != offset {
+        return Err(EARLY.to_owned());
     }
+    let wanted = count.saturating_mul(values.bytes as u64);
+    expect_length(file, [length_bytes, wanted], of_file("byte_order").as_deref())?;
+    Ok(values)
+}
+
+fn missing(what: &str) -> String {
+    format!("it is no image of VTK: {what} is missing")
 }
 
 /// Reads the length of an array, of so many bytes, and compares it with what its extent asks for.
@@ -229,7 +240,9 @@ fn values(kind: &str) -> Result<Values, String> {
     Ok(Values { bytes, is_float: kind.starts_with("Float") })
 }
 
-fn attribute(tag: &str, name: &str) -> Option<String> {
+/// Of the first tag of a name.
+fn attribute_of(tag: &str, name: &str, text: &str) -> Option<String> {
+    let tag = text[text.find(&format!("<{tag}"))?..].split('>').next()?;
     let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
     Some(rest.split('"').next()?.to_owned())
 }
@@ -243,12 +256,22 @@ pub(crate) struct MaskReader<F> {
     header: Option<String>,
     line: usize,
     next: u64,
+    /// Of the solid nodes so far.
+    checksum: crc32fast::Hasher,
 }
 
 impl<F: FnMut([usize; 3])> MaskReader<F> {
     /// For a lattice of so many nodes; `solid` is told of every solid one.
     pub(crate) fn new(file: String, grid: [usize; 3], solid: F) -> Self {
-        Self { file, grid, solid, header: Some(String::new()), line: 1, next: 0 }
+        Self {
+            file,
+            grid,
+            solid,
+            header: Some(String::new()),
+            line: 1,
+            next: 0,
+            checksum: crc32fast::Hasher::new(),
+        }
     }
 
     /// Takes the next piece.
@@ -280,6 +303,7 @@ impl<F: FnMut([usize; 3])> MaskReader<F> {
                 }
                 let node = [self.next % nx, self.next / nx % ny, self.next / nx / ny];
                 if byte == b'1' {
+                    self.checksum.update(&self.next.to_le_bytes());
                     (self.solid)(node.map(|index| index as usize));
                 }
                 self.next += 1;
@@ -294,13 +318,13 @@ impl<F: FnMut([usize; 3])> MaskReader<F> {
         Ok(())
     }
 
-    /// At the end of the file.
-    pub(crate) fn finish(self) -> Result<(), InputError> {
+    /// At the end of the file: a CRC-32 of its solid nodes, which does not depend on how they are written down.
+    pub(crate) fn finish(self) -> Result<u32, InputError> {
         if self.header.as_ref().is_some_and(|header| header.trim().is_empty()) {
             return Err(self.error(Problem::Empty));
         }
         if self.next == self.count() {
-            return Ok(());
+            return Ok(self.checksum.finalize());
         }
         let (promised, found) = (self.count(), self.next);
         Err(Here { file: &self.file, line: None }.error(Problem::Truncated {

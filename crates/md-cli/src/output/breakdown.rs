@@ -1,5 +1,6 @@
 //! The report at the end of a run, in the shape users of LAMMPS know.
 
+use md_core::words::counted;
 use md_engine::{BalanceReport, NeighborReport, Phase, Spread, Timings};
 
 use super::advice::advice;
@@ -42,17 +43,20 @@ pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> 
 fn performance_lines(context: &RunContext, facts: &RunFacts) -> String {
     let RunContext { ranks, threads, steps, atoms, strategy, grid, .. } = context;
     let [backend, shell, exchange, partition] = strategy.names();
-    let steps_per_s = steps_per_s(context, facts);
+    let (steps_per_s, of_ranks) = (steps_per_s(context, facts), counted(*ranks, "rank"));
     format!(
-        "\nLoop time of {} on {ranks} ranks for {steps} steps with {atoms} atoms\n\n\
+        "\nLoop time of {} on {of_ranks} for {} with {}\n\n\
          Performance: {:.3} tau/day, {:.3} timesteps/s, {:.3} Matom-step/s,\n             {} ns/atom-step\n\
-         {ranks} ranks x {threads} threads, grid {grid}, partition {partition}, {} precision, {}\n\
+         {of_ranks} x {}, grid {grid}, partition {partition}, {} precision, {}\n\
          Halo: backend {backend}, shell {shell}, exchange {exchange}\n",
         significant(facts.wall_s, 6),
+        counted(*steps, "step"),
+        counted(*atoms, "atom"),
         steps_per_s * facts.timestep * SECONDS_PER_DAY,
         steps_per_s,
         atom_steps_per_s(context, facts) / ATOM_STEPS_PER_MEGA_ATOM_STEP,
         significant(ns_per_atom_step(context, facts), DIGITS),
+        counted(*threads, "thread"),
         name_of(context.precision),
         facts.simd,
     )
@@ -106,14 +110,15 @@ fn balance_lines(balance: &BalanceReport) -> String {
     let BalanceReport { checks, balancings, spent_s, .. } = balance;
     let ([first, ..], [.., last]) = (&balancings[..], &balancings[..]) else { return String::new() };
     format!(
-        "\nBalanced {} times in {checks} looks: work of the busiest rank over the mean {:.3} before step {}, {:.3} after step {}; \
-         {} particles moved, {:.1} ms spent, about {:.1} ms won until the next look (balance.csv)\n",
-        balancings.len(),
+        "\nBalanced {} in {}: work of the busiest rank over the mean {:.3} before step {}, {:.3} after step {}; \
+         {} moved, {:.1} ms spent, about {:.1} ms won until the next look (balance.csv)\n",
+        counted(balancings.len(), "time"),
+        counted(*checks, "look"),
         first.imbalance_before,
         first.step + 1,
         last.imbalance_after,
         last.step,
-        balance.particles_moved(),
+        counted(balance.particles_moved(), "particle"),
         spent_s * MS_PER_S,
         balance.won_s() * MS_PER_S,
     )
@@ -130,14 +135,14 @@ fn check_lines(context: &RunContext, facts: &RunFacts) -> String {
          Dangerous checks between rebuilds: {dangerous_checks}\n\
          Largest displacement: {} times half the skin\n\
          Lost particles: {}\n\
-         Energy drift: {} per atom over {} steps\n",
+         Energy drift: {} per atom over {}\n",
         significant(computed, DIGITS),
         significant(useful, DIGITS),
         percent(useful, computed),
         significant(largest_displacement, 3),
         facts.lost_particles,
         significant(facts.energy_drift_per_atom, DIGITS),
-        facts.resumed_from_step.unwrap_or(0) + context.steps,
+        counted(facts.resumed_from_step.unwrap_or(0) + context.steps, "step"),
     )
 }
 
@@ -154,7 +159,7 @@ mod tests {
 
         Performance: 43200.000 tau/day, 100.000 timesteps/s, 1.600 Matom-step/s,
                      625 ns/atom-step
-        2 ranks x 1 threads, grid 2x1x1, partition rect, double precision, avx512
+        2 ranks x 1 thread, grid 2x1x1, partition rect, double precision, avx512
         Halo: backend p2p, shell half, exchange direct
 
         Times in seconds over ranks; the phases are the rows of timing.csv:

@@ -1,5 +1,6 @@
 //! How minimisations of a run have ended: a part of summary.json, and a warning of each that has made all its steps in vain.
 
+use md_core::words::counted;
 use md_engine::integrator::Minimisation;
 use md_engine::{Integrator, Needs, Observer, ObserverError, RunsOn, Snapshot};
 use serde_json::{Value, json};
@@ -84,8 +85,9 @@ impl Minimisations {
         };
         let Minimisation { largest_force, force_tolerance } = *came_to;
         Some(format!(
-            "the minimisation{of_stage} has not converged: after {steps} steps the largest force is {largest_force:.3e}, above the \
-             tolerance of {force_tolerance:e}; more `{steps_key}`, or a larger `{tolerance_key}`"
+            "the minimisation{of_stage} has not converged: after {} the largest force is {largest_force:.3e}, above the \
+             tolerance of {force_tolerance:e}; more `{steps_key}`, or a larger `{tolerance_key}`",
+            counted(*steps, "step")
         ))
     }
 

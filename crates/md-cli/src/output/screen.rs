@@ -1,5 +1,6 @@
 //! Text on standard output, and numbers for people; files have the exact ones.
 
+use md_core::words::counted;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -145,9 +146,9 @@ pub fn forces_report(totals: &ForceTotals, rows: &[ParticleRow]) -> String {
     let [potential_energy, virial, tail_energy, pressure] =
         [potential_energy, virial, tail_energy, pressure].map(|value| significant(value, THERMO_DIGITS));
     let mut text = format!(
-        "{} particles\nPotential energy: {potential_energy}, of which tail correction: {tail_energy}\n\
+        "{}\nPotential energy: {potential_energy}, of which tail correction: {tail_energy}\n\
          Virial: {virial}\nPressure: {pressure}\n",
-        rows.len()
+        counted(rows.len(), "particle")
     );
     if let Some(row) = largest {
         let [x, y, z] = row.position.map(|component| significant(component, THERMO_DIGITS));

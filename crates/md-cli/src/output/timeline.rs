@@ -1,5 +1,6 @@
 //! Timelines in words.
 
+use md_core::words::counted;
 use std::path::Path;
 
 use md_lab::significant;
@@ -24,7 +25,11 @@ pub fn trace_line(path: &Path, written: &Written) -> String {
 pub fn summary_text(timeline: &Timeline, summary: &Summary, path: &CriticalPath) -> String {
     let Timeline { strategy, ranks, steps, dropped, clock_error_s, .. } = timeline;
     let error_us = significant(clock_error_s * 1e6, DIGITS);
-    let mut text = format!("{ranks} ranks, {strategy}, {steps} steps; clocks within {error_us} us\n");
+    let mut text = format!(
+        "{}, {strategy}, {}; clocks within {error_us} us\n",
+        counted(*ranks, "rank"),
+        counted(*steps, "step")
+    );
     if dropped + summary.halves > 0 {
         let halves = summary.halves;
         text += &format!("{dropped} older events are missing; of {halves} messages one end is not known\n");
@@ -84,7 +89,8 @@ fn critical_path(path: &CriticalPath) -> String {
     let rows: String = rows.collect();
     let (length, hops) = (seconds(path.length_s), path.hops);
     format!(
-        "\nCritical path: {length}, from rank to rank {hops} times{}\n  rank  phase                   time  share\n{rows}",
+        "\nCritical path: {length}, from rank to rank {}{}\n  rank  phase                   time  share\n{rows}",
+        counted(hops, "time"),
         rest(parts.len())
     )
 }

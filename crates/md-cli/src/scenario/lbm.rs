@@ -1,5 +1,6 @@
 //! Scenarios of `md-cli lbm`: `[lbm]`, a flow on a lattice.
 
+use md_core::words::counted;
 use std::collections::BTreeMap;
 
 use md_core::ExchangePattern;
@@ -136,9 +137,9 @@ pub struct Initial {
     /// Which flow.
     pub kind: InitialKind,
     /// For `taylor-green`: greatest speed in nodes per step.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0))]
-    pub velocity: f64,
+    pub velocity: Option<f64>,
 }
 
 /// `lbm.initial.kind`
@@ -212,7 +213,7 @@ impl LbmScenario {
     pub fn greatest_speed(&self) -> f64 {
         let walls = self.lbm.wall_velocity.all().into_iter().flatten();
         let walls = walls.map(|velocity| velocity.iter().map(|u| u * u).sum::<f64>().sqrt());
-        walls.fold(self.lbm.initial.velocity, f64::max)
+        walls.fold(self.lbm.initial.velocity.unwrap_or_default(), f64::max)
     }
 
     /// The order in which populations leave.
@@ -273,13 +274,30 @@ fn check_flow(lbm: &Lbm) -> Checked {
     for (axis, force) in lbm.body_force.into_iter().enumerate() {
         finite(&format!("lbm.body_force[{axis}]"), force)?;
     }
+    check_initial(lbm)
+}
+
+fn check_initial(lbm: &Lbm) -> Checked {
+    const KEY: &str = "lbm.initial.velocity";
+    const SPEED: &str = "greatest speed in nodes per step, as 0.05";
     let Initial { kind, velocity } = lbm.initial;
-    not_negative("lbm.initial.velocity", velocity, "greatest speed in nodes per step, as 0.05")?;
-    if kind == InitialKind::Rest && velocity > 0.0 {
+    match (kind, velocity) {
+        (_, Some(velocity)) => not_negative(KEY, velocity, SPEED)?,
+        (InitialKind::TaylorGreen, None) => {
+            let message = "a flow that starts as `taylor-green` needs `velocity`";
+            return Err(Finding::new(KEY, message, SPEED).at_absence());
+        }
+        (InitialKind::Rest, None) => (),
+    }
+    if kind == InitialKind::Rest && velocity > Some(0.0) {
         let message = "a flow that starts at `rest` takes no `velocity`";
-        let finding =
-            Finding::new("lbm.initial.velocity", message, "leave it out, or use `kind = \"taylor-green\"`");
+        let finding = Finding::new(KEY, message, "leave it out, or use `kind = \"taylor-green\"`");
         return Err(finding.at_key().or_at("lbm.initial"));
+    }
+    if kind == InitialKind::TaylorGreen && lbm.grid.iter().filter(|&&nodes| nodes > 1).count() < 2 {
+        let message = "vortices of `taylor-green` need two axes of more than one node";
+        let finding = Finding::new("lbm.grid", message, "a longer second axis, or `kind = \"rest\"`");
+        return Err(finding.or_at("lbm.initial"));
     }
     Ok(())
 }
@@ -356,7 +374,8 @@ fn check_files(output: &LbmOutput, grid: [usize; 3]) -> Checked {
     for (number, node) in probe.nodes.iter().enumerate() {
         if let Some(axis) = (0..3).find(|&axis| node[axis] >= grid[axis]) {
             let path = format!("output.probe.nodes[{number}][{axis}]");
-            let message = format!("`{path}` is {}, but there are {} nodes there", node[axis], grid[axis]);
+            let message =
+                format!("`{path}` is {}, but that axis has {}", node[axis], counted(grid[axis], "node"));
             return Err(Finding::new(path, message, "nodes are counted from 0").or_at("lbm.grid"));
         }
     }

@@ -1,5 +1,6 @@
 //! `[[stage]]`: parts of a run, one after the other, each with its own length, integrator and intervals of outputs.
 
+use md_core::words::counted;
 use md_engine::integrator::KeyFault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -111,7 +112,8 @@ pub(super) fn check(scenario: &Scenario) -> Checked {
     if simulation.steps == total {
         return Ok(());
     }
-    let message = format!("`simulation.steps` is {}, but the stages have {total} steps", simulation.steps);
+    let message =
+        format!("`simulation.steps` is {}, but the stages have {}", simulation.steps, counted(total, "step"));
     let help = "leave `simulation.steps` out, and set `steps` of the stages, for example with `--set stage[0].steps=100`";
     Err(Finding::new("simulation.steps", message, help))
 }

@@ -3,6 +3,7 @@
 use super::{CellLoads, DivisionRequest, Ownership, Partition, Uneven, piece_of, piece_start};
 use crate::domain::Domain;
 use crate::grid::{Cell, CellGrid, GridError, axis, balanced_count, places};
+use crate::words::counted;
 use std::sync::Arc;
 
 /// The block partition.
@@ -61,10 +62,10 @@ impl Rect {
         match (0..3).find(|&dim| grid[dim] > most[dim] as usize) {
             None => Ok(Self { grid }),
             Some(dim) => Err(GridError::TooThin(format!(
-                "{} ranks along {}, but only {} cells of at least cutoff + skin",
-                grid[dim],
+                "{} along {}, but only {} of at least cutoff + skin",
+                counted(grid[dim], "rank"),
                 axis(dim),
-                most[dim]
+                counted(most[dim], "cell")
             ))),
         }
     }

@@ -4,6 +4,7 @@ use super::Ownership;
 use crate::grid::{CellGrid, GridError, add};
 use crate::memory;
 use crate::shell::Shell;
+use crate::words::counted;
 
 /// Work of a particle itself, in computed pairs: without partners it is still integrated and sorted.
 pub const PARTICLE_WORK: f64 = 1.0;
@@ -100,7 +101,11 @@ pub(super) fn check_enough(grid: &CellGrid, ranks: usize) -> Result<(), GridErro
     if ranks <= cells {
         return Ok(());
     }
-    Err(GridError::TooThin(format!("{ranks} ranks, but only {cells} cells of at least cutoff + skin")))
+    Err(GridError::TooThin(format!(
+        "{}, but only {} of at least cutoff + skin",
+        counted(ranks, "rank"),
+        counted(cells, "cell")
+    )))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! compare.svg and compare.png: one bar per strategy, the time of its exchange, with the 95 % interval, or
 //! the range of fewer samples than that takes; beside it, what the halo's part of a step consists of.
 
+use md_core::words::counted;
 use md_engine::Phase;
 
 use super::comparison::{Comparison, HALO_PHASES, Ranked, RankedBy};
@@ -51,7 +52,8 @@ fn parts(ranking: &[Ranked]) -> Stacks {
 fn title(comparison: &Comparison) -> String {
     let context = comparison.rows.first().map(|row| &row.context);
     context.map_or_else(String::new, |context| {
-        format!("Halo exchange, {} atoms, {} ranks, {}", context.atoms, context.ranks, context.host)
+        let [atoms, ranks] = [counted(context.atoms, "atom"), counted(context.ranks, "rank")];
+        format!("Halo exchange, {atoms}, {ranks}, {}", context.host)
     })
 }
 

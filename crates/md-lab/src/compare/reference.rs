@@ -10,6 +10,7 @@
 use md_comm::monitor::Heartbeat;
 use md_comm::{Reduction, World};
 use md_core::force::Precision;
+use md_core::words::counted;
 use md_engine::{EngineError, ParticleRow, Setup, for_each_rank, forces_by_direct_sum, forces_without_halo};
 
 /// Largest difference of a force, in units of the rms force.
@@ -145,7 +146,8 @@ impl Reference {
         let [particles, found] = counts;
         if counts != [self.atoms as f64; 2] {
             return Ok(Err(format!(
-                "{particles} particles, among them {found} of the reference's {}",
+                "{}, among them {found} of the reference's {}",
+                counted(particles, "particle"),
                 self.atoms
             )));
         }
@@ -230,7 +232,7 @@ mod tests {
         assert!(check(&reference, &[[3.0, 0.0, 0.0], [f64::NAN; 3]]).is_err());
         assert_eq!(
             check(&reference, &[[3.0, 0.0, 0.0]]).unwrap_err(),
-            "1 particles, among them 1 of the reference's 2"
+            "1 particle, among them 1 of the reference's 2"
         );
     }
 

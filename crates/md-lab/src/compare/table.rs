@@ -4,6 +4,7 @@ use super::comparison::{Comparison, RankedBy, StrategyReport};
 use super::{MICROSECONDS, MILLISECONDS, Unit};
 use crate::statistics::Interval;
 use crate::{RunContext, Setting, name_of};
+use md_core::words::counted;
 
 /// Significant digits of times.
 const DIGITS: usize = 4;
@@ -42,8 +43,11 @@ fn heading(comparison: &Comparison) -> String {
         RankedBy::Step | RankedBy::WholeStep => "the step",
     };
     format!(
-        "{atoms} atoms, {ranks} ranks, {} repetitions of {steps} steps; median [{}], best first by {by}\n",
-        comparison.repeat,
+        "{}, {}, {} of {}; median [{}], best first by {by}\n",
+        counted(*atoms, "atom"),
+        counted(*ranks, "rank"),
+        counted(comparison.repeat, "repetition"),
+        counted(*steps, "step"),
         comparison.bounds()
     )
 }

@@ -1,5 +1,6 @@
 //! Partitions as a picture: three slices through the box, at 1/4, 1/2 and 3/4 of z (one in two dimensions), coloured by rank.
 
+use md_core::words::counted;
 use std::fmt::Write;
 
 use md_engine::Division;
@@ -44,10 +45,10 @@ fn draw(Found { row, division }: &Found, top: f64, body: &mut String) -> f64 {
     // Writing to a text cannot fail.
     let _ = writeln!(
         body,
-        "<text x=\"{GAP}\" y=\"{:.1}\">{} on {} ranks: work {:.3}, ghosts {:.0} at most, neighbours {:.0} at most</text>",
+        "<text x=\"{GAP}\" y=\"{:.1}\">{} on {}: work {:.3}, ghosts {:.0} at most, neighbours {:.0} at most</text>",
         top + 0.6 * LABEL_HEIGHT,
         name_of(row.partition),
-        row.ranks,
+        counted(row.ranks, "rank"),
         row.work_imbalance,
         row.ghosts_max,
         row.neighbours_max

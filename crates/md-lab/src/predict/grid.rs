@@ -2,6 +2,7 @@
 
 use md_comm::Backend;
 use md_core::partition::PartitionKind;
+use md_core::words::counted;
 use md_core::{ExchangePattern, Shell};
 use md_engine::Phase;
 
@@ -72,7 +73,7 @@ pub fn predict_grid(
     let ranks = step.updates.len();
     let steps = request.steps_on(ranks);
     room::expect(room::of_ranks(ranks, WARM_UP + steps), request.memory, || {
-        format!("a prediction of {steps} steps on {ranks} ranks")
+        format!("a prediction of {} on {}", counted(steps, "step"), counted(ranks, "rank"))
     })?;
     let cost = costs.at(step);
     let compute = ComputeCost {

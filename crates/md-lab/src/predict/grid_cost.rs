@@ -4,6 +4,7 @@ use super::costs::Costs;
 use super::placement::Nodes;
 use super::{GridStep, Request};
 use crate::machine::{ComputeCost, Machine, Operation};
+use md_core::words::counted;
 
 /// What its own work costs a rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -104,9 +105,9 @@ impl GridCosts {
         let is_far = updates * FAR < smallest || updates > FAR * largest;
         is_far.then(|| {
             format!(
-                "{} ranks: {updates:.0} updates of a rank and step, but runs were measured with {smallest:.0} to {largest:.0}: caches may \
+                "{}: {updates:.0} updates of a rank and step, but runs were measured with {smallest:.0} to {largest:.0}: caches may \
                  make each cost more or less",
-                step.updates.len()
+                counted(step.updates.len(), "rank")
             )
         })
     }

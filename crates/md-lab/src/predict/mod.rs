@@ -26,6 +26,7 @@ mod senders;
 #[cfg(test)]
 mod tests;
 
+use md_core::words::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 use md_comm::Backend;
@@ -209,14 +210,14 @@ pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<
     for &ranks in &request.ranks {
         let setup = match Setup::new(scaled(config, request.scaling, ranks)?, ranks) {
             Err(EngineError::Grid(error)) => {
-                forecast.remarks.push(format!("{ranks} ranks are left out: {error}"));
+                forecast.remarks.push(format!("{} left out: {error}", counted(ranks, "rank")));
                 continue;
             }
             setup => setup?,
         };
         let steps = request.steps_on(ranks);
         room::expect(room::of_plans(&setup, WARM_UP + steps), request.memory, || {
-            format!("a prediction of {steps} steps on {ranks} ranks")
+            format!("a prediction of {} on {}", counted(steps, "step"), counted(ranks, "rank"))
         })?;
         let density = Density::of(&setup);
         let scene = Scene { density, setup: &setup, machine, compute, request, sample: &sample, steps };
@@ -312,7 +313,8 @@ impl Scene<'_> {
     fn remark(&self) -> Option<String> {
         let is_mean = matches!(self.density, Density::Mean(_));
         let text = || {
-            format!("{} ranks: all cells are taken to have the mean number of particles", self.setup.ranks)
+            let ranks = counted(self.setup.ranks, "rank");
+            format!("{ranks}: all cells are taken to have the mean number of particles")
         };
         is_mean.then(text)
     }

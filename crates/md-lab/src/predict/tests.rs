@@ -286,7 +286,7 @@ fn what_was_not_measured_is_left_out_with_the_reason() {
     assert_eq!(of(Backend::P2p).map(|it| it.ranks).collect::<Vec<_>>(), [1, 8]);
     assert_eq!(of(Backend::RmaLock).map(|it| it.ranks).collect::<Vec<_>>(), [1], "nothing is sent");
     assert!(
-        forecast.remarks[0].starts_with("100000 ranks are left out: the box is too thin"),
+        forecast.remarks[0].starts_with("100000 ranks left out: the box is too thin"),
         "{:?}",
         forecast.remarks
     );

@@ -1,6 +1,7 @@
 //! `md-cli compare --protocols`: protocols and partitions in the columns of Matthey and Hansen (2000).
 
 use md_core::PartitionKind;
+use md_core::words::counted;
 use md_engine::Protocol;
 use md_lab::Transports;
 use md_lab::protocols::{Measuring, Row, alone_s, measure, protocols_csv, table};
@@ -118,8 +119,8 @@ pub fn compare_protocols(
         .map_or(Ok(()), |directory| {
             let mut screen = Screen::stdout(verbosity);
             screen.print(&format!(
-                "One rank: {sequential_s:.3} s for {} steps\n\n{}",
-                measuring.steps,
+                "One rank: {sequential_s:.3} s for {}\n\n{}",
+                counted(measuring.steps, "step"),
                 table(&rows)
             ));
             directory.write_encoded(KnownFile::PROTOCOLS, protocols_csv(&rows))?;

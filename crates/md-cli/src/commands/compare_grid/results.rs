@@ -2,6 +2,7 @@
 
 use md_comm::Backend;
 use md_core::ExchangePattern;
+use md_core::words::counted;
 use md_engine::Phase;
 use md_lab::compare::Status;
 use md_lab::compare::comparison::{Measured, StrategyReport};
@@ -95,8 +96,10 @@ impl Table {
         let Some(first) = self.rows.first() else { return String::new() };
         let GridContext { kind, nodes, fields, ranks, grid, messages, .. } = &first.context;
         let mut text = format!(
-            "{kind} on {nodes} nodes, {fields} fields, {} messages, {ranks} ranks ({grid}); best first by the exchange\n",
-            name_of(messages)
+            "{kind} on {nodes} nodes, {}, {} messages, {} ({grid}); best first by the exchange\n",
+            counted(*fields, "field"),
+            name_of(messages),
+            counted(*ranks, "rank")
         );
         let baseline = self.baseline();
         let width = self.rows.iter().map(|row| name(row).len()).max().unwrap_or(0);
@@ -140,7 +143,9 @@ impl Table {
         Bars {
             title: self.rows.first().map_or_else(String::new, |row| {
                 let GridContext { kind, nodes, fields, ranks, host, .. } = &row.context;
-                format!("Halo of {kind}, {nodes} nodes, {fields} fields, {ranks} ranks, {host}")
+                let [fields, ranks] =
+                    [(*fields, "field"), (*ranks, "rank")].map(|(n, noun)| counted(n, noun));
+                format!("Halo of {kind}, {nodes} nodes, {fields}, {ranks}, {host}")
             }),
             description: "exchange alone, microseconds (median and 95 % interval, or range)".to_owned(),
             bars: ranking.iter().filter_map(bar).collect(),

@@ -87,7 +87,7 @@ pub(super) fn set_up<T: LaneReal>(
 fn initial(lbm: &Lbm, node: [usize; 3]) -> FlowState {
     match lbm.initial.kind {
         InitialKind::Rest => FlowState::default(),
-        InitialKind::TaylorGreen => vortices(lbm.grid, lbm.initial.velocity, node),
+        InitialKind::TaylorGreen => vortices(lbm.grid, lbm.initial.velocity.unwrap_or_default(), node),
     }
 }
 

@@ -45,14 +45,14 @@ fn run<T: LaneReal>(
 ) -> Result<(), RunError> {
     let decomposition = decomposition(world.ranks(), inputs)?;
     expect_memory::<T>(world, inputs, &decomposition)?;
-    let mask = obstacle::mask(world, inputs, &decomposition)?;
-    let nowhere = obstacle::expect_fluid(world, inputs, &mask)?;
+    let (solid, mask) = obstacle::mask(world, inputs, &decomposition)?;
+    let nowhere = obstacle::expect_fluid(world, inputs, &solid)?;
     let context = context(world, &inputs.scenario, &decomposition);
     let traced = traced(world, &args.trace)?;
     let world = traced.as_ref().map_or(world, |traced| traced);
-    let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
+    let flow = flow::set_up::<T>(world, inputs, &decomposition, solid)?;
     let (decomposition, traced) = (&decomposition, traced.as_ref());
-    let job = GridJob { world, traced, inputs, decomposition, context, args, early_end };
+    let job = GridJob { world, traced, inputs, decomposition, context, mask, args, early_end };
     grid_run::run(&job, Box::new(FlowRun::new(world, flow)), |directory, resumed| {
         Recorder::open(world, inputs, directory, resumed, nowhere)
     })
@@ -64,7 +64,7 @@ pub(super) fn at_start<T: LaneReal>(
     inputs: &GridInputs<LbmScenario>,
     decomposition: &Decomposition,
 ) -> Result<Flow<T>, RunError> {
-    let mask = obstacle::mask(world, inputs, decomposition)?;
+    let (mask, _) = obstacle::mask(world, inputs, decomposition)?;
     obstacle::expect_fluid(world, inputs, &mask)?;
     flow::set_up(world, inputs, decomposition, mask)
 }

@@ -6,30 +6,32 @@ use md_comm::{Reduction, World};
 use md_grid::lbm::Mask;
 use md_grid::{Block, Decomposition, Layout};
 
+use crate::checkpoint::SavedMask;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::input::mask::{MaskFile, MaskReader};
 use crate::scenario::{LbmScenario, Obstacle, ObstacleKind, ScenarioError};
 use crate::text_file::told;
 
-/// This rank's solid nodes. *Collective.*
+/// This rank's solid nodes, and what a mask file is known again by. *Collective.*
 pub(super) fn mask(
     world: &dyn World,
     inputs: &GridInputs<LbmScenario>,
     decomposition: &Decomposition,
-) -> Result<Mask, RunError> {
+) -> Result<(Mask, Option<SavedMask>), RunError> {
     let block = decomposition.block(world.rank());
     let mut mask = Mask::fluid(Layout::new(block.size, [1; 3])?)?;
-    let Some(obstacle) = &inputs.scenario.lbm.obstacle else { return Ok(mask) };
-    match (obstacle.kind, inputs.mask_file()) {
-        (ObstacleKind::Mask, Some(path)) => read(world, &path, inputs.scenario.lbm.grid, |node| {
-            set(&mut mask, block, node);
-        })?,
-        _ => every_node(block).filter(|&node| is_in_sphere(obstacle, node)).for_each(|node| {
-            set(&mut mask, block, node);
-        }),
+    let Some(obstacle) = &inputs.scenario.lbm.obstacle else { return Ok((mask, None)) };
+    if let (ObstacleKind::Mask, Some(file), Some(path)) = (obstacle.kind, inputs.mask_file(), &obstacle.path)
+    {
+        let solid = |node| set(&mut mask, block, node);
+        let checksum = read(world, &file, inputs.scenario.lbm.grid, solid)?;
+        return Ok((mask, Some(SavedMask { path: path.clone(), checksum })));
     }
-    Ok(mask)
+    for node in every_node(block).filter(|&node| is_in_sphere(obstacle, node)) {
+        set(&mut mask, block, node);
+    }
+    Ok((mask, None))
 }
 
 /// Makes sure that some node is fluid, and says what is odd: an obstacle that has none of the nodes. *Collective.*
@@ -80,13 +82,13 @@ fn is_in_sphere(obstacle: &Obstacle, node: [usize; 3]) -> bool {
     square <= radius * radius
 }
 
-/// The solid nodes of a file, which rank 0 reads and tells piece by piece: nobody holds all of it. *Collective.*
+/// The solid nodes of a file, which rank 0 reads and tells piece by piece: nobody holds all of it. Their checksum. *Collective.*
 fn read(
     world: &dyn World,
     path: &Path,
     grid: [usize; 3],
     solid: impl FnMut([usize; 3]),
-) -> Result<(), RunError> {
+) -> Result<u32, RunError> {
     let mut file = None;
     told(Some(world), path, || {
         file = Some(MaskFile::open(path)?);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use md_core::ExchangePattern;
+use md_core::words::counted;
 use md_engine::Phase;
 use md_grid::Messages;
 use md_grid::stencil::Precision;
@@ -55,7 +56,8 @@ impl Measured {
         if (&self.kind, self.fields) != (&kind, fields) {
             let Self { kind: other, fields: others, .. } = self;
             return Err(format!(
-                "it is of `{other}` with {others} fields, but the scenario of `{kind}` with {fields}"
+                "it is of `{other}` with {}, but the scenario of `{kind}` with {fields}",
+                counted(*others, "field")
             ));
         }
         let [nodes, ranks] = [("nodes", &self.nodes), ("grid", &self.grid)].map(|(key, text)| {
@@ -77,8 +79,8 @@ impl Measured {
         let sent = self.bytes_sent as f64;
         if (per_step * self.steps as f64 - sent).abs() > 0.5 {
             return Err(format!(
-                "{sent} bytes were sent there in {} steps, but by this scenario it would be {per_step} in each: it is of another one",
-                self.steps
+                "{sent} bytes were sent there in {}, but by this scenario it would be {per_step} in each: it is of another one",
+                counted(self.steps, "step")
             ));
         }
         Ok(step)

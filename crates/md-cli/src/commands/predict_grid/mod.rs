@@ -6,6 +6,7 @@ use std::path::Path;
 
 use md_comm::Backend;
 use md_core::ExchangePattern;
+use md_core::words::counted;
 use md_grid::stencil::Precision;
 use md_grid::{Schedule, stencil};
 use md_lab::plot::Picture;
@@ -99,7 +100,7 @@ pub fn predict_on_grid<M: Scheduled>(
                 Err(error) => {
                     let reason = error.to_string();
                     let first = reason.lines().next().unwrap_or_default();
-                    remarks.push(format!("{ranks} ranks are left out: {first}"));
+                    remarks.push(format!("{} left out: {first}", counted(ranks, "rank")));
                     break;
                 }
             };

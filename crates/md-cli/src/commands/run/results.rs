@@ -1,6 +1,7 @@
 //! What is known at the end of a run.
 
 use md_comm::World;
+use md_core::words::counted;
 use md_engine::{Phase, RankTiming, Simulation, Timings};
 use md_lab::RunContext;
 
@@ -70,7 +71,7 @@ impl Results {
         let Console { screen, progress } = console;
         facts.warnings.iter().for_each(|text| progress.suspend(|| warn(text)));
         if facts.ended == Ended::WallTime {
-            screen.print(&format!("\nEnded by --wall-time after {} steps\n", context.steps));
+            screen.print(&format!("\nEnded by --wall-time after {}\n", counted(context.steps, "step")));
         }
         if let Some(threads) = could_use {
             let used = context.threads;

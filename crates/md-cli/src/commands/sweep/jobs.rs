@@ -1,6 +1,7 @@
 //! The rows to come: all combinations of ranks, threads, sizes and strategies that are possible.
 
 use md_comm::Backend;
+use md_core::words::counted;
 use md_grid::application::PHASES;
 use md_lab::sweep::{Kind, PARTICLES, Scaling, scaled_cells};
 use md_lab::{Strategy, name_of};
@@ -47,7 +48,9 @@ pub(super) fn particle_jobs(
             match of_particles(inputs, &base, (own, wanted), [ranks, threads], strategy) {
                 Ok(job) => jobs.push(job),
                 Err(reason) => left_out.push(format!(
-                    "{ranks} ranks, {wanted} atoms, {strategy}: {}",
+                    "{}, {}, {strategy}: {}",
+                    counted(ranks, "rank"),
+                    counted(wanted, "atom"),
                     reason.lines().next().unwrap_or_default()
                 )),
             }
@@ -104,7 +107,7 @@ fn of_particles(
         scenario: effective_toml(&scenario),
         backend: strategy.backend,
         ranks,
-        title: format!("{ranks} ranks x {threads} threads, {atoms} atoms, {strategy}"),
+        title: format!("{}, {}, {strategy}", on_ranks(ranks, threads), counted(atoms, "atom")),
         columns: vec![
             ("backend", backend),
             ("shell", shell),
@@ -145,7 +148,7 @@ pub(super) fn grid_jobs<M: Compared>(
                 Err(reason) => {
                     let (backend, exchange) = (name_of(backend), name_of(exchange));
                     let reason = reason.lines().next().unwrap_or_default().to_owned();
-                    left_out.push(format!("{ranks} ranks, {backend} {exchange}: {reason}"));
+                    left_out.push(format!("{}, {backend} {exchange}: {reason}", counted(ranks, "rank")));
                 }
             }
         }
@@ -175,7 +178,7 @@ fn on_grid<M: Compared>(
         scenario: text,
         backend,
         ranks,
-        title: format!("{ranks} ranks x {threads} threads, {nodes} nodes, {}", names.join(" ")),
+        title: format!("{}, {nodes} nodes, {}", on_ranks(ranks, threads), names.join(" ")),
         columns: vec![
             ("backend", names[0].clone()),
             ("exchange", names[1].clone()),
@@ -185,4 +188,8 @@ fn on_grid<M: Compared>(
             ("nodes", nodes),
         ],
     })
+}
+
+fn on_ranks(ranks: usize, threads: usize) -> String {
+    format!("{} x {}", counted(ranks, "rank"), counted(threads, "thread"))
 }
