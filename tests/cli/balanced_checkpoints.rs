@@ -27,7 +27,7 @@ trajectory = { path = "t.extxyz", every = 50 }
 
 /// Steps of the whole run, and those of its first part, after which it is time to balance.
 const STEPS: u64 = 200;
-const FIRST: u64 = 100;
+const FIRST: u64 = 60;
 
 /// Runs in two parts: into `parts`.
 fn in_parts(workdir: &Workdir, options: &str) {

@@ -2,6 +2,7 @@
 
 use crate::support::{MELT, Said, Start, Workdir, md_cli, p2p_available, starts};
 use md_cli::scenario::{ScenarioSource, effective_toml, load};
+use md_core::words::counted;
 use serde_json::Value;
 
 const HEADER: &str = "      Step          Temp        PotEng        KinEng        TotEng         Press";
@@ -311,7 +312,8 @@ fn threads_by_the_number_of_cores() {
     for ranks in [1, 2, 3] {
         let said = workdir.succeed(Start::Threads(ranks), "run melt.toml --threads auto");
         let cores = cores_per_rank(ranks);
-        assert!(said.stdout.contains(&format!("{ranks} ranks x {cores} threads")), "{}", said.stdout);
+        let both = [counted(ranks, "rank"), counted(cores, "thread")].join(" x ");
+        assert!(said.stdout.contains(&both), "{both}: {}", said.stdout);
         assert!(!said.stdout.contains("--threads auto"), "{}", said.stdout);
         assert_eq!(said.stderr, "");
         let check = workdir.succeed(Start::Threads(ranks), "check melt.toml --threads auto").stdout;

@@ -252,12 +252,32 @@ fn what_a_flow_cannot_have() {
     "#);
     // It would be at rest, and nobody would know.
     let still = "collision = \"trt\"\ninitial = { kind = \"taylor-green\" }";
-    assert_snapshot!(said("collision = \"trt\"", still), @"");
+    assert_snapshot!(said("collision = \"trt\"", still), @r#"
+    exit code 2
+    error: × a flow that starts as `taylor-green` needs `velocity`
+       ╭─[melt.toml:4:11]
+     3 │ collision = "trt"
+     4 │ initial = { kind = "taylor-green" }
+       ·           ─────────────────────────
+     5 │ viscosity = 0.05
+       ╰────
+      help: greatest speed in nodes per step, as 0.05
+    "#);
     let line = FLOW.replace(
         "grid = [12, 10, 20]",
         "grid = [1, 1, 20]\ninitial = { kind = \"taylor-green\", velocity = 0.1 }",
     );
-    assert_snapshot!(error(&Workdir::new(&line), "lbm melt.toml", Start::Threads(3)), @"");
+    assert_snapshot!(error(&Workdir::new(&line), "lbm melt.toml", Start::Threads(3)), @r#"
+    exit code 2
+    error: × vortices of `taylor-green` need two axes of more than one node
+       ╭─[melt.toml:2:8]
+     1 │ [lbm]
+     2 │ grid = [1, 1, 20]
+       ·        ──────────
+     3 │ initial = { kind = "taylor-green", velocity = 0.1 }
+       ╰────
+      help: a longer second axis, or `kind = "rest"`
+    "#);
     assert_snapshot!(said("y_high = [0.0, 0.0, 0.05]", "x_low = [0.0, 0.0, 0.05]"), @r#"
     exit code 2
     error: × `lbm.wall_velocity.x_low` is the velocity of a wall, but there is none: that boundary is
