@@ -1,9 +1,9 @@
 //! Runs of many sizes, ranks and strategies: the rows of their table, and how they scale.
 
-use md_core::words::counted;
 use std::collections::BTreeMap;
 
 use md_core::lattice::LatticeKind;
+use md_core::words::counted;
 use md_engine::Phase;
 
 use crate::EncodeError;

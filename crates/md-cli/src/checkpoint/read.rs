@@ -1,10 +1,10 @@
 //! Reading a checkpoint on any number of ranks, and what `inspect` says of one.
 
-use md_core::words::counted;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use md_comm::{Reduction, World};
+use md_core::words::counted;
 use md_engine::{Carried, Continuation, Restored, Setup, id_of_row};
 
 use super::choice::{chosen, older};

@@ -3,11 +3,11 @@
 //! The outputs of a run look at frames instead of steps. They need a scenario: for the names and masses of species, the time
 //! step, and what they are asked for.
 
-use md_core::words::counted;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use md_comm::{World, local};
+use md_core::words::counted;
 use md_core::{Boundary, Dimension, Domain, ImageCounts, Particle, Particles, SimdLevel};
 use md_engine::{NeighborReport, Snapshot};
 use serde_json::{Value, json};

@@ -2,10 +2,10 @@
 
 mod steps;
 
-use md_core::words::counted;
 use std::path::{Path, PathBuf};
 
 use md_comm::{Traffic, World};
+use md_core::words::counted;
 use md_engine::{Phase, RankTiming, Timings};
 use md_grid::{Application, Decomposition, application};
 use md_lab::trace::TracedWorld;

@@ -1,10 +1,10 @@
 //! `md-cli minimise`: FIRE to a force tolerance, and the state that it ends in.
 
-use md_core::words::counted;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use md_comm::World;
+use md_core::words::counted;
 use md_engine::integrator::FireKeys;
 use md_engine::{
     Integrator, Needs, Observer, ObserverError, ParticleRow, RowVector, Setup, Simulation, Snapshot, Timings,

@@ -26,13 +26,13 @@ pub mod sweep;
 mod timeline;
 pub mod trace_summary;
 
-use md_core::words::counted;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use md_comm::{Backend, World};
 use md_core::observables::SystemSums;
+use md_core::words::counted;
 use md_engine::{Setup, SimdChoice, Simulation};
 
 use crate::cores;

@@ -1,11 +1,11 @@
 //! Text on standard output, and numbers for people; files have the exact ones.
 
-use md_core::words::counted;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::error::{Intact, OutputError};
 use crate::printable::escaped;
+use md_core::words::counted;
 use md_engine::{ForceTotals, ParticleRow, Thermo};
 use md_lab::significant;
 

@@ -1,8 +1,8 @@
 //! Timelines in words.
 
-use md_core::words::counted;
 use std::path::Path;
 
+use md_core::words::counted;
 use md_lab::significant;
 use md_lab::trace::{CriticalPath, EdgeSummary, Summary, Timeline, Waits, Written};
 

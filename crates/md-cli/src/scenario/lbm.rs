@@ -1,9 +1,9 @@
 //! Scenarios of `md-cli lbm`: `[lbm]`, a flow on a lattice.
 
-use md_core::words::counted;
 use std::collections::BTreeMap;
 
 use md_core::ExchangePattern;
+use md_core::words::counted;
 use md_grid::lbm::{Crossing, Face, MAGIC_OF_PLATES, Pattern};
 use md_grid::stencil::Precision;
 use schemars::JsonSchema;

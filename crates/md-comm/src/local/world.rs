@@ -1,4 +1,4 @@
-//! Collectives of the `local` transport, as plain messages: what is known handed on, everybody to root, root to everybody, all around a ring.
+//! Collectives of the `local` transport, as plain messages: gathering in rounds that double what is known, everybody to root, root to everybody, all around a ring.
 
 use std::cell::Cell;
 use std::rc::Rc;

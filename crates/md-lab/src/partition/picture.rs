@@ -1,8 +1,8 @@
 //! Partitions as a picture: three slices through the box, at 1/4, 1/2 and 3/4 of z (one in two dimensions), coloured by rank.
 
-use md_core::words::counted;
 use std::fmt::Write;
 
+use md_core::words::counted;
 use md_engine::Division;
 
 use super::{Found, Survey};

@@ -75,7 +75,7 @@ impl<'m> Costs<'m> {
         for sender in senders.examples() {
             let prices = self.prices(reversed, sender, bytes)?;
             let begins = messages.len();
-            let mut calls: f64 = 0.0 + prices.iter().map(|price| price.cost.overhead_s).sum::<f64>();
+            let mut calls = prices.iter().fold(0.0, |calls, price| calls + price.cost.overhead_s);
             self.add_messages(&mut messages, (reversed, sender), &prices, calls);
             calls += notices_s * reversed.further_peers(sender);
             let packed = pack * plan.sent[sender].0;

@@ -26,13 +26,13 @@ mod senders;
 #[cfg(test)]
 mod tests;
 
-use md_core::words::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 use md_comm::Backend;
 use md_core::force::{MethodKind, Precision};
 use md_core::partition::choose_grid;
 use md_core::rebuild::RebuildPolicy;
+use md_core::words::counted;
 use md_core::{Domain, ExchangePattern, Shell};
 use md_engine::{Config, EngineError, ParticleSource, Phase, Setup};
 use serde::Serialize;

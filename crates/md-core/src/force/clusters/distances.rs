@@ -186,7 +186,8 @@ impl Scale {
     /// makes whole vectors of it, which it does not of one over the lanes of an entry.
     #[inline(always)]
     fn classify(self, squares: &[f32], classes: &mut [u32]) -> bool {
-        // Bits of positive numbers are in their order; a maximum of integers is for vectors, a conjunction is not quite.
+        // The bits of positive floats are ordered as the floats are. The compiler makes one vector instruction of a maximum of integers; of a
+        // float's maximum, or of a conjunction of comparisons, it makes several.
         let mut farthest = 0;
         for (&square, class) in squares.iter().zip(classes) {
             let nearest = if square < self.largest { square } else { self.largest };
