@@ -10,6 +10,7 @@ use mpi::traits::Communicator as Communicates;
 
 use super::{Inner, MpiWorld};
 use crate::auto::Trials;
+use crate::library::{Family, Library};
 use crate::monitor::Monitor;
 use crate::mpi::ffi::{self, Communicator};
 use crate::mpi::guard::{self, Call, CallLimit, Watched, watched};
@@ -18,25 +19,26 @@ use crate::{Backend, Chunk, CommError, Rank, RmaOptions, launch};
 /// Exit code of all ranks when one panics.
 const PANIC_EXIT_CODE: i32 = 1;
 
-/// Initialises MPI (thread level `MPI_THREAD_FUNNELED`, MPI-3.1 section 12.4.3) with backend `p2p`. Works under a
-/// launcher and as a plain process, then with one rank. To be called once per process, on the main thread.
+/// Initialises MPI with backend `p2p`, at the thread level that the library needs: `MPI_THREAD_FUNNELED` (MPI-3.1 section 12.4.3), with
+/// Open MPI `MPI_THREAD_SINGLE`. Works under a launcher and as a plain process, then with one rank. To be called once per process, on
+/// the main thread.
 ///
 /// From here on a panic prints its message and ends all ranks with exit code 1; a call that blocks in the library for longer
 /// than `watchdog` is reported on the error stream and ends all ranks with exit code 3.
 ///
 /// # Errors
-/// [`CommError::Setup`] if MPI was initialised already or cannot be used from threads, [`CommError::Mpi`] if a call
-/// fails.
+/// [`CommError::Setup`] if MPI was initialised already or does not support threads, [`CommError::Mpi`] if a call fails.
 pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     let limit = CallLimit::new(watchdog);
     let ranks = launch::started_by_launcher().unwrap_or(1);
     let monitor = guard::start(Watched { rank: launch::rank().unwrap_or(0), ranks }, &limit);
-    let initialise = || mpi::initialize_with_threading(Threading::Funneled);
+    let needed = level_needed()?;
+    let initialise = || mpi::initialize_with_threading(needed);
     let (universe, level) = watched(Call::MPI_Init_thread, None, initialise).ok_or_else(|| {
         CommError::Setup("MPI was initialised already in this process; use `start_with`".to_owned())
     })?;
     abort_on_panic();
-    expect_funneled(level)?;
+    expect_level(level, needed)?;
     Communicator::return_errors(&universe)?;
     let world = universe.world();
     let running = Running { universe: Some(universe), _monitor: monitor };
@@ -64,18 +66,26 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
 /// communicator, for instance about requests, goes to the program's own error handler.
 ///
 /// # Errors
-/// [`CommError::Setup`] if MPI was initialised without thread support (`MPI_THREAD_FUNNELED` is needed),
+/// [`CommError::Setup`] if MPI was initialised without thread support (`MPI_THREAD_FUNNELED` is needed, with Open MPI none),
 /// [`CommError::Mpi`] if a call fails.
 pub fn start_with(communicator: &impl Communicates, watchdog: Duration) -> Result<MpiWorld, CommError> {
-    expect_funneled(mpi::environment::threading_support())?;
+    expect_level(mpi::environment::threading_support(), level_needed()?)?;
     let limit = CallLimit::new(watchdog);
     let process = Watched { rank: communicator.rank() as Rank, ranks: communicator.size() as usize };
     let running = Running { universe: None, _monitor: guard::start(process, &limit) };
     world_over(communicator, running, limit, watchdog)
 }
 
-fn expect_funneled(level: Threading) -> Result<(), CommError> {
-    if level >= Threading::Funneled {
+/// The least thread level at which one thread of several may call the library. The standard asks for `MPI_THREAD_FUNNELED`. In Open MPI every
+/// level but `MPI_THREAD_SINGLE` turns its locks and atomic operations on (`opal_set_using_threads`), which only calls from several threads need:
+/// a message of 8 bytes then takes 0.1 microseconds more, and a stream of them twice as long.
+fn level_needed() -> Result<Threading, CommError> {
+    let library = Library::from_text(&ffi::library_version()?);
+    Ok(if library.family == Family::OpenMpi { Threading::Single } else { Threading::Funneled })
+}
+
+fn expect_level(level: Threading, needed: Threading) -> Result<(), CommError> {
+    if level >= needed {
         return Ok(());
     }
     Err(CommError::Setup(
