@@ -119,6 +119,8 @@ pub(super) struct Coefficients<T> {
     half_odd: T,
     /// Even rate times weight: at rest, along an axis, diagonal.
     even_weights: [T; 3],
+    /// Even rate times nine halves of the weight: along an axis, diagonal.
+    quadratic_weights: [T; 2],
     /// Odd rate times three times the weight: along an axis, diagonal.
     odd_weights: [T; 2],
     half_force: [T; 3],
@@ -140,6 +142,7 @@ struct ForceTerms<T> {
 impl<T: Real> Coefficients<T> {
     pub(super) fn new(rates: Rates, force: [f64; 3]) -> Self {
         let weights = [WEIGHT_AT_REST, WEIGHT_ALONG_AXIS, WEIGHT_DIAGONAL];
+        let [_, moving @ ..] = weights;
         let (even_left, odd_left) = (1.0 - 0.5 * rates.even, 1.0 - 0.5 * rates.odd);
         let of_pair = |factor: f64| {
             std::array::from_fn(|pair| {
@@ -151,7 +154,8 @@ impl<T: Real> Coefficients<T> {
             half_even: T::from_f64(0.5 * rates.even),
             half_odd: T::from_f64(0.5 * rates.odd),
             even_weights: weights.map(|weight| T::from_f64(rates.even * weight)),
-            odd_weights: [WEIGHT_ALONG_AXIS, WEIGHT_DIAGONAL].map(|w| T::from_f64(3.0 * rates.odd * w)),
+            quadratic_weights: moving.map(|weight| T::from_f64(4.5 * rates.even * weight)),
+            odd_weights: moving.map(|weight| T::from_f64(3.0 * rates.odd * weight)),
             half_force: force.map(|component| T::from_f64(0.5 * component)),
             forces: ForceTerms {
                 even: of_pair(9.0 * even_left),
@@ -211,36 +215,35 @@ pub(super) fn collide<S: Simd, T: LaneReal, F: Forcing>(
         jz = add(jz, splat(c.half_force[2]));
     }
     let inverse = T::div_lanes(simd, splat(T::ONE), add(splat(T::ONE), excess));
-    let (ux, uy, uz) = (mul(jx, inverse), mul(jy, inverse), mul(jz, inverse));
-    let energy = add(add(mul(jx, ux), mul(jy, uy)), mul(jz, uz));
-    let isotropic = sub(excess, mul(splat(T::from_f64(1.5)), energy));
+    let square = add(add(mul(jx, jx), mul(jy, jy)), mul(jz, jz));
+    let isotropic = sub(excess, mul(splat(T::from_f64(1.5)), mul(square, inverse)));
     let work = if F::IS_FORCED {
         let [x, y, z] = c.forces.force.map(splat);
-        add(add(mul(ux, x), mul(uy, y)), mul(uz, z))
+        mul(add(add(mul(jx, x), mul(jy, y)), mul(jz, z)), inverse)
     } else {
         isotropic
     };
 
-    let along_j = [jx, jy, jz, add(jx, jy), sub(jx, jy), add(jx, jz), sub(jx, jz), add(jy, jz), sub(jy, jz)];
-    let along_u = [ux, uy, uz, add(ux, uy), sub(ux, uy), add(ux, uz), sub(ux, uz), add(uy, uz), sub(uy, uz)];
     let rest = sub(mul(splat(twice(c.half_even)), f[0]), mul(splat(c.even_weights[0]), isotropic));
     let mut after = f;
     after[0] = sub(f[0], rest);
     if F::IS_FORCED {
         after[0] = sub(after[0], mul(splat(c.forces.isotropic[0]), work));
     }
-    let factor = splat(T::from_f64(4.5));
+    // Of pairs along an axis, and of diagonal ones: the even rate times what equilibria have in common, and times what the square of
+    // the momentum along a pair is multiplied by.
+    let common = [1, 2].map(|kind| mul(splat(c.even_weights[kind]), isotropic));
+    let quadratic = c.quadratic_weights.map(|weight| mul(splat(weight), inverse));
+    let along_j = [jx, jy, jz, add(jx, jy), sub(jx, jy), add(jx, jz), sub(jx, jz), add(jy, jz), sub(jy, jz)];
     for pair in 0..PAIRS {
         let kind = usize::from(pair >= 3);
-        let (ej, eu) = (along_j[pair], along_u[pair]);
-        let equilibrium = add(isotropic, mul(factor, mul(ej, eu)));
-        let mut even =
-            sub(mul(splat(c.half_even), sums[pair]), mul(splat(c.even_weights[1 + kind]), equilibrium));
+        let ej = along_j[pair];
+        let equilibrium = add(common[kind], mul(quadratic[kind], mul(ej, ej)));
+        let mut even = sub(mul(splat(c.half_even), sums[pair]), equilibrium);
         let mut odd = sub(mul(splat(c.half_odd), differences[pair]), mul(splat(c.odd_weights[kind]), ej));
         if F::IS_FORCED {
-            let stress =
-                sub(mul(splat(c.forces.even[pair]), eu), mul(splat(c.forces.isotropic[1 + kind]), work));
-            even = sub(even, stress);
+            let along_force = mul(splat(c.forces.even[pair]), mul(ej, inverse));
+            even = sub(even, sub(along_force, mul(splat(c.forces.isotropic[1 + kind]), work)));
             odd = sub(odd, splat(c.forces.odd[pair]));
         }
         after[2 * pair + 1] = sub(sub(f[2 * pair + 1], even), odd);

@@ -29,8 +29,8 @@ use super::collision::{Coefficients, Forced, Forcing, Unforced, collide};
 use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
 use super::lanes::{LaneReal, fetch_ahead};
 use super::rows::Rows;
+use super::stores::Stores;
 use push::Push;
-pub use push::Stores;
 
 /// Lanes of the widest vector: 16 of 4 bytes.
 const MOST_LANES: usize = 16;
@@ -61,15 +61,6 @@ impl<'g, T> Part<'g, T> {
     fn run(&mut self, run: Run) -> &mut [T] {
         let start = self.place(run.start);
         &mut self.values[start..][..run.length]
-    }
-
-    /// A run, and the value before and after it.
-    #[inline(always)]
-    fn run_and_beyond(&mut self, run: Run) -> Option<(&T, &mut [T], &T)> {
-        let start = self.place(run.start);
-        let (low, rest) = self.values[start - 1..][..run.length + 2].split_first_mut()?;
-        let (high, run) = rest.split_last_mut()?;
-        Some((low, run, high))
     }
 
     /// What nodes before this one touch, and the rest.
@@ -109,6 +100,20 @@ struct Runs<'g> {
 }
 
 impl<T: LaneReal> Parts<'_, T> {
+    /// Of a run of whole vectors whose both ends are joined: what lies beyond them.
+    #[inline(always)]
+    fn beyond<S: Simd>(&self, Runs { rows, below, .. }: Runs<'_>, run: Run) -> Option<Beyond<T>> {
+        let ends = rows.joined(run);
+        let is_whole = run.length.is_multiple_of(lanes::<S, T>());
+        (ends.below && ends.above && is_whole).then(|| {
+            let values = self.0.each_ref().map(|part| {
+                let start = part.place(run.start);
+                [part.values[start - 1], part.values[start + run.length]]
+            });
+            Beyond { values, below }
+        })
+    }
+
     /// Puts what belongs to joined ends of a run's row there.
     #[inline(always)]
     fn join_ends(&mut self, Runs { rows, below, .. }: Runs<'_>, run: Run) {
@@ -278,33 +283,22 @@ impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { coefficients, mut parts, runs, .. } = self;
+        let mut copies = Block::default();
         for &run in runs.all {
-            let ends = runs.rows.joined(run);
-            let rest = run.length % lanes::<S, T>();
-            if ends.below && ends.above && rest == 0 {
-                let none = T::ZERO;
-                let mut beyond = [[&none; 2]; POPULATIONS];
-                let mut grid: [&mut [T]; POPULATIONS] = std::array::from_fn(|_| &mut [][..]);
-                for (population, part) in parts.0.iter_mut().enumerate() {
-                    let Some((low, row, high)) = part.run_and_beyond(run) else { continue };
-                    beyond[population] = [low, high];
-                    grid[population] = row;
-                }
-                let beyond = Beyond { values: beyond, below: runs.below };
-                in_place_vectors::<S, T, F>(simd, coefficients, grid, Some(&beyond));
-                continue;
+            let beyond = parts.beyond::<S>(runs, run);
+            if beyond.is_none() {
+                parts.join_ends(runs, run);
             }
-            parts.join_ends(runs, run);
             let mut grid = parts.0.each_mut().map(|part| part.run(run));
-            in_place_vectors::<S, T, F>(simd, coefficients, grid.each_mut().map(|row| &mut **row), None);
-            let whole = run.length - rest;
-            if rest > 0 {
-                let mut rest = grid.each_ref().map(|row| padded(&row[whole..]));
-                let width = lanes::<S, T>();
-                let vector = rest.each_mut().map(|row| &mut row[..width]);
-                in_place_vectors::<S, T, F>(simd, coefficients, vector, None);
-                for (row, rest) in grid.iter_mut().zip(&rest) {
-                    row[whole..].copy_from_slice(&rest[..run.length - whole]);
+            for nodes in whole_and_rest::<S, T>(run) {
+                let rows = grid.each_mut().map(|row| &mut row[nodes.clone()]);
+                let is_whole = nodes.len() == whole_vectors::<S, T>(nodes.len());
+                let vectors = if is_whole { rows } else { copies.filled_up::<S>(rows.map(|row| &*row)) };
+                in_place_vectors::<S, T, F>(simd, coefficients, vectors, beyond.as_ref());
+                if !is_whole {
+                    for (row, copy) in grid.iter_mut().zip(&copies.0) {
+                        row[nodes.clone()].copy_from_slice(&copy[..nodes.len()]);
+                    }
                 }
             }
         }
@@ -312,20 +306,20 @@ impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
 }
 
 /// What lies just beyond the joined ends of a row of whole vectors: below the first node and above the last one.
-struct Beyond<'g, T> {
-    values: [[&'g T; 2]; POPULATIONS],
+struct Beyond<T> {
+    values: [[T; 2]; POPULATIONS],
     /// See [`Runs::below`].
     below: i8,
 }
 
-impl<T: LaneReal> Beyond<'_, T> {
+impl<T: LaneReal> Beyond<T> {
     /// Into the first vector of the row.
     #[inline(always)]
     fn put_first<S: Simd>(&self, simd: S, vectors: &mut [T::Lanes<S>; POPULATIONS]) {
         for population in 0..POPULATIONS {
             if VELOCITIES[population][2] == self.below {
                 let [_, high] = self.values[population];
-                vectors[population] = T::with_lane(simd, vectors[population], 0, *high);
+                vectors[population] = T::with_lane(simd, vectors[population], 0, high);
             }
         }
     }
@@ -336,7 +330,7 @@ impl<T: LaneReal> Beyond<'_, T> {
         for population in 0..POPULATIONS {
             if VELOCITIES[population][2] == -self.below {
                 let ([low, _], last) = (self.values[population], lanes::<S, T>() - 1);
-                vectors[population] = T::with_lane(simd, vectors[population], last, *low);
+                vectors[population] = T::with_lane(simd, vectors[population], last, low);
             }
         }
     }
@@ -381,10 +375,43 @@ fn lanes<S: Simd, T: LaneReal>() -> usize {
     size_of::<T::Lanes<S>>() / size_of::<T>()
 }
 
-/// Less than a vector, as one: a fluid at rest fills it up.
+/// The numbers of as many vectors as so many nodes need.
+fn whole_vectors<S: Simd, T: LaneReal>(nodes: usize) -> usize {
+    nodes.next_multiple_of(lanes::<S, T>())
+}
+
+/// The nodes of a run that fill whole vectors, and the others; none that are not there.
 #[inline(always)]
-fn padded<T: LaneReal>(rest: &[T]) -> [T; MOST_LANES] {
-    let mut whole = [T::ZERO; MOST_LANES];
-    whole[..rest.len()].copy_from_slice(rest);
-    whole
+fn whole_and_rest<S: Simd, T: LaneReal>(run: Run) -> impl Iterator<Item = Range<usize>> + use<S, T> {
+    let whole = run.length - run.length % lanes::<S, T>();
+    [0..whole, whole..run.length].into_iter().filter(|nodes| !nodes.is_empty())
+}
+
+/// Populations of some nodes, rows on cache lines.
+#[repr(align(64))]
+struct Block<T>([[T; MOST_LANES]; POPULATIONS]);
+
+impl<T: LaneReal> Default for Block<T> {
+    fn default() -> Self {
+        Self([[T::ZERO; MOST_LANES]; POPULATIONS])
+    }
+}
+
+impl<T: LaneReal> Block<T> {
+    /// Of so many nodes.
+    #[inline(always)]
+    fn rows(&mut self, count: usize) -> [&mut [T]; POPULATIONS] {
+        self.0.each_mut().map(|row| &mut row[..count])
+    }
+
+    /// Copies of rows that are no longer than a block, filled up with a fluid at rest to whole vectors.
+    #[inline(always)]
+    fn filled_up<S: Simd>(&mut self, rows: [&[T]; POPULATIONS]) -> [&mut [T]; POPULATIONS] {
+        let (count, width) = (rows[0].len(), whole_vectors::<S, T>(rows[0].len()));
+        for (copy, row) in self.0.iter_mut().zip(rows) {
+            copy[..count].copy_from_slice(row);
+            copy[count..width].fill(T::ZERO);
+        }
+        self.rows(width)
+    }
 }

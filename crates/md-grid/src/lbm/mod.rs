@@ -22,18 +22,19 @@ mod options;
 mod rows;
 mod run;
 mod solver;
+mod stores;
 mod totals;
 mod walls;
 
 pub use collision::{Collision, FlowState, MAGIC_OF_PLATES, Moments, Rates};
 pub use crossing::Crossing;
 pub use d3q19::{POPULATIONS, SOUND_SPEED_SQUARED, VELOCITIES};
-pub use kernel::Stores;
 pub use lanes::LaneReal;
 pub use nodes::Overlap;
 pub use options::{FlowOptions, Pattern};
 pub use run::FlowRun;
 pub use solver::Flow;
+pub use stores::Stores;
 pub use totals::Totals;
 pub use walls::{Face, Mask, WallVelocities};
 

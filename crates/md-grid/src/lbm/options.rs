@@ -6,8 +6,8 @@ use md_core::simd::SimdLevel;
 
 use super::collision::Collision;
 use super::crossing::Crossing;
-use super::kernel::Stores;
 use super::nodes::Overlap;
+use super::stores::Stores;
 use super::walls::WallVelocities;
 use crate::Messages;
 
@@ -49,7 +49,7 @@ pub struct FlowOptions {
     pub wall_velocities: WallVelocities,
     /// One grid or two.
     pub pattern: Pattern,
-    /// How the second of two grids is written; none: as its size suggests.
+    /// How the second of two grids is written; none: in caches if the grids may stay there, else as is found to be faster.
     pub stores: Option<Stores>,
     /// The order in which populations leave.
     pub crossing: Crossing,

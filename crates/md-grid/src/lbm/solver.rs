@@ -1,5 +1,7 @@
 //! A flow on the ranks of a world, and its time step.
 
+use std::time::Instant;
+
 use md_comm::{Choice, Traffic, World};
 use md_core::aligned::Place;
 use md_engine::clock::PhaseClock;
@@ -7,11 +9,12 @@ use md_engine::{Flight, Phase};
 
 use super::collision::{Coefficients, FlowState, Moments, Rates};
 use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
-use super::kernel::{Pass, Run, Stores, Sweeper};
+use super::kernel::{Pass, Run, Sweeper};
 use super::lanes::LaneReal;
 use super::nodes::{Nodes, Overlap};
 use super::options::{FlowOptions, Pattern};
 use super::rows::{Ends, Rows};
+use super::stores::{Stores, StoresChoice};
 use super::totals::{Sums, Totals};
 use super::walls::{Mask, Placement, Walls, shifts};
 use crate::layout::LINE;
@@ -43,7 +46,7 @@ enum Grids<T> {
     /// The way from owners to ghosts.
     One(Box<Halo<T>>),
     /// The grid to be written, and how.
-    Two(Field<T>, Stores),
+    Two(Field<T>, StoresChoice),
 }
 
 impl<T: LaneReal> Flow<T> {
@@ -95,7 +98,7 @@ impl<T: LaneReal> Flow<T> {
                 Pattern::TwoGrid => {
                     let target = Field::staggered(Place::Reaction, layout, &leads())?;
                     let bytes = 2 * POPULATIONS * layout.component_stride() * size_of::<T>();
-                    Grids::Two(target, options.stores.unwrap_or_else(|| Stores::of(bytes)))
+                    Grids::Two(target, StoresChoice::new(options.stores, bytes))
                 }
             },
             scatter: halo(options.crossing.scatter(ends))?,
@@ -139,12 +142,16 @@ impl<T: LaneReal> Flow<T> {
         let Self { nodes, walls, sweeper, grid, grids, scatter, placement, .. } = self;
         let (boundary, inner) = (nodes.boundary.as_slice(), nodes.inner.as_slice());
         match grids {
-            Grids::Two(target, stores) => {
+            Grids::Two(target, choice) => {
+                let (stores, mut sweeps_s) = (choice.next(), 0.0);
                 let sweep = |target: &mut Field<T>, runs: &[Run]| {
+                    let begun = Instant::now();
                     let (source, target) = (grid.components_mut(), target.components_mut());
-                    sweeper.sweep(Pass::Push { source, stores: *stores, target }, runs);
+                    sweeper.sweep(Pass::Push { source, stores, target }, runs);
+                    sweeps_s += begun.elapsed().as_secs_f64();
                 };
                 overlapped(scatter, target, clock, [boundary, inner], sweep)?;
+                choice.took(sweeps_s);
                 std::mem::swap(grid, target);
             }
             Grids::One(gather) => match *placement {
@@ -289,13 +296,18 @@ impl<T: LaneReal> Flow<T> {
         self.nodes.count
     }
 
+    /// How the next step writes the second of two grids.
+    pub fn stores(&self) -> Option<Stores> {
+        match &self.grids {
+            Grids::One(_) => None,
+            Grids::Two(_, choice) => Some(choice.next()),
+        }
+    }
+
     /// Bytes that an update of a node moves between memory and CPU: every population is read and written once, and what is written
     /// through the caches into another grid is read there before.
     pub fn bytes_per_update(&self) -> usize {
-        let passes = match self.grids {
-            Grids::One(_) | Grids::Two(_, Stores::PastCaches) => 2,
-            Grids::Two(_, Stores::Ordinary) => 3,
-        };
+        let passes = if self.stores() == Some(Stores::Ordinary) { 3 } else { 2 };
         passes * POPULATIONS * size_of::<T>()
     }
 

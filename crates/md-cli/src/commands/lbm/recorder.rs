@@ -185,6 +185,7 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
         entries
             .into_iter()
             .chain(magic)
+            .chain(run.flow().stores().map(|stores| ("stores", json!(stores.name()))))
             .chain(shares.into_iter().flatten())
             .map(|(key, value)| (key.to_owned(), value))
             .collect()

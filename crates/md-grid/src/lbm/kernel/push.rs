@@ -7,29 +7,11 @@
 use md_core::simd::Simd;
 use pulp::WithSimd;
 
-use super::{MOST_LANES, Parts, Runs, lanes, padded};
+use super::{Block, MOST_LANES, Parts, Runs, whole_and_rest, whole_vectors};
 use crate::lbm::collision::{Coefficients, Forcing, collide};
 use crate::lbm::d3q19::POPULATIONS;
 use crate::lbm::lanes::{LaneReal, fetch_ahead};
-
-/// How populations are written that a sweep does not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stores {
-    /// Into the caches, which read the line before.
-    Ordinary,
-    /// Past the caches: for grids that do not fit there.
-    PastCaches,
-}
-
-impl Stores {
-    /// Of grids that have so many bytes together.
-    pub(in crate::lbm) fn of(bytes: usize) -> Self {
-        if cfg!(feature = "mpi") && bytes > BEYOND_CACHES { Self::PastCaches } else { Self::Ordinary }
-    }
-}
-
-/// What is stored past the caches: two grids of 64 x 64 x 64 nodes take the same time either way, smaller ones less in the caches.
-const BEYOND_CACHES: usize = 80 << 20;
+use crate::lbm::stores::Stores;
 
 pub(super) struct Push<'g, T, F> {
     pub coefficients: &'g Coefficients<T>,
@@ -56,18 +38,25 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
     #[inline(always)]
     fn into_caches<S: Simd>(self, simd: S) {
         let Self { coefficients, mut source, mut target, runs, .. } = self;
-        let mut block = Block::default();
+        let (mut block, mut copies) = (Block::default(), Block::default());
         for &run in runs.all {
             source.join_ends(runs, run);
             let source = source.0.each_mut().map(|part| &*part.run(run));
             let mut target = target.0.each_mut().map(|part| part.run(run));
-            let rows = target.each_mut().map(|row| &mut **row);
-            push_vectors::<S, T, F>(simd, coefficients, source, rows, Target::InMemory);
-            let whole = run.length - run.length % lanes::<S, T>();
-            if whole < run.length {
-                block.fill::<S, F>(simd, coefficients, source.map(|row| &row[whole..]));
-                for (row, block) in target.iter_mut().zip(&block.0) {
-                    row[whole..].copy_from_slice(&block[..run.length - whole]);
+            for nodes in whole_and_rest::<S, T>(run) {
+                let mut from = source.map(|row| &row[nodes.clone()]);
+                let mut to = target.each_mut().map(|row| &mut row[nodes.clone()]);
+                let width = whole_vectors::<S, T>(nodes.len());
+                let is_whole = nodes.len() == width;
+                if !is_whole {
+                    from = copies.filled_up::<S>(from).map(|row| &*row);
+                    to = block.rows(width);
+                }
+                push_vectors::<S, T, F>(simd, coefficients, from, to, Target::InMemory);
+                if !is_whole {
+                    for (row, block) in target.iter_mut().zip(&block.0) {
+                        row[nodes.clone()].copy_from_slice(&block[..nodes.len()]);
+                    }
                 }
             }
         }
@@ -86,7 +75,7 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
         let Self { coefficients, mut source, target, runs, .. } = self;
         let shifts = target.0.each_ref().map(|part| part.shift);
         let columns = target.0.map(|part| part.values);
-        let mut block = Block::default();
+        let (mut block, mut copies) = (Block::default(), Block::default());
         md_comm::mpi::write_past_caches(
             columns,
             #[inline(always)]
@@ -96,8 +85,13 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
                     let source = source.0.each_mut().map(|part| &*part.run(run));
                     for at in (0..run.length).step_by(MOST_LANES) {
                         let count = MOST_LANES.min(run.length - at);
-                        let rows = source.map(|row| &row[at..][..count]);
-                        block.fill::<S, F>(simd, coefficients, rows);
+                        let mut from = source.map(|row| &row[at..][..count]);
+                        let width = whole_vectors::<S, T>(count);
+                        if count < width {
+                            from = copies.filled_up::<S>(from).map(|row| &*row);
+                        }
+                        let to = block.rows(width);
+                        push_vectors::<S, T, F>(simd, coefficients, from, to, Target::InBlock);
                         for (population, row) in block.0.iter().enumerate() {
                             let place = (run.start + at).wrapping_add_signed(shifts[population]);
                             columns.store(population, place, &row[..count]);
@@ -106,38 +100,6 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
                 }
             },
         );
-    }
-}
-
-/// Collided populations of some nodes, rows on cache lines.
-#[repr(align(64))]
-struct Block<T>([[T; MOST_LANES]; POPULATIONS]);
-
-impl<T: LaneReal> Default for Block<T> {
-    fn default() -> Self {
-        Self([[T::ZERO; MOST_LANES]; POPULATIONS])
-    }
-}
-
-impl<T: LaneReal> Block<T> {
-    /// From so many nodes as the rows have, at most as many as there is room for.
-    #[inline(always)]
-    fn fill<S: Simd, F: Forcing>(
-        &mut self,
-        simd: S,
-        coefficients: &Coefficients<T>,
-        source: [&[T]; POPULATIONS],
-    ) {
-        let count = source[0].len();
-        let width = count.next_multiple_of(lanes::<S, T>());
-        let target = self.0.each_mut().map(|row| &mut row[..width]);
-        if count == width {
-            push_vectors::<S, T, F>(simd, coefficients, source, target, Target::InBlock);
-        } else {
-            let padded = source.map(padded);
-            let rows = padded.each_ref().map(|row| &row[..width]);
-            push_vectors::<S, T, F>(simd, coefficients, rows, target, Target::InBlock);
-        }
     }
 }
 

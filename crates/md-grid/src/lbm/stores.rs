@@ -1,0 +1,114 @@
+//! How the second of two grids is written: into the caches or past them, whichever is faster here.
+//!
+//! A store into the caches has its line read from memory before, a third of all that two grids move; one past them needs whole lines, and
+//! few of them can be under way at once. Which is faster differs from CPU to CPU and with what else uses the memory: on one core of an AMD EPYC
+//! past the caches, on one of an Intel Xeon into them. Both give the same bits, so the first steps take turns, and the faster way stays.
+
+/// How populations are written that a sweep does not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stores {
+    /// Into the caches, which read the line before.
+    Ordinary,
+    /// Past the caches.
+    PastCaches,
+}
+
+impl Stores {
+    /// In summary.json.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ordinary => "ordinary",
+            Self::PastCaches => "past-caches",
+        }
+    }
+}
+
+/// Grids that take so many bytes together may be written past the caches: those of 64 x 64 x 64 nodes take the same time either way,
+/// smaller ones less in the caches.
+const BEYOND_CACHES: usize = 80 << 20;
+
+/// Steps of each kind in a trial.
+const TURNS: usize = 3;
+
+/// The choice, from step to step.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum StoresChoice {
+    /// Made.
+    Made(Stores),
+    /// Steps take turns.
+    Trial {
+        /// So far.
+        steps: usize,
+        /// The least of a step with each kind: ordinary, past the caches.
+        least_s: [f64; 2],
+    },
+}
+
+impl StoresChoice {
+    /// As `given`, or of grids that have so many bytes together.
+    pub(super) fn new(given: Option<Stores>, bytes: usize) -> Self {
+        match given {
+            Some(stores) => Self::Made(stores),
+            None if cfg!(feature = "mpi") && bytes > BEYOND_CACHES => {
+                Self::Trial { steps: 0, least_s: [f64::INFINITY; 2] }
+            }
+            None => Self::Made(Stores::Ordinary),
+        }
+    }
+
+    /// Of the next step.
+    pub(super) fn next(&self) -> Stores {
+        match *self {
+            Self::Made(stores) => stores,
+            Self::Trial { steps, .. } if steps % 2 == 0 => Stores::Ordinary,
+            Self::Trial { .. } => Stores::PastCaches,
+        }
+    }
+
+    /// The sweeps of the step that [`Self::next`] was asked for took so long. Of each grid the first step does not count: the system gives
+    /// it its pages then.
+    pub(super) fn took(&mut self, seconds: f64) {
+        let Self::Trial { steps, least_s } = self else { return };
+        if *steps >= 2 {
+            let least_s = &mut least_s[*steps % 2];
+            *least_s = least_s.min(seconds);
+        }
+        *steps += 1;
+        if *steps == 2 * (1 + TURNS) {
+            let [ordinary, past_caches] = *least_s;
+            *self = Self::Made(if past_caches < ordinary { Stores::PastCaches } else { Stores::Ordinary });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was chosen when steps took so long, ordinary and past the caches in turn.
+    fn chosen(times_s: [f64; 8]) -> Stores {
+        let mut choice = StoresChoice::new(None, usize::MAX);
+        for (step, seconds) in times_s.into_iter().enumerate() {
+            let turn = [Stores::Ordinary, Stores::PastCaches][step % 2];
+            assert_eq!(choice.next(), turn, "step {step}");
+            choice.took(seconds);
+        }
+        choice.took(0.0);
+        choice.next()
+    }
+
+    #[test]
+    #[cfg_attr(not(feature = "mpi"), ignore = "there is one way only")]
+    fn the_faster_way_stays_whatever_the_first_steps_took() {
+        assert_eq!(chosen([0.1, 9.0, 3.0, 2.0, 2.5, 4.0, 3.0, 4.0]), Stores::PastCaches);
+        assert_eq!(chosen([9.0, 0.1, 3.0, 4.0, 2.5, 4.0, 9.0, 2.6]), Stores::Ordinary);
+    }
+
+    #[test]
+    fn small_grids_and_given_ways_are_not_tried() {
+        assert_eq!(StoresChoice::new(None, 1 << 20).next(), Stores::Ordinary);
+        let mut given = StoresChoice::new(Some(Stores::PastCaches), usize::MAX);
+        given.took(1.0);
+        assert_eq!(given.next(), Stores::PastCaches);
+    }
+}
