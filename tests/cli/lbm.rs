@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::support::{Start, Workdir, error, error_everywhere, p2p_available, repository, starts};
+use crate::support::{Said, Start, Workdir, error, error_everywhere, p2p_available, repository, starts};
 
 const FLOW: &str = r#"[lbm]
 grid = [12, 10, 20]
@@ -68,6 +68,25 @@ fn the_summary_says_how_fast_it_was_and_that_mass_stays() {
     assert_eq!(workdir.read("out/thermo.csv").lines().count(), 5);
 }
 
+/// Nothing changes the lengths of a grid's messages, so that its contexts have no other reason to negotiate again.
+#[test]
+fn auto_chooses_on_grids_too() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = flow();
+    let mut command =
+        workdir.command(Start::Mpirun(2), "lbm melt.toml --quiet --output out --set lbm.steps=4000");
+    let said = Said::of(command.args(["--set", "parallel.backend=auto"]));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+    let choices = summary["choices"].as_array().unwrap();
+    assert!(!choices.is_empty(), "{summary}");
+    for choice in choices {
+        assert!(choice["chosen"].is_string(), "{choice}");
+    }
+}
+
 #[test]
 fn vortices_lose_energy_as_the_viscosity_says() {
     let text = "[lbm]\ngrid = [1, 32, 32]\nviscosity = 0.05\nsteps = 200\n\
@@ -96,10 +115,7 @@ fn an_image_of_several_pieces_and_its_mask_give_the_same_flow() {
     }
     let index = workdir.read("two/fields_00000025.pvti");
     assert!(index.contains("WholeExtent=\"0 12 0 10 0 20\""), "{index}");
-    assert!(
-        index.contains("<Piece Extent=\"0 12 0 10 10 20\" Source=\"fields_00000025_1.vti\"/>"),
-        "{index}"
-    );
+    assert!(index.contains("<Piece Extent=\"6 12 0 10 0 20\" Source=\"fields_00000025_1.vti\"/>"), "{index}");
     // A sphere, and the solid nodes of its image.
     let mask = "--set lbm.obstacle={kind=\"mask\",path=\"one/fields_00000025.vti\"}";
     workdir.succeed(Start::Threads(3), &format!("lbm melt.toml --quiet --output masked {mask}"));
@@ -165,6 +181,49 @@ fn masks_that_do_not_fit_are_refused_everywhere() {
     exit code 2
     error: cannot read `pipe`: it is not a regular file
     ");
+}
+
+/// More text than is read at a time, and words that are cut.
+#[test]
+fn a_long_image_of_text_is_a_mask_and_its_run_can_be_repeated() {
+    let obstacle = "obstacle = { kind = \"sphere\", center = [5.0, 4.0, 9.5], radius = 2.5 }";
+    let workdir = with(obstacle, "obstacle = { kind = \"mask\", path = \"mask.vti\" }");
+    let numbers: Vec<&str> = (0..2400).map(|node| if node % 7 == 1 { "1.000" } else { "0.000" }).collect();
+    let image = |between: &str| {
+        let values = numbers.join(between);
+        format!(
+            "<VTKFile type=\"ImageData\"><ImageData WholeExtent=\"0 12 0 10 0 20\"><Piece><CellData>\
+             <DataArray type=\"Float32\" Name=\"other\" format=\"ascii\">{values} 7</DataArray>\
+             <DataArray type=\"Float32\" Name=\"solid\" format=\"ascii\">\n{values}\n</DataArray>\
+             </CellData></Piece></ImageData></VTKFile>"
+        )
+    };
+    let mut probes = Vec::new();
+    for (output, between) in [("short", " ".to_owned()), ("long", " ".repeat(700))] {
+        workdir.write("mask.vti", &image(&between));
+        workdir.succeed(Start::Threads(2), &format!("lbm melt.toml --quiet --output {output}"));
+        probes.push(workdir.read(&format!("{output}/probe.csv")));
+    }
+    workdir.succeed(Start::Threads(1), "lbm long/scenario.toml --quiet --output again");
+    probes.push(workdir.read("again/probe.csv"));
+    assert!(probes.iter().all(|probe| *probe == probes[0]), "{probes:?}");
+}
+
+#[test]
+fn check_finds_what_a_flow_would_be_refused_for() {
+    let workdir = flow();
+    let checked = workdir.succeed(Start::Plain, "check melt.toml");
+    assert!(checked.stdout.contains("# needs about "), "{}", checked.stdout);
+    let said = |options: &str| {
+        let said = workdir.call(Start::Plain, &format!("check melt.toml {options}"));
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
+        said.stderr
+    };
+    assert_snapshot!(said("--set parallel.grid=[13,1,1]"), @"");
+    assert_snapshot!(said("--set lbm.grid=[4000000,2000000,2000000]"), @"");
+    workdir.write("mask.txt", "12 10 21\n");
+    let mask = "--set lbm.obstacle={kind=\"mask\",path=\"mask.txt\"}";
+    assert_snapshot!(said(mask), @"");
 }
 
 /// An image that is read as something else than it is would be another obstacle, and nobody would know.

@@ -186,6 +186,27 @@ fn on_a_grid_messages_and_bytes_are_those_of_a_run() {
     }
 }
 
+/// A stencil, and a flow: each rank has the nodes of the scenario.
+#[test]
+fn grids_grow_with_the_ranks() {
+    for (scenario, command, on_eight) in [(SWAP, "stencil", "4x2x1"), (FLOW, "lbm", "2x2x2")] {
+        let workdir = Workdir::new(scenario);
+        workdir.write("machine.toml", MACHINE);
+        let call = "predict melt.toml --machine machine.toml --backends p2p --ranks 1,2,8 --weak --quiet";
+        workdir.succeed(Start::Plain, &format!("{call} --output unknown"));
+        let text = workdir.read("unknown/predict.csv");
+        let nodes: Vec<u64> = rows(&text, &["nodes"]).iter().map(|row| row.parse().unwrap()).collect();
+        assert_eq!(nodes, [nodes[0], 2 * nodes[0], 8 * nodes[0]]);
+        assert_eq!(rows(&text, &["grid"]), ["1x1x1", "2x1x1", on_eight]);
+        assert_eq!(rows(&text, &["efficiency"]), ["", "", ""], "nobody knows what computing takes");
+        workdir.succeed(Start::Threads(1), &format!("{command} melt.toml --quiet"));
+        workdir.succeed(Start::Plain, &format!("{call} --measured out/summary.json --output known"));
+        let known = rows(&workdir.read("known/predict.csv"), &["efficiency"]);
+        let shares: Vec<f64> = known.iter().map(|share| share.parse().unwrap()).collect();
+        assert!(shares[0] == 1.0 && shares[1] < 1.0 && shares[2] < shares[1], "{shares:?}");
+    }
+}
+
 #[test]
 fn on_a_grid_many_ranks_are_predicted_and_what_does_not_fit_is_said() {
     let workdir = Workdir::new(&SWAP.replace("grid = [12, 9, 8]", "grid_per_rank = [4, 4, 8]"));
@@ -211,10 +232,6 @@ fn on_a_grid_many_ranks_are_predicted_and_what_does_not_fit_is_said() {
     ] {
         assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
     }
-    assert_snapshot!(error(&workdir, &format!("{call} --ranks 2 --weak"), Start::Plain), @r"
-    exit code 2
-    error: --weak is for scenarios of particles, and this one has a grid: `grid_per_rank` makes a grid grow with the ranks
-    ");
     assert_snapshot!(error(&workdir, &format!("{call} --ranks 2 --shells all"), Start::Plain), @r"
     exit code 2
     error: --shells is for scenarios of particles, and this one has a grid

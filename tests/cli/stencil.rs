@@ -116,7 +116,7 @@ fn files_and_columns() {
     ];
     assert_eq!(phases, expected);
     assert!(timing.starts_with(
-        "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent,backend,exchange,messages,kind,nodes,fields,depth,\
+        "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent,backend,exchange,field_messages,kind,nodes,fields,depth,\
          grid,ranks,threads,precision,steps,mpi_library,host,version\n"
     ));
     // Two ranks, 26 neighbours of which 18 are the other one, in each of 6 steps.

@@ -199,7 +199,7 @@ fn grids_are_swept_too() {
     let workdir =
         Workdir::new("[stencil]\nkind = \"swap\"\nfields = 2\ngrid_per_rank = [8, 6, 4]\nsteps = 5\n");
     let said = workdir.succeed(Start::Plain, &format!("{LOCAL} --ranks 1,2 --exchanges direct,staged"));
-    let columns = ["backend", "exchange", "messages", "ranks", "threads", "nodes", "steps"];
+    let columns = ["backend", "exchange", "field_messages", "ranks", "threads", "nodes", "steps"];
     let nodes = |rows: &[Vec<String>]| rows.iter().map(|row| row[5].clone()).collect::<Vec<_>>();
     let found = rows(&workdir, &columns);
     assert_eq!(found.len(), 4);
@@ -211,6 +211,7 @@ fn grids_are_swept_too() {
         assert!(values.iter().all(|&value| value > 0.0) && values[..3].is_sorted(), "{values:?}");
     }
     assert_eq!(workdir.files("s"), ["scenario.toml", "sweep.csv", "sweep.svg"]);
+    assert!(workdir.read("s/sweep.svg").contains("Weak scaling"), "the grid grows");
     assert!(said.stdout.lines().all(|line| line.ends_with(" updates/s")), "{said:?}");
     let again = workdir.succeed(Start::Plain, &format!("{LOCAL} --ranks 1,2 --exchanges direct,staged"));
     assert!(again.stdout.lines().all(|line| line.ends_with(": is there")), "{again:?}");
@@ -220,7 +221,6 @@ fn grids_are_swept_too() {
         said.stderr
     };
     assert_snapshot!(error("--atoms 1000"), @"error: --atoms is for scenarios of particles, and this one has a grid: the scenario says how many nodes there are");
-    assert_snapshot!(error("--weak"), @"error: --weak is for scenarios of particles, and this one has a grid: `grid_per_rank` of a stencil makes a grid grow with the ranks");
     assert_snapshot!(error("--shells full"), @"error: --shells is for scenarios of particles, and this one has a grid");
     assert_snapshot!(error("--threads 2"), @r"
     error: no job is possible

@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use md_comm::World;
+use md_grid::{Decomposition, GridError};
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::output::OutputError;
 use crate::scenario::{
-    GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, StencilScenario, has_table,
-    load_as,
+    GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, Stencil, StencilScenario,
+    effective_toml, has_table, load_as,
 };
 use crate::session::Job;
 use crate::text_file::{is_open_already, read_text, told};
@@ -28,6 +30,17 @@ pub trait GridModel: Model + Clone + Sync {
 
     /// `[output]`.
     fn output(&self) -> &GridOutput;
+
+    /// Whether the scenario says how many nodes a rank has, and not how many there are.
+    fn grows(&self) -> bool {
+        false
+    }
+
+    /// Gives each of so many ranks the nodes that the scenario has (weak scaling), in a division of their own.
+    ///
+    /// # Errors
+    /// More nodes than can be counted, or no axis that may be cut.
+    fn grow(&mut self, ranks: usize) -> Result<(), GridError>;
 
     /// The file that it reads beside a scenario.
     fn file_beside(_: &GridInputs<Self>) -> Option<PathBuf> {
@@ -57,6 +70,17 @@ impl GridModel for StencilScenario {
     fn output(&self) -> &GridOutput {
         &self.output
     }
+
+    fn grows(&self) -> bool {
+        self.stencil.grid_per_rank.is_some()
+    }
+
+    fn grow(&mut self, _: usize) -> Result<(), GridError> {
+        let Stencil { grid, grid_per_rank, .. } = &mut self.stencil;
+        *grid_per_rank = grid_per_rank.or(grid.take());
+        self.parallel.grid = None;
+        Ok(())
+    }
 }
 
 impl GridModel for LbmScenario {
@@ -72,6 +96,13 @@ impl GridModel for LbmScenario {
 
     fn output(&self) -> &GridOutput {
         &self.output.common
+    }
+
+    fn grow(&mut self, ranks: usize) -> Result<(), GridError> {
+        let whole = self.parallel.decomposition.may_be_cut().map(|may| !may);
+        let grown = Decomposition::of_blocks(self.lbm.grid, ranks, None, self.lbm.edges(), whole)?;
+        (self.lbm.grid, self.parallel.grid) = (grown.nodes(), Some(grown.ranks()));
+        Ok(())
     }
 
     fn file_beside(inputs: &GridInputs<Self>) -> Option<PathBuf> {
@@ -106,6 +137,19 @@ impl<M: GridModel> GridInputs<M> {
     /// A fault in the scenario.
     pub fn load(path: PathBuf, source: ScenarioSource) -> Result<Self, RunError> {
         Ok(Self { scenario: load_as(&source)?, path, source })
+    }
+
+    /// The effective scenario; files that it reads are found from anywhere.
+    ///
+    /// # Errors
+    /// Such a file is gone, or has a name that is no text.
+    pub fn effective_toml(&self) -> Result<String, OutputError> {
+        let mut inputs = self.clone();
+        M::find_files(&mut inputs).map_err(|reason| {
+            let path = M::file_beside(self).unwrap_or_default();
+            OutputError::Unnamed { path, reason }
+        })?;
+        Ok(effective_toml(&inputs.scenario))
     }
 
     /// The files that they are read from.

@@ -262,7 +262,7 @@ pub(super) fn output_directory<M: GridModel>(
     elsewhere: &[PathBuf],
     verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
-    let effective = effective_toml(&inputs.scenario);
+    let effective = inputs.effective_toml()?;
     let read = inputs.files_read();
     let read: Vec<&Path> = read.iter().map(PathBuf::as_path).collect();
     let path = &inputs.scenario.output().directory;

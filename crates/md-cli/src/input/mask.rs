@@ -5,7 +5,7 @@
 //! is not 0. An image becomes the same digits, so that what follows is the same for both.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::error::{Here, InputError, Problem};
@@ -15,7 +15,7 @@ const PIECE: u64 = 1 << 20;
 
 const EARLY: &str = "its data end too early";
 
-/// No header of an image is longer.
+/// No image has more bytes in its tags.
 const LONGEST_HEADER: usize = 1 << 20;
 
 /// A mask file, on the rank that reads it.
@@ -30,8 +30,8 @@ enum Content {
     Text,
     /// Values of an image, whose numbers of nodes come first.
     Image { header: Option<String>, values: Values, left: u64 },
-    /// White space and numbers until a tag.
-    Ascii { header: Option<String>, rest: String, left: u64 },
+    /// Numbers and white space until a tag, from here on; `word` is the beginning of a number whose end has not been read.
+    Ascii { header: Option<String>, word: String, left: u64 },
 }
 
 /// How the values of an image are stored.
@@ -77,19 +77,31 @@ impl MaskFile {
                 *left -= wanted / values.bytes as u64;
                 Ok(Some(bytes.chunks_exact(values.bytes).map(|value| digit(value, *values)).collect()))
             }
-            Content::Ascii { rest, left, .. } => {
-                let numbers = rest.split_ascii_whitespace().map(str::parse::<f64>);
-                let digits: Result<String, _> = numbers
-                    .take(*left as usize)
-                    .map(|number| Ok(if number? == 0.0 { '0' } else { '1' }))
-                    .collect();
-                let digits =
-                    digits.map_err(|error: std::num::ParseFloatError| format!("its array: {error}"))?;
-                *left = 0;
-                Ok(Some(digits))
-            }
+            Content::Ascii { word, left, .. } => ascii_digits(file, word, left).map(Some),
         }
     }
+}
+
+/// The next numbers of an array that is written as text; `left` of it are still to come.
+fn ascii_digits(file: &mut impl Read, word: &mut String, left: &mut u64) -> Result<String, String> {
+    let piece = bytes(file, PIECE)?;
+    let mut text = std::mem::take(word);
+    text.push_str(std::str::from_utf8(&piece).map_err(|_| "its array is no text")?);
+    let is_last = piece.is_empty() || text.contains('<');
+    let end = match text.find('<') {
+        Some(tag) => tag,
+        None if is_last => text.len(),
+        None => text.rfind(|letter: char| letter.is_ascii_whitespace()).map_or(0, |at| at + 1),
+    };
+    let (numbers, rest) = text.split_at(end);
+    let mut digits = String::new();
+    for number in numbers.split_ascii_whitespace().take(usize::try_from(*left).unwrap_or(usize::MAX)) {
+        let number: f64 = number.parse().map_err(|error| format!("its array: {error}: `{number}`"))?;
+        digits.push(if number == 0.0 { '0' } else { '1' });
+    }
+    *left = if is_last { 0 } else { *left - digits.len() as u64 };
+    rest.clone_into(word);
+    Ok(digits)
 }
 
 fn bytes(file: &mut impl Read, most: u64) -> Result<Vec<u8>, String> {
@@ -107,27 +119,54 @@ fn digit(value: &[u8], values: Values) -> char {
     if is_zero { '0' } else { '1' }
 }
 
+/// The tags of an image, without what stands between them.
+struct Tags {
+    text: String,
+    /// Where in the file each `<DataArray` ends.
+    arrays: Vec<u64>,
+}
+
+impl Tags {
+    /// Reads them up to appended data, or all; byte by byte, because appended data are binary.
+    fn read(file: &mut impl Read) -> Result<Self, String> {
+        const DATA: &str = "<AppendedData";
+        let mut tags = Self { text: String::new(), arrays: Vec::new() };
+        let (mut byte, mut start, mut has_data) = ([0], None, false);
+        for place in 1.. {
+            match file.read(&mut byte).map_err(|error| error.to_string())? {
+                0 => break,
+                _ if byte[0].is_ascii() && tags.text.len() < LONGEST_HEADER => (),
+                _ => return Err("it is no image of VTK: no XML".to_owned()),
+            }
+            match byte[0] {
+                b'_' if has_data && start.is_none() => break,
+                b'<' => start = Some(tags.text.len()),
+                _ => (),
+            }
+            let Some(begun) = start else { continue };
+            tags.text.push(char::from(byte[0]));
+            if byte[0] == b'>' {
+                let tag = &tags.text[begun..];
+                has_data |= tag.starts_with(DATA);
+                if tag.starts_with("<DataArray") {
+                    tags.arrays.push(place);
+                }
+                start = None;
+            }
+        }
+        Ok(tags)
+    }
+}
+
 /// Reads the XML of an image up to its data.
 fn image(file: &mut BufReader<File>) -> Result<Content, String> {
-    const DATA: &str = "<AppendedData";
-    let mut header = String::new();
-    let mut byte = [0];
-    // One by one: what follows is binary.
-    while !header.ends_with("_") || !header.contains(DATA) {
-        match file.read(&mut byte).map_err(|error| error.to_string())? {
-            0 => break,
-            _ if byte[0].is_ascii() && header.len() < LONGEST_HEADER => header.push(char::from(byte[0])),
-            _ => return Err("it is no image of VTK: no XML".to_owned()),
-        }
-        if byte[0] == b'>' && header.ends_with("</VTKFile>") {
-            break;
-        }
-    }
-    described(&header, file)
+    let tags = Tags::read(file)?;
+    described(&tags, file)
 }
 
 /// What stands in a header, and the data of its array.
-fn described(header: &str, file: &mut impl Read) -> Result<Content, String> {
+fn described(tags: &Tags, file: &mut (impl Read + Seek)) -> Result<Content, String> {
+    let header = tags.text.as_str();
     if attribute_of("VTKFile", "compressor", header).is_some() {
         return Err("its data are compressed: write it without compression".to_owned());
     }
@@ -137,9 +176,10 @@ fn described(header: &str, file: &mut impl Read) -> Result<Content, String> {
     let encoding = attribute_of("AppendedData", "encoding", header);
     match attribute_of("DataArray", "format", array).as_deref() {
         Some("ascii") => {
-            let inner = array.split_once('>').and_then(|(_, inner)| inner.split_once("</DataArray"));
-            let rest = inner.map(|(text, _)| text).unwrap_or_default().to_owned();
-            Ok(Content::Ascii { header: first, rest, left })
+            let before = header[..header.len() - array.len()].matches("<DataArray").count();
+            let start = SeekFrom::Start(tags.arrays.get(before).copied().unwrap_or_default());
+            file.seek(start).map_err(|error| error.to_string())?;
+            Ok(Content::Ascii { header: first, word: String::new(), left })
         }
         Some("appended") if encoding.as_deref() == Some("raw") => {
             let values = appended(header, array, left, file)?;

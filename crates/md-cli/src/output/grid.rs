@@ -57,7 +57,7 @@ pub struct GridContext {
 
 impl GridContext {
     /// The names of its fields, in their order.
-    pub const COLUMNS: &'static str = "backend,exchange,messages,kind,nodes,fields,depth,grid,ranks,threads,precision,steps,\
+    pub const COLUMNS: &'static str = "backend,exchange,field_messages,kind,nodes,fields,depth,grid,ranks,threads,precision,steps,\
                                        mpi_library,host,version";
 }
 

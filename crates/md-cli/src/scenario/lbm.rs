@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use md_core::ExchangePattern;
 use md_core::words::counted;
+use md_grid::Edges;
 use md_grid::lbm::{Crossing, Face, MAGIC_OF_PLATES, Pattern};
 use md_grid::stencil::Precision;
 use schemars::JsonSchema;
@@ -226,6 +227,14 @@ impl LbmScenario {
 }
 
 impl Lbm {
+    /// What lies beyond the faces.
+    pub fn edges(&self) -> [Edges; 3] {
+        self.boundary.map(|boundary| match boundary {
+            Boundary::Periodic => Edges::Periodic,
+            Boundary::Wall => Edges::Open,
+        })
+    }
+
     /// The collision.
     pub fn collision(&self) -> md_grid::lbm::Collision {
         match self.collision {

@@ -39,7 +39,7 @@ use crate::grid_inputs::AnyInputs;
 use crate::inputs::Inputs;
 use crate::output::Verbosity;
 use crate::printable::{escaped, printable};
-use crate::scenario::{Parallel, effective_toml, schema};
+use crate::scenario::{Parallel, schema};
 pub(crate) use job::Job;
 use md_lab::{Threads, Transports};
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
@@ -86,7 +86,7 @@ pub fn main() -> u8 {
                 let inputs = match inputs {
                     AnyInputs::Particles(inputs) => inputs,
                     AnyInputs::Stencil(inputs) => return commands::stencil::check(&inputs, ranks),
-                    AnyInputs::Lbm(inputs) => return Ok(effective_toml(&inputs.scenario)),
+                    AnyInputs::Lbm(inputs) => return commands::lbm::check(&inputs, ranks),
                 };
                 let text = check(&inputs, ranks)?;
                 note_particles(&inputs, Verbosity::Normal);

@@ -202,7 +202,8 @@ impl Auto {
             Phase::Settled { .. } => return self.reason.clone(),
             Phase::Unused if self.exchanges == 0 => return "the run had no such exchange".to_owned(),
             Phase::Unused => {
-                return "the run was too short: a trial begins at the neighbour rebuild after the first exchange".to_owned();
+                return "the run was too short: a trial begins at the negotiation after the first exchange"
+                    .to_owned();
             }
             Phase::Trial => (),
         }
@@ -212,8 +213,8 @@ impl Auto {
             format!("the run was too short: {done} of the {total} exchanges of a trial were made")
         } else {
             format!(
-                "all {total} exchanges of the trial were made, but no neighbour rebuild followed, at which the ranks \
-                 agree; `{}` goes on until then",
+                "all {total} exchanges of the trial were made, but no negotiation followed, at which the ranks agree; \
+                 `{}` goes on until then",
                 self.entries[self.current].backend.name()
             )
         };

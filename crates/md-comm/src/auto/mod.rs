@@ -9,7 +9,7 @@
 //! ended; if it does not lead in nearly every round, a candidate earlier in the order of preference (`p2p` first) is
 //! kept (`decision`). Later negotiations compare bytes and time per exchange with those at the choice, and begin a new
 //! trial if the bytes have changed by half or the time has doubled over many exchanges.
-//! Relies on: negotiations are collective and come again and again (neighbour rebuilds); all backends give the same
+//! Relies on: negotiations are collective and come again and again (neighbour rebuilds; on grids every some exchanges); all backends give the same
 //! bits, so that a result does not depend on the choice.
 //! Cost: memory and windows of all candidates during a trial, and exchanges with slow ones; afterwards a branch per call,
 //! a clock around one block of exchanges in ten, and one small collective per negotiation.

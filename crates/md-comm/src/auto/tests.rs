@@ -229,9 +229,9 @@ fn a_run_that_is_too_short_says_so() {
     });
     assert!([&none, &first, &short, &waiting].iter().all(|choice| choice.chosen.is_none()));
     assert_eq!((none.reason.as_str(), none.candidates.len()), ("the run had no such exchange", 0));
-    assert!(first.reason.contains("at the neighbour rebuild after the first exchange"), "{first:?}");
+    assert!(first.reason.contains("at the negotiation after the first exchange"), "{first:?}");
     assert_eq!(short.reason, "the run was too short: 4 of the 18 exchanges of a trial were made");
-    assert!(waiting.reason.contains("no neighbour rebuild followed"), "{waiting:?}");
+    assert!(waiting.reason.contains("no negotiation followed"), "{waiting:?}");
     assert_eq!(why(&short, Backend::Shm), "the trial is not over");
 }
 

@@ -23,10 +23,16 @@ struct Carried {
     receives: Option<usize>,
 }
 
+/// Exchanges from one negotiation to the next of a context that chooses its transport: it begins a trial at the first one after it was
+/// used, and ends it at a later one. Others negotiate once, because a grid's messages keep their lengths.
+const NEGOTIATED_EVERY: u64 = 50;
+
 /// The context of a stage; none where all ranks are their own neighbours.
 pub(super) struct Stage {
     name: &'static str,
     context: Option<Exchange>,
+    /// Exchanges so far.
+    exchanges: u64,
     messages: Vec<Message>,
     /// Per edge of the context.
     carried: Vec<Carried>,
@@ -61,12 +67,27 @@ impl Stage {
             expect_channels(leaving)?;
             let spec =
                 ExchangeSpec { name: options.name, edges, sizes: Sizes::Fixed, buffering: options.buffering };
-            let mut opened = world.open(spec)?;
-            let need = |carried: &Carried| carried.sends.map_or(0, |number| bytes::<T>(&messages[number]));
-            opened.negotiate(&carried.iter().map(need).collect::<Vec<_>>())?;
-            context = Some(opened);
+            context = Some(world.open(spec)?);
         }
-        Ok(Self { name: options.name, context, messages, carried, local, left: 0 })
+        let mut stage = Self { name: options.name, context, exchanges: 0, messages, carried, local, left: 0 };
+        stage.negotiate::<T>()?;
+        Ok(stage)
+    }
+
+    /// Tells the context how long messages are. *Collective.*
+    fn negotiate<T: Real>(&mut self) -> Result<(), GridError> {
+        let Self { context, messages, carried, .. } = self;
+        if let Some(context) = context {
+            let need = |carried: &Carried| carried.sends.map_or(0, |number| bytes::<T>(&messages[number]));
+            context.negotiate(&carried.iter().map(need).collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the context wants to look at its choice before the next exchange: on all ranks or on none.
+    fn reconsiders(&self) -> bool {
+        let chooses = || self.context.as_ref().is_some_and(|context| context.choice().is_some());
+        self.exchanges % NEGOTIATED_EVERY == 1 && chooses()
     }
 
     /// Packs and sends everything but what stays here, which is to be copied.
@@ -75,6 +96,10 @@ impl Stage {
         field: &mut Field<T>,
         clock: &mut PhaseClock,
     ) -> Result<(), GridError> {
+        if self.reconsiders() {
+            clock.time(Phase::HaloTransfer, || self.negotiate::<T>())?;
+        }
+        self.exchanges += 1;
         if let Some(context) = &mut self.context {
             for (edge, carried) in self.carried.iter().enumerate() {
                 let Some(message) = carried.sends.map(|number| &self.messages[number]) else { continue };

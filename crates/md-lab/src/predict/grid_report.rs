@@ -44,7 +44,7 @@ pub fn grid_csv(
     let columns = [
         "backend,exchange,messages,kind,nodes,fields,grid,ranks,messages_per_step,bytes_per_step,step_s,step_low_s,step_high_s",
         &phases,
-        "exchange_s,ranks_per_node,placement,version",
+        "exchange_s,ranks_per_node,placement,efficiency,version",
     ];
     let row = |it: &Prediction| {
         let step = [it.step.median_s, it.step.low_s, it.step.high_s];
@@ -53,7 +53,7 @@ pub fn grid_csv(
             (it.grid.clone(), it.ranks, it.messages, it.bytes, step),
             PHASES.map(|phase| it.phases[phase as usize]),
             (it.exchange_s, request.ranks_per_node.unwrap_or(it.ranks)),
-            (name_of(request.placement), version),
+            (name_of(request.placement), efficiency(forecast, it), version),
         )
     };
     table(&columns, forecast.predictions.iter().map(row))
@@ -65,14 +65,24 @@ pub fn grid_table(forecast: &Forecast) -> String {
     for it in leaders(forecast) {
         let [step, exchange] = [it.step.median_s, it.exchange_s].map(|s| significant(1e3 * s, DIGITS));
         let [messages, bytes] = [it.messages, it.bytes].map(|it| significant(it, DIGITS));
+        let efficiency = efficiency(forecast, it).map_or("unknown".to_owned(), |it| significant(it, DIGITS));
         text += &format!(
-            "{:>8} ranks ({})  {:24} step {step} ms, exchange {exchange} ms, {messages} messages, {bytes} bytes\n",
+            "{:>8} ranks ({})  {:24} step {step} ms, exchange {exchange} ms, efficiency {efficiency}, {messages} messages, {bytes} bytes\n",
             it.ranks,
             it.grid,
             name(it.strategy)
         );
     }
     text + &remarks(forecast, &name, &CAVEATS[..CAVEATS.len() - 1])
+}
+
+/// Nodes per second and rank, as a share of those on the fewest ranks with the same strategy: of strong and of weak scaling. None where a step
+/// takes no time: one rank, and nothing is known of computing.
+fn efficiency(forecast: &Forecast, of: &Prediction) -> Option<f64> {
+    let speed = |it: &Prediction| it.atoms as f64 / (it.step.median_s * it.ranks as f64);
+    let same = forecast.predictions.iter().filter(|it| it.strategy == of.strategy);
+    let fewest = same.min_by_key(|it| it.ranks).unwrap_or(of);
+    Some(speed(of) / speed(fewest)).filter(|share| share.is_finite() && *share > 0.0)
 }
 
 /// As [`super::chart`].

@@ -107,10 +107,7 @@ impl Compared for LbmScenario {
         inputs: &GridInputs<Self>,
         problem: &Decomposition,
     ) -> Result<(), RunError> {
-        match inputs.scenario.lbm.precision {
-            Precision::Double => lbm::expect_memory::<f64>(world, inputs, problem),
-            Precision::Single => lbm::expect_memory::<f32>(world, inputs, problem),
-        }
+        lbm::expect_room(inputs, problem, memory::available_to_all(world)?)
     }
 
     fn decomposition(problem: &Decomposition) -> &Decomposition {

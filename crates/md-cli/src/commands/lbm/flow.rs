@@ -7,13 +7,13 @@ use md_core::Threads;
 use md_core::simd::SimdLevel;
 use md_engine::EngineError;
 use md_grid::lbm::{Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULATIONS, WallVelocities};
-use md_grid::{Decomposition, Edges, GridError, Layout};
+use md_grid::stencil::Precision;
+use md_grid::{Decomposition, Layout};
 use md_lab::in_words;
 
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::memory;
-use crate::scenario::{Boundary, InitialKind, Lbm, LbmScenario, ScenarioError};
+use crate::scenario::{InitialKind, Lbm, LbmScenario, ScenarioError};
 
 /// The division of the nodes among the ranks, or what is wrong with it, at its key.
 pub(in crate::commands) fn decomposition(
@@ -23,36 +23,41 @@ pub(in crate::commands) fn decomposition(
     let lbm = &inputs.scenario.lbm;
     let parallel = &inputs.scenario.parallel;
     let (grid, whole) = (parallel.grid, parallel.decomposition.may_be_cut().map(|may| !may));
-    let edges = lbm.boundary.map(|boundary| match boundary {
-        Boundary::Periodic => Edges::Periodic,
-        Boundary::Wall => Edges::Open,
-    });
-    Decomposition::with_fixed_axes(lbm.grid, ranks, grid, edges, whole).map_err(|error| match error {
-        GridError::Shape(problem) => {
-            let key = if grid.is_some() { "parallel.grid" } else { "lbm.grid" };
-            let help =
-                "a rank has at least one node along each axis; ranks along x, y and z multiply to all ranks";
-            ScenarioError::at(&inputs.source, key, problem, help).into()
-        }
-        other => other.into(),
+    Decomposition::with_fixed_axes(lbm.grid, ranks, grid, lbm.edges(), whole).map_err(|error| {
+        let key = if grid.is_some() { "parallel.grid" } else { "lbm.grid" };
+        let help =
+            "a rank has at least one node along each axis; ranks along x, y and z multiply to all ranks";
+        ScenarioError::at(&inputs.source, key, error.to_string(), help).into()
     })
 }
 
-/// Makes sure that every rank has the memory for its nodes. *Collective.*
-pub(in crate::commands) fn expect_memory<T: LaneReal>(
-    world: &dyn World,
+/// Bytes that a rank needs for its nodes.
+pub(in crate::commands) fn needed_bytes(
     inputs: &GridInputs<LbmScenario>,
     decomposition: &Decomposition,
+) -> Result<f64, RunError> {
+    let lbm = &inputs.scenario.lbm;
+    let layout = Layout::new(decomposition.block(0).size, [1; 3]).map_err(|error| {
+        ScenarioError::at(&inputs.source, "lbm.grid", error.to_string(), "fewer nodes, or more ranks")
+    })?;
+    let number_bytes = match lbm.precision {
+        Precision::Double => size_of::<f64>(),
+        Precision::Single => size_of::<f32>(),
+    };
+    // Beside populations, the mask.
+    let per_place = (lbm.pattern.grids() * POPULATIONS * number_bytes + size_of::<f32>()) as f64;
+    Ok(layout.component_stride() as f64 * per_place)
+}
+
+/// Makes sure that every rank has the memory for its nodes, where it is known how much there is.
+pub(in crate::commands) fn expect_room(
+    inputs: &GridInputs<LbmScenario>,
+    decomposition: &Decomposition,
+    available: Option<f64>,
 ) -> Result<(), RunError> {
     let lbm = &inputs.scenario.lbm;
-    let layout = Layout::new(decomposition.block(0).size, [1; 3])?;
-    // Beside populations, the mask.
-    let per_place = (lbm.pattern.grids() * POPULATIONS * size_of::<T>() + size_of::<f32>()) as f64;
-    let needed = layout.component_stride() as f64 * per_place;
-    let available = memory::available_to_all(world)?.unwrap_or(f64::INFINITY);
-    if needed <= available {
-        return Ok(());
-    }
+    let needed = needed_bytes(inputs, decomposition)?;
+    let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
     let nodes = lbm.grid.map(|nodes| nodes.to_string()).join(" x ");
     let message = format!("{nodes} nodes need about {} of memory per rank", in_words(needed));
     let help = format!("there are {} of memory per rank here", in_words(available));

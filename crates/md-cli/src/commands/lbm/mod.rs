@@ -15,11 +15,13 @@ use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
+use crate::memory;
 use crate::output::grid::GridContext;
 use crate::scenario::{LbmScenario, name_of};
+use md_lab::in_words;
 use recorder::Recorder;
 
-pub(super) use flow::{decomposition, expect_memory};
+pub(super) use flow::{decomposition, expect_room};
 
 /// Runs the scenario on this rank. *Collective.*
 ///
@@ -44,7 +46,7 @@ fn run<T: LaneReal>(
     early_end: &EarlyEnd,
 ) -> Result<(), RunError> {
     let decomposition = decomposition(world.ranks(), inputs)?;
-    expect_memory::<T>(world, inputs, &decomposition)?;
+    expect_room(inputs, &decomposition, memory::available_to_all(world)?)?;
     let (solid, mask) = obstacle::mask(world, inputs, &decomposition)?;
     let nowhere = obstacle::expect_fluid(world, inputs, &solid)?;
     let context = context(world, &inputs.scenario, &decomposition);
@@ -56,6 +58,18 @@ fn run<T: LaneReal>(
     grid_run::run(&job, Box::new(FlowRun::new(world, flow)), |directory, resumed| {
         Recorder::open(world, inputs, directory, resumed, nowhere)
     })
+}
+
+/// The effective scenario of checked inputs, for `ranks` ranks.
+///
+/// # Errors
+/// A grid that cannot be divided so, or has no room, at its key; a mask that cannot be read.
+pub fn check(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<String, RunError> {
+    let decomposition = decomposition(ranks, inputs)?;
+    expect_room(inputs, &decomposition, memory::available(ranks))?;
+    obstacle::expect_readable(inputs)?;
+    let needed = in_words(flow::needed_bytes(inputs, &decomposition)?);
+    Ok(inputs.effective_toml()? + &format!("\n# needs about {needed} of memory per rank\n"))
 }
 
 /// The flow of a scenario at its start. *Collective.*

@@ -25,13 +25,19 @@ pub(super) fn mask(
     if let (ObstacleKind::Mask, Some(file), Some(path)) = (obstacle.kind, inputs.mask_file(), &obstacle.path)
     {
         let solid = |node| set(&mut mask, block, node);
-        let checksum = read(world, &file, inputs.scenario.lbm.grid, solid)?;
+        let checksum = read(Some(world), &file, inputs.scenario.lbm.grid, solid)?;
         return Ok((mask, Some(SavedMask { path: path.clone(), checksum })));
     }
     for node in every_node(block).filter(|&node| is_in_sphere(obstacle, node)) {
         set(&mut mask, block, node);
     }
     Ok((mask, None))
+}
+
+/// Makes sure that the mask file, if there is one, can be read and is of this lattice.
+pub(super) fn expect_readable(inputs: &GridInputs<LbmScenario>) -> Result<(), RunError> {
+    let file = inputs.mask_file();
+    file.map_or(Ok(()), |file| read(None, &file, inputs.scenario.lbm.grid, |_| ()).map(|_| ()))
 }
 
 /// Makes sure that some node is fluid, and says what is odd: an obstacle that has none of the nodes. *Collective.*
@@ -82,22 +88,23 @@ fn is_in_sphere(obstacle: &Obstacle, node: [usize; 3]) -> bool {
     square <= radius * radius
 }
 
-/// The solid nodes of a file, which rank 0 reads and tells piece by piece: nobody holds all of it. Their checksum. *Collective.*
+/// The solid nodes of a file, which rank 0 reads and tells piece by piece: nobody holds all of it. Their checksum. *Collective*, where
+/// there is a world.
 fn read(
-    world: &dyn World,
+    world: Option<&dyn World>,
     path: &Path,
     grid: [usize; 3],
     solid: impl FnMut([usize; 3]),
 ) -> Result<u32, RunError> {
     let mut file = None;
-    told(Some(world), path, || {
+    told(world, path, || {
         file = Some(MaskFile::open(path)?);
         Ok(None)
     })?;
     let mut reader = MaskReader::new(path.display().to_string(), grid, solid);
     loop {
         let piece = || file.as_mut().map_or(Ok(None), MaskFile::next);
-        match told(Some(world), path, piece)? {
+        match told(world, path, piece)? {
             Some(piece) => reader.read(&piece)?,
             None => return Ok(reader.finish()?),
         }

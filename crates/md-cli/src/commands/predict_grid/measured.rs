@@ -11,6 +11,7 @@ use md_grid::stencil::Precision;
 use md_lab::machine::Machine;
 use md_lab::predict::{GridCost, GridCosts, GridStep, GridTimes, Request};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Scheduled, step_of};
 use crate::commands::refused;
@@ -34,6 +35,8 @@ struct Measured {
     steps: u64,
     bytes_sent: u64,
     phases: HashMap<String, MeasuredPhase>,
+    #[serde(flatten)]
+    others: HashMap<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +62,12 @@ impl Measured {
                 "it is of `{other}` with {}, but the scenario of `{kind}` with {fields}",
                 counted(*others, "field")
             ));
+        }
+        for (key, wanted) in inputs.scenario.ways() {
+            if let Some(found) = self.others.get(key).and_then(Value::as_str).filter(|found| *found != wanted)
+            {
+                return Err(format!("its `{key}` is `{found}`, that of the scenario `{wanted}`"));
+            }
         }
         let [nodes, ranks] = [("nodes", &self.nodes), ("grid", &self.grid)].map(|(key, text)| {
             let counts: Option<Vec<usize>> = text.split('x').map(|count| count.parse().ok()).collect();

@@ -38,6 +38,11 @@ pub trait Scheduled: GridModel {
     /// What is computed, and the number of fields that an update of a node is counted for, as in summary.json.
     fn subject(&self) -> (String, usize);
 
+    /// What else decides how long an update takes, by its keys in summary.json.
+    fn ways(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Makes it a scenario of so many nodes along each axis, on any number of ranks.
     fn resize(&mut self, nodes: [usize; 3], precision: Precision);
 }
@@ -66,6 +71,10 @@ impl Scheduled for LbmScenario {
         ("lbm".to_owned(), 1)
     }
 
+    fn ways(&self) -> Vec<(&'static str, String)> {
+        vec![("pattern", name_of(self.lbm.pattern)), ("collision", name_of(self.lbm.collision))]
+    }
+
     fn resize(&mut self, nodes: [usize; 3], precision: Precision) {
         (self.lbm.grid, self.lbm.precision) = (nodes, precision);
     }
@@ -83,19 +92,13 @@ pub fn predict_on_grid<M: Scheduled>(
     if let Some(option) = wish.choices.of_particles() {
         return Err(refused(format!("{option} is for scenarios of particles, and this one has a grid")));
     }
-    if args.weak {
-        let advice = "`grid_per_rank` makes a grid grow with the ranks";
-        return Err(refused(format!(
-            "--weak is for scenarios of particles, and this one has a grid: {advice}"
-        )));
-    }
     let machine = super::predict::read_machine(&args.machine)?;
     let mut request = request(inputs, args, wish)?;
     let costs = costs(inputs, &args.measured, &machine, &request)?;
     let Forecast { mut predictions, mut remarks } = Forecast::default();
     for ranks in std::mem::take(&mut request.ranks) {
         for exchange in exchanges(&request.strategies) {
-            let step = match step(inputs, ranks, exchange) {
+            let step = match step(inputs, ranks, exchange, request.scaling) {
                 Ok(step) => step,
                 Err(error) => {
                     let reason = error.to_string();
@@ -129,7 +132,7 @@ fn request<M: Scheduled>(
         ranks: each_once(&args.ranks),
         ranks_per_node: args.ranks_per_node.map(|ranks| ranks as usize),
         placement: wish.placement,
-        scaling: Scaling::Strong,
+        scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
         strategies: wish.choices.strategies(&keys_of(inputs)?, &backends),
         between_nodes: inputs.scenario.parallel().between_nodes,
         steps: args.steps.map(|steps| steps as usize),
@@ -149,10 +152,14 @@ fn step<M: Scheduled>(
     inputs: &GridInputs<M>,
     ranks: usize,
     exchange: ExchangePattern,
+    scaling: Scaling,
 ) -> Result<GridStep, RunError> {
     let mut inputs = inputs.clone();
     // Every number of ranks has a grid of its own.
     inputs.scenario.parallel_mut().grid = None;
+    if scaling == Scaling::Weak {
+        inputs.scenario.grow(ranks)?;
+    }
     inputs.scenario.parallel_mut().exchange = exchange;
     step_of(&M::schedule(&inputs, ranks)?, ranks, inputs.scenario.subject().1)
 }

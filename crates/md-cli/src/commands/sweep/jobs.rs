@@ -21,7 +21,7 @@ use crate::setup;
 /// Of nodes of a grid.
 const GRID: Kind = Kind {
     context: GridContext::COLUMNS,
-    strategy: &["backend", "exchange", "messages"],
+    strategy: &["backend", "exchange", "field_messages"],
     size: "nodes",
     phases: &PHASES,
     rate: "updates_per_s",
@@ -56,15 +56,21 @@ pub(super) fn particle_jobs(
             }
         }
     }
-    wanted(PARTICLES, jobs, left_out, effective_toml(&base))
+    wanted(PARTICLES, args.scaling(), jobs, left_out, effective_toml(&base))
 }
 
-fn wanted(kind: Kind, jobs: Vec<Job>, left_out: Vec<String>, effective: String) -> Result<Wanted, RunError> {
+fn wanted(
+    kind: Kind,
+    scaling: Scaling,
+    jobs: Vec<Job>,
+    left_out: Vec<String>,
+    effective: String,
+) -> Result<Wanted, RunError> {
     if jobs.is_empty() {
         let reasons = first_of(left_out.iter().map(String::as_str));
         return Err(refused(format!("no job is possible\n{reasons}")));
     }
-    Ok(Wanted { kind, jobs, left_out, effective })
+    Ok(Wanted { kind, scaling, jobs, left_out, effective })
 }
 
 /// Backends that a job can have here.
@@ -129,21 +135,23 @@ pub(super) fn grid_jobs<M: Compared>(
     let of_particles = [
         (choices.of_particles(), ""),
         ((!args.atoms.is_empty()).then_some("--atoms"), ": the scenario says how many nodes there are"),
-        (
-            (args.scaling() == Scaling::Weak).then_some("--weak"),
-            ": `grid_per_rank` of a stencil makes a grid grow with the ranks",
-        ),
     ];
     if let Some((Some(option), advice)) = of_particles.into_iter().find(|(option, _)| option.is_some()) {
         return Err(refused(format!(
             "{option} is for scenarios of particles, and this one has a grid{advice}"
         )));
     }
+    let scaling = if inputs.scenario.grows() { Scaling::Weak } else { args.scaling() };
     let strategies = choices.strategies(&keys_of(inputs)?, &movers_here());
     let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
     for [ranks, threads] in counts(args) {
+        let mut inputs = inputs.clone();
+        inputs.scenario.parallel_mut().grid = None;
+        if scaling == Scaling::Weak {
+            inputs.scenario.grow(ranks)?;
+        }
         for Strategy { backend, exchange, .. } in &strategies {
-            match on_grid(inputs, [ranks, threads], *backend, *exchange) {
+            match on_grid(&inputs, [ranks, threads], *backend, *exchange) {
                 Ok(job) => jobs.push(job),
                 Err(reason) => {
                     let (backend, exchange) = (name_of(backend), name_of(exchange));
@@ -153,7 +161,7 @@ pub(super) fn grid_jobs<M: Compared>(
             }
         }
     }
-    wanted(GRID, jobs, left_out, effective_toml(&inputs.scenario))
+    wanted(GRID, scaling, jobs, left_out, effective_toml(&inputs.scenario))
 }
 
 fn on_grid<M: Compared>(
@@ -166,7 +174,7 @@ fn on_grid<M: Compared>(
     M::find_files(&mut inputs).map_err(|error| error.to_string())?;
     let parallel = inputs.scenario.parallel_mut();
     (parallel.backend, parallel.exchange, parallel.threads) = (backend, exchange, threads);
-    (parallel.grid, parallel.ranks) = (None, if backend == Backend::Local { ranks } else { 1 });
+    parallel.ranks = if backend == Backend::Local { ranks } else { 1 };
     let text = effective_toml(&inputs.scenario);
     let source = ScenarioSource { name: "scenario".to_owned(), text: text.clone(), overrides: Vec::new() };
     load_as::<M>(&source).map_err(|error| error.to_string())?;
@@ -182,7 +190,7 @@ fn on_grid<M: Compared>(
         columns: vec![
             ("backend", names[0].clone()),
             ("exchange", names[1].clone()),
-            ("messages", name_of(how)),
+            ("field_messages", name_of(how)),
             ("ranks", ranks.to_string()),
             ("threads", threads.to_string()),
             ("nodes", nodes),

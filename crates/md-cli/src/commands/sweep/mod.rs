@@ -48,6 +48,7 @@ struct Job {
 /// All rows to come, and what is the same for them.
 struct Wanted {
     kind: Kind,
+    scaling: Scaling,
     jobs: Vec<Job>,
     left_out: Vec<String>,
     /// The scenario, by which a sweep knows its folder again.
@@ -128,7 +129,7 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
             Err(Failure::Sweep(error)) => return Err(error),
         }
     }
-    table.finish(args.scaling())?;
+    table.finish(wanted.scaling)?;
     let (done, jobs) = (table.rows.len() as u64, jobs.len() as u64);
     match signal {
         Some(signal) => Err(RunError::Swept { signal, done, jobs }),
