@@ -108,10 +108,20 @@ fn trajectories_of_every_format_go_on() {
         let all = "output.trajectory.columns=[\"velocity\",\"images\",\"force\",\"energy\"]";
         let columns = if path == "t.xtc" { "output.trajectory.columns=[]" } else { all };
         let options = format!("--set output.trajectory.path={path} --set {columns}");
-        at_once_and_in_parts(&workdir, [Start::Threads(ranks); 2], [&options; 2]);
-        let [whole, parts] =
-            ["whole", "parts"].map(|folder| fs::read(workdir.path(&format!("{folder}/{path}"))).unwrap());
-        assert!(whole == parts, "{path}");
+        let frames = |folder: &str| fs::read(workdir.path(&format!("{folder}/{path}"))).unwrap();
+        let start = Start::Threads(ranks);
+        run(&workdir, start, "whole", STEPS, &format!("--quiet {options}"));
+        let every = "--set output.checkpoint={every=5,keep=4}";
+        run(&workdir, start, "parts", FIRST, &format!("--quiet {every} {options}"));
+        let past = frames("parts");
+        // From its end, between frames and with frames, of which one is cut, after the checkpoint.
+        for step in [FIRST, 25, 20] {
+            let more = format!("--quiet --resume parts/checkpoint-{step}.mdc {every} {options}");
+            run(&workdir, start, "parts", STEPS, &more);
+            assert!(frames("whole") == frames("parts"), "{path} from step {step}");
+            run(&workdir, start, "parts", FIRST, &format!("--quiet {every} {options}"));
+            fs::write(workdir.path(&format!("parts/{path}")), &past[..past.len() - 7]).unwrap();
+        }
         clear(&workdir);
     }
 }
@@ -360,6 +370,7 @@ fn what_is_no_checkpoint_cannot_be_inspected() {
     let workdir = Workdir::new(MELT);
     workdir.write("six", "hello\n");
     workdir.write("begun", "md-c");
+    workdir.write("older", "md-ckpt1 and more");
     let said = |name: &str| {
         let said = workdir.call(Start::Plain, &format!("inspect {name}"));
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
@@ -367,6 +378,8 @@ fn what_is_no_checkpoint_cannot_be_inspected() {
     };
     assert_eq!(said("six"), "error: cannot inspect `six`: it is not a checkpoint of md\n");
     assert_eq!(said("begun"), "error: cannot inspect `begun`: it is cut: it ends before byte 16\n");
+    let expected = "error: cannot inspect `older`: its format is \"md-ckpt1\", that of this version of md \"md-ckpt2\"\n";
+    assert_eq!(said("older"), expected);
     assert_eq!(said("melt.toml"), "error: cannot inspect `melt.toml`: it is a scenario, not a checkpoint\n");
     let resumed = workdir.call(Start::Threads(1), "run melt.toml --quiet --resume six");
     assert_eq!(resumed.stderr, "error: cannot go on from `six`: it is not a checkpoint of md\n");

@@ -20,8 +20,10 @@ pub struct RecordFile {
     file: File,
     path: PathBuf,
     intact_bytes: u64,
-    /// Without a last record that another run would not have written.
+    /// Without a last record that another run would not have written, and without `end`.
     marked_bytes: u64,
+    /// What the file ends with until the next record of [`Self::append_over`] takes its place.
+    end: Vec<u8>,
     intact: Intact,
 }
 
@@ -45,7 +47,8 @@ impl RecordFile {
             .map_err(|reason| failed("create", reason))?;
         file.write_all(preamble).map_err(|reason| failed("write the first line of", reason))?;
         let bytes = preamble.len() as u64;
-        Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, intact: Intact::Nothing })
+        let (end, intact) = (Vec::new(), Intact::Nothing);
+        Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, end, intact })
     }
 
     /// Goes on with a file as it was at a mark, which belongs to `step`: what came after it is cut off.
@@ -54,12 +57,17 @@ impl RecordFile {
     /// As [`Self::expect_mark`].
     pub fn go_on(path: PathBuf, mark: &OutputMark, step: u64) -> Result<Self, OutputError> {
         Self::expect_mark(&path, mark)?;
-        let bytes = mark.bytes;
-        let opened = File::options().append(true).read(true).open(&path);
-        let file = opened.and_then(|file| file.set_len(bytes).map(|()| file));
+        let OutputMark { bytes, end, .. } = mark.clone();
+        let cut = |mut file: File| {
+            file.set_len(bytes)?;
+            file.write_all(&end)?;
+            Ok(file)
+        };
+        let file = File::options().append(true).read(true).open(&path).and_then(cut);
         let file =
             file.map_err(|reason| OutputError::Create { action: "go on with", path: path.clone(), reason })?;
-        Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, intact: Intact::UpToStep(step) })
+        let (intact_bytes, intact) = (bytes + end.len() as u64, Intact::UpToStep(step));
+        Ok(Self { file, path, intact_bytes, marked_bytes: bytes, end, intact })
     }
 
     /// Makes sure that a file begins as it was at a mark, as far as its end tells.
@@ -107,6 +115,7 @@ impl RecordFile {
             file: self.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             bytes: self.marked_bytes,
             checksum_of_end: checksum.map_err(|reason| self.write_error(reason))?,
+            end: self.end.clone(),
         })
     }
 
@@ -151,19 +160,27 @@ impl RecordFile {
         Ok(())
     }
 
-    /// Appends one record in the place of what the file ends with at present.
+    /// What the last record of [`Self::append_over`] has given the file as its end.
+    pub fn end(&self) -> &[u8] {
+        &self.end
+    }
+
+    /// Appends one record in the place of what the file ends with at present, and a new end, which no mark counts.
     ///
     /// # Errors
     /// As [`Self::append`].
-    pub fn append_over(&mut self, end: &[u8], record: &[u8], step: u64) -> Result<(), OutputError> {
-        let before = self.intact_bytes.saturating_sub(end.len() as u64);
-        let written = self.file.set_len(before).and_then(|()| self.file.write_all(record));
+    pub fn append_over(&mut self, record: &[u8], end: Vec<u8>, step: u64) -> Result<(), OutputError> {
+        let before = self.marked_bytes;
+        let whole = [record, &end].concat();
+        let written = self.file.set_len(before).and_then(|()| self.file.write_all(&whole));
         written.map_err(|reason| {
             // There is room for what was there.
-            self.file.set_len(before).and_then(|()| self.file.write_all(end)).ok();
+            self.file.set_len(before).and_then(|()| self.file.write_all(&self.end)).ok();
             self.write_error(reason)
         })?;
-        self.has_grown_to(before + record.len() as u64, step);
+        self.has_grown_to(before + whole.len() as u64, step);
+        self.marked_bytes -= end.len() as u64;
+        self.end = end;
         Ok(())
     }
 
@@ -208,7 +225,8 @@ impl RecordFile {
     /// A file on which every write fails with "no space left on device".
     pub(super) fn on_full_disk(intact: Intact) -> Self {
         let file = File::options().write(true).open("/dev/full").unwrap();
-        Self { file, path: PathBuf::from("out/full"), intact_bytes: 0, marked_bytes: 0, intact }
+        let path = PathBuf::from("out/full");
+        Self { file, path, intact_bytes: 0, marked_bytes: 0, end: Vec::new(), intact }
     }
 }
 
@@ -245,14 +263,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows");
         let mut file = RecordFile::create(path.clone(), b"").unwrap();
-        for (end, record, expected) in
-            [("", "0 end", "0 end"), ("end", "1 END", "0 1 END"), ("END", "2", "0 1 2")]
-        {
-            file.append_over(end.as_bytes(), record.as_bytes(), 0).unwrap();
+        let mut append = |file: &mut RecordFile, record: &str, end: &str, expected| {
+            file.append_over(record.as_bytes(), end.into(), 0).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), expected);
-        }
+        };
+        append(&mut file, "0 ", "end", "0 end");
+        let mark = file.mark().unwrap();
+        assert_eq!((mark.bytes, &mark.end[..]), (2, &b"end"[..]));
+        append(&mut file, "1 ", "END", "0 1 END");
+        append(&mut file, "2", "", "0 1 2");
         assert_eq!(file.mark().unwrap().bytes, 5);
         file.finish().unwrap();
+        // Killed before the new end, and at once; then it is as it was at the mark.
+        for left in ["0 1 2", "0 1", "0 "] {
+            fs::write(&path, left).unwrap();
+            let mut file = RecordFile::go_on(path.clone(), &mark, 0).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "0 end");
+            append(&mut file, "3 ", "End", "0 3 End");
+            file.finish().unwrap();
+        }
     }
 
     #[test]
