@@ -222,6 +222,8 @@ fn on_another_decomposition_results_agree_to_rounding() {
 }
 
 #[test]
+    workdir.succeed(Start::Threads(2), "run melt.toml --output whole --quiet");
+    assert_eq!(checkpoints(&workdir, "whole"), [0; 0], "nobody has asked for one");
 fn it_says_what_is_not_as_it_was() {
     let workdir = melt();
     run(&workdir, Start::Threads(1), "out", 10, "--quiet --set output.checkpoint.every=10");

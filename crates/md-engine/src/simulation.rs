@@ -177,8 +177,10 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.ending = Ending::not_before(self.state.step);
         while self.state.step < last && !self.state.integrator.is_over() {
             let next = self.state.step + 1;
-            let is_finished = self.state.integrator.is_finished();
-            if next < last && (is_finished || self.ends_early(observers)?) {
+            if next < last && self.state.integrator.is_finished() {
+                observers.iter_mut().for_each(|observer| observer.converges_at(next));
+                last = next;
+            } else if next < last && self.ends_early(observers)? {
                 observers.iter_mut().for_each(|observer| observer.ends_at(next));
                 last = next;
             }
