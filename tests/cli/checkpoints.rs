@@ -164,6 +164,51 @@ fn stages_go_on_where_they_were() {
     assert!(said.stderr.contains("it is of stage 2, and the run has 1"), "{said:?}");
 }
 
+/// Killed between its last checkpoint and its tables a run has no step to make, and files to write.
+#[test]
+fn a_run_that_has_made_its_steps_completes_its_files() {
+    let outputs =
+        "rdf = { every = 5 }\nmsd = { every = 5 }\naverages = { start = 0 }\ncheckpoint = { every = 15 }\n";
+    let fire = "integrator = { kind = \"fire\", force_tolerance = 5.0 }\n";
+    let csvr = "integrator = { kind = \"csvr\", temperature = 1.0, relaxation = 0.1 }\n";
+    let staged =
+        |last: &str| MELT.replace("steps = 20\n", "") + outputs + "[[stage]]\nsteps = 10\n[[stage]]\n" + last;
+    let plain = MELT.to_owned() + outputs;
+    for (scenario, advice) in [
+        (plain, "--steps 40"),
+        (staged(&format!("steps = 11\n{csvr}")), "--set stage[1].steps=22"),
+        (staged(&format!("steps = 1000\n{fire}")), ""),
+    ] {
+        let workdir = Workdir::new(&scenario);
+        let call = "run melt.toml --quiet --output out";
+        workdir.succeed(Start::Threads(2), call);
+        let tables = || ["thermo.csv", "msd.csv", "rdf.csv"].map(|name| workdir.read(&format!("out/{name}")));
+        let summary =
+            || -> serde_json::Value { serde_json::from_str(&workdir.read("out/summary.json")).unwrap() };
+        let (whole, ended) = (tables(), summary());
+        for name in ["summary.json", "msd.csv", "rdf.csv", "timing.csv"] {
+            fs::remove_file(workdir.path(&format!("out/{name}"))).unwrap();
+        }
+        workdir.succeed(Start::Threads(2), &format!("{call} --resume out"));
+        assert_eq!(tables(), whole, "{advice}");
+        for name in
+            ["averages", "minimisations", "energy_drift_per_atom", "conserved_drift_per_atom", "warnings"]
+        {
+            assert_eq!(summary()[name], ended[name], "{advice} {name}");
+        }
+        assert_eq!((&summary()["steps"], &summary()["resumed_from_step"]), (&0.into(), &ended["steps"]));
+        if advice.is_empty() {
+            continue;
+        }
+        let text = error(&workdir, "run melt.toml --output out --resume out", Start::Threads(2));
+        assert!(
+            text.contains(&format!("nothing is left to do: ask for more steps, as in {advice}\n")),
+            "{text}"
+        );
+        workdir.succeed(Start::Threads(2), &format!("{call} --resume out {advice}"));
+    }
+}
+
 /// From a checkpoint before the last step of a minimisation, of that step, and of the stage behind it.
 #[test]
 fn a_minimisation_ends_where_it_would_have_ended() {
@@ -177,6 +222,8 @@ fn a_minimisation_ends_where_it_would_have_ended() {
             serde_json::from_str(&workdir.read(&format!("{folder}/summary.json"))).unwrap();
         serde_json::json!([summary["minimisations"], summary["ended"]])
     };
+    workdir.succeed(Start::Threads(2), "run melt.toml --output whole --quiet");
+    assert_eq!(checkpoints(&workdir, "whole"), [0; 0], "nobody has asked for one");
     workdir.succeed(
         Start::Threads(2),
         "run melt.toml --output whole --quiet --set output.checkpoint={every=1,keep=12}",
@@ -222,8 +269,6 @@ fn on_another_decomposition_results_agree_to_rounding() {
 }
 
 #[test]
-    workdir.succeed(Start::Threads(2), "run melt.toml --output whole --quiet");
-    assert_eq!(checkpoints(&workdir, "whole"), [0; 0], "nobody has asked for one");
 fn it_says_what_is_not_as_it_was() {
     let workdir = melt();
     run(&workdir, Start::Threads(1), "out", 10, "--quiet --set output.checkpoint.every=10");

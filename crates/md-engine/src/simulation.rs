@@ -194,7 +194,17 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             })?;
             self.observe(observers)?;
         }
-        Ok(())
+        self.sum_up()
+    }
+
+    /// Computes energy and virial where no step has: in a run that goes on and has no step to make. *Collective.*
+    fn sum_up(&mut self) -> Result<(), EngineError> {
+        if self.pairs_step == self.state.step {
+            return Ok(());
+        }
+        self.complete_step()?;
+        self.state.particles.clear_forces(&self.threads);
+        self.compute_forces(GhostPositions::Stale, Evaluation::WithEnergyAndVirial)
     }
 
     /// One step: where it is time, the division is looked at and the box follows the barostat; positions to t + dt; then either

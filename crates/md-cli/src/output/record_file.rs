@@ -20,9 +20,10 @@ pub struct RecordFile {
     file: File,
     path: PathBuf,
     intact_bytes: u64,
-    /// Without a last record that another run would not have written, and without `end`.
+    /// Without `end`.
     marked_bytes: u64,
-    /// What the file ends with until the next record of [`Self::append_over`] takes its place.
+    /// What the file ends with until the next record takes its place: a last record that another run would not have written, or the end
+    /// of a compressed file.
     end: Vec<u8>,
     intact: Intact,
 }
@@ -105,7 +106,7 @@ impl RecordFile {
         Err(OutputError::NotContinued { path: path.to_owned(), reason })
     }
 
-    /// How far it has come, without a last record of [`Self::append_last`]; from now on that is on disk.
+    /// How far it has come; from now on that is on disk.
     ///
     /// # Errors
     /// [`OutputError::Write`].
@@ -135,52 +136,38 @@ impl RecordFile {
     /// # Errors
     /// [`OutputError::Write`].
     pub fn append(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
-        match self.file.write_all(record) {
-            Ok(()) => {
-                self.intact_bytes += record.len() as u64;
-                self.marked_bytes = self.intact_bytes;
-                self.intact = Intact::UpToStep(step);
-                Ok(())
-            }
-            Err(reason) => {
-                self.cut_off_partial_record();
-                Err(self.write_error(reason))
-            }
-        }
+        self.append_with_end(record, 0, step)
     }
 
-    /// Appends one record that is there because the run ends: a run that goes on drops it.
+    /// Appends one record that is there because the run ends: the next one takes its place.
     ///
     /// # Errors
     /// As [`Self::append`].
     pub fn append_last(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
-        let before = self.marked_bytes;
-        self.append(record, step)?;
-        self.marked_bytes = before;
-        Ok(())
+        self.append_with_end(record, record.len(), step)
     }
 
-    /// What the last record of [`Self::append_over`] has given the file as its end.
+    /// What the file ends with until the next record takes its place.
     pub fn end(&self) -> &[u8] {
         &self.end
     }
 
-    /// Appends one record in the place of what the file ends with at present, and a new end, which no mark counts.
+    /// Appends one record in the place of what the file ends with at present. Its last `end` bytes are a new end, which is no part of a
+    /// mark's length.
     ///
     /// # Errors
     /// As [`Self::append`].
-    pub fn append_over(&mut self, record: &[u8], end: Vec<u8>, step: u64) -> Result<(), OutputError> {
+    pub fn append_with_end(&mut self, record: &[u8], end: usize, step: u64) -> Result<(), OutputError> {
         let before = self.marked_bytes;
-        let whole = [record, &end].concat();
-        let written = self.file.set_len(before).and_then(|()| self.file.write_all(&whole));
-        written.map_err(|reason| {
-            // There is room for what was there.
-            self.file.set_len(before).and_then(|()| self.file.write_all(&self.end)).ok();
+        let cut = if self.end.is_empty() { Ok(()) } else { self.file.set_len(before) };
+        cut.and_then(|()| self.file.write_all(record)).map_err(|reason| {
+            self.put_back(before);
             self.write_error(reason)
         })?;
-        self.has_grown_to(before + whole.len() as u64, step);
-        self.marked_bytes -= end.len() as u64;
-        self.end = end;
+        let (kept, end) = record.split_at(record.len() - end);
+        self.has_grown_to(before + record.len() as u64, step);
+        self.marked_bytes = before + kept.len() as u64;
+        self.end = end.to_vec();
         Ok(())
     }
 
@@ -199,11 +186,13 @@ impl RecordFile {
         synced.map_err(|reason| self.write_error(reason))?.expect_at(&self.path, Some(self.intact_bytes))
     }
 
-    /// The write has already failed; if this fails too, a reader finds one incomplete record at the end.
-    fn cut_off_partial_record(&self) {
-        if self.file.metadata().is_ok_and(|file| file.len() > self.intact_bytes) {
-            self.file.set_len(self.intact_bytes).ok();
+    /// Ends as before, up to this byte and with the end behind it, for which there is room. The write has already failed; if this fails
+    /// too, a reader finds one incomplete record at the end.
+    fn put_back(&mut self, before: u64) {
+        if self.file.metadata().is_ok_and(|file| file.len() > before) {
+            self.file.set_len(before).ok();
         }
+        self.file.write_all(&self.end).ok();
     }
 
     /// The error of a failed write to it, with what is intact.
@@ -252,8 +241,11 @@ mod tests {
         let path = folder.path().join("rows.csv");
         let mut file = RecordFile::create(path.clone(), b"step\n").unwrap();
         file.append(b"0\n", 0).unwrap();
-        file.file.write_all(b"1").unwrap();
-        file.cut_off_partial_record();
+        file.append_last(b"1\n", 1).unwrap();
+        file.file.set_len(7).unwrap();
+        file.file.write_all(b"2").unwrap();
+        file.put_back(7);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "step\n0\n1\n");
         file.append(b"2\n", 2).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "step\n0\n2\n");
     }
@@ -263,8 +255,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows");
         let mut file = RecordFile::create(path.clone(), b"").unwrap();
-        let mut append = |file: &mut RecordFile, record: &str, end: &str, expected| {
-            file.append_over(record.as_bytes(), end.into(), 0).unwrap();
+        let append = |file: &mut RecordFile, record: &str, end: &str, expected: &str| {
+            file.append_with_end([record, end].concat().as_bytes(), end.len(), 0).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), expected);
         };
         append(&mut file, "0 ", "end", "0 end");

@@ -14,20 +14,21 @@ const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 /// A last block without content.
 const LAST_BLOCK: [u8; 2] = [3, 0];
 
-/// A text as what is to stand in the place of a file's end, which is nothing before the first, and its new end.
-pub(super) fn record(end: &[u8], text: &[u8]) -> io::Result<[Vec<u8>; 2]> {
+/// Bytes of the end: that block, checksum, length.
+pub(super) const END: usize = LAST_BLOCK.len() + 8;
+
+/// A text as what is to stand in the place of a file's end, which is nothing before the first, with a new end.
+pub(super) fn record(end: &[u8], text: &[u8]) -> io::Result<Vec<u8>> {
     let mut bytes = if end.is_empty() { HEAD.to_vec() } else { Vec::new() };
     append_blocks(text, &mut bytes)?;
     let [checksum, length] = so_far(end);
     let mut hasher = crc32fast::Hasher::new_with_initial(checksum);
     hasher.update(text);
-    let end = [
-        &LAST_BLOCK[..],
-        &hasher.finalize().to_le_bytes(),
-        // Counted modulo 2^32.
-        &length.wrapping_add(text.len() as u32).to_le_bytes(),
-    ];
-    Ok([bytes, end.concat()])
+    bytes.extend(LAST_BLOCK);
+    bytes.extend(hasher.finalize().to_le_bytes());
+    // Counted modulo 2^32.
+    bytes.extend(length.wrapping_add(text.len() as u32).to_le_bytes());
+    Ok(bytes)
 }
 
 /// Checksum and length of the text before such an end.
@@ -80,12 +81,12 @@ mod tests {
         let digits: String = (1..60_000).map(digits).collect();
         for text_of_record in ["first\n", &digits, "second\n", "", &digits[7..], &digits[..40_000], "last\n"]
         {
-            let [bytes, new_end] = record(&end, text_of_record.as_bytes()).unwrap();
+            let bytes = record(&end, text_of_record.as_bytes()).unwrap();
             file.truncate(file.len() - end.len());
-            file.extend([&bytes[..], &new_end].concat());
+            file.extend(&bytes);
             expected += text_of_record;
             assert!(text(&file) == expected);
-            end = new_end;
+            end = bytes[bytes.len() - END..].to_vec();
         }
     }
 }

@@ -58,8 +58,8 @@ impl<E: Encode> FrameSink for Records<'_, E> {
         Ok(match compression {
             Compression::None => file.append(bytes, frame.step),
             Compression::Gzip => {
-                let [record, end] = gzip::record(file.end(), bytes)?;
-                file.append_over(&record, end, frame.step)
+                let record = gzip::record(file.end(), bytes)?;
+                file.append_with_end(&record, gzip::END, frame.step)
             }
         }?)
     }
