@@ -250,6 +250,7 @@ fn what_cannot_be_analysed() {
         ("out/empty.extxyz", "`out/empty.extxyz` has no frame"),
         ("out/empty.xtc", "`out/empty.xtc` has no frame"),
         ("out/none.xtc", "out/none.xtc: No such file or directory"),
+        ("none.nc", "cannot read the trajectory none.nc: No such file or directory"),
         ("out/cut.extxyz", "out/cut.extxyz, frame 11:"),
         ("out/again.extxyz", "out/again.extxyz, frame 12: its step is 0, but that of the frame before is 20"),
         (

@@ -32,6 +32,9 @@ const DEFAULT_MASS: f64 = 1.0;
 /// # Errors
 /// A file that cannot be read, or whose frames cannot be what the scenario asks for; the disk.
 pub fn analyse(args: &AnalyseArgs) -> Result<String, RunError> {
+    let name = args.trajectory.display();
+    let missing = |reason: io::Error| refused(format!("cannot read the trajectory {name}: {reason}"));
+    fs::metadata(&args.trajectory).map_err(missing)?;
     let scenario = scenario_of(args)?;
     let mut done = local::run(1, Duration::MAX, |world| analyse_on(world, &scenario, args));
     match done.pop() {
