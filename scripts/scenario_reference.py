@@ -66,17 +66,21 @@ class Schema:
 
     def other_names(self, node):
         """The names that may stand instead of the first alternative."""
+        return [name for other in self.others(node) for name, _ in choices(other)]
+
+    def others(self, node):
+        """What may stand instead of the first alternative."""
         if "$ref" in node:
-            return self.other_names(self.root["$defs"][node["$ref"].rsplit("/", 1)[1]])
-        others = [variant for variant in node.get("anyOf", []) if variant.get("type") != "null"][1:]
-        return [name for variant in others for name, _ in choices(self.resolve(variant))]
+            return self.others(self.root["$defs"][node["$ref"].rsplit("/", 1)[1]])
+        return list(map(self.resolve, [variant for variant in node.get("anyOf", []) if variant.get("type") != "null"][1:]))
 
     def other_table(self, node):
         """The table that may stand instead of the first alternative."""
-        if "$ref" in node:
-            return self.other_table(self.root["$defs"][node["$ref"].rsplit("/", 1)[1]])
-        others = [variant for variant in node.get("anyOf", []) if variant.get("type") != "null"][1:]
-        return next((table for table in map(self.resolve, others) if "properties" in table), None)
+        return next((table for table in self.others(node) if "properties" in table), None)
+
+    def has_other_array(self, node):
+        """Whether an array may stand instead of the first alternative."""
+        return any(other.get("type") == "array" for other in self.others(node))
 
     def is_available(self, path, value):
         """Whether the program takes the value, as far as it says that it is not available yet."""
@@ -175,6 +179,7 @@ def rows(schema, path, table, skip=()):
             yield from ("  " + line for line in table_rows(schema, below, target))
         else:
             kind = "name" if choices(target) else type_of(schema, target)
+            kind += " or array of names" * schema.has_other_array(node)
             other = schema.other_table(node)
             kind = " or ".join([kind, *(f'`"{name}"`' for name in schema.other_names(node))]) + " or table" * bool(other)
             yield f"- `{below}` ({kind}{default_of(node, key, required)}): {said}"

@@ -56,6 +56,47 @@ fn frames_give_the_tables_of_the_run() {
     }
 }
 
+/// Analyses begin with the last stage: after the steps that were made, not those that were planned.
+#[test]
+fn so_do_those_of_a_run_with_stages() {
+    let stages = |first: &str| {
+        let keys = "trajectory = { path = \"traj.extxyz\", every = 2, columns = [\"velocity\", \"mass\"] }\n\
+                    rdf = { every = 4, bins = 40, max = 2.5 }\nmsd = { every = 2, origins = 3 }\n\
+                    vacf = { every = 2, length = 0.04, origins = 2 }\nprofile = [{ axis = \"z\", bins = 3, every = 4 }]\nthermo";
+        let melt = MELT.replace("steps = 20\n", "").replace("thermo", keys);
+        format!("{melt}[[stage]]\n{first}\n[[stage]]\nsteps = 20\n")
+    };
+    let fire = "steps = 1000\nintegrator = { kind = \"fire\", force_tolerance = 5.0 }";
+    for first in ["steps = 8", "steps = 7", fire] {
+        let workdir = Workdir::new(&stages(first));
+        workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out");
+        workdir.succeed(Start::Plain, "analyse out/traj.extxyz");
+        for file in ["rdf.csv", "msd.csv", "vacf.csv", "profile_z.csv"] {
+            let own = Columns::read(&workdir, &format!("out/{file}"));
+            let found = Columns::read(&workdir, &format!("out/analysis/{file}"));
+            assert!(own.rows.len() == found.rows.len() && found.rows.len() > 2, "{first} {file}");
+            for column in found.names.iter().filter(|column| !column.contains("error")) {
+                assert_near(&found.of(column), &own.of(column), 1e-9, &format!("{first} {file} {column}"));
+            }
+        }
+        std::fs::remove_file(workdir.path("out/summary.json")).unwrap();
+        let said = workdir.call(Start::Plain, "analyse out/traj.extxyz");
+        if first != fire {
+            assert_eq!(said.code, Some(0), "{said:?}");
+            continue;
+        }
+        let text = said.stderr.replace("\n       ", " ");
+        let expected = "stage 1 is a minimisation, which may have ended early, and no `summary.json` beside the trajectory says after how \
+                        many steps: give the step with which an analysis begins, for example by --set output.rdf.start=1000";
+        assert!(said.code == Some(2) && text.contains(expected), "{text}");
+        assert!(workdir.path("out/analysis/rdf.csv").exists(), "what is there stays");
+        let starts = ["rdf", "msd", "vacf"].map(|name| format!(" --set output.{name}.start=100")).concat();
+        let call = format!("analyse out/traj.extxyz{starts} --set output.profile=[]");
+        let text = workdir.call(Start::Plain, &call).stderr;
+        assert!(text.contains("there is none that an analysis takes"), "{text}");
+    }
+}
+
 /// A run may have its masses from its particle file, and its trajectory need not have them.
 #[test]
 fn masses_are_those_of_the_run() {
@@ -209,6 +250,7 @@ fn what_cannot_be_analysed() {
         ("out/empty.extxyz", "`out/empty.extxyz` has no frame"),
         ("out/empty.xtc", "`out/empty.xtc` has no frame"),
         ("out/none.xtc", "out/none.xtc: No such file or directory"),
+        ("none.nc", "cannot read the trajectory none.nc: No such file or directory"),
         ("out/cut.extxyz", "out/cut.extxyz, frame 11:"),
         ("out/again.extxyz", "out/again.extxyz, frame 12: its step is 0, but that of the frame before is 20"),
         (

@@ -188,6 +188,22 @@ fn analyses_go_on() {
 
 /// What a checkpoint has of another analysis is not gone on with.
 #[test]
+fn that_of_another_time_step_begins_anew() {
+    let keys = "msd = { every = 5 }\nvacf = { every = 5, length = 0.05 }\nviscosity = { every = 5, length = 0.05 }\nthermo";
+    let workdir = Workdir::new(&MELT.replace("thermo", keys));
+    workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out --set output.checkpoint.every=10");
+    let call = "run melt.toml --quiet --output out --steps 40 --resume out --set simulation.timestep=0.0051";
+    let said = workdir.succeed(Start::Threads(2), call).stderr;
+    for name in ["msd", "vacf", "viscosity"] {
+        let note = format!("note: `output.{name}` is not as it was at the checkpoint: it begins anew\n");
+        assert!(said.contains(&note), "{said}");
+    }
+    // Looks at steps 25, 30, 35, 40.
+    let times = Columns::read(&workdir, "out/msd.csv").of("time");
+    assert_near(&times, &[0.0, 0.0255, 0.051, 0.0765], 1e-12, "time");
+}
+
+#[test]
 fn another_analysis_begins_anew() {
     let workdir = Workdir::new(&MELT.replace("thermo", "rdf = { every = 5 }\nmsd = { every = 5 }\nthermo"));
     workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out --set output.checkpoint.every=10");

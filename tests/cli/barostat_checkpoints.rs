@@ -12,7 +12,7 @@ fn barostats_go_on() {
     for (number, (barostat, neighbor)) in [
         (weak("pressure=-4.0"), ""),
         (weak("pressure=20.0,axes=\"xyz\",every=3"), "--set neighbor.precision=mixed"),
-        (weak("pressure=-4.0,axes=\"xz\",every=31"), "--set neighbor.method=cells"),
+        (weak("pressure=-4.0,axes=[\"z\",\"x\"],every=31"), "--set neighbor.method=cells"),
         (stochastic("pressure=20.0,every=2"), "--set neighbor.precision=mixed --set neighbor.skin=0.4"),
         (stochastic("pressure=-4.0,axes=\"xyz\",every=1"), ""),
         (stochastic("pressure=2.0,axes=\"z\",every=7"), "--set neighbor.method=direct-sum"),

@@ -108,10 +108,20 @@ fn trajectories_of_every_format_go_on() {
         let all = "output.trajectory.columns=[\"velocity\",\"images\",\"force\",\"energy\"]";
         let columns = if path == "t.xtc" { "output.trajectory.columns=[]" } else { all };
         let options = format!("--set output.trajectory.path={path} --set {columns}");
-        at_once_and_in_parts(&workdir, [Start::Threads(ranks); 2], [&options; 2]);
-        let [whole, parts] =
-            ["whole", "parts"].map(|folder| fs::read(workdir.path(&format!("{folder}/{path}"))).unwrap());
-        assert!(whole == parts, "{path}");
+        let frames = |folder: &str| fs::read(workdir.path(&format!("{folder}/{path}"))).unwrap();
+        let start = Start::Threads(ranks);
+        run(&workdir, start, "whole", STEPS, &format!("--quiet {options}"));
+        let every = "--set output.checkpoint={every=5,keep=4}";
+        run(&workdir, start, "parts", FIRST, &format!("--quiet {every} {options}"));
+        let past = frames("parts");
+        // From its end, between frames and with frames, of which one is cut, after the checkpoint.
+        for step in [FIRST, 25, 20] {
+            let more = format!("--quiet --resume parts/checkpoint-{step}.mdc {every} {options}");
+            run(&workdir, start, "parts", STEPS, &more);
+            assert!(frames("whole") == frames("parts"), "{path} from step {step}");
+            run(&workdir, start, "parts", FIRST, &format!("--quiet {every} {options}"));
+            fs::write(workdir.path(&format!("parts/{path}")), &past[..past.len() - 7]).unwrap();
+        }
         clear(&workdir);
     }
 }
@@ -154,6 +164,51 @@ fn stages_go_on_where_they_were() {
     assert!(said.stderr.contains("it is of stage 2, and the run has 1"), "{said:?}");
 }
 
+/// Killed between its last checkpoint and its tables a run has no step to make, and files to write.
+#[test]
+fn a_run_that_has_made_its_steps_completes_its_files() {
+    let outputs =
+        "rdf = { every = 5 }\nmsd = { every = 5 }\naverages = { start = 0 }\ncheckpoint = { every = 15 }\n";
+    let fire = "integrator = { kind = \"fire\", force_tolerance = 5.0 }\n";
+    let csvr = "integrator = { kind = \"csvr\", temperature = 1.0, relaxation = 0.1 }\n";
+    let staged =
+        |last: &str| MELT.replace("steps = 20\n", "") + outputs + "[[stage]]\nsteps = 10\n[[stage]]\n" + last;
+    let plain = MELT.to_owned() + outputs;
+    for (scenario, advice) in [
+        (plain, "--steps 40"),
+        (staged(&format!("steps = 11\n{csvr}")), "--set stage[1].steps=22"),
+        (staged(&format!("steps = 1000\n{fire}")), ""),
+    ] {
+        let workdir = Workdir::new(&scenario);
+        let call = "run melt.toml --quiet --output out";
+        workdir.succeed(Start::Threads(2), call);
+        let tables = || ["thermo.csv", "msd.csv", "rdf.csv"].map(|name| workdir.read(&format!("out/{name}")));
+        let summary =
+            || -> serde_json::Value { serde_json::from_str(&workdir.read("out/summary.json")).unwrap() };
+        let (whole, ended) = (tables(), summary());
+        for name in ["summary.json", "msd.csv", "rdf.csv", "timing.csv"] {
+            fs::remove_file(workdir.path(&format!("out/{name}"))).unwrap();
+        }
+        workdir.succeed(Start::Threads(2), &format!("{call} --resume out"));
+        assert_eq!(tables(), whole, "{advice}");
+        for name in
+            ["averages", "minimisations", "energy_drift_per_atom", "conserved_drift_per_atom", "warnings"]
+        {
+            assert_eq!(summary()[name], ended[name], "{advice} {name}");
+        }
+        assert_eq!((&summary()["steps"], &summary()["resumed_from_step"]), (&0.into(), &ended["steps"]));
+        if advice.is_empty() {
+            continue;
+        }
+        let text = error(&workdir, "run melt.toml --output out --resume out", Start::Threads(2));
+        assert!(
+            text.contains(&format!("nothing is left to do: ask for more steps, as in {advice}\n")),
+            "{text}"
+        );
+        workdir.succeed(Start::Threads(2), &format!("{call} --resume out {advice}"));
+    }
+}
+
 /// From a checkpoint before the last step of a minimisation, of that step, and of the stage behind it.
 #[test]
 fn a_minimisation_ends_where_it_would_have_ended() {
@@ -167,6 +222,8 @@ fn a_minimisation_ends_where_it_would_have_ended() {
             serde_json::from_str(&workdir.read(&format!("{folder}/summary.json"))).unwrap();
         serde_json::json!([summary["minimisations"], summary["ended"]])
     };
+    workdir.succeed(Start::Threads(2), "run melt.toml --output whole --quiet");
+    assert_eq!(checkpoints(&workdir, "whole"), [0; 0], "nobody has asked for one");
     workdir.succeed(
         Start::Threads(2),
         "run melt.toml --output whole --quiet --set output.checkpoint={every=1,keep=12}",
@@ -360,6 +417,7 @@ fn what_is_no_checkpoint_cannot_be_inspected() {
     let workdir = Workdir::new(MELT);
     workdir.write("six", "hello\n");
     workdir.write("begun", "md-c");
+    workdir.write("older", "md-ckpt1 and more");
     let said = |name: &str| {
         let said = workdir.call(Start::Plain, &format!("inspect {name}"));
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
@@ -367,6 +425,8 @@ fn what_is_no_checkpoint_cannot_be_inspected() {
     };
     assert_eq!(said("six"), "error: cannot inspect `six`: it is not a checkpoint of md\n");
     assert_eq!(said("begun"), "error: cannot inspect `begun`: it is cut: it ends before byte 16\n");
+    let expected = "error: cannot inspect `older`: its format is \"md-ckpt1\", that of this version of md \"md-ckpt2\"\n";
+    assert_eq!(said("older"), expected);
     assert_eq!(said("melt.toml"), "error: cannot inspect `melt.toml`: it is a scenario, not a checkpoint\n");
     let resumed = workdir.call(Start::Threads(1), "run melt.toml --quiet --resume six");
     assert_eq!(resumed.stderr, "error: cannot go on from `six`: it is not a checkpoint of md\n");

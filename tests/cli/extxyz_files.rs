@@ -73,6 +73,8 @@ fn momenta_are_velocities_times_masses() {
     error: × melt.toml: the file has momenta, but no mass of species 1
       help: give `mass` of the species, or a column `masses:R:1`
     ");
+    // Where velocities are drawn, momenta are left out.
+    workdir.succeed(Start::Threads(1), "run melt.toml --set system.temperature=1.0");
 }
 
 #[test]

@@ -113,6 +113,46 @@ fn what_is_not_taken_is_said_line_by_line() {
     assert!(said.stdout.contains("# line 32, not taken: fix pull upper addforce 0 0 1 ("), "{}", said.stdout);
 }
 
+/// Lengths of the box change together or apart; keywords of LAMMPS's own equations of motion are left out.
+#[test]
+fn constant_pressure_in_every_form() {
+    let script = |keywords: &str| {
+        format!(
+            "units lj\nlattice fcc 0.8\nregion a block 0 4 0 4 0 4\ncreate_box 1 a\ncreate_atoms 1 box\nmass 1 1.0\n\
+             pair_style lj/cut 2.5\npair_coeff 1 1 1.0 1.0\nvelocity all create 1.0 1\n\
+             fix p all npt temp 1.0 1.0 0.5 {keywords}\nrun 10\n"
+        )
+    };
+    let each = "x 1.0 1.0 2.0 y 1.0 1.0 2.0 z 1.0 1.0 2.0";
+    for (keywords, axes, without) in [
+        ("iso 1.0 1.0 2.0 tchain 5", None, ", without its `tchain`\n"),
+        ("aniso 1.0 1.0 2.0", Some("\"xyz\""), "rescaling\n"),
+        (&format!("{each} couple xyz"), None, "rescaling\n"),
+        (
+            &format!("mtk no {each} couple none pchain 2 drag 0.2"),
+            Some("\"xyz\""),
+            ", without its `mtk`, without its `pchain`, without its `drag`\n",
+        ),
+        ("z 1.0 1.0 2.0", Some("[\"z\"]"), "rescaling\n"),
+        ("y 1.0 1.0 2.0 x 1.0 1.0 2.0", Some("[\"x\", \"y\"]"), "rescaling\n"),
+    ] {
+        let workdir = folder(&script(keywords));
+        let said = translated(&workdir, "");
+        let scenario: toml::Table = said.stdout.parse().unwrap();
+        let barostat = scenario["integrator"]["barostat"].as_table().unwrap();
+        assert_eq!(barostat.get("axes").map(ToString::to_string).as_deref(), axes, "{keywords}");
+        assert_eq!(barostat["relaxation"].as_float(), Some(2.0), "{keywords}");
+        let text = said.stderr.replace("\n      ", "");
+        assert!(text.contains(without), "{keywords}: {text}");
+        workdir.succeed(Start::Threads(1), "check scenario.toml");
+    }
+    for keywords in ["z 1.0 2.0 2.0", "x 1.0 1.0 2.0 z 1.0 1.0 3.0", "tri 1.0 1.0 2.0", "iso 1.0 1.0", ""] {
+        let said = folder(&script(keywords)).call(Start::Plain, "from-lammps in.script");
+        let expected = "a fix `npt` of this form has no equivalent here";
+        assert!(said.stderr.replace("\n      ", "").contains(expected), "{keywords}: {said:?}");
+    }
+}
+
 #[test]
 fn variables_of_the_command_line_win() {
     let workdir = folder(SCRIPT);

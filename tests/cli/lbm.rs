@@ -77,7 +77,8 @@ fn auto_chooses_on_grids_too() {
     let workdir = flow();
     let mut command =
         workdir.command(Start::Mpirun(2), "lbm melt.toml --quiet --output out --set lbm.steps=4000");
-    let said = Said::of(command.args(["--set", "parallel.backend=auto"]));
+    command.args(["--set", "parallel.backend=auto"]);
+    let said = Said::of(command);
     assert_eq!(said.code, Some(0), "{said:?}");
     let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
     let choices = summary["choices"].as_array().unwrap();

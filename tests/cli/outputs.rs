@@ -132,6 +132,35 @@ fn thermo_has_the_first_and_the_last_step() {
     assert_eq!(Table::read(&workdir, "out/thermo.csv").texts("step"), ["0", "20"]);
 }
 
+/// With a thermostat they are not the same; both are counted from step 0, also where the run has gone on.
+#[test]
+fn drifts_are_those_of_the_total_and_of_the_conserved_energy() {
+    let integrator = "[integrator]\nkind = \"csvr\"\ntemperature = 0.7\nrelaxation = 0.05\n";
+    let workdir = Workdir::new(&MELT.replace("[output]", &format!("{integrator}[output]")));
+    for call in ["run melt.toml --steps 13 --set output.checkpoint.every=10", "run melt.toml --resume out"] {
+        let said = workdir.succeed(Start::Threads(2), call);
+        let (thermo, summary) = (Table::read(&workdir, "out/thermo.csv"), json(&workdir, "out/summary.json"));
+        for (key, column) in
+            [("energy_drift_per_atom", "total_per_atom"), ("conserved_drift_per_atom", "conserved_per_atom")]
+        {
+            let rows = thermo.numbers(column);
+            assert_eq!(summary[key].as_f64(), Some(rows[rows.len() - 1] - rows[0]), "{call}: {key}");
+        }
+        assert_ne!(summary["energy_drift_per_atom"], summary["conserved_drift_per_atom"]);
+        assert!(said.stdout.contains("\nConserved energy drift: "), "{said:?}");
+    }
+    let said =
+        workdir.succeed(Start::Threads(2), "run melt.toml --set integrator={kind=\"velocity-verlet\"}");
+    assert!(said.stdout.contains("\nEnergy drift: "), "{said:?}");
+    // What a minimisation takes is in it.
+    let stages = "[[stage]]\nsteps = 100\nintegrator = { kind = \"fire\", force_tolerance = 5.0 }\n[[stage]]\nsteps = 20\n";
+    workdir.write("melt.toml", &(MELT.replace("steps = 20\n", "") + stages));
+    workdir.succeed(Start::Threads(2), "run melt.toml --quiet");
+    let totals = Table::read(&workdir, "out/thermo.csv").numbers("total_per_atom");
+    let drift = json(&workdir, "out/summary.json")["energy_drift_per_atom"].as_f64();
+    assert_eq!(drift, Some(totals[totals.len() - 1] - totals[0]));
+}
+
 /// Every float is the shortest text that reads back as itself, and the sums are those of the numbers written.
 #[test]
 fn floats_read_back_exactly() {

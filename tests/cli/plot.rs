@@ -15,6 +15,14 @@ fn folder() -> Workdir {
     let profile = "z,density,pressure_xx,pressure_yy,density_error,pressure_xx_error,pressure_yy_error\n\
                    0.5,0.1,1.0,1.1,0.01,0.1,0.1\n1.5,0.8,0.9,1.2,0.02,0.1,0.1\n";
     workdir.write("out/profile_z.csv", profile);
+    let mut summary: serde_json::Value =
+        serde_json::from_str(&workdir.read("out/summary.json")).unwrap_or_default();
+    summary["diffusion"] =
+        serde_json::json!({ "A": { "coefficient": 0.0331234, "error": 0.000412, "blocks": 4 } });
+    summary["viscosity"] = serde_json::json!({ "value": 3.25, "time": 2.0, "error": 0.21 });
+    summary["surface_tension"] = serde_json::json!({ "mean": 0.25 });
+    summary["averages"]["temperature"] = serde_json::json!({ "mean": 0.7, "standard_error": 0.0123 });
+    workdir.write("out/summary.json", &summary.to_string());
     workdir
 }
 
@@ -24,8 +32,8 @@ fn the_page_has_a_picture_of_everything() {
     let said = workdir.call(Start::Plain, "plot out");
     assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "out/plot.html\n", ""));
     let page = workdir.read("out/plot.html");
-    // Temperature, energy, pressure, its diagonal; g and n; density and pressures of the profile; the time.
-    assert_eq!(page.matches("<svg").count(), 4 + 2 + 2 + 1);
+    // Temperature, energy, pressure, its diagonal and the rest of it; g and n; density and pressures of the profile; the time.
+    assert_eq!(page.matches("<svg").count(), 5 + 2 + 2 + 1);
     // g, density, and both pressures have errors, as bands and not as lines.
     assert_eq!(page.matches("<polygon").count(), 4);
     assert!(!page.contains("_error"));
@@ -40,10 +48,17 @@ fn the_page_has_a_picture_of_everything() {
         "Where the time went",
         "rank 1",
         "halo_wait",
+        "pressure_xy",
         "<td>atoms</td><td>600</td>",
+        "<td>diffusion A</td><td>0.0331234 ± 0.00041</td>",
+        "<td>viscosity</td><td>3.25 ± 0.21</td>",
+        "<td>surface_tension</td><td>0.25</td>",
+        "<td>average temperature</td><td>0.7 ± 0.012</td>",
     ] {
         assert!(page.contains(words), "{words}");
     }
+    // The box is the same all the time, and what is hidden behind other work is no part of it.
+    assert!(!page.contains("box_x") && !page.contains("average volume") && !page.contains("halo_hidden"));
     // It stands alone, and is removed by the next run, to which it does not belong.
     assert!(!page.contains("src=") && !page.contains("href="));
     workdir.succeed(Start::Threads(1), "run melt.toml --quiet --output out");

@@ -39,7 +39,7 @@ pub struct Barostat {
     /// Isothermal compressibility, in units of sigma^3 / epsilon; its order of magnitude is enough.
     #[cfg_attr(feature = "serde", serde(default = "usual_compressibility"))]
     pub compressibility: f64,
-    /// Which lengths change, and whether together.
+    /// Which lengths change, and whether together: a name, or a list of axes, each by its own pressure.
     #[cfg_attr(feature = "serde", serde(default))]
     pub axes: CoupledAxes,
     /// Steps between two changes of the box; chosen by the relaxation time where it is left out.
@@ -68,15 +68,31 @@ pub enum BarostatKind {
 }
 
 /// Which lengths of the box change.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(untagged), schemars(inline))]
+pub enum CoupledAxes {
+    /// By a name.
+    Named(NamedAxes),
+    /// The axes of a list, each by its own pressure.
+    Listed(#[cfg_attr(feature = "serde", schemars(with = "Vec<BoxAxis>"))] ListedAxes),
+}
+
+impl Default for CoupledAxes {
+    fn default() -> Self {
+        Self::Named(NamedAxes::Isotropic)
+    }
+}
+
+/// Which lengths of the box change, by a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
     serde(rename_all = "lowercase")
 )]
-pub enum CoupledAxes {
+pub enum NamedAxes {
     /// All by one factor, by the mean of the diagonal pressures.
-    #[default]
     Isotropic,
     /// Each by its own pressure.
     Xyz,
@@ -94,10 +110,73 @@ pub enum CoupledAxes {
     Yz,
 }
 
+/// An axis of the box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "lowercase")
+)]
+pub enum BoxAxis {
+    /// Along x.
+    X,
+    /// Along y.
+    Y,
+    /// Along z.
+    Z,
+}
+
+/// Axes as a list names them, in any order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "Vec<BoxAxis>", into = "Vec<BoxAxis>"))]
+pub struct ListedAxes {
+    /// How often each is named.
+    counts: [u8; 3],
+}
+
+impl From<Vec<BoxAxis>> for ListedAxes {
+    fn from(list: Vec<BoxAxis>) -> Self {
+        let mut counts = [0_u8; 3];
+        list.into_iter().for_each(|axis| counts[axis as usize] = counts[axis as usize].saturating_add(1));
+        Self { counts }
+    }
+}
+
+impl From<ListedAxes> for Vec<BoxAxis> {
+    fn from(ListedAxes { counts }: ListedAxes) -> Self {
+        let named = [BoxAxis::X, BoxAxis::Y, BoxAxis::Z].into_iter().zip(counts);
+        named.flat_map(|(axis, count)| std::iter::repeat_n(axis, count.into())).collect()
+    }
+}
+
+impl ListedAxes {
+    /// Whether each is named at most once, and one at least.
+    fn check(self) -> Result<(), KeyFault> {
+        let fault = |problem: String| Err(KeyFault { key: "barostat.axes", problem });
+        let repeated = ['x', 'y', 'z'].into_iter().zip(self.counts).find(|(_, count)| *count > 1);
+        match repeated {
+            Some((axis, _)) => fault(format!("names {axis} more than once")),
+            None if self.counts == [0; 3] => fault("names no axis".to_owned()),
+            None => Ok(()),
+        }
+    }
+}
+
 impl CoupledAxes {
     /// Which of x, y and z change, in a space of so many dimensions.
     fn coupled(self, dimension: Dimension) -> [bool; 3] {
-        let named = match self {
+        let chosen = match self {
+            Self::Named(name) => name.axes(),
+            Self::Listed(ListedAxes { counts }) => counts.map(|count| count > 0),
+        };
+        [0, 1, 2].map(|dim| chosen[dim] && dim < dimension.count())
+    }
+}
+
+impl NamedAxes {
+    fn axes(self) -> [bool; 3] {
+        match self {
             Self::Isotropic | Self::Xyz => [true; 3],
             Self::X => [true, false, false],
             Self::Y => [false, true, false],
@@ -105,8 +184,7 @@ impl CoupledAxes {
             Self::Xy => [true, true, false],
             Self::Xz => [true, false, true],
             Self::Yz => [false, true, true],
-        };
-        [0, 1, 2].map(|dim| named[dim] && dim < dimension.count())
+        }
     }
 }
 
@@ -226,6 +304,9 @@ impl Barostat {
         within("barostat.pressure", self.pressure)?;
         within("barostat.compressibility", self.compressibility)?;
         KeyFault::unless_at_least_one("barostat.every", self.every)?;
+        if let CoupledAxes::Listed(axes) = self.axes {
+            axes.check()?;
+        }
         let coupled = self.axes.coupled(dimension);
         if (0..3).any(|dim| coupled[dim] && boundary[dim] != Boundary::Periodic) {
             return fault(
@@ -275,7 +356,7 @@ impl BoxCoupling {
         let own = [xx, yy, zz];
         let strain = |dim: usize| match self.keys.axes {
             _ if !coupled[dim] => 0.0,
-            CoupledAxes::Isotropic => {
+            CoupledAxes::Named(NamedAxes::Isotropic) => {
                 let mean = now.pressure.trace() / dimensions;
                 self.strain_of(mean, normals[0], self.keys.compressibility, now) / dimensions
             }
@@ -325,7 +406,7 @@ mod tests {
     fn volumes_of_an_ideal_gas_have_their_distribution() {
         const ATOMS: f64 = 50.0;
         const TEMPERATURE: f64 = 2.0;
-        for axes in [CoupledAxes::Isotropic, CoupledAxes::Xyz, CoupledAxes::Z] {
+        for axes in [NamedAxes::Isotropic, NamedAxes::Xyz, NamedAxes::Z].map(CoupledAxes::Named) {
             let mut coupling = coupling(BarostatKind::StochasticCellRescaling, axes);
             coupling.keys.compressibility = 1.0;
             coupling.span = 0.004;
@@ -356,12 +437,15 @@ mod tests {
             volume: 10.0,
             temperature: 1.0,
         };
+        let named = CoupledAxes::Named;
         let lengths = |axes| coupling(BarostatKind::Berendsen, axes).stretch(&now).lengths;
-        let [x, y, z] = lengths(CoupledAxes::Xyz);
+        let [x, y, z] = lengths(named(NamedAxes::Xyz));
         assert!(x > 1.0 && y < 1.0 && z == 1.0);
-        assert_eq!(lengths(CoupledAxes::Yz), [1.0, y, 1.0]);
-        let [x, y, z] = lengths(CoupledAxes::Isotropic);
+        assert_eq!(lengths(named(NamedAxes::Yz)), [1.0, y, 1.0]);
+        let listed = |axes: &[BoxAxis]| CoupledAxes::Listed(axes.to_vec().into());
+        assert_eq!(lengths(listed(&[BoxAxis::Z, BoxAxis::Y])), [1.0, y, 1.0]);
+        let [x, y, z] = lengths(named(NamedAxes::Isotropic));
         assert!(x > 1.0 && x == y && y == z);
-        assert_eq!(coupling(BarostatKind::Berendsen, CoupledAxes::X).stretch(&now).velocities, [1.0; 3]);
+        assert_eq!(coupling(BarostatKind::Berendsen, named(NamedAxes::X)).stretch(&now).velocities, [1.0; 3]);
     }
 }

@@ -449,7 +449,7 @@ mod tests {
             simd: SimdLevel::Avx2,
             history: RebuildHistory { steps_since: 3, known: 0.1, growth: [0.0, f64::INFINITY] },
             neighborhood,
-            energy: EnergyReport::from_words([1, 2, 3, 4, 5, 6, 7]),
+            energy: EnergyReport::from_words([1, 2, 3, 4, 5, 6, 7, 8, 9]),
             box_changes: BoxReport { changes: 9, limited: 4 },
             reservoirs: [1.5, -2.0],
             division: vec![7, 8, 9],

@@ -187,6 +187,7 @@ impl<I: Interaction> Simulation<'_, I> {
     fn check_drift(&mut self, thermo: &Thermo) -> Result<(), EngineError> {
         /// Times the particles' own energies.
         const EXPLODED: f64 = 1000.0;
+        self.energy.note_total(thermo);
         let Some(quantity) = self.setup.config.integrator.conserved() else { return Ok(()) };
         self.energy.note(thermo);
         let (step, change) = (thermo.step, self.energy.drift);

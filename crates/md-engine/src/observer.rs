@@ -118,6 +118,12 @@ pub trait Observer {
     /// The run ends early: the step that is to be made now is the last one. Told before [`Self::due`] is asked about it,
     /// on all ranks.
     fn ends_at(&mut self, _step: u64) {}
+
+    /// The integrator comes to its end: the step that is to be made now is its last one. Told as [`Self::ends_at`] is, which it
+    /// is to an observer that does not tell them apart.
+    fn converges_at(&mut self, step: u64) {
+        self.ends_at(step);
+    }
 }
 
 /// An observer made of a closure; see [`every`].

@@ -90,6 +90,8 @@ impl NeighborReport {
 pub struct EnergyReport {
     /// Conserved energy per atom, last minus first.
     pub drift: f64,
+    /// Total energy per atom, last minus first of all.
+    pub total_drift: f64,
     /// Largest change of the conserved energy per atom since the first.
     pub largest_change: f64,
     /// Mean kinetic energy per atom.
@@ -99,29 +101,56 @@ pub struct EnergyReport {
     /// Time of the last, \[time\].
     pub time: f64,
     first_conserved: f64,
+    first_total: Option<f64>,
     pub(crate) looks: u64,
 }
 
 impl EnergyReport {
     /// From now on another quantity is conserved.
     pub(crate) fn begin_anew(&mut self) {
-        *self = Self { first_force: self.first_force, ..Self::default() };
+        let Self { first_force, total_drift, first_total, .. } = *self;
+        *self = Self { first_force, total_drift, first_total, ..Self::default() };
     }
 
     /// For a checkpoint.
-    pub(crate) fn words(&self) -> [u64; 7] {
-        let &Self { drift, largest_change, mean_kinetic, first_force, time, first_conserved, looks } = self;
-        let [drift, largest_change, mean_kinetic, first_force, time, first_conserved] =
-            [drift, largest_change, mean_kinetic, first_force, time, first_conserved].map(f64::to_bits);
-        [drift, largest_change, mean_kinetic, first_force, time, first_conserved, looks]
+    pub(crate) fn words(&self) -> [u64; 9] {
+        let &Self { drift, total_drift, largest_change, mean_kinetic, first_force, time, .. } = self;
+        // Before the first look it is not a number.
+        let first_total = self.first_total.unwrap_or(f64::NAN);
+        let numbers = [drift, total_drift, largest_change, mean_kinetic, first_force, time];
+        let [a, b, c, d, e, f] = numbers.map(f64::to_bits);
+        [a, b, c, d, e, f, self.first_conserved.to_bits(), first_total.to_bits(), self.looks]
     }
 
-    pub(crate) fn from_words(
-        [drift, largest_change, mean_kinetic, first_force, time, first_conserved, looks]: [u64; 7],
-    ) -> Self {
-        let [drift, largest_change, mean_kinetic, first_force, time, first_conserved] =
-            [drift, largest_change, mean_kinetic, first_force, time, first_conserved].map(f64::from_bits);
-        Self { drift, largest_change, mean_kinetic, first_force, time, first_conserved, looks }
+    pub(crate) fn from_words(words: [u64; 9]) -> Self {
+        let [
+            drift,
+            total_drift,
+            largest_change,
+            mean_kinetic,
+            first_force,
+            time,
+            first_conserved,
+            first_total,
+            _,
+        ] = words.map(f64::from_bits);
+        let (first_total, looks) = (Some(first_total).filter(|total| !total.is_nan()), words[8]);
+        Self {
+            drift,
+            total_drift,
+            largest_change,
+            mean_kinetic,
+            first_force,
+            time,
+            first_conserved,
+            first_total,
+            looks,
+        }
+    }
+
+    /// Takes down the total energy of one more state, whatever is conserved.
+    pub(crate) fn note_total(&mut self, thermo: &Thermo) {
+        self.total_drift = thermo.total_per_atom - *self.first_total.get_or_insert(thermo.total_per_atom);
     }
 
     /// Takes down one more state.

@@ -177,8 +177,10 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.ending = Ending::not_before(self.state.step);
         while self.state.step < last && !self.state.integrator.is_over() {
             let next = self.state.step + 1;
-            let is_finished = self.state.integrator.is_finished();
-            if next < last && (is_finished || self.ends_early(observers)?) {
+            if next < last && self.state.integrator.is_finished() {
+                observers.iter_mut().for_each(|observer| observer.converges_at(next));
+                last = next;
+            } else if next < last && self.ends_early(observers)? {
                 observers.iter_mut().for_each(|observer| observer.ends_at(next));
                 last = next;
             }
@@ -192,7 +194,17 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             })?;
             self.observe(observers)?;
         }
-        Ok(())
+        self.sum_up()
+    }
+
+    /// Computes energy and virial where no step has: in a run that goes on and has no step to make. *Collective.*
+    fn sum_up(&mut self) -> Result<(), EngineError> {
+        if self.pairs_step == self.state.step {
+            return Ok(());
+        }
+        self.complete_step()?;
+        self.state.particles.clear_forces(&self.threads);
+        self.compute_forces(GhostPositions::Stale, Evaluation::WithEnergyAndVirial)
     }
 
     /// One step: where it is time, the division is looked at and the box follows the barostat; positions to t + dt; then either

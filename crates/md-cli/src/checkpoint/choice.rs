@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::CheckpointError;
-use super::layout::MAGIC;
+use super::layout::{MAGIC, is_named};
 use crate::text_file::expect_regular;
 
 const PREFIX: &str = "checkpoint-";
@@ -31,7 +31,7 @@ pub(crate) fn is_own(path: &Path) -> bool {
         fs::File::open(path)?.read_exact(&mut begin)?;
         Ok(begin)
     };
-    there.is_file() && (there.len() == 0 || begins().is_ok_and(|begin| begin == MAGIC || begin == [0; 8]))
+    there.is_file() && (there.len() == 0 || begins().is_ok_and(|begin| is_named(&begin) || begin == [0; 8]))
 }
 
 /// The checkpoints of a folder with their steps, the newest first.

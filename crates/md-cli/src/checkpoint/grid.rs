@@ -9,7 +9,7 @@ use md_grid::{Application, Block, Decomposition, Edges, GridError};
 use super::CheckpointError;
 use super::header::{Header, SavedMask, SavedNodes};
 use super::layout::{BLOCK_ROWS, Layout, WORD};
-use super::read::{Resumed, agree, expect_steps_left, read_block, read_header};
+use super::read::{Found, Resumed, agree, read_block, read_header};
 use super::write::node_of_row;
 use crate::error::RunError;
 use crate::scenario::Model;
@@ -26,13 +26,14 @@ pub fn read_nodes<M: Model, A: Application + ?Sized>(
     now: &SavedNodes,
     app: &mut A,
 ) -> Result<Resumed, RunError> {
-    let (path, header, index) = read_header(world, path)?;
+    let found = read_header(world, path)?;
+    let Found { path, header, index, .. } = found.clone();
     let wrong = |problem: String| RunError::Checkpoint(CheckpointError::new(path.clone(), problem));
     let then = expect_kind(&header, now, app.words_per_node()).map_err(&wrong)?;
     if let Some(problem) = other_obstacle(then, now) {
         return Err(wrong(problem));
     }
-    expect_steps_left(&path, &header, steps)?;
+    found.expect_steps_left(steps, &[])?;
     let layout = Layout { index, ranks: header.ranks, row_words: header.row_words };
     let read = torus(then, header.ranks)
         .and_then(|owners| torus(now, world.ranks() as u64).map(|own| [owners, own]))

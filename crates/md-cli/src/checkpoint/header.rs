@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::layout::{BLOCK_ROWS, ENTRY, Layout, MAGIC, PREAMBLE, WORD, read_at};
+use super::layout::{BLOCK_ROWS, ENTRY, Layout, MAGIC, PREAMBLE, WORD, is_named, read_at};
 use crate::scenario::{Model, effective_toml};
 
 /// The text is short, but scenarios may be long.
@@ -95,6 +95,9 @@ pub struct OutputMark {
     pub bytes: u64,
     /// CRC-32 of the last bytes before that.
     pub checksum_of_end: u32,
+    /// What stands behind that, where the next record takes the place of how a file ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub end: Vec<u8>,
 }
 
 /// What an output has gathered up to a checkpoint.
@@ -146,7 +149,7 @@ impl Header {
         let begin = &mut begin[..MAGIC.len().min(there.len() as usize)];
         read(begin, 0)?;
         if !MAGIC.starts_with(begin) {
-            return Err(foreign(path));
+            return Err(foreign(path, begin));
         }
         let mut preamble = [0; PREAMBLE as usize];
         read(&mut preamble, 0)?;
@@ -215,9 +218,12 @@ impl Header {
     }
 }
 
-fn foreign(path: &Path) -> String {
+fn foreign(path: &Path, begin: &[u8]) -> String {
     let name = path.display().to_string();
-    if name.ends_with(".toml") {
+    if is_named(begin) {
+        let [found, own] = [begin, &MAGIC].map(String::from_utf8_lossy);
+        format!("its format is {found:?}, that of this version of md {own:?}")
+    } else if name.ends_with(".toml") {
         "it is a scenario, not a checkpoint".to_owned()
     } else {
         "it is not a checkpoint of md".to_owned()

@@ -16,7 +16,15 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 /// What a checkpoint begins with: name and version of the format.
-pub(super) const MAGIC: [u8; 8] = *b"md-ckpt1";
+pub(super) const MAGIC: [u8; 8] = *b"md-ckpt2";
+
+/// Bytes of the name.
+const NAME: usize = 7;
+
+/// Whether a file that begins so is a checkpoint, of this version of the format or another.
+pub(super) fn is_named(begin: &[u8]) -> bool {
+    begin.starts_with(&MAGIC[..NAME])
+}
 
 /// Bytes before the text.
 pub(super) const PREAMBLE: u64 = 16;

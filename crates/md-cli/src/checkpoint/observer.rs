@@ -21,6 +21,7 @@ pub struct Checkpoints<'a> {
     /// None: only where the run is ended early.
     when: Option<Checkpoint>,
     first_step: u64,
+    /// Of the run; the largest number where another stage follows.
     last_step: u64,
     ends_early: bool,
     stage: BegunStage,
@@ -132,6 +133,13 @@ impl<'a> Checkpoints<'a> {
     /// No step follows this one, as planned or not.
     pub fn last_is(&mut self, step: u64) {
         self.last_step = step;
+    }
+
+    /// The stage ends before its last step, as it was to: with it the run, if it is the last one.
+    pub fn converges_at(&mut self, step: u64) {
+        if self.last_step != u64::MAX {
+            self.last_is(step);
+        }
     }
 
     /// The run ends early, after this step.

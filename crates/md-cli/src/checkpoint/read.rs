@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use md_comm::{Reduction, World};
 use md_core::words::counted;
 use md_engine::{Carried, Continuation, Restored, Setup, id_of_row};
+use serde::{Deserialize, Serialize};
 
 use super::choice::{chosen, older};
 use super::header::{Header, ParticleWords};
@@ -13,7 +14,9 @@ use super::layout::{Block, Layout, WORD, read_at};
 use super::{CheckpointError, OutputMark, ParticleRows, SavedNodes};
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::output::KnownFile;
 use crate::printable::escaped;
+use crate::scenario::Stage;
 
 /// A checkpoint that a run goes on from.
 #[derive(Debug)]
@@ -48,7 +51,8 @@ pub fn read(
     inputs: &Inputs,
     setup: &Setup,
 ) -> Result<(Resumed, Restored), RunError> {
-    let (path, header, index) = read_header(world, path)?;
+    let found = read_header(world, path)?;
+    let Found { path, header, index, .. } = found.clone();
     if let Some(SavedNodes { kind, .. }) = &header.nodes {
         let problem = format!("it is of `{kind}` on a grid, not of particles");
         return Err(RunError::Checkpoint(CheckpointError::new(path, problem)));
@@ -62,14 +66,15 @@ pub fn read(
         );
         return Err(RunError::Checkpoint(CheckpointError::new(path, problem)));
     }
-    expect_steps_left(&path, &header, inputs.scenario.simulation.steps)?;
-    let (stage, stages) = (header.stage.number, inputs.scenario.stages());
+    let scenario = &inputs.scenario;
+    found.expect_steps_left(scenario.simulation.steps, &scenario.stage)?;
+    let (stage, stages) = (header.stage.number, scenario.stages());
     if stage >= stages.len() {
         let problem = format!("it is of stage {}, and the run has {}", stage.saturating_add(1), stages.len());
         let advice = Some("give the scenario the stages that it had".to_owned());
         return Err(RunError::Checkpoint(CheckpointError { advice, ..CheckpointError::new(path, problem) }));
     }
-    let mut differences = header.differences(&inputs.scenario);
+    let mut differences = header.differences(scenario);
     let (ranks, then) = (world.ranks() as u64, header.ranks);
     if ranks != then {
         differences.push(format!("ranks were {then}, now {ranks}"));
@@ -131,35 +136,50 @@ fn parted(header: &Header, rows: Vec<u64>) -> (Vec<u64>, usize, Vec<(String, Par
     (engine, own, parts)
 }
 
-/// Something must be left to do of so many steps.
-pub(super) fn expect_steps_left(path: &Path, header: &Header, steps: u64) -> Result<(), RunError> {
-    let done = header.step;
-    if done < steps {
-        return Ok(());
-    }
-    Err(RunError::Checkpoint(CheckpointError {
-        advice: Some(format!(
-            "nothing is left to do: ask for more steps, as in --steps {}",
-            done.saturating_add(steps.max(1))
-        )),
-        ..CheckpointError::new(
-            path,
-            format!("it is of step {done}, and the run has {}", counted(steps, "step")),
-        )
-    }))
+/// The file that `--resume` means.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    pub(super) header: Header,
+    /// Where its index begins.
+    pub(super) index: u64,
+    /// Whether the run that wrote it has come to its end, and has written everything.
+    is_complete: bool,
 }
 
-/// The file, its header and where its index begins, on all ranks. *Collective.*
-pub(super) fn read_header(world: &dyn World, path: &Path) -> Result<(PathBuf, Header, u64), RunError> {
+impl Found {
+    /// Something must be left to do of so many steps, be it only the tables at the end.
+    pub(super) fn expect_steps_left(&self, steps: u64, stages: &[Stage]) -> Result<(), RunError> {
+        let done = self.header.step;
+        if done < steps || done == steps && !self.is_complete {
+            return Ok(());
+        }
+        let more = match stages {
+            [] => format!("--steps {}", done.saturating_add(steps.max(1))),
+            [.., last] => format!("--set stage[{}].steps={}", stages.len() - 1, last.steps.saturating_mul(2)),
+        };
+        Err(RunError::Checkpoint(CheckpointError {
+            advice: Some(format!("nothing is left to do: ask for more steps, as in {more}")),
+            ..CheckpointError::new(
+                &self.path,
+                format!("it is of step {done}, and the run has {}", counted(steps, "step")),
+            )
+        }))
+    }
+}
+
+/// The file and what it begins with, on all ranks. *Collective.*
+pub(super) fn read_header(world: &dyn World, path: &Path) -> Result<Found, RunError> {
     let own = (world.rank() == 0).then(|| -> Result<_, CheckpointError> {
         let path = chosen(path)?;
         let read =
             File::open(&path).map_err(|error| error.to_string()).and_then(|file| Header::read(&file, &path));
         let (header, layout) = read.map_err(|problem| damaged(&path, problem))?;
         let path = std::path::absolute(&path).unwrap_or(path);
-        let text = serde_json::to_string(&(path.to_string_lossy(), header, layout.index))
-            .map_err(|error| CheckpointError::new(&path, error.to_string()))?;
-        Ok(text)
+        let is_complete = path.with_file_name(KnownFile::SUMMARY.name()).exists();
+        let path = PathBuf::from(path.to_string_lossy().into_owned());
+        let found = Found { path, header, index: layout.index, is_complete };
+        serde_json::to_string(&found).map_err(|error| CheckpointError::new(&found.path, error.to_string()))
     });
     let (mut message, error) = match own {
         Some(Ok(text)) => (text.into_bytes(), None),

@@ -5,11 +5,12 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use md_comm::{World, local};
 use md_core::words::counted;
 use md_core::{Boundary, Dimension, Domain, ImageCounts, Particle, Particles, SimdLevel};
-use md_engine::{NeighborReport, Snapshot};
+use md_engine::{Integrator, NeighborReport, Snapshot};
 use serde_json::{Value, json};
 
 use super::{note_lock, refused};
@@ -19,7 +20,7 @@ use crate::input::{InputParticles, TrajectoryFrames};
 use crate::output::run_output::{ANALYSES, Closing, Opened, Opening, StageBegin, Subject, open_outputs};
 use crate::output::trajectory::{Format, format_of};
 use crate::output::{KnownFile, OutputDirectory, OutputError};
-use crate::scenario::{self, CentreOfMass, Scenario, ScenarioSource};
+use crate::scenario::{self, CentreOfMass, Scenario, ScenarioSource, StagePlan};
 use crate::session::note;
 use crate::text_file::read_text;
 
@@ -31,6 +32,9 @@ const DEFAULT_MASS: f64 = 1.0;
 /// # Errors
 /// A file that cannot be read, or whose frames cannot be what the scenario asks for; the disk.
 pub fn analyse(args: &AnalyseArgs) -> Result<String, RunError> {
+    let name = args.trajectory.display();
+    let missing = |reason: io::Error| refused(format!("cannot read the trajectory {name}: {reason}"));
+    fs::metadata(&args.trajectory).map_err(missing)?;
     let scenario = scenario_of(args)?;
     let mut done = local::run(1, Duration::MAX, |world| analyse_on(world, &scenario, args));
     match done.pop() {
@@ -95,6 +99,7 @@ fn analyse_on(world: &dyn World, scenario: &Scenario, args: &AnalyseArgs) -> Res
     let Some((name, first)) = frames.next()? else {
         return Err(refused(format!("`{}` has no frame", path.display())));
     };
+    let last_stage = first_of_last_stage(scenario, path)?;
     let folder = args.output.clone().unwrap_or_else(|| beside(path, "analysis"));
     let files: Vec<KnownFile> = files(scenario).into_iter().chain([KnownFile::SUMMARY]).collect();
     let directory = OutputDirectory::without_scenario(folder.clone(), &files, &[path], &[])?;
@@ -105,7 +110,10 @@ fn analyse_on(world: &dyn World, scenario: &Scenario, args: &AnalyseArgs) -> Res
     let subject = Subject { domain: &domain, atoms, masses: &masses, simd: SimdLevel::detect() };
     let opening = Opening { world, scenario, subject, resumed: None, root: None };
     let mut outputs = open_outputs(&ANALYSES, &opening)?;
-    let last_stage = begin_last_stage(scenario, &mut outputs);
+    if let Some(plan) = scenario.stages().last() {
+        let stage = StageBegin { plan, number: 0, first_step: last_stage, is_last: true };
+        outputs.iter_mut().for_each(|output| output.begin_stage(&stage));
+    }
     let followed = Followed::new(&first);
     let mut analysis =
         Analysis { scenario, masses: &masses, outputs, followed, last_stage, seen: Vec::new(), looks: 0 };
@@ -119,14 +127,49 @@ fn analyse_on(world: &dyn World, scenario: &Scenario, args: &AnalyseArgs) -> Res
     Ok(files.iter().map(|file| format!("{}\n", folder.join(file.name()).display())).collect())
 }
 
-/// Tells outputs of the last stage of the run, with which they begin if they do not say when; gives its first step.
-fn begin_last_stage(scenario: &Scenario, outputs: &mut Opened) -> u64 {
-    let stages = scenario.stages();
-    let Some((plan, earlier)) = stages.split_last() else { return 0 };
-    let first_step = earlier.iter().map(|stage| stage.steps).sum();
-    let stage = StageBegin { plan, number: 0, first_step, is_last: true };
-    outputs.iter_mut().for_each(|output| output.begin_stage(&stage));
-    first_step
+/// The first step of the last stage that outputs look at: they begin with it if they do not say when.
+fn first_of_last_stage(scenario: &Scenario, path: &Path) -> Result<u64, RunError> {
+    match scenario.stages().split_last() {
+        None | Some((_, [])) => Ok(0),
+        _ if begin_by_themselves(scenario) => Ok(0),
+        // What a run looks at after the last step of a stage is that stage's.
+        Some((_, earlier)) => Ok(steps_of(earlier, path).map_err(refused)? + 1),
+    }
+}
+
+/// Whether all analyses say at which step they begin.
+fn begin_by_themselves(scenario: &Scenario) -> bool {
+    let output = &scenario.output;
+    let single = [
+        output.rdf.map(|keys| keys.start),
+        output.msd.map(|keys| keys.start),
+        output.vacf.map(|keys| keys.start),
+    ];
+    let profiles = output.profile.iter().map(|profile| profile.start);
+    single.into_iter().flatten().chain(profiles).all(|start| start.is_some())
+}
+
+/// Steps that the first stages of a run have made: minimisations may have ended early, as the run's summary says.
+fn steps_of(stages: &[StagePlan], trajectory: &Path) -> Result<u64, String> {
+    let summary = fs::read(beside(trajectory, KnownFile::SUMMARY.name())).unwrap_or_default();
+    let summary: Value = serde_json::from_slice(&summary).unwrap_or_default();
+    let ended = |number: usize| -> Option<u64> {
+        let all = summary.get("minimisations")?.as_array()?;
+        all.iter().find(|ended| ended["stage"] == number)?.get("steps")?.as_u64()
+    };
+    let steps = |(number, stage): (usize, &StagePlan)| match stage.integrator.kind {
+        Integrator::Fire(_) => ended(number).ok_or_else(|| unknown_end(number)),
+        _ => Ok(stage.steps),
+    };
+    (1..).zip(stages).map(steps).sum()
+}
+
+fn unknown_end(number: usize) -> String {
+    let summary = KnownFile::SUMMARY.name();
+    format!(
+        "stage {number} is a minimisation, which may have ended early, and no `{summary}` beside the trajectory says after how many steps: \
+         give the step with which an analysis begins, for example by --set output.rdf.start=1000"
+    )
 }
 
 /// By species, where scenario or frame gives one.
@@ -170,7 +213,7 @@ struct Analysis<'a> {
     masses: &'a [f64],
     outputs: Opened<'a>,
     followed: Followed,
-    /// The step with which the last stage began.
+    /// The first step of the last stage that analyses look at.
     last_stage: u64,
     /// Steps of the frames.
     seen: Vec<u64>,

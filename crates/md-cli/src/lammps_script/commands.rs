@@ -295,16 +295,11 @@ impl Script<'_> {
             ("temp/csvr", [from, to, damp, _]) => Fix::Csvr(ramp(from, to)?, number(damp)?),
             ("temp/rescale", [every, from, to, _, _]) => Fix::Rescale(ramp(from, to)?, whole(every)?.max(1)),
             ("nvt", ["temp", from, to, damp]) => Fix::NoseHoover(ramp(from, to)?, number(damp)?),
-            ("npt", ["temp", from, to, damp, "iso", first, last, time]) if first == last => {
-                Fix::Isobaric(ramp(from, to)?, number(damp)?, number(first)?, number(time)?)
-            }
+            ("npt", _) => return self.isobaric(id, words),
             ("wall/lj93" | "wall/reflect", _) => return self.walls(style == "wall/lj93", words),
             _ => return Err(format!("a fix `{style}` of this form has no equivalent here")),
         };
         let difference = match (&fix, style) {
-            (Fix::Isobaric(..), _) => {
-                Some("the same ensemble by Bussi's thermostat and stochastic cell rescaling")
-            }
             (Fix::Rescale(..), _) => Some("the temperature is made exact, however far it is off"),
             (Fix::Langevin(..), _) => Some("BAOAB, with other random numbers"),
             (Fix::Nothing, "momentum" | "recenter") => Some("the total momentum is conserved"),
@@ -312,6 +307,14 @@ impl Script<'_> {
         };
         self.motion.fixes.insert(id.to_owned(), fix);
         Ok(difference.map(str::to_owned))
+    }
+
+    fn isobaric(&mut self, id: &str, words: &[&str]) -> Taken {
+        let (fix, ignored) = Fix::isobaric(words)?;
+        self.motion.fixes.insert(id.to_owned(), fix);
+        let ignored = ignored.into_iter().map(|keyword| format!(", without its `{keyword}`"));
+        let same = "the same ensemble by Bussi's thermostat and stochastic cell rescaling";
+        Ok(Some(same.to_owned() + &ignored.collect::<String>()))
     }
 
     /// `FACE PLACE [EPSILON SIGMA CUTOFF]`, several times.
@@ -395,6 +398,6 @@ fn yes(word: &str) -> Result<bool, String> {
     }
 }
 
-fn ramp(from: &str, to: &str) -> Result<Ramp, String> {
+pub(super) fn ramp(from: &str, to: &str) -> Result<Ramp, String> {
     Ok([number(from)?, number(to)?])
 }

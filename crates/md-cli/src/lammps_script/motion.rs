@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::commands::{number, ramp};
 use super::dump::Dump;
 
 /// A temperature at the beginning and the end of a run.
@@ -14,8 +15,8 @@ pub(super) enum Fix {
     Plain,
     /// `nvt`: temperature and damping time.
     NoseHoover(Ramp, f64),
-    /// `npt iso`: temperature, its damping time, pressure, its damping time.
-    Isobaric(Ramp, f64, f64, f64),
+    /// `npt`: temperature, its damping time, pressure, its damping time, lengths of the box.
+    Isobaric(Ramp, f64, f64, f64, Axes),
     /// `langevin`
     Langevin(Ramp, f64),
     /// `temp/berendsen`
@@ -26,6 +27,15 @@ pub(super) enum Fix {
     Rescale(Ramp, u64),
     /// What is not needed here.
     Nothing,
+}
+
+/// Lengths of the box that follow the pressure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Axes {
+    /// All by one factor.
+    Together,
+    /// Each of these by its own.
+    Apart([bool; 3]),
 }
 
 /// A part of a run.
@@ -147,7 +157,7 @@ impl Motion {
 
 /// The keys of an inline table, one a line, as they are parted by `, ` outside of brackets.
 fn keys(table: &str) -> String {
-    let inner = table.trim_start_matches("{ ").trim_end_matches(" }");
+    let inner = table.strip_prefix("{ ").and_then(|rest| rest.strip_suffix(" }")).unwrap_or(table);
     let (mut depth, mut text) = (0_i32, String::new());
     for letter in inner.chars() {
         match letter {
@@ -160,7 +170,77 @@ fn keys(table: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_start())).collect()
 }
 
+impl Axes {
+    /// As a key behind others.
+    fn key(self) -> String {
+        match self {
+            Self::Together => String::new(),
+            Self::Apart([true, true, true]) => ", axes = \"xyz\"".to_owned(),
+            Self::Apart(some) => {
+                let names = ["x", "y", "z"].into_iter().zip(some);
+                let names: Vec<_> = names.filter_map(|(name, own)| own.then_some(name)).collect();
+                format!(", axes = {names:?}")
+            }
+        }
+    }
+}
+
 impl Fix {
+    /// `npt` from its keywords, in any order; with it those that are left out here.
+    ///
+    /// # Errors
+    /// Keywords or pressures without an equivalent.
+    pub(super) fn isobaric<'w>(words: &[&'w str]) -> Result<(Self, Vec<&'w str>), String> {
+        let other = || Err("a fix `npt` of this form has no equivalent here".to_owned());
+        let (mut bath, mut pressures, mut ignored) = (None, Vec::new(), Vec::new());
+        let (mut axes, mut couple) = ([false; 3], "none");
+        let mut rest = words;
+        loop {
+            rest = match *rest {
+                [] => break,
+                ["temp", from, to, damp, ref rest @ ..] => {
+                    bath = Some((ramp(from, to)?, number(damp)?));
+                    rest
+                }
+                [keyword @ ("iso" | "aniso" | "x" | "y" | "z"), first, last, time, ref rest @ ..] => {
+                    match keyword {
+                        "iso" => (axes, couple) = ([true; 3], "xyz"),
+                        "aniso" => (axes, couple) = ([true; 3], "none"),
+                        axis => axes[usize::from(axis.as_bytes()[0] - b'x')] = true,
+                    }
+                    pressures.push([first, last, time].map(number));
+                    rest
+                }
+                ["couple", own, ref rest @ ..] => {
+                    couple = own;
+                    rest
+                }
+                [keyword @ ("tchain" | "pchain" | "mtk" | "drag"), _, ref rest @ ..] => {
+                    ignored.push(keyword);
+                    rest
+                }
+                _ => return other(),
+            };
+        }
+        let axes = match (couple, axes) {
+            ("xyz", [true, true, true]) => Axes::Together,
+            ("none", axes) => Axes::Apart(axes),
+            _ => return other(),
+        };
+        let pressures = pressures
+            .into_iter()
+            .map(|[first, last, time]| Ok([first?, last?, time?]))
+            .collect::<Result<Vec<_>, String>>()?;
+        match (bath, &pressures[..]) {
+            (Some((ramp, damp)), [all @ [first, last, time], others @ ..])
+                if first == last && others.iter().all(|own| own == all) =>
+            {
+                Ok((Self::Isobaric(ramp, damp, *first, *time, axes), ignored))
+            }
+            _ => other(),
+        }
+    }
+
     /// As an inline table.
     fn integrator(&self) -> String {
         let kind = |name: &str, ramp: Ramp, rest: String| {
@@ -169,12 +249,13 @@ impl Fix {
         match *self {
             Self::Plain | Self::Nothing => "{ kind = \"velocity-verlet\" }".to_owned(),
             Self::NoseHoover(ramp, damp) => kind("nose-hoover", ramp, format!("relaxation = {damp:?}")),
-            Self::Isobaric(ramp, damp, pressure, time) => kind(
+            Self::Isobaric(ramp, damp, pressure, time, axes) => kind(
                 "csvr",
                 ramp,
                 format!(
                     "relaxation = {damp:?}, barostat = {{ kind = \"stochastic-cell-rescaling\", pressure = {pressure:?}, \
-                     relaxation = {time:?} }}"
+                     relaxation = {time:?}{} }}",
+                    axes.key()
                 ),
             ),
             Self::Langevin(ramp, damp) => kind("langevin", ramp, format!("friction = {:?}", 1.0 / damp)),

@@ -129,19 +129,24 @@ fn check_lines(context: &RunContext, facts: &RunFacts) -> String {
     let (computed, useful) = (facts.computed_pairs_per_atom, facts.useful_pairs_per_atom);
     let NeighborReport { rebuilds, dangerous_rebuilds, dangerous_checks, largest_displacement, .. } =
         facts.neighborhood;
+    // A thermostat or barostat changes the total energy as it should.
+    let (what, drift) = match (facts.energy_drift_per_atom, facts.energy.drift) {
+        (total, conserved) if total == conserved => ("Energy", total),
+        (_, conserved) => ("Conserved energy", conserved),
+    };
     format!(
         "\nPairs per atom: {} computed, {} within the cutoff ({:.1} %)\n\
          Rebuilds: {rebuilds}, of which dangerous: {dangerous_rebuilds} (moved by more than half the skin)\n\
          Dangerous checks between rebuilds: {dangerous_checks}\n\
          Largest displacement: {} times half the skin\n\
          Lost particles: {}\n\
-         Energy drift: {} per atom over {}\n",
+         {what} drift: {} per atom over {}\n",
         significant(computed, DIGITS),
         significant(useful, DIGITS),
         percent(useful, computed),
         significant(largest_displacement, 3),
         facts.lost_particles,
-        significant(facts.energy_drift_per_atom, DIGITS),
+        significant(drift, DIGITS),
         counted(facts.resumed_from_step.unwrap_or(0) + context.steps, "step"),
     )
 }

@@ -85,6 +85,8 @@ pub(super) fn context() -> RunContext {
 }
 
 pub(super) fn facts() -> RunFacts {
+    let mut energy = EnergyReport::default();
+    energy.drift = -0.0089259;
     RunFacts {
         wall_s: 1.0,
         timestep: 0.005,
@@ -102,7 +104,7 @@ pub(super) fn facts() -> RunFacts {
         lost_particles: 0,
         ended: Ended::AsPlanned,
         energy_drift_per_atom: -0.0089259,
-        energy: EnergyReport::default(),
+        energy,
         box_changes: BoxReport::default(),
         balance: BalanceReport::default(),
         warnings: Vec::new(),

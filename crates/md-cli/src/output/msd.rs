@@ -39,10 +39,10 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Opening { world, scenario, subject, .. } = *opening;
     let Some(keys) = scenario.output.msd else { return Ok(Vec::new()) };
     let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
-    let most = keys.origins as usize;
+    let (most, interval) = (keys.origins as usize, keys.every as f64 * scenario.simulation.timestep);
     let read = |words: &[u64]| {
-        let (&[every, removed], words) = words.split_first_chunk()?;
-        let is_same = every == keys.every && removed == keys.centre_of_mass as u64;
+        let (&[then, removed], words) = words.split_first_chunk()?;
+        let is_same = then == interval.to_bits() && removed == keys.centre_of_mass as u64;
         let origins = Origins::from_words(words, most, names.len()).filter(|_| is_same)?;
         let restored = opening.particle_rows(NAME)?;
         (restored.width == 1 + 3 * origins.count()).then_some((origins, restored))
@@ -58,7 +58,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         masses: subject.masses.to_vec(),
         centre_of_mass: keys.centre_of_mass,
         dimensions: subject.domain.dimension.count(),
-        interval: keys.every as f64 * scenario.simulation.timestep,
+        interval,
         tracks: Tracks::default(),
         restored,
         origins,
@@ -230,7 +230,7 @@ impl RunOutput for Msd<'_> {
     }
 
     fn kept(&mut self) -> Result<Kept, ObserverError> {
-        let keys = [self.looks.every, self.centre_of_mass as u64];
+        let keys = [self.interval.to_bits(), self.centre_of_mass as u64];
         let words = keys.into_iter().chain(self.origins.words()).collect();
         Ok(Kept { memory: Some(OutputMemory { name: NAME.to_owned(), words }), ..Kept::default() })
     }

@@ -20,8 +20,11 @@ pub struct RecordFile {
     file: File,
     path: PathBuf,
     intact_bytes: u64,
-    /// Without a last record that another run would not have written.
+    /// Without `end`.
     marked_bytes: u64,
+    /// What the file ends with until the next record takes its place: a last record that another run would not have written, or the end
+    /// of a compressed file.
+    end: Vec<u8>,
     intact: Intact,
 }
 
@@ -45,7 +48,8 @@ impl RecordFile {
             .map_err(|reason| failed("create", reason))?;
         file.write_all(preamble).map_err(|reason| failed("write the first line of", reason))?;
         let bytes = preamble.len() as u64;
-        Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, intact: Intact::Nothing })
+        let (end, intact) = (Vec::new(), Intact::Nothing);
+        Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, end, intact })
     }
 
     /// Goes on with a file as it was at a mark, which belongs to `step`: what came after it is cut off.
@@ -54,12 +58,17 @@ impl RecordFile {
     /// As [`Self::expect_mark`].
     pub fn go_on(path: PathBuf, mark: &OutputMark, step: u64) -> Result<Self, OutputError> {
         Self::expect_mark(&path, mark)?;
-        let bytes = mark.bytes;
-        let opened = File::options().append(true).read(true).open(&path);
-        let file = opened.and_then(|file| file.set_len(bytes).map(|()| file));
+        let OutputMark { bytes, end, .. } = mark.clone();
+        let cut = |mut file: File| {
+            file.set_len(bytes)?;
+            file.write_all(&end)?;
+            Ok(file)
+        };
+        let file = File::options().append(true).read(true).open(&path).and_then(cut);
         let file =
             file.map_err(|reason| OutputError::Create { action: "go on with", path: path.clone(), reason })?;
-        Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, intact: Intact::UpToStep(step) })
+        let (intact_bytes, intact) = (bytes + end.len() as u64, Intact::UpToStep(step));
+        Ok(Self { file, path, intact_bytes, marked_bytes: bytes, end, intact })
     }
 
     /// Makes sure that a file begins as it was at a mark, as far as its end tells.
@@ -97,7 +106,7 @@ impl RecordFile {
         Err(OutputError::NotContinued { path: path.to_owned(), reason })
     }
 
-    /// How far it has come, without a last record of [`Self::append_last`]; from now on that is on disk.
+    /// How far it has come; from now on that is on disk.
     ///
     /// # Errors
     /// [`OutputError::Write`].
@@ -107,6 +116,7 @@ impl RecordFile {
             file: self.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             bytes: self.marked_bytes,
             checksum_of_end: checksum.map_err(|reason| self.write_error(reason))?,
+            end: self.end.clone(),
         })
     }
 
@@ -126,44 +136,38 @@ impl RecordFile {
     /// # Errors
     /// [`OutputError::Write`].
     pub fn append(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
-        match self.file.write_all(record) {
-            Ok(()) => {
-                self.intact_bytes += record.len() as u64;
-                self.marked_bytes = self.intact_bytes;
-                self.intact = Intact::UpToStep(step);
-                Ok(())
-            }
-            Err(reason) => {
-                self.cut_off_partial_record();
-                Err(self.write_error(reason))
-            }
-        }
+        self.append_with_end(record, 0, step)
     }
 
-    /// Appends one record that is there because the run ends: a run that goes on drops it.
+    /// Appends one record that is there because the run ends: the next one takes its place.
     ///
     /// # Errors
     /// As [`Self::append`].
     pub fn append_last(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
-        let before = self.marked_bytes;
-        self.append(record, step)?;
-        self.marked_bytes = before;
-        Ok(())
+        self.append_with_end(record, record.len(), step)
     }
 
-    /// Appends one record in the place of what the file ends with at present.
+    /// What the file ends with until the next record takes its place.
+    pub fn end(&self) -> &[u8] {
+        &self.end
+    }
+
+    /// Appends one record in the place of what the file ends with at present. Its last `end` bytes are a new end, which is no part of a
+    /// mark's length.
     ///
     /// # Errors
     /// As [`Self::append`].
-    pub fn append_over(&mut self, end: &[u8], record: &[u8], step: u64) -> Result<(), OutputError> {
-        let before = self.intact_bytes.saturating_sub(end.len() as u64);
-        let written = self.file.set_len(before).and_then(|()| self.file.write_all(record));
-        written.map_err(|reason| {
-            // There is room for what was there.
-            self.file.set_len(before).and_then(|()| self.file.write_all(end)).ok();
+    pub fn append_with_end(&mut self, record: &[u8], end: usize, step: u64) -> Result<(), OutputError> {
+        let before = self.marked_bytes;
+        let cut = if self.end.is_empty() { Ok(()) } else { self.file.set_len(before) };
+        cut.and_then(|()| self.file.write_all(record)).map_err(|reason| {
+            self.put_back(before);
             self.write_error(reason)
         })?;
+        let (kept, end) = record.split_at(record.len() - end);
         self.has_grown_to(before + record.len() as u64, step);
+        self.marked_bytes = before + kept.len() as u64;
+        self.end = end.to_vec();
         Ok(())
     }
 
@@ -182,11 +186,13 @@ impl RecordFile {
         synced.map_err(|reason| self.write_error(reason))?.expect_at(&self.path, Some(self.intact_bytes))
     }
 
-    /// The write has already failed; if this fails too, a reader finds one incomplete record at the end.
-    fn cut_off_partial_record(&self) {
-        if self.file.metadata().is_ok_and(|file| file.len() > self.intact_bytes) {
-            self.file.set_len(self.intact_bytes).ok();
+    /// Ends as before, up to this byte and with the end behind it, for which there is room. The write has already failed; if this fails
+    /// too, a reader finds one incomplete record at the end.
+    fn put_back(&mut self, before: u64) {
+        if self.file.metadata().is_ok_and(|file| file.len() > before) {
+            self.file.set_len(before).ok();
         }
+        self.file.write_all(&self.end).ok();
     }
 
     /// The error of a failed write to it, with what is intact.
@@ -208,7 +214,8 @@ impl RecordFile {
     /// A file on which every write fails with "no space left on device".
     pub(super) fn on_full_disk(intact: Intact) -> Self {
         let file = File::options().write(true).open("/dev/full").unwrap();
-        Self { file, path: PathBuf::from("out/full"), intact_bytes: 0, marked_bytes: 0, intact }
+        let path = PathBuf::from("out/full");
+        Self { file, path, intact_bytes: 0, marked_bytes: 0, end: Vec::new(), intact }
     }
 }
 
@@ -234,8 +241,11 @@ mod tests {
         let path = folder.path().join("rows.csv");
         let mut file = RecordFile::create(path.clone(), b"step\n").unwrap();
         file.append(b"0\n", 0).unwrap();
-        file.file.write_all(b"1").unwrap();
-        file.cut_off_partial_record();
+        file.append_last(b"1\n", 1).unwrap();
+        file.file.set_len(7).unwrap();
+        file.file.write_all(b"2").unwrap();
+        file.put_back(7);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "step\n0\n1\n");
         file.append(b"2\n", 2).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "step\n0\n2\n");
     }
@@ -245,14 +255,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows");
         let mut file = RecordFile::create(path.clone(), b"").unwrap();
-        for (end, record, expected) in
-            [("", "0 end", "0 end"), ("end", "1 END", "0 1 END"), ("END", "2", "0 1 2")]
-        {
-            file.append_over(end.as_bytes(), record.as_bytes(), 0).unwrap();
+        let append = |file: &mut RecordFile, record: &str, end: &str, expected: &str| {
+            file.append_with_end([record, end].concat().as_bytes(), end.len(), 0).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), expected);
-        }
+        };
+        append(&mut file, "0 ", "end", "0 end");
+        let mark = file.mark().unwrap();
+        assert_eq!((mark.bytes, &mark.end[..]), (2, &b"end"[..]));
+        append(&mut file, "1 ", "END", "0 1 END");
+        append(&mut file, "2", "", "0 1 2");
         assert_eq!(file.mark().unwrap().bytes, 5);
         file.finish().unwrap();
+        // Killed before the new end, and at once; then it is as it was at the mark.
+        for left in ["0 1 2", "0 1", "0 "] {
+            fs::write(&path, left).unwrap();
+            let mut file = RecordFile::go_on(path.clone(), &mark, 0).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "0 end");
+            append(&mut file, "3 ", "End", "0 3 End");
+            file.finish().unwrap();
+        }
     }
 
     #[test]

@@ -225,7 +225,7 @@ mod tests {
           "dangerous_rebuilds": 1,
           "lost_particles": 0,
           "energy_drift_per_atom": -0.0089259,
-          "conserved_drift_per_atom": 0.0,
+          "conserved_drift_per_atom": -0.0089259,
           "ended": "steps",
           "messages": 2600,
           "bytes": 208000000,

@@ -35,9 +35,11 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Some(keys) = scenario.output.vacf else { return Ok(Vec::new()) };
     let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
     let (length, most, width) = (keys.lags(scenario.simulation.timestep) as u64, keys.origins, names.len());
+    let interval = keys.every as f64 * scenario.simulation.timestep;
     let read = |words: &[u64]| {
-        let (&[every], words) = words.split_first_chunk()?;
-        let windows = Windows::from_words(words, length, most, width).filter(|_| every == keys.every)?;
+        let (&[then], words) = words.split_first_chunk()?;
+        let is_same = then == interval.to_bits();
+        let windows = Windows::from_words(words, length, most, width).filter(|_| is_same)?;
         let restored = opening.particle_rows(NAME)?;
         (restored.width == 1 + 3 * windows.open()).then_some((windows, restored))
     };
@@ -50,7 +52,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         looks: Looks::new(keys.every, keys.start),
         names,
         dimensions: subject.domain.dimension.count(),
-        interval: keys.every as f64 * scenario.simulation.timestep,
+        interval,
         tracks: Tracks::default(),
         restored,
         windows,
@@ -126,7 +128,7 @@ impl RunOutput for Vacf<'_> {
     }
 
     fn kept(&mut self) -> Result<Kept, ObserverError> {
-        let words = std::iter::once(self.looks.every).chain(self.windows.words()).collect();
+        let words = std::iter::once(self.interval.to_bits()).chain(self.windows.words()).collect();
         Ok(Kept { memory: Some(OutputMemory { name: NAME.to_owned(), words }), ..Kept::default() })
     }
 

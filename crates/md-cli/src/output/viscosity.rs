@@ -39,13 +39,12 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let dimensions = subject.domain.dimension.count();
     let interval = keys.every as f64 * scenario.simulation.timestep;
     let (lags, components) = (keys.lags(scenario.simulation.timestep), stress_count(dimensions));
-    let every = keys.every;
     let read = |words: &[u64]| {
-        let (&[found], words) = words.split_first_chunk()?;
+        let (&[then], words) = words.split_first_chunk()?;
         let (temperature, words) = Blocking::from_words(words)?;
         let (volume, words) = Blocking::from_words(words)?;
         let stress = Correlation::from_words(words, lags, components)?;
-        (found == every).then_some(Seen { stress, temperature, volume })
+        (then == interval.to_bits()).then_some(Seen { stress, temperature, volume })
     };
     let begin = || Seen {
         stress: Correlation::new(lags, components),
@@ -53,7 +52,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         volume: Blocking::default(),
     };
     let seen = recalled(opening, NAME, read).unwrap_or_else(begin);
-    let looks = Looks::new(every, keys.start);
+    let looks = Looks::new(keys.every, keys.start);
     Ok(vec![Box::new(Viscosity { looks, interval, dimensions, seen })])
 }
 
@@ -117,7 +116,7 @@ impl RunOutput for Viscosity {
 
     fn kept(&mut self) -> Result<Kept, ObserverError> {
         let Seen { stress, temperature, volume } = &self.seen;
-        let head = std::iter::once(self.looks.every).chain(temperature.words()).chain(volume.words());
+        let head = std::iter::once(self.interval.to_bits()).chain(temperature.words()).chain(volume.words());
         let words = head.chain(stress.words()).collect();
         Ok(Kept { memory: Some(OutputMemory { name: NAME.to_owned(), words }), ..Kept::default() })
     }

@@ -5,13 +5,20 @@ use md_lab::plot::{Curve, Curves, Stacked};
 use super::table::Table;
 
 /// Columns of thermo.csv that stand in one chart.
-const THERMO: [(&str, &[&str]); 5] = [
+const THERMO: [(&str, &[&str]); 7] = [
     ("Temperature", &["temperature"]),
     ("Energy per atom", &["potential_per_atom", "kinetic_per_atom", "total_per_atom", "conserved_per_atom"]),
     ("Pressure", &["pressure"]),
     ("Pressure along the axes", &["pressure_xx", "pressure_yy", "pressure_zz"]),
+    ("Shear pressure", &["pressure_xy", "pressure_xz", "pressure_yz"]),
+    ("Box", &["box_x", "box_y", "box_z"]),
     ("Density", &["density"]),
 ];
+/// Of these those that are not the same all the time.
+const VARYING: [&str; 3] = ["Shear pressure", "Box", "Density"];
+
+/// Rows of timing.csv that are no part of the time: the sum, and what passes beside other phases.
+const NO_PARTS: [&str; 2] = ["total", "halo_hidden"];
 
 /// Bars that can be told apart.
 const MOST_RANKS: usize = 32;
@@ -21,8 +28,12 @@ pub(super) fn thermo(table: &Table) -> Vec<Curves> {
     if table.column("time").is_none() {
         return over_first_column(table, "thermo");
     }
-    let chart = |(title, columns): &(&str, &[&str])| curves(table, title, "time", columns);
-    THERMO.iter().filter_map(chart).filter(|chart| chart.title != "Density" || varies(chart)).collect()
+    let chart = |(title, columns): &(&str, &[&str])| {
+        let mut chart = curves(table, title, "time", columns)?;
+        chart.curves.retain(|curve| !VARYING.contains(title) || varies(curve));
+        (!chart.curves.is_empty()).then_some(chart)
+    };
+    THERMO.iter().filter_map(chart).collect()
 }
 
 /// Columns that `error_A` belongs to, where they are `g_A`.
@@ -68,22 +79,21 @@ fn curves(table: &Table, title: &str, x: &str, columns: &[&str]) -> Option<Curve
 }
 
 /// Whether a quantity is not the same all the time.
-fn varies(chart: &Curves) -> bool {
-    let mut values = chart.curves.iter().flat_map(|curve| &curve.points).map(|point| point.1);
+fn varies(curve: &Curve) -> bool {
+    let mut values = curve.points.iter().map(|point| point.1);
     let first = values.next().unwrap_or_default();
     values.any(|value| (value - first).abs() > 1e-9 * first.abs())
 }
 
 /// Where the time went: a bar of the mean over ranks, and one per rank where there are several.
 pub(super) fn timing(mean: &Table, ranks: Option<&Table>) -> Option<Stacked> {
-    let phases: Vec<&String> = mean.words("phase")?.iter().filter(|phase| *phase != "total").collect();
+    let phases = mean.words("phase")?.iter().filter(|phase| !NO_PARTS.contains(&phase.as_str()));
     let time = |table: &Table, column: &str, phase: &str, is_wanted: &dyn Fn(usize) -> bool| {
         let rows = table.words("phase")?.iter().zip(table.column(column)?).enumerate();
         let mut found = rows.filter(|(row, (name, _))| *name == phase && is_wanted(*row));
         found.next().map(|(_, (_, seconds))| *seconds)
     };
     let mut parts: Vec<(String, f64)> = phases
-        .into_iter()
         .filter_map(|phase| Some((phase.clone(), time(mean, "avg_s", phase, &|_| true)?)))
         .filter(|(_, seconds)| *seconds > 0.0)
         .collect();

@@ -36,12 +36,13 @@ const FACTS: [&str; 14] = [
     "conserved_drift_per_atom",
 ];
 
-/// For the screen and for paper.
+/// For the screen and for paper, where the smallest letters have more than 7 pt and three pictures find room on a page.
 const STYLE: &str = "body{font-family:sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#000;background:#fff}\
+    .facts{display:flex;flex-wrap:wrap;gap:0 4em;align-items:flex-start}\
     table{border-collapse:collapse}td{padding:.1em 1em .1em 0;vertical-align:top}\
     figure{margin:1em 0;break-inside:avoid}figcaption{font-size:small}svg{max-width:100%;height:auto}\
     .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(34em,1fr));gap:1em}\
-    @media print{body{margin:0;max-width:none}.charts{grid-template-columns:1fr 1fr}}";
+    @media print{body{margin:0;max-width:none}figure{margin:.2em 0}svg{display:block}.charts{display:block}.charts svg{width:80%}}";
 
 /// A picture and the file that it is made of.
 struct Figure {
@@ -130,7 +131,7 @@ fn title(folder: &Path) -> String {
     escaped(&own.unwrap_or_else(|| folder.display().to_string()))
 }
 
-/// What summary.json says, if there is one: numbers and names, and its warnings.
+/// What summary.json says, if there is one: numbers and names, what was computed, and its warnings.
 fn facts(folder: &Path) -> String {
     let text = fs::read_to_string(folder.join(KnownFile::SUMMARY.name())).unwrap_or_default();
     let summary: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -145,13 +146,37 @@ fn facts(folder: &Path) -> String {
         };
         Some(format!("<tr><td>{name}</td><td>{}</td></tr>\n", escaped(&value)))
     };
-    let rows: String = FACTS.iter().filter_map(row).collect();
+    let rows = [FACTS.iter().filter_map(row).collect(), computed(&summary)];
+    let tables = rows.iter().filter(|rows: &&String| !rows.is_empty());
+    let tables: String = tables.map(|rows| format!("<table>\n{rows}</table>\n")).collect();
     let warnings = summary.get("warnings").and_then(Value::as_array).into_iter().flatten();
     let warnings: String = warnings
         .filter_map(Value::as_str)
         .map(|text| format!("<p><strong>Warning:</strong> {}</p>\n", escaped(text)))
         .collect();
-    if rows.is_empty() { warnings } else { format!("<table>\n{rows}</table>\n{warnings}") }
+    if tables.is_empty() { warnings } else { format!("<div class=\"facts\">\n{tables}</div>\n{warnings}") }
+}
+
+/// Entries of summary.json that a run has computed, with their errors: one row each.
+fn computed(summary: &Value) -> String {
+    const OF_A_MEAN: [&str; 2] = ["mean", "standard_error"];
+    let entries = |name: &str| summary.get(name).and_then(Value::as_object).into_iter().flatten();
+    let single = |name: &'static str, keys| summary.get(name).and_then(|entry| row(name, entry, keys));
+    let diffusion = entries("diffusion")
+        .filter_map(|(name, entry)| row(&format!("diffusion {name}"), entry, ["coefficient", "error"]));
+    let averages = entries("averages")
+        // Of few rows there is no error, of what is always the same none.
+        .filter(|(_, entry)| entry["standard_error"].as_f64().is_some_and(|error| error > 0.0))
+        .filter_map(|(name, entry)| row(&format!("average {name}"), entry, OF_A_MEAN));
+    let singles = [single("viscosity", ["value", "error"]), single("surface_tension", OF_A_MEAN)];
+    diffusion.chain(singles.into_iter().flatten()).chain(averages).collect()
+}
+
+/// Of a quantity with a value and perhaps an error.
+fn row(name: &str, entry: &Value, [value, error]: [&str; 2]) -> Option<String> {
+    let number = |key: &str, digits| Some(md_lab::significant(entry.get(key)?.as_f64()?, digits));
+    let error = number(error, 2).map(|error| format!(" ± {error}")).unwrap_or_default();
+    Some(format!("<tr><td>{}</td><td>{}{error}</td></tr>\n", escaped(name), number(value, 6)?))
 }
 
 /// Text between tags.

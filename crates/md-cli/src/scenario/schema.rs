@@ -88,6 +88,8 @@ pub(super) enum Kind<'s> {
     Array(Option<usize>),
     /// One of these names.
     Choice(Vec<&'s str>),
+    /// That, or an array of names.
+    ChoiceOrArray(Vec<&'s str>),
     /// Any string.
     Text,
     /// An integer or a float.
@@ -155,7 +157,8 @@ impl<'s> Node<'s> {
 
     /// The place of the entries of an array.
     pub(super) fn entry(self) -> Option<Self> {
-        Some(self.at(self.target().get("items")?))
+        let array = if self.target().get("items").is_some() { self.target() } else { self.other("array")? };
+        Some(self.at(array.get("items")?))
     }
 
     /// All keys of a table.
@@ -195,7 +198,8 @@ impl<'s> Node<'s> {
         }
         let choices = choices(target);
         if !choices.is_empty() {
-            return Kind::Choice(choices);
+            let is_single = self.other("array").is_none();
+            return if is_single { Kind::Choice(choices) } else { Kind::ChoiceOrArray(choices) };
         }
         let length = target.get("maxItems").and_then(Json::as_u64);
         match type_name(target) {
@@ -227,11 +231,13 @@ impl<'s> Node<'s> {
 
     /// The table that may stand here instead of the first alternative.
     pub(super) fn other_table(self) -> Option<Self> {
+        self.other("object").map(|node| self.at(node))
+    }
+
+    /// What may stand here of a type instead of the first alternative.
+    fn other(self, kind: &str) -> Option<&'s Json> {
         let others = alternatives(self.follow(self.own)).iter().skip(1);
-        others
-            .map(|node| self.follow(node))
-            .find(|node| type_name(node) == "object")
-            .map(|node| self.at(node))
+        others.map(|node| self.follow(node)).find(|node| type_name(node) == kind)
     }
 
     /// The variants of a table with a `kind`.

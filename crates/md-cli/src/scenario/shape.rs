@@ -97,13 +97,12 @@ impl Walk<'_> {
                 self.table(path, table, node.other_table().unwrap_or(node));
             }
             (Kind::Array(length), Value::Array(entries)) if length.is_none_or(|n| n == entries.len()) => {
-                if let Some(below) = node.entry() {
-                    for (index, entry) in entries.iter().enumerate() {
-                        self.value(&path.index(index), entry, below);
-                    }
-                }
+                self.entries(path, entries, node);
             }
-            (Kind::Choice(names), Value::String(name)) if !names.contains(&name.as_str()) => {
+            (Kind::ChoiceOrArray(_), Value::Array(entries)) => self.entries(path, entries, node),
+            (Kind::Choice(names) | Kind::ChoiceOrArray(names), Value::String(name))
+                if !names.contains(&name.as_str()) =>
+            {
                 self.findings.push(unknown_name(path, name, names));
             }
             (
@@ -113,7 +112,12 @@ impl Walk<'_> {
                 self.findings.push(wrong_type(path, &kind, value, node));
             }
             (
-                Kind::Choice(_) | Kind::Text | Kind::NumberOr(_) | Kind::IntegerOr(..) | Kind::TableOr(_),
+                Kind::Choice(_)
+                | Kind::ChoiceOrArray(_)
+                | Kind::Text
+                | Kind::NumberOr(_)
+                | Kind::IntegerOr(..)
+                | Kind::TableOr(_),
                 Value::String(_),
             )
             | (Kind::Number | Kind::NumberOr(_) | Kind::NumberOrTable, Value::Float(_) | Value::Integer(_))
@@ -121,6 +125,14 @@ impl Walk<'_> {
             (Kind::Integer(bounds) | Kind::IntegerOr(bounds, _), Value::Integer(number))
                 if u64::try_from(*number).is_ok_and(|n| n <= bounds.fits) => {}
             _ => self.findings.push(wrong_type(path, &kind, value, node)),
+        }
+    }
+
+    fn entries(&mut self, path: &KeyPath, entries: &[Value], node: Node<'_>) {
+        if let Some(below) = node.entry() {
+            for (index, entry) in entries.iter().enumerate() {
+                self.value(&path.index(index), entry, below);
+            }
         }
     }
 
@@ -163,7 +175,9 @@ fn missing_key(path: &KeyPath, key: &str, node: Node<'_>) -> Finding {
         _ => format!("missing key `{key}` {}", path.inside()),
     };
     let help = match below.map(Node::kind) {
-        Some(Kind::Choice(names)) => format!("`{key}`: {meaning} Allowed: {}", listed(names)),
+        Some(Kind::Choice(names) | Kind::ChoiceOrArray(names)) => {
+            format!("`{key}`: {meaning} Allowed: {}", listed(names))
+        }
         Some(kind) => format!("`{key}`, {}: {meaning}", expected(&kind)),
         None => meaning.to_owned(),
     };
@@ -200,7 +214,9 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
     let message = format!("`{path}` must be {expected}, found {found}");
     let help = match kind {
         Kind::Table | Kind::TableOr(_) => format!("keys of `{path}`: {}", listed(node.keys())),
-        Kind::Choice(names) => format!("allowed: {}", listed(names.iter().copied())),
+        Kind::Choice(names) | Kind::ChoiceOrArray(names) => {
+            format!("allowed: {}", listed(names.iter().copied()))
+        }
         Kind::Array(_)
         | Kind::Text
         | Kind::Number
@@ -223,6 +239,7 @@ fn expected(kind: &Kind<'_>) -> String {
         Kind::Array(None) => "an array".to_owned(),
         Kind::Array(Some(length)) => format!("an array of {length}"),
         Kind::Choice(_) => "a name".to_owned(),
+        Kind::ChoiceOrArray(_) => "a name or an array of names".to_owned(),
         Kind::Text => "a string".to_owned(),
         Kind::Number => "a number".to_owned(),
         Kind::NumberOr(names) => format!("a number or {names:?}").replace(['[', ']'], ""),

@@ -175,7 +175,7 @@ pub struct InputFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputFormat {
-    /// LAMMPS data file, `atom_style atomic`, optionally with velocities.
+    /// LAMMPS data file of the atom styles `atomic`, `charge`, `molecular` (`bond`, `angle`) and `full`, optionally with velocities.
     LammpsData,
     /// Extended XYZ with a `Lattice` and a `Properties` entry.
     Extxyz,

@@ -172,7 +172,8 @@ fn masses(
         let help = "give one [[species]] per atom type, in order";
         return Err(ScenarioError::at(source, "species", message, help));
     }
-    let moves_by_momentum = file.velocities.is_none() && file.momenta.is_some();
+    let is_drawn = scenario.system.temperature.is_some();
+    let moves_by_momentum = !is_drawn && file.velocities.is_none() && file.momenta.is_some();
     let choose = |index: usize| {
         let (own, in_file) = (scenario.species[index].mass, file.masses.get(index).copied().flatten());
         let key = format!("species[{index}].mass");

@@ -55,11 +55,16 @@ fn keys_of_barostats_that_cannot_be() {
         barostat(csvr, "pressure=1.0,relaxation=1.0,compressibility=1e300"),
         barostat(csvr, "pressure=1.0,relaxation=1e-300"),
         barostat(csvr, "pressure=1.0,relaxation=0.04,every=10"),
+        barostat(csvr, "pressure=1.0,relaxation=1.0,axes=[\"x\",\"z\",\"x\"]"),
+        barostat(csvr, "pressure=1.0,relaxation=1.0,axes=[]"),
+        barostat(csvr, "pressure=1.0,relaxation=1.0,axes=[\"z\",\"w\"]"),
+        barostat(csvr, "pressure=1.0,relaxation=1.0,axes=\"zy\""),
+        barostat(csvr, "pressure=1.0,relaxation=1.0,axes=3"),
         said(
             "stage=[{steps=1000,integrator={kind=\"csvr\",temperature=1.0,relaxation=0.5,barostat={kind=\"berendsen\",pressure=1.0,relaxation=1e-3}}}]",
         ),
     ];
-    assert_snapshot!(texts.join("\n"), @r"
+    assert_snapshot!(texts.join("\n"), @r#"
     integrator.barostat.kind: × `integrator.barostat.kind` needs an integrator with a temperature to be `stochastic-cell-
     integrator.barostat.pressure: × missing key `pressure` in [integrator.barostat]
     integrator.barostat.pressure: × `integrator.barostat.pressure` must be a finite number, found inf
@@ -69,8 +74,13 @@ fn keys_of_barostats_that_cannot_be() {
     integrator.barostat.compressibility: × `integrator.barostat.compressibility` is 1e300, but must be of a size from 1e-100 to 1e100, so
     integrator.barostat.relaxation: × `integrator.barostat.relaxation` is 1e-300, shorter than the 0.005 between two changes of the
     integrator.barostat.relaxation: × `integrator.barostat.relaxation` is 0.04, shorter than the 0.05 between two changes of the box
+    integrator.barostat.axes: × `integrator.barostat.axes` names x more than once
+    integrator.barostat.axes: × `integrator.barostat.axes` names no axis
+    integrator.barostat.axes[1]: × `integrator.barostat.axes[1]` cannot be "w"
+    integrator.barostat.axes: × `integrator.barostat.axes` cannot be "zy"
+    integrator.barostat.axes: × `integrator.barostat.axes` must be a name or an array of names, found the integer 3
     stage[0].integrator.barostat.relaxation: × `stage[0].integrator.barostat.relaxation` is 0.001, shorter than the 0.005 between two changes
-    ");
+    "#);
 }
 
 #[test]

@@ -12,7 +12,6 @@ const HEIGHT: u32 = 360;
 /// Of the names at the right, where there are several.
 const NAMES_WIDTH: u32 = 190;
 const HEIGHT_PER_NAME: u32 = 22;
-const NAME_SIZE: u32 = FONT_SIZE - 2;
 /// Of a band's colour.
 const OPACITY: f64 = 0.25;
 const LABEL_WIDTH: u32 = 90;
@@ -75,6 +74,13 @@ fn range(values: impl Iterator<Item = f64>, room: f64) -> Range<f64> {
     least - margin..largest + margin
 }
 
+/// How a mark of such a range is written: one at zero is only near it.
+fn label_of(range: &Range<f64>) -> impl Fn(&f64) -> String + use<> {
+    const NOTHING: f64 = 1e-9;
+    let least = NOTHING * (range.end - range.start);
+    move |&value| crate::significant(if value.abs() < least { 0.0 } else { value }, 4)
+}
+
 impl Picture for Curves {
     fn size(&self) -> (u32, u32) {
         (WIDTH, HEIGHT)
@@ -90,13 +96,13 @@ impl Picture for Curves {
         let bands: Vec<_> = self.curves.iter().map(Curve::bands).collect();
         let all = || points().chain(bands.iter().flatten().flatten());
         let (x, y) = (range(all().map(|point| point.0), 0.0), range(all().map(|point| point.1), ROOM));
+        let labels = [&x, &y].map(label_of);
         let mut chart = ChartBuilder::on(&area)
             .caption(&self.title, (FONT, TITLE_SIZE))
             .margin(MARGIN)
             .x_label_area_size(3 * FONT_SIZE)
             .y_label_area_size(LABEL_WIDTH)
             .build_cartesian_2d(x, y)?;
-        let number = |value: &f64| crate::significant(*value, 4);
         chart
             .configure_mesh()
             .x_desc(&self.axis)
@@ -104,8 +110,8 @@ impl Picture for Curves {
             .light_line_style(WHITE)
             .x_labels(6)
             .y_labels(6)
-            .x_label_formatter(&number)
-            .y_label_formatter(&number)
+            .x_label_formatter(&labels[0])
+            .y_label_formatter(&labels[1])
             .draw()?;
         for (number, (curve, bands)) in self.curves.iter().zip(bands.iter().cloned()).enumerate() {
             let colour = Palette99::pick(number);
@@ -127,10 +133,10 @@ impl Curves {
         // Of very many lines closer to each other, so that none is below the picture.
         let height = HEIGHT_PER_NAME.min(HEIGHT / (self.curves.len() as u32 + 2));
         for (number, curve) in self.curves.iter().enumerate() {
-            let (size, y) = (NAME_SIZE as i32, (height * (number as u32 + 2)) as i32);
+            let (size, y) = (FONT_SIZE as i32, (height * (number as u32 + 2)) as i32);
             let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
             area.draw(&PathElement::new([(0, y + size / 2), (size, y + size / 2)], style))?;
-            area.draw(&Text::new(curve.name.as_str(), (size + size / 2, y), (FONT, NAME_SIZE).into_font()))?;
+            area.draw(&Text::new(curve.name.as_str(), (size + size / 2, y), (FONT, FONT_SIZE).into_font()))?;
         }
         Ok(())
     }
@@ -174,6 +180,13 @@ mod tests {
         };
         let polygons = |errors| chart(errors).svg().unwrap().matches("<polygon").count();
         assert_eq!([polygons(curve.errors.clone()), polygons(Vec::new())], [1, 0]);
+    }
+
+    #[test]
+    fn marks_at_zero_say_so() {
+        let label = label_of(&(-0.3..0.2));
+        assert_eq!([6.939e-18, -0.1, 1e-4].map(|value| label(&value)), ["0", "-0.1", "0.0001"]);
+        assert_eq!(label_of(&(0.0..1e-12))(&2e-13), "2e-13");
     }
 
     #[test]

@@ -5,13 +5,12 @@ use plotters::prelude::*;
 
 use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
 
-const WIDTH: u32 = 1000;
+const WIDTH: u32 = 900;
 const LEGEND_WIDTH: u32 = 200;
 const LABEL_WIDTH: u32 = 150;
 const HEIGHT_PER_BAR: u32 = 30;
 const HEIGHT_OF_REST: u32 = 110;
 const HEIGHT_PER_NAME: u32 = 22;
-const NAME_SIZE: u32 = 14;
 /// Half the thickness of a bar, of 1 per bar.
 const HALF_BAR: f64 = 0.36;
 
@@ -74,9 +73,9 @@ impl Picture for Stacked {
             chart.draw_series(pieces)?;
         }
         for (part, name) in self.parts.iter().enumerate() {
-            let (size, y) = (NAME_SIZE as i32, (HEIGHT_PER_NAME * (part as u32 + 1)) as i32);
+            let (size, y) = (FONT_SIZE as i32, (HEIGHT_PER_NAME * (part as u32 + 1)) as i32);
             right.draw(&Rectangle::new([(0, y), (size, y + size)], Palette99::pick(part).filled()))?;
-            right.draw(&Text::new(name.as_str(), (size + size / 2, y), (FONT, NAME_SIZE).into_font()))?;
+            right.draw(&Text::new(name.as_str(), (size + size / 2, y), (FONT, FONT_SIZE).into_font()))?;
         }
         Ok(())
     }

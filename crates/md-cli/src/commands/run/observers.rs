@@ -69,6 +69,11 @@ impl Observer for RunObservers<'_> {
         self.outputs.iter_mut().for_each(|output| output.ends_at(step));
         self.checkpoints.ends_at(step);
     }
+
+    fn converges_at(&mut self, step: u64) {
+        self.outputs.iter_mut().for_each(|output| output.converges_at(step));
+        self.checkpoints.converges_at(step);
+    }
 }
 
 /// Looks at every step: the progress bar, the warning of stale neighbourhoods, signals and the clock.

@@ -42,7 +42,7 @@ impl Results {
         let threads = cores::share_of_ranks(world, scenario.parallel.ranks)?;
         let wall_s = timings.phase(Phase::Total).seconds.max;
         // From step 0 on, wherever the run has gone on from.
-        let drift_per_atom = simulation.energy_report().drift;
+        let drift_per_atom = simulation.energy_report().total_drift;
         let facts = facts(world, simulation, scenario, &RunSummary { sums, wall_s, drift_per_atom, ended });
         let trajectory = scenario.output.trajectory.as_ref().map(|trajectory| trajectory.path.clone());
         let steps = simulation.state().step - beginning.first_step();

@@ -3,6 +3,8 @@
 /// What stands in a line of `Atoms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AtomStyle {
+    /// `Atomic`, since the heading says nothing.
+    Unnamed,
     Atomic,
     Charge,
     Molecular,
@@ -25,7 +27,8 @@ impl AtomStyle {
     /// What the comment of a heading says; `None` for a style of which nothing is read.
     pub(super) fn of(comment: &str) -> Option<Self> {
         match comment.split_whitespace().next() {
-            None | Some("atomic") => Some(Self::Atomic),
+            None => Some(Self::Unnamed),
+            Some("atomic") => Some(Self::Atomic),
             Some("charge") => Some(Self::Charge),
             Some("angle" | "bond" | "molecular") => Some(Self::Molecular),
             Some("full") => Some(Self::Full),
@@ -36,6 +39,9 @@ impl AtomStyle {
     /// For messages.
     pub(super) fn form(self) -> &'static str {
         match self {
+            Self::Unnamed => {
+                "an atom: id type x y z [ix iy iz], or a heading with another style, such as `Atoms # full`"
+            }
             Self::Atomic => "an atom: id type x y z [ix iy iz]",
             Self::Charge => "an atom: id type charge x y z [ix iy iz]",
             Self::Molecular => "an atom: id molecule type x y z [ix iy iz]",
@@ -46,7 +52,7 @@ impl AtomStyle {
     /// Columns before the position.
     pub(super) fn columns(self) -> usize {
         match self {
-            Self::Atomic => 2,
+            Self::Unnamed | Self::Atomic => 2,
             Self::Charge | Self::Molecular => 3,
             Self::Full => 4,
         }
@@ -55,7 +61,7 @@ impl AtomStyle {
     /// Of the columns before the position.
     pub(super) fn id_and_kind<'f>(self, columns: &[&'f str]) -> Option<(&'f str, &'f str)> {
         let kind = match self {
-            Self::Atomic | Self::Charge => 1,
+            Self::Unnamed | Self::Atomic | Self::Charge => 1,
             Self::Molecular | Self::Full => 2,
         };
         Some((columns.first()?, columns.get(kind)?))
@@ -64,7 +70,7 @@ impl AtomStyle {
     /// Of the columns before the position.
     pub(super) fn charge<'f>(self, columns: &[&'f str]) -> Option<&'f str> {
         match self {
-            Self::Atomic | Self::Molecular => None,
+            Self::Unnamed | Self::Atomic | Self::Molecular => None,
             Self::Charge | Self::Full => columns.last().copied(),
         }
     }
@@ -73,7 +79,7 @@ impl AtomStyle {
 /// What the user should know of what a file has and a run has not.
 pub(super) fn note(style: Option<AtomStyle>, sections: &[String]) -> Option<String> {
     let of_atoms: &[&str] = match style {
-        None | Some(AtomStyle::Atomic) => &[],
+        None | Some(AtomStyle::Unnamed | AtomStyle::Atomic) => &[],
         Some(AtomStyle::Charge) => &["charges"],
         Some(AtomStyle::Molecular) => &["molecules"],
         Some(AtomStyle::Full) => &["molecules", "charges"],

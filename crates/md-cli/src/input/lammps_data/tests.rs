@@ -171,6 +171,16 @@ fn every_fault_of_atoms_is_named() {
 }
 
 #[test]
+fn a_heading_without_a_style_is_named_where_lines_do_not_fit() {
+    let unnamed = SMALL.replace("Atoms # atomic", "Atoms");
+    assert!(parse("data.lammps", &unnamed).is_ok());
+    let full = unnamed.replace("1 2 0.5 -4", "1 7 2 0.25 0.5 -4");
+    let expected =
+        "expected an atom: id type x y z [ix iy iz], or a heading with another style, such as `Atoms # full`";
+    assert!(message(&full).ends_with(expected), "{}", message(&full));
+}
+
+#[test]
 fn every_fault_of_velocities_is_named() {
     assert_faults(&[
         ("3 0 -1.5e-3", "4 0 -1.5e-3", "data.lammps:27: a velocity for id 4, but there is no such atom"),

@@ -5,8 +5,7 @@ use md_comm::World;
 use md_engine::ObserverError;
 
 use super::frame::{Frame, FrameLayout, FrameRow, OwnParticles, make_room, put_in_order};
-use super::gzip::Gzip;
-use super::{Compression, FrameSink};
+use super::{Compression, FrameSink, gzip};
 use crate::checkpoint::OutputMark;
 use crate::output::run_output::Opening;
 use crate::output::{OutputError, RecordFile};
@@ -23,8 +22,7 @@ pub(super) trait Encode {
 /// A file that grows by whole frames; each is on disk when it has been written.
 struct Records<'a, E> {
     world: &'a dyn World,
-    /// Where the file is compressed.
-    gzip: Option<Gzip>,
+    compression: Compression,
     encoder: E,
     /// On rank 0.
     file: Option<RecordFile>,
@@ -45,33 +43,23 @@ pub(super) fn open<'a, E: Encode + 'a>(
         None => root.directory.create_records(&layout.path, b""),
     });
     let file = file.transpose()?;
-    let gzip = match (compression, &file) {
-        (Compression::None, _) => None,
-        (Compression::Gzip, None) => Some(Gzip::default()),
-        (Compression::Gzip, Some(file)) => {
-            let gzip = Gzip::go_on(file.path());
-            Some(gzip.map_err(|reason| OutputError::NotContinued {
-                path: file.path().to_owned(),
-                reason: reason.to_string(),
-            })?)
-        }
-    };
-    Ok(Box::new(Records { world: opening.world, gzip, encoder, file, rows: Vec::new(), bytes: Vec::new() }))
+    let (rows, bytes) = (Vec::new(), Vec::new());
+    Ok(Box::new(Records { world: opening.world, compression, encoder, file, rows, bytes }))
 }
 
 impl<E: Encode> FrameSink for Records<'_, E> {
     fn write(&mut self, frame: &Frame, own: &OwnParticles) -> Result<(), ObserverError> {
-        let Self { world, gzip, encoder, file, rows, bytes } = self;
+        let Self { world, compression, encoder, file, rows, bytes } = self;
         gather(*world, own, rows)?;
         let Some(file) = file else { return Ok(()) };
         bytes.clear();
         let failed = |reason| OutputError::Encode { file: "trajectory".to_owned(), reason };
         encoder.encode(frame, rows, bytes).map_err(failed)?;
-        Ok(match gzip {
-            None => file.append(bytes, frame.step),
-            Some(gzip) => {
-                let (end, record) = gzip.record(bytes)?;
-                file.append_over(&end, &record, frame.step)
+        Ok(match compression {
+            Compression::None => file.append(bytes, frame.step),
+            Compression::Gzip => {
+                let record = gzip::record(file.end(), bytes)?;
+                file.append_with_end(&record, gzip::END, frame.step)
             }
         }?)
     }
