@@ -220,11 +220,25 @@ fn check_finds_what_a_flow_would_be_refused_for() {
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
         said.stderr
     };
-    assert_snapshot!(said("--set parallel.grid=[13,1,1]"), @"");
-    assert_snapshot!(said("--set lbm.grid=[4000000,2000000,2000000]"), @"");
+    assert_snapshot!(said("--set parallel.grid=[13,1,1]"), @r"
+    error: × a grid of 13 x 1 x 1 ranks is not 1 rank
+       ╭─[command line:1:21]
+     1 │ --set parallel.grid=[13,1,1]
+       ·                     ────────
+       ╰────
+      help: a rank has at least one node along each axis; ranks along x, y and z multiply to all ranks
+    ");
+    assert_snapshot!(said("--set lbm.grid=[4000000,2000000,2000000]"), @r"
+    error: × 4000000 x 2000000 x 2000000 nodes are more than a rank can hold
+       ╭─[command line:1:16]
+     1 │ --set lbm.grid=[4000000,2000000,2000000]
+       ·                ─────────────────────────
+       ╰────
+      help: fewer nodes, or more ranks
+    ");
     workdir.write("mask.txt", "12 10 21\n");
     let mask = "--set lbm.obstacle={kind=\"mask\",path=\"mask.txt\"}";
-    assert_snapshot!(said(mask), @"");
+    assert_snapshot!(said(mask), @"error: mask.txt:1: cannot make sense of `12 10 21`: the mask has 12 x 10 x 21 nodes, and `lbm.grid` has 12 x 10 x 20");
 }
 
 /// An image that is read as something else than it is would be another obstacle, and nobody would know.
