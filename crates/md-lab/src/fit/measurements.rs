@@ -1,8 +1,10 @@
 //! What of bench.csv a fit reads.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
-use crate::machine::{Distance, MachineError};
+use crate::machine::{Distance, MachineError, Origin};
 
 /// Distances of `bench`.
 const INSIDE: &str = "inside";
@@ -19,6 +21,36 @@ pub struct Measurement {
     pub(super) bytes: u64,
     pub(super) median_s: Option<f64>,
     distance: String,
+    #[serde(default)]
+    host: String,
+    #[serde(default)]
+    cpu: String,
+    #[serde(default)]
+    mpi_library: String,
+    #[serde(default)]
+    date: String,
+    #[serde(default)]
+    version: String,
+}
+
+/// Where these rows come from, if they say so.
+pub(super) fn origin(rows: &[Measurement]) -> Option<Origin> {
+    let all = |of: fn(&Measurement) -> &String| -> BTreeSet<&str> {
+        rows.iter().map(|row| of(row).as_str()).filter(|it| !it.is_empty()).collect()
+    };
+    let joined = |of| all(of).into_iter().collect::<Vec<_>>().join(", ");
+    let dates = all(|it| &it.date);
+    let mut range: Vec<&str> = dates.first().into_iter().chain(dates.last()).copied().collect();
+    range.dedup();
+    let origin = Origin {
+        host: joined(|it| &it.host),
+        cpu: joined(|it| &it.cpu),
+        mpi_library: joined(|it| &it.mpi_library),
+        date: range.join(" to "),
+        version: joined(|it| &it.version),
+        ranks: rows.iter().map(|row| row.ranks).collect::<BTreeSet<_>>().into_iter().collect(),
+    };
+    (!origin.host.is_empty()).then_some(origin)
 }
 
 impl Measurement {

@@ -53,6 +53,27 @@ pub struct Provenance {
     pub version: String,
     /// What was run.
     pub commands: Vec<String>,
+    /// Of the messages' times, where a table of benchmarks has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Origin>,
+}
+
+/// Where and when messages were measured; of several tables in one, all that they say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Origin {
+    /// As of [`Provenance`].
+    pub host: String,
+    /// As of [`Provenance`].
+    pub cpu: String,
+    /// As of [`Provenance`].
+    pub mpi_library: String,
+    /// First and last.
+    pub date: String,
+    /// As of [`Provenance`].
+    pub version: String,
+    /// Numbers of ranks.
+    pub ranks: Vec<usize>,
 }
 
 /// How far apart two ranks are.
