@@ -83,6 +83,10 @@ fn plain_calls_and_everything_over_mpi() {
         assert!(both[12].ends_with(" % hidden") && both[12].contains(" to "), "{both:?}");
         // Whatever has messages has them as long as was asked for.
         assert!(rows.iter().all(|row| &row[3] == "8" || &row[0] == "barrier"));
+        for row in &rows {
+            let has_windows = !["p2p", "collective", "memory"].contains(&&row[1]);
+            assert_eq!(&row[14] != "none", has_windows, "{row:?}");
+        }
         // One size is no curve.
         assert_eq!(workdir.files("out"), ["bench.csv"]);
     }

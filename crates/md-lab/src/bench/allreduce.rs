@@ -17,7 +17,7 @@ impl Benchmark for Allreduce {
     }
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        ground.once(super::COLLECTIVE, &SIZES)
+        ground.once(super::ground::COLLECTIVE, &SIZES)
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {

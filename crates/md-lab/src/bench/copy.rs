@@ -35,7 +35,7 @@ impl Benchmark for Copy {
     }
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        ground.once("memory", &SIZES)
+        ground.once(super::ground::MEMORY, &SIZES)
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {

@@ -116,9 +116,6 @@ pub struct Stage<'s> {
     pub effort: Effort,
 }
 
-/// The mechanism of what the world does.
-const COLLECTIVE: &str = "collective";
-
 /// A block of so many bytes.
 ///
 /// # Errors
@@ -240,7 +237,7 @@ pub fn run(
         let stage = Stage { world: &**world, transports, effort };
         match agree(agreement, benchmark.run(case, &stage))? {
             Ok(series) => {
-                let component = world.rma_component();
+                let component = component(transports, &**world, case.mechanism);
                 rows.extend(series.into_iter().filter_map(|series| {
                     Some(measured(*benchmark, case, settings, series, component.as_deref()))?
                 }));
@@ -269,6 +266,17 @@ fn open(
     let world = transports.world(backend, options)?;
     world.set_watchdog(timeout);
     Ok(world)
+}
+
+/// The part of the MPI library that moves the data of a mechanism's windows, if it has any.
+fn component(transports: &dyn Transports, world: &dyn World, mechanism: Mechanism) -> Option<String> {
+    #[cfg(feature = "mpi")]
+    if mechanism.has_plain_windows() {
+        return transports.mpi()?.rma_component();
+    }
+    #[cfg(not(feature = "mpi"))]
+    let _ = (transports, mechanism);
+    world.rma_component()
 }
 
 fn measured(
