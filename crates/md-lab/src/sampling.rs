@@ -4,12 +4,14 @@ use std::time::Instant;
 
 use md_comm::{CommError, World};
 
+use crate::statistics::SAMPLES_FOR_CONFIDENCE;
+
 /// A sample is a loop of at least so long, where the budget allows it.
 const SAMPLE_S: f64 = 0.02;
 /// Samples, where the budget allows them.
 const MOST_SAMPLES: f64 = 30.0;
 /// Samples, whatever their share of the budget.
-const LEAST_SAMPLES: f64 = 5.0;
+const LEAST_SAMPLES: f64 = SAMPLES_FOR_CONFIDENCE as f64;
 /// Share of the samples that comes before them and is thrown away.
 const WARM_UP: f64 = 0.1;
 /// Of a sample: shorter loops do not tell how many iterations it needs.
@@ -123,14 +125,14 @@ mod tests {
         assert_eq!(all[0], all[1], "the same on all ranks");
         let least = |kind: usize| all[0][kind].iter().copied().fold(f64::INFINITY, f64::min);
         assert!(least(0) >= 4e-4 && least(1) >= 4e-3, "{all:?}");
-        assert!(all[0].iter().all(|samples| (5..=30).contains(&samples.len())));
+        assert!(all[0].iter().all(|samples| (6..=30).contains(&samples.len())));
     }
 
     #[test]
-    fn without_a_budget_there_are_five_or_as_many_as_asked_for() {
+    fn without_a_budget_there_are_enough_for_an_interval_or_as_many_as_asked_for() {
         let counts =
             |samples| sampled([0.0, 60.0], samples, [10, 10])[0].iter().map(Vec::len).collect::<Vec<_>>();
-        assert_eq!((counts(None), counts(Some(7))), (vec![5, 5], vec![7, 7]));
+        assert_eq!((counts(None), counts(Some(7))), (vec![6, 6], vec![7, 7]));
     }
 
     /// Also where the first look has used it up.

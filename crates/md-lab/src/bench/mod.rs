@@ -34,8 +34,8 @@ mod sync;
 mod torus;
 mod wakeup;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use md_comm::monitor::Heartbeat;
@@ -186,7 +186,7 @@ pub struct Progress {
     pub next: Option<Row>,
 }
 
-/// Runs benchmarks one case after the other, small messages and two-sided ones first; what is left of the budget is shared by the cases
+/// Runs benchmarks one case after the other, one of each first, then small messages and two-sided ones first; what is left of the budget is shared by the cases
 /// to come, and when it is used up they are skipped. A transport that fails is left out from then on. The rows are the same on all ranks, but for notes, which rank 0 has. *Collective.*
 ///
 /// # Errors
@@ -205,6 +205,10 @@ pub fn run(
         })
         .collect();
     cases.sort_by_key(|(_, case)| (case.bytes, case.mechanism.turn()));
+    let mut known = HashSet::new();
+    let (mut cases, others): (Vec<_>, Vec<_>) =
+        cases.into_iter().partition(|(benchmark, _)| known.insert(benchmark.name()));
+    cases.extend(others);
     let (begun, agreement) = (Instant::now(), transports.agreement());
     let (mut rows, mut worlds, mut skipped) = (Vec::new(), HashMap::new(), 0);
     for (done, (benchmark, case)) in cases.iter().enumerate() {
