@@ -20,6 +20,10 @@ impl Benchmark for Allreduce {
         ground.once(super::ground::COLLECTIVE, &SIZES)
     }
 
+    fn least_bytes(&self) -> Option<usize> {
+        Some(0)
+    }
+
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let Stage { world, effort, .. } = *stage;
         let count = case.bytes / size_of::<f64>();

@@ -99,6 +99,11 @@ pub trait Benchmark: Sync {
         0.0
     }
 
+    /// The shortest message; all are so many times as long as a number, if there is one at all.
+    fn least_bytes(&self) -> Option<usize> {
+        None
+    }
+
     /// Messages of a rank that are in memory at the same time.
     fn messages(&self, _: &Case) -> usize {
         2
@@ -173,6 +178,18 @@ impl Settings {
     }
 }
 
+/// Where it moves whole numbers.
+fn expect_length(benchmark: &dyn Benchmark, case: &Case) -> Result<(), Exclusion> {
+    const NUMBER: usize = size_of::<f64>();
+    match benchmark.least_bytes() {
+        Some(least) if case.bytes < least || !case.bytes.is_multiple_of(NUMBER) => {
+            let note = format!("moves whole numbers of {NUMBER} bytes, at least {least} bytes");
+            Err(Exclusion { status: Status::Unavailable, note })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// How far it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
@@ -221,7 +238,8 @@ pub fn run(
             skipped += 1;
             continue;
         }
-        if let Err(exclusion) = settings.expect_room(*benchmark, case) {
+        let fits = expect_length(*benchmark, case).and_then(|()| settings.expect_room(*benchmark, case));
+        if let Err(exclusion) = fits {
             rows.push(failed(*benchmark, case, settings, exclusion));
             continue;
         }

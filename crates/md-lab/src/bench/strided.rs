@@ -25,11 +25,14 @@ impl Benchmark for Strided {
         ground.plain(&["put"], &[BYTES])
     }
 
+    fn least_bytes(&self) -> Option<usize> {
+        Some(BLOCK)
+    }
+
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let (world, to) = (stage.world, At::start_of(case.peer));
         let (is_source, is_target) = (world.rank() == 0, world.rank() == case.peer);
-        let blocks = (case.bytes / BLOCK).max(1);
-        let bytes = BLOCK * blocks;
+        let bytes = case.bytes;
         let mut matrix = block(2 * bytes, 0)?;
         content(0).fill(&mut matrix);
         let column = |packed: &mut [u8]| {
@@ -37,7 +40,7 @@ impl Benchmark for Strided {
                 to.copy_from_slice(&from[..BLOCK]);
             }
         };
-        let datatype = Blocks::new(blocks, BLOCK, STRIDE)?;
+        let datatype = Blocks::new(bytes / BLOCK, BLOCK, STRIDE)?;
         let once = |window: &mut PlainWindow, way: usize| {
             if !is_source {
                 return Ok(());
