@@ -133,7 +133,7 @@ fn block(bytes: usize, value: u8) -> Result<Vec<u8>, CommError> {
 }
 
 /// Computes and makes no call.
-fn compute_for(duration: Duration) {
+pub(crate) fn compute_for(duration: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < duration {
         std::hint::spin_loop();
