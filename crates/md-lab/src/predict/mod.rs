@@ -414,20 +414,24 @@ pub(crate) fn exchange_s(cost: &MessageCost, messages: usize) -> f64 {
 }
 
 impl Forecast {
-    /// The fastest strategy on each number of ranks.
+    /// The best strategy on each number of ranks: that of the next smaller number, unless another is faster beyond doubt.
     pub fn best(&self) -> Vec<&Prediction> {
+        let order: BTreeSet<usize> = self.predictions.iter().map(|it| it.ranks).collect();
         let mut best: Vec<&Prediction> = Vec::new();
-        for prediction in &self.predictions {
-            match best.iter_mut().find(|known| known.ranks == prediction.ranks) {
-                Some(known) if prediction.step.median_s < known.step.median_s => *known = prediction,
-                Some(_) => (),
-                None => best.push(prediction),
-            }
+        for ranks in order {
+            let own = || self.predictions.iter().filter(|it| it.ranks == ranks);
+            let fastest = own().min_by(|a, b| a.step.median_s.total_cmp(&b.step.median_s));
+            // One rank has no messages: its best strategy is none.
+            let before = best.last().filter(|it| it.messages > 0.0);
+            let same = before.and_then(|it| own().find(|own| own.strategy == it.strategy));
+            let is_as_good = |same: &&Prediction| fastest.is_none_or(|it| !it.step.is_below(&same.step));
+            best.extend(same.filter(is_as_good).or(fastest));
         }
+        best.sort_by_key(|best| self.predictions.iter().position(|it| it.ranks == best.ranks));
         best
     }
 
-    /// Where the fastest strategy changes: the last of one, the first of the next.
+    /// Where the best strategy changes: the last of one, the first of the next.
     pub fn changes(&self) -> Vec<[&Prediction; 2]> {
         let mut best = self.best();
         best.retain(|prediction| prediction.messages > 0.0);

@@ -331,6 +331,9 @@ fn a_step_is_its_phases_and_the_best_strategy_changes() {
     let [[before, after]] = forecast.changes()[..] else { panic!("{:?}", forecast.best()) };
     assert_eq!((before.strategy.backend, after.strategy.backend), (Backend::RmaFence, Backend::P2p));
     assert_eq!((before.ranks, after.ranks), (2, 8));
+    let mut vague = forecast.clone();
+    vague.predictions.iter_mut().for_each(|it| it.step.low_s = 0.0);
+    assert_eq!(vague.changes(), Vec::<[&Prediction; 2]>::new(), "intervals that touch prove nothing");
 }
 
 #[test]
