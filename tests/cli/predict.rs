@@ -136,7 +136,7 @@ fn bad_input_is_told_with_key_and_line() {
     let starts = &starts[..1 + usize::from(p2p_available())];
     assert_snapshot!(error_everywhere(&workdir, &format!("{call} typo.toml"), starts), @r#"
     exit code 2
-    error: typo.toml, line 5: unknown field `latency_us`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `samples`
+    error: typo.toml, line 5: unknown field `latency_us`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `held_out_rms_residual`, `held_out_largest_residual`, `samples`, `half_widths`
     "#);
     assert_snapshot!(error(&workdir, &format!("{call} none.toml"), Start::Plain), @r#"
     exit code 2

@@ -20,6 +20,10 @@ pub struct Measurement {
     pub(super) ranks: usize,
     pub(super) bytes: u64,
     pub(super) median_s: Option<f64>,
+    #[serde(default)]
+    pub(super) low_s: Option<f64>,
+    #[serde(default)]
+    pub(super) high_s: Option<f64>,
     distance: String,
     #[serde(default)]
     host: String,

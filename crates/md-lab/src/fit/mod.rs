@@ -11,10 +11,10 @@ use md_engine::EngineError;
 
 use crate::Transports;
 use crate::machine::{Machine, Provenance};
-pub use compute::{ComputeFit, Observation, Part};
+pub use compute::{ComputeFit, Part, PartPoint};
 pub use least_squares::{Coefficient, Fit, Residuals};
 pub use measurements::Measurement;
-pub use messages::{MessageFit, Point, movers};
+pub use messages::{CollectiveFit, MessageFit, Point, movers};
 pub use report::{picture, table};
 
 /// The benchmarks that messages are fitted to.
@@ -27,6 +27,8 @@ pub struct Fitted {
     pub machine: Machine,
     /// Of messages.
     pub messages: Vec<MessageFit>,
+    /// Of collective calls.
+    pub collectives: Vec<CollectiveFit>,
     /// Of computation.
     pub computes: Vec<ComputeFit>,
     /// What is missing, and what cannot be relied on.
@@ -48,12 +50,12 @@ pub fn measure_compute(
 
 /// Fits messages, and puts everything together.
 pub fn fit(rows: &[Measurement], computes: Vec<ComputeFit>, provenance: Provenance) -> Fitted {
-    let messages = messages::messages(rows);
+    let (messages, collectives) = (messages::messages(rows), messages::collectives(rows));
     let provenance = Provenance { messages: measurements::origin(rows), ..provenance };
     let machine = Machine {
         provenance,
         messages: messages.iter().map(|fit| fit.cost.clone()).collect(),
-        collectives: messages::collectives(rows),
+        collectives: collectives.iter().map(|fit| fit.cost.clone()).collect(),
         overlaps: messages::overlaps(&messages, rows),
         negotiations: messages::negotiations(rows),
         computes: computes.iter().map(|fit| fit.cost.clone()).collect(),
@@ -61,7 +63,7 @@ pub fn fit(rows: &[Measurement], computes: Vec<ComputeFit>, provenance: Provenan
     let mut remarks = messages::missing(rows);
     remarks.extend(is_of_two(&machine.provenance));
     remarks.extend(is_far_off(&machine));
-    Fitted { machine, messages, computes, remarks }
+    Fitted { machine, messages, collectives, computes, remarks }
 }
 
 /// Messages of one machine beside computation on another.

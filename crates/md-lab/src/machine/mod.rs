@@ -9,6 +9,8 @@ mod read;
 
 pub use read::MachineError;
 
+use std::collections::BTreeMap;
+
 use md_comm::Backend;
 use md_core::force::{MethodKind, Precision};
 use serde::{Deserialize, Serialize};
@@ -111,10 +113,22 @@ pub struct MessageCost {
     /// Largest of these, as a positive number.
     #[serde(default)]
     pub largest_residual: f64,
+    /// The same of measurements that the fit did not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out_rms_residual: Option<f64>,
+    /// Largest of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out_largest_residual: Option<f64>,
     /// Measurements it was fitted to.
     #[serde(default)]
     pub samples: u64,
+    /// Of fitted numbers, by their keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub half_widths: HalfWidths,
 }
+
+/// Half of 95 % intervals; none of a number that was held at 0, or that nothing judges.
+pub type HalfWidths = BTreeMap<String, f64>;
 
 /// Whether a fit to so many samples has a coefficient for each: its residuals are 0 and judge nothing. None are no fit, but somebody's numbers.
 fn is_unjudged(samples: u64, coefficients: u64) -> bool {
@@ -167,6 +181,9 @@ pub struct CollectiveCost {
     /// Measurements it was fitted to.
     #[serde(default)]
     pub samples: u64,
+    /// Of fitted numbers, by their keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub half_widths: HalfWidths,
 }
 
 /// What of a backend's messages hides behind computation that calls for progress now and then.
@@ -241,9 +258,18 @@ pub struct ComputeCost {
     /// Largest of these, as a positive number.
     #[serde(default)]
     pub largest_residual: f64,
+    /// The same of measurements that the fit did not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out_rms_residual: Option<f64>,
+    /// Largest of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out_largest_residual: Option<f64>,
     /// Systems it was fitted to.
     #[serde(default)]
     pub samples: u64,
+    /// Of fitted numbers, by their keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub half_widths: HalfWidths,
 }
 
 fn one() -> usize {

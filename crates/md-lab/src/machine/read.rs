@@ -299,7 +299,8 @@ force_scatter = 0.02
         assert_eq!(
             refused("latency_s", "latency"),
             "machine.toml, line 9: unknown field `latency`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, \
-             `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `samples`"
+             `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `held_out_rms_residual`, \
+             `held_out_largest_residual`, `samples`, `half_widths`"
         );
         assert_eq!(
             refused("3e-7", "-3e-7"),

@@ -257,7 +257,7 @@ impl Scene<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{CollectiveCost, Distance, MessageCost};
+    use crate::machine::{CollectiveCost, Distance, HalfWidths, MessageCost};
     use crate::predict::{GridTimes, Placement, Scaling};
 
     /// A ring of ranks that send 1000 bytes to both neighbours, and compute meanwhile or afterwards.
@@ -285,6 +285,9 @@ mod tests {
             rms_residual: 0.0,
             largest_residual: 0.0,
             samples: 0,
+            held_out_rms_residual: None,
+            held_out_largest_residual: None,
+            half_widths: HalfWidths::new(),
         };
         Machine { messages: vec![cost], ..Machine::default() }
     }
@@ -353,6 +356,7 @@ mod tests {
             rms_residual: 0.0,
             largest_residual: 0.0,
             samples: 0,
+            half_widths: HalfWidths::new(),
         };
         let machine = Machine { collectives: vec![collective], ..machine() };
         let step = GridStep { reductions: 4, ..ring(4, 0.0) };

@@ -11,7 +11,7 @@ use md_engine::{SimdChoice, Simulation};
 use super::events::{Clocks, Window};
 use super::plans::Messages;
 use super::*;
-use crate::machine::{CollectiveCost, NegotiationCost, Operation};
+use crate::machine::{CollectiveCost, HalfWidths, NegotiationCost, Operation};
 
 const LATENCY_S: f64 = 3e-6;
 const OVERHEAD_S: f64 = 2e-7;
@@ -32,6 +32,9 @@ fn machine() -> Machine {
         rms_residual: 0.0,
         largest_residual: 0.0,
         samples: 0,
+        held_out_rms_residual: None,
+        held_out_largest_residual: None,
+        half_widths: HalfWidths::new(),
     };
     let collective = |operation| CollectiveCost {
         operation,
@@ -41,6 +44,7 @@ fn machine() -> Machine {
         rms_residual: 0.0,
         largest_residual: 0.0,
         samples: 0,
+        half_widths: HalfWidths::new(),
     };
     Machine {
         messages: Backend::ALL.iter().map(message).collect(),
