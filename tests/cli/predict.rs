@@ -154,7 +154,7 @@ fn bad_input_is_told_with_key_and_line() {
     "#);
     assert_snapshot!(error(&workdir, &format!("{call} machine.toml --set neighbor.precision=mixed"), Start::Plain), @r#"
     exit code 2
-    error: the machine has no [[compute]] with method = "clusters", precision = "mixed" and threads = 1
+    error: machine.toml: there is no [[compute]] with method = "clusters", precision = "mixed" and threads = 1
     "#);
 }
 

@@ -7,7 +7,7 @@ use md_comm::Backend;
 use md_lab::machine::Machine;
 use md_lab::name_of;
 use md_lab::plot::Picture;
-use md_lab::predict::{Placement, Request, Scaling, chart, predict_csv, table};
+use md_lab::predict::{Placement, PredictError, Request, Scaling, chart, predict_csv, table};
 
 use super::compare::{Choices, by_ghosts};
 use super::{ROOT, planning_directory, refused};
@@ -75,7 +75,10 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
         seed: args.seed.unwrap_or(scenario.simulation.seed),
         memory: memory::of_machine(),
     };
-    let forecast = md_lab::predict::predict(&config, &machine, &request)?;
+    let forecast = md_lab::predict::predict(&config, &machine, &request).map_err(|error| match error {
+        PredictError::NoCompute { .. } => refused(format!("{}: {error}", args.machine.display())),
+        error => error.into(),
+    })?;
     let verbosity = Verbosity::unless(args.quiet);
     let own = [KnownFile::PREDICT, KnownFile::PREDICT_SVG];
     let directory = planning_directory(&inputs, &own, verbosity)?;

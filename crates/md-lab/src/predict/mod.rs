@@ -152,7 +152,7 @@ pub enum PredictError {
     Engine(#[from] EngineError),
     /// Nobody has measured what the ranks compute.
     #[error(
-        "the machine has no [[compute]] with method = \"{}\", precision = \"{}\" and threads = {threads}", name_of(.method), name_of(.precision)
+        "there is no [[compute]] with method = \"{}\", precision = \"{}\" and threads = {threads}", name_of(.method), name_of(.precision)
     )]
     NoCompute {
         /// The configuration's.

@@ -305,7 +305,7 @@ fn what_was_not_measured_is_left_out_with_the_reason() {
     machine.computes.clear();
     assert_eq!(
         predict(&config, &machine, &request).unwrap_err().to_string(),
-        "the machine has no [[compute]] with method = \"clusters\", precision = \"double\" and threads = 1"
+        "there is no [[compute]] with method = \"clusters\", precision = \"double\" and threads = 1"
     );
 }
 
