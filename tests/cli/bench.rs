@@ -133,7 +133,7 @@ fn one_over_threads_with_its_samples() {
 #[test]
 fn numbers_are_whole() {
     let workdir = Workdir::new(MELT);
-    let call = "bench allreduce --ranks 2 --budget 3600 --runs 1 --sizes 4,8 --quiet --output out";
+    let call = "bench allreduce --ranks 2 --budget 3600 --runs 5 --sizes 4,8 --quiet --output out";
     assert_eq!(workdir.call(Start::Plain, call).code, Some(0));
     let text = workdir.read("out/bench.csv");
     let refused = "allreduce,collective,2,4,,,,,,,,unavailable,\"moves whole numbers of 8 bytes, at least 0 bytes\"";

@@ -67,7 +67,7 @@ copied from private memory and into private memory, so that all transports move 
 Pairs of ranks are rank 0 and the nearest one on its node (inside; where each rank is bound to a core complex, on rank 0's), on another complex (across), and on another node (between).
 
 A sample is a loop of at least 20 ms, its time that of the slowest rank; a tenth is warm-up. Where --budget does not suffice, there are fewer \
-than 30 samples, of shorter loops (fewer than 5 only where all of it is used up); small messages and p2p come first, and what there is no time for is skipped. Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
+than 30 samples, of shorter loops (fewer than 6 only where all of it is used up); one case of each comes first, then small messages and p2p, and what there is no time for is skipped. Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
 
 pub(super) const FIT_HELP: &str = "\
 Messages are fitted to bench.csv: to that of --bench, or, on two ranks and more, to benchmarks that take two thirds of --budget. On one rank alone \
