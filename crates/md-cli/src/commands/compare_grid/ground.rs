@@ -272,7 +272,8 @@ impl<M: Compared> Ground for Grid<'_, M> {
     ) -> Result<(), lab::Problem> {
         let Some(events) = self.timelines.events() else { return Ok(()) };
         let heartbeat = subject.heartbeat;
-        let (context, names) = (self.context(variant), OfGrid::names(variant));
+        let GridSetup { inputs, problem } = subject.setup;
+        let (context, names) = (self.context_of(&inputs.scenario, problem), OfGrid::names(variant));
         let traced = &TracedWorld::new(subject.world, events)?;
         let recorded = with(Subject { world: traced, ..subject }, |app| {
             traced.start(|observer| app.clock().observe(observer))?;
