@@ -143,7 +143,7 @@ pub struct CompareArgs {
     /// Protocols, or `all`, with the chosen partitions, instead of strategies: whole runs, and how their time divides
     #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
     pub protocols: Vec<String>,
-    /// Also combine them with several values of a key of [parallel.rma], or `all`; may be repeated
+    /// Also combine them with several values of a key of [parallel.rma], or of parallel.messages of a grid, or `all`; may be repeated
     #[arg(long, value_name = "KEY.PATH=A,B|all")]
     pub vary: Vec<String>,
     /// Repetitions
