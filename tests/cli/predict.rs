@@ -66,7 +66,7 @@ fn messages_and_bytes_are_those_of_compare() {
     let own: Vec<&str> = own.split(' ').collect();
     let said = workdir.succeed(
         Start::Plain,
-        "predict melt.toml --ranks 2 --machine machine.toml --shells all --exchanges all --backends p2p --output predicted",
+        "predict melt.toml --ranks 2 --machine machine.toml --shells all --exchanges all --backends p2p --progress never --output predicted",
     );
     assert_eq!(said.stderr, "");
     assert_eq!(workdir.files("predicted"), ["predict.csv", "predict.svg", "scenario.toml"]);
@@ -74,7 +74,7 @@ fn messages_and_bytes_are_those_of_compare() {
     assert_eq!(text.lines().next(), Some(COLUMNS));
     let predicted = rows(&text, &own);
     let call =
-        "compare melt.toml --shells all --exchanges all --repeat 1 --steps 1 --quiet --output compared";
+        "compare melt.toml --shells all --exchanges all --repeat 1 --steps 1 --quiet --progress never --output compared";
     workdir.succeed(Start::Threads(2), call);
     let measured = rows(&workdir.read("compared/compare.csv"), &own);
     assert_eq!(predicted, measured.iter().map(|row| row.replace("local", "p2p")).collect::<Vec<_>>());

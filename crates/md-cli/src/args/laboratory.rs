@@ -158,6 +158,9 @@ pub struct CompareArgs {
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
+    /// Progress bar on standard error
+    #[arg(long, value_enum, default_value_t)]
+    pub progress: ProgressMode,
 }
 
 /// Arguments of `sweep`.
@@ -327,6 +330,9 @@ pub struct PredictArgs {
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
+    /// Progress bar on standard error
+    #[arg(long, value_enum, default_value_t)]
+    pub progress: ProgressMode,
 }
 
 /// Arguments of `partition`.

@@ -200,6 +200,19 @@ const ASSUMED_INTERVAL: u64 = 20;
 /// # Errors
 /// [`PredictError`].
 pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<Forecast, PredictError> {
+    predict_and_tell(config, machine, request, |_| ())
+}
+
+/// The same, which tells how many numbers of ranks are done.
+///
+/// # Errors
+/// [`PredictError`].
+pub fn predict_and_tell(
+    config: &Config,
+    machine: &Machine,
+    request: &Request,
+    mut tell: impl FnMut(usize),
+) -> Result<Forecast, PredictError> {
     let (method, precision, threads) =
         (config.neighbor.method, config.neighbor.precision, config.parallel.threads);
     let compute = machine.compute(method, precision, threads);
@@ -207,7 +220,8 @@ pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<
     let sample = Sample::of(config, request.memory)?;
     let mut forecast = Forecast::default();
     let mut left_out = LeftOut::new();
-    for &ranks in &request.ranks {
+    for (done, &ranks) in request.ranks.iter().enumerate() {
+        tell(done);
         let setup = match Setup::new(scaled(config, request.scaling, ranks)?, ranks) {
             Err(EngineError::Grid(error)) => {
                 forecast.remarks.push(format!("{} left out: {error}", counted(ranks, "rank")));

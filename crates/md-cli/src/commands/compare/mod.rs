@@ -99,7 +99,9 @@ pub fn compare(
         };
         Outputs { directory, screen, report: frame }
     });
-    let conditions = Conditions { transports, variants: &variants, between_nodes, sampling, end_job };
+    let progress = args.progress;
+    let conditions =
+        Conditions { transports, variants: &variants, between_nodes, sampling, progress, end_job };
     let outcome = conduct(&Particles { plan: &plan, reference }, &conditions, report)?;
     plan.timelines.finish()?;
     outcome.into_result("wrong forces")

@@ -24,7 +24,7 @@ use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::memory;
-use crate::output::{KnownFile, OutputDirectory, ResultFiles, Screen, Verbosity, holds_results_but};
+use crate::output::{KnownFile, OutputDirectory, Progress, ResultFiles, Screen, Verbosity, holds_results_but};
 use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
 
 /// A scenario whose steps are known without running it.
@@ -93,7 +93,10 @@ pub fn predict_on_grid<M: Scheduled>(
     let mut request = request(inputs, args, wish)?;
     let costs = costs(inputs, &args.measured, &machine, &request)?;
     let Forecast { mut predictions, mut remarks } = Forecast::default();
-    for ranks in std::mem::take(&mut request.ranks) {
+    let all = std::mem::take(&mut request.ranks);
+    let mut progress = Progress::over_cases(args.progress, all.len() as u64);
+    for (done, ranks) in all.into_iter().enumerate() {
+        progress.tick(done as u64);
         for exchange in exchanges(&request.strategies) {
             let step = match step(inputs, ranks, exchange) {
                 Ok(step) => step,
@@ -109,6 +112,7 @@ pub fn predict_on_grid<M: Scheduled>(
             remarks.extend(said);
         }
     }
+    progress.finish();
     if predictions.is_empty() {
         return Err(PredictError::Nothing(remarks.join("; ")).into());
     }
