@@ -201,13 +201,16 @@ pub struct SweepArgs {
     /// Runs per job
     #[arg(long, value_name = "R", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
-    /// What starts the ranks of a job; not needed for backend local
-    #[arg(long, value_name = "COMMAND", default_value = "mpirun -n {ranks}")]
+    /// What starts the ranks of a job; not needed for backend local. By default with leave to run as root and on fewer cores than ranks
+    #[arg(long, value_name = "COMMAND", default_value = DEFAULT_LAUNCHER)]
     pub launcher: String,
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
 }
+
+/// Of [`SweepArgs::launcher`].
+pub const DEFAULT_LAUNCHER: &str = "mpirun -n {ranks}";
 
 impl SweepArgs {
     /// The scenario, with everything that all jobs have in common.
