@@ -174,6 +174,7 @@ fn on_a_grid_messages_and_bytes_are_those_of_a_run() {
         let call = "predict melt.toml --ranks 2 --machine machine.toml --backends p2p --measured out/summary.json --output predicted";
         let said = workdir.succeed(Start::Plain, call);
         assert_eq!(said.stderr, "");
+        assert_eq!(said.stdout.contains("2 ranks, closed formula (Sembritzki): 0 ms between"), command == "lbm");
         assert_eq!(workdir.files("predicted"), ["predict.csv", "predict.svg", "scenario.toml"]);
         let text = workdir.read("predicted/predict.csv");
         let columns = ["messages_per_step", "bytes_per_step", "integrate_s", "step_s", "exchange_s"];

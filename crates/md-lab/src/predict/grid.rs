@@ -48,13 +48,17 @@ impl GridStep {
         self.bytes()[0]
     }
 
+    /// All of them: from and to which rank, and how many bytes; of copies to itself from and to the same.
+    pub(super) fn sent(&self) -> impl Iterator<Item = ([usize; 2], f64)> {
+        let stages = self.exchanges.iter().flat_map(|exchange| &exchange.stages);
+        let ranks = stages.flat_map(|stage| stage.iter().enumerate());
+        ranks.flat_map(|(rank, sent)| sent.iter().map(move |&(peer, bytes)| ([rank, peer], bytes)))
+    }
+
     /// Bytes that all ranks send in messages, and those that they copy to periodic images of their own.
     pub(super) fn bytes(&self) -> [f64; 2] {
         let mut bytes = [0.0; 2];
-        let stages = self.exchanges.iter().flat_map(|exchange| &exchange.stages);
-        for (rank, sent) in stages.flat_map(|stage| stage.iter().enumerate()) {
-            sent.iter().for_each(|&(peer, count)| bytes[usize::from(peer == rank)] += count);
-        }
+        self.sent().for_each(|([rank, peer], count)| bytes[usize::from(peer == rank)] += count);
         bytes
     }
 }

@@ -20,7 +20,7 @@ const DOUBLING_S: f64 = 1e-6;
 const PARTICLE_BYTES: f64 = 24.0;
 
 /// Messages cost, computation does not.
-fn machine() -> Machine {
+pub(super) fn machine() -> Machine {
     let message = |&backend: &Backend| MessageCost {
         backend,
         distance: Distance::Node,
@@ -248,7 +248,7 @@ fn messages_and_bytes_are_those_of_real_ranks() {
     }
 }
 
-fn request(ranks: &[usize], backends: &[Backend]) -> Request {
+pub(super) fn request(ranks: &[usize], backends: &[Backend]) -> Request {
     let (shell, exchange, partition) = (Shell::Half, ExchangePattern::Direct, PartitionKind::Rect);
     Request {
         ranks: ranks.to_vec(),

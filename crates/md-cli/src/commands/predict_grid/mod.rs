@@ -2,6 +2,7 @@
 
 mod measured;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use md_comm::Backend;
@@ -11,7 +12,7 @@ use md_grid::stencil::Precision;
 use md_grid::{Schedule, stencil};
 use md_lab::plot::Picture;
 use md_lab::predict::{
-    Forecast, GridExchange, GridStep, GridSubject, PredictError, Request, Scaling, grid_chart, grid_csv,
+    Forecast, GridExchange, GridStep, GridSubject, LatticeBoltzmann, PredictError, Request, Scaling, grid_chart, grid_csv,
     grid_table, predict_grid,
 };
 use md_lab::{Strategy, name_of};
@@ -37,6 +38,11 @@ pub trait Scheduled: GridModel {
 
     /// What is computed, and the number of fields that an update of a node is counted for, as in summary.json.
     fn subject(&self) -> (String, usize);
+
+    /// Whether it is what the closed formula of a flow is about, in double precision.
+    fn has_formula(&self) -> bool {
+        false
+    }
 
     /// Makes it a scenario of so many nodes along each axis, on any number of ranks.
     fn resize(&mut self, nodes: [usize; 3], precision: Precision);
@@ -66,6 +72,10 @@ impl Scheduled for LbmScenario {
         ("lbm".to_owned(), 1)
     }
 
+    fn has_formula(&self) -> bool {
+        self.lbm.precision == Precision::Double
+    }
+
     fn resize(&mut self, nodes: [usize; 3], precision: Precision) {
         (self.lbm.grid, self.lbm.precision) = (nodes, precision);
     }
@@ -93,6 +103,7 @@ pub fn predict_on_grid<M: Scheduled>(
     let mut request = request(inputs, args, wish)?;
     let costs = costs(inputs, &args.measured, &machine, &request)?;
     let Forecast { mut predictions, mut remarks } = Forecast::default();
+    let mut formulas = BTreeMap::new();
     let all = std::mem::take(&mut request.ranks);
     let mut progress = Progress::over_cases(args.progress, all.len() as u64);
     for (done, ranks) in all.into_iter().enumerate() {
@@ -110,12 +121,17 @@ pub fn predict_on_grid<M: Scheduled>(
             let (found, said) = predict_grid(&step, exchange, &costs, &machine, &request)?;
             predictions.extend(found);
             remarks.extend(said);
+            if inputs.scenario.has_formula() {
+                let formula = LatticeBoltzmann::of(&step, &costs, &machine, &request);
+                formulas.insert(ranks, formula.map(|formula| formula.words(ranks)));
+            }
         }
     }
     progress.finish();
     if predictions.is_empty() {
         return Err(PredictError::Nothing(remarks.join("; ")).into());
     }
+    remarks.extend(formulas.into_values().flatten());
     if costs.is_empty() {
         remarks.push("computing and packing are not in it: --measured gives what they cost".to_owned());
     }
