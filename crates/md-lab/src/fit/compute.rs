@@ -36,17 +36,17 @@ const DEVIATION: f64 = 1.4826;
 
 /// A system: what a rank does in a step, and how long that takes; means over the ranks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Observation {
+struct Observation {
     /// Particles that a rank owns.
-    pub owned: f64,
+    owned: f64,
     /// Ghosts that came in messages, and images of its own.
-    pub ghosts: [f64; 2],
+    ghosts: [f64; 2],
     /// Cells, owned and ghost.
-    pub cells: f64,
+    cells: f64,
     /// Pairs computed in a step.
-    pub pairs: f64,
+    pairs: f64,
     /// Whether it was kept from the fit, to judge it.
-    pub held_out: bool,
+    held_out: bool,
     /// Median of each phase in a step.
     phases: [f64; Phase::ALL.len()],
     /// Relative standard deviation of forces and of integration over blocks of steps.
@@ -55,7 +55,7 @@ pub struct Observation {
 
 impl Observation {
     /// Seconds of a phase in a step.
-    pub fn phase_s(&self, phase: Phase) -> f64 {
+    fn phase_s(&self, phase: Phase) -> f64 {
         self.phases[phase as usize]
     }
 

@@ -57,8 +57,9 @@ impl Nodes {
     /// What leaves the node for others that most leaves, of what is sent from one rank to another.
     pub(super) fn most_leaving(&self, sent: impl Iterator<Item = ([usize; 2], f64)>) -> f64 {
         let mut leaving = vec![0.0; self.count];
-        for ([from, to], amount) in sent.filter(|([from, to], _)| self.node(*from) != self.node(*to)) {
-            leaving[self.node(from)] += amount;
+        for ([from, to], amount) in sent {
+            let [from, to] = [from, to].map(|rank| self.node(rank));
+            leaving[from] += if from == to { 0.0 } else { amount };
         }
         leaving.into_iter().fold(0.0, f64::max)
     }
