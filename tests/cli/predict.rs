@@ -80,6 +80,30 @@ fn messages_and_bytes_are_those_of_compare() {
     assert_eq!(predicted, measured.iter().map(|row| row.replace("local", "p2p")).collect::<Vec<_>>());
 }
 
+/// Of one rank, which waits for nobody whatever else runs here; what several wait for is checked by simulation (scripts/simulate.sh).
+#[test]
+fn steps_take_about_as_long_as_predicted() {
+    const FACTOR: f64 = 5.0;
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Plain, "fit --budget 2 --quiet --output fitted");
+    let step_s = |cells: &str| {
+        let set = format!("--quiet --set system.lattice.cells={cells}");
+        let compare = format!("compare melt.toml --repeat 5 --steps 10 --output compared {set}");
+        workdir.succeed(Start::Plain, &compare);
+        let call = "predict melt.toml --ranks 1 --backends p2p --machine fitted/machine.toml --output predicted";
+        workdir.succeed(Start::Plain, &format!("{call} {set}"));
+        let read = |file: &str, column: &str| rows(&workdir.read(file), &[column])[0].parse::<f64>().unwrap();
+        [read("compared/compare.csv", "step_median_s"), read("predicted/predict.csv", "step_s")]
+    };
+    let [small, large] = ["[6,5,5]", "[18,16,15]"].map(step_s);
+    for [measured, predicted] in [small, large] {
+        let off = predicted / measured;
+        assert!((1.0 / FACTOR..FACTOR).contains(&off), "{predicted} s instead of {measured} s");
+    }
+    let growth: [f64; 2] = std::array::from_fn(|i| large[i] / small[i]);
+    assert!(growth.iter().all(|it| *it > 3.0), "29 times the particles: {growth:?}");
+}
+
 #[test]
 fn what_is_printed() {
     let call = "predict melt.toml --ranks 1,2,4,4000 --machine machine.toml --ranks-per-node 2 --placement round-robin --steps 9";
