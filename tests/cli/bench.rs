@@ -109,7 +109,9 @@ fn what_the_budget_does_not_allow_is_skipped() {
     // It takes longer than that.
     assert!(told[0].starts_with("without any time: ") && told[0].contains("`passive`"), "{told:?}");
     let rows = rows(&workdir);
-    assert!(rows.iter().all(|row| row[3].parse::<usize>().unwrap() < 1 << 23 || row[0].starts_with("strided")));
+    assert!(
+        rows.iter().all(|row| row[3].parse::<usize>().unwrap() < 1 << 23 || row[0].starts_with("strided"))
+    );
 }
 
 #[test]
@@ -136,7 +138,8 @@ fn numbers_are_whole() {
     let call = "bench allreduce --ranks 2 --budget 3600 --runs 5 --sizes 4,8 --quiet --output out";
     assert_eq!(workdir.call(Start::Plain, call).code, Some(0));
     let text = workdir.read("out/bench.csv");
-    let refused = "allreduce,collective,2,4,,,,,,,,unavailable,\"moves whole numbers of 8 bytes, at least 0 bytes\"";
+    let refused =
+        "allreduce,collective,2,4,,,,,,,,unavailable,\"moves whole numbers of 8 bytes, at least 0 bytes\"";
     assert!(text.contains(refused) && text.contains("allreduce-sum,collective,2,8,"), "{text}");
 }
 

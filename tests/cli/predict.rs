@@ -73,8 +73,7 @@ fn messages_and_bytes_are_those_of_compare() {
     let text = workdir.read("predicted/predict.csv");
     assert_eq!(text.lines().next(), Some(COLUMNS));
     let predicted = rows(&text, &own);
-    let call =
-        "compare melt.toml --shells all --exchanges all --repeat 1 --steps 1 --quiet --progress never --output compared";
+    let call = "compare melt.toml --shells all --exchanges all --repeat 1 --steps 1 --quiet --progress never --output compared";
     workdir.succeed(Start::Threads(2), call);
     let measured = rows(&workdir.read("compared/compare.csv"), &own);
     assert_eq!(predicted, measured.iter().map(|row| row.replace("local", "p2p")).collect::<Vec<_>>());
@@ -90,7 +89,8 @@ fn steps_take_about_as_long_as_predicted() {
         let set = format!("--quiet --set system.lattice.cells={cells}");
         let compare = format!("compare melt.toml --repeat 5 --steps 10 --output compared {set}");
         workdir.succeed(Start::Plain, &compare);
-        let call = "predict melt.toml --ranks 1 --backends p2p --machine fitted/machine.toml --output predicted";
+        let call =
+            "predict melt.toml --ranks 1 --backends p2p --machine fitted/machine.toml --output predicted";
         workdir.succeed(Start::Plain, &format!("{call} {set}"));
         let read = |file: &str, column: &str| rows(&workdir.read(file), &[column])[0].parse::<f64>().unwrap();
         [read("compared/compare.csv", "step_median_s"), read("predicted/predict.csv", "step_s")]
@@ -198,7 +198,10 @@ fn on_a_grid_messages_and_bytes_are_those_of_a_run() {
         let call = "predict melt.toml --ranks 2 --machine machine.toml --backends p2p --measured out/summary.json --output predicted";
         let said = workdir.succeed(Start::Plain, call);
         assert_eq!(said.stderr, "");
-        assert_eq!(said.stdout.contains("2 ranks, closed formula (Sembritzki): 0 ms between"), command == "lbm");
+        assert_eq!(
+            said.stdout.contains("2 ranks, closed formula (Sembritzki): 0 ms between"),
+            command == "lbm"
+        );
         assert_eq!(workdir.files("predicted"), ["predict.csv", "predict.svg", "scenario.toml"]);
         let text = workdir.read("predicted/predict.csv");
         let columns = ["messages_per_step", "bytes_per_step", "integrate_s", "step_s", "exchange_s"];

@@ -191,7 +191,10 @@ fn messages_of_fields_can_be_varied() {
         assert!(said.stdout.contains(name), "{name}: {}", said.stdout);
     }
     let table = workdir.read("out/compare.csv");
-    assert!(table.contains("local,direct,aggregated,") && table.contains("local,direct,per-field,"), "{table}");
+    assert!(
+        table.contains("local,direct,aggregated,") && table.contains("local,direct,per-field,"),
+        "{table}"
+    );
 }
 
 /// The error of a scenario after a change.

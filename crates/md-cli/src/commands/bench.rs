@@ -124,7 +124,8 @@ pub fn bench(
     let (agreement, timeout) = (transports.agreement(), Duration::from_secs_f64(args.timeout));
     let limit = TIMEOUTS_PER_STANDSTILL * timeout;
     agreement.set_watchdog(limit);
-    let outputs = open_on_root(agreement, || open(args, wanted))?.map(|outputs| Arc::new(Mutex::new(outputs)));
+    let outputs =
+        open_on_root(agreement, || open(args, wanted))?.map(|outputs| Arc::new(Mutex::new(outputs)));
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let here = transports.backends();
     let sizes: Vec<usize> = args.sizes.iter().map(|&bytes| bytes as usize).collect();

@@ -7,7 +7,9 @@ use md_comm::Backend;
 use md_lab::machine::Machine;
 use md_lab::name_of;
 use md_lab::plot::Picture;
-use md_lab::predict::{Placement, PredictError, Request, Scaling, chart, predict_and_tell, predict_csv, table};
+use md_lab::predict::{
+    Placement, PredictError, Request, Scaling, chart, predict_and_tell, predict_csv, table,
+};
 
 use super::compare::{Choices, by_ghosts};
 use super::{ROOT, planning_directory, refused};

@@ -75,13 +75,8 @@ impl Benchmark for Packing {
                 content(edge.peer).first_wrong(&own[number][start..start + message]).is_none()
             })
         };
-        let ways = Ways {
-            count: pieces.len(),
-            epochs: Epochs::Fenced,
-            prepare: &pack,
-            once: &once,
-            right: &right,
-        };
+        let ways =
+            Ways { count: pieces.len(), epochs: Epochs::Fenced, prepare: &pack, once: &once, right: &right };
         let samples_s = ways.sample(stage, spec)?;
         Ok(parts(&["three", "packed"], samples_s, (NEIGHBOURS * message) as f64))
     }

@@ -138,7 +138,9 @@ pub fn table(rows: &[Row]) -> String {
     let few = rows.iter().filter(|row| row.has_few_samples()).count();
     if few > 0 {
         let few = counted(few, "row");
-        text += &format!("{few} with fewer than {SAMPLES_FOR_CONFIDENCE} samples: too few for an interval of 95 %\n");
+        text += &format!(
+            "{few} with fewer than {SAMPLES_FOR_CONFIDENCE} samples: too few for an interval of 95 %\n"
+        );
     }
     text
 }

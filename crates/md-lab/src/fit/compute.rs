@@ -256,7 +256,11 @@ fn fit((method, precision): (MethodKind, Precision), observations: &[Observation
     let integrate = all().map(|it| (it, [it.owned], it.phase_s(Phase::Integrate)));
     let halo = halo_rows(observations);
     let mut parts: Vec<Part> = [
-        Part::of(["forces", "computed pairs"], ["per_computed_pair_s", "per_particle_forces_s", "per_cell_forces_s"], force),
+        Part::of(
+            ["forces", "computed pairs"],
+            ["per_computed_pair_s", "per_particle_forces_s", "per_cell_forces_s"],
+            force,
+        ),
         Part::of(["integration", "particles"], ["per_particle_s"], integrate),
         Part::of(["packing", "ghosts"], ["per_ghost_packed_s", "per_ghost_unpacked_s"], halo),
     ]

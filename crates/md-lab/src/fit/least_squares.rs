@@ -26,9 +26,7 @@ impl Coefficient {
 }
 
 /// Those that have an interval.
-pub(super) fn half_widths<'c>(
-    coefficients: impl IntoIterator<Item = (&'c str, Coefficient)>,
-) -> HalfWidths {
+pub(super) fn half_widths<'c>(coefficients: impl IntoIterator<Item = (&'c str, Coefficient)>) -> HalfWidths {
     let known = |it: &(&str, Coefficient)| !it.1.is_at_bound() && it.1.half_width.is_finite();
     let all = coefficients.into_iter().filter(known);
     all.map(|(name, coefficient)| (name.to_owned(), coefficient.half_width)).collect()

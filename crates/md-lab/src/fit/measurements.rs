@@ -47,7 +47,9 @@ pub(super) fn nearest(rows: &[Measurement]) -> (Vec<Measurement>, Option<String>
     let far = rows.len() - near.len();
     let remark = || {
         let far = counted(far, "row");
-        format!("{far} of distance `{ACROSS}` not used: costs on a node are those of ranks on one core complex")
+        format!(
+            "{far} of distance `{ACROSS}` not used: costs on a node are those of ranks on one core complex"
+        )
     };
     let remark = (far > 0).then(remark);
     (near, remark)

@@ -4,7 +4,9 @@ use md_comm::Backend;
 
 use super::least_squares::{Coefficient, Fit, Residuals, half_widths};
 use super::measurements::Measurement;
-use crate::machine::{CollectiveCost, Distance, HalfWidths, MessageCost, NegotiationCost, Operation, OverlapCost};
+use crate::machine::{
+    CollectiveCost, Distance, HalfWidths, MessageCost, NegotiationCost, Operation, OverlapCost,
+};
 use crate::{name_of, predict};
 
 /// The round trip whose messages are written and read, as those of a step are.

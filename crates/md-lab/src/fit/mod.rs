@@ -110,7 +110,8 @@ mod tests {
         let Fitted { machine, remarks, .. } = fitted("here", "Slow");
         let origin = machine.provenance.messages.as_ref().unwrap();
         assert_eq!((origin.date.as_str(), &origin.ranks[..]), ("2026-01-01 to 2026-01-02", &[2, 4][..]));
-        let remark = "messages were measured on far (Fast), computation on here (Slow): this machine is made of two";
+        let remark =
+            "messages were measured on far (Fast), computation on here (Slow): this machine is made of two";
         assert!(remarks.iter().any(|it| it == remark), "{remarks:?}");
         assert!(fitted("far", "Fast").remarks.iter().all(|it| !it.contains("made of two")));
         assert_eq!(Machine::read("again", &machine.to_toml()), Ok(machine));

@@ -171,8 +171,11 @@ impl Machine {
 /// What a reader says of the value at this place, with its key and without what no message has.
 fn in_words(text: &str, offset: usize, message: &str) -> String {
     const MADE_OF_OTHERS: &str = ", `hybrid`, `auto`";
-    const TYPES: [(&str, &str); 3] =
-        [("f64", "a number"), ("u64", "a whole number of 0 or more"), ("usize", "a whole number of 0 or more")];
+    const TYPES: [(&str, &str); 3] = [
+        ("f64", "a number"),
+        ("u64", "a whole number of 0 or more"),
+        ("usize", "a whole number of 0 or more"),
+    ];
     let message = message.replace('\n', " ").replace(MADE_OF_OTHERS, "");
     let line = text.get(..offset).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
     let key = line.rsplit(['{', ',']).next().and_then(|it| it.trim().strip_suffix('='));
@@ -357,11 +360,16 @@ force_scatter = 0.02
             "machine.toml, line 16: `from_bytes` is integer `-1`, but a whole number of 0 or more is right"
         );
         let unknown = refused("\"p2p\"", "\"p3p\"");
-        assert!(unknown.starts_with("machine.toml, line 5: `backend`: unknown variant `p3p`, expected one of"));
+        assert!(
+            unknown.starts_with("machine.toml, line 5: `backend`: unknown variant `p3p`, expected one of")
+        );
         assert!(unknown.ends_with("`rma-ring`"), "{unknown}");
         for (key, value) in [("force_scatter", "50"), ("rms_residual", "-3"), ("threads", "0")] {
             let fault = refused("force_scatter = 0.02", &format!("{key} = {value}"));
-            assert!(fault.starts_with(&format!("machine.toml, line 34: `{key}` is {value}: it is")), "{fault}");
+            assert!(
+                fault.starts_with(&format!("machine.toml, line 34: `{key}` is {value}: it is")),
+                "{fault}"
+            );
         }
         let again = TEXT.split_once("[[overlap]]").unwrap().1;
         assert_eq!(

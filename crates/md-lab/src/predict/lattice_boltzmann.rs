@@ -77,7 +77,8 @@ impl LatticeBoltzmann {
         let nothing = Some((0.0, f64::INFINITY));
         let network = if nodes.count > 1 { message(Distance::Network) } else { nothing };
         let node = if processes_per_node > 1.0 { message(Distance::Node) } else { nothing };
-        let ((network_latency_s, network_bytes_per_s), (node_latency_s, node_bytes_per_s)) = (network?, node?);
+        let ((network_latency_s, network_bytes_per_s), (node_latency_s, node_bytes_per_s)) =
+            (network?, node?);
         let per_update_s = costs.at(step).per_update_s;
         Some(Self {
             side,

@@ -62,7 +62,9 @@ pub fn compare(
         return compare_protocols(transports, inputs, args, combined);
     }
     if let Some(option) = choices.of_grids() {
-        return Err(super::refused(format!("{option} is for scenarios with a grid, and this one has particles")));
+        return Err(super::refused(format!(
+            "{option} is for scenarios with a grid, and this one has particles"
+        )));
     }
     let agreement = transports.agreement();
     let scenario = &by_ghosts(&inputs.scenario, agreement.rank());

@@ -18,7 +18,10 @@ pub(super) fn messages_of(text: &str) -> Option<Result<Vec<Messages>, String>> {
     let (path, values) = text.split_once('=').filter(|(path, _)| path.trim() == MESSAGES)?;
     let names: Vec<String> = values.split(',').map(str::to_owned).collect();
     let option = format!("--vary {}", path.trim());
-    Some(select(&option, &names, Messages::ALL).map(|chosen| chosen.resolve(Messages::default(), Messages::ALL)))
+    Some(
+        select(&option, &names, Messages::ALL)
+            .map(|chosen| chosen.resolve(Messages::default(), Messages::ALL)),
+    )
 }
 
 /// Several values of one key.

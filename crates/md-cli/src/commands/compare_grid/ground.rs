@@ -190,7 +190,8 @@ impl<'c, M: Compared> Grid<'c, M> {
             let value = Some(name_of(messages));
             variant.settings.iter().any(|it| it.key == MESSAGES && it.value == value)
         };
-        parallel.messages = Messages::ALL.iter().copied().find(|it| is_meant(&it)).unwrap_or(parallel.messages);
+        parallel.messages =
+            Messages::ALL.iter().copied().find(|it| is_meant(&it)).unwrap_or(parallel.messages);
         inputs
     }
 

@@ -12,8 +12,8 @@ use md_grid::stencil::Precision;
 use md_grid::{Schedule, stencil};
 use md_lab::plot::Picture;
 use md_lab::predict::{
-    Forecast, GridExchange, GridStep, GridSubject, LatticeBoltzmann, PredictError, Request, Scaling, grid_chart, grid_csv,
-    grid_table, predict_grid,
+    Forecast, GridExchange, GridStep, GridSubject, LatticeBoltzmann, PredictError, Request, Scaling,
+    grid_chart, grid_csv, grid_table, predict_grid,
 };
 use md_lab::{Strategy, name_of};
 use measured::costs;
@@ -25,7 +25,9 @@ use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::memory;
-use crate::output::{KnownFile, OutputDirectory, Progress, ResultFiles, Screen, Verbosity, holds_results_but};
+use crate::output::{
+    KnownFile, OutputDirectory, Progress, ResultFiles, Screen, Verbosity, holds_results_but,
+};
 use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
 
 /// A scenario whose steps are known without running it.
