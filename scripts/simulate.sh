@@ -4,6 +4,7 @@
 #
 #   simulate.sh [FOLDER [RANKS...]]     FOLDER (target/simulate) gets all that is built and written; RANKS (4 8 16 32 64): powers of 2 from 4
 #
+# MD_LEAST_SAME_ORDER=80: fails if fewer per cent of the pairs of backends come in the same order.
 # Writes machine.toml, simulated.csv, out/CELLS/predict.csv and simulated.md. MD_CLI=PROGRAM takes that one in place of target/release/md-cli.
 # Needs libsimgrid-dev (Debian 12 has SimGrid 3.32, the version that it was made for), a C compiler and libclang; no MPI library but for md-cli.
 # Exit codes: 77 if SimGrid is not here (automake's code for a test that was skipped), 2 for wrong arguments, 1 for anything else that fails.

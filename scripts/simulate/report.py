@@ -3,10 +3,12 @@
 
 report.py machine FIT_CSV                    machine.toml of two simulated ranks, and of barriers
 report.py shapes PREDICT_CSV                 numbers of ranks and their grids
-report.py table SIMULATED_CSV PREDICT_CSV... simulation beside prediction, as Markdown
+report.py table SIMULATED_CSV PREDICT_CSV... simulation beside prediction, as Markdown; fails if fewer than
+                                             MD_LEAST_SAME_ORDER per cent of the pairs of backends are in the same order
 """
 
 import csv
+import os
 import sys
 from itertools import combinations
 from math import log2
@@ -71,8 +73,13 @@ def table(simulated_csv, predict_csvs):
         if (float(messages), float(size)) != expected[:2]:
             sys.exit(f"{backend} on {ranks} ranks: {messages} messages, {size} bytes; predicted were {expected[:2]}")
         times.setdefault((sharing, side), {}).setdefault(backend, {})[int(ranks)] = 1e6 * float(seconds), expected[2]
+    same, all_pairs = 0, 0
     for (sharing, side), by_backend in sorted(times.items()):
-        print_table(f"{sharing}, {int(side) ** 3 * 8} particles per rank", by_backend)
+        own = print_table(f"{sharing}, {int(side) ** 3 * 8} particles per rank", by_backend)
+        same, all_pairs = same + own[0], all_pairs + own[1]
+    least = float(os.environ.get("MD_LEAST_SAME_ORDER", 0.0)) / 100.0
+    if same < least * all_pairs:
+        sys.exit(f"only {same} of {all_pairs} pairs are in the same order, not {least:.0%}")
 
 
 def print_table(title, by_backend):
@@ -94,6 +101,7 @@ def print_table(title, by_backend):
     errors = sorted(abs(p / s - 1.0) for by_ranks in by_backend.values() for s, p in by_ranks.values())
     print(f"\nIn the same order: {same} of {all_pairs} pairs that differ by more than {TIE:.0%} in the simulation. ", end="")
     print(f"Prediction: off by {errors[len(errors) // 2]:.0%} in the median, {errors[-1]:.0%} at worst.")
+    return same, all_pairs
 
 
 def main():

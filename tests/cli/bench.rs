@@ -16,8 +16,10 @@ fn rows(workdir: &Workdir) -> Vec<csv::StringRecord> {
     for row in &rows {
         let [median, low, high, min, max] = [4, 5, 6, 7, 8].map(|column| row[column].parse::<f64>().unwrap());
         assert!(0.0 < min && min <= low && low <= median && median <= high && high <= max, "{row:?}");
-        // Fewer than five where the budget has ended.
-        assert!(row[9].parse::<usize>().unwrap() >= 1 && &row[11] == "ok", "{row:?}");
+        // Few where the budget has ended.
+        let samples: usize = row[9].parse().unwrap();
+        assert!(samples >= 1 && &row[11] == "ok", "{row:?}");
+        assert_eq!(row[12].contains("low and high are their range"), samples < 6, "{row:?}");
     }
     rows
 }
@@ -80,9 +82,13 @@ fn plain_calls_and_everything_over_mpi() {
         }
         assert!(rows.iter().all(|row| row[2] == ranks.to_string() && &row[13] == distance));
         let both = rows.iter().find(|row| &row[0] == "overlap-both").unwrap();
-        assert!(both[12].ends_with(" % hidden") && both[12].contains(" to "), "{both:?}");
+        assert!(both[12].contains(" % hidden") && both[12].contains(" to "), "{both:?}");
         // Whatever has messages has them as long as was asked for.
         assert!(rows.iter().all(|row| &row[3] == "8" || &row[0] == "barrier"));
+        for row in &rows {
+            let has_windows = !["p2p", "collective", "memory"].contains(&&row[1]);
+            assert_eq!(&row[14] != "none", has_windows, "{row:?}");
+        }
         // One size is no curve.
         assert_eq!(workdir.files("out"), ["bench.csv"]);
     }
@@ -98,9 +104,14 @@ fn what_the_budget_does_not_allow_is_skipped() {
     command.args("bench all --budget 1 --output out".split(' '));
     let said = Said::of(command);
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
-    let last = said.stdout.lines().last().unwrap();
-    assert!(last.ends_with(" cases were skipped: the budget of 1 s is used up"), "{last}");
-    assert!(rows(&workdir).iter().all(|row| row[3].parse::<usize>().unwrap() < 1 << 23));
+    let told = said.stdout.lines().rev().take(2).collect::<Vec<_>>();
+    assert!(told[1].ends_with(" cases were skipped: the budget of 1 s is used up"), "{told:?}");
+    // It takes longer than that.
+    assert!(told[0].starts_with("without any time: ") && told[0].contains("`passive`"), "{told:?}");
+    let rows = rows(&workdir);
+    assert!(
+        rows.iter().all(|row| row[3].parse::<usize>().unwrap() < 1 << 23 || row[0].starts_with("strided"))
+    );
 }
 
 #[test]
@@ -119,6 +130,17 @@ fn one_over_threads_with_its_samples() {
     assert_eq!(samples.lines().next(), Some("benchmark,mechanism,ranks,bytes,distance,sample,time_s"));
     let counted: usize = rows.iter().map(|row| row[9].parse::<usize>().unwrap()).sum();
     assert_eq!((counted, samples.lines().count()), (6 * 7, 1 + 6 * 7));
+}
+
+#[test]
+fn numbers_are_whole() {
+    let workdir = Workdir::new(MELT);
+    let call = "bench allreduce --ranks 2 --budget 3600 --runs 5 --sizes 4,8 --quiet --output out";
+    assert_eq!(workdir.call(Start::Plain, call).code, Some(0));
+    let text = workdir.read("out/bench.csv");
+    let refused =
+        "allreduce,collective,2,4,,,,,,,,unavailable,\"moves whole numbers of 8 bytes, at least 0 bytes\"";
+    assert!(text.contains(refused) && text.contains("allreduce-sum,collective,2,8,"), "{text}");
 }
 
 #[test]

@@ -13,7 +13,11 @@ fn machine(workdir: &Workdir) -> Machine {
     assert_eq!(machine.computes.len(), 3);
     assert!(machine.computes.iter().all(|cost| cost.per_particle_s > 0.0));
     assert_eq!(machine.provenance.version, env!("CARGO_PKG_VERSION"));
-    assert!(workdir.read("out/fit.svg").contains("forces, clusters mixed, microseconds"));
+    let picture = workdir.read("out/fit.svg");
+    for part in ["forces", "integration", "rebuilding"] {
+        assert!(picture.contains(&format!("{part}, clusters mixed, microseconds")), "{part}");
+    }
+    assert!(machine.computes.iter().all(|cost| cost.held_out_rms_residual.is_some()));
     machine
 }
 

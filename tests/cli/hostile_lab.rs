@@ -162,7 +162,7 @@ fn machines_that_contradict_themselves() {
     ");
     assert_snapshot!(refused(&MACHINE.replacen("pair_s = 1e-9", "pair_s = 1e300", 1)), @r"
     exit code 2
-    error: machine.toml, line 28: `per_computed_pair_s` is 1e300, no cost: a number from 0 to 1e6, of counts from 1
+    error: machine.toml, line 28: `per_computed_pair_s` is 1e+300: it is a number from 0 to 1e+06
     ");
     let range = MACHINE.split("\n\n").next().unwrap();
     assert_snapshot!(refused(&format!("{range}\n\n").repeat(2000)), @r"

@@ -66,18 +66,42 @@ fn messages_and_bytes_are_those_of_compare() {
     let own: Vec<&str> = own.split(' ').collect();
     let said = workdir.succeed(
         Start::Plain,
-        "predict melt.toml --ranks 2 --machine machine.toml --shells all --exchanges all --backends p2p --output predicted",
+        "predict melt.toml --ranks 2 --machine machine.toml --shells all --exchanges all --backends p2p --progress never --output predicted",
     );
     assert_eq!(said.stderr, "");
     assert_eq!(workdir.files("predicted"), ["predict.csv", "predict.svg", "scenario.toml"]);
     let text = workdir.read("predicted/predict.csv");
     assert_eq!(text.lines().next(), Some(COLUMNS));
     let predicted = rows(&text, &own);
-    let call =
-        "compare melt.toml --shells all --exchanges all --repeat 1 --steps 1 --quiet --output compared";
+    let call = "compare melt.toml --shells all --exchanges all --repeat 1 --steps 1 --quiet --progress never --output compared";
     workdir.succeed(Start::Threads(2), call);
     let measured = rows(&workdir.read("compared/compare.csv"), &own);
     assert_eq!(predicted, measured.iter().map(|row| row.replace("local", "p2p")).collect::<Vec<_>>());
+}
+
+/// Of one rank, which waits for nobody whatever else runs here; what several wait for is checked by simulation (scripts/simulate.sh).
+#[test]
+fn steps_take_about_as_long_as_predicted() {
+    const FACTOR: f64 = 5.0;
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Plain, "fit --budget 2 --quiet --output fitted");
+    let step_s = |cells: &str| {
+        let set = format!("--quiet --set system.lattice.cells={cells}");
+        let compare = format!("compare melt.toml --repeat 5 --steps 10 --output compared {set}");
+        workdir.succeed(Start::Plain, &compare);
+        let call =
+            "predict melt.toml --ranks 1 --backends p2p --machine fitted/machine.toml --output predicted";
+        workdir.succeed(Start::Plain, &format!("{call} {set}"));
+        let read = |file: &str, column: &str| rows(&workdir.read(file), &[column])[0].parse::<f64>().unwrap();
+        [read("compared/compare.csv", "step_median_s"), read("predicted/predict.csv", "step_s")]
+    };
+    let [small, large] = ["[6,5,5]", "[18,16,15]"].map(step_s);
+    for [measured, predicted] in [small, large] {
+        let off = predicted / measured;
+        assert!((1.0 / FACTOR..FACTOR).contains(&off), "{predicted} s instead of {measured} s");
+    }
+    let growth: [f64; 2] = std::array::from_fn(|i| large[i] / small[i]);
+    assert!(growth.iter().all(|it| *it > 3.0), "29 times the particles: {growth:?}");
 }
 
 #[test]
@@ -136,7 +160,7 @@ fn bad_input_is_told_with_key_and_line() {
     let starts = &starts[..1 + usize::from(p2p_available())];
     assert_snapshot!(error_everywhere(&workdir, &format!("{call} typo.toml"), starts), @r#"
     exit code 2
-    error: typo.toml, line 5: unknown field `latency_us`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `samples`
+    error: typo.toml, line 5: unknown field `latency_us`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `held_out_rms_residual`, `held_out_largest_residual`, `samples`, `half_widths`
     "#);
     assert_snapshot!(error(&workdir, &format!("{call} none.toml"), Start::Plain), @r#"
     exit code 2
@@ -154,7 +178,7 @@ fn bad_input_is_told_with_key_and_line() {
     "#);
     assert_snapshot!(error(&workdir, &format!("{call} machine.toml --set neighbor.precision=mixed"), Start::Plain), @r#"
     exit code 2
-    error: the machine has no [[compute]] with method = "clusters", precision = "mixed" and threads = 1
+    error: machine.toml: there is no [[compute]] with method = "clusters", precision = "mixed" and threads = 1
     "#);
 }
 
@@ -174,6 +198,10 @@ fn on_a_grid_messages_and_bytes_are_those_of_a_run() {
         let call = "predict melt.toml --ranks 2 --machine machine.toml --backends p2p --measured out/summary.json --output predicted";
         let said = workdir.succeed(Start::Plain, call);
         assert_eq!(said.stderr, "");
+        assert_eq!(
+            said.stdout.contains("2 ranks, closed formula (Sembritzki): 0 ms between"),
+            command == "lbm"
+        );
         assert_eq!(workdir.files("predicted"), ["predict.csv", "predict.svg", "scenario.toml"]);
         let text = workdir.read("predicted/predict.csv");
         let columns = ["messages_per_step", "bytes_per_step", "integrate_s", "step_s", "exchange_s"];

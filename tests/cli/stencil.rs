@@ -182,6 +182,21 @@ fn options_of_one_sided_backends_can_be_varied() {
     }
 }
 
+#[test]
+fn messages_of_fields_can_be_varied() {
+    let workdir = Workdir::new(SWAP);
+    let call = "compare melt.toml --vary parallel.messages=all --steps 2 --repeat 2";
+    let said = workdir.succeed(Start::Threads(2), call);
+    for name in ["local direct messages=aggregated", "local direct messages=per-field"] {
+        assert!(said.stdout.contains(name), "{name}: {}", said.stdout);
+    }
+    let table = workdir.read("out/compare.csv");
+    assert!(
+        table.contains("local,direct,aggregated,") && table.contains("local,direct,per-field,"),
+        "{table}"
+    );
+}
+
 /// The error of a scenario after a change.
 fn error_after(scenario: &str, from: &str, to: &str) -> String {
     assert!(scenario.contains(from), "nothing to replace: {from}");

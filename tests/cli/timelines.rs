@@ -175,6 +175,10 @@ fn compare_writes_a_timeline_per_strategy() {
     let options = "--steps 3 --repeat 1 --shells half,full --quiet --trace t/t.json";
     workdir.succeed(Start::Threads(2), &format!("compare melt.toml {options}"));
     assert_eq!(workdir.files("t"), ["t-local-full-direct-rect.json", "t-local-half-direct-rect.json"]);
+    let content: Value =
+        serde_json::from_str(&workdir.read("t/t-local-full-direct-rect.json")).expect("JSON");
+    let context = &content["otherData"]["md"];
+    assert!(number(context, "atoms") > 0.0 && context["grid"] != "-", "{context}");
     let summary = workdir.succeed(Start::Plain, "trace-summary t/t-local-full-direct-rect.json").stdout;
     assert!(summary.starts_with("2 ranks, local full direct rect, 3 steps; clocks within "), "{summary}");
 }

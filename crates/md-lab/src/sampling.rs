@@ -4,12 +4,14 @@ use std::time::Instant;
 
 use md_comm::{CommError, World};
 
+use crate::statistics::SAMPLES_FOR_CONFIDENCE;
+
 /// A sample is a loop of at least so long, where the budget allows it.
 const SAMPLE_S: f64 = 0.02;
 /// Samples, where the budget allows them.
 const MOST_SAMPLES: f64 = 30.0;
 /// Samples, whatever their share of the budget.
-const LEAST_SAMPLES: f64 = 5.0;
+const LEAST_SAMPLES: f64 = SAMPLES_FOR_CONFIDENCE as f64;
 /// Share of the samples that comes before them and is thrown away.
 const WARM_UP: f64 = 0.1;
 /// Of a sample: shorter loops do not tell how many iterations it needs.
@@ -17,6 +19,10 @@ const SHORTEST_TRIAL: f64 = 0.1;
 /// Iterations of a trial grow by this factor.
 const GROWTH: usize = 4;
 const MOST_ITERATIONS: f64 = 1e7;
+/// A loop goes on only after a look at the time in each of so many slices, which takes no time that counts.
+const SLICES: usize = 4;
+/// A loop that takes so many times as long as was planned ends with its slice, and so do those after it.
+const OVERRUN: f64 = 4.0;
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,24 +60,35 @@ pub fn sample_timed<E: From<CommError>>(
     mut run: impl FnMut(usize, usize) -> Result<Option<f64>, E>,
 ) -> Result<Vec<Vec<f64>>, E> {
     let first = Instant::now();
-    let mut time = |kind: usize, iterations: usize| -> Result<[f64; 3], E> {
-        world.barrier()?;
-        let begun = Instant::now();
-        let counted_s = run(kind, iterations)?;
-        let taken_s = begun.elapsed().as_secs_f64();
-        let mut slowest = [taken_s, counted_s.unwrap_or(taken_s), first.elapsed().as_secs_f64()];
-        world.max(&mut slowest)?;
-        Ok(slowest)
-    };
     let rounds_at_least = (1.0 + WARM_UP) * LEAST_SAMPLES + 1.0;
     let sample_s = SAMPLE_S.min(effort.budget_s / (kinds as f64 * rounds_at_least));
+    let mut time = |kind: usize, iterations: &mut usize| -> Result<[f64; 3], E> {
+        let slice = iterations.div_ceil(SLICES);
+        let (mut done, mut taken_s, mut counted_s) = (0, 0.0, 0.0);
+        loop {
+            let some = slice.min(*iterations - done);
+            world.barrier()?;
+            let begun = Instant::now();
+            let counted = run(kind, some)?;
+            let slice_s = begun.elapsed().as_secs_f64();
+            (done, taken_s) = (done + some, taken_s + slice_s);
+            counted_s += counted.unwrap_or(slice_s);
+            let mut slowest = [taken_s, counted_s, first.elapsed().as_secs_f64()];
+            world.max(&mut slowest)?;
+            let is_over = effort.samples.is_none() && slowest[0] > OVERRUN * sample_s;
+            if is_over || done == *iterations {
+                *iterations = done;
+                return Ok(slowest);
+            }
+        }
+    };
     let (mut iterations, mut round_s, mut spent_s) = (vec![1; kinds], 0.0, 0.0);
     for (kind, iterations) in iterations.iter_mut().enumerate() {
         let mut taken_s;
-        [taken_s, _, spent_s] = time(kind, *iterations)?;
+        [taken_s, _, spent_s] = time(kind, iterations)?;
         while taken_s < SHORTEST_TRIAL * sample_s {
             *iterations *= GROWTH;
-            [taken_s, _, spent_s] = time(kind, *iterations)?;
+            [taken_s, _, spent_s] = time(kind, iterations)?;
         }
         let once_s = (taken_s / *iterations as f64).max(f64::MIN_POSITIVE);
         *iterations = (sample_s / once_s).ceil().clamp(1.0, MOST_ITERATIONS) as usize;
@@ -88,7 +105,7 @@ pub fn sample_timed<E: From<CommError>>(
         }
         for kind in 0..kinds {
             let counted_s;
-            [_, counted_s, spent_s] = time(kind, iterations[kind])?;
+            [_, counted_s, spent_s] = time(kind, &mut iterations[kind])?;
             if round >= warm_up || is_late {
                 samples_s[kind].push(counted_s / iterations[kind] as f64);
             }
@@ -99,11 +116,13 @@ pub fn sample_timed<E: From<CommError>>(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::time::Duration;
 
     use md_comm::local;
 
     use super::*;
+    use crate::bench::compute_for;
 
     fn sampled([budget_s, limit_s]: [f64; 2], samples: Option<usize>, sleep: [u64; 2]) -> Vec<Vec<Vec<f64>>> {
         let ended = local::run(2, Duration::from_secs(20), |world| {
@@ -123,14 +142,34 @@ mod tests {
         assert_eq!(all[0], all[1], "the same on all ranks");
         let least = |kind: usize| all[0][kind].iter().copied().fold(f64::INFINITY, f64::min);
         assert!(least(0) >= 4e-4 && least(1) >= 4e-3, "{all:?}");
-        assert!(all[0].iter().all(|samples| (5..=30).contains(&samples.len())));
+        assert!(all[0].iter().all(|samples| (6..=30).contains(&samples.len())));
     }
 
     #[test]
-    fn without_a_budget_there_are_five_or_as_many_as_asked_for() {
+    fn without_a_budget_there_are_enough_for_an_interval_or_as_many_as_asked_for() {
         let counts =
             |samples| sampled([0.0, 60.0], samples, [10, 10])[0].iter().map(Vec::len).collect::<Vec<_>>();
-        assert_eq!((counts(None), counts(Some(7))), (vec![5, 5], vec![7, 7]));
+        assert_eq!((counts(None), counts(Some(7))), (vec![6, 6], vec![7, 7]));
+    }
+
+    #[test]
+    fn a_loop_that_was_fast_at_first_is_cut() {
+        const FAST: usize = 2000;
+        let effort = Effort { budget_s: 0.0076, limit_s: 60.0, samples: None };
+        let count = local::run(1, Duration::from_secs(20), |world| {
+            let done = Cell::new(0);
+            let run = |_, iterations| {
+                for _ in 0..iterations {
+                    done.set(done.get() + 1);
+                    compute_for(Duration::from_micros(if done.get() < FAST { 1 } else { 1000 }));
+                }
+                Ok::<_, CommError>(())
+            };
+            sample_in_turn(world, 1, effort, run).unwrap();
+            done.get()
+        });
+        // Six samples and warm-up of a thousand iterations each were planned.
+        assert!(*count[0].as_ref().unwrap() < FAST + 1000, "{count:?}");
     }
 
     /// Also where the first look has used it up.

@@ -228,6 +228,25 @@ pub fn scaled_cells(kind: LatticeKind, cells: [u32; 3], atoms: u64, wanted: u64)
     all.min_by(|a, b| miss(a).total_cmp(&miss(b))).unwrap_or(cells)
 }
 
+/// So many times the cells, in the shape closest to a cube that holds exactly so many: every rank of a weak sweep has the same.
+pub fn repeated_cells(kind: LatticeKind, mut cells: [u32; 3], mut copies: u32) -> [u32; 3] {
+    let mut factors = Vec::new();
+    let mut divisor = 2;
+    while copies > 1 {
+        if copies.is_multiple_of(divisor) {
+            factors.push(divisor);
+            copies /= divisor;
+        } else {
+            divisor += 1;
+        }
+    }
+    for factor in factors.into_iter().rev() {
+        let shortest = (0..kind.dimension().count()).min_by_key(|&dim| cells[dim]).unwrap_or(0);
+        cells[shortest] = cells[shortest].saturating_mul(factor);
+    }
+    cells
+}
+
 /// Time per step and efficiency over cores, or over particles where there is one number of cores.
 pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
     let several = rows.iter().any(|row| row.cores() != rows[0].cores());
@@ -340,5 +359,12 @@ mod tests {
             assert_eq!(scaled, cells, "{wanted}");
         }
         assert_eq!(scaled_cells(LatticeKind::Sq, [10, 10, 1], 100, 400), [20, 20, 1]);
+    }
+
+    #[test]
+    fn ranks_of_a_weak_sweep_have_the_same() {
+        let repeated = |copies| repeated_cells(LatticeKind::Fcc, [20; 3], copies);
+        assert_eq!([1, 2, 8, 12].map(repeated), [[20; 3], [40, 20, 20], [40; 3], [60, 40, 40]]);
+        assert_eq!(repeated_cells(LatticeKind::Sq, [20, 20, 1], 6), [60, 40, 1]);
     }
 }

@@ -67,7 +67,7 @@ copied from private memory and into private memory, so that all transports move 
 Pairs of ranks are rank 0 and the nearest one on its node (inside; where each rank is bound to a core complex, on rank 0's), on another complex (across), and on another node (between).
 
 A sample is a loop of at least 20 ms, its time that of the slowest rank; a tenth is warm-up. Where --budget does not suffice, there are fewer \
-than 30 samples, of shorter loops (fewer than 5 only where all of it is used up); small messages and p2p come first, and what there is no time for is skipped. Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
+than 30 samples, of shorter loops (fewer than 6 only where all of it is used up); one case of each comes first, then small messages and p2p, and what there is no time for is skipped. Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
 
 pub(super) const FIT_HELP: &str = "\
 Messages are fitted to bench.csv: to that of --bench, or, on two ranks and more, to benchmarks that take two thirds of --budget. On one rank alone \
@@ -143,7 +143,7 @@ pub struct CompareArgs {
     /// Protocols, or `all`, with the chosen partitions, instead of strategies: whole runs, and how their time divides
     #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
     pub protocols: Vec<String>,
-    /// Also combine them with several values of a key of [parallel.rma], or `all`; may be repeated
+    /// Also combine them with several values of a key of [parallel.rma], or of parallel.messages of a grid, or `all`; may be repeated
     #[arg(long, value_name = "KEY.PATH=A,B|all")]
     pub vary: Vec<String>,
     /// Repetitions
@@ -158,6 +158,9 @@ pub struct CompareArgs {
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
+    /// Progress bar on standard error
+    #[arg(long, value_enum, default_value_t)]
+    pub progress: ProgressMode,
 }
 
 /// Arguments of `sweep`.
@@ -198,13 +201,16 @@ pub struct SweepArgs {
     /// Runs per job
     #[arg(long, value_name = "R", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
-    /// What starts the ranks of a job; not needed for backend local
-    #[arg(long, value_name = "COMMAND", default_value = "mpirun -n {ranks}")]
+    /// What starts the ranks of a job; not needed for backend local. By default with leave to run as root and on fewer cores than ranks
+    #[arg(long, value_name = "COMMAND", default_value = DEFAULT_LAUNCHER)]
     pub launcher: String,
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
 }
+
+/// Of [`SweepArgs::launcher`].
+pub const DEFAULT_LAUNCHER: &str = "mpirun -n {ranks}";
 
 impl SweepArgs {
     /// The scenario, with everything that all jobs have in common.
@@ -327,6 +333,9 @@ pub struct PredictArgs {
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
+    /// Progress bar on standard error
+    #[arg(long, value_enum, default_value_t)]
+    pub progress: ProgressMode,
 }
 
 /// Arguments of `partition`.

@@ -13,7 +13,8 @@ use crate::output::ProgressMode;
 pub use grid::GridArgs;
 use laboratory::{BENCH_HELP, COMPARE_HELP, FIT_HELP, PARTITION_HELP, PREDICT_HELP};
 pub use laboratory::{
-    BenchArgs, CompareArgs, DivisionArgs, FitArgs, PartitionArgs, PredictArgs, SweepArgs, TraceSummaryArgs,
+    BenchArgs, CompareArgs, DEFAULT_LAUNCHER, DivisionArgs, FitArgs, PartitionArgs, PredictArgs, SweepArgs,
+    TraceSummaryArgs,
 };
 
 /// Events per rank in a timeline.

@@ -77,6 +77,8 @@ struct Outputs {
     directory: OutputDirectory,
     screen: Screen,
     skipped: usize,
+    /// Names of the benchmarks.
+    wanted: Vec<&'static str>,
     budget_s: f64,
     samples: Option<RecordFile>,
 }
@@ -88,6 +90,11 @@ impl Outputs {
             let Self { skipped, budget_s, .. } = self;
             self.screen
                 .print(&format!("{skipped} cases were skipped: the budget of {budget_s} s is used up\n"));
+        }
+        let is_missing = |name: &&&str| self.rows.iter().all(|row| !row.is_of(name) || row.summary.is_none());
+        let missing: Vec<&str> = self.wanted.iter().filter(is_missing).copied().collect();
+        if !missing.is_empty() {
+            self.screen.print(&format!("without any time: {}\n", listed(missing)));
         }
         self.directory.write_encoded(KnownFile::BENCH, bench_csv(&self.rows))?;
         if let Some(mut file) = self.samples.take() {
@@ -117,7 +124,8 @@ pub fn bench(
     let (agreement, timeout) = (transports.agreement(), Duration::from_secs_f64(args.timeout));
     let limit = TIMEOUTS_PER_STANDSTILL * timeout;
     agreement.set_watchdog(limit);
-    let outputs = open_on_root(agreement, || open(args))?.map(|outputs| Arc::new(Mutex::new(outputs)));
+    let outputs =
+        open_on_root(agreement, || open(args, wanted))?.map(|outputs| Arc::new(Mutex::new(outputs)));
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let here = transports.backends();
     let sizes: Vec<usize> = args.sizes.iter().map(|&bytes| bytes as usize).collect();
@@ -157,7 +165,7 @@ pub fn bench(
     exit_status(&rows, args.budget)
 }
 
-fn open(args: &BenchArgs) -> Result<Outputs, OutputError> {
+fn open(args: &BenchArgs, wanted: &Wanted) -> Result<Outputs, OutputError> {
     let results = &KnownFile::RESULTS_OF_A_BENCHMARK;
     let elsewhere: Vec<PathBuf> = args.samples.iter().cloned().collect();
     let directory = OutputDirectory::without_scenario(args.output.clone(), results, &[], &elsewhere)?;
@@ -165,7 +173,8 @@ fn open(args: &BenchArgs) -> Result<Outputs, OutputError> {
     let screen = Screen::stdout(Verbosity::unless(args.quiet));
     let samples = args.samples.as_ref().map(|path| directory.create_elsewhere(path));
     let (samples, budget_s) = (samples.transpose()?, args.budget);
-    Ok(Outputs { rows: Vec::new(), current: None, directory, screen, skipped: 0, budget_s, samples })
+    let wanted = wanted.benchmarks.iter().map(|benchmark| benchmark.name()).collect();
+    Ok(Outputs { rows: Vec::new(), current: None, directory, screen, skipped: 0, wanted, budget_s, samples })
 }
 
 /// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.

@@ -57,7 +57,7 @@ pub fn fit(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Resu
     if let (Some(directory), Some(rows)) = (directory, rows) {
         let command = std::env::args().collect::<Vec<_>>().join(" ");
         let commands = vec![format!("{command} (ranks: {})", agreement.ranks())];
-        let provenance = Provenance { host, cpu, mpi_library, date, version, commands };
+        let provenance = Provenance { host, cpu, mpi_library, date, version, commands, messages: None };
         publish(&fit::fit(&rows, computes, provenance), &directory, args)?;
     }
     benchmarked

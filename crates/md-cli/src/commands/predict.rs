@@ -7,14 +7,16 @@ use md_comm::Backend;
 use md_lab::machine::Machine;
 use md_lab::name_of;
 use md_lab::plot::Picture;
-use md_lab::predict::{Placement, Request, Scaling, chart, predict_csv, table};
+use md_lab::predict::{
+    Placement, PredictError, Request, Scaling, chart, predict_and_tell, predict_csv, table,
+};
 
 use super::compare::{Choices, by_ghosts};
 use super::{ROOT, planning_directory, refused};
 use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::{KnownFile, Screen, Verbosity};
+use crate::output::{KnownFile, Progress, Screen, Verbosity};
 use crate::scenario::listed;
 use crate::text_file::read_text;
 use crate::{memory, setup};
@@ -75,7 +77,13 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
         seed: args.seed.unwrap_or(scenario.simulation.seed),
         memory: memory::of_machine(),
     };
-    let forecast = md_lab::predict::predict(&config, &machine, &request)?;
+    let mut progress = Progress::over_cases(args.progress, request.ranks.len() as u64);
+    let forecast = predict_and_tell(&config, &machine, &request, |done| progress.tick(done as u64));
+    progress.finish();
+    let forecast = forecast.map_err(|error| match error {
+        PredictError::NoCompute { .. } => refused(format!("{}: {error}", args.machine.display())),
+        error => error.into(),
+    })?;
     let verbosity = Verbosity::unless(args.quiet);
     let own = [KnownFile::PREDICT, KnownFile::PREDICT_SVG];
     let directory = planning_directory(&inputs, &own, verbosity)?;

@@ -64,6 +64,11 @@ impl Progress {
         Self::over(mode, Work { begins_at: 0, count: cases, what: "cases", atoms: None })
     }
 
+    /// Progress over the samples of a comparison.
+    pub fn over_samples(mode: ProgressMode, samples: u64) -> Self {
+        Self::over(mode, Work { begins_at: 0, count: samples, what: "samples", atoms: None })
+    }
+
     fn over(mode: ProgressMode, work: Work) -> Self {
         let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
         match (mode, io::stderr().is_terminal() && !target.is_hidden()) {

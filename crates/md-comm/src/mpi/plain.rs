@@ -99,7 +99,8 @@ pub struct PlainWindow {
 }
 
 impl PlainWindow {
-    /// Makes the windows, full of zeros. *Collective.*
+    /// Makes the windows, full of zeros; [`rma_component`](crate::World::rma_component) of the world then tells what moves their
+    /// data. *Collective.*
     ///
     /// # Errors
     /// [`CommError::Mpi`] if the library makes none.
@@ -113,15 +114,8 @@ impl PlainWindow {
         let (extent, limit) = (word_of(bytes) + ALIGNMENT, world.inner().limit());
         let request = Request { memory, windows, extent, origins: 2, words: 1, asserts, limit };
         let window = Window::new(&world.inner().communicator, request)?;
+        on.inner().note_component(&window)?;
         Ok(Self { world, window, spec, epoch: Epoch::Nobody })
-    }
-
-    /// What moves the data, as far as the library says; often nothing.
-    ///
-    /// # Errors
-    /// [`CommError::Mpi`].
-    pub fn component(&self) -> Result<String, CommError> {
-        self.window.name()
     }
 
     /// The memory that puts are from, with so many bytes.

@@ -43,6 +43,11 @@ pub enum Messages {
     PerField,
 }
 
+impl Messages {
+    /// Both.
+    pub const ALL: &'static [Self] = &[Self::Aggregated, Self::PerField];
+}
+
 /// How a halo is carried.
 #[derive(Debug, Clone, Copy)]
 pub struct HaloOptions {

@@ -17,7 +17,11 @@ impl Benchmark for Allreduce {
     }
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        ground.once(super::COLLECTIVE, &SIZES)
+        ground.once(super::ground::COLLECTIVE, &SIZES)
+    }
+
+    fn least_bytes(&self) -> Option<usize> {
+        Some(0)
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {

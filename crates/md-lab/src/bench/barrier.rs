@@ -15,7 +15,7 @@ impl Benchmark for Barrier {
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
         ground
-            .once(super::COLLECTIVE, &[0])
+            .once(super::ground::COLLECTIVE, &[0])
             .into_iter()
             .take(1)
             .map(|case| Case { bytes: 0, ..case })

@@ -35,29 +35,21 @@ impl Benchmark for Copy {
     }
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        ground.once("memory", &SIZES)
+        ground.once(super::ground::MEMORY, &SIZES)
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let (mut from, mut to) = (block(case.bytes, 0)?, block(case.bytes, 0)?);
         from.iter_mut().enumerate().for_each(|(place, byte)| *byte = place as u8);
-        let samples_s = sample_in_turn(stage.world, PARTS.len(), stage.effort, |kind, iterations| {
+        let samples_s = sample_in_turn(stage.world, PARTS.len(), stage.effort, |part, iterations| {
             for _ in 0..iterations {
-                let from = std::hint::black_box(&from);
-                match kind {
-                    0 => in_turn(&mut to, from, 1),
-                    1 => in_turn(&mut to, from, STREAMS),
-                    #[cfg(feature = "mpi")]
-                    _ => md_comm::mpi::copy_streaming(from, &mut to),
-                    #[cfg(not(feature = "mpi"))]
-                    _ => (),
-                }
+                copy(part, std::hint::black_box(&from), &mut to);
                 std::hint::black_box(&mut to);
             }
             Ok::<_, Problem>(())
         })?;
-        if to != from {
-            return Err(Problem::wrong("a copy is not its original".to_owned()));
+        if let Some(part) = first_wrong(copy, &from, &mut to) {
+            return Err(Problem::wrong(format!("a copy is not its original: {part}")));
         }
         #[cfg_attr(not(feature = "mpi"), expect(unused_mut, reason = "all parts move the same"))]
         let mut series = parts(PARTS, samples_s, (ACCESSES * case.bytes) as f64);
@@ -68,6 +60,28 @@ impl Benchmark for Copy {
         });
         Ok(series)
     }
+}
+
+/// A part, once.
+fn copy(part: usize, from: &[u8], to: &mut [u8]) {
+    match part {
+        0 => in_turn(to, from, 1),
+        1 => in_turn(to, from, STREAMS),
+        #[cfg(feature = "mpi")]
+        _ => md_comm::mpi::copy_streaming(from, to),
+        #[cfg(not(feature = "mpi"))]
+        _ => (),
+    }
+}
+
+/// The first part that does not make a copy.
+fn first_wrong(copy: impl Fn(usize, &[u8], &mut [u8]), from: &[u8], to: &mut [u8]) -> Option<&'static str> {
+    let is_wrong = |part: &usize| {
+        to.fill(0);
+        copy(*part, from, to);
+        to != from
+    };
+    (0..PARTS.len()).find(is_wrong).map(|part| PARTS[part])
 }
 
 /// Copies that are timed, after one that is not.
@@ -104,6 +118,26 @@ fn in_turn(to: &mut [u8], from: &[u8], streams: usize) {
             let end = (start + each.min(block + BLOCK)).min(from.len());
             let start = (start + block).min(end);
             to[start..end].copy_from_slice(&from[start..end]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_is_looked_at() {
+        let from: Vec<u8> = (1..=200).collect();
+        let mut to = vec![0; 200];
+        assert_eq!(first_wrong(copy, &from, &mut to), None);
+        for (number, name) in PARTS.iter().enumerate() {
+            let broken = |part: usize, from: &[u8], to: &mut [u8]| {
+                if part != number {
+                    copy(part, from, to);
+                }
+            };
+            assert_eq!(first_wrong(broken, &from, &mut to), Some(*name));
         }
     }
 }

@@ -13,7 +13,18 @@ pub enum Mechanism {
     Other(&'static str),
 }
 
+/// The mechanism of what the world does.
+pub(super) const COLLECTIVE: &str = "collective";
+/// That of what a rank does alone.
+pub(super) const MEMORY: &str = "memory";
+
 impl Mechanism {
+    /// Whether it is windows of MPI's own.
+    #[cfg(feature = "mpi")]
+    pub(super) fn has_plain_windows(self) -> bool {
+        matches!(self, Self::Other(name) if ![COLLECTIVE, MEMORY].contains(&name))
+    }
+
     /// In tables.
     pub fn name(self) -> &'static str {
         match self {

@@ -34,8 +34,8 @@ mod sync;
 mod torus;
 mod wakeup;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use md_comm::monitor::Heartbeat;
@@ -99,6 +99,11 @@ pub trait Benchmark: Sync {
         0.0
     }
 
+    /// The shortest message; all are so many times as long as a number, if there is one at all.
+    fn least_bytes(&self) -> Option<usize> {
+        None
+    }
+
     /// Messages of a rank that are in memory at the same time.
     fn messages(&self, _: &Case) -> usize {
         2
@@ -116,9 +121,6 @@ pub struct Stage<'s> {
     pub effort: Effort,
 }
 
-/// The mechanism of what the world does.
-const COLLECTIVE: &str = "collective";
-
 /// A block of so many bytes.
 ///
 /// # Errors
@@ -131,7 +133,7 @@ fn block(bytes: usize, value: u8) -> Result<Vec<u8>, CommError> {
 }
 
 /// Computes and makes no call.
-fn compute_for(duration: Duration) {
+pub(crate) fn compute_for(duration: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < duration {
         std::hint::spin_loop();
@@ -176,6 +178,18 @@ impl Settings {
     }
 }
 
+/// Where it moves whole numbers.
+fn expect_length(benchmark: &dyn Benchmark, case: &Case) -> Result<(), Exclusion> {
+    const NUMBER: usize = size_of::<f64>();
+    match benchmark.least_bytes() {
+        Some(least) if case.bytes < least || !case.bytes.is_multiple_of(NUMBER) => {
+            let note = format!("moves whole numbers of {NUMBER} bytes, at least {least} bytes");
+            Err(Exclusion { status: Status::Unavailable, note })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// How far it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
@@ -189,7 +203,7 @@ pub struct Progress {
     pub next: Option<Row>,
 }
 
-/// Runs benchmarks one case after the other, small messages and two-sided ones first; what is left of the budget is shared by the cases
+/// Runs benchmarks one case after the other, one of each first, then small messages and two-sided ones first; what is left of the budget is shared by the cases
 /// to come, and when it is used up they are skipped. A transport that fails is left out from then on. The rows are the same on all ranks, but for notes, which rank 0 has. *Collective.*
 ///
 /// # Errors
@@ -208,6 +222,10 @@ pub fn run(
         })
         .collect();
     cases.sort_by_key(|(_, case)| (case.bytes, case.mechanism.turn()));
+    let mut known = HashSet::new();
+    let (mut cases, others): (Vec<_>, Vec<_>) =
+        cases.into_iter().partition(|(benchmark, _)| known.insert(benchmark.name()));
+    cases.extend(others);
     let (begun, agreement) = (Instant::now(), transports.agreement());
     let (mut rows, mut worlds, mut skipped) = (Vec::new(), HashMap::new(), 0);
     for (done, (benchmark, case)) in cases.iter().enumerate() {
@@ -220,7 +238,8 @@ pub fn run(
             skipped += 1;
             continue;
         }
-        if let Err(exclusion) = settings.expect_room(*benchmark, case) {
+        let fits = expect_length(*benchmark, case).and_then(|()| settings.expect_room(*benchmark, case));
+        if let Err(exclusion) = fits {
             rows.push(failed(*benchmark, case, settings, exclusion));
             continue;
         }
@@ -240,7 +259,7 @@ pub fn run(
         let stage = Stage { world: &**world, transports, effort };
         match agree(agreement, benchmark.run(case, &stage))? {
             Ok(series) => {
-                let component = world.rma_component();
+                let component = component(transports, &**world, case.mechanism);
                 rows.extend(series.into_iter().filter_map(|series| {
                     Some(measured(*benchmark, case, settings, series, component.as_deref()))?
                 }));
@@ -269,6 +288,17 @@ fn open(
     let world = transports.world(backend, options)?;
     world.set_watchdog(timeout);
     Ok(world)
+}
+
+/// The part of the MPI library that moves the data of a mechanism's windows, if it has any.
+fn component(transports: &dyn Transports, world: &dyn World, mechanism: Mechanism) -> Option<String> {
+    #[cfg(feature = "mpi")]
+    if mechanism.has_plain_windows() {
+        return transports.mpi()?.rma_component();
+    }
+    #[cfg(not(feature = "mpi"))]
+    let _ = (transports, mechanism);
+    world.rma_component()
 }
 
 fn measured(

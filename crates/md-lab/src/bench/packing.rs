@@ -3,12 +3,11 @@
 use md_comm::Asserts;
 use md_comm::mpi::{At, PlainSpec, PlainWindow};
 
-use super::plain::{allocated, content, verified};
+use super::plain::{Epochs, Ways, allocated, content};
 use super::series::{Series, parts};
 use super::torus::{NEIGHBOURS, Torus};
 use super::{Benchmark, Case, Ground, Stage};
 use crate::compare::Problem;
-use crate::sampling::sample_in_turn;
 
 /// Of an array: 1, 100 and 10^4 numbers.
 const SIZES: [usize; 3] = [8, 800, 80_000];
@@ -35,7 +34,6 @@ impl Benchmark for Packing {
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let (world, bytes, message) = (stage.world, case.bytes, ARRAYS * case.bytes);
         let edges = Torus::Three.edges(world.rank(), world.ranks(), bytes);
-        let first = edges.iter().find(|edge| edge.receive_channel == 0).map(|edge| edge.peer);
         let name = case.mechanism.name();
         let windows = if name == MANY_WINDOWS { NEIGHBOURS } else { 1 };
         let asserts = if name == PROMISES { Asserts::On } else { Asserts::Off };
@@ -52,33 +50,34 @@ impl Benchmark for Packing {
             Ok::<_, Problem>(())
         };
         let pieces = [bytes, message];
-        let work = |window: &mut PlainWindow| {
-            pack(window)?;
-            window.fence()?;
-            let samples_s = sample_in_turn(world, pieces.len(), stage.effort, |kind, iterations| {
-                for _ in 0..iterations {
-                    if pieces[kind] == message {
-                        pack(window)?;
-                    }
-                    for edge in &edges {
-                        let slot = usize::from(edge.send_channel);
-                        let [number, start] = if windows == 1 { [0, slot * message] } else { [slot, 0] };
-                        for array in (0..message).step_by(pieces[kind].max(1)) {
-                            let from = slot * message + array;
-                            let to = At { rank: edge.peer, window: number, offset: start + array };
-                            window.put(from..from + pieces[kind], to)?;
-                        }
-                    }
-                    window.fence()?;
+        // Where a message goes to, or has come to.
+        let place = |channel: u16| {
+            let slot = usize::from(channel);
+            if windows == 1 { (0, slot * message) } else { (slot, 0) }
+        };
+        let once = |window: &mut PlainWindow, way: usize| {
+            if pieces[way] == message {
+                pack(window)?;
+            }
+            for edge in &edges {
+                let (number, start) = place(edge.send_channel);
+                for array in (0..message).step_by(pieces[way].max(1)) {
+                    let from = usize::from(edge.send_channel) * message + array;
+                    let to = At { rank: edge.peer, window: number, offset: start + array };
+                    window.put(from..from + pieces[way], to)?;
                 }
-                Ok::<_, Problem>(())
-            })?;
-            window.last_fence()?;
-            Ok(samples_s)
+            }
+            window.fence().map_err(Problem::from)
         };
-        let right = |_: &_, own: &[u8]| {
-            Ok(first.is_none_or(|rank| content(rank).first_wrong(&own[..message]).is_none()))
+        let right = |own: &[Vec<u8>]| {
+            edges.iter().all(|edge| {
+                let (number, start) = place(edge.receive_channel);
+                content(edge.peer).first_wrong(&own[number][start..start + message]).is_none()
+            })
         };
-        Ok(parts(&["three", "packed"], verified(stage, spec, work, right)?, (NEIGHBOURS * message) as f64))
+        let ways =
+            Ways { count: pieces.len(), epochs: Epochs::Fenced, prepare: &pack, once: &once, right: &right };
+        let samples_s = ways.sample(stage, spec)?;
+        Ok(parts(&["three", "packed"], samples_s, (NEIGHBOURS * message) as f64))
     }
 }

@@ -1,7 +1,9 @@
 //! bench.csv, the raw samples, and the tables on the screen.
 
+use md_core::words::counted;
+
 use crate::compare::Status;
-use crate::statistics::Summary;
+use crate::statistics::{SAMPLES_FOR_CONFIDENCE, Summary};
 use crate::tables::{aligned, table as csv};
 use crate::{EncodeError, name_of, significant};
 
@@ -49,9 +51,27 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether it is of this benchmark, or of a part of it.
+    pub fn is_of(&self, benchmark: &str) -> bool {
+        let part = self.benchmark.strip_prefix(benchmark);
+        part.is_some_and(|part| part.is_empty() || part.starts_with('-'))
+    }
+
     /// Bytes per second, where any are moved.
     pub(super) fn bytes_per_s(&self) -> Option<f64> {
         self.summary.map(|it| self.bytes_moved / it.interval.median_s).filter(|&rate| rate > 0.0)
+    }
+
+    /// Whether its bounds are no interval of 95 %.
+    fn has_few_samples(&self) -> bool {
+        self.summary.is_some_and(|it| it.samples < SAMPLES_FOR_CONFIDENCE)
+    }
+
+    /// With what its bounds are, if they are no interval.
+    fn whole_note(&self) -> String {
+        let range = format!("fewer than {SAMPLES_FOR_CONFIDENCE} samples: low and high are their range");
+        let notes = [Some(self.note.clone()), self.has_few_samples().then_some(range)];
+        notes.into_iter().flatten().filter(|note| !note.is_empty()).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -68,7 +88,7 @@ pub fn bench_csv(rows: &[Row]) -> Result<Vec<u8>, EncodeError> {
         (
             (row.benchmark.clone(), row.mechanism, row.ranks, row.bytes),
             (times, row.summary.map(|it| it.samples), row.bytes_per_s()),
-            (row.status, row.note.clone(), row.distance.clone(), row.rma_component.clone()),
+            (row.status, row.whole_note(), row.distance.clone(), row.rma_component.clone()),
             row.machine.clone(),
         )
     };
@@ -114,6 +134,13 @@ pub fn table(rows: &[Row]) -> String {
         let Row { benchmark, mechanism, bytes, status, note, .. } = row;
         let status = if *status == Status::Ok { String::new() } else { format!(" ({})", name_of(status)) };
         text += &format!("{benchmark} {mechanism} {bytes} bytes{status}: {note}\n");
+    }
+    let few = rows.iter().filter(|row| row.has_few_samples()).count();
+    if few > 0 {
+        let few = counted(few, "row");
+        text += &format!(
+            "{few} with fewer than {SAMPLES_FOR_CONFIDENCE} samples: too few for an interval of 95 %\n"
+        );
     }
     text
 }

@@ -2,11 +2,10 @@
 
 use md_comm::mpi::{At, Blocks, PlainWindow};
 
-use super::plain::{allocated, content, fill, verified};
+use super::plain::{Epochs, Ways, allocated, content, fill};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage, block};
 use crate::compare::Problem;
-use crate::sampling::sample_in_turn;
 
 /// As in Lattice Boltzmann studies.
 const BYTES: usize = 8_500_000;
@@ -26,11 +25,14 @@ impl Benchmark for Strided {
         ground.plain(&["put"], &[BYTES])
     }
 
+    fn least_bytes(&self) -> Option<usize> {
+        Some(BLOCK)
+    }
+
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let (world, to) = (stage.world, At::start_of(case.peer));
         let (is_source, is_target) = (world.rank() == 0, world.rank() == case.peer);
-        let blocks = (case.bytes / BLOCK).max(1);
-        let bytes = BLOCK * blocks;
+        let bytes = case.bytes;
         let mut matrix = block(2 * bytes, 0)?;
         content(0).fill(&mut matrix);
         let column = |packed: &mut [u8]| {
@@ -38,35 +40,29 @@ impl Benchmark for Strided {
                 to.copy_from_slice(&from[..BLOCK]);
             }
         };
-        let datatype = Blocks::new(blocks, BLOCK, STRIDE)?;
-        let work = |window: &mut PlainWindow| {
-            fill(window, world, 2 * bytes)?;
-            window.lock_all()?;
-            let samples_s = sample_in_turn(world, 2, stage.effort, |kind, iterations| {
-                for _ in 0..if is_source { iterations } else { 0 } {
-                    if kind == 0 {
-                        window.put_blocks(&datatype, to)?;
-                    } else {
-                        column(&mut window.origin(2 * bytes)?[..bytes]);
-                        window.put(0..bytes, to)?;
-                    }
-                    window.flush()?;
-                }
-                Ok::<_, Problem>(())
-            })?;
-            fill(window, world, 2 * bytes)?;
-            if is_source {
-                window.put_blocks(&datatype, to)?;
+        let datatype = Blocks::new(bytes / BLOCK, BLOCK, STRIDE)?;
+        let once = |window: &mut PlainWindow, way: usize| {
+            if !is_source {
+                return Ok(());
             }
-            window.unlock_all()?;
-            Ok(samples_s)
+            if way == 0 {
+                window.put_blocks(&datatype, to)?;
+            } else {
+                column(&mut window.origin(2 * bytes)?[..bytes]);
+                window.put(0..bytes, to)?;
+            }
+            window.flush().map_err(Problem::from)
         };
-        let right = |_: &_, own: &[u8]| {
-            let mut packed = block(bytes, 0)?;
-            column(&mut packed);
-            Ok(!is_target || packed == own)
+        let mut packed = block(bytes, 0)?;
+        column(&mut packed);
+        let ways = Ways {
+            count: 2,
+            epochs: Epochs::Locked,
+            prepare: &|window| fill(window, world, 2 * bytes),
+            once: &once,
+            right: &|own| !is_target || own[0] == packed,
         };
-        let samples_s = verified(stage, allocated(bytes), work, right)?;
+        let samples_s = ways.sample(stage, allocated(bytes))?;
         Ok(parts(&["datatype", "packed"], samples_s, bytes as f64))
     }
 }

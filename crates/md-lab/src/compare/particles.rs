@@ -98,7 +98,8 @@ impl Ground for Particles<'_> {
     fn record(&self, subject: Subject<Setup>, variant: &Variant, steps: u64) -> Result<(), Problem> {
         let (plan, Subject { heartbeat, .. }) = (self.plan, subject);
         let Some(events) = plan.timeline_events() else { return Ok(()) };
-        let context = plan.context(variant.strategy);
+        let (atoms, grid) = (subject.setup.atoms(), subject.setup.grid_text());
+        let context = RunContext { atoms, grid, ..plan.context(variant.strategy) };
         let world = &TracedWorld::new(subject.world, events)?;
         let recorded = Subject { world, ..subject }.simulate(|simulation| {
             world.start(|observer| simulation.observe_phases(observer))?;

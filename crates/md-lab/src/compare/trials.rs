@@ -158,19 +158,28 @@ impl<'c, G: Ground> Trials<'c, G> {
         Self { transports, ground, between_nodes, sampling, heartbeat, results, candidates }
     }
 
-    /// Checks and measures all strategies; says what was wrong with each. *Collective.*
+    /// Checks and measures all strategies; says what was wrong with each, and meanwhile how many samples of all repetitions are done.
+    /// *Collective.*
     ///
     /// # Errors
     /// The agreement's world is broken.
-    pub fn run(&mut self, variants: &[Variant]) -> Result<Vec<Option<Status>>, EngineError> {
+    pub fn run(
+        &mut self,
+        variants: &[Variant],
+        tell: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Option<Status>>, EngineError> {
+        tell(0);
         variants.iter().try_for_each(|variant| self.admit(variant))?;
-        let mut measured = Vec::new();
+        let (mut measured, mut done) = (Vec::new(), 0);
         for (group, members) in groups(variants, self.between_nodes) {
             let passed = self.qualify(&members)?;
             let baseline = self.baseline(&measured).filter(|_| !passed.is_empty());
             let control = baseline.map(|number| (number, Purpose::Control(group)));
             let rows = passed.iter().map(|&number| (number, Purpose::Row));
-            self.measure(&rows.chain(control).collect::<Vec<_>>())?;
+            let lanes: Vec<_> = rows.chain(control).collect();
+            self.measure(&lanes, &mut |samples| tell(done + samples))?;
+            done += members.len() * self.sampling.repeat;
+            tell(done);
             self.record(&passed)?;
             measured.extend(passed);
         }
@@ -248,8 +257,12 @@ impl<'c, G: Ground> Trials<'c, G> {
     }
 
     /// Measures strategies in turn, each repetition beginning with another one. *Collective.*
-    fn measure(&mut self, lanes: &[(usize, Purpose)]) -> Result<(), EngineError> {
-        let steps = self.sampling.steps;
+    fn measure(
+        &mut self,
+        lanes: &[(usize, Purpose)],
+        tell: &mut dyn FnMut(usize),
+    ) -> Result<(), EngineError> {
+        let (steps, mut done) = (self.sampling.steps, 0);
         for repetition in 0..self.sampling.repeat {
             for turn in 0..lanes.len() {
                 let (number, purpose) = lanes[(turn + repetition) % lanes.len()];
@@ -263,6 +276,8 @@ impl<'c, G: Ground> Trials<'c, G> {
                         Purpose::Control(group) => results.add_control(group, number, sample),
                     }
                 }
+                done += usize::from(purpose == Purpose::Row);
+                tell(done);
             }
         }
         Ok(())

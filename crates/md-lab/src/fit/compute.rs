@@ -10,7 +10,7 @@ use md_core::potential::LennardJones;
 use md_core::rebuild::RebuildPolicy;
 use md_engine::{Config, EngineError, Phase, RankTiming, Setup, Simulation};
 
-use super::least_squares::{Coefficient, Fit, Residuals};
+use super::least_squares::{Coefficient, Fit, Residuals, half_widths};
 use crate::machine::ComputeCost;
 use crate::statistics::Interval;
 
@@ -36,17 +36,17 @@ const DEVIATION: f64 = 1.4826;
 
 /// A system: what a rank does in a step, and how long that takes; means over the ranks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Observation {
+struct Observation {
     /// Particles that a rank owns.
-    pub owned: f64,
+    owned: f64,
     /// Ghosts that came in messages, and images of its own.
-    pub ghosts: [f64; 2],
+    ghosts: [f64; 2],
     /// Cells, owned and ghost.
-    pub cells: f64,
+    cells: f64,
     /// Pairs computed in a step.
-    pub pairs: f64,
+    pairs: f64,
     /// Whether it was kept from the fit, to judge it.
-    pub held_out: bool,
+    held_out: bool,
     /// Median of each phase in a step.
     phases: [f64; Phase::ALL.len()],
     /// Relative standard deviation of forces and of integration over blocks of steps.
@@ -55,7 +55,7 @@ pub struct Observation {
 
 impl Observation {
     /// Seconds of a phase in a step.
-    pub fn phase_s(&self, phase: Phase) -> f64 {
+    fn phase_s(&self, phase: Phase) -> f64 {
         self.phases[phase as usize]
     }
 
@@ -73,12 +73,31 @@ impl Observation {
 /// A part of the model: its coefficients by the names they have in the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
+    /// What it is about.
+    pub name: &'static str,
+    /// What its first coefficient counts.
+    pub unit: &'static str,
     /// Which.
     pub coefficients: Vec<(&'static str, Coefficient)>,
     /// How well it fits what it was fitted to.
     pub residuals: Residuals,
     /// How well it fits what was held out.
     pub held_out: Residuals,
+    /// What was measured.
+    pub points: Vec<PartPoint>,
+}
+
+/// What a part took in a system.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartPoint {
+    /// Of the part's unit.
+    pub amount: f64,
+    /// Seconds.
+    pub measured_s: f64,
+    /// What the model says.
+    pub model_s: f64,
+    /// Whether it was kept from the fit.
+    pub held_out: bool,
 }
 
 /// What was done in some time, in a system.
@@ -87,20 +106,30 @@ type Row<'o, const N: usize> = (&'o Observation, [f64; N], f64);
 impl Part {
     /// `None` where there is nothing to fit.
     fn of<'o, const N: usize>(
+        [name, unit]: [&'static str; 2],
         names: [&'static str; N],
         rows: impl Iterator<Item = Row<'o, N>>,
     ) -> Option<Self> {
         let says_something =
             |(_, columns, time_s): &Row<N>| *time_s > 0.0 && columns.iter().any(|it| *it > 0.0);
-        let (held_out, fitted): (Vec<_>, Vec<_>) =
-            rows.filter(says_something).partition(|row| row.0.held_out);
-        let fit = Fit::of(&fitted.iter().map(|&(_, columns, time_s)| (columns, time_s)).collect::<Vec<_>>())?;
+        let rows: Vec<_> = rows.filter(says_something).collect();
+        let fitted = rows.iter().filter(|row| !row.0.held_out);
+        let fit = Fit::of(&fitted.map(|&(_, columns, time_s)| (columns, time_s)).collect::<Vec<_>>())?;
+        let point = |&(it, columns, measured_s): &Row<N>| PartPoint {
+            amount: columns.into_iter().find(|it| *it > 0.0).unwrap_or(0.0),
+            measured_s,
+            model_s: fit.model(&columns),
+            held_out: it.held_out,
+        };
+        let points: Vec<PartPoint> = rows.iter().map(point).collect();
+        let held_out = points.iter().filter(|point| point.held_out);
         Some(Self {
+            name,
+            unit,
             coefficients: names.into_iter().zip(fit.coefficients).collect(),
             residuals: fit.residuals,
-            held_out: Residuals::of(
-                held_out.iter().map(|(_, columns, time_s)| (fit.model(columns), *time_s)),
-            ),
+            held_out: Residuals::of(held_out.map(|point| (point.model_s, point.measured_s))),
+            points,
         })
     }
 }
@@ -112,16 +141,6 @@ pub struct ComputeFit {
     pub cost: ComputeCost,
     /// How it came about.
     pub parts: Vec<Part>,
-    /// What was measured.
-    pub observations: Vec<Observation>,
-}
-
-impl ComputeFit {
-    /// What the model says of the forces of a step.
-    pub fn force_s(&self, it: &Observation) -> f64 {
-        let ComputeCost { per_computed_pair_s, per_particle_forces_s, per_cell_forces_s, .. } = self.cost;
-        per_computed_pair_s * it.pairs + per_particle_forces_s * it.owned + per_cell_forces_s * it.cells
-    }
 }
 
 /// Runs all systems on the ranks of this world until the budget ends, small ones first; at least the smallest of each state. The same on
@@ -150,7 +169,7 @@ pub(super) fn measure(
         observations[kind].push(Observation { held_out: (size + state) % 2 == 1, ..observed });
     }
     tell(cases.len(), cases.len());
-    Ok(KINDS.iter().zip(observations).map(|(&kind, observations)| fit(kind, observations)).collect())
+    Ok(KINDS.iter().zip(&observations).map(|(&kind, observations)| fit(kind, observations)).collect())
 }
 
 /// What a rank measured of a system.
@@ -231,15 +250,19 @@ fn run(world: &dyn World, setup: &Setup, budget_s: f64) -> Result<Run, EngineErr
     Ok(Run { timing, blocks, computed_pairs, sent, cells })
 }
 
-fn fit((method, precision): (MethodKind, Precision), observations: Vec<Observation>) -> ComputeFit {
+fn fit((method, precision): (MethodKind, Precision), observations: &[Observation]) -> ComputeFit {
     let all = || observations.iter();
     let force = all().map(|it| (it, it.work(), it.phase_s(Phase::Force)));
     let integrate = all().map(|it| (it, [it.owned], it.phase_s(Phase::Integrate)));
-    let halo = halo_rows(&observations);
+    let halo = halo_rows(observations);
     let mut parts: Vec<Part> = [
-        Part::of(["per_computed_pair_s", "per_particle_forces_s", "per_cell_forces_s"], force),
-        Part::of(["per_particle_s"], integrate),
-        Part::of(["per_ghost_packed_s", "per_ghost_unpacked_s"], halo),
+        Part::of(
+            ["forces", "computed pairs"],
+            ["per_computed_pair_s", "per_particle_forces_s", "per_cell_forces_s"],
+            force,
+        ),
+        Part::of(["integration", "particles"], ["per_particle_s"], integrate),
+        Part::of(["packing", "ghosts"], ["per_ghost_packed_s", "per_ghost_unpacked_s"], halo),
     ]
     .into_iter()
     .flatten()
@@ -251,11 +274,14 @@ fn fit((method, precision): (MethodKind, Precision), observations: Vec<Observati
         let border_s = packed_s * it.moved() + unpacked_s * it.ghosts[0];
         (it, it.work(), BLOCK as f64 * s.iter().sum::<f64>() - border_s)
     });
-    parts.extend(Part::of(["per_list_entry_s", "per_particle_rebuilt_s", "per_cell_rebuilt_s"], rebuild));
+    let names = ["per_list_entry_s", "per_particle_rebuilt_s", "per_cell_rebuilt_s"];
+    parts.extend(Part::of(["rebuilding", "computed pairs"], names, rebuild));
     let scatter = [0, 1].map(|index| median(all().map(|it| it.scatter[index])));
     // Of a rank alone nothing is known of messages: reading is taken to cost as much as writing.
     let is_alone = all().all(|it| it.ghosts[0] == 0.0);
-    let residuals = parts.first().map(|forces| forces.residuals).unwrap_or_default();
+    let [residuals, held_out] =
+        parts.first().map(|forces| [forces.residuals, forces.held_out]).unwrap_or_default();
+    let [held_out_rms_residual, held_out_largest_residual] = held_out.told();
     let cost = ComputeCost {
         method,
         precision,
@@ -273,9 +299,12 @@ fn fit((method, precision): (MethodKind, Precision), observations: Vec<Observati
         particle_scatter: scatter[1],
         rms_residual: residuals.rms,
         largest_residual: residuals.largest,
+        held_out_rms_residual,
+        held_out_largest_residual,
         samples: residuals.count as u64,
+        half_widths: half_widths(parts.iter().flat_map(|part| part.coefficients.iter().copied())),
     };
-    ComputeFit { cost, parts, observations }
+    ComputeFit { cost, parts }
 }
 
 /// Positions are packed in all steps but the one that rebuilds, and images are copied; forces are packed and added in all.
@@ -337,7 +366,7 @@ mod tests {
                 scatter: [0.03, 0.01],
             }
         };
-        let fit = fit(KINDS[0], (1..17).map(observation).collect());
+        let fit = fit(KINDS[0], &(1..17).map(observation).collect::<Vec<_>>());
         let cost = &fit.cost;
         let found = [
             (cost.per_computed_pair_s, 2.0),

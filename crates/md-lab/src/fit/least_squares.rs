@@ -1,6 +1,8 @@
 //! Linear models fitted by relative residuals: the sum of (model / measured - 1)^2 is least, so that a microsecond of a short message counts as
 //! much as a millisecond of a long one. No coefficient is negative.
 
+use crate::machine::HalfWidths;
+
 /// Columns at most.
 const MOST_COLUMNS: usize = 4;
 /// Less of a column that is left beside the others says nothing about its coefficient.
@@ -14,6 +16,20 @@ pub struct Coefficient {
     /// Half of its 95 % interval, if the residuals are normal; infinite with as many coefficients as measurements, 0 of a coefficient that
     /// was held at 0.
     pub half_width: f64,
+}
+
+impl Coefficient {
+    /// Whether it is 0 only because it may not be negative.
+    pub fn is_at_bound(&self) -> bool {
+        (self.value, self.half_width) == (0.0, 0.0)
+    }
+}
+
+/// Those that have an interval.
+pub(super) fn half_widths<'c>(coefficients: impl IntoIterator<Item = (&'c str, Coefficient)>) -> HalfWidths {
+    let known = |it: &(&str, Coefficient)| !it.1.is_at_bound() && it.1.half_width.is_finite();
+    let all = coefficients.into_iter().filter(known);
+    all.map(|(name, coefficient)| (name.to_owned(), coefficient.half_width)).collect()
 }
 
 /// A fitted model, one coefficient per column.
@@ -49,6 +65,11 @@ impl Residuals {
         }
         found.rms = (sum / found.count.max(1) as f64).sqrt();
         found
+    }
+
+    /// Both, if there are any.
+    pub(super) fn told(&self) -> [Option<f64>; 2] {
+        [self.rms, self.largest].map(|it| Some(it).filter(|_| self.count > 0))
     }
 
     /// Sum of the squares.

@@ -1,8 +1,11 @@
 //! What of bench.csv a fit reads.
 
+use std::collections::BTreeSet;
+
+use md_core::words::counted;
 use serde::Deserialize;
 
-use crate::machine::{Distance, MachineError};
+use crate::machine::{Distance, MachineError, Origin};
 
 /// Distances of `bench`.
 const INSIDE: &str = "inside";
@@ -18,7 +21,58 @@ pub struct Measurement {
     pub(super) ranks: usize,
     pub(super) bytes: u64,
     pub(super) median_s: Option<f64>,
+    #[serde(default)]
+    pub(super) low_s: Option<f64>,
+    #[serde(default)]
+    pub(super) high_s: Option<f64>,
     distance: String,
+    #[serde(default)]
+    host: String,
+    #[serde(default)]
+    cpu: String,
+    #[serde(default)]
+    mpi_library: String,
+    #[serde(default)]
+    date: String,
+    #[serde(default)]
+    version: String,
+}
+
+/// Ranks on two core complexes stand for a node where no two on one were measured; what is said of the others.
+pub(super) fn nearest(rows: &[Measurement]) -> (Vec<Measurement>, Option<String>) {
+    let inside = rows.iter().filter(|row| row.distance == INSIDE).map(Measurement::subject);
+    let inside: BTreeSet<_> = inside.collect();
+    let is_needed = |row: &&Measurement| row.distance != ACROSS || !inside.contains(&row.subject());
+    let near: Vec<Measurement> = rows.iter().filter(is_needed).cloned().collect();
+    let far = rows.len() - near.len();
+    let remark = || {
+        let far = counted(far, "row");
+        format!(
+            "{far} of distance `{ACROSS}` not used: costs on a node are those of ranks on one core complex"
+        )
+    };
+    let remark = (far > 0).then(remark);
+    (near, remark)
+}
+
+/// Where these rows come from, if they say so.
+pub(super) fn origin(rows: &[Measurement]) -> Option<Origin> {
+    let all = |of: fn(&Measurement) -> &String| -> BTreeSet<&str> {
+        rows.iter().map(|row| of(row).as_str()).filter(|it| !it.is_empty()).collect()
+    };
+    let joined = |of| all(of).into_iter().collect::<Vec<_>>().join(", ");
+    let dates = all(|it| &it.date);
+    let mut range: Vec<&str> = dates.first().into_iter().chain(dates.last()).copied().collect();
+    range.dedup();
+    let origin = Origin {
+        host: joined(|it| &it.host),
+        cpu: joined(|it| &it.cpu),
+        mpi_library: joined(|it| &it.mpi_library),
+        date: range.join(" to "),
+        version: joined(|it| &it.version),
+        ranks: rows.iter().map(|row| row.ranks).collect::<BTreeSet<_>>().into_iter().collect(),
+    };
+    (!origin.host.is_empty()).then_some(origin)
 }
 
 impl Measurement {
@@ -56,14 +110,11 @@ impl Measurement {
                 None => (),
             }
         }
-        // Ranks on two core complexes stand for a node where no two on one were measured.
-        let inside: Vec<_> = rows.iter().filter(|row| row.distance == INSIDE).map(Self::subject).collect();
-        rows.retain(|row| row.distance != ACROSS || !inside.contains(&row.subject()));
         Ok(rows)
     }
 
-    fn subject(&self) -> [String; 2] {
-        [self.benchmark.clone(), self.mechanism.clone()]
+    fn subject(&self) -> [&str; 2] {
+        [&self.benchmark, &self.mechanism]
     }
 
     /// How far its ranks are apart; of some here and some there, as far as the farthest. `None` of a rank alone.
@@ -84,8 +135,10 @@ mod tests {
     fn pairs_on_two_core_complexes_count_where_there_are_no_nearer_ones() {
         let text = "benchmark,mechanism,ranks,bytes,median_s,distance\n\
                     roundtrip,p2p,4,8,1e-6,inside\nroundtrip,p2p,4,8,2e-6,across\nroundtrip,shm,4,8,3e-6,across\n";
-        let rows = Measurement::read("bench.csv", text.as_bytes()).unwrap();
+        let (rows, remark) = nearest(&Measurement::read("bench.csv", text.as_bytes()).unwrap());
         let found: Vec<_> = rows.iter().map(|row| (row.median_s, row.distance())).collect();
         assert_eq!(found, [(Some(1e-6), Some(Distance::Node)), (Some(3e-6), Some(Distance::Node))]);
+        let remark = remark.unwrap();
+        assert!(remark.starts_with("1 row of distance `across` not used"), "{remark}");
     }
 }

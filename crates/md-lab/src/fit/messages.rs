@@ -2,9 +2,11 @@
 
 use md_comm::Backend;
 
-use super::least_squares::{Coefficient, Fit, Residuals};
+use super::least_squares::{Coefficient, Fit, Residuals, half_widths};
 use super::measurements::Measurement;
-use crate::machine::{CollectiveCost, Distance, MessageCost, NegotiationCost, Operation, OverlapCost};
+use crate::machine::{
+    CollectiveCost, Distance, HalfWidths, MessageCost, NegotiationCost, Operation, OverlapCost,
+};
 use crate::{name_of, predict};
 
 /// The round trip whose messages are written and read, as those of a step are.
@@ -46,12 +48,23 @@ pub struct Point {
 pub struct MessageFit {
     /// For the machine.
     pub cost: MessageCost,
-    /// Of `latency_s` and `seconds_per_byte`.
-    pub coefficients: [Coefficient; 2],
+    /// Of `latency_s`, `seconds_per_byte` and `overhead_s`.
+    pub coefficients: [Coefficient; 3],
     /// Of the sizes that were held out.
     pub held_out: Residuals,
     /// All sizes of the range.
     pub points: Vec<Point>,
+}
+
+/// A collective call over a distance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CollectiveFit {
+    /// For the machine.
+    pub cost: CollectiveCost,
+    /// Of `base_s` and `per_doubling_s`.
+    pub coefficients: [Coefficient; 2],
+    /// Numbers of ranks, and what was measured on them.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// All backends over all distances that were measured.
@@ -101,7 +114,6 @@ fn ranges(rows: &[Measurement], backend: Backend, distance: Distance) -> Vec<Mes
         };
         let points: Vec<Point> = points.iter().filter(is_in).copied().collect();
         let [latency, byte] = fit.coefficients;
-        let held = points.iter().filter(|point| point.held_out);
         let mut cost = MessageCost {
             backend,
             distance,
@@ -112,18 +124,23 @@ fn ranges(rows: &[Measurement], backend: Backend, distance: Distance) -> Vec<Mes
             seconds_per_byte: byte.value,
             rms_residual: fit.residuals.rms,
             largest_residual: fit.residuals.largest,
+            held_out_rms_residual: None,
+            held_out_largest_residual: None,
             samples: fit.residuals.count as u64,
+            half_widths: HalfWidths::new(),
         };
-        cost.overhead_s = match fits.first() {
-            Some(first) => first.cost.overhead_s,
-            None => overhead_s(&cost, &of(rows, NEIGHBOURS, backend, distance)),
+        let overhead = match fits.first() {
+            Some(first) => first.coefficients[2],
+            None => overhead(&cost, &of(rows, NEIGHBOURS, backend, distance)),
         };
-        fits.push(MessageFit {
-            held_out: Residuals::of(held.map(|point| (cost.one_way_s(point.bytes), point.one_way_s))),
-            coefficients: [latency, byte],
-            cost,
-            points,
-        });
+        let held = points.iter().filter(|point| point.held_out);
+        let held_out = Residuals::of(held.map(|point| (cost.one_way_s(point.bytes), point.one_way_s)));
+        cost.overhead_s = overhead.value;
+        [cost.held_out_rms_residual, cost.held_out_largest_residual] = held_out.told();
+        let coefficients = [latency, byte, overhead];
+        cost.half_widths =
+            half_widths(["latency_s", "seconds_per_byte", "overhead_s"].into_iter().zip(coefficients));
+        fits.push(MessageFit { held_out, coefficients, cost, points });
     }
     fits
 }
@@ -143,9 +160,21 @@ fn pieces(points: &[([f64; 2], f64)]) -> Vec<(f64, Fit<2>)> {
     }
 }
 
-/// The overhead with which the event model takes as long for a halo of 26 short messages as was measured.
-fn overhead_s(cost: &MessageCost, halos: &[&Measurement]) -> f64 {
-    let Some(halo_s) = halos.first().and_then(|row| row.median_s) else { return 0.0 };
+/// The overhead with which the event model takes as long for a halo of 26 short messages as was measured, and what it is at the ends of
+/// that measurement's interval.
+fn overhead(cost: &MessageCost, halos: &[&Measurement]) -> Coefficient {
+    let Some(Measurement { median_s: Some(halo_s), low_s, high_s, .. }) = halos.first() else {
+        return Coefficient { value: 0.0, half_width: f64::INFINITY };
+    };
+    let value = overhead_s(cost, *halo_s);
+    let half_width = match (low_s, high_s) {
+        (Some(low_s), Some(high_s)) => (overhead_s(cost, *high_s) - overhead_s(cost, *low_s)) / 2.0,
+        _ => f64::INFINITY,
+    };
+    Coefficient { value, half_width }
+}
+
+fn overhead_s(cost: &MessageCost, halo_s: f64) -> f64 {
     let (mut low_s, mut high_s) = (0.0, halo_s / MESSAGES as f64);
     for _ in 0..BISECTIONS {
         let overhead_s = (low_s + high_s) / 2.0;
@@ -219,33 +248,36 @@ pub(super) fn missing(rows: &[Measurement]) -> Vec<String> {
 }
 
 /// Barrier and reduction, over as many numbers of ranks as there are.
-pub(super) fn collectives(rows: &[Measurement]) -> Vec<CollectiveCost> {
-    let mut costs = Vec::new();
+pub(super) fn collectives(rows: &[Measurement]) -> Vec<CollectiveFit> {
+    let mut fits = Vec::new();
     for (operation, name) in COLLECTIVES {
         for distance in DISTANCES {
             let own = || rows.iter().filter(|row| row.benchmark == name && row.distance() == Some(distance));
             let shortest = own().map(|row| row.bytes).min();
             let own = own().filter(|row| Some(row.bytes) == shortest);
             let points: Vec<_> =
-                own.map(|row| ([(row.ranks as f64).log2(), 1.0], row.median_s.unwrap_or_default())).collect();
+                own.map(|row| (row.ranks as f64, row.median_s.unwrap_or_default())).collect();
             // With one number of ranks all is said to be of the doublings.
             let has_one_number = points.iter().all(|point| point.0 == points[0].0);
-            let row = |&([doublings, one], time_s): &([f64; 2], f64)| {
-                ([doublings, if has_one_number { 0.0 } else { one }], time_s)
+            let row = |&(ranks, time_s): &(f64, f64)| {
+                ([if has_one_number { 0.0 } else { 1.0 }, ranks.log2()], time_s)
             };
             let Some(fit) = Fit::of(&points.iter().map(row).collect::<Vec<_>>()) else { continue };
-            costs.push(CollectiveCost {
+            let [base, doubling] = fit.coefficients;
+            let cost = CollectiveCost {
                 operation,
                 distance,
-                base_s: fit.coefficients[1].value,
-                per_doubling_s: fit.coefficients[0].value,
+                base_s: base.value,
+                per_doubling_s: doubling.value,
                 rms_residual: fit.residuals.rms,
                 largest_residual: fit.residuals.largest,
                 samples: fit.residuals.count as u64,
-            });
+                half_widths: half_widths([("base_s", base), ("per_doubling_s", doubling)]),
+            };
+            fits.push(CollectiveFit { cost, coefficients: fit.coefficients, points });
         }
     }
-    costs
+    fits
 }
 
 #[cfg(test)]
@@ -281,6 +313,9 @@ mod tests {
             rms_residual: 0.0,
             largest_residual: 0.0,
             samples: 0,
+            held_out_rms_residual: None,
+            held_out_largest_residual: None,
+            half_widths: HalfWidths::new(),
         };
         for backend in movers() {
             let halo_s = predict::exchange_s(&message(backend, 5e-8), MESSAGES);
@@ -315,7 +350,7 @@ mod tests {
         let rows = read(&lines);
         let costs = collectives(&rows)
             .into_iter()
-            .map(|it| [it.base_s, it.per_doubling_s].map(|s| (s * 1e9).round()));
+            .map(|it| [it.cost.base_s, it.cost.per_doubling_s].map(|s| (s * 1e9).round()));
         assert_eq!(costs.collect::<Vec<_>>(), [[1000.0, 2000.0], [0.0, 4000.0]]);
         let overlaps = overlaps(&messages(&rows), &rows);
         assert_eq!(

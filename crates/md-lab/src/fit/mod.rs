@@ -11,10 +11,10 @@ use md_engine::EngineError;
 
 use crate::Transports;
 use crate::machine::{Machine, Provenance};
-pub use compute::{ComputeFit, Observation, Part};
+pub use compute::{ComputeFit, Part, PartPoint};
 pub use least_squares::{Coefficient, Fit, Residuals};
 pub use measurements::Measurement;
-pub use messages::{MessageFit, Point, movers};
+pub use messages::{CollectiveFit, MessageFit, Point, movers};
 pub use report::{picture, table};
 
 /// The benchmarks that messages are fitted to.
@@ -27,6 +27,8 @@ pub struct Fitted {
     pub machine: Machine,
     /// Of messages.
     pub messages: Vec<MessageFit>,
+    /// Of collective calls.
+    pub collectives: Vec<CollectiveFit>,
     /// Of computation.
     pub computes: Vec<ComputeFit>,
     /// What is missing, and what cannot be relied on.
@@ -48,18 +50,32 @@ pub fn measure_compute(
 
 /// Fits messages, and puts everything together.
 pub fn fit(rows: &[Measurement], computes: Vec<ComputeFit>, provenance: Provenance) -> Fitted {
-    let messages = messages::messages(rows);
+    let (rows, far) = measurements::nearest(rows);
+    let rows = &rows[..];
+    let (messages, collectives) = (messages::messages(rows), messages::collectives(rows));
+    let provenance = Provenance { messages: measurements::origin(rows), ..provenance };
     let machine = Machine {
         provenance,
         messages: messages.iter().map(|fit| fit.cost.clone()).collect(),
-        collectives: messages::collectives(rows),
+        collectives: collectives.iter().map(|fit| fit.cost.clone()).collect(),
         overlaps: messages::overlaps(&messages, rows),
         negotiations: messages::negotiations(rows),
         computes: computes.iter().map(|fit| fit.cost.clone()).collect(),
     };
     let mut remarks = messages::missing(rows);
+    remarks.extend(far);
+    remarks.extend(is_of_two(&machine.provenance));
     remarks.extend(is_far_off(&machine));
-    Fitted { machine, messages, computes, remarks }
+    Fitted { machine, messages, collectives, computes, remarks }
+}
+
+/// Messages of one machine beside computation on another.
+fn is_of_two(Provenance { host, cpu, messages, .. }: &Provenance) -> Option<String> {
+    let it = messages.as_ref().filter(|it| (&it.host, &it.cpu) != (host, cpu))?;
+    Some(format!(
+        "messages were measured on {} ({}), computation on {host} ({cpu}): this machine is made of two",
+        it.host, it.cpu
+    ))
 }
 
 /// Time that others take is no matter of sizes.
@@ -79,6 +95,27 @@ fn is_far_off(machine: &Machine) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_of_another_host_are_told_and_keep_their_provenance() {
+        let text = "benchmark,mechanism,ranks,bytes,median_s,distance,mpi_library,host,version,cpu,date\n\
+                    roundtrip-copied,p2p,4,8,1e-6,inside,Open MPI,far,1.0,Fast,2026-01-02\n\
+                    barrier,collective,2,0,1e-6,inside,Open MPI,far,1.0,Fast,2026-01-01\n";
+        let rows = Measurement::read("bench.csv", text.as_bytes()).unwrap();
+        let fitted = |host: &str, cpu: &str| {
+            let provenance =
+                Provenance { host: host.to_owned(), cpu: cpu.to_owned(), ..Provenance::default() };
+            fit(&rows, Vec::new(), provenance)
+        };
+        let Fitted { machine, remarks, .. } = fitted("here", "Slow");
+        let origin = machine.provenance.messages.as_ref().unwrap();
+        assert_eq!((origin.date.as_str(), &origin.ranks[..]), ("2026-01-01 to 2026-01-02", &[2, 4][..]));
+        let remark =
+            "messages were measured on far (Fast), computation on here (Slow): this machine is made of two";
+        assert!(remarks.iter().any(|it| it == remark), "{remarks:?}");
+        assert!(fitted("far", "Fast").remarks.iter().all(|it| !it.contains("made of two")));
+        assert_eq!(Machine::read("again", &machine.to_toml()), Ok(machine));
+    }
 
     #[test]
     fn times_that_nothing_explains_are_told() {

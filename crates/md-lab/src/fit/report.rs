@@ -1,9 +1,7 @@
 //! The fits on the screen, and beside their data.
 
-use md_engine::Phase;
-
-use super::{Coefficient, ComputeFit, Fitted, MessageFit};
-use crate::machine::MessageCost;
+use super::{Coefficient, CollectiveFit, ComputeFit, Fitted, MessageFit, PartPoint};
+use crate::machine::{CollectiveCost, MessageCost};
 use crate::plot::{Line, Panel, Panels};
 use crate::statistics::Interval;
 use crate::tables::aligned;
@@ -15,15 +13,16 @@ const DIGITS: usize = 3;
 
 /// All coefficients with half of their 95 % intervals, how far model and measurements are apart, and what is missing.
 pub fn table(fitted: &Fitted) -> String {
-    let Fitted { machine, messages, computes, remarks } = fitted;
+    let Fitted { messages, collectives, computes, remarks, .. } = fitted;
     let messages = messages.iter().map(message_cells).collect();
-    let collectives = machine.collectives.iter().map(|it| {
-        let [one, doubling] = [it.base_s, it.per_doubling_s].map(|s| significant(US_PER_S * s, DIGITS));
-        vec![name_of(it.operation), name_of(it.distance), one, doubling, percent(it.rms_residual)]
+    let collectives = collectives.iter().map(|CollectiveFit { cost, coefficients, .. }| {
+        let [one, doubling] = coefficients.map(|it| with_interval(it, US_PER_S));
+        let [rms, largest] = [cost.rms_residual, cost.largest_residual].map(percent);
+        vec![name_of(cost.operation), name_of(cost.distance), one, doubling, rms, largest]
     });
     let tables = [
         ("messages,distance,bytes,latency us,ns/byte,overhead us,rms %,largest,held out %,largest", messages),
-        ("collective,distance,one rank us,doubling us,rms %", collectives.collect()),
+        ("collective,distance,one rank us,doubling us,rms %,largest", collectives.collect()),
         (
             "method,precision,cost,ns,rms %,largest,held out %,largest",
             computes.iter().flat_map(compute_cells).collect::<Vec<_>>(),
@@ -43,16 +42,18 @@ fn percent(share: f64) -> String {
 }
 
 fn with_interval(it: Coefficient, unit: f64) -> String {
+    if it.is_at_bound() {
+        return "0 (bound)".to_owned();
+    }
     format!("{} +- {}", significant(unit * it.value, DIGITS), significant(unit * it.half_width, 2))
 }
 
 fn message_cells(fit: &MessageFit) -> Vec<String> {
-    let MessageCost { backend, distance, from_bytes, overhead_s, rms_residual, largest_residual, .. } =
-        fit.cost;
-    let [latency, byte] = fit.coefficients;
+    let MessageCost { backend, distance, from_bytes, rms_residual, largest_residual, .. } = fit.cost;
+    let [latency, byte, overhead] = fit.coefficients;
     let mut cells = vec![name_of(backend), name_of(distance), format!("{from_bytes}-")];
-    cells.extend([with_interval(latency, US_PER_S), with_interval(byte, NS_PER_S)]);
-    cells.push(significant(US_PER_S * overhead_s, DIGITS));
+    let costs = [(latency, US_PER_S), (byte, NS_PER_S), (overhead, US_PER_S)];
+    cells.extend(costs.map(|(cost, unit)| with_interval(cost, unit)));
     cells.extend([rms_residual, largest_residual, fit.held_out.rms, fit.held_out.largest].map(percent));
     cells
 }
@@ -69,54 +70,68 @@ fn compute_cells(fit: &ComputeFit) -> Vec<Vec<String>> {
     rows
 }
 
-/// Each backend over the lengths of messages, each method over its pairs: measurements, and the lines that were fitted.
+/// Each backend over the lengths of messages, collective calls over ranks, each part of a method over what it is done with: measurements,
+/// and the lines that were fitted.
 pub fn picture(fitted: &Fitted) -> Panels {
-    let exactly = |value: f64| Interval { median_s: value, low_s: value, high_s: value };
-    let line = |name: &str, points: &mut dyn Iterator<Item = (f64, f64)>| {
-        let mut points: Vec<_> = points.map(|(place, value)| (place, exactly(value))).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Line { name: name.to_owned(), points }
-    };
     let kinds = fitted
         .messages
         .chunk_by(|a, b| (a.cost.backend, a.cost.distance) == (b.cost.backend, b.cost.distance));
     let of_messages = kinds.map(|ranges| {
         let MessageCost { backend, distance, .. } = &ranges[0].cost;
-        let points = || ranges.iter().flat_map(|fit| fit.points.iter().map(move |point| (fit, point)));
-        let measured = |held_out: bool| {
-            let chosen = points().filter(move |(_, point)| point.held_out == held_out);
-            chosen.map(|(_, point)| (point.bytes, US_PER_S * point.one_way_s))
-        };
-        Panel {
-            title: format!("{} ({}), microseconds one way", name_of(backend), name_of(distance)),
-            axis: "bytes".to_owned(),
-            lines: vec![
-                line("measured", &mut measured(false)),
-                line("held out", &mut measured(true)),
-                line(
-                    "model",
-                    &mut points()
-                        .map(|(fit, point)| (point.bytes, US_PER_S * fit.cost.one_way_s(point.bytes))),
-                ),
-            ],
-        }
+        let points = ranges.iter().flat_map(|fit| {
+            fit.points.iter().map(|it| PartPoint {
+                amount: it.bytes,
+                measured_s: it.one_way_s,
+                model_s: fit.cost.one_way_s(it.bytes),
+                held_out: it.held_out,
+            })
+        });
+        let title = format!("{} ({}), microseconds one way", name_of(backend), name_of(distance));
+        panel(title, "bytes", &points.collect::<Vec<_>>())
     });
-    let of_work = fitted.computes.iter().map(|fit| {
-        let all = || fit.observations.iter();
-        let measured = |held_out: bool| {
-            let chosen = all().filter(move |it| it.held_out == held_out);
-            chosen.map(|it| (it.pairs, US_PER_S * it.phase_s(Phase::Force)))
-        };
+    let of_collectives = fitted.collectives.iter().map(|fit| {
+        let CollectiveCost { operation, distance, base_s, per_doubling_s, .. } = &fit.cost;
+        let points = fit.points.iter().map(|&(amount, measured_s)| {
+            let model_s = base_s + per_doubling_s * amount.log2();
+            PartPoint { amount, measured_s, model_s, held_out: false }
+        });
+        let title = format!("{} ({}), microseconds", name_of(operation), name_of(distance));
+        panel(title, "ranks", &points.collect::<Vec<_>>())
+    });
+    let of_work = fitted.computes.iter().flat_map(|fit| {
         let [method, precision] = [name_of(fit.cost.method), name_of(fit.cost.precision)];
-        Panel {
-            title: format!("forces, {method} {precision}, microseconds"),
-            axis: "computed pairs".to_owned(),
-            lines: vec![
-                line("measured", &mut measured(false)),
-                line("held out", &mut measured(true)),
-                line("model", &mut all().map(|it| (it.pairs, US_PER_S * fit.force_s(it)))),
-            ],
-        }
+        fit.parts.iter().map(move |part| {
+            panel(format!("{}, {method} {precision}, microseconds", part.name), part.unit, &part.points)
+        })
     });
-    Panels { panels: of_messages.chain(of_work).collect() }
+    Panels { panels: of_messages.chain(of_collectives).chain(of_work).collect() }
+}
+
+fn panel(title: String, axis: &str, points: &[PartPoint]) -> Panel {
+    let exactly = |value: f64| Interval { median_s: value, low_s: value, high_s: value };
+    let line = |name: &str, wanted: &dyn Fn(&PartPoint) -> bool, time_s: fn(&PartPoint) -> f64| {
+        let chosen = points.iter().filter(|point| wanted(point));
+        let mut points: Vec<_> =
+            chosen.map(|point| (point.amount, exactly(US_PER_S * time_s(point)))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Line { name: name.to_owned(), points }
+    };
+    let lines = vec![
+        line("measured", &|point| !point.held_out, |point| point.measured_s),
+        line("held out", &|point| point.held_out, |point| point.measured_s),
+        line("model", &|_| true, |point| point.model_s),
+    ];
+    Panel { title, axis: axis.to_owned(), lines }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coefficient_at_its_bound_has_no_interval() {
+        let cells = [(0.0, 0.0), (2e-6, 5e-7), (2e-6, f64::INFINITY)]
+            .map(|(value, half_width)| with_interval(Coefficient { value, half_width }, US_PER_S));
+        assert_eq!(cells, ["0 (bound)", "2 +- 0.5", "2 +- inf"]);
+    }
 }

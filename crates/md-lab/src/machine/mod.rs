@@ -9,6 +9,8 @@ mod read;
 
 pub use read::MachineError;
 
+use std::collections::BTreeMap;
+
 use md_comm::Backend;
 use md_core::force::{MethodKind, Precision};
 use serde::{Deserialize, Serialize};
@@ -53,6 +55,27 @@ pub struct Provenance {
     pub version: String,
     /// What was run.
     pub commands: Vec<String>,
+    /// Of the messages' times, where a table of benchmarks has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Origin>,
+}
+
+/// Where and when messages were measured; of several tables in one, all that they say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Origin {
+    /// As of [`Provenance`].
+    pub host: String,
+    /// As of [`Provenance`].
+    pub cpu: String,
+    /// As of [`Provenance`].
+    pub mpi_library: String,
+    /// First and last.
+    pub date: String,
+    /// As of [`Provenance`].
+    pub version: String,
+    /// Numbers of ranks.
+    pub ranks: Vec<usize>,
 }
 
 /// How far apart two ranks are.
@@ -90,10 +113,22 @@ pub struct MessageCost {
     /// Largest of these, as a positive number.
     #[serde(default)]
     pub largest_residual: f64,
+    /// The same of measurements that the fit did not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out_rms_residual: Option<f64>,
+    /// Largest of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out_largest_residual: Option<f64>,
     /// Measurements it was fitted to.
     #[serde(default)]
     pub samples: u64,
+    /// Of fitted numbers, by their keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub half_widths: HalfWidths,
 }
+
+/// Half of 95 % intervals; none of a number that was held at 0, or that nothing judges.
+pub type HalfWidths = BTreeMap<String, f64>;
 
 /// Whether a fit to so many samples has a coefficient for each: its residuals are 0 and judge nothing. None are no fit, but somebody's numbers.
 fn is_unjudged(samples: u64, coefficients: u64) -> bool {
@@ -146,6 +181,9 @@ pub struct CollectiveCost {
     /// Measurements it was fitted to.
     #[serde(default)]
     pub samples: u64,
+    /// Of fitted numbers, by their keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub half_widths: HalfWidths,
 }
 
 /// What of a backend's messages hides behind computation that calls for progress now and then.
@@ -220,9 +258,18 @@ pub struct ComputeCost {
     /// Largest of these, as a positive number.
     #[serde(default)]
     pub largest_residual: f64,
+    /// The same of measurements that the fit did not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out_rms_residual: Option<f64>,
+    /// Largest of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out_largest_residual: Option<f64>,
     /// Systems it was fitted to.
     #[serde(default)]
     pub samples: u64,
+    /// Of fitted numbers, by their keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub half_widths: HalfWidths,
 }
 
 fn one() -> usize {

@@ -1,9 +1,11 @@
 //! Reading, checking and writing `machine.toml`. Every fault is told with its line.
 
+use std::ops::RangeInclusive;
+
 use md_comm::Backend;
 use toml::de::{DeTable, DeValue};
 
-use super::{ComputeCost, Distance, Machine, MessageCost, NegotiationCost};
+use super::{ComputeCost, Distance, HalfWidths, Machine, MessageCost, NegotiationCost};
 use crate::{name_of, significant};
 
 /// Why a machine was refused.
@@ -45,7 +47,7 @@ impl Machine {
         };
         let machine: Self = toml::from_str(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            refused(offset, error.message().replace('\n', " "))
+            refused(offset, in_words(text, offset, error.message()))
         })?;
         match machine.fault() {
             None => Ok(machine),
@@ -107,33 +109,23 @@ impl Machine {
     fn number_fault(&self) -> Option<Fault> {
         let messages =
             self.messages.iter().enumerate().find_map(|(entry, cost)| self.message_fault(entry, cost));
-        let collectives = || {
-            let numbers = self
-                .collectives
-                .iter()
-                .map(|it| [("base_s", it.base_s), ("per_doubling_s", it.per_doubling_s)]);
-            numbers.enumerate().find_map(|(entry, numbers)| not_a_cost("collective", entry, &numbers))
-        };
-        let overlaps = || {
-            self.overlaps.iter().enumerate().find_map(|(entry, it)| {
-                let numbers = [("hidden_share", it.hidden_share), ("progress_call_s", it.progress_call_s)];
-                let share = it.hidden_share;
-                let message = || format!("`hidden_share` is {share}, more than 1");
-                let too_large = || Fault { table: "overlap", entry, key: "hidden_share", message: message() };
-                not_a_cost("overlap", entry, &numbers).or_else(|| (share > 1.0).then(too_large))
-            })
-        };
-        let negotiations = || {
-            let costs = self.negotiations.iter().map(|it| [("two_ranks_s", it.two_ranks_s)]);
-            costs.enumerate().find_map(|(entry, numbers)| not_a_cost("negotiation", entry, &numbers))
-        };
-        let computes = || {
-            self.computes
-                .iter()
-                .enumerate()
-                .find_map(|(entry, it)| not_a_cost("compute", entry, &numbers(it)))
-        };
-        messages.or_else(collectives).or_else(overlaps).or_else(negotiations).or_else(computes)
+        let collectives = self.collectives.iter().enumerate().find_map(|(entry, it)| {
+            let quality = quality(it.rms_residual, it.largest_residual, &it.half_widths);
+            let own = [("base_s", it.base_s), ("per_doubling_s", it.per_doubling_s)];
+            out_of_range("collective", entry, &own, quality)
+        });
+        let overlaps = self.overlaps.iter().enumerate().find_map(|(entry, it)| {
+            let own = [("hidden_share", it.hidden_share), ("progress_call_s", it.progress_call_s)];
+            out_of_range("overlap", entry, &own, [])
+        });
+        let negotiations = self.negotiations.iter().enumerate().find_map(|(entry, it)| {
+            out_of_range("negotiation", entry, &[("two_ranks_s", it.two_ranks_s)], [])
+        });
+        let computes = self.computes.iter().enumerate().find_map(|(entry, it)| {
+            let quality = quality(it.rms_residual, it.largest_residual, &it.half_widths);
+            out_of_range("compute", entry, &numbers(it), quality)
+        });
+        messages.or(collectives).or(overlaps).or(negotiations).or(computes)
     }
 
     fn message_fault(&self, entry: usize, cost: &MessageCost) -> Option<Fault> {
@@ -151,7 +143,8 @@ impl Machine {
             ("overhead_s", cost.overhead_s),
             ("seconds_per_byte", cost.seconds_per_byte),
         ];
-        if let Some(fault) = not_a_cost("message", entry, &numbers) {
+        let quality = quality(cost.rms_residual, cost.largest_residual, &cost.half_widths);
+        if let Some(fault) = out_of_range("message", entry, &numbers, quality) {
             return Some(fault);
         }
         // Where this range begins, one has to end; the first begins at 0.
@@ -173,6 +166,26 @@ impl Machine {
         }
         None
     }
+}
+
+/// What a reader says of the value at this place, with its key and without what no message has.
+fn in_words(text: &str, offset: usize, message: &str) -> String {
+    const MADE_OF_OTHERS: &str = ", `hybrid`, `auto`";
+    const TYPES: [(&str, &str); 3] = [
+        ("f64", "a number"),
+        ("u64", "a whole number of 0 or more"),
+        ("usize", "a whole number of 0 or more"),
+    ];
+    let message = message.replace('\n', " ").replace(MADE_OF_OTHERS, "");
+    let line = text.get(..offset).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
+    let key = line.rsplit(['{', ',']).next().and_then(|it| it.trim().strip_suffix('='));
+    let Some(key) = key.map(str::trim) else { return message };
+    let wrong = message.split_once(": ").and_then(|(_, rest)| rest.split_once(", expected "));
+    let Some((found, expected)) = wrong.filter(|_| message.starts_with("invalid")) else {
+        return format!("`{key}`: {message}");
+    };
+    let expected = TYPES.iter().find(|it| it.0 == expected).map_or(expected, |it| it.1);
+    format!("`{key}` is {found}, but {expected} is right")
 }
 
 /// The first entry that says of what it is about what another has said before.
@@ -205,14 +218,36 @@ fn numbers(cost: &ComputeCost) -> [(&'static str, f64); 12] {
     ]
 }
 
-fn not_a_cost(table: &'static str, entry: usize, numbers: &[(&'static str, f64)]) -> Option<Fault> {
-    let is_fault = |&&(key, number): &&(&str, f64)| {
-        let least_is_there = key != "threads" || number >= 1.0;
-        !((0.0..=MOST).contains(&number) && least_is_there)
-    };
-    let &(key, number) = numbers.iter().find(is_fault)?;
-    let message = format!("`{key}` is {number:?}, no cost: a number from 0 to {MOST:e}, of counts from 1");
+/// What a fit says of itself.
+fn quality(rms: f64, largest: f64, half_widths: &HalfWidths) -> impl Iterator<Item = (&'static str, f64)> {
+    let residuals = [("rms_residual", rms), ("largest_residual", largest)];
+    residuals.into_iter().chain(half_widths.values().map(|width| ("half_widths", *width)))
+}
+
+/// The first number that is not what its key may be.
+fn out_of_range(
+    table: &'static str,
+    entry: usize,
+    own: &[(&'static str, f64)],
+    quality: impl IntoIterator<Item = (&'static str, f64)>,
+) -> Option<Fault> {
+    let mut all = own.iter().copied().chain(quality);
+    let (key, number) = all.find(|(key, number)| !range(key).contains(number))?;
+    let (least, most) = range(key).into_inner();
+    let [number, most] = [number, most].map(|it| significant(it, 5));
+    let message = format!("`{key}` is {number}: it is a number from {least} to {most}");
     Some(Fault { table, entry, key, message })
+}
+
+fn range(key: &str) -> RangeInclusive<f64> {
+    /// Of a time, as a part of it: no machine scatters so much.
+    const MOST_SCATTER: f64 = 10.0;
+    match key {
+        "threads" => 1.0..=MOST,
+        "hidden_share" => 0.0..=1.0,
+        "force_scatter" | "particle_scatter" => 0.0..=MOST_SCATTER,
+        _ => 0.0..=MOST,
+    }
 }
 
 /// Where the key stands, or else its table.
@@ -299,11 +334,12 @@ force_scatter = 0.02
         assert_eq!(
             refused("latency_s", "latency"),
             "machine.toml, line 9: unknown field `latency`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, \
-             `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `samples`"
+             `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `held_out_rms_residual`, \
+             `held_out_largest_residual`, `samples`, `half_widths`"
         );
         assert_eq!(
             refused("3e-7", "-3e-7"),
-            "machine.toml, line 9: `latency_s` is -3e-7, no cost: a number from 0 to 1e6, of counts from 1"
+            "machine.toml, line 9: `latency_s` is -3e-07: it is a number from 0 to 1e+06"
         );
         assert_eq!(
             refused("from_bytes = 4096", "from_bytes = 5000"),
@@ -312,9 +348,29 @@ force_scatter = 0.02
         );
         assert_eq!(
             refused("hidden_share = 0.5", "hidden_share = 1.5"),
-            "machine.toml, line 24: `hidden_share` is 1.5, more than 1"
+            "machine.toml, line 24: `hidden_share` is 1.5: it is a number from 0 to 1"
         );
-        assert!(refused("3e-10", "nan").starts_with("machine.toml, line 30: `per_computed_pair_s` is NaN"));
+        assert!(refused("3e-10", "nan").starts_with("machine.toml, line 30: `per_computed_pair_s` is NaN: "));
+        assert_eq!(
+            refused("3e-7", "\"fast\""),
+            "machine.toml, line 9: `latency_s` is string \"fast\", but a number is right"
+        );
+        assert_eq!(
+            refused("from_bytes = 4096", "from_bytes = -1"),
+            "machine.toml, line 16: `from_bytes` is integer `-1`, but a whole number of 0 or more is right"
+        );
+        let unknown = refused("\"p2p\"", "\"p3p\"");
+        assert!(
+            unknown.starts_with("machine.toml, line 5: `backend`: unknown variant `p3p`, expected one of")
+        );
+        assert!(unknown.ends_with("`rma-ring`"), "{unknown}");
+        for (key, value) in [("force_scatter", "50"), ("rms_residual", "-3"), ("threads", "0")] {
+            let fault = refused("force_scatter = 0.02", &format!("{key} = {value}"));
+            assert!(
+                fault.starts_with(&format!("machine.toml, line 34: `{key}` is {value}: it is")),
+                "{fault}"
+            );
+        }
         let again = TEXT.split_once("[[overlap]]").unwrap().1;
         assert_eq!(
             refused("[[overlap]]", &format!("[[overlap]]{again}\n[[overlap]]")),

@@ -4,26 +4,30 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
+use crate::in_words;
 
 const SIDE: u32 = 640;
 const LABEL_WIDTH: u32 = 60;
+/// Of the scale at the right.
+const SCALE_WIDTH: u32 = 130;
+const SHADES: usize = 64;
 /// How far from a whole number a place counts as one.
 const WHOLE: f64 = 1e-6;
 
-/// Values between pairs of things; the larger, the darker.
+/// Bytes between pairs of things; the more, the darker, as a scale tells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
     /// Above the matrix.
     pub title: String,
     /// Rows and columns.
     pub size: usize,
-    /// Row and column, and the value there; elsewhere it is zero.
+    /// Row and column, and the bytes there; elsewhere there are none.
     pub cells: Vec<([usize; 2], f64)>,
 }
 
 impl Picture for Matrix {
     fn size(&self) -> (u32, u32) {
-        (SIDE, SIDE)
+        (SIDE + SCALE_WIDTH, SIDE)
     }
 
     fn draw<B: DrawingBackend>(
@@ -37,7 +41,8 @@ impl Picture for Matrix {
             let whole = place.round().abs();
             if (place - whole).abs() < WHOLE { format!("{whole}") } else { String::new() }
         };
-        let mut chart = ChartBuilder::on(area)
+        let (area, scale) = area.split_horizontally(SIDE);
+        let mut chart = ChartBuilder::on(&area)
             .caption(&self.title, (FONT, TITLE_SIZE))
             .margin(MARGIN)
             .x_label_area_size(2 * FONT_SIZE)
@@ -51,13 +56,42 @@ impl Picture for Matrix {
             .label_style((FONT, FONT_SIZE))
             .draw()?;
         chart.draw_series(self.cells.iter().map(|&([row, column], value)| {
-            let light = (230.0 * (1.0 - value / largest)) as u8;
             let (x, y) = (column as f64, row as f64);
-            let colour = RGBColor(light, light, 255 - (255 - light) / 3);
-            Rectangle::new([(x - 0.5, y - 0.5), (x + 0.5, y + 0.5)], colour.filled())
+            Rectangle::new([(x - 0.5, y - 0.5), (x + 0.5, y + 0.5)], colour(value / largest).filled())
         }))?;
-        Ok(())
+        if self.cells.is_empty() { Ok(()) } else { draw_scale(&scale, largest) }
     }
+}
+
+/// Of a part of the largest value.
+fn colour(part: f64) -> RGBColor {
+    let light = (230.0 * (1.0 - part)) as u8;
+    RGBColor(light, light, 255 - (255 - light) / 3)
+}
+
+/// All colours, from nothing to the largest value.
+fn draw_scale<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    largest: f64,
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    let mut chart = ChartBuilder::on(area)
+        .margin(MARGIN)
+        .margin_top(3 * TITLE_SIZE)
+        .margin_bottom(3 * FONT_SIZE)
+        .y_label_area_size(SCALE_WIDTH - 3 * FONT_SIZE)
+        .build_cartesian_2d(0.0..1.0, 0.0..largest)?;
+    chart
+        .configure_mesh()
+        .disable_mesh()
+        .y_label_formatter(&|bytes| in_words(*bytes))
+        .label_style((FONT, FONT_SIZE))
+        .draw()?;
+    let edge = |shade: usize| largest * shade as f64 / SHADES as f64;
+    chart.draw_series((0..SHADES).map(|shade| {
+        let part = (shade as f64 + 0.5) / SHADES as f64;
+        Rectangle::new([(0.0, edge(shade)), (1.0, edge(shade + 1))], colour(part).filled())
+    }))?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -72,7 +106,15 @@ mod tests {
             let mut labels: Vec<usize> = lines.filter(whole).map(|line| line.parse().unwrap()).collect();
             labels.sort_unstable();
             assert!(!text.contains("-0\n"));
+            assert!(!text.contains(" kB"), "nothing to scale");
             assert_eq!(labels, (0..size).flat_map(|of| [of; 2]).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn a_scale_tells_what_colours_mean() {
+        let cells = vec![([0, 1], 4e6), ([1, 0], 1e6)];
+        let text = Matrix { title: "bytes".to_owned(), size: 2, cells }.svg().unwrap();
+        assert!(text.contains("4.0 MB") && text.contains("2.0 MB") && text.contains("0.0 kB"), "{text}");
     }
 }

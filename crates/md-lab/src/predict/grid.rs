@@ -48,13 +48,17 @@ impl GridStep {
         self.bytes()[0]
     }
 
+    /// All of them: from and to which rank, and how many bytes; of copies to itself from and to the same.
+    pub(super) fn sent(&self) -> impl Iterator<Item = ([usize; 2], f64)> {
+        let stages = self.exchanges.iter().flat_map(|exchange| &exchange.stages);
+        let ranks = stages.flat_map(|stage| stage.iter().enumerate());
+        ranks.flat_map(|(rank, sent)| sent.iter().map(move |&(peer, bytes)| ([rank, peer], bytes)))
+    }
+
     /// Bytes that all ranks send in messages, and those that they copy to periodic images of their own.
     pub(super) fn bytes(&self) -> [f64; 2] {
         let mut bytes = [0.0; 2];
-        let stages = self.exchanges.iter().flat_map(|exchange| &exchange.stages);
-        for (rank, sent) in stages.flat_map(|stage| stage.iter().enumerate()) {
-            sent.iter().for_each(|&(peer, count)| bytes[usize::from(peer == rank)] += count);
-        }
+        self.sent().for_each(|([rank, peer], count)| bytes[usize::from(peer == rank)] += count);
         bytes
     }
 }
@@ -257,7 +261,7 @@ impl Scene<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{CollectiveCost, Distance, MessageCost};
+    use crate::machine::{CollectiveCost, Distance, HalfWidths, MessageCost};
     use crate::predict::{GridTimes, Placement, Scaling};
 
     /// A ring of ranks that send 1000 bytes to both neighbours, and compute meanwhile or afterwards.
@@ -285,6 +289,9 @@ mod tests {
             rms_residual: 0.0,
             largest_residual: 0.0,
             samples: 0,
+            held_out_rms_residual: None,
+            held_out_largest_residual: None,
+            half_widths: HalfWidths::new(),
         };
         Machine { messages: vec![cost], ..Machine::default() }
     }
@@ -353,6 +360,7 @@ mod tests {
             rms_residual: 0.0,
             largest_residual: 0.0,
             samples: 0,
+            half_widths: HalfWidths::new(),
         };
         let machine = Machine { collectives: vec![collective], ..machine() };
         let step = GridStep { reductions: 4, ..ring(4, 0.0) };

@@ -1,6 +1,14 @@
 //! The closed formula of paper 001 for its lattice Boltzmann solver (D3Q19, two grids, slabs exchanged along x, y and z): one cube of `side`
 //! cells per process, so many processes on a node.
 
+use md_comm::Backend;
+use md_core::words::counted;
+
+use super::placement::Nodes;
+use super::{GridCosts, GridStep, Request};
+use crate::machine::{Distance, Machine};
+use crate::significant;
+
 /// Bytes that a face exchanges per cell: five populations in double precision.
 const BYTES_PER_FACE_CELL: f64 = 40.0;
 /// Bytes that the kernel moves per cell: 19 populations read, written, and read before they are written.
@@ -52,6 +60,54 @@ impl LatticeBoltzmann {
         BYTES_PER_FACE_CELL * self.side.powi(2)
     }
 
+    /// A step of a flow on a machine with two-sided messages: the faces between nodes are those that leave the busiest node, counted by their
+    /// bytes, edges too. `None` where the machine has no such messages.
+    pub fn of(step: &GridStep, costs: &GridCosts, machine: &Machine, request: &Request) -> Option<Self> {
+        let ranks = step.updates.len();
+        let nodes = Nodes::new(ranks, request.ranks_per_node.unwrap_or(ranks), request.placement);
+        let processes_per_node = request.ranks_per_node.unwrap_or(ranks).min(ranks) as f64;
+        let side = (step.updates.iter().sum::<f64>() / ranks as f64).cbrt();
+        let face_bytes = BYTES_PER_FACE_CELL * side.powi(2);
+        let message = |distance| {
+            let mut ranges = machine.ranges(Backend::P2p, distance);
+            ranges.retain(|range| range.from_bytes as f64 <= face_bytes);
+            // Both ways together.
+            ranges.last().map(|range| (range.latency_s, 2.0 / range.seconds_per_byte))
+        };
+        let nothing = Some((0.0, f64::INFINITY));
+        let network = if nodes.count > 1 { message(Distance::Network) } else { nothing };
+        let node = if processes_per_node > 1.0 { message(Distance::Node) } else { nothing };
+        let ((network_latency_s, network_bytes_per_s), (node_latency_s, node_bytes_per_s)) =
+            (network?, node?);
+        let per_update_s = costs.at(step).per_update_s;
+        Some(Self {
+            side,
+            processes_per_node,
+            network_latency_s,
+            network_bytes_per_s,
+            node_latency_s,
+            node_bytes_per_s,
+            memory_bytes_per_s: BYTES_PER_CELL * processes_per_node / per_update_s,
+            faces_between_nodes: nodes.most_leaving(step.sent()) / face_bytes,
+        })
+    }
+
+    /// What it says of a step on so many ranks, in words.
+    pub fn words(&self, ranks: usize) -> String {
+        let LatticeBoltzmannStep { network_s, node_s, kernel_s, mlups_per_node } = self.step();
+        let [network, node, kernel] = [network_s, node_s, kernel_s].map(|s| significant(1e3 * s, 3));
+        let [faces, mlups] = [self.faces_between_nodes, mlups_per_node].map(|it| significant(it, 3));
+        let messages = format!(
+            "{}, closed formula (Sembritzki): {network} ms between nodes ({faces} faces leave one), {node} inside",
+            counted(ranks, "rank")
+        );
+        if kernel_s == 0.0 {
+            return messages;
+        }
+        let all = significant(1e3 * (network_s + node_s + kernel_s), 3);
+        format!("{messages}, kernel {kernel}: {all} ms, {mlups} MLUPS per node")
+    }
+
     /// One step.
     pub fn step(&self) -> LatticeBoltzmannStep {
         let Self { side, processes_per_node: processes, .. } = *self;
@@ -68,6 +124,8 @@ impl LatticeBoltzmann {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::MessageCost;
+    use crate::predict::GridExchange;
 
     fn rounded(value: f64, unit: f64) -> f64 {
         (value / unit).round() * unit
@@ -102,6 +160,45 @@ mod tests {
         assert_eq!(rounded(cubes.face_bytes() / 720f64.sqrt(), 1e4), 180e3);
         // Two grids of 19 populations.
         assert_eq!(rounded(2.0 * 19.0 * 8.0 * side.powi(3), 1e9), 13e9);
+    }
+
+    #[test]
+    fn faces_that_leave_a_node_are_those_of_the_rank_map() {
+        const RANKS: [usize; 3] = [8, 3, 3];
+        const SIDE: f64 = 10.0;
+        let face = BYTES_PER_FACE_CELL * SIDE * SIDE;
+        let neighbours = |rank: usize| {
+            let place = [rank % 8, rank / 8 % 3, rank / 24];
+            let step = |dim: usize, by: usize| {
+                let mut there = place;
+                there[dim] = (place[dim] + by) % RANKS[dim];
+                (there[0] + 8 * (there[1] + 3 * there[2]), face)
+            };
+            (0..3).flat_map(|dim| [step(dim, 1), step(dim, RANKS[dim] - 1)]).collect::<Vec<_>>()
+        };
+        let exchange =
+            GridExchange { stages: vec![(0..72).map(neighbours).collect()], beside: vec![0.0; 72] };
+        let step = GridStep {
+            grid: "8x3x3".to_owned(),
+            nodes: 72_000,
+            updates: vec![SIDE.powi(3); 72],
+            exchanges: vec![exchange],
+            reductions: 0,
+        };
+        let machine = crate::predict::tests::machine();
+        let mut everywhere = machine.clone();
+        everywhere.messages.extend(
+            machine.messages.iter().map(|it| MessageCost { distance: Distance::Network, ..it.clone() }),
+        );
+        let of = |ranks_per_node, machine: &Machine| {
+            let request = Request { ranks_per_node, ..crate::predict::tests::request(&[72], &[]) };
+            LatticeBoltzmann::of(&step, &GridCosts::default(), machine, &request)
+        };
+        let rows = of(Some(4), &everywhere).unwrap();
+        assert!((rows.faces_between_nodes - LatticeBoltzmann::faces_of_a_row(4.0)).abs() < 1e-9, "{rows:?}");
+        assert_eq!(of(None, &machine).unwrap().faces_between_nodes, 0.0);
+        assert_eq!(of(Some(4), &machine), None);
+        assert!(rows.words(72).contains("(18 faces leave one)"), "{}", rows.words(72));
     }
 
     fn zero() -> LatticeBoltzmann {

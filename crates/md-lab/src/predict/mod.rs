@@ -152,7 +152,7 @@ pub enum PredictError {
     Engine(#[from] EngineError),
     /// Nobody has measured what the ranks compute.
     #[error(
-        "the machine has no [[compute]] with method = \"{}\", precision = \"{}\" and threads = {threads}", name_of(.method), name_of(.precision)
+        "there is no [[compute]] with method = \"{}\", precision = \"{}\" and threads = {threads}", name_of(.method), name_of(.precision)
     )]
     NoCompute {
         /// The configuration's.
@@ -200,6 +200,19 @@ const ASSUMED_INTERVAL: u64 = 20;
 /// # Errors
 /// [`PredictError`].
 pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<Forecast, PredictError> {
+    predict_and_tell(config, machine, request, |_| ())
+}
+
+/// The same, which tells how many numbers of ranks are done.
+///
+/// # Errors
+/// [`PredictError`].
+pub fn predict_and_tell(
+    config: &Config,
+    machine: &Machine,
+    request: &Request,
+    mut tell: impl FnMut(usize),
+) -> Result<Forecast, PredictError> {
     let (method, precision, threads) =
         (config.neighbor.method, config.neighbor.precision, config.parallel.threads);
     let compute = machine.compute(method, precision, threads);
@@ -207,7 +220,8 @@ pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<
     let sample = Sample::of(config, request.memory)?;
     let mut forecast = Forecast::default();
     let mut left_out = LeftOut::new();
-    for &ranks in &request.ranks {
+    for (done, &ranks) in request.ranks.iter().enumerate() {
+        tell(done);
         let setup = match Setup::new(scaled(config, request.scaling, ranks)?, ranks) {
             Err(EngineError::Grid(error)) => {
                 forecast.remarks.push(format!("{} left out: {error}", counted(ranks, "rank")));
@@ -414,20 +428,24 @@ pub(crate) fn exchange_s(cost: &MessageCost, messages: usize) -> f64 {
 }
 
 impl Forecast {
-    /// The fastest strategy on each number of ranks.
+    /// The best strategy on each number of ranks: that of the next smaller number, unless another is faster beyond doubt.
     pub fn best(&self) -> Vec<&Prediction> {
+        let order: BTreeSet<usize> = self.predictions.iter().map(|it| it.ranks).collect();
         let mut best: Vec<&Prediction> = Vec::new();
-        for prediction in &self.predictions {
-            match best.iter_mut().find(|known| known.ranks == prediction.ranks) {
-                Some(known) if prediction.step.median_s < known.step.median_s => *known = prediction,
-                Some(_) => (),
-                None => best.push(prediction),
-            }
+        for ranks in order {
+            let own = || self.predictions.iter().filter(|it| it.ranks == ranks);
+            let fastest = own().min_by(|a, b| a.step.median_s.total_cmp(&b.step.median_s));
+            // One rank has no messages: its best strategy is none.
+            let before = best.last().filter(|it| it.messages > 0.0);
+            let same = before.and_then(|it| own().find(|own| own.strategy == it.strategy));
+            let is_as_good = |same: &&Prediction| fastest.is_none_or(|it| !it.step.is_below(&same.step));
+            best.extend(same.filter(is_as_good).or(fastest));
         }
+        best.sort_by_key(|best| self.predictions.iter().position(|it| it.ranks == best.ranks));
         best
     }
 
-    /// Where the fastest strategy changes: the last of one, the first of the next.
+    /// Where the best strategy changes: the last of one, the first of the next.
     pub fn changes(&self) -> Vec<[&Prediction; 2]> {
         let mut best = self.best();
         best.retain(|prediction| prediction.messages > 0.0);

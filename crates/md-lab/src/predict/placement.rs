@@ -54,6 +54,16 @@ impl Nodes {
         if self.node(a) == self.node(b) { Distance::Node } else { Distance::Network }
     }
 
+    /// What leaves the node for others that most leaves, of what is sent from one rank to another.
+    pub(super) fn most_leaving(&self, sent: impl Iterator<Item = ([usize; 2], f64)>) -> f64 {
+        let mut leaving = vec![0.0; self.count];
+        for ([from, to], amount) in sent {
+            let [from, to] = [from, to].map(|rank| self.node(rank));
+            leaving[from] += if from == to { 0.0 } else { amount };
+        }
+        leaving.into_iter().fold(0.0, f64::max)
+    }
+
     /// How often ranks of one node, and then nodes, have to be doubled to reach all ranks.
     pub(super) fn doublings(&self) -> [(Distance, f64); 2] {
         let log2 = |count: usize| (count as f64).log2();

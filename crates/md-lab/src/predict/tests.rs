@@ -11,7 +11,7 @@ use md_engine::{SimdChoice, Simulation};
 use super::events::{Clocks, Window};
 use super::plans::Messages;
 use super::*;
-use crate::machine::{CollectiveCost, NegotiationCost, Operation};
+use crate::machine::{CollectiveCost, HalfWidths, NegotiationCost, Operation};
 
 const LATENCY_S: f64 = 3e-6;
 const OVERHEAD_S: f64 = 2e-7;
@@ -20,7 +20,7 @@ const DOUBLING_S: f64 = 1e-6;
 const PARTICLE_BYTES: f64 = 24.0;
 
 /// Messages cost, computation does not.
-fn machine() -> Machine {
+pub(super) fn machine() -> Machine {
     let message = |&backend: &Backend| MessageCost {
         backend,
         distance: Distance::Node,
@@ -32,6 +32,9 @@ fn machine() -> Machine {
         rms_residual: 0.0,
         largest_residual: 0.0,
         samples: 0,
+        held_out_rms_residual: None,
+        held_out_largest_residual: None,
+        half_widths: HalfWidths::new(),
     };
     let collective = |operation| CollectiveCost {
         operation,
@@ -41,6 +44,7 @@ fn machine() -> Machine {
         rms_residual: 0.0,
         largest_residual: 0.0,
         samples: 0,
+        half_widths: HalfWidths::new(),
     };
     Machine {
         messages: Backend::ALL.iter().map(message).collect(),
@@ -244,7 +248,7 @@ fn messages_and_bytes_are_those_of_real_ranks() {
     }
 }
 
-fn request(ranks: &[usize], backends: &[Backend]) -> Request {
+pub(super) fn request(ranks: &[usize], backends: &[Backend]) -> Request {
     let (shell, exchange, partition) = (Shell::Half, ExchangePattern::Direct, PartitionKind::Rect);
     Request {
         ranks: ranks.to_vec(),
@@ -301,7 +305,7 @@ fn what_was_not_measured_is_left_out_with_the_reason() {
     machine.computes.clear();
     assert_eq!(
         predict(&config, &machine, &request).unwrap_err().to_string(),
-        "the machine has no [[compute]] with method = \"clusters\", precision = \"double\" and threads = 1"
+        "there is no [[compute]] with method = \"clusters\", precision = \"double\" and threads = 1"
     );
 }
 
@@ -331,6 +335,9 @@ fn a_step_is_its_phases_and_the_best_strategy_changes() {
     let [[before, after]] = forecast.changes()[..] else { panic!("{:?}", forecast.best()) };
     assert_eq!((before.strategy.backend, after.strategy.backend), (Backend::RmaFence, Backend::P2p));
     assert_eq!((before.ranks, after.ranks), (2, 8));
+    let mut vague = forecast.clone();
+    vague.predictions.iter_mut().for_each(|it| it.step.low_s = 0.0);
+    assert_eq!(vague.changes(), Vec::<[&Prediction; 2]>::new(), "intervals that touch prove nothing");
 }
 
 #[test]

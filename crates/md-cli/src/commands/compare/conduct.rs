@@ -10,7 +10,7 @@ use md_lab::compare::{Ground, Results, Sampling, Status, Trials};
 use md_lab::{Transports, Variant, lock};
 
 use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
-use crate::output::{KnownFile, OutputDirectory, OutputError, Screen};
+use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ProgressMode, Screen};
 use crate::session::print_error;
 
 /// How results are written and shown.
@@ -55,6 +55,7 @@ pub(in crate::commands) struct Conditions<'c> {
     /// What `hybrid` uses between nodes.
     pub(in crate::commands) between_nodes: Backend,
     pub(in crate::commands) sampling: Sampling,
+    pub(in crate::commands) progress: ProgressMode,
     /// Ends all ranks with an exit code, from any thread, also while a call does not return.
     pub(in crate::commands) end_job: fn(u8),
 }
@@ -81,7 +82,7 @@ where
     G: Ground<Context: Send + 'static>,
     R: Report<G::Context> + Send + 'static,
 {
-    let Conditions { transports, variants, between_nodes, sampling, end_job } = *conditions;
+    let Conditions { transports, variants, between_nodes, sampling, progress, end_job } = *conditions;
     let names: Vec<Vec<String>> = variants.iter().map(R::names).collect();
     let on_root = outputs.map(|outputs| {
         (Arc::new(Mutex::new(Results::<G::Context>::default())), Arc::new(Mutex::new(outputs)))
@@ -91,7 +92,10 @@ where
     let monitor = on_root.clone().map(|on_root| {
         watch(on_root, names.clone(), trials.heartbeat.clone(), 2 * sampling.timeout, end_job)
     });
-    let statuses = trials.run(variants);
+    let samples = (variants.len() * sampling.repeat) as u64;
+    let mut shown = on_root.is_some().then(|| Progress::over_samples(progress, samples));
+    let statuses = trials.run(variants, &mut |done| shown.iter_mut().for_each(|it| it.tick(done as u64)));
+    shown.iter().for_each(Progress::finish);
     drop(monitor);
     let statuses = statuses?;
     let mut reasons = Vec::new();

@@ -38,6 +38,7 @@ pub(super) use conduct::{Conditions, Outputs, Report, conduct};
 pub use protocols::{Combined, compare_protocols};
 pub(super) use strategies::select;
 pub use strategies::{Choices, Selection};
+pub(super) use varied::MESSAGES;
 
 /// Steps per sample.
 const STEPS: u64 = 20;
@@ -59,6 +60,11 @@ pub fn compare(
 ) -> Result<(), RunError> {
     if let Some(combined) = &choices.combined {
         return compare_protocols(transports, inputs, args, combined);
+    }
+    if let Some(option) = choices.of_grids() {
+        return Err(super::refused(format!(
+            "{option} is for scenarios with a grid, and this one has particles"
+        )));
     }
     let agreement = transports.agreement();
     let scenario = &by_ghosts(&inputs.scenario, agreement.rank());
@@ -95,7 +101,9 @@ pub fn compare(
         };
         Outputs { directory, screen, report: frame }
     });
-    let conditions = Conditions { transports, variants: &variants, between_nodes, sampling, end_job };
+    let progress = args.progress;
+    let conditions =
+        Conditions { transports, variants: &variants, between_nodes, sampling, progress, end_job };
     let outcome = conduct(&Particles { plan: &plan, reference }, &conditions, report)?;
     plan.timelines.finish()?;
     outcome.into_result("wrong forces")

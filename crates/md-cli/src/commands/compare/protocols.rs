@@ -11,7 +11,7 @@ use crate::args::CompareArgs;
 use crate::commands::{open_on_root, output_directory, refused};
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::{KnownFile, OutputError, ResultFiles, Screen, Verbosity};
+use crate::output::{KnownFile, OutputError, Progress, ResultFiles, Screen, Verbosity};
 use crate::scenario::{Parallel, Scenario, fault};
 use crate::session::warn;
 use crate::{memory, setup};
@@ -109,12 +109,17 @@ pub fn compare_protocols(
     if directory.is_some() {
         left_out.iter().for_each(|why| warn(&format!("left out: {why}")));
     }
+    let mut progress =
+        directory.is_some().then(|| Progress::over_samples(args.progress, setups.len() as u64 + 1));
+    let mut tell = |done: usize| progress.iter_mut().for_each(|progress| progress.tick(done as u64));
     let sequential_s = alone_s(agreement, &alone, measuring)?;
     let mut rows: Vec<Row> = Vec::new();
     for setup in &setups {
+        tell(rows.len() + 1);
         let world = transports.world(base.parallel.backend, base.parallel.rma.options())?;
         rows.push(measure(&*world, setup, measuring, sequential_s)?);
     }
+    progress.iter().for_each(Progress::finish);
     directory
         .map_or(Ok(()), |directory| {
             let mut screen = Screen::stdout(verbosity);

@@ -4,12 +4,13 @@ use md_comm::Backend;
 use md_core::Shell;
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
-use md_lab::{Strategy, Variant};
+use md_grid::Messages;
+use md_lab::{Setting, Strategy, Variant};
 use serde::Serialize;
 
 use super::adapt::adapt;
 use super::protocols::Combined;
-use super::varied::{Varied, combinations, path_of, variant};
+use super::varied::{MESSAGES, Varied, combinations, messages_of, path_of, variant};
 use crate::args::{CompareArgs, DivisionArgs};
 use crate::scenario::{Scenario, listed, name_of, nearest};
 
@@ -35,6 +36,8 @@ pub struct Choices {
     exchanges: Selection<ExchangePattern>,
     partitions: Selection<PartitionKind>,
     varied: Vec<Varied>,
+    /// How fields of a grid share messages; the scenario's, where that is not varied.
+    messages: Vec<Messages>,
     /// Protocols instead of strategies.
     pub(in crate::commands) combined: Option<Combined>,
 }
@@ -45,8 +48,15 @@ impl Choices {
     /// # Errors
     /// An unknown name: the nearest valid one and all of them.
     pub fn read(args: &CompareArgs) -> Result<Self, String> {
-        let mut varied: Vec<Varied> = Vec::new();
+        let (mut varied, mut messages): (Vec<Varied>, _) = (Vec::new(), Vec::new());
         for text in &args.vary {
+            if let Some(values) = messages_of(text) {
+                if !messages.is_empty() {
+                    return Err(format!("--vary {MESSAGES} is given twice: name all values at once"));
+                }
+                messages = values?;
+                continue;
+            }
             let one = Varied::read(text)?;
             if varied.iter().any(|other| other.key == one.key) {
                 return Err(format!("--vary {} is given twice: name all values at once", path_of(one.key)));
@@ -54,7 +64,7 @@ impl Choices {
             varied.push(one);
         }
         let combined = Combined::read(args)?;
-        Ok(Self { varied, combined, ..Self::of(&args.backends, &args.divisions)? })
+        Ok(Self { varied, messages, combined, ..Self::of(&args.backends, &args.divisions)? })
     }
 
     /// These names.
@@ -82,6 +92,7 @@ impl Choices {
             exchanges: select("--exchanges", exchanges, ExchangePattern::ALL)?,
             partitions: Selection::Own,
             varied: Vec::new(),
+            messages: Vec::new(),
             combined: None,
         })
     }
@@ -94,6 +105,11 @@ impl Choices {
             ("--partitions", self.partitions == Selection::Own),
         ];
         options.into_iter().find_map(|(option, is_absent)| (!is_absent).then_some(option))
+    }
+
+    /// The same of what only a grid has.
+    pub(in crate::commands) fn of_grids(&self) -> Option<&'static str> {
+        (!self.messages.is_empty()).then_some("--vary parallel.messages")
     }
 
     /// All combinations of strategies and values that are varied. What makes no difference for a backend is there once.
@@ -118,8 +134,18 @@ impl Choices {
                 "--vary {}: none of the backends that are compared has a use for it",
                 path_of(self.varied[number].key)
             )),
-            None => Ok(variants),
+            None if self.messages.is_empty() => Ok(variants),
+            None => Ok(variants.iter().flat_map(|variant| self.with_messages(variant)).collect()),
         }
+    }
+
+    /// A variant with every way that fields share messages.
+    fn with_messages(&self, variant: &Variant) -> impl Iterator<Item = Variant> {
+        self.messages.iter().map(|messages| {
+            let mut variant = variant.clone();
+            variant.settings.push(Setting { key: MESSAGES.to_owned(), value: Some(name_of(messages)) });
+            variant
+        })
     }
 
     /// All combinations, backends outermost; `all` backends are those that `here` names.
@@ -236,6 +262,7 @@ pub(super) mod tests {
             exchanges: Selection::All,
             partitions: Selection::All,
             varied: Vec::new(),
+            messages: Vec::new(),
             combined: None,
         };
         let strategies = choices.strategies(&scenario(""), &[Backend::P2p, Backend::Shm]);

@@ -1,14 +1,28 @@
-//! Values of `[parallel.rma]` that are compared beside the strategies.
+//! Values of `[parallel.rma]`, and of how fields share messages, that are compared beside the strategies.
 
 use md_comm::RmaKey;
+use md_grid::Messages;
 use md_lab::{Setting, Strategy, Variant};
 
 use super::adapt::leave_out_refused;
-use super::strategies::{ALL, unknown};
+use super::strategies::{ALL, select, unknown};
 use crate::scenario::{Rma, Scenario};
 
 /// The keys that can be varied are those of this table.
 const TABLE: &str = "parallel.rma.";
+/// And this one, of a grid.
+pub(in crate::commands) const MESSAGES: &str = "parallel.messages";
+
+/// The values of [`MESSAGES`] in `parallel.messages=aggregated,per-field`; `None` of another key.
+pub(super) fn messages_of(text: &str) -> Option<Result<Vec<Messages>, String>> {
+    let (path, values) = text.split_once('=').filter(|(path, _)| path.trim() == MESSAGES)?;
+    let names: Vec<String> = values.split(',').map(str::to_owned).collect();
+    let option = format!("--vary {}", path.trim());
+    Some(
+        select(&option, &names, Messages::ALL)
+            .map(|chosen| chosen.resolve(Messages::default(), Messages::ALL)),
+    )
+}
 
 /// Several values of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +46,8 @@ impl Varied {
         };
         let key = path.trim().strip_prefix(TABLE).and_then(RmaKey::from_name);
         let Some(key) = key else {
-            let paths: Vec<String> = RmaKey::ALL.iter().map(|&key| path_of(key)).collect();
+            let paths = RmaKey::ALL.iter().map(|&key| path_of(key)).chain([MESSAGES.to_owned()]);
+            let paths: Vec<String> = paths.collect();
             return Err(unknown("--vary", path.trim(), paths.iter().map(String::as_str)));
         };
         let (valid, option) = (Rma::values(key), format!("--vary {path}"));
@@ -87,7 +102,7 @@ mod tests {
         let error = |text: &str| Varied::read(text).unwrap_err();
         insta::assert_snapshot!(error("parallel.rma.slot=1,2"), @r"
         --vary has no `parallel.rma.slot`; did you mean `parallel.rma.slots`?
-        valid: `parallel.rma.window`, `parallel.rma.windows`, `parallel.rma.operation`, `parallel.rma.slots`, `parallel.rma.asserts`, `parallel.rma.polling`, `parallel.rma.ring`, `parallel.rma.epoch`, `parallel.rma.notice`, `parallel.rma.barriers`, `parallel.rma.arrivals`
+        valid: `parallel.rma.window`, `parallel.rma.windows`, `parallel.rma.operation`, `parallel.rma.slots`, `parallel.rma.asserts`, `parallel.rma.polling`, `parallel.rma.ring`, `parallel.rma.epoch`, `parallel.rma.notice`, `parallel.rma.barriers`, `parallel.rma.arrivals`, `parallel.messages`
         ");
         insta::assert_snapshot!(error("parallel.rma.window=create,alocate"), @r"
         --vary parallel.rma.window has no `alocate`; did you mean `allocate`?

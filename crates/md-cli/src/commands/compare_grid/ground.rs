@@ -7,16 +7,16 @@ use md_comm::{Reduction, World};
 use md_engine::{EngineError, Timings};
 use md_grid::lbm::{FlowRun, LaneReal};
 use md_grid::stencil::{self, Precision, Problem};
-use md_grid::{Application, Decomposition, application};
+use md_grid::{Application, Decomposition, Messages, application};
 use md_lab::compare::{
     self as lab, Ground, Prepared, Sample, Sampling, Subject, TRIAL, WARM_UP, exchanges_of_a_sample,
     time_exchanges,
 };
 use md_lab::trace::TracedWorld;
-use md_lab::{Transports, Variant};
+use md_lab::{Transports, Variant, name_of};
 
 use super::{OfGrid, keys_of};
-use crate::commands::compare::{Report, adapt_variant};
+use crate::commands::compare::{MESSAGES, Report, adapt_variant};
 use crate::commands::timeline::Timelines;
 use crate::commands::{lbm, stencil as of_stencil};
 use crate::error::RunError;
@@ -183,6 +183,12 @@ impl<'c, M: Compared> Grid<'c, M> {
         let mut inputs = self.inputs.clone();
         let parallel = inputs.scenario.parallel_mut();
         (parallel.backend, parallel.exchange) = (variant.strategy.backend, variant.strategy.exchange);
+        let is_meant = |messages: &&Messages| {
+            let value = Some(name_of(messages));
+            variant.settings.iter().any(|it| it.key == MESSAGES && it.value == value)
+        };
+        parallel.messages =
+            Messages::ALL.iter().copied().find(|it| is_meant(&it)).unwrap_or(parallel.messages);
         inputs
     }
 
@@ -269,7 +275,8 @@ impl<M: Compared> Ground for Grid<'_, M> {
     ) -> Result<(), lab::Problem> {
         let Some(events) = self.timelines.events() else { return Ok(()) };
         let heartbeat = subject.heartbeat;
-        let (context, names) = (self.context(variant), OfGrid::names(variant));
+        let GridSetup { inputs, problem } = subject.setup;
+        let (context, names) = (self.context_of(&inputs.scenario, problem), OfGrid::names(variant));
         let traced = &TracedWorld::new(subject.world, events)?;
         let recorded = with(Subject { world: traced, ..subject }, |app| {
             traced.start(|observer| app.clock().observe(observer))?;

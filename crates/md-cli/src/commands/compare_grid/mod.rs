@@ -57,7 +57,9 @@ pub fn compare_on_grid<M: Compared>(
     let timelines = Timelines::new(&args.trace);
     let grid = Grid::of(transports, inputs, problem, sampling, timelines)?;
     let between_nodes = inputs.scenario.parallel().between_nodes;
-    let conditions = Conditions { transports, variants: &variants, between_nodes, sampling, end_job };
+    let progress = args.progress;
+    let conditions =
+        Conditions { transports, variants: &variants, between_nodes, sampling, progress, end_job };
     let outcome = conduct(&grid, &conditions, outputs)?;
     grid.finish()?;
     outcome.into_result("wrong values")

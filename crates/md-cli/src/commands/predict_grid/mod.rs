@@ -2,6 +2,7 @@
 
 mod measured;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use md_comm::Backend;
@@ -11,8 +12,8 @@ use md_grid::stencil::Precision;
 use md_grid::{Schedule, stencil};
 use md_lab::plot::Picture;
 use md_lab::predict::{
-    Forecast, GridExchange, GridStep, GridSubject, PredictError, Request, Scaling, grid_chart, grid_csv,
-    grid_table, predict_grid,
+    Forecast, GridExchange, GridStep, GridSubject, LatticeBoltzmann, PredictError, Request, Scaling,
+    grid_chart, grid_csv, grid_table, predict_grid,
 };
 use md_lab::{Strategy, name_of};
 use measured::costs;
@@ -24,7 +25,9 @@ use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::memory;
-use crate::output::{KnownFile, OutputDirectory, ResultFiles, Screen, Verbosity, holds_results_but};
+use crate::output::{
+    KnownFile, OutputDirectory, Progress, ResultFiles, Screen, Verbosity, holds_results_but,
+};
 use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
 
 /// A scenario whose steps are known without running it.
@@ -41,6 +44,11 @@ pub trait Scheduled: GridModel {
     /// What else decides how long an update takes, by its keys in summary.json.
     fn ways(&self) -> Vec<(&'static str, String)> {
         Vec::new()
+    }
+
+    /// Whether it is what the closed formula of a flow is about, in double precision.
+    fn has_formula(&self) -> bool {
+        false
     }
 
     /// Makes it a scenario of so many nodes along each axis, on any number of ranks.
@@ -75,6 +83,10 @@ impl Scheduled for LbmScenario {
         vec![("pattern", name_of(self.lbm.pattern)), ("collision", name_of(self.lbm.collision))]
     }
 
+    fn has_formula(&self) -> bool {
+        self.lbm.precision == Precision::Double
+    }
+
     fn resize(&mut self, nodes: [usize; 3], precision: Precision) {
         (self.lbm.grid, self.lbm.precision) = (nodes, precision);
     }
@@ -96,7 +108,11 @@ pub fn predict_on_grid<M: Scheduled>(
     let mut request = request(inputs, args, wish)?;
     let costs = costs(inputs, &args.measured, &machine, &request)?;
     let Forecast { mut predictions, mut remarks } = Forecast::default();
-    for ranks in std::mem::take(&mut request.ranks) {
+    let mut formulas = BTreeMap::new();
+    let all = std::mem::take(&mut request.ranks);
+    let mut progress = Progress::over_cases(args.progress, all.len() as u64);
+    for (done, ranks) in all.into_iter().enumerate() {
+        progress.tick(done as u64);
         for exchange in exchanges(&request.strategies) {
             let step = match step(inputs, ranks, exchange, request.scaling) {
                 Ok(step) => step,
@@ -110,11 +126,17 @@ pub fn predict_on_grid<M: Scheduled>(
             let (found, said) = predict_grid(&step, exchange, &costs, &machine, &request)?;
             predictions.extend(found);
             remarks.extend(said);
+            if inputs.scenario.has_formula() {
+                let formula = LatticeBoltzmann::of(&step, &costs, &machine, &request);
+                formulas.insert(ranks, formula.map(|formula| formula.words(ranks)));
+            }
         }
     }
+    progress.finish();
     if predictions.is_empty() {
         return Err(PredictError::Nothing(remarks.join("; ")).into());
     }
+    remarks.extend(formulas.into_values().flatten());
     if costs.is_empty() {
         remarks.push("computing and packing are not in it: --measured gives what they cost".to_owned());
     }

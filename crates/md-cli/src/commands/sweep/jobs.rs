@@ -3,7 +3,7 @@
 use md_comm::Backend;
 use md_core::words::counted;
 use md_grid::application::PHASES;
-use md_lab::sweep::{Kind, PARTICLES, Scaling, scaled_cells};
+use md_lab::sweep::{Kind, PARTICLES, Scaling, repeated_cells, scaled_cells};
 use md_lab::{Strategy, name_of};
 
 use super::{Job, Wanted, first_of};
@@ -43,14 +43,14 @@ pub(super) fn particle_jobs(
     for ([ranks, threads], &size) in
         counts(args).flat_map(|counts| sizes.iter().map(move |size| (counts, size)))
     {
-        let wanted = if args.scaling() == Scaling::Weak { size * ranks as u64 } else { size };
+        let copies = if args.scaling() == Scaling::Weak { ranks } else { 1 };
         for &strategy in &strategies {
-            match of_particles(inputs, &base, (own, wanted), [ranks, threads], strategy) {
+            match of_particles(inputs, &base, [own, size, copies as u64], [ranks, threads], strategy) {
                 Ok(job) => jobs.push(job),
                 Err(reason) => left_out.push(format!(
                     "{}, {}, {strategy}: {}",
                     counted(ranks, "rank"),
-                    counted(wanted, "atom"),
+                    counted(size * copies as u64, "atom"),
                     reason.lines().next().unwrap_or_default()
                 )),
             }
@@ -89,7 +89,7 @@ fn counts(args: &SweepArgs) -> impl Iterator<Item = [usize; 2]> {
 fn of_particles(
     inputs: &Inputs,
     base: &Scenario,
-    (own, wanted): (u64, u64),
+    [own, size, copies]: [u64; 3],
     [ranks, threads]: [usize; 2],
     strategy: Strategy,
 ) -> Result<Job, String> {
@@ -99,8 +99,11 @@ fn of_particles(
     parallel.ranks = if strategy.backend == Backend::Local { ranks } else { 1 };
     scenario.output.trajectory = None;
     match &mut scenario.system.lattice {
-        Some(lattice) => lattice.cells = scaled_cells(lattice.kind, lattice.cells, own, wanted),
-        None if wanted != own => {
+        Some(lattice) => {
+            let cells = scaled_cells(lattice.kind, lattice.cells, own, size);
+            lattice.cells = repeated_cells(lattice.kind, cells, copies as u32);
+        }
+        None if size * copies != own => {
             return Err("only the particles of a lattice can be made more or fewer".to_owned());
         }
         None => (),

@@ -7,6 +7,7 @@ mod jobs;
 
 use std::fs;
 use std::io::{Error, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -18,7 +19,8 @@ use md_lab::sweep::{Kind, Row, Sample, Scaling, read_sweep, scaling_picture, swe
 
 use super::compare::Choices;
 use super::{grid_run, output_directory, refused};
-use crate::args::SweepArgs;
+use crate::args::{DEFAULT_LAUNCHER, SweepArgs};
+use crate::cores;
 use crate::early_end::{EarlyEnd, Signal};
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Remains, RunError};
 use crate::grid_inputs::{AnyInputs, GridModel};
@@ -238,12 +240,31 @@ impl Job {
         if self.backend == Backend::Local {
             return Ok(Command::new(program));
         }
+        let is_default = launcher == DEFAULT_LAUNCHER;
         let launcher = launcher.replace("{ranks}", &self.ranks.to_string());
         let mut words = launcher.split_whitespace();
         let mut command = Command::new(words.next().ok_or("`--launcher` is empty")?);
         command.args(words).arg(program);
+        if is_default {
+            command.envs(leave_of_open_mpi(is_root(), self.ranks > cores::of_machine()));
+        }
         Ok(command)
     }
+}
+
+/// What Open MPI wants to be told before it runs as root, and before it runs more ranks than there are cores; other libraries do not look at it.
+fn leave_of_open_mpi(as_root: bool, crowded: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1"));
+    let many = [
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+    ];
+    let wanted = [root.map(|it| (as_root, it)), many.map(|it| (crowded, it))];
+    wanted.into_iter().flatten().filter_map(|(is_wanted, it)| is_wanted.then_some(it))
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
 /// A job that may go well another time.
