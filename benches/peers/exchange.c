@@ -103,8 +103,8 @@ static void measure(int rank, int samples, int bytes, int exchanges) {
 }
 
 int main(int count, char **arguments) {
-    int provided, rank, ranks, bytes, exchanges;
-    MPI_Init_thread(&count, &arguments, MPI_THREAD_FUNNELED, &provided);
+    int rank, ranks, bytes, exchanges;
+    MPI_Init(&count, &arguments);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int named = FENCE; named < MODES && count > 2; named++) {
