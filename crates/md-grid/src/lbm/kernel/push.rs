@@ -7,7 +7,7 @@
 use md_core::simd::Simd;
 use pulp::WithSimd;
 
-use super::{Block, MOST_LANES, Parts, Runs, whole_and_rest, whole_vectors};
+use super::{Block, Parts, Runs, whole_and_rest, whole_vectors};
 use crate::lbm::collision::{Coefficients, Forcing, collide};
 use crate::lbm::d3q19::POPULATIONS;
 use crate::lbm::lanes::{LaneReal, fetch_ahead};
@@ -83,8 +83,8 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
                 for &run in runs.all {
                     source.join_ends(runs, run);
                     let source = source.0.each_mut().map(|part| &*part.run(run));
-                    for at in (0..run.length).step_by(MOST_LANES) {
-                        let count = MOST_LANES.min(run.length - at);
+                    for at in (0..run.length).step_by(super::MOST_LANES) {
+                        let count = super::MOST_LANES.min(run.length - at);
                         let mut from = source.map(|row| &row[at..][..count]);
                         let width = whole_vectors::<S, T>(count);
                         if count < width {
@@ -109,6 +109,10 @@ enum Target {
     /// Where they are to be: far lines are fetched.
     InMemory,
     /// In a [`Block`].
+    #[cfg_attr(
+        not(feature = "mpi"),
+        expect(dead_code, reason = "only stores past the caches go through a block")
+    )]
     InBlock,
 }
 
