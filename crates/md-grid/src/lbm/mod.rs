@@ -9,8 +9,8 @@
 //! All in lattice units: a node and a step are 1. The flow is that of the Navier-Stokes equations to second order in the distance of
 //! nodes while it is slow against sound (speed 0.577 nodes per step).
 //!
-//! Read in this order: `d3q19` (the lattice), `collision`, `kernel` (the loops over nodes, in two patterns), `rows` (what moves beyond
-//! their ends), `walls` (bounce-back), `crossing` (what travels between ranks), `solver` (the step).
+//! Read in this order: `d3q19` (the lattice), `collision`, `kernel` (the loops over nodes, in two patterns), `stores` (how the second of
+//! two grids is written), `rows` (what moves beyond their ends), `walls` (bounce-back), `crossing` (what travels between ranks), `solver` (the step).
 
 mod collision;
 mod crossing;
