@@ -242,7 +242,7 @@ mod tests {
     fn bench_broken(call: &str) -> (String, u8, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().display().to_string();
-        let words = ["md-cli", "bench", "--quiet", "--budget", "3600", "--runs", "5", "--output", &out];
+        let words = ["md-cli", "bench", "--quiet", "--budget", "3600", "--runs", "6", "--output", &out];
         let Command::Bench(args) = Cli::parse_from(words.into_iter().chain(call.split(' '))).command else {
             panic!("another command")
         };

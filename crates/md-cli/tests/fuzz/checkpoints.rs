@@ -44,7 +44,7 @@ const OF_PARTICLES: usize = 1 + DIVISIONS.len();
 /// All bases.
 const BASES: usize = OF_PARTICLES + GRIDS.len();
 /// Words that all ranks have alike before those of the division.
-const WORDS_BEFORE: usize = 35;
+const WORDS_BEFORE: usize = 37;
 
 /// Bytes before the header's text, and of the text with its padding here.
 const PREAMBLE: usize = 16;
