@@ -1,8 +1,8 @@
 //! How the second of two grids is written: into the caches or past them, whichever is faster here.
 //!
 //! A store into the caches has its line read from memory before, a third of all that two grids move; one past them needs whole lines, and
-//! few of them can be under way at once. Which is faster differs from CPU to CPU and with what else uses the memory: on one core of an AMD EPYC
-//! past the caches, on one of an Intel Xeon into them. Both give the same bits, so the first steps take turns, and the faster way stays.
+//! few of them can be under way at once. Which is faster differs from CPU to CPU and with what else uses the memory: on one core of Intel family 6
+//! model 167 past the caches, on one of model 207 into them. Both give the same bits, so the first steps take turns, and the faster way stays.
 
 /// How populations are written that a sweep does not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
