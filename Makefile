@@ -39,7 +39,6 @@ run: build
 test: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --workspace -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-run
 	@mkdir -p $(TARGET); $(MAKE) loom >$(TARGET)/loom.log 2>&1 & beside=$$!; \
