@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# `md-cli bench` beside its plain C twins and OSU's definitions (bench.c) on two ranks, in turns: the smallest sample of each, and the
-# ratio. usage: bench.sh [ROUNDS [BYTES,BYTES...]]. Numbers are worth something on a quiet machine only.
+# `md-cli bench` beside its plain C twins and OSU's definitions (bench.c) on two ranks, in turns: of each the smallest sample, as time per
+# message where many are under way at once, one way as osu_latency gives it, and the ratio. usage: bench.sh [ROUNDS [BYTES,BYTES...]].
+# Numbers are worth something on a quiet machine only.
 set -euo pipefail
 rounds=${1:-5} sizes=${2:-8,1024,16384,262144}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -19,12 +20,13 @@ python3 - "$folder" <<'EOF_PYTHON'
 import csv, sys
 from pathlib import Path
 
-# Twin: benchmark and mechanism of ours.
+# Twin: benchmark and mechanism of ours, and by how much a sample is divided: osu_bw counts messages, osu_latency is half a round trip.
+MANY, NEIGHBOURS, WAYS = 64, 26, 2
 TWINS = {
-    "roundtrip": ("roundtrip", "p2p"), "nonblocking": ("roundtrip", "p2p"), "put": ("roundtrip", "put"),
-    "bandwidth": ("bandwidth", "p2p"), "sync26": ("sync26", "p2p"),
-    "osu_latency": ("roundtrip", "p2p"), "osu_bw": ("bandwidth", "p2p"),
-    "osu_put_latency": ("elementwise-whole", "put"), "osu_get_latency": ("roundtrip", "get"),
+    "roundtrip": ("roundtrip", "p2p", 1), "nonblocking": ("roundtrip", "p2p", 1), "put": ("roundtrip", "put", 1),
+    "bandwidth": ("bandwidth", "p2p", MANY), "sync26": ("sync26", "p2p", NEIGHBOURS),
+    "osu_latency": ("roundtrip", "p2p", WAYS), "osu_bw": ("bandwidth", "p2p", MANY),
+    "osu_put_latency": ("elementwise-whole", "put", 1), "osu_get_latency": ("roundtrip", "get", 1),
 }
 folder = Path(sys.argv[1])
 theirs, ours = {}, {}
@@ -36,12 +38,12 @@ for file in folder.glob("md-*/bench.csv"):
         if row["status"] == "ok":
             key = row["benchmark"], row["mechanism"], int(row["bytes"])
             ours.setdefault(key, []).append(float(row["min_s"]))
-print("twin,bytes,c_us,md_us,ratio,difference_us,within")
+print("twin,bytes,per,c_us,md_us,ratio,difference_us,within")
 for (name, size), times in sorted(theirs.items()):
-    benchmark, mechanism = TWINS[name]
+    benchmark, mechanism, per = TWINS[name]
     found = ours.get((benchmark, mechanism, size))
     if found:
-        c, md = 1e6 * min(times), 1e6 * min(found)
+        c, md = (1e6 * min(samples) / per for samples in (times, found))
         within = "yes" if abs(md - c) <= max(0.1 * c, 0.2) else "no"
-        print(f"{name},{size},{c:.3f},{md:.3f},{md / c:.3f},{md - c:+.3f},{within}")
+        print(f"{name},{size},{per},{c:.3f},{md:.3f},{md / c:.3f},{md - c:+.3f},{within}")
 EOF_PYTHON

@@ -322,15 +322,16 @@ impl Exchange {
         }
     }
 
-    /// A call that the clock of `auto` covers.
+    /// A call that the clock of `auto` covers. Its outcome is not kept across the end of the clock: a copy of it would wait for all stores before it,
+    /// those to memory of another rank included.
     #[inline]
-    fn timed<T>(
+    fn timed(
         &mut self,
-        call: impl FnOnce(&mut dyn Transport) -> Result<T, CommError>,
-    ) -> Result<T, CommError> {
+        call: impl FnOnce(&mut dyn Transport) -> Result<(), CommError>,
+    ) -> Result<(), CommError> {
         self.run_clock();
-        let outcome = call(&mut *self.transport);
+        call(&mut *self.transport)?;
         self.pause_clock();
-        outcome
+        Ok(())
     }
 }
