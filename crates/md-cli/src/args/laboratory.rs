@@ -309,6 +309,9 @@ pub struct PredictArgs {
     /// Ranks on a node [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_node: Option<u32>,
+    /// Ranks on the cores of a node that share a last cache, if messages to others cost more (distance "across") [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks_per_complex: Option<u32>,
     /// Order of the ranks on nodes: block (one node after the other) or round-robin
     #[arg(long, value_name = "ORDER", default_value = "block")]
     pub placement: String,

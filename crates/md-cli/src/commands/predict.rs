@@ -69,6 +69,7 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     let request = Request {
         ranks: each_once(&args.ranks),
         ranks_per_node: args.ranks_per_node.map(|ranks| ranks as usize),
+        ranks_per_complex: args.ranks_per_complex.map(|ranks| ranks as usize),
         placement: wish.placement,
         scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
         strategies: wish.choices.strategies(&scenario, &backends),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use md_core::words::counted;
 use serde::Deserialize;
 
 use crate::machine::{Distance, MachineError, Origin};
@@ -38,21 +37,19 @@ pub struct Measurement {
     version: String,
 }
 
-/// Ranks on two core complexes stand for a node where no two on one were measured; what is said of the others.
-pub(super) fn nearest(rows: &[Measurement]) -> (Vec<Measurement>, Option<String>) {
+/// The same, where ranks on two core complexes stand for a node if no two on one were measured.
+pub(super) fn nearest(rows: &[Measurement]) -> Vec<Measurement> {
     let inside = rows.iter().filter(|row| row.distance == INSIDE).map(Measurement::subject);
     let inside: BTreeSet<_> = inside.collect();
-    let is_needed = |row: &&Measurement| row.distance != ACROSS || !inside.contains(&row.subject());
-    let near: Vec<Measurement> = rows.iter().filter(is_needed).cloned().collect();
-    let far = rows.len() - near.len();
-    let remark = || {
-        let far = counted(far, "row");
-        format!(
-            "{far} of distance `{ACROSS}` not used: costs on a node are those of ranks on one core complex"
-        )
+    let stands = |row: &Measurement| row.distance == ACROSS && !inside.contains(&row.subject());
+    let own = |row: &Measurement| {
+        let mut own = row.clone();
+        if stands(row) {
+            INSIDE.clone_into(&mut own.distance);
+        }
+        own
     };
-    let remark = (far > 0).then(remark);
-    (near, remark)
+    rows.iter().map(own).collect()
 }
 
 /// Where these rows come from, if they say so.
@@ -120,7 +117,8 @@ impl Measurement {
     /// How far its ranks are apart; of some here and some there, as far as the farthest. `None` of a rank alone.
     pub(super) fn distance(&self) -> Option<Distance> {
         match self.distance.as_str() {
-            INSIDE | ACROSS => Some(Distance::Node),
+            INSIDE => Some(Distance::Node),
+            ACROSS => Some(Distance::Across),
             "between" | "mixed" => Some(Distance::Network),
             _ => None,
         }
@@ -132,13 +130,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_on_two_core_complexes_count_where_there_are_no_nearer_ones() {
+    fn pairs_on_two_core_complexes_are_a_node_where_there_are_no_nearer_ones() {
         let text = "benchmark,mechanism,ranks,bytes,median_s,distance\n\
                     roundtrip,p2p,4,8,1e-6,inside\nroundtrip,p2p,4,8,2e-6,across\nroundtrip,shm,4,8,3e-6,across\n";
-        let (rows, remark) = nearest(&Measurement::read("bench.csv", text.as_bytes()).unwrap());
-        let found: Vec<_> = rows.iter().map(|row| (row.median_s, row.distance())).collect();
-        assert_eq!(found, [(Some(1e-6), Some(Distance::Node)), (Some(3e-6), Some(Distance::Node))]);
-        let remark = remark.unwrap();
-        assert!(remark.starts_with("1 row of distance `across` not used"), "{remark}");
+        let rows = nearest(&Measurement::read("bench.csv", text.as_bytes()).unwrap());
+        let found: Vec<_> = rows.iter().map(|row| row.distance().unwrap()).collect();
+        assert_eq!(found, [Distance::Node, Distance::Across, Distance::Node]);
     }
 }

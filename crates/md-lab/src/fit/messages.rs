@@ -21,7 +21,7 @@ const NEEDED: [(&str, &str); 3] = [
 ];
 const COLLECTIVES: [(Operation, &str); 2] =
     [(Operation::Barrier, "barrier"), (Operation::Allreduce, "allreduce-max")];
-const DISTANCES: [Distance; 2] = [Distance::Node, Distance::Network];
+const DISTANCES: [Distance; 3] = [Distance::Node, Distance::Network, Distance::Across];
 /// The halo of a large part is so long.
 const LONG_BYTES: u64 = 1 << 20;
 /// Sizes in a range at least.
@@ -70,7 +70,16 @@ pub struct CollectiveFit {
 /// All backends over all distances that were measured.
 pub(super) fn messages(rows: &[Measurement]) -> Vec<MessageFit> {
     let pairs = movers().flat_map(|backend| DISTANCES.map(|distance| (backend, distance)));
-    pairs.flat_map(|(backend, distance)| ranges(rows, backend, distance)).collect()
+    let mut fits: Vec<MessageFit> = Vec::new();
+    for (backend, distance) in pairs {
+        // Calls take a core as long wherever the other one is, and only pairs are measured across.
+        let is_inside =
+            |fit: &&MessageFit| (fit.cost.backend, fit.cost.distance) == (backend, Distance::Node);
+        let inside = fits.iter().find(is_inside).map(|fit| fit.coefficients[2]);
+        let known = inside.filter(|_| distance == Distance::Across);
+        fits.extend(ranges(rows, (backend, distance), known));
+    }
+    fits
 }
 
 /// Backends that are not made of others.
@@ -90,7 +99,12 @@ fn of<'r>(rows: &'r [Measurement], name: &str, backend: Backend, distance: Dista
     found
 }
 
-fn ranges(rows: &[Measurement], backend: Backend, distance: Distance) -> Vec<MessageFit> {
+/// The ranges of a backend over a distance, and their overhead if it is known.
+fn ranges(
+    rows: &[Measurement],
+    (backend, distance): (Backend, Distance),
+    known: Option<Coefficient>,
+) -> Vec<MessageFit> {
     let trips = of(rows, ROUND_TRIP, backend, distance);
     let point = |(number, row): (usize, &&Measurement)| Point {
         bytes: row.bytes as f64,
@@ -129,8 +143,8 @@ fn ranges(rows: &[Measurement], backend: Backend, distance: Distance) -> Vec<Mes
             samples: fit.residuals.count as u64,
             half_widths: HalfWidths::new(),
         };
-        let overhead = match fits.first() {
-            Some(first) => first.coefficients[2],
+        let overhead = match fits.first().map(|first| first.coefficients[2]).or(known) {
+            Some(overhead) => overhead,
             None => overhead(&cost, &of(rows, NEIGHBOURS, backend, distance)),
         };
         let held = points.iter().filter(|point| point.held_out);
@@ -222,8 +236,11 @@ pub(super) fn missing(rows: &[Measurement]) -> Vec<String> {
             continue;
         }
         let is_measured = |backend: &Backend| own().any(|row| row.mechanism == name_of(backend));
+        // Of ranks across from each other there are pairs only.
+        let is_of_pairs = distance == Distance::Across;
+        let needed = if is_of_pairs { &NEEDED[..1] } else { &NEEDED[..] };
         let at = format!("at distance \"{}\"", name_of(distance));
-        for (name, lack) in NEEDED {
+        for &(name, lack) in needed {
             let lacks = |backend: &Backend| of(rows, name, *backend, distance).is_empty();
             let backends = movers().filter(is_measured).filter(lacks);
             let backends: Vec<_> = backends.map(|backend| format!("`{}`", name_of(backend))).collect();
@@ -241,7 +258,8 @@ pub(super) fn missing(rows: &[Measurement]) -> Vec<String> {
             missing.push(format!("`{ROUND_TRIP}` ends early {at}, longer messages are a guess: {ends}"));
         }
         let is_missing = |name: &&str| own().all(|row| row.benchmark != **name);
-        let collectives = COLLECTIVES.iter().map(|(_, name)| *name).filter(is_missing);
+        let collectives =
+            COLLECTIVES.iter().map(|(_, name)| *name).filter(|_| !is_of_pairs).filter(is_missing);
         missing.extend(collectives.map(|name| format!("no `{name}` {at}: no [[collective]] of it")));
     }
     missing
@@ -336,6 +354,27 @@ mod tests {
             assert_eq!(fits.iter().map(|fit| fit.held_out.count).sum::<usize>(), 11);
             assert!(fits[1].held_out.largest < 0.5);
         }
+    }
+
+    #[test]
+    fn pairs_across_core_complexes_have_their_own_latency_and_the_overhead_of_the_node() {
+        let trip = |bytes: u64, slower: f64, distance: &str| {
+            format!(
+                "{ROUND_TRIP},p2p,4,{bytes},{},ok,{distance}",
+                2.0 * slower * (3e-7 + 2e-10 * bytes as f64)
+            )
+        };
+        let mut lines: Vec<String> = sizes().map(|bytes| trip(bytes, 1.0, "inside")).collect();
+        lines.extend(sizes().map(|bytes| trip(bytes, 3.0, "across")));
+        lines.push(format!("{NEIGHBOURS},p2p,4,8,2e-5,{REST}"));
+        let rows = read(&lines);
+        let [node, across] = &messages(&rows)[..] else { panic!("one range each") };
+        assert_eq!([node, across].map(|fit| fit.cost.distance), [Distance::Node, Distance::Across]);
+        assert!((across.cost.latency_s / node.cost.latency_s - 3.0).abs() < 1e-6);
+        assert!((across.cost.seconds_per_byte / node.cost.seconds_per_byte - 3.0).abs() < 1e-6);
+        assert!(node.cost.overhead_s > 0.0);
+        assert_eq!(across.cost.overhead_s, node.cost.overhead_s);
+        assert!(missing(&rows).iter().all(|lack| !lack.contains("across")));
     }
 
     #[test]

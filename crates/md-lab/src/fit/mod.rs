@@ -50,8 +50,7 @@ pub fn measure_compute(
 
 /// Fits messages, and puts everything together.
 pub fn fit(rows: &[Measurement], computes: Vec<ComputeFit>, provenance: Provenance) -> Fitted {
-    let (rows, far) = measurements::nearest(rows);
-    let rows = &rows[..];
+    let rows = &measurements::nearest(rows)[..];
     let (messages, collectives) = (messages::messages(rows), messages::collectives(rows));
     let provenance = Provenance { messages: measurements::origin(rows), ..provenance };
     let machine = Machine {
@@ -63,7 +62,6 @@ pub fn fit(rows: &[Measurement], computes: Vec<ComputeFit>, provenance: Provenan
         computes: computes.iter().map(|fit| fit.cost.clone()).collect(),
     };
     let mut remarks = messages::missing(rows);
-    remarks.extend(far);
     remarks.extend(is_of_two(&machine.provenance));
     remarks.extend(is_far_off(&machine));
     Fitted { machine, messages, collectives, computes, remarks }

@@ -82,10 +82,12 @@ pub struct Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distance {
-    /// On one node.
+    /// On one node; where it matters, on cores that share the last cache.
     Node,
     /// On two.
     Network,
+    /// On one node, on cores that do not share the last cache.
+    Across,
 }
 
 /// Messages of one backend over one distance, in a range of lengths: one each for what the library sends eagerly and by rendezvous.

@@ -6,22 +6,23 @@ use super::events::{Leg, Message, Rules};
 use super::placement::Nodes;
 use super::plans::{Messages, Way};
 use super::protocol::{Protocol, Synchronisation, has_windows};
-use crate::machine::{ComputeCost, Distance, Machine, MessageCost, Operation};
+use crate::machine::{ComputeCost, Distance, Machine, MessageCost, Operation, OverlapCost};
 use crate::name_of;
 
-/// Inside a node and between nodes: the two paths of a message.
-const DISTANCES: [Distance; 2] = [Distance::Node, Distance::Network];
+/// The paths of a message, each at its number.
+const DISTANCES: [Distance; PATHS] = [Distance::Node, Distance::Network, Distance::Across];
+pub(super) const PATHS: usize = 3;
 
 /// A backend on a machine, among so many ranks.
 pub(super) struct Costs<'m> {
     pub(super) compute: &'m ComputeCost,
     nodes: Nodes,
     /// By path: what moves messages.
-    movers: [Backend; 2],
+    movers: [Backend; PATHS],
     /// By path: its ranges of bytes, none where that was not measured.
-    ranges: [Vec<&'m MessageCost>; 2],
+    ranges: [Vec<&'m MessageCost>; PATHS],
     /// By path: part of the latency in a flush.
-    flushed: [f64; 2],
+    flushed: [f64; PATHS],
     machine: &'m Machine,
     name: String,
 }
@@ -34,8 +35,13 @@ impl<'m> Costs<'m> {
         backend: Backend,
         between_nodes: Backend,
     ) -> Self {
-        let movers = if backend == Backend::Hybrid { [Backend::Shm, between_nodes] } else { [backend; 2] };
-        let ranges = [0, 1].map(|path| machine.ranges(movers[path], DISTANCES[path]));
+        let is_made_of_two = backend == Backend::Hybrid;
+        let movers =
+            if is_made_of_two { [Backend::Shm, between_nodes, Backend::Shm] } else { [backend; PATHS] };
+        let mut ranges = [0, 1, 2].map(|path| machine.ranges(movers[path], DISTANCES[path]));
+        if ranges[Distance::Across as usize].is_empty() {
+            ranges[Distance::Across as usize] = ranges[Distance::Node as usize].clone();
+        }
         let flushed = movers.map(|mover| Protocol::of(mover).flushed);
         Self { compute, nodes, movers, ranges, flushed, machine, name: name_of(backend) }
     }
@@ -160,6 +166,12 @@ impl<'m> Costs<'m> {
         flushed_s
     }
 
+    /// Of a path. What hides is measured of all ranks of a node together.
+    fn overlap(&self, path: usize) -> Option<&'m OverlapCost> {
+        let distance = if DISTANCES[path] == Distance::Network { Distance::Network } else { Distance::Node };
+        self.machine.overlap(self.movers[path], distance)
+    }
+
     /// What holds for all messages; paths that are not used need no numbers.
     ///
     /// # Errors
@@ -168,11 +180,7 @@ impl<'m> Costs<'m> {
         let farthest = usize::from(self.nodes.count > 1);
         let protocol = Protocol::of(self.movers[farthest]);
         let protocol = Protocol { advances: protocol.advances && Protocol::of(backend).advances, ..protocol };
-        let hidden = |path: usize| {
-            self.machine
-                .overlap(self.movers[path], DISTANCES[path])
-                .map_or(1.0, |overlap| overlap.hidden_share)
-        };
+        let hidden = |path: usize| self.overlap(path).map_or(1.0, |overlap| overlap.hidden_share);
         let empty = self.ranges[farthest].first();
         let [latency, overhead] = empty.map_or([0.0; 2], |empty| [empty.latency_s, empty.overhead_s]);
         let collective = match protocol.synchronisation {
@@ -180,7 +188,7 @@ impl<'m> Costs<'m> {
             Synchronisation::Fence | Synchronisation::Barrier => self.beyond_two_ranks(Operation::Barrier)?,
         };
         let alone = f64::max(0.0, (1.0 - protocol.flushed) * latency - 2.0 * overhead);
-        let hidden_shares = [hidden(0), hidden(1)];
+        let hidden_shares = [0, 1, 2].map(hidden);
         Ok(Rules { protocol, hidden_shares, synchronisation_s: alone + collective, post_s: latency })
     }
 
@@ -236,9 +244,7 @@ impl<'m> Costs<'m> {
     pub(super) fn progress_s(&self, leg: &Leg, work_s: &[f64], pairs: &[f64]) -> Vec<f64> {
         /// After as many the engine looks at its messages.
         const BLOCK_PAIRS: f64 = 32_768.0;
-        let calls_s = [0, 1].map(|path| {
-            self.machine.overlap(self.movers[path], DISTANCES[path]).map_or(0.0, |it| it.progress_call_s)
-        });
+        let calls_s = [0, 1, 2].map(|path| self.overlap(path).map_or(0.0, |it| it.progress_call_s));
         let of_rank = |rank: usize| {
             let flight_s = leg.to(rank).map(|(_, message)| message.flight_s).fold(0.0, f64::max);
             let call_s = leg.to(rank).map(|(_, message)| calls_s[message.path as usize]).fold(0.0, f64::max);

@@ -7,6 +7,7 @@
 //! A message arrives so long after it was sent as the machine says. While its receiver computes, only a part of that time passes; what is
 //! left passes when the receiver waits. All numbers are in seconds, all arrays by rank, and a step allocates nothing.
 
+use super::costs::PATHS;
 use super::plans::Way;
 use super::protocol::{Protocol, Synchronisation};
 
@@ -45,8 +46,8 @@ pub(super) struct Leg<'p> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub(super) protocol: Protocol,
-    /// Share of a message's time that passes while the receiver computes: inside a node, between nodes.
-    pub(super) hidden_shares: [f64; 2],
+    /// Share of a message's time that passes while the receiver computes, by path.
+    pub(super) hidden_shares: [f64; PATHS],
     /// From when the last rank has entered a fence or a barrier until all may leave it.
     pub(super) synchronisation_s: f64,
     /// From the post until the sender may put.

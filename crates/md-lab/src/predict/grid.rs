@@ -85,7 +85,7 @@ pub fn predict_grid(
         per_ghost_unpacked_s: cost.per_byte_unpacked_s,
         ..ComputeCost::default()
     };
-    let nodes = Nodes::new(ranks, request.ranks_per_node.unwrap_or(ranks), request.placement);
+    let nodes = request.nodes(ranks);
     let exchanges: Vec<Planned> =
         step.exchanges.iter().map(|exchange| Planned::of(exchange, &nodes)).collect();
     let scene = Scene { step, exchanges, exchange, cost, compute, machine, request, nodes, steps };
@@ -308,6 +308,7 @@ mod tests {
         Request {
             ranks: vec![4],
             ranks_per_node: None,
+            ranks_per_complex: None,
             placement: Placement::Block,
             scaling: Scaling::Strong,
             strategies: vec![strategy],

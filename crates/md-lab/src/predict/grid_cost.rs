@@ -41,7 +41,7 @@ impl GridCost {
         let updates = times.steps * step.updates.iter().sum::<f64>();
         let [sent, copied] = step.bytes().map(|bytes| times.steps * bytes);
         let per = |seconds: f64, count: f64| if count > 0.0 { seconds / count } else { 0.0 };
-        let nodes = Nodes::new(ranks, request.ranks_per_node.unwrap_or(ranks), request.placement);
+        let nodes = request.nodes(ranks);
         let idle = ComputeCost::default();
         let costs = Costs::new(machine, &idle, nodes, request.between_nodes, request.between_nodes);
         let reduction_s = costs.whole_collective_s(Operation::Allreduce).unwrap_or(0.0);

@@ -64,7 +64,7 @@ impl LatticeBoltzmann {
     /// bytes, edges too. `None` where the machine has no such messages.
     pub fn of(step: &GridStep, costs: &GridCosts, machine: &Machine, request: &Request) -> Option<Self> {
         let ranks = step.updates.len();
-        let nodes = Nodes::new(ranks, request.ranks_per_node.unwrap_or(ranks), request.placement);
+        let nodes = request.nodes(ranks);
         let processes_per_node = request.ranks_per_node.unwrap_or(ranks).min(ranks) as f64;
         let side = (step.updates.iter().sum::<f64>() / ranks as f64).cbrt();
         let face_bytes = BYTES_PER_FACE_CELL * side.powi(2);

@@ -82,6 +82,8 @@ pub struct Request {
     pub ranks: Vec<usize>,
     /// Ranks on a node; all, where absent.
     pub ranks_per_node: Option<usize>,
+    /// Ranks on the cores of a node that share a last cache; all, where absent.
+    pub ranks_per_complex: Option<usize>,
     /// Their order.
     pub placement: Placement,
     /// Strong or weak.
@@ -99,6 +101,12 @@ pub struct Request {
 }
 
 impl Request {
+    /// Where so many ranks are.
+    fn nodes(&self, ranks: usize) -> Nodes {
+        let nodes = Nodes::new(ranks, self.ranks_per_node.unwrap_or(ranks), self.placement);
+        nodes.with_complexes(self.ranks_per_complex.unwrap_or(ranks))
+    }
+
     /// Steps that are played on so many ranks.
     fn steps_on(&self, ranks: usize) -> usize {
         /// Played by all ranks together.
@@ -336,7 +344,7 @@ impl Scene<'_> {
     /// All that can be predicted; what cannot be, by reason and backend.
     fn predictions(&self, left_out: &mut LeftOut) -> Vec<Prediction> {
         let Self { setup, request, .. } = self;
-        let nodes = Nodes::new(setup.ranks, request.ranks_per_node.unwrap_or(setup.ranks), request.placement);
+        let nodes = request.nodes(setup.ranks);
         let draws = Draws::new(request.seed, setup.ranks, WARM_UP + self.steps);
         let mut works: Vec<(Shell, ExchangePattern)> = Vec::new();
         for strategy in &request.strategies {
@@ -418,7 +426,7 @@ fn interval(setup: &Setup) -> u64 {
 pub(crate) fn exchange_s(cost: &MessageCost, messages: usize) -> f64 {
     let machine = Machine { messages: vec![cost.clone()], ..Machine::default() };
     let idle = ComputeCost::default();
-    let nodes = Nodes::new(2, if cost.distance == Distance::Node { 2 } else { 1 }, Placement::Block);
+    let nodes = Nodes::new(2, if cost.distance == Distance::Network { 1 } else { 2 }, Placement::Block);
     let costs = Costs::new(&machine, &idle, nodes, cost.backend, cost.backend);
     let mut out = plans::Messages::default();
     [1, 0].into_iter().for_each(|peer| out.push_row(vec![(peer, 0.0, 0); messages]));

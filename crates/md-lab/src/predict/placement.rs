@@ -25,6 +25,7 @@ impl Placement {
 pub(crate) struct Nodes {
     placement: Placement,
     ranks_per_node: usize,
+    ranks_per_complex: usize,
     pub(super) ranks: usize,
     /// Nodes.
     pub(super) count: usize,
@@ -34,7 +35,13 @@ impl Nodes {
     /// So many ranks, with at most so many on a node.
     pub(super) fn new(ranks: usize, ranks_per_node: usize, placement: Placement) -> Self {
         let ranks_per_node = ranks_per_node.clamp(1, ranks);
-        Self { placement, ranks_per_node, ranks, count: ranks.div_ceil(ranks_per_node) }
+        let count = ranks.div_ceil(ranks_per_node);
+        Self { placement, ranks_per_node, ranks_per_complex: usize::MAX, ranks, count }
+    }
+
+    /// The same with so many ranks on the cores that share a last cache, and the next ones of the node on the next such cores.
+    pub(super) fn with_complexes(self, ranks_per_complex: usize) -> Self {
+        Self { ranks_per_complex: ranks_per_complex.max(1), ..self }
     }
 
     /// All on one.
@@ -49,9 +56,24 @@ impl Nodes {
         }
     }
 
+    /// A core complex of a rank's node.
+    fn complex(&self, rank: usize) -> usize {
+        let place = match self.placement {
+            Placement::Block => rank % self.ranks_per_node,
+            Placement::RoundRobin => rank / self.count,
+        };
+        place / self.ranks_per_complex
+    }
+
     /// Between two ranks.
     pub(super) fn distance(&self, a: usize, b: usize) -> Distance {
-        if self.node(a) == self.node(b) { Distance::Node } else { Distance::Network }
+        if self.node(a) != self.node(b) {
+            Distance::Network
+        } else if self.complex(a) == self.complex(b) {
+            Distance::Node
+        } else {
+            Distance::Across
+        }
     }
 
     /// What leaves the node for others that most leaves, of what is sent from one rank to another.
@@ -74,6 +96,19 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_fill_core_complexes_of_a_node_one_after_the_other() {
+        let from_first = |placement| {
+            let nodes = Nodes::new(8, 4, placement).with_complexes(2);
+            (0..8).map(|rank| nodes.distance(0, rank)).collect::<Vec<_>>()
+        };
+        use Distance::{Across, Network, Node};
+        let block = [Node, Node, Across, Across, Network, Network, Network, Network];
+        assert_eq!(from_first(Placement::Block), block);
+        let in_turn = [Node, Network, Node, Network, Across, Network, Across, Network];
+        assert_eq!(from_first(Placement::RoundRobin), in_turn);
+    }
 
     #[test]
     fn ranks_fill_nodes_in_either_order() {

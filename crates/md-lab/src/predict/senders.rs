@@ -65,7 +65,7 @@ fn likeness(reversed: &Messages, nodes: &Nodes, sender: usize, edge: usize) -> [
     let receiver = reversed.peer[edge];
     let path = nodes.distance(sender, receiver as usize) as u64;
     let again = u64::from(edge > start && reversed.peer[edge - 1] == receiver);
-    [reversed.particles[edge].to_bits(), u64::from(reversed.cells[edge]) << 2 | path << 1 | again]
+    [reversed.particles[edge].to_bits(), u64::from(reversed.cells[edge]) << 3 | path << 1 | again]
 }
 
 #[cfg(test)]
@@ -86,8 +86,9 @@ mod tests {
 
     #[test]
     fn every_message_is_found_where_its_senders_kind_has_it() {
-        for (per_node, every, kinds) in [(12, 1, 2), (4, 1, 5), (4, 5, 11), (1, 12, 12)] {
-            let nodes = Nodes::new(12, per_node, Placement::Block);
+        let cases = [(12, 12, 1, 2), (4, 4, 1, 5), (4, 2, 1, 6), (4, 4, 5, 11), (1, 1, 12, 12)];
+        for (per_node, complex, every, kinds) in cases {
+            let nodes = Nodes::new(12, per_node, Placement::Block).with_complexes(complex);
             let plan = ring(12, |rank| f64::from(rank % every));
             let reversed = plan.reversed();
             let senders = Senders::of(&plan, &reversed, &nodes);

@@ -167,7 +167,7 @@ fn only_a_share_of_a_message_hides_behind_work() {
     let stage = messages(&[&[(1, 0.0)], &[]]);
     let after = |share: f64, work: f64| {
         let mut rules = costs.rules(Backend::P2p).unwrap();
-        rules.hidden_shares = [share; 2];
+        rules.hidden_shares = [share; 3];
         let mut clocks = Clocks::new(2);
         let window = Window { work_s: &[0.0, work], noise: &[[1.0; 2]; 2], progress_s: &[0.0; 2] };
         let mut legs = [costs.leg(stage.there(), [PARTICLE_BYTES, 0.0]).unwrap()];
@@ -253,6 +253,7 @@ pub(super) fn request(ranks: &[usize], backends: &[Backend]) -> Request {
     Request {
         ranks: ranks.to_vec(),
         ranks_per_node: None,
+        ranks_per_complex: None,
         placement: Placement::Block,
         scaling: Scaling::Strong,
         strategies: backends
@@ -338,6 +339,30 @@ fn a_step_is_its_phases_and_the_best_strategy_changes() {
     let mut vague = forecast.clone();
     vague.predictions.iter_mut().for_each(|it| it.step.low_s = 0.0);
     assert_eq!(vague.changes(), Vec::<[&Prediction; 2]>::new(), "intervals that touch prove nothing");
+}
+
+#[test]
+fn messages_across_core_complexes_cost_what_was_measured_across() {
+    let config = config([Boundary::Periodic; 3], PartitionKind::Rect);
+    let exchange_s = |machine: &Machine, ranks_per_complex, backend| {
+        let request = Request { ranks_per_complex, ..request(&[8], &[backend]) };
+        predict(&config, machine, &request).unwrap().predictions[0].exchange_s
+    };
+    let (plain, mut far) = (machine(), machine());
+    let slower = |cost: &MessageCost| MessageCost {
+        distance: Distance::Across,
+        latency_s: 10.0 * LATENCY_S,
+        ..cost.clone()
+    };
+    far.messages.extend(plain.messages.iter().map(slower));
+    for backend in [Backend::P2p, Backend::Hybrid, Backend::RmaFence] {
+        let near_s = exchange_s(&far, None, backend);
+        assert_eq!(near_s, exchange_s(&far, Some(8), backend), "all on one");
+        assert_eq!(near_s, exchange_s(&plain, Some(4), backend), "not measured across: as on a node");
+        let [parted_s, scattered_s] = [4, 1].map(|ranks| exchange_s(&far, Some(ranks), backend));
+        assert!(parted_s > 2.0 * near_s, "{backend:?} {near_s} {parted_s}");
+        assert!(scattered_s >= parted_s, "{backend:?} {parted_s} {scattered_s}");
+    }
 }
 
 #[test]

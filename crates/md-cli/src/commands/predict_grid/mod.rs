@@ -153,6 +153,7 @@ fn request<M: Scheduled>(
     Ok(Request {
         ranks: each_once(&args.ranks),
         ranks_per_node: args.ranks_per_node.map(|ranks| ranks as usize),
+        ranks_per_complex: args.ranks_per_complex.map(|ranks| ranks as usize),
         placement: wish.placement,
         scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
         strategies: wish.choices.strategies(&keys_of(inputs)?, &backends),
