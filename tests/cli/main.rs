@@ -34,6 +34,7 @@ mod output_failures;
 mod outputs;
 mod particle_files;
 mod partitions;
+mod peers;
 mod physics;
 mod plot;
 mod predict;
