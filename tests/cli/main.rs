@@ -34,13 +34,13 @@ mod output_failures;
 mod outputs;
 mod particle_files;
 mod partitions;
-mod peers;
 mod physics;
 mod plot;
 mod predict;
 mod profile;
 mod protocols;
 mod scenario_errors;
+mod scripts;
 mod shell;
 mod stencil;
 #[path = "../support/mod.rs"]
