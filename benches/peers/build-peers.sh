@@ -18,36 +18,56 @@ EOF_USAGE
 }
 
 fail() { echo "build-peers.sh: $*" >&2 && exit 1; }
+# What was typed is wrong.
+refuse() { echo "build-peers.sh: $*" >&2 && exit 2; }
 
 name=${1:-} source='' into='' jobs=$(nproc)
 simd=$(grep -qw avx512f /proc/cpuinfo 2>/dev/null && echo AVX_512 || echo AVX2_256)
 case $name in
     gromacs | lammps | minimd | mdbench) shift ;;
     --help) usage && exit ;;
-    *) usage >&2 && exit 2 ;;
+    '') usage >&2 && exit 2 ;;
+    *) refuse "$name: gromacs, lammps, minimd or mdbench is wanted (see --help)" ;;
 esac
 while [ $# -gt 0 ]; do
-    [ $# -gt 1 ] || { usage >&2 && exit 2; }
     case $1 in
-        --source) source=$(realpath "$2") ;;
+        --help) usage && exit ;;
+        --source | --simd | --into | --jobs) [ $# -gt 1 ] || refuse "$1: a value is missing (see --help)" ;;
+        *) refuse "$1: there is no such option (see --help)" ;;
+    esac
+    case $1 in
+        --source) source=$2 ;;
         --simd) simd=$2 ;;
         --into) into=$2 ;;
         --jobs) jobs=$2 ;;
-        *) usage >&2 && exit 2 ;;
     esac
     shift 2
 done
+# What the build needs, the file by which the sources are known, and where those are that Debian has not.
+case $name in
+    gromacs) tools=(cmake make c++) known_by=CMakeLists.txt home='' ;;
+    lammps) tools=(cmake make c++ mpicxx) known_by=cmake/CMakeLists.txt home='' ;;
+    minimd) tools=(make mpicxx) known_by=ref/Makefile.openmpi home=github.com/Mantevo/miniMD ;;
+    mdbench) tools=(make gcc mpicc) known_by=make/include_GCC.mk home=github.com/RRZE-HPC/MD-Bench ;;
+esac
 # What compilers call the level: without -mno-avx512f, native means all that the CPU has.
 case $simd in
     AVX2_256) march=(-march=native -mno-avx512f) mdbench_simd=AVX2 ;;
     AVX_512) march=(-march=native) mdbench_simd=AVX512 ;;
-    *) fail "--simd $simd: AVX2_256 or AVX_512 is wanted" ;;
+    *) refuse "--simd $simd: AVX2_256 or AVX_512 is wanted" ;;
 esac
-[[ $jobs =~ ^[1-9][0-9]*$ ]] || fail "--jobs $jobs: not a whole number above 0"
+[[ $jobs =~ ^[1-9][0-9]*$ ]] || refuse "--jobs $jobs: not a whole number above 0"
+if [ -n "$source" ]; then
+    [ -e "$source" ] || refuse "--source $source: there is no such file or folder"
+    source=$(realpath "$source")
+fi
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 into=${into:-$root/out/peers/$name-$simd}
+[ -z "$home" ] || [ -n "$source" ] || [ -d "$into/source" ] || refuse "--source is needed: a copy of $home"
+for tool in "${tools[@]}"; do command -v "$tool" >/dev/null || fail "$name needs $tool, which is not installed"; done
 mkdir -p "$into"
 cd "$into"
+into=$PWD
 
 # Debian's tarball of the program, into the current folder.
 download() {
@@ -64,14 +84,22 @@ download() {
 
 # The sources are copied: nothing is written into the folder given.
 if [ ! -d source ]; then
+    origin=$source
     if [ -z "$source" ]; then
-        [[ $name = gromacs || $name = lammps ]] || fail "--source is needed (see --help)"
         download
         source=$(echo "$PWD/${name}_"*.orig.tar.?z)
     fi
     rm -rf unpacked && mkdir unpacked
-    if [ -d "$source" ]; then cp -r "$source/." unpacked; else tar xf "$source" -C unpacked --strip-components=1; fi
+    if [ -d "$source" ]; then
+        cp -r "$source/." unpacked
+    else
+        tar xf "$source" -C unpacked --strip-components=1 || refuse "--source $source: neither a folder nor a tarball"
+    fi
+    [ -e "unpacked/$known_by" ] || refuse "--source $source: no sources of $name, for they have no $known_by"
+    echo "$origin" >origin
     mv unpacked source
+elif [ -n "$source" ] && [ -f origin ] && [ "$source" != "$(cat origin)" ]; then
+    refuse "--source $source: $into has a build of other sources; give another --into, or remove it"
 fi
 
 build_gromacs() {

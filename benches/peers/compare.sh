@@ -23,9 +23,14 @@ EOF_USAGE
 }
 
 cells=32 steps=100 ranks=1 repeat=5 precisions=double,mixed output=out/peers.csv
+refuse() { echo "compare.sh: $*" >&2 && exit 2; }
 while [ $# -gt 0 ]; do
-    [ "$1" = --help ] && usage && exit
-    [ $# -gt 1 ] || { usage >&2 && exit 2; }
+    case $1 in
+        --help) usage && exit ;;
+        --cells | --steps | --ranks | --repeat | --precision | --output)
+            [ $# -gt 1 ] || refuse "$1: a value is missing (see --help)" ;;
+        *) refuse "$1: there is no such option (see --help)" ;;
+    esac
     case $1 in
         --cells) cells=$2 ;;
         --steps) steps=$2 ;;
@@ -33,14 +38,12 @@ while [ $# -gt 0 ]; do
         --repeat) repeat=$2 ;;
         --precision) precisions=$2 ;;
         --output) output=$2 ;;
-        *) usage >&2 && exit 2 ;;
     esac
     case $1 in
         --cells | --steps | --ranks | --repeat)
-            [[ $2 =~ ^[1-9][0-9]*$ ]] || { echo "compare.sh: $1 $2: not a whole number above 0" >&2 && exit 2; } ;;
+            [[ $2 =~ ^[1-9][0-9]*$ ]] || refuse "$1 $2: not a whole number above 0" ;;
         --precision)
-            [[ $2 =~ ^(double|mixed)(,(double|mixed))?$ ]] ||
-                { echo "compare.sh: $1 $2: a list of double, mixed is wanted" >&2 && exit 2; } ;;
+            [[ $2 =~ ^(double|mixed)(,(double|mixed))?$ ]] || refuse "$1 $2: a list of double, mixed is wanted" ;;
     esac
     shift 2
 done
@@ -54,7 +57,7 @@ found() {
         if command -v "$program" >/dev/null; then
             realpath "$(command -v "$program")"
         elif [ -n "${!1:-}" ]; then
-            fail "\$$1: there is no program $program"
+            refuse "\$$1: there is no program $program"
         fi
     done
 }
@@ -89,13 +92,16 @@ level_in() {
         END { print level ? level : NR ? "SSE2" : "unknown" }' || true
 }
 
+# What it may not use, it says itself: a level in $MD_SIMD that this CPU lacks, for example.
 md_level() {
-    local directory
+    local directory code=0
     directory=$(mktemp -d)
-    "$md_cli" forces configs/lj-melt.toml --quiet --output "$directory" --set "system.lattice.cells=[6,6,6]" \
-        --set "neighbor.precision='$1'" >&2
-    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["simd"])' "$directory/summary.json"
+    { "$md_cli" forces configs/lj-melt.toml --quiet --output "$directory" --set "system.lattice.cells=[6,6,6]" \
+        --set "neighbor.precision='$1'" >&2 &&
+        python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["simd"])' "$directory/summary.json"; } ||
+        code=$?
     rm -r "$directory"
+    return "$code"
 }
 
 mkdir -p "$(dirname "$output")"
@@ -115,7 +121,8 @@ fi
 programs=()
 add() { programs+=("$*"); }
 for precision in ${precisions//,/ }; do
-    add md "$precision" "$(md_level "$precision")" melt-md.sh "$md_cli" "$precision"
+    level=$(md_level "$precision")
+    add md "$precision" "$level" melt-md.sh "$md_cli" "$precision"
 done
 for lmp in $lmps; do
     level=$(level_in "$lmp") packages=$("$lmp" -h)
@@ -147,7 +154,9 @@ case ${MD_SIMD:-} in
     sse2) best=SSE2 ;;
     sse4.2) best=SSE4.1 ;;
     avx2+fma) best=AVX2_256 ;;
-    *) best=AVX_512 ;;
+    avx512*) best=AVX_512 ;;
+    # Of other architectures there are no words to compare.
+    *) best=unknown ;;
 esac
 echo "CPU: $(cpu_level)${MD_SIMD:+, \$MD_SIMD: $MD_SIMD}" >&2
 for program in "${programs[@]}"; do

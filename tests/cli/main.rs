@@ -40,6 +40,7 @@ mod predict;
 mod profile;
 mod protocols;
 mod scenario_errors;
+mod scripts;
 mod shell;
 mod stencil;
 #[path = "../support/mod.rs"]
