@@ -310,28 +310,29 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
     /// Counts the doubtful ones by their exact squares.
     #[cold]
     fn count_doubtful<const WIDTH: usize>(&mut self, clusters: &Clusters<WIDTH>) {
-        let scale = self.scale;
+        let (scale, mut exact) = (self.scale, Vec::new());
         for Segment { i, entries, first_lane, pairs } in &self.segments {
             let classes = &self.classes[pairs.clone()];
             // Not `any`, which would stop at the first and look at one after the other.
             if !classes.iter().fold(false, |any, &class| any | scale.is_doubtful(class)) {
                 continue;
             }
-            let (centres, mut classes) = (clusters.centres::<LANES>(*i), classes.iter());
+            exact.resize(entries.len() * LANES, 0.0);
+            let (centres, mut packed) = (clusters.centres::<LANES>(*i), 0);
             for entry in *entries {
-                let squares = clusters.squares(&centres, entry.cluster());
-                for (lane, square) in squares.into_iter().enumerate() {
-                    // The same pairs as were packed, in their order: their squares have the same bits.
-                    let is_packed =
-                        entry.lanes_from(*first_lane) >> lane & 1 != 0 && (square as f32) < scale.beyond;
-                    if is_packed
-                        && let Some(&class) = classes.next()
-                        && scale.is_doubtful(class)
-                        && let Some(bin) = self.bins.class(square)
-                    {
-                        let pair = class as usize / scale.length();
-                        self.found.counts[pair * self.bins.bins + bin] += 1;
-                    }
+                let bits = entry.lanes_from(*first_lane);
+                for (lane, square) in clusters.squares(&centres, entry.cluster()).into_iter().enumerate() {
+                    // The same pairs as were measured, in their order: their squares have the same bits.
+                    exact[packed] = square;
+                    packed += usize::from((square as f32) < scale.beyond) & bits >> lane;
+                }
+            }
+            for (&class, &square) in classes.iter().zip(&exact) {
+                if scale.is_doubtful(class)
+                    && let Some(bin) = self.bins.class(square)
+                {
+                    let pair = class as usize / scale.length();
+                    self.found.counts[pair * self.bins.bins + bin] += 1;
                 }
             }
         }
