@@ -20,11 +20,18 @@ pub(super) struct Centres<const LANES: usize> {
 impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
     pub(super) fn new(particles: &'a Particles, range: Range<usize>) -> Self {
         let position = particles.position.each_ref().map(Column::padded);
-        let [x, y, z] = position.map(|column| column[range.clone()].as_chunks().0);
-        let species = particles.species.padded()[range].as_chunks().0;
-        // Of equal length, as far as the compiler can see: one check of the bounds for all three.
+        Self {
+            position: position.map(|column| column[range.clone()].as_chunks().0),
+            species: particles.species.padded()[range].as_chunks().0,
+        }
+    }
+
+    /// The same, so that the compiler sees that coordinates have one length: one check of the bounds for all three.
+    #[inline(always)]
+    pub(super) fn of_equal_lengths(&self) -> Self {
+        let [x, y, z] = self.position;
         let number = x.len().min(y.len()).min(z.len());
-        Self { position: [&x[..number], &y[..number], &z[..number]], species }
+        Self { position: [&x[..number], &y[..number], &z[..number]], species: self.species }
     }
 
     /// How many particles there are.

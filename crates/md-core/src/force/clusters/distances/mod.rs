@@ -242,7 +242,12 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
                 self.starts.resize(most, 0);
                 self.classes.resize(most, 0);
             }
-            self.pairs = self.measure(clusters, i, entries, first_lane);
+            // Apart, because the registers of one loop would not do for both.
+            self.pairs = if self.species > 1 {
+                self.measure::<WIDTH, true>(clusters, i, entries, first_lane)
+            } else {
+                self.measure::<WIDTH, false>(clusters, i, entries, first_lane)
+            };
             self.segments.push(Segment { i, entries, first_lane, pairs: start..self.pairs });
             if self.pairs >= BATCH {
                 self.count_batch(clusters);
@@ -252,7 +257,7 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
 
     /// Adds the pairs that count, of a particle i or two, to the batch, and returns where they end.
     #[inline(always)]
-    fn measure<const WIDTH: usize>(
+    fn measure<const WIDTH: usize, const SEVERAL_SPECIES: bool>(
         &mut self,
         clusters: &Clusters<WIDTH>,
         i: usize,
@@ -260,6 +265,7 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
         first_lane: usize,
     ) -> usize {
         let (simd, centres) = (self.simd, clusters.centres::<LANES>(i));
+        let (clusters, beyond) = (clusters.of_equal_lengths(), self.scale.beyond);
         let (squares, starts, mut end) = (&mut *self.squares, &mut *self.starts, self.pairs);
         for entry in entries {
             let exact = clusters.squares(&centres, entry.cluster());
@@ -267,9 +273,9 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
             for lane in 0..LANES {
                 near[lane] = exact[lane] as f32;
             }
-            let counting = less_in(simd, near, self.scale.beyond, entry.lanes_from(first_lane));
+            let counting = less_in(simd, near, beyond, entry.lanes_from(first_lane));
             pack(simd, near, counting, &mut squares[end..]);
-            if self.species > 1 {
+            if SEVERAL_SPECIES {
                 let species = clusters.species(&centres, entry.cluster());
                 let mut first = [0; LANES];
                 for lane in 0..LANES {
