@@ -13,7 +13,7 @@ pub(crate) use registers::Pipeline;
 pub use registers::{Few, LevelKernel, Many, Registers};
 
 pub use arithmetic::{Arithmetic, ClusterForces, Double, Quads, Single};
-pub(crate) use arithmetic::{BySpecies, MOST_I_PARTICLES, MOST_IN_A_ROW};
+pub(crate) use arithmetic::{BySpecies, MOST_I_PARTICLES, MOST_IN_A_ROW, less_in, pack};
 pub use cpu::Inversion;
 
 pub use pulp::Simd;

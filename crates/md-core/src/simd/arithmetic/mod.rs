@@ -21,6 +21,7 @@
 mod lanes;
 mod double;
 mod exp;
+mod packing;
 mod quads;
 mod single;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod tests;
 mod x86;
 
 pub use double::Double;
+pub(crate) use packing::{less_in, pack};
 pub use quads::Quads;
 pub use single::Single;
 

@@ -4,7 +4,7 @@ use bytemuck::{NoUninit, Pod, cast};
 use pulp::x86::{V3, V4};
 use pulp::{Simd, f32x4};
 use std::any::Any;
-use std::arch::x86_64::{__m256, __m256d, __m512};
+use std::arch::x86_64::{__m256, __m256d, __m512, _CMP_LT_OQ};
 
 /// The level, if it is AVX-512 on whole vectors.
 #[inline(always)]
@@ -16,6 +16,12 @@ pub(super) fn as_avx512<S: Simd>(simd: S) -> Option<V4> {
 #[inline(always)]
 pub(super) fn as_avx2<S: Simd>(simd: S) -> Option<V3> {
     (&simd as &dyn Any).downcast_ref::<V3>().copied()
+}
+
+/// The level, if vectors have 256 bits or more, as one of 256.
+#[inline(always)]
+fn at_least_avx2<S: Simd>(simd: S) -> Option<V3> {
+    as_avx512(simd).map(|v4| *v4).or_else(|| as_avx2(simd))
 }
 
 /// No vector of a table lies across two cache lines.
@@ -252,3 +258,59 @@ pub(super) fn sum_of_quarters<S: Simd, V: Pod>(simd: S, a: V) -> Option<[f32; 4]
 const SECOND_PAIRS: i32 = 0b10_11_11_10;
 /// Of four times four numbers.
 const TRANSPOSED: [i32; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
+
+/// The lanes of four or eight that hold less than the limit, as bits.
+#[inline(always)]
+pub(super) fn less_bits<S: Simd, const LANES: usize>(
+    simd: S,
+    numbers: [f32; LANES],
+    limit: f32,
+) -> Option<usize> {
+    let V3 { sse, avx, .. } = at_least_avx2(simd)?;
+    match LANES {
+        4 => Some(sse._mm_movemask_ps(sse._mm_cmplt_ps(cast(numbers), sse._mm_set1_ps(limit))) as usize),
+        8 => {
+            let less = avx._mm256_cmp_ps::<_CMP_LT_OQ>(cast(numbers), avx._mm256_set1_ps(limit));
+            Some(avx._mm256_movemask_ps(less) as usize)
+        }
+        _ => None,
+    }
+}
+
+/// The lanes of four or eight whose bits are set, first.
+#[inline(always)]
+pub(super) fn pack<S: Simd, T: Pod, const LANES: usize>(
+    simd: S,
+    lanes: [T; LANES],
+    bits: usize,
+) -> Option<[T; LANES]> {
+    static OF_FOUR: Table<[[u32; 4]; 1 << 4]> = Table(set_lanes());
+    static OF_EIGHT: Table<[[u32; 8]; 1 << 8]> = Table(set_lanes());
+    let V3 { avx, avx2, .. } = at_least_avx2(simd)?;
+    match LANES {
+        4 => Some(cast(avx._mm_permutevar_ps(cast(lanes), cast(OF_FOUR.0[bits % OF_FOUR.0.len()])))),
+        8 => Some(match as_avx512(simd) {
+            Some(v4) => cast(v4.avx512f._mm256_maskz_compress_ps(bits as u8, cast(lanes))),
+            None => {
+                cast(avx2._mm256_permutevar8x32_ps(cast(lanes), cast(OF_EIGHT.0[bits % OF_EIGHT.0.len()])))
+            }
+        }),
+        _ => None,
+    }
+}
+
+/// By bits, the numbers of the lanes whose bits are set.
+const fn set_lanes<const LANES: usize, const PLACES: usize>() -> [[u32; LANES]; PLACES] {
+    let mut table = [[0; LANES]; PLACES];
+    let mut bits = 0;
+    while bits < PLACES {
+        let (mut left, mut place) = (bits, 0);
+        while left != 0 {
+            table[bits][place] = left.trailing_zeros();
+            left &= left - 1;
+            place += 1;
+        }
+        bits += 1;
+    }
+    table
+}

@@ -1,0 +1,91 @@
+//! The particles that the lists' entries stand for, and their squared distances.
+
+use std::ops::Range;
+
+use crate::aligned::Column;
+use crate::particles::Particles;
+
+/// The particles, cluster by cluster.
+pub(super) struct Clusters<'a, const WIDTH: usize> {
+    position: [&'a [[f64; WIDTH]]; 3],
+    species: &'a [[u64; WIDTH]],
+}
+
+/// Particles i, each in the lanes of its pairs with a cluster.
+pub(super) struct Centres<const LANES: usize> {
+    position: [[f64; LANES]; 3],
+    species: [usize; LANES],
+}
+
+impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
+    pub(super) fn new(particles: &'a Particles, range: Range<usize>) -> Self {
+        let position = particles.position.each_ref().map(Column::padded);
+        Self {
+            position: position.map(|column| column[range.clone()].as_chunks().0),
+            species: particles.species.padded()[range].as_chunks().0,
+        }
+    }
+
+    /// The same, so that the compiler sees that coordinates have one length: one check of the bounds for all three.
+    #[inline(always)]
+    pub(super) fn of_equal_lengths(&self) -> Self {
+        let [x, y, z] = self.position;
+        let number = x.len().min(y.len()).min(z.len());
+        Self { position: [&x[..number], &y[..number], &z[..number]], species: self.species }
+    }
+
+    /// How many particles there are.
+    #[inline(always)]
+    pub(super) fn particles(&self) -> usize {
+        self.species.len() * WIDTH
+    }
+
+    /// As many particles i, from one on, as have lanes.
+    #[inline(always)]
+    pub(super) fn centres<const LANES: usize>(&self, first: usize) -> Centres<LANES> {
+        let [x, y, z] = self.position;
+        let mut centres = Centres { position: [[0.0; LANES]; 3], species: [0; LANES] };
+        for lane in 0..LANES {
+            // Of the last i-cluster some particles may be missing; none of their pairs counts.
+            let index = (first + lane / WIDTH).min(self.particles() - 1);
+            let (cluster, place) = (index / WIDTH, index % WIDTH);
+            for (to, from) in centres.position.iter_mut().zip([x, y, z]) {
+                to[lane] = from[cluster][place];
+            }
+            centres.species[lane] = self.species[cluster][place] as usize;
+        }
+        centres
+    }
+
+    /// Squared distances from the particles of a cluster. (A loop: closures would not be compiled for the instruction set.)
+    #[inline(always)]
+    pub(super) fn squares<const LANES: usize>(
+        &self,
+        centres: &Centres<LANES>,
+        cluster: usize,
+    ) -> [f64; LANES] {
+        let ([x, y, z], [xs, ys, zs]) = (&centres.position, self.position);
+        let (xs, ys, zs) = (&xs[cluster], &ys[cluster], &zs[cluster]);
+        let mut squares = [0.0; LANES];
+        for lane in 0..LANES {
+            let other = lane % WIDTH;
+            let (dx, dy, dz) = (x[lane] - xs[other], y[lane] - ys[other], z[lane] - zs[other]);
+            squares[lane] = dx * dx + dy * dy + dz * dz;
+        }
+        squares
+    }
+
+    /// The species of the pairs with the particles of a cluster.
+    #[inline(always)]
+    pub(super) fn species<const LANES: usize>(
+        &self,
+        centres: &Centres<LANES>,
+        cluster: usize,
+    ) -> [[usize; 2]; LANES] {
+        let mut species = [[0; 2]; LANES];
+        for lane in 0..LANES {
+            species[lane] = [centres.species[lane], self.species[cluster][lane % WIDTH] as usize];
+        }
+        species
+    }
+}
