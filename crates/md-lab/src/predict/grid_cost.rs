@@ -1,7 +1,6 @@
 //! What computing and packing cost on a grid: from runs of some sizes, for all sizes between them.
 
 use super::costs::Costs;
-use super::placement::Nodes;
 use super::{GridStep, Request};
 use crate::machine::{ComputeCost, Machine, Operation};
 use md_core::words::counted;

@@ -4,7 +4,6 @@
 use md_comm::Backend;
 use md_core::words::counted;
 
-use super::placement::Nodes;
 use super::{GridCosts, GridStep, Request};
 use crate::machine::{Distance, Machine};
 use crate::significant;
