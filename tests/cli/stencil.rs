@@ -129,6 +129,45 @@ fn files_and_columns() {
 }
 
 #[test]
+fn an_update_moves_what_each_pass_over_the_fields_reads_and_writes() {
+    let of = |scenario: &str| {
+        let workdir = Workdir::new(scenario);
+        workdir.succeed(Start::Plain, "stencil melt.toml --quiet");
+        summary(&workdir, "bytes_per_update")
+    };
+    assert_eq!(of(SWAP), 6 * 8);
+    assert_eq!(of(&SWAP.replace("steps", "precision = \"single\"\nsteps")), 6 * 4);
+    assert_eq!(of(&SWAP.replace("steps", "compute = \"nothing\"\nsteps")), 0);
+    assert_eq!(of(TVD), 3 * 6 * 8);
+    assert_eq!(of(&TVD.replace("0.2]", "0.0]")), 2 * 6 * 8);
+    assert_eq!(of(POISSON), 15 * 8);
+}
+
+#[test]
+fn fields_beyond_the_memory_are_told_from_a_grid_beyond_it() {
+    let at = |scenario: &str| {
+        let text = error(&Workdir::new(scenario), "check melt.toml", Start::Plain);
+        let (text, there) = text.split_once("help: there are ").unwrap();
+        assert!(there.ends_with(" of memory per rank here\n"), "{there}");
+        text.to_owned()
+    };
+    assert_snapshot!(at(&SWAP.replace("fields = 3", "fields = 30000000000")), @r#"
+    exit code 2
+    error: × the fields need about 599 TB of memory per rank
+       ╭─[melt.toml:4:10]
+     3 │ grid = [12, 9, 8]
+     4 │ fields = 30000000000
+       ·          ───────────
+     5 │ depth = 2
+       ╰────
+    "#);
+    for huge in [SWAP.to_owned(), SWAP.replace("fields = 3\n", "")] {
+        let text = at(&huge.replace("[12, 9, 8]", "[30000, 30000, 30000]"));
+        assert!(text.contains(" │ grid = [30000, 30000, 30000]\n   ·        ────"), "{text}");
+    }
+}
+
+#[test]
 fn a_solver_ends_when_the_solution_is_found_and_fails_where_it_is_not() {
     let workdir = Workdir::new(POISSON);
     workdir.succeed(Start::Threads(2), "stencil melt.toml --quiet");

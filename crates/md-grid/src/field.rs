@@ -46,8 +46,11 @@ impl<T: Real> Field<T> {
         let bytes = numbers.saturating_mul(size_of::<T>());
         let mut storage = Column::at(place);
         memory::or_error(|| storage.set_len(bytes.div_ceil(size_of::<u64>())))?;
-        let starts =
-            leads.iter().enumerate().map(|(component, lead)| component * stride + lead % LINE).collect();
+        let starts = leads
+            .iter()
+            .enumerate()
+            .map(|(component, lead)| component * stride + lead % layout.line())
+            .collect();
         Ok(Self { layout, starts, storage, kind: PhantomData })
     }
 
@@ -142,7 +145,7 @@ mod tests {
 
     #[test]
     fn own_nodes_are_filled_and_ghosts_left_alone() {
-        let layout = Layout::new([2, 3, 4], [1, 1, 0]).unwrap();
+        let layout = Layout::new([2, 3, 4], [1, 1, 0], 8).unwrap();
         let mut field = Field::<f32>::new(layout, 2).unwrap();
         field.fill_own(|component, [x, y, z]| (1 + component * 100 + x * 12 + y * 4 + z) as f32);
         let second: Vec<f32> = field.own_rows(1).flatten().copied().collect();
@@ -153,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_field_that_does_not_fit_is_an_error() {
-        let layout = Layout::new([1 << 20, 1 << 20, 16], [0; 3]).unwrap();
+        let layout = Layout::new([1 << 20, 1 << 20, 16], [0; 3], 8).unwrap();
         let error = Field::<f64>::new(layout, 1 << 10).unwrap_err().to_string();
         assert!(error.starts_with("out of memory: there is no room for a block of 15312"), "{error}");
     }

@@ -13,8 +13,11 @@
 use crate::GridError;
 use crate::decomposition::text;
 
-/// Rows are so many numbers long, or a multiple: one cache line of 4-byte numbers, two of 8-byte ones.
-pub(crate) const LINE: usize = 16;
+/// Bytes of a cache line: rows are so long, or a multiple.
+const LINE_BYTES: usize = 64;
+
+/// The most numbers of a cache line.
+pub(crate) const LINE: usize = LINE_BYTES / size_of::<f32>();
 
 /// Numbers in a page of 4-byte numbers.
 const PAGE: usize = 1024;
@@ -28,6 +31,8 @@ const SKEW: usize = 3 * LINE;
 pub struct Layout {
     size: [usize; 3],
     depth: [usize; 3],
+    /// Numbers of a cache line.
+    line: usize,
     /// Numbers before the first row.
     lead: usize,
     row: usize,
@@ -35,22 +40,23 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout of `size` own nodes with `depth` layers of ghosts on both sides of each axis.
+    /// A layout of `size` own nodes with `depth` layers of ghosts on both sides of each axis, for numbers of 4 or 8 bytes.
     ///
     /// # Errors
     /// [`GridError::Shape`] for more nodes than can be counted.
-    pub fn new(size: [usize; 3], depth: [usize; 3]) -> Result<Self, GridError> {
+    pub fn new(size: [usize; 3], depth: [usize; 3], number_bytes: usize) -> Result<Self, GridError> {
+        let line = LINE_BYTES / number_bytes;
         let too_many = || GridError::Shape(format!("{} nodes are more than a rank can hold", text(size)));
         let length = |axis: usize| depth[axis].checked_mul(2)?.checked_add(size[axis]);
         let lengths = || Some([length(0)?, length(1)?, length(2)?]);
         let [x, y, z] = lengths().ok_or_else(too_many)?;
-        let row = z.checked_next_multiple_of(LINE).ok_or_else(too_many)?;
+        let row = z.checked_next_multiple_of(line).ok_or_else(too_many)?;
         let rows = x.checked_mul(y).and_then(|rows| rows.checked_mul(row)).ok_or_else(too_many)?;
-        let lead = (LINE - depth[2] % LINE) % LINE;
+        let lead = (line - depth[2] % line) % line;
         let component = rows.checked_add(lead).and_then(|numbers| numbers.checked_next_multiple_of(PAGE));
         let component = component.and_then(|pages| pages.checked_add(SKEW));
         let component = component.filter(|&numbers| numbers < usize::MAX >> 16).ok_or_else(too_many)?;
-        Ok(Self { size, depth, lead, row, component })
+        Ok(Self { size, depth, line, lead, row, component })
     }
 
     /// Own nodes along each axis.
@@ -77,6 +83,11 @@ impl Layout {
     /// Numbers from a node to the next one along each axis.
     pub fn strides(&self) -> [usize; 3] {
         [(self.size[1] + 2 * self.depth[1]) * self.row, self.row, 1]
+    }
+
+    /// Numbers of a cache line.
+    pub(crate) fn line(&self) -> usize {
+        self.line
     }
 
     /// Numbers from a component to the next.
@@ -191,17 +202,19 @@ mod tests {
 
     #[test]
     fn rows_start_on_lines_and_components_beside_pages() {
-        let layout = Layout::new([3, 4, 5], [1, 2, 2]).unwrap();
+        let layout = Layout::new([3, 4, 5], [1, 2, 2], 4).unwrap();
         assert_eq!(layout.strides(), [8 * 16, 16, 1]);
         assert_eq!(layout.index([-1, -2, -2]), 14);
         assert_eq!(layout.index([0, 0, 0]), 128 + 2 * 16 + 16);
         assert_eq!(layout.component_stride() % PAGE, SKEW);
         assert_eq!((layout.own_nodes(), layout.ghost_nodes()), (60, 5 * 8 * 9 - 60));
+        let layout = Layout::new([3, 4, 5], [1, 1, 1], 8).unwrap();
+        assert_eq!((layout.strides(), layout.index([-1, -1, 0])), ([6 * 8, 8, 1], 8));
     }
 
     #[test]
     fn regions_are_boxes_counted_from_the_first_own_node() {
-        let layout = Layout::new([3, 4, 5], [1, 2, 2]).unwrap();
+        let layout = Layout::new([3, 4, 5], [1, 2, 2], 4).unwrap();
         let region = Region([Span::LowGhosts(1), Span::HighOwn(2), Span::WithGhosts]);
         let bounds = layout.resolve(region);
         assert_eq!(bounds, Bounds { low: [-1, 2, -2], high: [0, 4, 7] });
@@ -212,7 +225,7 @@ mod tests {
 
     #[test]
     fn more_nodes_than_can_be_counted_are_an_error() {
-        let error = Layout::new([usize::MAX, 1, 1], [1, 0, 0]).unwrap_err().to_string();
+        let error = Layout::new([usize::MAX, 1, 1], [1, 0, 0], 8).unwrap_err().to_string();
         assert_eq!(error, "18446744073709551615 x 1 x 1 nodes are more than a rank can hold");
     }
 }

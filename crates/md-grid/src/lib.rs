@@ -15,7 +15,7 @@
 //! let before = md_comm::local::run(2, Duration::from_secs(60), |world| {
 //!     let ring = Decomposition::new([8, 1, 1], world.ranks(), None, [Edges::Periodic, Edges::Open, Edges::Open])?;
 //!     let block = ring.block(world.rank());
-//!     let layout = Layout::new(block.size, [1, 0, 0])?;
+//!     let layout = Layout::new(block.size, [1, 0, 0], size_of::<f64>())?;
 //!     let mut field = Field::<f64>::new(layout, 1)?;
 //!     field.fill_own(|_, node| (block.origin[0] + node[0]) as f64);
 //!     let plan = HaloPlan::direct([1, 0, 0], Neighbours::Faces, &[0]);

@@ -48,7 +48,7 @@ impl Schedule {
     /// # Errors
     /// [`GridError::Shape`] for ranks with fewer nodes than are sent.
     pub fn sent_by(&self, rank: Rank, exchanged: &Exchanged) -> Result<Vec<Vec<Parcel>>, GridError> {
-        let layout = Layout::new(self.decomposition.block(rank).size, self.depth)?;
+        let layout = Layout::new(self.decomposition.block(rank).size, self.depth, self.number_bytes)?;
         let stage = |transfers: &Vec<Transfer>| {
             sent(transfers, &layout, self.number_bytes, self.messages, &self.decomposition, rank)
         };

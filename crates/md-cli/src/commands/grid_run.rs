@@ -79,23 +79,6 @@ pub(super) enum Observed {
     Something,
 }
 
-/// Of an application that has nothing more to write.
-pub(super) struct NoExtension;
-
-impl<A: ?Sized> Extension<A> for NoExtension {
-    fn observe(&mut self, _: &A, _: u64) -> Result<Observed, RunError> {
-        Ok(Observed::Nothing)
-    }
-
-    fn summary(&self, _: &A, _: &Timings) -> Map<String, Value> {
-        Map::new()
-    }
-
-    fn finish(self) -> Result<(), RunError> {
-        Ok(())
-    }
-}
-
 /// What a run is made of, on this rank.
 pub(super) struct GridJob<'r, M> {
     pub world: &'r dyn World,

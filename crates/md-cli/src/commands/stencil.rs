@@ -1,9 +1,11 @@
 //! `md-cli stencil`: fields on a grid, their halo, and what is computed with them.
 
 use md_comm::World;
+use md_engine::Timings;
 use md_grid::stencil::{self, Problem};
+use serde_json::{Map, Value, json};
 
-use super::grid_run::{self, GridJob, NoExtension};
+use super::grid_run::{self, Extension, GridJob, Observed};
 use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
@@ -30,8 +32,28 @@ pub fn stencil(
     let traced = traced(world, &args.trace)?;
     let world = traced.as_ref().map_or(world, |traced| traced);
     let (decomposition, traced) = (&problem.decomposition, traced.as_ref());
+    let bytes_per_update = problem.bytes_per_update()?;
     let job = GridJob { world, traced, inputs, decomposition, context, mask: None, args, early_end };
-    grid_run::run(&job, stencil::open(world, &problem)?, |_, _| Ok(NoExtension))
+    grid_run::run(&job, stencil::open(world, &problem)?, |_, _| Ok(Moved { bytes_per_update }))
+}
+
+/// What summary.json says beside what it says of all applications on grids.
+struct Moved {
+    bytes_per_update: usize,
+}
+
+impl<A: ?Sized> Extension<A> for Moved {
+    fn observe(&mut self, _: &A, _: u64) -> Result<Observed, RunError> {
+        Ok(Observed::Nothing)
+    }
+
+    fn summary(&self, _: &A, _: &Timings) -> Map<String, Value> {
+        Map::from_iter([("bytes_per_update".to_owned(), json!(self.bytes_per_update))])
+    }
+
+    fn finish(self) -> Result<(), RunError> {
+        Ok(())
+    }
 }
 
 /// The effective scenario of checked inputs, for `ranks` ranks.
@@ -55,7 +77,9 @@ pub(super) fn expect_room(
     let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
     let message = format!("the fields need about {} of memory per rank", in_words(needed));
     let help = format!("there are {} of memory per rank here", in_words(available));
-    Err(ScenarioError::at(&inputs.source, inputs.scenario.grid_key(), message, help).into())
+    let are_too_many = inputs.source.gives("stencil.fields") && problem.estimated_bytes_of(1) <= available;
+    let key = if are_too_many { "stencil.fields" } else { inputs.scenario.grid_key() };
+    Err(ScenarioError::at(&inputs.source, key, message, help).into())
 }
 
 /// What makes the rows of a problem's tables stand alone.

@@ -9,6 +9,8 @@
 //! Stored are deviations `f_i - w_i` from a fluid of density 1 at rest, which are small: so digits are not spent on
 //! the constant (Skordos 1993; single precision is of no use without).
 
+use std::marker::PhantomData;
+
 use md_core::simd::Simd;
 
 use super::d3q19::{
@@ -115,8 +117,10 @@ impl Moments {
 /// The constants of a collision: all that its kernel reads beside populations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Coefficients<T> {
-    half_even: T,
-    half_odd: T,
+    /// What is left of even parts, halved for those of a pair's sum; of odd ones; of the population at rest.
+    even_kept: T,
+    odd_kept: T,
+    rest_kept: T,
     /// Even rate times weight: at rest, along an axis, diagonal.
     even_weights: [T; 3],
     /// Even rate times nine halves of the weight: along an axis, diagonal.
@@ -151,8 +155,9 @@ impl<T: Real> Coefficients<T> {
             })
         };
         Self {
-            half_even: T::from_f64(0.5 * rates.even),
-            half_odd: T::from_f64(0.5 * rates.odd),
+            even_kept: T::from_f64(0.5 - 0.5 * rates.even),
+            odd_kept: T::from_f64(0.5 - 0.5 * rates.odd),
+            rest_kept: T::from_f64(1.0 - rates.even),
             even_weights: weights.map(|weight| T::from_f64(rates.even * weight)),
             quadratic_weights: moving.map(|weight| T::from_f64(4.5 * rates.even * weight)),
             odd_weights: moving.map(|weight| T::from_f64(3.0 * rates.odd * weight)),
@@ -184,76 +189,167 @@ impl Forcing for Forced {
     const IS_FORCED: bool = true;
 }
 
-/// Populations of some nodes after their collision. Opposite directions enter by their sum and difference only, so that a node
+/// Where a collision finds the populations of some nodes, and leaves them.
+pub(super) trait Node<V> {
+    fn get(&self, population: usize) -> V;
+    /// What is put may lie where a population or its opposite was read.
+    fn put(&mut self, population: usize, value: V);
+}
+
+/// What a collision computes with. Always part of the kernel: a closure that is used often becomes a call, and vectors then go through memory.
+struct Arithmetic<S, T> {
+    simd: S,
+    kind: PhantomData<T>,
+}
+
+impl<S: Simd, T: LaneReal> Arithmetic<S, T> {
+    #[inline(always)]
+    fn add(&self, a: T::Lanes<S>, b: T::Lanes<S>) -> T::Lanes<S> {
+        T::add_lanes(self.simd, a, b)
+    }
+
+    #[inline(always)]
+    fn sub(&self, a: T::Lanes<S>, b: T::Lanes<S>) -> T::Lanes<S> {
+        T::sub_lanes(self.simd, a, b)
+    }
+
+    #[inline(always)]
+    fn mul(&self, a: T::Lanes<S>, b: T::Lanes<S>) -> T::Lanes<S> {
+        T::mul_lanes(self.simd, a, b)
+    }
+
+    /// Of a constant.
+    #[inline(always)]
+    fn times(&self, factor: T, b: T::Lanes<S>) -> T::Lanes<S> {
+        self.mul(self.splat(factor), b)
+    }
+
+    #[inline(always)]
+    fn splat(&self, value: T) -> T::Lanes<S> {
+        T::splat(self.simd, value)
+    }
+
+    /// Sum and difference of a population and its opposite.
+    #[inline(always)]
+    fn pair(&self, node: &impl Node<T::Lanes<S>>, pair: usize) -> (T::Lanes<S>, T::Lanes<S>) {
+        let (one, opposite) = (node.get(2 * pair + 1), node.get(2 * pair + 2));
+        (self.add(one, opposite), self.sub(one, opposite))
+    }
+
+    /// The density less 1, and the momentum.
+    #[inline(always)]
+    fn moments(&self, node: &impl Node<T::Lanes<S>>) -> (T::Lanes<S>, [T::Lanes<S>; 3]) {
+        // Of pairs that share a plane at once: few registers wait for the end.
+        let ((s0, d0), (s1, d1), (s2, d2)) = (self.pair(node, 0), self.pair(node, 1), self.pair(node, 2));
+        let axes = self.add(self.add(s0, s1), s2);
+        let [xy, xy_sum, xy_difference] = self.plane(node, 3);
+        let [xz, xz_sum, xz_difference] = self.plane(node, 5);
+        let [yz, yz_sum, yz_difference] = self.plane(node, 7);
+        let diagonals = self.add(self.add(xy, xz), yz);
+        let excess = self.add(self.add(node.get(0), axes), diagonals);
+        let jx = self.add(d0, self.add(xy_sum, xz_sum));
+        let jy = self.add(d1, self.add(xy_difference, yz_sum));
+        let jz = self.add(d2, self.add(xz_difference, yz_difference));
+        (excess, [jx, jy, jz])
+    }
+
+    /// Of the two pairs along the diagonals of a plane: all populations, and sum and difference of what moves along them.
+    #[inline(always)]
+    fn plane(&self, node: &impl Node<T::Lanes<S>>, first: usize) -> [T::Lanes<S>; 3] {
+        let ((s0, d0), (s1, d1)) = (self.pair(node, first), self.pair(node, first + 1));
+        [self.add(s0, s1), self.add(d0, d1), self.sub(d0, d1)]
+    }
+}
+
+/// Collides the populations of some nodes. Opposite directions enter by their sum and difference only, so that a node
 /// seen in a mirror (every direction and the force replaced by its opposite) gives the same bits: see `kernel`.
+///
+/// Populations are read twice, for what all pairs share and pair by pair again when their turn comes: AVX2 has 16 registers for 19 of them,
+/// and whatever is kept for later goes through the stack.
 #[inline(always)]
 pub(super) fn collide<S: Simd, T: LaneReal, F: Forcing>(
     simd: S,
-    coefficients: &Coefficients<T>,
-    f: [T::Lanes<S>; POPULATIONS],
-) -> [T::Lanes<S>; POPULATIONS] {
-    let add = |a, b| T::add_lanes(simd, a, b);
-    let sub = |a, b| T::sub_lanes(simd, a, b);
-    let mul = |a, b| T::mul_lanes(simd, a, b);
-    let splat = |value| T::splat(simd, value);
-    let c = coefficients;
-
-    let sums: [_; PAIRS] = std::array::from_fn(|pair| add(f[2 * pair + 1], f[2 * pair + 2]));
-    let differences: [_; PAIRS] = std::array::from_fn(|pair| sub(f[2 * pair + 1], f[2 * pair + 2]));
-    let [s0, s1, s2, s3, s4, s5, s6, s7, s8] = sums;
-    let axes = add(add(s0, s1), s2);
-    let diagonals = add(add(add(s3, s4), add(s5, s6)), add(s7, s8));
-    let excess = add(add(f[0], axes), diagonals);
-
-    let [d0, d1, d2, d3, d4, d5, d6, d7, d8] = differences;
-    let mut jx = add(d0, add(add(d3, d4), add(d5, d6)));
-    let mut jy = add(d1, add(sub(d3, d4), add(d7, d8)));
-    let mut jz = add(d2, add(sub(d5, d6), sub(d7, d8)));
+    c: &Coefficients<T>,
+    node: &mut impl Node<T::Lanes<S>>,
+) {
+    let a = Arithmetic::<S, T> { simd, kind: PhantomData };
+    let (excess, mut j) = a.moments(node);
     if F::IS_FORCED {
-        jx = add(jx, splat(c.half_force[0]));
-        jy = add(jy, splat(c.half_force[1]));
-        jz = add(jz, splat(c.half_force[2]));
+        let [x, y, z] = c.half_force;
+        j = [a.add(j[0], a.splat(x)), a.add(j[1], a.splat(y)), a.add(j[2], a.splat(z))];
     }
-    let inverse = T::div_lanes(simd, splat(T::ONE), add(splat(T::ONE), excess));
-    let square = add(add(mul(jx, jx), mul(jy, jy)), mul(jz, jz));
-    let isotropic = sub(excess, mul(splat(T::from_f64(1.5)), mul(square, inverse)));
+    let [jx, jy, jz] = j;
+    let inverse = T::div_lanes(simd, a.splat(T::ONE), a.add(a.splat(T::ONE), excess));
+    let square = a.add(a.add(a.mul(jx, jx), a.mul(jy, jy)), a.mul(jz, jz));
+    let isotropic = a.sub(excess, a.times(T::from_f64(1.5), a.mul(square, inverse)));
     let work = if F::IS_FORCED {
-        let [x, y, z] = c.forces.force.map(splat);
-        mul(add(add(mul(jx, x), mul(jy, y)), mul(jz, z)), inverse)
+        let [x, y, z] = c.forces.force;
+        a.mul(a.add(a.add(a.times(x, jx), a.times(y, jy)), a.times(z, jz)), inverse)
     } else {
         isotropic
     };
 
-    let rest = sub(mul(splat(twice(c.half_even)), f[0]), mul(splat(c.even_weights[0]), isotropic));
-    let mut after = f;
-    after[0] = sub(f[0], rest);
+    let mut rest = a.add(a.times(c.rest_kept, node.get(0)), a.times(c.even_weights[0], isotropic));
     if F::IS_FORCED {
-        after[0] = sub(after[0], mul(splat(c.forces.isotropic[0]), work));
+        rest = a.sub(rest, a.times(c.forces.isotropic[0], work));
     }
-    // Of pairs along an axis, and of diagonal ones: the even rate times what equilibria have in common, and times what the square of
-    // the momentum along a pair is multiplied by.
-    let common = [1, 2].map(|kind| mul(splat(c.even_weights[kind]), isotropic));
-    let quadratic = c.quadratic_weights.map(|weight| mul(splat(weight), inverse));
-    let along_j = [jx, jy, jz, add(jx, jy), sub(jx, jy), add(jx, jz), sub(jx, jz), add(jy, jz), sub(jy, jz)];
-    for pair in 0..PAIRS {
-        let kind = usize::from(pair >= 3);
-        let ej = along_j[pair];
-        let equilibrium = add(common[kind], mul(quadratic[kind], mul(ej, ej)));
-        let mut even = sub(mul(splat(c.half_even), sums[pair]), equilibrium);
-        let mut odd = sub(mul(splat(c.half_odd), differences[pair]), mul(splat(c.odd_weights[kind]), ej));
-        if F::IS_FORCED {
-            let along_force = mul(splat(c.forces.even[pair]), mul(ej, inverse));
-            even = sub(even, sub(along_force, mul(splat(c.forces.isotropic[1 + kind]), work)));
-            odd = sub(odd, splat(c.forces.odd[pair]));
-        }
-        after[2 * pair + 1] = sub(sub(f[2 * pair + 1], even), odd);
-        after[2 * pair + 2] = add(sub(f[2 * pair + 2], even), odd);
-    }
-    after
+    node.put(0, rest);
+    let axes = shared::<S, T, F>(&a, c, 0, [isotropic, inverse, work]);
+    relax::<S, T, F>(&a, c, node, 0, jx, &axes);
+    relax::<S, T, F>(&a, c, node, 1, jy, &axes);
+    relax::<S, T, F>(&a, c, node, 2, jz, &axes);
+    let diagonals = shared::<S, T, F>(&a, c, 1, [isotropic, inverse, work]);
+    relax::<S, T, F>(&a, c, node, 3, a.add(jx, jy), &diagonals);
+    relax::<S, T, F>(&a, c, node, 4, a.sub(jx, jy), &diagonals);
+    relax::<S, T, F>(&a, c, node, 5, a.add(jx, jz), &diagonals);
+    relax::<S, T, F>(&a, c, node, 6, a.sub(jx, jz), &diagonals);
+    relax::<S, T, F>(&a, c, node, 7, a.add(jy, jz), &diagonals);
+    relax::<S, T, F>(&a, c, node, 8, a.sub(jy, jz), &diagonals);
 }
 
-/// Twice a number: the population at rest is its own opposite.
+/// What the pairs along axes have in common, or the diagonal ones.
+struct Shared<T, V> {
+    /// The even rate times what equilibria have in common, less what the body force adds to all.
+    common: V,
+    /// What the square of the momentum along a pair is multiplied by.
+    quadratic: V,
+    inverse: V,
+    odd_weight: T,
+}
+
 #[inline(always)]
-fn twice<T: Real>(half: T) -> T {
-    half + half
+fn shared<S: Simd, T: LaneReal, F: Forcing>(
+    a: &Arithmetic<S, T>,
+    c: &Coefficients<T>,
+    kind: usize,
+    [isotropic, inverse, work]: [T::Lanes<S>; 3],
+) -> Shared<T, T::Lanes<S>> {
+    let mut common = a.times(c.even_weights[1 + kind], isotropic);
+    if F::IS_FORCED {
+        common = a.sub(common, a.times(c.forces.isotropic[1 + kind], work));
+    }
+    let quadratic = a.times(c.quadratic_weights[kind], inverse);
+    Shared { common, quadratic, inverse, odd_weight: c.odd_weights[kind] }
+}
+
+/// Relaxes a pair, along which the momentum is `ej`. Nine calls, since a loop over pairs is not always unrolled.
+#[inline(always)]
+fn relax<S: Simd, T: LaneReal, F: Forcing>(
+    a: &Arithmetic<S, T>,
+    c: &Coefficients<T>,
+    node: &mut impl Node<T::Lanes<S>>,
+    pair: usize,
+    ej: T::Lanes<S>,
+    shared: &Shared<T, T::Lanes<S>>,
+) {
+    let equilibrium = a.add(shared.common, a.mul(shared.quadratic, a.mul(ej, ej)));
+    let (sum, difference) = a.pair(node, pair);
+    let mut even = a.add(a.times(c.even_kept, sum), equilibrium);
+    let mut odd = a.add(a.times(c.odd_kept, difference), a.times(shared.odd_weight, ej));
+    if F::IS_FORCED {
+        even = a.add(even, a.times(c.forces.even[pair], a.mul(ej, shared.inverse)));
+        odd = a.add(odd, a.splat(c.forces.odd[pair]));
+    }
+    node.put(2 * pair + 1, a.add(even, odd));
+    node.put(2 * pair + 2, a.sub(even, odd));
 }

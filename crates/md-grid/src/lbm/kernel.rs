@@ -17,6 +17,7 @@
 //! No place is touched by the nodes of two rows, and rows in ascending order touch ascending places of each component: so the
 //! components are cut between threads where rows start, shifted, and the bits do not depend on the number of threads.
 
+mod beyond;
 mod push;
 
 use std::ops::Range;
@@ -25,11 +26,12 @@ use md_core::Threads;
 use md_core::simd::{Simd, SimdLevel};
 use pulp::WithSimd;
 
-use super::collision::{Coefficients, Forced, Forcing, Unforced, collide};
+use super::collision::{Coefficients, Forced, Forcing, Node, Unforced, collide};
 use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
 use super::lanes::{LaneReal, fetch_ahead};
 use super::rows::Rows;
 use super::stores::Stores;
+use beyond::{Beyond, in_turn};
 use push::Push;
 
 /// Lanes of the widest vector: 16 of 4 bytes.
@@ -61,6 +63,15 @@ impl<'g, T> Part<'g, T> {
     fn run(&mut self, run: Run) -> &mut [T] {
         let start = self.place(run.start);
         &mut self.values[start..][..run.length]
+    }
+
+    /// What lies before a run, the run, and what lies behind it.
+    #[inline(always)]
+    fn around(&mut self, run: Run) -> (&T, &mut [T], &T) {
+        let start = self.place(run.start);
+        let (before, from) = self.values.split_at_mut(start);
+        let (row, behind) = from.split_at_mut(run.length);
+        (&before[start - 1], row, &behind[0])
     }
 
     /// What nodes before this one touch, and the rest.
@@ -100,18 +111,17 @@ struct Runs<'g> {
 }
 
 impl<T: LaneReal> Parts<'_, T> {
-    /// Of a run of whole vectors whose both ends are joined: what lies beyond them.
+    /// The nodes of a run, with what belongs to joined ends of its row put there, or of whole vectors what is to be put there.
     #[inline(always)]
-    fn beyond<S: Simd>(&self, Runs { rows, below, .. }: Runs<'_>, run: Run) -> Option<Beyond<T>> {
-        let ends = rows.joined(run);
-        let is_whole = run.length.is_multiple_of(lanes::<S, T>());
-        (ends.below && ends.above && is_whole).then(|| {
-            let values = self.0.each_ref().map(|part| {
-                let start = part.place(run.start);
-                [part.values[start - 1], part.values[start + run.length]]
-            });
-            Beyond { values, below }
-        })
+    fn run<S: Simd>(&mut self, runs: Runs<'_>, run: Run) -> (Components<'_, T>, Option<Beyond<'_, T>>) {
+        let ends = runs.rows.joined(run);
+        if !(ends.below && ends.above && run.length.is_multiple_of(lanes::<S, T>())) {
+            self.join_ends(runs, run);
+            return (self.0.each_mut().map(|part| part.run(run)), None);
+        }
+        let around = self.0.each_mut().map(|part| part.around(run));
+        let values = around.each_ref().map(|(low, _, high)| [*low, *high]);
+        (around.map(|(_, row, _)| row), Some(Beyond { values, below: runs.below }))
     }
 
     /// Puts what belongs to joined ends of a run's row there.
@@ -285,11 +295,7 @@ impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
         let Self { coefficients, mut parts, runs, .. } = self;
         let mut copies = Block::default();
         for &run in runs.all {
-            let beyond = parts.beyond::<S>(runs, run);
-            if beyond.is_none() {
-                parts.join_ends(runs, run);
-            }
-            let mut grid = parts.0.each_mut().map(|part| part.run(run));
+            let (mut grid, beyond) = parts.run::<S>(runs, run);
             for nodes in whole_and_rest::<S, T>(run) {
                 let rows = grid.each_mut().map(|row| &mut row[nodes.clone()]);
                 let is_whole = nodes.len() == whole_vectors::<S, T>(nodes.len());
@@ -305,69 +311,40 @@ impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
     }
 }
 
-/// What lies just beyond the joined ends of a row of whole vectors: below the first node and above the last one.
-struct Beyond<T> {
-    values: [[T; 2]; POPULATIONS],
-    /// See [`Runs::below`].
-    below: i8,
+/// The nodes of a vector, whose populations leave for where their opposites were read.
+struct Here<'n, 'g, V> {
+    grid: &'n mut [&'g mut [V]; POPULATIONS],
+    at: usize,
 }
 
-impl<T: LaneReal> Beyond<T> {
-    /// Into the first vector of the row.
+impl<V: Copy> Node<V> for Here<'_, '_, V> {
     #[inline(always)]
-    fn put_first<S: Simd>(&self, simd: S, vectors: &mut [T::Lanes<S>; POPULATIONS]) {
-        for population in 0..POPULATIONS {
-            if VELOCITIES[population][2] == self.below {
-                let [_, high] = self.values[population];
-                vectors[population] = T::with_lane(simd, vectors[population], 0, high);
-            }
-        }
+    fn get(&self, population: usize) -> V {
+        self.grid[population][self.at]
     }
 
-    /// Into the last one.
     #[inline(always)]
-    fn put_last<S: Simd>(&self, simd: S, vectors: &mut [T::Lanes<S>; POPULATIONS]) {
-        for population in 0..POPULATIONS {
-            if VELOCITIES[population][2] == -self.below {
-                let ([low, _], last) = (self.values[population], lanes::<S, T>() - 1);
-                vectors[population] = T::with_lane(simd, vectors[population], last, low);
-            }
-        }
+    fn put(&mut self, population: usize, value: V) {
+        self.grid[opposite(population)][self.at] = value;
     }
 }
 
-/// In joined rows the first vector is the last to be computed, when what belongs there has been read with the others; it goes straight into the
-/// vectors, because one that is read where a number has just been written waits until all that was written before has reached the caches.
 #[inline(always)]
 fn in_place_vectors<S: Simd, T: LaneReal, F: Forcing>(
     simd: S,
     coefficients: &Coefficients<T>,
     grid: [&mut [T]; POPULATIONS],
-    beyond: Option<&Beyond<T>>,
+    beyond: Option<&Beyond<'_, T>>,
 ) {
     let grid = grid.map(|row| T::vectors_mut(simd, row));
     let count = grid[0].len();
-    let grid = grid.map(|row| &mut row[..count]);
-    for step in 1..=count {
-        let at = if step < count { step } else { 0 };
-        // Always so; checked once here, it is not checked for every row.
-        if at >= count {
-            break;
-        }
+    let mut grid = grid.map(|row| &mut row[..count]);
+    for at in in_turn(count) {
         grid.iter().for_each(|row| fetch_ahead(row, at));
-        let mut before = std::array::from_fn(|population| grid[population][at]);
         if let Some(beyond) = beyond {
-            if at == 0 {
-                beyond.put_first::<S>(simd, &mut before);
-            }
-            if at + 1 == count {
-                beyond.put_last::<S>(simd, &mut before);
-            }
+            beyond.put::<S>(simd, &mut grid, at);
         }
-        let after = collide::<S, T, F>(simd, coefficients, before);
-        for population in 0..POPULATIONS {
-            grid[opposite(population)][at] = after[population];
-        }
+        collide::<S, T, F>(simd, coefficients, &mut Here { grid: &mut grid, at });
     }
 }
 

@@ -63,7 +63,7 @@ impl<T: LaneReal> Flow<T> {
         initial: impl Fn([usize; 3]) -> FlowState,
     ) -> Result<Self, GridError> {
         let block = decomposition.block(world.rank());
-        let layout = mask.field_mut().layout();
+        let layout = Layout::new(block.size, [1; 3], size_of::<T>())?;
         learn_ghosts(world, decomposition, &mut mask)?;
         let walls = Walls::find(decomposition, block.origin, layout, &mask, options.wall_velocities);
         // A rank alone has nobody to wait for.

@@ -55,7 +55,7 @@ impl<'w> Poisson<'w> {
         problem.expect_equations()?;
         let block = problem.decomposition.block(world.rank());
         let depth = depth(problem)?;
-        let layout = Layout::new(block.size, depth)?;
+        let layout = Layout::new(block.size, depth, size_of::<f64>())?;
         let field = |place| Field::<f64>::at(place, layout, 1);
         let (mut exact, mut residual) = (field(Place::Id)?, field(Place::Velocity)?);
         let waves = [0, 1, 2].map(|axis| {

@@ -125,6 +125,16 @@ pub enum Precision {
     Single,
 }
 
+impl Precision {
+    /// Of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Double => size_of::<f64>(),
+            Self::Single => size_of::<f32>(),
+        }
+    }
+}
+
 /// A problem on a number of ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
@@ -195,18 +205,41 @@ impl Problem {
 
     /// Bytes that the fields of the largest rank take, about; messages and the process itself come on top.
     pub fn estimated_bytes(&self) -> f64 {
-        let (copies, fields) = match self.kind {
-            Kind::Swap { fields, .. } => (1.0, (fields + 1) as f64),
-            Kind::Tvd { fields, .. } => (2.0, fields as f64),
-            Kind::Poisson { .. } => (5.0, 1.0),
-        };
-        let bytes = match self.precision {
-            Precision::Double => 8.0,
-            Precision::Single => 4.0,
+        self.estimated_bytes_of(self.kind.fields())
+    }
+
+    /// The same with so many fields.
+    pub fn estimated_bytes_of(&self, fields: usize) -> f64 {
+        let fields = fields as f64;
+        let copies = match self.kind {
+            Kind::Swap { .. } => fields + 1.0,
+            Kind::Tvd { .. } => 2.0 * fields,
+            Kind::Poisson { .. } => 5.0,
         };
         let size = self.decomposition.block(0).size;
         let nodes: f64 = size.iter().map(|&count| (count + 2 * self.kind.depth()) as f64).product();
-        copies * fields * nodes * bytes
+        copies * nodes * self.precision.bytes() as f64
+    }
+
+    /// Bytes that an update of a node of a field moves between memory and CPU where fields do not stay in the caches: in every pass
+    /// each number is read once, and so is one that is only written.
+    ///
+    /// # Errors
+    /// [`GridError::Shape`] for ranks with fewer nodes than layers of ghosts.
+    pub fn bytes_per_update(&self) -> Result<usize, GridError> {
+        let numbers = match self.kind {
+            Kind::Swap { compute: Compute::Nothing, .. } => 0,
+            // The average into another field, and its copy back.
+            Kind::Swap { compute: Compute::Average, .. } => 3 + 3,
+            // Along each axis fluxes, and what they change.
+            Kind::Tvd { courant, .. } => {
+                let moved = super::tvd::depth(self, courant)?.into_iter().filter(|&depth| depth > 0);
+                moved.count() * (3 + 3)
+            }
+            // The image of the direction, two scalar products, three sums of fields.
+            Kind::Poisson { .. } => 3 + (2 + 1) + (3 + 3 + 3),
+        };
+        Ok(numbers * self.precision.bytes())
     }
 
     /// Number of nodes of the whole grid.

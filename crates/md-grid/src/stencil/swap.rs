@@ -40,7 +40,7 @@ impl<'w, T: Real> Swap<'w, T> {
         compute: Compute,
     ) -> Result<Self, GridError> {
         let block = problem.decomposition.block(world.rank());
-        let layout = Layout::new(block.size, problem.depth(problem.kind.depth())?)?;
+        let layout = Layout::new(block.size, problem.depth(problem.kind.depth())?, size_of::<T>())?;
         let plan = plan(problem, layout.depth(), fields, neighbours);
         let options =
             HaloOptions { name: "fields", messages: problem.messages, buffering: problem.buffering };

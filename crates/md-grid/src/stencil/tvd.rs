@@ -70,7 +70,7 @@ impl<'w, T: Real> Tvd<'w, T> {
         expect_courant(&decomposition, courant)?;
         let block = decomposition.block(world.rank());
         let depth = depth(problem, courant)?;
-        let layout = Layout::new(block.size, depth)?;
+        let layout = Layout::new(block.size, depth, size_of::<T>())?;
         let components: Vec<usize> = (0..fields).collect();
         let sweep = |axis: usize| {
             let [both_ways, backwards] = plans(axis, &components);
@@ -354,7 +354,7 @@ impl<T: Real> Application for Tvd<'_, T> {
         let nodes = numbers / self.tracers.components();
         let [sum, minimum, maximum] = extremes(self.world, nodes, &self.tracers, self.step)?;
         let exact = self.exact();
-        let mut differences = Field::<f64>::new(Layout::new(self.block.size, [0; 3])?, 1)?;
+        let mut differences = Field::<f64>::new(Layout::new(self.block.size, [0; 3], size_of::<f64>())?, 1)?;
         let mut error = 0.0;
         for component in 0..self.tracers.components() {
             let (cells, layout) = (self.tracers.component(component), self.tracers.layout());

@@ -7,7 +7,6 @@ use md_core::Threads;
 use md_core::simd::SimdLevel;
 use md_engine::EngineError;
 use md_grid::lbm::{Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULATIONS, WallVelocities};
-use md_grid::stencil::Precision;
 use md_grid::{Decomposition, Layout};
 use md_lab::in_words;
 
@@ -37,13 +36,10 @@ pub(in crate::commands) fn needed_bytes(
     decomposition: &Decomposition,
 ) -> Result<f64, RunError> {
     let lbm = &inputs.scenario.lbm;
-    let layout = Layout::new(decomposition.block(0).size, [1; 3]).map_err(|error| {
+    let number_bytes = lbm.precision.bytes();
+    let layout = Layout::new(decomposition.block(0).size, [1; 3], number_bytes).map_err(|error| {
         ScenarioError::at(&inputs.source, "lbm.grid", error.to_string(), "fewer nodes, or more ranks")
     })?;
-    let number_bytes = match lbm.precision {
-        Precision::Double => size_of::<f64>(),
-        Precision::Single => size_of::<f32>(),
-    };
     // Beside populations, the mask.
     let per_place = (lbm.pattern.grids() * POPULATIONS * number_bytes + size_of::<f32>()) as f64;
     Ok(layout.component_stride() as f64 * per_place)

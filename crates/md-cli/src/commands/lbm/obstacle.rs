@@ -20,7 +20,7 @@ pub(super) fn mask(
     decomposition: &Decomposition,
 ) -> Result<(Mask, Option<SavedMask>), RunError> {
     let block = decomposition.block(world.rank());
-    let mut mask = Mask::fluid(Layout::new(block.size, [1; 3])?)?;
+    let mut mask = Mask::fluid(Layout::new(block.size, [1; 3], size_of::<f32>())?)?;
     let Some(obstacle) = &inputs.scenario.lbm.obstacle else { return Ok((mask, None)) };
     if let (ObstacleKind::Mask, Some(file), Some(path)) = (obstacle.kind, inputs.mask_file(), &obstacle.path)
     {

@@ -7,8 +7,9 @@
 use md_core::simd::Simd;
 use pulp::WithSimd;
 
+use super::beyond::{Beyond, in_turn};
 use super::{Block, Parts, Runs, whole_and_rest, whole_vectors};
-use crate::lbm::collision::{Coefficients, Forcing, collide};
+use crate::lbm::collision::{Coefficients, Forcing, Node, collide};
 use crate::lbm::d3q19::POPULATIONS;
 use crate::lbm::lanes::{LaneReal, fetch_ahead};
 use crate::lbm::stores::Stores;
@@ -40,19 +41,18 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
         let Self { coefficients, mut source, mut target, runs, .. } = self;
         let (mut block, mut copies) = (Block::default(), Block::default());
         for &run in runs.all {
-            source.join_ends(runs, run);
-            let source = source.0.each_mut().map(|part| &*part.run(run));
+            let (mut source, beyond) = source.run::<S>(runs, run);
             let mut target = target.0.each_mut().map(|part| part.run(run));
             for nodes in whole_and_rest::<S, T>(run) {
-                let mut from = source.map(|row| &row[nodes.clone()]);
+                let mut from = source.each_mut().map(|row| &mut row[nodes.clone()]);
                 let mut to = target.each_mut().map(|row| &mut row[nodes.clone()]);
                 let width = whole_vectors::<S, T>(nodes.len());
                 let is_whole = nodes.len() == width;
                 if !is_whole {
-                    from = copies.filled_up::<S>(from).map(|row| &*row);
+                    from = copies.filled_up::<S>(from.map(|row| &*row));
                     to = block.rows(width);
                 }
-                push_vectors::<S, T, F>(simd, coefficients, from, to, Target::InMemory);
+                push_vectors::<S, T, F>(simd, coefficients, from, to, (beyond.as_ref(), Target::InMemory));
                 if !is_whole {
                     for (row, block) in target.iter_mut().zip(&block.0) {
                         row[nodes.clone()].copy_from_slice(&block[..nodes.len()]);
@@ -82,16 +82,16 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
             |columns| {
                 for &run in runs.all {
                     source.join_ends(runs, run);
-                    let source = source.0.each_mut().map(|part| &*part.run(run));
+                    let mut source = source.0.each_mut().map(|part| part.run(run));
                     for at in (0..run.length).step_by(super::MOST_LANES) {
                         let count = super::MOST_LANES.min(run.length - at);
-                        let mut from = source.map(|row| &row[at..][..count]);
+                        let mut from = source.each_mut().map(|row| &mut row[at..][..count]);
                         let width = whole_vectors::<S, T>(count);
                         if count < width {
-                            from = copies.filled_up::<S>(from).map(|row| &*row);
+                            from = copies.filled_up::<S>(from.map(|row| &*row));
                         }
                         let to = block.rows(width);
-                        push_vectors::<S, T, F>(simd, coefficients, from, to, Target::InBlock);
+                        push_vectors::<S, T, F>(simd, coefficients, from, to, (None, Target::InBlock));
                         for (population, row) in block.0.iter().enumerate() {
                             let place = (run.start + at).wrapping_add_signed(shifts[population]);
                             columns.store(population, place, &row[..count]);
@@ -116,26 +116,45 @@ enum Target {
     InBlock,
 }
 
+/// The nodes of a vector, whose populations leave for another grid.
+struct There<'n, 'g, V> {
+    source: &'n [&'g mut [V]; POPULATIONS],
+    target: &'n mut [&'g mut [V]; POPULATIONS],
+    at: usize,
+}
+
+impl<V: Copy> Node<V> for There<'_, '_, V> {
+    #[inline(always)]
+    fn get(&self, population: usize) -> V {
+        self.source[population][self.at]
+    }
+
+    #[inline(always)]
+    fn put(&mut self, population: usize, value: V) {
+        self.target[population][self.at] = value;
+    }
+}
+
 #[inline(always)]
 fn push_vectors<S: Simd, T: LaneReal, F: Forcing>(
     simd: S,
     coefficients: &Coefficients<T>,
-    source: [&[T]; POPULATIONS],
+    source: [&mut [T]; POPULATIONS],
     target: [&mut [T]; POPULATIONS],
-    kind: Target,
+    (beyond, kind): (Option<&Beyond<'_, T>>, Target),
 ) {
-    let source = source.map(|row| T::vectors(simd, row));
+    let source = source.map(|row| T::vectors_mut(simd, row));
     let count = source[0].len();
-    let source = source.map(|row| &row[..count]);
-    let target = target.map(|row| &mut T::vectors_mut(simd, row)[..count]);
-    for at in 0..count {
+    let mut source = source.map(|row| &mut row[..count]);
+    let mut target = target.map(|row| &mut T::vectors_mut(simd, row)[..count]);
+    for at in in_turn(count) {
         source.iter().for_each(|row| fetch_ahead(row, at));
         if kind == Target::InMemory {
             target.iter().for_each(|row| fetch_ahead(row, at));
         }
-        let after = collide::<S, T, F>(simd, coefficients, source.map(|row| row[at]));
-        for population in 0..POPULATIONS {
-            target[population][at] = after[population];
+        if let Some(beyond) = beyond {
+            beyond.put::<S>(simd, &mut source, at);
         }
+        collide::<S, T, F>(simd, coefficients, &mut There { source: &source, target: &mut target, at });
     }
 }

@@ -105,7 +105,7 @@ impl Case {
     fn run_rank<T: LaneReal>(&self, world: &dyn World) -> (Vec<(usize, [T; POPULATIONS])>, [Totals; 2]) {
         let grid = Decomposition::new(self.nodes, world.ranks(), self.grid, self.edges).unwrap();
         let block = grid.block(world.rank());
-        let layout = Layout::new(block.size, [1; 3]).unwrap();
+        let layout = Layout::new(block.size, [1; 3], size_of::<T>()).unwrap();
         let global = |node: [usize; 3]| [0, 1, 2].map(|axis| block.origin[axis] + node[axis]);
         let own = || every_node(block.size);
         let mask = || {
