@@ -33,6 +33,7 @@ CHECKS = {
     "component": ("tests/cli/outputs.rs", "fn the_summary_names_the_component", "the name of what moves a window's data"),
     "plain": ("tests/cli/bench.rs", "fn plain_calls_and_everything_over_mpi(", "contents after each kind of plain call, of one and two ranks"),
     "flow": ("crates/md-grid/src/lbm/tests/same_bits.rs", "PastCaches", "populations that are written past the caches, against those that are not"),
+    "large pages": (COMM + "src/mpi/ffi/large_pages.rs", "fn much_memory_is_advised_and_keeps_what_it_holds(", "what memory holds after the advice"),
     "other": (CONFORMANCE + "cases.rs", "fn all(", "the suite, on processors other than x86-64"),
     "none": ("scripts/unsafe_blocks.py", "none", "nowhere on the machines at hand: tried, or the library says nothing"),
 }

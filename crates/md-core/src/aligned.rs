@@ -19,6 +19,7 @@
 use crate::memory;
 use bytemuck::{Pod, TransparentWrapper, Zeroable};
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
 /// Numbers per cache line: the widest vector of any supported CPU, in lanes of 8 bytes.
@@ -30,9 +31,10 @@ const PAGE: usize = 64;
 /// Cache lines from a place to the next: 16 places fit in a page.
 const STEP: usize = 4;
 
+/// The numbers of a cache line.
 #[derive(Debug, Clone, Copy, Zeroable, Pod)]
 #[repr(C, align(64))]
-struct CacheLine([u64; LINE]);
+pub struct CacheLine([u64; LINE]);
 
 /// Where in a page a column starts. Columns that a loop reads together have different places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -74,12 +76,20 @@ impl Storage {
         Self { place: place as usize, ..Self::default() }
     }
 
-    /// See [`Column::set_len`].
-    pub(crate) fn set_len(&mut self, len: usize) {
+    /// See [`Column::reserve`].
+    fn reserve(&mut self, len: usize, prepare: impl FnOnce(&mut [MaybeUninit<CacheLine>])) {
         let lines = len.div_ceil(LINE);
         if self.lead + lines > self.lines.capacity() {
-            self.move_to(memory::with_capacity(lines + lines / 16 + PAGE));
+            let mut storage: Vec<CacheLine> = memory::with_capacity(lines + lines / 16 + PAGE);
+            prepare(storage.spare_capacity_mut());
+            self.move_to(storage);
         }
+    }
+
+    /// See [`Column::set_len`].
+    pub(crate) fn set_len(&mut self, len: usize) {
+        self.reserve(len, |_| ());
+        let lines = len.div_ceil(LINE);
         self.lines.resize(self.lead + lines, CacheLine::zeroed());
         self.len = len;
     }
@@ -145,6 +155,11 @@ impl<T: Pod> Column<T> {
     fn at_step(place: usize) -> Self {
         let () = Self::IS_EIGHT_BYTES;
         Self { storage: Storage { place, ..Storage::default() }, kind: PhantomData }
+    }
+
+    /// Makes room for so many elements; where that takes new memory, it may be prepared before anything is written there.
+    pub fn reserve(&mut self, len: usize, prepare: impl FnOnce(&mut [MaybeUninit<CacheLine>])) {
+        self.storage.reserve(len, prepare);
     }
 
     /// Sets the length; new elements are zero or stale.

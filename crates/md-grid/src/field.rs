@@ -5,8 +5,15 @@ use std::marker::PhantomData;
 use md_core::aligned::{Column, Place};
 use md_core::memory;
 
+#[cfg(feature = "mpi")]
+use md_comm::mpi::prefer_large_pages;
+
 use crate::layout::{LINE, Layout, Region};
 use crate::{GridError, Real};
+
+/// Without MPI, no crate of this project has unsafe code, which advice to the system needs.
+#[cfg(not(feature = "mpi"))]
+fn prefer_large_pages<T>(_: &mut [T]) {}
 
 /// Values of some components at the own nodes and ghosts of a rank, 64-byte aligned, all zero at first.
 #[derive(Debug, Clone)]
@@ -45,7 +52,11 @@ impl<T: Real> Field<T> {
         let numbers = stride.saturating_mul(leads.len()).saturating_add(LINE);
         let bytes = numbers.saturating_mul(size_of::<T>());
         let mut storage = Column::at(place);
-        memory::or_error(|| storage.set_len(bytes.div_ceil(size_of::<u64>())))?;
+        let len = bytes.div_ceil(size_of::<u64>());
+        memory::or_error(|| {
+            storage.reserve(len, prefer_large_pages);
+            storage.set_len(len);
+        })?;
         let starts = leads
             .iter()
             .enumerate()

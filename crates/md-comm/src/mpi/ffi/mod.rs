@@ -19,6 +19,7 @@
 
 mod communicator;
 mod constants;
+mod large_pages;
 mod neighbours;
 mod probe;
 mod streaming;
@@ -34,6 +35,7 @@ use super::guard::{Call, watched};
 use crate::{CommError, Rank};
 pub(super) use communicator::{Barriers, Communicator, Limit, Reducing};
 pub(super) use constants::free_shared_memory;
+pub use large_pages::prefer_large_pages;
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use streaming::copy_streaming;
 pub use streaming::{PastCaches, write_past_caches};

@@ -1,0 +1,67 @@
+//! Memory in pages of megabytes. A CPU looks up every page that it is not used to in a table, in a virtual machine in two; a kernel that walks through
+//! many long arrays at once does so all the time if pages have 4 KiB. Linux gives large ones to whoever asks before it writes there
+//! (`/sys/kernel/mm/transparent_hugepage/enabled`: `madvise`, which most distributions set).
+#![expect(unsafe_code, reason = "advice to the system has no safe form; the rule is at the block")]
+
+use std::mem::MaybeUninit;
+
+/// Of less memory hardly any page would be large.
+#[cfg(target_os = "linux")]
+const LEAST_BYTES: usize = 8 << 20;
+/// A multiple of what any system has as a page.
+#[cfg(target_os = "linux")]
+const PAGE_BYTES: usize = 64 << 10;
+
+/// Asks for large pages for memory that nothing has been written to. Where there are none, or for little memory, nothing happens.
+pub fn prefer_large_pages<T>(memory: &mut [MaybeUninit<T>]) {
+    #[cfg(target_os = "linux")]
+    if size_of_val(memory) >= LEAST_BYTES {
+        let start = memory.as_mut_ptr().cast::<u8>();
+        let before = start.addr().next_multiple_of(PAGE_BYTES) - start.addr();
+        let bytes = (size_of_val(memory) - before) / PAGE_BYTES * PAGE_BYTES;
+        // SAFETY: whole pages of memory that is borrowed; the advice changes nothing of what they hold. Refused advice is no harm.
+        // Test: large pages.
+        unsafe { libc::madvise(start.wrapping_add(before).cast(), bytes, libc::MADV_HUGEPAGE) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// What `/proc/self/smaps` says of the mapping that an address is in.
+    fn flags_of(address: usize) -> String {
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut is_it = false;
+        for line in maps.lines() {
+            let bounds = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let bounds = bounds.map(|(from, to)| [from, to].map(|it| usize::from_str_radix(it, 16)));
+            if let Some([Ok(from), Ok(to)]) = bounds {
+                is_it = (from..to).contains(&address);
+            }
+            if is_it && let Some(flags) = line.strip_prefix("VmFlags:") {
+                return flags.to_owned();
+            }
+        }
+        panic!("no mapping at {address:x}");
+    }
+
+    #[test]
+    fn much_memory_is_advised_and_keeps_what_it_holds() {
+        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
+            return;
+        }
+        for (bytes, is_advised) in [(4 << 20, false), (64 << 20, true)] {
+            let mut memory: Vec<u8> = Vec::with_capacity(bytes);
+            prefer_large_pages(memory.spare_capacity_mut());
+            memory.resize(bytes, 7);
+            let middle = memory.as_ptr().addr() + bytes / 2;
+            let flags = flags_of(middle);
+            assert_eq!(flags.split_whitespace().any(|flag| flag == "hg"), is_advised, "{flags}");
+            prefer_large_pages(memory.spare_capacity_mut());
+            assert!(memory.iter().all(|&byte| byte == 7));
+        }
+    }
+}
