@@ -99,11 +99,11 @@ mod tests {
 
     #[test]
     fn ranks_fill_core_complexes_of_a_node_one_after_the_other() {
+        use Distance::{Across, Network, Node};
         let from_first = |placement| {
             let nodes = Nodes::new(8, 4, placement).with_complexes(2);
             (0..8).map(|rank| nodes.distance(0, rank)).collect::<Vec<_>>()
         };
-        use Distance::{Across, Network, Node};
         let block = [Node, Node, Across, Across, Network, Network, Network, Network];
         assert_eq!(from_first(Placement::Block), block);
         let in_turn = [Node, Network, Node, Network, Across, Network, Across, Network];

@@ -32,8 +32,7 @@ mod tests {
     use super::*;
 
     /// What `/proc/self/smaps` says of the mapping that an address is in.
-    fn flags_of(address: usize) -> String {
-        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    fn flags_of(address: usize, maps: &str) -> String {
         let mut is_it = false;
         for line in maps.lines() {
             let bounds = line.split(' ').next().and_then(|range| range.split_once('-'));
@@ -58,7 +57,7 @@ mod tests {
             prefer_large_pages(memory.spare_capacity_mut());
             memory.resize(bytes, 7);
             let middle = memory.as_ptr().addr() + bytes / 2;
-            let flags = flags_of(middle);
+            let flags = flags_of(middle, &std::fs::read_to_string("/proc/self/smaps").unwrap());
             assert_eq!(flags.split_whitespace().any(|flag| flag == "hg"), is_advised, "{flags}");
             prefer_large_pages(memory.spare_capacity_mut());
             assert!(memory.iter().all(|&byte| byte == 7));

@@ -83,8 +83,8 @@ impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
         cluster: usize,
     ) -> [[usize; 2]; LANES] {
         let mut species = [[0; 2]; LANES];
-        for lane in 0..LANES {
-            species[lane] = [centres.species[lane], self.species[cluster][lane % WIDTH] as usize];
+        for (lane, pair) in species.iter_mut().enumerate() {
+            *pair = [centres.species[lane], self.species[cluster][lane % WIDTH] as usize];
         }
         species
     }
