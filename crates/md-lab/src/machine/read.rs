@@ -107,19 +107,25 @@ impl Machine {
     }
 
     fn number_fault(&self) -> Option<Fault> {
+        let across = |table, entry, distance| {
+            let message = "`across` is of [[message]] alone: `node` or `network` is right".to_owned();
+            (distance == Distance::Across).then_some(Fault { table, entry, key: "distance", message })
+        };
         let messages =
             self.messages.iter().enumerate().find_map(|(entry, cost)| self.message_fault(entry, cost));
         let collectives = self.collectives.iter().enumerate().find_map(|(entry, it)| {
             let quality = quality(it.rms_residual, it.largest_residual, &it.half_widths);
             let own = [("base_s", it.base_s), ("per_doubling_s", it.per_doubling_s)];
             out_of_range("collective", entry, &own, quality)
+                .or_else(|| across("collective", entry, it.distance))
         });
         let overlaps = self.overlaps.iter().enumerate().find_map(|(entry, it)| {
             let own = [("hidden_share", it.hidden_share), ("progress_call_s", it.progress_call_s)];
-            out_of_range("overlap", entry, &own, [])
+            out_of_range("overlap", entry, &own, []).or_else(|| across("overlap", entry, it.distance))
         });
         let negotiations = self.negotiations.iter().enumerate().find_map(|(entry, it)| {
-            out_of_range("negotiation", entry, &[("two_ranks_s", it.two_ranks_s)], [])
+            let own = [("two_ranks_s", it.two_ranks_s)];
+            out_of_range("negotiation", entry, &own, []).or_else(|| across("negotiation", entry, it.distance))
         });
         let computes = self.computes.iter().enumerate().find_map(|(entry, it)| {
             let quality = quality(it.rms_residual, it.largest_residual, &it.half_widths);
@@ -349,6 +355,10 @@ force_scatter = 0.02
         assert_eq!(
             refused("hidden_share = 0.5", "hidden_share = 1.5"),
             "machine.toml, line 24: `hidden_share` is 1.5: it is a number from 0 to 1"
+        );
+        assert_eq!(
+            refused("\"node\"\nhidden", "\"across\"\nhidden"),
+            "machine.toml, line 23: `across` is of [[message]] alone: `node` or `network` is right"
         );
         assert!(refused("3e-10", "nan").starts_with("machine.toml, line 30: `per_computed_pair_s` is NaN: "));
         assert_eq!(
