@@ -146,7 +146,7 @@ fn an_update_moves_what_each_pass_over_the_fields_reads_and_writes() {
 #[test]
 fn fields_beyond_the_memory_are_told_from_a_grid_beyond_it() {
     let at = |scenario: &str| {
-        let text = error(&Workdir::new(scenario), "check melt.toml", Start::Plain);
+        let text = error(&Workdir::new(scenario), "stencil melt.toml", Start::Plain);
         let (text, there) = text.split_once("help: there are ").unwrap();
         assert!(there.ends_with(" of memory per rank here\n"), "{there}");
         text.to_owned()
