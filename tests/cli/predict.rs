@@ -82,6 +82,14 @@ fn messages_and_bytes_are_those_of_compare() {
 /// Of one rank, which waits for nobody whatever else runs here; what several wait for is checked by simulation (scripts/simulate.sh).
 #[test]
 fn steps_take_about_as_long_as_predicted() {
+    // Other work on the machine may come between a measurement and another: then all are made again.
+    const ATTEMPTS: usize = 4;
+    let faults: Vec<String> = (0..ATTEMPTS).map_while(|_| fault_of_prediction()).collect();
+    assert!(faults.len() < ATTEMPTS, "{faults:#?}");
+}
+
+/// What is wrong with the prediction of a small system and a large one, if anything is.
+fn fault_of_prediction() -> Option<String> {
     const FACTOR: f64 = 5.0;
     let workdir = Workdir::new(MELT);
     workdir.succeed(Start::Plain, "fit --budget 2 --quiet --output fitted");
@@ -92,16 +100,18 @@ fn steps_take_about_as_long_as_predicted() {
         let call =
             "predict melt.toml --ranks 1 --backends p2p --machine fitted/machine.toml --output predicted";
         workdir.succeed(Start::Plain, &format!("{call} {set}"));
-        let read = |file: &str, column: &str| rows(&workdir.read(file), &[column])[0].parse::<f64>().unwrap();
+        let read =
+            |file: &str, column: &str| rows(&workdir.read(file), &[column])[0].parse().unwrap_or(f64::NAN);
         [read("compared/compare.csv", "step_median_s"), read("predicted/predict.csv", "step_s")]
     };
     let [small, large] = ["[6,5,5]", "[18,16,15]"].map(step_s);
-    for [measured, predicted] in [small, large] {
-        let off = predicted / measured;
-        assert!((1.0 / FACTOR..FACTOR).contains(&off), "{predicted} s instead of {measured} s");
+    let is_far = |[measured, predicted]: &[f64; 2]| !(1.0 / FACTOR..FACTOR).contains(&(predicted / measured));
+    if let Some([measured, predicted]) = [small, large].into_iter().find(is_far) {
+        return Some(format!("{predicted} s instead of {measured} s"));
     }
     let growth: [f64; 2] = std::array::from_fn(|i| large[i] / small[i]);
-    assert!(growth.iter().all(|it| *it > 3.0), "29 times the particles: {growth:?}");
+    let grows = growth.iter().all(|it| *it > 3.0);
+    (!grows).then(|| format!("29 times the particles: {growth:?}"))
 }
 
 #[test]
