@@ -8,7 +8,7 @@ use md_core::analysis::DistanceBins;
 use md_core::force::{MethodKind, Precision};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
 use md_core::{Shell, SimdLevel, Threads};
-use md_engine::analysis::DistanceCount;
+use md_engine::analysis::{DistanceCount, PairsByDistance};
 use md_engine::{Config, Forces, Needs, Setup, SimdChoice, Simulation, Snapshot, every};
 
 /// Two species, the second of which is smaller.
@@ -29,13 +29,13 @@ fn is_counted_from_lists(config: &Config, ranks: usize, bins: DistanceBins) -> b
         let mut observer = every(1, Needs::NOTHING, |now| {
             from_lists.push(now.near_pairs.and_then(|near| near.count(species, bins)).is_some());
             let count = DistanceCount { bins, species, simd, threads: &threads };
-            let found = count.count(now, world)?;
-            assert_eq!(
-                found,
-                count.count(&Snapshot { near_pairs: None, ..*now }, world)?,
-                "step {}",
-                now.step
-            );
+            let mut ways = [*now, Snapshot { near_pairs: None, ..*now }]
+                .iter()
+                .map(|now| count.count(now, world))
+                .collect::<Result<Vec<_>, _>>()?;
+            PairsByDistance::sum(&mut ways, world)?;
+            let [found, searched] = &ways[..] else { unreachable!() };
+            assert_eq!(found, searched, "step {}", now.step);
             assert!(found.pairs.of(0, species - 1).iter().sum::<u64>() > 1000);
             Ok(())
         });
@@ -45,23 +45,29 @@ fn is_counted_from_lists(config: &Config, ranks: usize, bins: DistanceBins) -> b
     })
 }
 
-#[test]
-fn lists_have_every_pair_once() {
-    let bins = DistanceBins { max: 2.5, bins: 200 };
-    for base in [melt(), mixture()] {
-        for level in SimdLevel::available() {
-            for precision in [Precision::Double, Precision::Mixed] {
+/// One species and two, with the kernels of every level and precision.
+fn systems() -> impl Iterator<Item = Config> {
+    let of = |base: Config| {
+        SimdLevel::available().flat_map(move |level| {
+            let base = base.clone();
+            [Precision::Double, Precision::Mixed].map(move |precision| {
                 let mut config = base.clone();
                 config.parallel.simd = SimdChoice::Named(level);
                 config.neighbor.precision = precision;
-                for (ranks, threads, shell) in
-                    [(1, 1, Shell::Half), (2, 1, Shell::Eighth), (1, 3, Shell::Half)]
-                {
-                    (config.parallel.threads, config.parallel.shell) = (threads, shell);
-                    let found = is_counted_from_lists(&config, ranks, bins);
-                    assert!(found, "{level:?} {precision:?} {ranks} {threads}");
-                }
-            }
+                config
+            })
+        })
+    };
+    [melt(), mixture()].into_iter().flat_map(of)
+}
+
+#[test]
+fn lists_have_every_pair_once() {
+    let bins = DistanceBins { max: 2.5, bins: 200 };
+    for mut config in systems() {
+        for (ranks, threads, shell) in [(1, 1, Shell::Half), (2, 1, Shell::Eighth), (1, 3, Shell::Half)] {
+            (config.parallel.threads, config.parallel.shell) = (threads, shell);
+            assert!(is_counted_from_lists(&config, ranks, bins), "{config:?} {ranks}");
         }
     }
 }
@@ -71,15 +77,8 @@ fn lists_have_every_pair_once() {
 #[test]
 fn classes_of_any_width() {
     for bins in [DistanceBins { max: 2.5, bins: 30_000 }, DistanceBins { max: 1.7, bins: 3 }] {
-        for base in [melt(), mixture()] {
-            for level in SimdLevel::available() {
-                for precision in [Precision::Double, Precision::Mixed] {
-                    let mut config = base.clone();
-                    config.parallel.simd = SimdChoice::Named(level);
-                    config.neighbor.precision = precision;
-                    assert!(is_counted_from_lists(&config, 1, bins), "{bins:?} {level:?} {precision:?}");
-                }
-            }
+        for config in systems() {
+            assert!(is_counted_from_lists(&config, 1, bins), "{bins:?} {config:?}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! `rdf.csv`: radial distribution functions of all pairs of species, as LAMMPS's `compute rdf` defines them.
 
-use md_comm::World;
+use md_comm::{CommError, World};
 use md_core::analysis::{Batches, DistanceBins, PairCounts, neighbours, radial_distribution};
-use md_core::{SimdLevel, Threads};
+use md_core::{Domain, SimdLevel, Threads};
 use md_engine::analysis::{DistanceCount, PairsByDistance};
-use md_engine::{Needs, Observer, ObserverError, Snapshot};
+use md_engine::{EngineError, Needs, Observer, ObserverError, Snapshot};
 
 use super::analysis::{Looks, check_distance, recalled};
 use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, StageBegin};
@@ -17,6 +17,8 @@ use crate::error::RunError;
 pub const KIND: OutputKind = OutputKind { files: &[KnownFile::RDF], open };
 
 const NAME: &str = "rdf";
+/// Numbers of looks that wait for their sum over ranks, at most, or those of one look.
+const MOST_WAITING: usize = 1 << 14;
 
 struct Rdf<'a> {
     world: &'a dyn World,
@@ -25,6 +27,8 @@ struct Rdf<'a> {
     names: Vec<String>,
     simd: SimdLevel,
     threads: Threads,
+    /// Looks of this rank alone, and the box in each.
+    waiting: (Vec<PairsByDistance>, Vec<Domain>),
     /// The same on all ranks.
     averages: RdfAverages,
 }
@@ -45,6 +49,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         simd: subject.simd,
         // Where they cannot be had, the simulation says so.
         threads: Threads::new(scenario.parallel.threads).unwrap_or_default(),
+        waiting: Default::default(),
         averages,
     })])
 }
@@ -55,11 +60,24 @@ impl Observer for Rdf<'_> {
     }
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let Self { world, bins, names, simd, threads, .. } = self;
+        let Self { world, bins, names, simd, threads, waiting: (looks, domains), .. } = self;
         check_distance(bins.max, now.domain, now.step)?;
         let count = DistanceCount { bins: *bins, species: names.len(), simd: *simd, threads };
-        let found = count.count(now, *world)?;
-        self.averages.add(&found, now.domain);
+        looks.push(count.count(now, *world)?);
+        domains.push(*now.domain);
+        let numbers: usize = looks.iter().map(|look| look.pairs.counts.len()).sum();
+        if numbers < MOST_WAITING { Ok(()) } else { Ok(self.add_waiting()?) }
+    }
+}
+
+impl Rdf<'_> {
+    /// *Collective.*
+    fn add_waiting(&mut self) -> Result<(), CommError> {
+        let (mut looks, domains) = std::mem::take(&mut self.waiting);
+        if !looks.is_empty() {
+            PairsByDistance::sum(&mut looks, self.world)?;
+        }
+        looks.iter().zip(&domains).for_each(|(found, domain)| self.averages.add(found, domain));
         Ok(())
     }
 }
@@ -70,11 +88,13 @@ impl RunOutput for Rdf<'_> {
     }
 
     fn kept(&mut self) -> Result<Kept, ObserverError> {
+        self.add_waiting()?;
         let memory = OutputMemory { name: NAME.to_owned(), words: self.averages.words() };
         Ok(Kept { memory: Some(memory), ..Kept::default() })
     }
 
-    fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {
+    fn finish(mut self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {
+        self.add_waiting().map_err(EngineError::from)?;
         Ok(closing.write_whole(KnownFile::RDF, || self.averages.csv(&self.names))?)
     }
 }
@@ -95,7 +115,7 @@ impl RdfAverages {
         Self { bins, counts: vec![0; species], batches: Batches::new(width) }
     }
 
-    pub(super) fn add(&mut self, found: &PairsByDistance, domain: &md_core::Domain) {
+    pub(super) fn add(&mut self, found: &PairsByDistance, domain: &Domain) {
         let g = radial_distribution(&found.pairs, &found.counts, domain, self.bins);
         self.batches.add(g.into_iter().chain(found.pairs.counts.iter().map(|&count| count as f64)));
         self.counts.clone_from(&found.counts);

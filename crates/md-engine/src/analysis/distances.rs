@@ -24,7 +24,7 @@ pub struct DistanceCount<'a> {
     pub threads: &'a Threads,
 }
 
-/// What was found, the same on all ranks.
+/// What a rank has found, and after [`Self::sum`] all together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairsByDistance {
     /// Pairs by species and distance.
@@ -33,18 +33,33 @@ pub struct PairsByDistance {
     pub counts: Vec<u64>,
 }
 
+impl PairsByDistance {
+    /// Sums looks over all ranks, each of which has had the same ones: several at once, because a sum waits for the slowest rank. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn sum(looks: &mut [Self], world: &dyn World) -> Result<(), CommError> {
+        let numbers = looks.iter().flat_map(|look| look.pairs.counts.iter().chain(&look.counts));
+        let mut sums: Vec<u64> = numbers.copied().collect();
+        world.reduce(&mut sums, Reduction::Sum)?;
+        let numbers = looks.iter_mut().flat_map(|look| look.pairs.counts.iter_mut().chain(&mut look.counts));
+        numbers.zip(sums).for_each(|(number, sum)| *number = sum);
+        Ok(())
+    }
+}
+
 /// A particle in a message: its species and the bits of its coordinates.
 type Row = [u64; 4];
 
 impl DistanceCount<'_> {
-    /// Counts the pairs of the owned particles of all ranks, `near` where the interaction knows them. *Collective.*
+    /// Counts pairs of owned particles, `near` where the interaction knows them; each pair of the system on one rank. *Collective.*
     ///
     /// # Errors
     /// Communication.
     pub fn count(&self, now: &Snapshot, world: &dyn World) -> Result<PairsByDistance, CommError> {
         let species = self.species;
         let known = now.near_pairs.and_then(|near| near.count(species, self.bins));
-        let (mut pairs, counts) = match known {
+        let (pairs, counts) = match known {
             Some(pairs) => {
                 let mut counts = vec![0; species];
                 now.particles.species[..now.particles.owned()]
@@ -54,10 +69,6 @@ impl DistanceCount<'_> {
             }
             None => self.search(now.particles, now.domain, world)?,
         };
-        let mut words = [pairs.counts.as_slice(), &counts].concat();
-        world.reduce(&mut words, Reduction::Sum)?;
-        let counts = words.split_off(words.len() - species);
-        pairs.counts = words;
         Ok(PairsByDistance { pairs, counts })
     }
 
