@@ -27,8 +27,10 @@ struct Rdf<'a> {
     names: Vec<String>,
     simd: SimdLevel,
     threads: Threads,
-    /// Looks of this rank alone, and the box in each.
-    waiting: (Vec<PairsByDistance>, Vec<Domain>),
+    /// Looks whose pairs are those of this rank alone.
+    waiting: Vec<PairsByDistance>,
+    /// The box in each of them.
+    domains: Vec<Domain>,
     /// The same on all ranks.
     averages: RdfAverages,
 }
@@ -49,7 +51,8 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         simd: subject.simd,
         // Where they cannot be had, the simulation says so.
         threads: Threads::new(scenario.parallel.threads).unwrap_or_default(),
-        waiting: Default::default(),
+        waiting: Vec::new(),
+        domains: Vec::new(),
         averages,
     })])
 }
@@ -60,24 +63,24 @@ impl Observer for Rdf<'_> {
     }
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let Self { world, bins, names, simd, threads, waiting: (looks, domains), .. } = self;
+        let Self { world, bins, names, simd, threads, waiting, domains, .. } = self;
         check_distance(bins.max, now.domain, now.step)?;
         let count = DistanceCount { bins: *bins, species: names.len(), simd: *simd, threads };
-        looks.push(count.count(now, *world)?);
+        waiting.push(count.count(now, *world)?);
         domains.push(*now.domain);
-        let numbers: usize = looks.iter().map(|look| look.pairs.counts.len()).sum();
+        let numbers: usize = waiting.iter().map(|look| look.pairs.counts.len()).sum();
         if numbers < MOST_WAITING { Ok(()) } else { Ok(self.add_waiting()?) }
     }
 }
 
 impl Rdf<'_> {
-    /// *Collective.*
+    /// Adds the looks that wait to the averages. *Collective.*
     fn add_waiting(&mut self) -> Result<(), CommError> {
-        let (mut looks, domains) = std::mem::take(&mut self.waiting);
-        if !looks.is_empty() {
-            PairsByDistance::sum(&mut looks, self.world)?;
+        let Self { world, waiting, domains, averages, .. } = self;
+        if !waiting.is_empty() {
+            PairsByDistance::sum(waiting, *world)?;
         }
-        looks.iter().zip(&domains).for_each(|(found, domain)| self.averages.add(found, domain));
+        waiting.drain(..).zip(domains.drain(..)).for_each(|(found, domain)| averages.add(&found, &domain));
         Ok(())
     }
 }
