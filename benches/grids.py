@@ -147,6 +147,8 @@ def main():
     parser.add_argument("--backends", default="p2p,p2p-persistent,rma-fence,rma-pscw,rma-lock,rma-notify,shm", help="of monc")
     parser.add_argument("--output", type=Path, default=Path("out/grids"))
     given = parser.parse_args()
+    if not given.program.is_file():
+        parser.error(f"{given.program}: there is no such program")
     given.output.mkdir(parents=True, exist_ok=True)
     for part in given.parts or PARTS:
         name, measure = PARTS[part]

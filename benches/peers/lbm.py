@@ -1,40 +1,50 @@
-"""Lattice Boltzmann against lbmpy's generated kernels: lbm.py MD_CLI [--nodes 128] [--steps 20] [--repeat 5] [--single]
+"""Lattice Boltzmann against lbmpy's generated kernels: lbm.py MD_CLI [--nodes 128] [--steps 20] [--repeat 5] [--single] [--simd avx2+fma]
 
 The same lattice (D3Q19), collision (BGK), layout (velocity index slowest), number of nodes, one thread, a periodic box, and as patterns two
 grids and one (AA). lbmpy's kernels are timed alone, without the copies that make a box periodic; md's time is that of the whole step.
 The programs take turns, so that what slows the machine for a while slows both. Beside them stands the copy bandwidth of md-cli bench,
 measured in the same turns, and the share of it that bytes per update times updates per second make.
 
-Needs `pip install lbmpy cython` and a C compiler. Prints a table.
+Both use the widest vectors of this CPU, or those of --simd. Needs `pip install lbmpy cython` and a C compiler. Prints a table.
 """
 
 import argparse
 import csv
 import json
+import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-import numpy
-import pystencils
-from lbmpy import LBMConfig, LBMOptimisation, LBStencil, Method, Stencil, create_lb_update_rule
-from lbmpy.advanced_streaming import Timestep
+try:
+    import numpy
+    import pystencils
+    from lbmpy import LBMConfig, LBMOptimisation, LBStencil, Method, Stencil, create_lb_update_rule
+    from lbmpy.advanced_streaming import Timestep
+except ImportError as missing:
+    # The help does not need them.
+    if not {"-h", "--help"} & set(sys.argv):
+        sys.exit(f"lbm.py: {missing}: pip install lbmpy cython")
 
 POPULATIONS = 19
+# Of lbmpy: the name of the pattern, and how often a step reads or writes each population.
 PATTERNS = {"two-grid": ("push", 3), "single-grid": ("aa", 2)}
+# Names of md and, for vectors as wide, of lbmpy; wide to narrow.
+LEVELS = {"avx512": "avx512", "avx2+fma": "avx", "sse4.2": "sse"}
 
 
-def instruction_set():
+def widest_level():
     flags = Path("/proc/cpuinfo").read_text().split()
-    return next((name for flag, name in [("avx512f", "avx512"), ("avx2", "avx")] if flag in flags), "sse")
+    return next((level for flag, level in [("avx512f", "avx512"), ("avx2", "avx2+fma")] if flag in flags), "sse4.2")
 
 
 class Peer:
     """lbmpy's kernels of a pattern."""
 
-    def __init__(self, pattern, nodes, dtype):
+    def __init__(self, pattern, nodes, dtype, level):
         name, _ = PATTERNS[pattern]
         stencil = LBStencil(Stencil.D3Q19)
         shape = (nodes,) * 3
@@ -47,7 +57,7 @@ class Peer:
         optimisation = LBMOptimisation(symbolic_field=source, symbolic_temporary_field=target)
         steps = [Timestep.EVEN, Timestep.ODD] if name == "aa" else [Timestep.BOTH]
         self.boxes, self.kernels, self.swaps = boxes, [], name != "aa"
-        vectors = {"instruction_set": instruction_set(), "assume_inner_stride_one": True, "nontemporal": False}
+        vectors = {"instruction_set": LEVELS[level], "assume_inner_stride_one": True, "nontemporal": False}
         numbers = "float64" if dtype == numpy.float64 else "float32"
         for step in steps:
             method = LBMConfig(
@@ -70,8 +80,8 @@ def stencil_weight(direction):
     return {0: 1 / 3, 1: 1 / 18, 2: 1 / 36}[sum(map(abs, direction))]
 
 
-def own_updates_per_s(program, pattern, nodes, steps, precision, folder):
-    """Of md: million updates per second."""
+def own(program, pattern, nodes, steps, precision, level, folder):
+    """Of md: million updates per second, and bytes per update."""
     scenario = folder / "flow.toml"
     scenario.write_text(
         f"""[lbm]
@@ -85,11 +95,14 @@ initial = {{ kind = "taylor-green", velocity = 0.01 }}
 thermo = {{ every = {steps} }}
 """
     )
-    subprocess.run([program, "lbm", scenario, "--quiet", "--output", folder / "out"], check=True)
+    command = [program, "lbm", scenario, "--quiet", "--output", folder / "out"]
+    subprocess.run(command, check=True, env=os.environ | {"MD_SIMD": level})
     summary = json.loads((folder / "out" / "summary.json").read_text())
+    if summary["simd"] != level:
+        sys.exit(f"lbm.py: md used {summary['simd']}, not {level}")
     # The rows of totals at the end are no part of a step.
     busy_s = summary["wall_s"] - summary["phases"]["output"]["max_s"]
-    return summary["fluid_nodes"] * steps / busy_s / 1e6
+    return summary["fluid_nodes"] * steps / busy_s / 1e6, summary["bytes_per_update"]
 
 
 def copy_bytes_per_s(program, folder):
@@ -108,30 +121,33 @@ def main():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--single", action="store_true")
+    parser.add_argument("--simd", choices=LEVELS, default=widest_level(), help="vectors of both (default: the widest of this CPU)")
     given = parser.parse_args()
     dtype, precision = (numpy.float32, "single") if given.single else (numpy.float64, "double")
-    speeds, copies = {}, {}
+    speeds, copies, bytes_per_update = {}, {}, {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        peers = {pattern: Peer(pattern, given.nodes, dtype) for pattern in PATTERNS}
+        peers = {pattern: Peer(pattern, given.nodes, dtype, given.simd) for pattern in PATTERNS}
         for peer in peers.values():
             peer.seconds(2)
         for _ in range(given.repeat):
             for pattern in PATTERNS:
-                own = own_updates_per_s(given.program, pattern, given.nodes, given.steps, precision, folder)
-                speeds.setdefault(("md", pattern), []).append(own)
+                speed, moved = own(given.program, pattern, given.nodes, given.steps, precision, given.simd, folder)
+                speeds.setdefault(("md", pattern), []).append(speed)
+                bytes_per_update["md", pattern] = moved
+                bytes_per_update["lbmpy", pattern] = PATTERNS[pattern][1] * POPULATIONS * numpy.dtype(dtype).itemsize
                 their = given.nodes**3 * given.steps / peers[pattern].seconds(given.steps) / 1e6
                 speeds.setdefault(("lbmpy", pattern), []).append(their)
             for part, speed in copy_bytes_per_s(given.program, folder).items():
                 copies.setdefault(part, []).append(speed)
+    print(f"vectors: {given.simd}, of lbmpy {LEVELS[given.simd]}")
     for part, speed in copies.items():
         print(f"copy, {part}: {statistics.median(speed) / 1e9:.2f} GB/s")
     best = max(statistics.median(speed) for speed in copies.values())
     print("| code | pattern | million updates per second: least | median | most | of copy bandwidth | as fast as lbmpy |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for (code, pattern), values in speeds.items():
-        width = numpy.dtype(dtype).itemsize
-        moved = PATTERNS[pattern][1] * POPULATIONS * width * statistics.median(values) * 1e6
+        moved = bytes_per_update[code, pattern] * statistics.median(values) * 1e6
         ratio = statistics.median(a / b for a, b in zip(values, speeds["lbmpy", pattern]))
         print(
             f"| {code} | {pattern} | {min(values):.2f} | {statistics.median(values):.2f} | {max(values):.2f} "

@@ -27,6 +27,7 @@ mod lammps_rerun;
 mod launch;
 mod lbm;
 mod limits;
+mod masks;
 mod memory;
 mod minimise;
 mod not_yet;

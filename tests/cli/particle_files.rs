@@ -66,15 +66,27 @@ fn the_file_is_good_unless_changed() {
 #[test]
 fn missing() {
     let workdir = Workdir::new(SCENARIO);
-    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r#"
     exit code 2
-    error: cannot read `start.data`: No such file or directory (os error 2)
-    ");
+    error: × cannot read `start.data`: No such file or directory (os error 2)
+       ╭─[melt.toml:5:17]
+     4 │ [system]
+     5 │ file = { path = "start.data", format = "lammps-data" }
+       ·                 ────────────
+       ╰────
+      help: a path from the folder of the scenario, or from the root (`/`)
+    "#);
     let workdir = Workdir::new(&SCENARIO.replace("start.data", "a/../b/start.data"));
-    assert_snapshot!(error(&workdir, "forces melt.toml", Start::Plain), @r"
+    assert_snapshot!(error(&workdir, "forces melt.toml", Start::Plain), @r#"
     exit code 2
-    error: cannot read `a/../b/start.data`: No such file or directory (os error 2)
-    ");
+    error: × cannot read `a/../b/start.data`: No such file or directory (os error 2)
+       ╭─[melt.toml:5:17]
+     4 │ [system]
+     5 │ file = { path = "a/../b/start.data", format = "lammps-data" }
+       ·                 ───────────────────
+       ╰────
+      help: a path from the folder of the scenario, or from the root (`/`)
+    "#);
 }
 
 #[test]

@@ -270,6 +270,15 @@ fn on_a_grid_many_ranks_are_predicted_and_what_does_not_fit_is_said() {
     ] {
         assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
     }
+    // A row that is missing is told without tables too.
+    let quiet = workdir.succeed(Start::Plain, &format!("{call} --ranks 1,1024 --backends p2p --quiet"));
+    assert_eq!(quiet.stderr, "");
+    let lacking = format!("{call} --ranks 1,1024 --backends shm --quiet");
+    let quiet = workdir.succeed(Start::Plain, &lacking);
+    assert!(
+        quiet.stderr.starts_with("warning: left out on 1024 ranks, because the machine has no"),
+        "{quiet:?}"
+    );
     assert_snapshot!(error(&workdir, &format!("{call} --ranks 2 --shells all"), Start::Plain), @r"
     exit code 2
     error: --shells is for scenarios of particles, and this one has a grid

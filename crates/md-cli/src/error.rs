@@ -15,7 +15,7 @@ use crate::early_end::Signal;
 use crate::input::InputError;
 use crate::output::OutputError;
 use crate::printable::printable;
-use crate::scenario::ScenarioError;
+use crate::scenario::{ScenarioError, ScenarioSource};
 
 /// Exit code: the run failed one of its own checks (docs/reference/exit-codes.md).
 pub const RUN_FAILED: u8 = 1;
@@ -208,6 +208,18 @@ impl RunError {
                 Self::Energy { error, cause }
             }
             error => error.into(),
+        }
+    }
+
+    /// The same at the key that names the file, where the system cannot open it.
+    pub(crate) fn or_at_key(self, source: &ScenarioSource, key: &str) -> Self {
+        match self {
+            Self::Unreadable { path, reason } if reason.contains("(os error ") => {
+                let message = format!("cannot read `{path}`: {reason}");
+                let help = "a path from the folder of the scenario, or from the root (`/`)";
+                ScenarioError::at(source, key, message, help).into()
+            }
+            other => other,
         }
     }
 

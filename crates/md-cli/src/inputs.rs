@@ -81,7 +81,8 @@ impl Inputs {
             Self { path, source, scenario, particles: None, beside: Vec::new(), list: OnceLock::new() };
         if let (Some(path), Some(file)) = (inputs.particle_file(), inputs.scenario.system.file.clone()) {
             let name = path.display().to_string();
-            inputs.read_particles(&file, &Source::file(&name, &path, world))?;
+            let read = inputs.read_particles(&file, &Source::file(&name, &path, world));
+            read.map_err(|error| error.or_at_key(&inputs.source, "system.file.path"))?;
         }
         Ok(inputs)
     }

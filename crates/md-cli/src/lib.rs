@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod asked_level;
 pub mod checkpoint;
 pub mod commands;
 mod cores;

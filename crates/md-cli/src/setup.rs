@@ -12,6 +12,7 @@ use md_engine::{
     TailCorrection,
 };
 
+use crate::asked_level::{asked_level, available};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::analysis::longest_distance;
@@ -19,9 +20,6 @@ use crate::scenario::{
     self, Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, WallPair,
     integrator_fault, name_of,
 };
-
-/// Chooses another instruction set than the method's best on this CPU, e.g. `MD_SIMD=avx2+fma`.
-const SIMD_VARIABLE: &str = "MD_SIMD";
 
 /// Of a species that neither scenario nor file gives one.
 const DEFAULT_MASS: f64 = 1.0;
@@ -146,25 +144,18 @@ fn parallel_config(parallel: &Parallel) -> ParallelConfig {
 
 /// What the scenario asks for, or else the environment.
 fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunError> {
-    let available = || SimdLevel::available().map(SimdLevel::name).collect::<Vec<_>>().join(", ");
-    let named = |wanted: &str| {
-        let level = SimdLevel::available().find(|level| level.name() == wanted);
-        level.map(SimdChoice::Named)
-    };
-    let wanted = std::env::var(SIMD_VARIABLE).unwrap_or_default();
     match shape {
-        Shape::Auto if wanted.is_empty() => Ok(SimdChoice::Auto),
-        Shape::Auto => named(&wanted).ok_or_else(|| RunError::UnknownSimd {
-            variable: SIMD_VARIABLE,
-            wanted,
-            available: available(),
-        }),
+        Shape::Auto => Ok(asked_level()?.map_or(SimdChoice::Auto, SimdChoice::Named)),
         Shape::Measured => Ok(SimdChoice::Measured),
-        _ => named(&name_of(shape)).ok_or_else(|| {
-            let message = format!("`neighbor.shape` is `{}`, which this CPU lacks", name_of(shape));
-            let help = format!("it has {}; or write \"auto\"", available());
-            ScenarioError::at(source, "neighbor.shape", message, help).into()
-        }),
+        _ => {
+            let wanted = name_of(shape);
+            let level = SimdLevel::available().find(|level| level.name() == wanted);
+            level.map(SimdChoice::Named).ok_or_else(|| {
+                let message = format!("`neighbor.shape` is `{wanted}`, which this CPU lacks");
+                let help = format!("it has {}; or write \"auto\"", available());
+                ScenarioError::at(source, "neighbor.shape", message, help).into()
+            })
+        }
     }
 }
 

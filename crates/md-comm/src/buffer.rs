@@ -3,6 +3,9 @@
 //! Structure: a vector of cache-line sized blocks, seen as bytes through `bytemuck`. Advantage: the alignment comes from
 //! the type, so that packed `f64` arrays can be cast in place and rows start on a cache line. Disadvantage: memory is
 //! zeroed once when it grows; it is never given back.
+//!
+//! Buffers of two pages and more start with a page, in a vector that is a page longer. Where the library lets the kernel copy large
+//! messages from process to process (`process_vm_readv`), what a copy costs goes with the pages it touches.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -15,10 +18,15 @@ pub const ALIGNMENT: usize = 64;
 #[repr(C, align(64))]
 struct Block([u8; ALIGNMENT]);
 
+/// Of memory, in bytes, on most machines; on the others buffers start anywhere in one.
+const PAGE: usize = 4096;
+
 /// Growable bytes with an aligned start. Shrinking keeps the memory.
 #[derive(Debug, Clone, Default)]
 pub struct AlignedBuffer {
     blocks: Vec<Block>,
+    /// The first block in use.
+    start: usize,
     length: usize,
 }
 
@@ -38,29 +46,40 @@ impl AlignedBuffer {
     /// # Errors
     /// [`CommError::OutOfMemory`]; the buffer is as it was.
     pub fn set_length(&mut self, length: usize) -> Result<(), CommError> {
-        let blocks = length.div_ceil(ALIGNMENT);
-        if blocks > self.blocks.len() {
-            let more = blocks - self.blocks.len();
-            self.blocks.try_reserve(more).map_err(|_| CommError::OutOfMemory { bytes: length })?;
-            self.blocks.resize(blocks, Block::zeroed());
+        if length > self.capacity() {
+            self.grow(length)?;
         }
         self.length = length;
         Ok(())
     }
 
+    fn grow(&mut self, length: usize) -> Result<(), CommError> {
+        let before = self.start..self.blocks.len();
+        let to_a_page = if length < 2 * PAGE { 0 } else { PAGE / ALIGNMENT - 1 };
+        let more = (length.div_ceil(ALIGNMENT) + to_a_page).saturating_sub(before.end);
+        self.blocks.try_reserve(more).map_err(|_| CommError::OutOfMemory { bytes: length })?;
+        self.blocks.resize(before.end + more, Block::zeroed());
+        if to_a_page > 0 {
+            self.start = self.blocks.as_ptr().addr().wrapping_neg() % PAGE / ALIGNMENT;
+            let kept = before.start..before.end.min(before.start + self.blocks.len() - self.start);
+            self.blocks.copy_within(kept, self.start);
+        }
+        Ok(())
+    }
+
     /// Bytes that fit without a new allocation.
     pub fn capacity(&self) -> usize {
-        self.blocks.len() * ALIGNMENT
+        (self.blocks.len() - self.start) * ALIGNMENT
     }
 
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.blocks)[..self.length]
+        &bytemuck::cast_slice(&self.blocks[self.start..])[..self.length]
     }
 
     /// The bytes, to be written.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.blocks)[..self.length]
+        &mut bytemuck::cast_slice_mut(&mut self.blocks[self.start..])[..self.length]
     }
 }
 
@@ -87,6 +106,20 @@ mod tests {
         buffer.set_length(200).unwrap();
         assert_eq!(buffer.bytes().as_ptr(), start);
         assert_eq!(buffer.capacity(), 256);
+    }
+
+    #[test]
+    fn long_ones_start_with_a_page_and_keep_their_bytes_when_they_grow() {
+        let mut buffer = AlignedBuffer::new(100).unwrap();
+        for length in [2 * PAGE - 1, 2 * PAGE, 3 * PAGE, 100 * PAGE + 1] {
+            buffer.bytes_mut().fill(7);
+            let before = buffer.bytes().len();
+            buffer.set_length(length).unwrap();
+            assert_eq!(buffer.bytes()[..before], vec![7; before]);
+            assert_eq!(buffer.bytes().len(), length);
+            let place = buffer.bytes().as_ptr() as usize;
+            assert!(length < 2 * PAGE || place % PAGE == 0, "{place:x}");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::{note_lock, refused};
 use crate::args::AnalyseArgs;
+use crate::asked_level::asked_level;
 use crate::error::{RUN_FAILED, Remains, RunError};
 use crate::input::{InputParticles, TrajectoryFrames};
 use crate::output::run_output::{ANALYSES, Closing, Opened, Opening, StageBegin, Subject, open_outputs};
@@ -107,7 +108,8 @@ fn analyse_on(world: &dyn World, scenario: &Scenario, args: &AnalyseArgs) -> Res
     note_masses(scenario, &first);
     let (masses, domain) = (masses(scenario, &first), domain(scenario, &first));
     let atoms = first.ids.len() as u64;
-    let subject = Subject { domain: &domain, atoms, masses: &masses, simd: SimdLevel::detect() };
+    let simd = asked_level()?.unwrap_or_else(SimdLevel::detect);
+    let subject = Subject { domain: &domain, atoms, masses: &masses, simd };
     let opening = Opening { world, scenario, subject, resumed: None, root: None };
     let mut outputs = open_outputs(&ANALYSES, &opening)?;
     if let Some(plan) = scenario.stages().last() {

@@ -8,7 +8,7 @@ use md_lab::machine::Machine;
 use md_lab::name_of;
 use md_lab::plot::Picture;
 use md_lab::predict::{
-    Placement, PredictError, Request, Scaling, chart, predict_and_tell, predict_csv, table,
+    Forecast, Placement, PredictError, Request, Scaling, chart, predict_and_tell, predict_csv, table,
 };
 
 use super::compare::{Choices, by_ghosts};
@@ -18,6 +18,7 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, Progress, Screen, Verbosity};
 use crate::scenario::listed;
+use crate::session::warn;
 use crate::text_file::read_text;
 use crate::{memory, setup};
 
@@ -90,11 +91,20 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     let directory = planning_directory(&inputs, &own, verbosity)?;
     let mut screen = Screen::stdout(verbosity);
     screen.print(&table(&forecast));
+    warn_of_missing(&forecast, args);
     let csv = predict_csv(&forecast, &config, &request, env!("CARGO_PKG_VERSION"));
     directory.write_encoded(KnownFile::PREDICT, csv)?;
     directory.write_encoded(KnownFile::PREDICT_SVG, chart(&forecast).svg().map(String::into_bytes))?;
     directory.finish()?;
     Ok(screen.finish()?)
+}
+
+/// Says that a number of ranks has no row, and why, where no table does.
+pub(super) fn warn_of_missing(forecast: &Forecast, args: &PredictArgs) {
+    let is_missing = |ranks: &u32| forecast.predictions.iter().all(|it| it.ranks != *ranks as usize);
+    if args.quiet && args.ranks.iter().any(is_missing) {
+        forecast.remarks.iter().for_each(|remark| warn(remark));
+    }
 }
 
 /// What messages and computation cost.

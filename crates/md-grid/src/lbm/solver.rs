@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use md_comm::{Choice, Traffic, World};
 use md_core::aligned::Place;
+use md_core::simd::SimdLevel;
 use md_engine::clock::PhaseClock;
 use md_engine::{Flight, Phase};
 
@@ -309,6 +310,11 @@ impl<T: LaneReal> Flow<T> {
     pub fn bytes_per_update(&self) -> usize {
         let passes = if self.stores() == Some(Stores::Ordinary) { 3 } else { 2 };
         passes * POPULATIONS * size_of::<T>()
+    }
+
+    /// The instruction set of the kernels.
+    pub fn simd(&self) -> SimdLevel {
+        self.options.simd
     }
 
     /// Where the nodes of this rank lie.

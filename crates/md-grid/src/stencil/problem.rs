@@ -103,7 +103,7 @@ fn one() -> usize {
     serde(rename_all = "kebab-case")
 )]
 pub enum Compute {
-    /// Every node becomes an average of itself and its neighbours within the depth of the halo.
+    /// Every node becomes an average of itself and its neighbours within the depth of the halo, but not of those along open axes.
     #[default]
     Average,
     /// Nothing: the exchange alone.

@@ -11,7 +11,9 @@ use crate::application::{Application, Progress, mixed};
 use crate::decomposition::Offset;
 use crate::layout::Region;
 use crate::resume::expect_words;
-use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Real, Resumable, total};
+use crate::{
+    Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Real, Resumable, total,
+};
 
 /// Weight of all neighbours together in the average of a node.
 const NEIGHBOURS_WEIGHT: f64 = 0.5;
@@ -54,7 +56,7 @@ impl<'w, T: Real> Swap<'w, T> {
             halo: Halo::open(world, &problem.decomposition, layout, &plan, options)?,
             next: Field::at(Place::Force, layout, if compute == Compute::Average { 1 } else { 0 })?,
             neighbours: match compute {
-                Compute::Average => reach(&layout, neighbours),
+                Compute::Average => reach(&layout, neighbours, problem.decomposition.edges()),
                 Compute::Nothing => Vec::new(),
             },
             nodes: problem.nodes(),
@@ -109,8 +111,9 @@ fn initial<T: Real>(component: usize, node: usize) -> T {
 }
 
 /// From a node to the nodes that its average takes in: up to the depth along axes, and diagonally next to it where
-/// such neighbours exchange messages.
-fn reach(layout: &Layout, neighbours: Neighbours) -> Vec<isize> {
+/// such neighbours exchange messages. Nothing is taken across open axes: what lies beyond their faces is the application's, and
+/// whether they have ghosts depends on the decomposition, on which values must not depend.
+fn reach(layout: &Layout, neighbours: Neighbours, edges: [Edges; 3]) -> Vec<isize> {
     let (depth, strides) = (layout.depth(), layout.strides());
     let place = |offset: Offset, distance: isize| -> isize {
         (0..3).map(|axis| isize::from(offset[axis]) * distance * strides[axis] as isize).sum()
@@ -118,6 +121,9 @@ fn reach(layout: &Layout, neighbours: Neighbours) -> Vec<isize> {
     let mut places = Vec::new();
     for offset in neighbours.offsets(depth) {
         let crossed = (0..3).filter(|&axis| offset[axis] != 0);
+        if crossed.clone().any(|axis| edges[axis] == Edges::Open) {
+            continue;
+        }
         let is_along_axis = crossed.clone().count() == 1;
         let farthest = if is_along_axis { crossed.map(|axis| depth[axis]).min().unwrap_or(1) } else { 1 };
         places.extend((1..=farthest as isize).map(|distance| place(offset, distance)));

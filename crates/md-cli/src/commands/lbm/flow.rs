@@ -10,6 +10,7 @@ use md_grid::lbm::{Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULA
 use md_grid::{Decomposition, Layout};
 use md_lab::in_words;
 
+use crate::asked_level::asked_level;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::scenario::{InitialKind, Lbm, LbmScenario, ScenarioError};
@@ -79,7 +80,7 @@ pub(super) fn set_up<T: LaneReal>(
         overlap: if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing },
         messages: parallel.messages,
         buffering: parallel.rma.buffering(),
-        simd: SimdLevel::detect(),
+        simd: asked_level()?.unwrap_or_else(SimdLevel::detect),
         threads: Threads::new(parallel.threads).map_err(EngineError::from)?,
     };
     Ok(Flow::new(world, decomposition, mask, options, |node| initial(lbm, node))?)

@@ -12,6 +12,7 @@ use md_grid::{Decomposition, Schedule};
 use super::grid_run::{self, GridJob};
 use super::timeline::traced;
 use crate::args::GridArgs;
+use crate::asked_level::asked_level;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
@@ -63,11 +64,12 @@ fn run<T: LaneReal>(
 /// The effective scenario of checked inputs, for `ranks` ranks.
 ///
 /// # Errors
-/// A grid that cannot be divided so, or has no room, at its key; a mask that cannot be read.
+/// A grid that cannot be divided so, or has no room, at its key; a mask that cannot be read; `MD_SIMD` that names no level of this CPU.
 pub fn check(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<String, RunError> {
     let decomposition = decomposition(ranks, inputs)?;
     expect_room(inputs, &decomposition, memory::available(ranks))?;
     obstacle::expect_readable(inputs)?;
+    asked_level()?;
     let needed = in_words(flow::needed_bytes(inputs, &decomposition)?);
     Ok(inputs.effective_toml()? + &format!("\n# needs about {needed} of memory per rank\n"))
 }

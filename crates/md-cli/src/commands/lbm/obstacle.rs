@@ -25,7 +25,7 @@ pub(super) fn mask(
     if let (ObstacleKind::Mask, Some(file), Some(path)) = (obstacle.kind, inputs.mask_file(), &obstacle.path)
     {
         let solid = |node| set(&mut mask, block, node);
-        let checksum = read(Some(world), &file, inputs.scenario.lbm.grid, solid)?;
+        let checksum = read(Some(world), inputs, &file, solid)?;
         return Ok((mask, Some(SavedMask { path: path.clone(), checksum })));
     }
     for node in every_node(block).filter(|&node| is_in_sphere(obstacle, node)) {
@@ -37,7 +37,7 @@ pub(super) fn mask(
 /// Makes sure that the mask file, if there is one, can be read and is of this lattice.
 pub(super) fn expect_readable(inputs: &GridInputs<LbmScenario>) -> Result<(), RunError> {
     let file = inputs.mask_file();
-    file.map_or(Ok(()), |file| read(None, &file, inputs.scenario.lbm.grid, |_| ()).map(|_| ()))
+    file.map_or(Ok(()), |file| read(None, inputs, &file, |_| ()).map(drop))
 }
 
 /// Makes sure that some node is fluid, and says what is odd: an obstacle that has none of the nodes. *Collective.*
@@ -92,16 +92,17 @@ fn is_in_sphere(obstacle: &Obstacle, node: [usize; 3]) -> bool {
 /// there is a world.
 fn read(
     world: Option<&dyn World>,
+    inputs: &GridInputs<LbmScenario>,
     path: &Path,
-    grid: [usize; 3],
     solid: impl FnMut([usize; 3]),
 ) -> Result<u32, RunError> {
     let mut file = None;
     told(world, path, || {
         file = Some(MaskFile::open(path)?);
         Ok(None)
-    })?;
-    let mut reader = MaskReader::new(path.display().to_string(), grid, solid);
+    })
+    .map_err(|error| error.or_at_key(&inputs.source, "lbm.obstacle.path"))?;
+    let mut reader = MaskReader::new(path.display().to_string(), inputs.scenario.lbm.grid, solid);
     loop {
         let piece = || file.as_mut().map_or(Ok(None), MaskFile::next);
         match told(world, path, piece)? {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use md_comm::World;
-use md_core::simd::SimdLevel;
 use md_engine::{Phase, Timings};
 use md_grid::lbm::{Collision, Flow, FlowRun, LaneReal, POPULATIONS, SOUND_SPEED_SQUARED};
 use md_lab::bench::copy_bytes_per_s;
@@ -161,7 +160,7 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
             ("pattern", json!(lbm.pattern)),
             ("collision", json!(lbm.collision)),
             ("viscosity", json!(lbm.viscosity)),
-            ("simd", json!(SimdLevel::detect().name())),
+            ("simd", json!(run.flow().simd().name())),
             ("fluid_nodes", json!(timings.owned.avg * self.world.ranks() as f64)),
             ("bytes_per_update", json!(bytes_per_update)),
             ("bytes_per_s", json!(per_s(updates * bytes_per_update as f64))),

@@ -19,7 +19,7 @@ use md_lab::{Strategy, name_of};
 use measured::costs;
 
 use super::compare_grid::keys_of;
-use super::predict::{Wish, each_once};
+use super::predict::{Wish, each_once, warn_of_missing};
 use super::{lbm, note_lock, note_removal, refused};
 use crate::args::PredictArgs;
 use crate::error::RunError;
@@ -230,6 +230,7 @@ fn publish<M: Scheduled>(
     note_removal(&directory, verbosity);
     let mut screen = Screen::stdout(verbosity);
     screen.print(&grid_table(forecast));
+    warn_of_missing(forecast, args);
     let (kind, fields) = inputs.scenario.subject();
     let subject = GridSubject { kind, fields, messages: name_of(inputs.scenario.parallel().messages) };
     let csv = grid_csv(forecast, &subject, request, env!("CARGO_PKG_VERSION"));

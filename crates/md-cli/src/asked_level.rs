@@ -1,0 +1,30 @@
+//! The instruction set that the environment asks for.
+
+use md_core::SimdLevel;
+
+use crate::error::RunError;
+
+/// Chooses another instruction set than the best on this CPU, e.g. `MD_SIMD=avx2+fma`.
+const VARIABLE: &str = "MD_SIMD";
+
+/// The level that the variable names; `None` where it is empty or not set.
+///
+/// # Errors
+/// [`RunError::UnknownSimd`] for a level that this CPU lacks, and for a word that names none.
+pub(crate) fn asked_level() -> Result<Option<SimdLevel>, RunError> {
+    let wanted = std::env::var_os(VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let level = SimdLevel::available().find(|level| level.name() == wanted);
+    level.map(Some).ok_or_else(|| RunError::UnknownSimd {
+        variable: VARIABLE,
+        wanted,
+        available: available(),
+    })
+}
+
+/// The names of this CPU's levels, narrow to wide.
+pub(crate) fn available() -> String {
+    SimdLevel::available().map(SimdLevel::name).collect::<Vec<_>>().join(", ")
+}
