@@ -1,14 +1,9 @@
-//! Stopping and going on: the same bits as without a stop, damaged files, killed jobs.
+//! Stopping and going on: the same bits as without a stop.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
-use insta::assert_snapshot;
-
-use crate::support::{MELT, Start, Workdir, error, error_everywhere, p2p_available, starts};
+use crate::support::{MELT, Start, Workdir, error, p2p_available};
 
 /// Steps of the whole run, and those of its first part: no multiple of any interval.
 const STEPS: u64 = 60;
@@ -19,7 +14,7 @@ pub(crate) fn melt() -> Workdir {
 }
 
 /// `run` with some `--set`s, for so many steps, into a folder.
-fn run(workdir: &Workdir, start: Start, output: &str, steps: u64, more: &str) -> String {
+pub(crate) fn run(workdir: &Workdir, start: Start, output: &str, steps: u64, more: &str) -> String {
     let call = format!("run melt.toml --output {output} --steps {steps} {more}");
     workdir.succeed(start, &call).stderr
 }
@@ -269,58 +264,6 @@ fn on_another_decomposition_results_agree_to_rounding() {
 }
 
 #[test]
-fn it_says_what_is_not_as_it_was() {
-    let workdir = melt();
-    run(&workdir, Start::Threads(1), "out", 10, "--quiet --set output.checkpoint.every=10");
-    let said =
-        run(&workdir, Start::Threads(2), "out", 20, "--resume out --set neighbor.skin=0.4 --threads 1");
-    let path = workdir.path("out/checkpoint-10.mdc").canonicalize().unwrap();
-    let expected = format!(
-        "note: going on after step 10, from `{}`\n\
-         note: results agree to rounding, not to the last bit: neighbor.skin was 0.3, now 0.4; ranks were 1, now 2\n",
-        path.display()
-    );
-    assert_eq!(said, expected);
-    let summary: serde_json::Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
-    assert_eq!((&summary["steps"], &summary["resumed_from_step"]), (&10.into(), &10.into()));
-}
-
-#[test]
-fn outputs_go_on_in_their_folder_and_begin_anew_in_another() {
-    let workdir = melt();
-    let call = "--quiet --set output.checkpoint.every=10 --set output.checkpoint.keep=3";
-    run(&workdir, Start::Threads(2), "out", 55, call);
-    assert_eq!(checkpoints(&workdir, "out"), [40, 50, 55]);
-    let whole = workdir.read("out/thermo.csv");
-    run(&workdir, Start::Threads(2), "other", 55, "--quiet --resume out/checkpoint-40.mdc");
-    let expected: Vec<&str> = whole
-        .lines()
-        .filter(|row| {
-            !row.starts_with(|c: char| c.is_ascii_digit())
-                || row.split(',').next().unwrap().parse::<u64>().unwrap() > 40
-        })
-        .collect();
-    assert_eq!(workdir.read("other/thermo.csv").lines().collect::<Vec<_>>(), expected);
-    // From an older one: later checkpoints are of a future that is dropped.
-    run(&workdir, Start::Threads(2), "out", 44, "--quiet --resume out/checkpoint-40.mdc");
-    assert_eq!(checkpoints(&workdir, "out"), [40]);
-    let last = |text: String| text.lines().last().unwrap().split(',').next().unwrap().to_owned();
-    assert_eq!(last(workdir.read("out/thermo.csv")), "44");
-    // What somebody has done to an output in between is not gone on with.
-    let thermo = workdir.read("out/thermo.csv");
-    fs::write(workdir.path("out/thermo.csv"), thermo.replace("time", "Time")).unwrap();
-    let text = error(&workdir, "run melt.toml --output out --resume out --steps 60", Start::Threads(2));
-    assert_snapshot!(text, @r"
-    exit code 2
-    error: `out/thermo.csv` does not go on from the checkpoint: it holds something else than at the checkpoint
-    choose another output directory with --output DIR, where the outputs begin at the checkpoint's step
-    ");
-    // A run that does not go on removes the checkpoints of the one before it.
-    run(&workdir, Start::Threads(2), "out", 5, "--quiet");
-    assert_eq!(checkpoints(&workdir, "out"), [0; 0]);
-}
-
-#[test]
 fn a_run_that_is_ended_early_leaves_a_checkpoint() {
     let workdir = melt();
     let endless = 1_000_000_000;
@@ -329,198 +272,4 @@ fn a_run_that_is_ended_early_leaves_a_checkpoint() {
     run(&workdir, Start::Threads(2), "parts", done + 9, "--quiet --resume parts");
     run(&workdir, Start::Threads(2), "whole", done + 9, "--quiet");
     expect_same_bits(&workdir, "--wall-time");
-}
-
-#[test]
-fn what_cannot_be_gone_on_from() {
-    let workdir = melt();
-    run(&workdir, Start::Threads(1), "out", 10, "--quiet --set output.checkpoint.every=5");
-    fs::create_dir(workdir.path("empty")).unwrap();
-    let all = starts();
-    let errors = ["none", "empty", "melt.toml"]
-        .map(|path| error_everywhere(&workdir, &format!("run melt.toml --resume {path}"), &all));
-    assert_snapshot!(errors.join("\n"), @r"
-    exit code 2
-    error: cannot go on from `none`: No such file or directory (os error 2)
-
-    exit code 2
-    error: cannot go on from `empty`: there is no checkpoint in it (no file `checkpoint-STEP.mdc`)
-    set `output.checkpoint = { every = N }` in the scenario to have some written
-
-    exit code 2
-    error: cannot go on from `melt.toml`: it is a scenario, not a checkpoint
-    ");
-    let text = error(&workdir, "run melt.toml --resume out --steps 10", Start::Threads(1));
-    assert!(text.contains("it is of step 10, and the run has 10 steps\nnothing is left to do: ask for more steps, as in --steps 20\n"), "{text}");
-    let other = "run melt.toml --output other --resume out --set system.lattice.cells=[6,6,6]";
-    let text = error_everywhere(&workdir, other, &all);
-    let path = fs::canonicalize(workdir.path("out/checkpoint-10.mdc")).unwrap();
-    let expected = "it has 600 particles of 1 species, the scenario 864 of 1";
-    assert_eq!(text, format!("exit code 2\nerror: cannot go on from `{}`: {expected}\n", path.display()));
-    assert!(!workdir.path("other").exists());
-    let text = error(&workdir, "run melt.toml --set output.checkpoint.every=0", Start::Plain);
-    assert!(text.contains("`output.checkpoint.every` must be at least 1, found 0"), "{text}");
-}
-
-/// A checkpoint of three ranks after 10 steps, and an older one.
-fn three_ranks() -> (Workdir, PathBuf, Vec<u8>) {
-    let workdir = melt();
-    run(&workdir, Start::Threads(3), "out", 10, "--quiet --set output.checkpoint.every=5");
-    let path = workdir.path("out/checkpoint-10.mdc");
-    let bytes = fs::read(&path).unwrap();
-    (workdir, path, bytes)
-}
-
-/// Where the parts of a checkpoint of three ranks with 600 particles begin: index, slabs, end.
-fn places(bytes: &[u8]) -> [usize; 3] {
-    let text = u64::from_le_bytes(bytes[8..16].try_into().unwrap()) as usize;
-    let index = 16 + text + 8;
-    [index, index + 3 * 24, bytes.len()]
-}
-
-#[test]
-fn a_damaged_file_is_named_with_what_is_damaged() {
-    let (workdir, path, bytes) = three_ranks();
-    let [index, slabs, end] = places(&bytes);
-    let inspect = |damaged: &[u8]| {
-        fs::write(&path, damaged).unwrap();
-        workdir.call(Start::Plain, "inspect out/checkpoint-10.mdc")
-    };
-    for cut in [0, 1, 8, 16, 1000, index - 1, index, index + 24, slabs, slabs + 8, end - 8, end - 1] {
-        let said = inspect(&bytes[..cut]);
-        assert_eq!(said.code, Some(2), "cut at {cut}: {said:?}");
-        assert!(said.stderr.contains("it is cut: it "), "cut at {cut}: {}", said.stderr);
-    }
-    // Every part: name, length, text, checksum, index, rows, checksums of blocks.
-    let spread = (0..12).map(|part| slabs + part * (end - slabs) / 12);
-    for place in
-        [0, 9, 20, index / 2, index - 4, index, index + 12, index + 47, end - 3].into_iter().chain(spread)
-    {
-        let mut damaged = bytes.clone();
-        damaged[place] ^= 1 << (place % 8);
-        let said = inspect(&damaged);
-        assert_eq!(said.code, Some(2), "byte {place}: {said:?}");
-        assert!(
-            ["damaged", "not a checkpoint"].iter().any(|what| said.stderr.contains(what)),
-            "{}",
-            said.stderr
-        );
-    }
-    let longer = [&bytes[..], b"more"].concat();
-    assert!(inspect(&longer).stderr.contains("it is damaged: it has "));
-    let whole = inspect(&bytes);
-    assert!(whole.stdout.contains("\nchecksums     all right\n"), "{}", whole.stdout);
-}
-
-#[test]
-fn what_is_no_checkpoint_cannot_be_inspected() {
-    let workdir = Workdir::new(MELT);
-    workdir.write("six", "hello\n");
-    workdir.write("begun", "md-c");
-    workdir.write("older", "md-ckpt1 and more");
-    let said = |name: &str| {
-        let said = workdir.call(Start::Plain, &format!("inspect {name}"));
-        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
-        said.stderr
-    };
-    assert_eq!(said("six"), "error: cannot inspect `six`: it is not a checkpoint of md\n");
-    assert_eq!(said("begun"), "error: cannot inspect `begun`: it is cut: it ends before byte 16\n");
-    let expected = "error: cannot inspect `older`: its format is \"md-ckpt1\", that of this version of md \"md-ckpt2\"\n";
-    assert_eq!(said("older"), expected);
-    assert_eq!(said("melt.toml"), "error: cannot inspect `melt.toml`: it is a scenario, not a checkpoint\n");
-    let resumed = workdir.call(Start::Threads(1), "run melt.toml --quiet --resume six");
-    assert_eq!(resumed.stderr, "error: cannot go on from `six`: it is not a checkpoint of md\n");
-}
-
-#[test]
-fn the_older_one_is_taken_only_when_asked_for() {
-    let (workdir, path, mut bytes) = three_ranks();
-    let [index, slabs, end] = places(&bytes);
-    let middle = slabs + (end - slabs) / 2;
-    bytes[middle] ^= 1;
-    fs::write(&path, &bytes).unwrap();
-    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-    let (slab, rows) = (word(index + 24), word(index + 32));
-    let text = error_everywhere(&workdir, "run melt.toml --resume out --output out", &starts());
-    let folder = fs::canonicalize(workdir.path("out")).unwrap();
-    let expected = format!(
-        "exit code 2\nerror: cannot go on from `{0}/checkpoint-10.mdc`: it is damaged: the checksum of block 0 of rank 1 (bytes {1} to \
-         {2}) is wrong\nto go on from the one before it: --resume {0}/checkpoint-5.mdc\n",
-        folder.display(),
-        slab,
-        slab + rows * 15 * 8
-    );
-    assert_eq!(text, expected);
-    run(&workdir, Start::Threads(3), "out", 20, "--quiet --resume out/checkpoint-5.mdc");
-    run(&workdir, Start::Threads(3), "whole", 20, "--quiet");
-    assert_eq!(workdir.read("out/thermo.csv"), workdir.read("whole/thermo.csv"));
-}
-
-/// Kills a job again and again while it writes a checkpoint after every step. Whatever is there then, the run goes on from it; in the
-/// end it has the bits of one that nobody has killed.
-fn survives_kills(start: Start, kills: u64, seed: u64) {
-    let workdir = melt();
-    let steps = killed_again_and_again(&workdir, start, "run", kills, seed) + 3;
-    run(&workdir, start, "parts", steps, "--quiet --resume parts");
-    run(&workdir, start, "whole", steps, "--quiet");
-    expect_same_bits(&workdir, "killed");
-}
-
-/// Starts a command that writes a checkpoint after every step into `parts`, so many times, each time from where the last one was killed;
-/// returns the step of the last checkpoint.
-pub(crate) fn killed_again_and_again(
-    workdir: &Workdir,
-    start: Start,
-    command: &str,
-    kills: u64,
-    seed: u64,
-) -> u64 {
-    let endless = "--steps 1000000000 --quiet --set output.checkpoint.every=1 --output parts";
-    let mut resume = "";
-    let mut random = seed;
-    for _ in 0..kills {
-        let before = if resume.is_empty() { 0 } else { *checkpoints(workdir, "parts").last().unwrap() };
-        let mut command = workdir.command(start, &format!("{command} melt.toml {endless} {resume}"));
-        let mut job = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let newest = || {
-            if workdir.path("parts").exists() { checkpoints(workdir, "parts").last().copied() } else { None }
-        };
-        while newest().is_none_or(|step| step <= before) {
-            assert_eq!(job.try_wait().unwrap(), None, "the run goes on after step {before}");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        // Numerical Recipes' generator: moments that are the same in no two jobs.
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        std::thread::sleep(Duration::from_micros(random >> 32 & 0x7fff));
-        kill_all(&mut job);
-        resume = "--resume parts";
-    }
-    *checkpoints(workdir, "parts").last().unwrap()
-}
-
-/// The process that was started and, under a launcher, all ranks, at once.
-fn kill_all(job: &mut Child) {
-    let launcher = job.id();
-    let processes = fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    let is_rank = |process: &u32| {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-        status.contains(&format!("PPid:\t{launcher}\n"))
-    };
-    let ranks: Vec<String> = processes.filter(is_rank).map(|process| process.to_string()).collect();
-    let victims = if ranks.is_empty() { launcher.to_string() } else { ranks.join(" ") };
-    Command::new("sh").args(["-c", &format!("kill -s KILL {victims}")]).status().unwrap();
-    job.wait().unwrap();
-}
-
-#[test]
-fn killed_while_it_writes_it_goes_on() {
-    survives_kills(Start::Threads(2), 8, 1);
-}
-
-#[test]
-#[ignore = "takes minutes; part of `make test-all`"]
-fn killed_two_hundred_times_on_four_ranks_it_goes_on() {
-    survives_kills(if p2p_available() { Start::Mpirun(4) } else { Start::Threads(4) }, 200, 2);
 }

@@ -6,7 +6,8 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::checkpoints::{checkpoints, killed_again_and_again};
+use crate::broken_checkpoints::killed_again_and_again;
+use crate::checkpoints::checkpoints;
 use crate::support::{Start, Workdir, error, error_everywhere, p2p_available, starts};
 
 const SWAP: &str = "[stencil]\nkind = \"swap\"\ngrid = [12, 9, 8]\nfields = 3\ndepth = 2\nsteps = 30\n[output]\nthermo = { every = 4 }\n";

@@ -33,6 +33,17 @@ fn three_ranks() -> Vec<Start> {
     starts().split_off(1)
 }
 
+/// The sum of their steps stands in no file.
+#[test]
+fn stages_without_steps() {
+    for stages in ["[[stage]]\nsteps = 0\n", "[[stage]]\nsteps = 0\n[[stage]]\nsteps = 0\n"] {
+        let workdir = Workdir::new(&format!("{}{stages}", MELT.replace("steps = 20\n", "")));
+        let text = error(&workdir, "check melt.toml", Start::Plain);
+        assert!(text.contains("`stage[0].steps` must be at least 1, found 0"), "{text}");
+        assert!(text.contains(" steps = 0\n"), "{text}");
+    }
+}
+
 #[test]
 fn unknown_key() {
     assert_snapshot!(run_everywhere_after("steps = 20", "stps = 20", &starts()), @r"

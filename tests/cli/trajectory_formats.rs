@@ -188,6 +188,53 @@ fn runs_start_from_every_format() {
     }
 }
 
+/// Of a compressed trajectory whose end is missing, what stands before that can be asked for; nobody is given a frame as the last one.
+#[test]
+fn whole_frames_of_a_cut_gz_can_be_read() {
+    let workdir = mixture("columns = [\"velocity\", \"mass\"]");
+    let lattice = "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }\ntemperature = 1.44";
+    let scenario = workdir.read("melt.toml").replace("fraction = 0.75\n", "").replace("mass = 2.0\n", "");
+    for format in ["extxyz", "lammpstrj"] {
+        let path = format!("traj.{format}.gz");
+        workdir.succeed(
+            Start::Threads(2),
+            &format!("run melt.toml --quiet --set output.trajectory.path={path}"),
+        );
+        let whole = fs::read(workdir.path(&format!("out/{path}"))).unwrap();
+        let forces = |path: &str, frame: &str, start: Start| {
+            let file = format!("file = {{ path = \"{path}\", format = \"{format}\"{frame} }}");
+            workdir.write("again.toml", &scenario.replace(lattice, &file));
+            let said = workdir.call(start, "forces again.toml --quiet --output again");
+            (said.code, said.stderr, workdir.read("again/forces.csv"))
+        };
+        // In the third frame, and in the end of the file behind it.
+        for (cut, last) in [(whole.len() / 7, 2), (10, 3)] {
+            fs::write(workdir.path("cut.gz"), &whole[..whole.len() - cut]).unwrap();
+            for start in starts() {
+                for frame in 1..=last {
+                    let asked = format!(", frame = {frame}");
+                    let expected = forces(&format!("out/{path}"), &asked, Start::Threads(1));
+                    assert_eq!(forces("cut.gz", &asked, start), expected, "{format} {frame}");
+                }
+                let (code, said, _) = forces("cut.gz", "", start);
+                let reason = format!(
+                    "it is compressed by gzip, and cut; `system.file.frame = {last}` is the last whole one"
+                );
+                assert_eq!((code, said), (Some(2), format!("error: cut.gz: {reason}\n")));
+            }
+            let (code, said, _) = forces("cut.gz", ", frame = 3", Start::Threads(2));
+            assert_eq!(
+                (code == Some(2), said.contains("the file ends within frame 3")),
+                (last == 2, last == 2)
+            );
+            workdir.write(&format!("cut.{format}.gz"), "");
+            fs::copy(workdir.path("cut.gz"), workdir.path(&format!("cut.{format}.gz"))).unwrap();
+            let said = workdir.call(Start::Plain, &format!("inspect cut.{format}.gz"));
+            assert!(said.stderr.contains(&format!("frame = {last}` is the last whole one")), "{said:?}");
+        }
+    }
+}
+
 /// Ranks write their parts of the same file: its bytes do not depend on how many they are.
 #[test]
 fn netcdf_is_the_same_on_any_ranks() {

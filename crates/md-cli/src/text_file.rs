@@ -105,6 +105,7 @@ pub(crate) struct Blocks {
     text: Box<dyn Read>,
     /// The beginning of a line.
     rest: Vec<u8>,
+    is_cut: bool,
 }
 
 impl Blocks {
@@ -120,7 +121,28 @@ impl Blocks {
         file.rewind().map_err(|error| error.to_string())?;
         let text: Box<dyn Read> =
             if start == GZIP { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-        Ok(Self { text, rest: Vec::new() })
+        Ok(Self { text, rest: Vec::new(), is_cut: false })
+    }
+
+    /// Whether the text has come to an end because its compressed file is cut. Whoever needs all of it must ask.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Takes up to [`Self::BYTES`] more. What stands before a cut is there, as in a text that is cut.
+    fn read(&mut self, bytes: &mut Vec<u8>) -> Result<(), String> {
+        if self.is_cut {
+            return Ok(());
+        }
+        let read = (&mut self.text).take(Self::BYTES).read_to_end(bytes);
+        match read {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                self.is_cut = true;
+                Ok(())
+            }
+            Err(error) => Err(unreadable(&error)),
+        }
     }
 
     /// The next piece after so many lines, or why there is none. A byte order mark is left out.
@@ -128,9 +150,10 @@ impl Blocks {
         let mut bytes = std::mem::take(&mut self.rest);
         loop {
             let known = bytes.len();
-            let mut part = (&mut self.text).take(Self::BYTES);
-            part.read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+            self.read(&mut bytes)?;
             if bytes.len() == known {
+                // A line whose end is missing is no line of a text that is known to be cut.
+                bytes.truncate(if self.is_cut { 0 } else { known });
                 break;
             }
             if let Some(end) = bytes[known..].iter().rposition(|&byte| byte == b'\n') {
@@ -153,13 +176,15 @@ impl Blocks {
 /// Why a text cannot be read: also a compressed one that is damaged.
 fn unreadable(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => "it is compressed by gzip, and cut".to_owned(),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
             format!("it is compressed by gzip, and damaged: {error}")
         }
         _ => error.to_string(),
     }
 }
+
+/// What is wrong with a compressed file whose end is missing.
+pub(crate) const CUT: &str = "it is compressed by gzip, and cut";
 
 /// What may be read.
 enum Kinds {

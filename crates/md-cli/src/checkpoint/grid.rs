@@ -6,11 +6,11 @@ use std::path::Path;
 use md_comm::World;
 use md_grid::{Application, Block, Decomposition, Edges, GridError};
 
-use super::CheckpointError;
 use super::header::{Header, SavedMask, SavedNodes};
 use super::layout::{BLOCK_ROWS, Layout, WORD};
 use super::read::{Found, Resumed, agree, read_block, read_header};
 use super::write::node_of_row;
+use super::{CheckpointError, Differences};
 use crate::error::RunError;
 use crate::scenario::Model;
 
@@ -46,8 +46,8 @@ pub fn read_nodes<M: Model, A: Application + ?Sized>(
         GridError::Shape(problem) => wrong(problem),
         error => error.into(),
     })?;
-    let differences = header.differences(scenario);
-    Ok(Resumed { path, header, differences, of_the_system: Vec::new(), particle_rows: Vec::new() })
+    let differences = Differences::of_a_grid(&header.scenario, scenario);
+    Ok(Resumed { path, header, differences, particle_rows: Vec::new() })
 }
 
 /// Whether it is of this application.

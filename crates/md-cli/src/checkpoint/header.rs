@@ -4,10 +4,8 @@ use std::fs::File;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
 
 use super::layout::{BLOCK_ROWS, ENTRY, Layout, MAGIC, PREAMBLE, WORD, is_named, read_at};
-use crate::scenario::{Model, effective_toml};
 
 /// The text is short, but scenarios may be long.
 const MOST_TEXT: u64 = 64 << 20;
@@ -197,25 +195,6 @@ impl Header {
         }
         Ok((self, Layout { index, ranks, row_words }))
     }
-
-    /// Keys of the scenario by which results depend to the last bit, that are not as they were, and both values.
-    pub fn differences<M: Model>(&self, scenario: &M) -> Vec<String> {
-        let free = if self.nodes.is_some() { &FREE_ON_GRIDS[..] } else { &FREE };
-        let then = entries(&self.scenario, free);
-        let now = entries(&effective_toml(scenario), free);
-        let mut keys: Vec<&String> = then.iter().chain(&now).map(|(key, _)| key).collect();
-        keys.sort();
-        keys.dedup();
-        let value = |of: &[(String, String)], key: &String| {
-            let found = of.iter().find(|(other, _)| other == key);
-            found.map_or_else(|| "not given".to_owned(), |(_, value)| value.clone())
-        };
-        let text = |key: &&String| {
-            let (then, now) = (value(&then, key), value(&now, key));
-            (then != now).then(|| format!("{key} was {then}, now {now}"))
-        };
-        keys.iter().filter_map(text).collect()
-    }
 }
 
 fn foreign(path: &Path, begin: &[u8]) -> String {
@@ -227,92 +206,5 @@ fn foreign(path: &Path, begin: &[u8]) -> String {
         "it is a scenario, not a checkpoint".to_owned()
     } else {
         "it is not a checkpoint of md".to_owned()
-    }
-}
-
-/// Keys that change no bit of what follows, or that the checkpoint itself decides.
-const FREE: [&str; 14] = [
-    "simulation.title",
-    "simulation.steps",
-    "simulation.max_drift",
-    "system.lattice",
-    "system.file",
-    "system.regions",
-    "system.gas",
-    "system.temperature",
-    "output",
-    "parallel.backend",
-    "parallel.between_nodes",
-    "parallel.chunk",
-    "parallel.overlap",
-    "parallel.rma",
-];
-
-/// The same on grids, whose bits depend neither on ranks nor on the way that messages take.
-const FREE_ON_GRIDS: [&str; 18] = [
-    "stencil.title",
-    "stencil.steps",
-    "stencil.grid",
-    "stencil.grid_per_rank",
-    "lbm.title",
-    "lbm.steps",
-    "lbm.initial",
-    "lbm.pattern",
-    "output",
-    "parallel.backend",
-    "parallel.between_nodes",
-    "parallel.chunk",
-    "parallel.exchange",
-    "parallel.grid",
-    "parallel.messages",
-    "parallel.overlap",
-    "parallel.threads",
-    "parallel.rma",
-];
-
-/// All keys of a scenario with their values, but for those that are free.
-fn entries(scenario: &str, free: &[&str]) -> Vec<(String, String)> {
-    let table: Table = scenario.parse().unwrap_or_default();
-    let mut all = Vec::new();
-    flatten("", &Value::Table(table), &mut all);
-    let is_free = |key: &str| {
-        free.iter()
-            .any(|free| key.strip_prefix(free).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
-    };
-    // Ranks that are threads are counted by the world.
-    all.retain(|(key, _)| !is_free(key) && key != "parallel.ranks" && key != "parallel.watchdog_s");
-    all
-}
-
-fn flatten(path: &str, value: &Value, all: &mut Vec<(String, String)>) {
-    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    match value {
-        Value::Table(table) => table.iter().for_each(|(key, value)| flatten(&below(key), value, all)),
-        Value::Array(items) if items.iter().any(Value::is_table) => {
-            let at = |number: usize| format!("{path}[{number}]");
-            items.iter().enumerate().for_each(|(number, item)| flatten(&at(number), item, all));
-        }
-        value => all.push((path.to_owned(), value.to_string())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_that_change_no_bit_are_no_difference() {
-        let text = |threads: usize, steps: u64, backend: &str| {
-            format!(
-                "[simulation]\nsteps = {steps}\n[parallel]\nthreads = {threads}\nbackend = \"{backend}\"\n[[species]]\nmass = 1.0\n"
-            )
-        };
-        assert_eq!(entries(&text(1, 10, "p2p"), &FREE), entries(&text(1, 20, "local"), &FREE));
-        let found = entries(&text(2, 10, "p2p"), &FREE);
-        assert_eq!(
-            found,
-            [("parallel.threads", "2"), ("species[0].mass", "1.0")]
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        );
     }
 }

@@ -12,6 +12,7 @@
 //! | `read` | all ranks read it, whoever wrote it |
 //! | `grid` | the same for the nodes of a grid |
 //! | `choice` | which file `--resume` means |
+//! | `differences` | what of the scenario is not as it was |
 //!
 //! **Written in parallel.** Every rank writes its slab at its own place in one file, by positioned writes of the system, so the folder has to be on a
 //! file system that all ranks see. MPI-IO would do the same by way of the same calls, and add buffers that gather small pieces into large ones; here
@@ -25,6 +26,7 @@
 pub use md_engine::analysis::Rows as ParticleRows;
 
 mod choice;
+mod differences;
 mod grid;
 mod header;
 mod layout;
@@ -34,6 +36,7 @@ mod write;
 
 use std::path::PathBuf;
 
+pub use differences::Differences;
 pub use grid::read_nodes;
 pub use header::{BegunStage, Header, OutputMark, OutputMemory, ParticleWords, SavedMask, SavedNodes};
 pub use observer::{Checkpoints, Root};

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::choice::{chosen, older};
 use super::header::{Header, ParticleWords};
 use super::layout::{Block, Layout, WORD, read_at};
-use super::{CheckpointError, OutputMark, ParticleRows, SavedNodes};
+use super::{CheckpointError, Differences, OutputMark, ParticleRows, SavedNodes};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::KnownFile;
@@ -25,10 +25,8 @@ pub struct Resumed {
     pub path: PathBuf,
     /// Its header.
     pub header: Header,
-    /// What is not as it was, so that results agree to rounding only; empty where they are the same to the last bit.
-    pub differences: Vec<String>,
-    /// Of these what makes another system of it.
-    pub of_the_system: Vec<String>,
+    /// What of the scenario is not as it was.
+    pub differences: Differences,
     /// What outputs had remembered of the particles that this rank has read: id, then the words, of each.
     pub particle_rows: Vec<(String, ParticleRows)>,
 }
@@ -74,47 +72,32 @@ pub fn read(
         let advice = Some("give the scenario the stages that it had".to_owned());
         return Err(RunError::Checkpoint(CheckpointError { advice, ..CheckpointError::new(path, problem) }));
     }
-    let mut differences = header.differences(scenario);
+    let mut differences = Differences::of_particles(&header.scenario, scenario, header.stage);
     let (ranks, then) = (world.ranks() as u64, header.ranks);
     if ranks != then {
-        differences.push(format!("ranks were {then}, now {ranks}"));
+        differences.rounding.push(format!("ranks were {then}, now {ranks}"));
     }
     let layout = Layout { index, ranks: then, row_words: header.row_words };
     let rows = File::open(&path).map_err(|error| error.to_string()).and_then(|file| {
-        let blocks = match &differences[..] {
-            [] => own_blocks(&file, &layout, world.rank() as u64),
-            _ => part_of_blocks(&file, &layout, world.rank() as u64, ranks),
+        let blocks = match differences.keep_bits() {
+            true => own_blocks(&file, &layout, world.rank() as u64),
+            false => part_of_blocks(&file, &layout, world.rank() as u64, ranks),
         };
         read_rows(&file, &layout, &blocks?)
     });
     let rows = agree(world, &path, rows)?;
-    let is_same = differences.is_empty();
-    let has_other = |keys: &[&str]| differences.iter().any(|text| is_of(text, keys));
     let anew_if = |is_anew| if is_anew { Carried::Anew } else { Carried::Over };
+    let has_other_integrator = differences.have_other_integrator();
     let (rows, row_words, particle_rows) = parted(&header, rows);
     let restored = Restored {
         shared: header.shared.clone(),
         row_words,
         rows,
-        continuation: if is_same { Continuation::Identical } else { Continuation::Anew },
-        integrator_memory: anew_if(has_other(&INTEGRATOR)),
-        energy_reference: anew_if(has_other(&INTEGRATOR) || has_other(&SYSTEM)),
+        continuation: if differences.keep_bits() { Continuation::Identical } else { Continuation::Anew },
+        integrator_memory: anew_if(has_other_integrator),
+        energy_reference: anew_if(has_other_integrator || !differences.system.is_empty()),
     };
-    let of_the_system = differences.iter().filter(|text| is_of(text, &SYSTEM)).cloned().collect();
-    Ok((Resumed { path, header, differences, of_the_system, particle_rows }, restored))
-}
-
-/// Keys of an integrator, whose memory is not another's.
-const INTEGRATOR: [&str; 2] = ["integrator", "stage"];
-/// Keys of what is simulated.
-const SYSTEM: [&str; 4] = ["species", "interaction", "system", "simulation.timestep"];
-
-/// Whether a difference is one of these keys, or of keys in them.
-fn is_of(difference: &str, keys: &[&str]) -> bool {
-    keys.iter().any(|key| {
-        let rest = difference.strip_prefix(key);
-        rest.is_some_and(|rest| rest.starts_with(['.', '[', ' ']))
-    })
+    Ok((Resumed { path, header, differences, particle_rows }, restored))
 }
 
 /// The engine's part of the rows, its words per row, and the parts of the outputs.

@@ -233,8 +233,9 @@ impl<M: GridModel> GridJob<'_, M> {
 fn note_resumption(resumed: &Resumed) {
     let (path, step) = (resumed.path.display(), resumed.header.step);
     note(&format!("going on after step {step}, from `{path}`"));
-    if !resumed.differences.is_empty() {
-        note(&format!("not as it was: {}", resumed.differences.join("; ")));
+    let changed = &resumed.differences.system;
+    if !changed.is_empty() {
+        note(&format!("not as it was: {}", changed.join("; ")));
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::text_file::CUT;
+
 /// Why a particle file was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub struct InputError {
@@ -48,6 +50,8 @@ pub enum Problem {
          the last whole one"
     )]
     CutFrame { number: u64, promised: u64, found: u64, whole: u64 },
+    #[error("{CUT}{}", if *whole > 0 { format!("; `system.file.frame = {whole}` is the last whole one") } else { String::new() })]
+    CutGzip { whole: u64 },
     #[error("`system.file.frame` is {number}, but the frames are 1 to {count}")]
     NoFrame { number: u64, count: u64 },
     #[error("more {what} than the {promised} promised, the first one too many is `{text}`")]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::source::Source;
 use super::{InputParticles, extxyz, lammpstrj, netcdf, xtc};
 use crate::error::RunError;
-use crate::text_file::Blocks;
+use crate::text_file::{Blocks, CUT};
 
 /// A trajectory that is being read.
 pub(crate) struct TrajectoryFrames {
@@ -115,6 +115,7 @@ fn next_text(
                 *lines += block.matches('\n').count();
                 rest.push_str(&block);
             }
+            None if blocks.is_cut() => return Err(CUT.to_owned()),
             None => return Ok(Some(std::mem::take(rest)).filter(|text| !text.trim().is_empty())),
         }
     }
@@ -188,5 +189,25 @@ mod tests {
             assert!(text.contains(", frame 2:"), "{text}");
             assert!(frames(format, "\n").unwrap().is_empty());
         }
+    }
+    /// A killed run may leave it like this: every frame is given, but not as if the last were the last.
+    #[test]
+    fn frames_before_the_cut_of_a_compressed_text_are_given() {
+        use std::io::Write;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text.gz");
+        let frame = "1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nA 1 1 1\n";
+        let file = std::fs::File::create(&path).unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        encoder.write_all(frame.repeat(3).as_bytes()).unwrap();
+        let file = encoder.finish().unwrap();
+        file.set_len(file.metadata().unwrap().len() - 2).unwrap();
+        let reader = FrameReader::Text(TextFormat::Extxyz);
+        let mut frames = TrajectoryFrames::open(&path, reader, vec!["A".to_owned()]).unwrap();
+        for number in 1..=3 {
+            assert!(frames.next().unwrap().is_some(), "{number}");
+        }
+        let text = frames.next().unwrap_err().to_string();
+        assert!(text.contains("it is compressed by gzip, and cut"), "{text}");
     }
 }

@@ -12,6 +12,7 @@ pub mod lammpstrj;
 pub(crate) mod mask;
 mod masses;
 pub(crate) mod netcdf;
+mod overview;
 mod source;
 pub(crate) mod xtc;
 

@@ -11,16 +11,14 @@ use std::path::Path;
 use bytemuck::Pod;
 use md_comm::{CommError, Message, Rank, Reduction, World, deliver, deliver_items};
 use md_engine::{FirstOfAll, Share};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use super::InputParticles;
 use super::error::{Here, InputError, Problem};
+use super::overview::{Fingerprint, GOLDEN, Overview};
 use crate::error::RunError;
 use crate::text_file::{Blocks, told};
-
-/// 2^64 over the golden ratio: multiples of it lie evenly whatever the steps between numbers are.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Pieces of the text that rank 0 has at once, at most: as many ranks read at a time.
 const MOST_AHEAD: usize = 8;
@@ -113,7 +111,7 @@ impl<'s> Source<'s> {
         let (mut seen, mut next, mut fault) = (Fingerprint::default(), self.reader(0), None);
         // The others hear of every block: none waits for long.
         let mut look = || {
-            let Some(block) = next(seen.lines)? else { return Ok(None) };
+            let Some(block) = next(&mut seen)? else { return Ok(None) };
             let mut lines = seen.note(&block);
             fault = lines.try_for_each(|(number, line)| visit(&mut found, number, line)).err();
             Ok(fault.is_none().then(String::new))
@@ -145,7 +143,7 @@ impl<'s> Source<'s> {
             let mut read = || {
                 for ahead in 0..self.ranks().min(MOST_AHEAD) {
                     let first = after.lines + 1;
-                    let Some(block) = next(after.lines)? else { return Ok((ahead > 0).then(String::new)) };
+                    let Some(block) = next(&mut after)? else { return Ok((ahead > 0).then(String::new)) };
                     after.note(&block).for_each(drop);
                     if wanted.iter().any(|lines| lines.start <= after.lines && first < lines.end) {
                         let bytes = [&first.to_le_bytes()[..], block.as_bytes()].concat();
@@ -177,16 +175,27 @@ impl<'s> Source<'s> {
         self.agree(if has_read && after != before { Err(changed()) } else { Ok(()) })
     }
 
-    /// The text piece by piece, each after so many lines.
-    fn reader(&self, time: usize) -> impl FnMut(usize) -> Result<Option<String>, String> + use<'s> {
+    /// The text piece by piece, each after what has been seen.
+    fn reader(
+        &self,
+        time: usize,
+    ) -> impl FnMut(&mut Fingerprint) -> Result<Option<String>, String> + use<'s> {
         let (text, ranks, mut blocks) = (self.text, self.ranks(), None);
         let mut is_given = false;
-        move |lines| match (text, &mut blocks) {
-            (Text::Given(texts), _) => {
-                Ok((!std::mem::replace(&mut is_given, true)).then(|| texts[time].to_owned()))
-            }
-            (Text::File(path), None) => blocks.insert(Blocks::open(path, ranks)?).next(lines),
-            (Text::File(_), Some(blocks)) => blocks.next(lines),
+        move |seen| {
+            let path = match text {
+                Text::Given(texts) => {
+                    return Ok((!std::mem::replace(&mut is_given, true)).then(|| texts[time].to_owned()));
+                }
+                Text::File(path) => path,
+            };
+            let blocks = match &mut blocks {
+                Some(blocks) => blocks,
+                None => blocks.insert(Blocks::open(path, ranks)?),
+            };
+            let block = blocks.next(seen.lines)?;
+            seen.is_cut = blocks.is_cut();
+            Ok(block)
         }
     }
 
@@ -270,104 +279,6 @@ impl<'s> Source<'s> {
         let first = FirstOfAll { id: !highest[0], z: f64::from_bits(bits[0]) };
         particles.share = Some(Share { atoms, first });
         Ok(())
-    }
-}
-
-/// What tells a text from others.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Fingerprint {
-    /// Number of lines.
-    pub(super) lines: usize,
-    bytes: usize,
-    checksum: u64,
-}
-
-impl Fingerprint {
-    /// Takes down the next block. Gives its lines, with their numbers.
-    fn note<'b>(&mut self, block: &'b str) -> impl Iterator<Item = (usize, &'b str)> {
-        // One word that is another always makes another sum.
-        let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(GOLDEN).rotate_left(29);
-        let (words, rest) = block.as_bytes().as_chunks();
-        let sum = words.iter().fold(self.checksum, |sum, word| mix(sum, u64::from_le_bytes(*word)));
-        self.checksum = rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)));
-        self.bytes += block.len();
-        block.split_inclusive('\n').map(|line| {
-            self.lines += 1;
-            (self.lines, line)
-        })
-    }
-
-    /// How long it is, beside one from before.
-    fn size_beside(&self, before: Self) -> String {
-        let is_as_long = (self.lines, self.bytes) == (before.lines, before.bytes);
-        if is_as_long { "as many others".to_owned() } else { self.size() }
-    }
-
-    fn size(&self) -> String {
-        format!("{} lines ({} bytes)", self.lines, self.bytes)
-    }
-}
-
-/// What one look at all lines tells of a text.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Overview {
-    /// What a second look must find again; known when all lines have been seen.
-    pub(super) text: Fingerprint,
-    /// Whether there is anything but white space.
-    pub(super) has_words: bool,
-    /// The last line if it has no end.
-    unfinished: String,
-}
-
-impl Overview {
-    /// Takes down the next line.
-    pub(super) fn note(&mut self, line: &str) {
-        self.has_words = self.has_words || !line.trim().is_empty();
-        if !line.ends_with('\n') {
-            line.clone_into(&mut self.unfinished);
-        }
-    }
-
-    /// Makes sure that there is something, and that the frame which was found is the one that is wanted, or else the last of so many.
-    pub(super) fn expect_frame(
-        &self,
-        whole: Here<'_>,
-        found: u64,
-        wanted: Option<u64>,
-        count: u64,
-    ) -> Result<(), InputError> {
-        let number = wanted.unwrap_or(count);
-        match self.has_words {
-            false => Err(whole.error(Problem::Empty)),
-            true if number == 0 || found != number => Err(whole.error(Problem::NoFrame { number, count })),
-            true => Ok(()),
-        }
-    }
-
-    /// The last number of the last of so many frames may be cut.
-    pub(super) fn check_end_of_frame(&self, file: &str, number: u64, count: u64) -> Result<(), InputError> {
-        if number < count {
-            return Ok(());
-        }
-        let otherwise = match number {
-            1 => String::new(),
-            _ => format!(
-                ", else frame {number} is cut: `system.file.frame = {}` is the last whole one",
-                number - 1
-            ),
-        };
-        self.check_end(file, otherwise)
-    }
-
-    /// Refuses a text whose last field may be cut; what to do if it is follows the message.
-    pub(super) fn check_end(&self, file: &str, otherwise: String) -> Result<(), InputError> {
-        let last = &self.unfinished;
-        let Some(field) = last.split_whitespace().last() else { return Ok(()) };
-        if last.ends_with(char::is_whitespace) || last.contains('#') {
-            return Ok(());
-        }
-        let problem = Problem::NoNewline { field: field.to_owned(), otherwise };
-        Err(InputError { file: file.to_owned(), line: Some(self.text.lines), problem })
     }
 }
 

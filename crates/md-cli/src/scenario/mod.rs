@@ -132,6 +132,9 @@ impl Model for Scenario {
     #[expect(private_interfaces, reason = "see the trait")]
     fn validate(&self) -> finding::Checked {
         simulation::check(&self.simulation)?;
+        if self.stage.is_empty() {
+            simulation::check_steps(&self.simulation)?;
+        }
         system::check(&self.system, &self.simulation)?;
         species::check(&self.species, &self.system)?;
         interaction::check(&self.interaction, &self.species, &self.system)?;

@@ -51,6 +51,11 @@ pub(super) fn check(simulation: &Simulation) -> Checked {
     if let Some(max_drift) = simulation.max_drift {
         positive("simulation.max_drift", max_drift, "an energy per atom, for example 0.01")?;
     }
+    Ok(())
+}
+
+/// Checks the length of a run that has no stages: of one with stages it is their sum, which stands nowhere.
+pub(super) fn check_steps(simulation: &Simulation) -> Checked {
     at_least_one(
         "simulation.steps",
         simulation.steps,

@@ -254,6 +254,11 @@ integrators! {
 }
 
 impl Integrator {
+    /// Whether it draws random numbers at every step.
+    pub fn is_random(&self) -> bool {
+        matches!(self, Self::Langevin(_) | Self::Csvr(_))
+    }
+
     /// The name of what it conserves, if it conserves something.
     pub fn conserved(&self) -> Option<&'static str> {
         match self {

@@ -10,12 +10,13 @@ use md_engine::{Restored, Setup, Simulation};
 use super::super::{interval_warnings, note_removal, prepared_directory};
 use super::stages::go_on_in_stage;
 use crate::args::RunArgs;
-use crate::checkpoint::{self, BegunStage, Resumed};
+use crate::checkpoint::{self, BegunStage, Differences, Resumed};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::memory::Gathers;
 use crate::output::run_output::{Console, SharedConsole};
 use crate::output::screen::thermo_header;
+use crate::output::trajectory::expect_same_kind;
 use crate::output::{
     GoingOn, OutputDirectory, OutputError, Progress, RecordFile, ResultFiles, Screen, Verbosity,
 };
@@ -101,6 +102,9 @@ impl Root {
             going_on: resumed.map(GoingOn::from),
         };
         let directory = prepared_directory(inputs, &results, verbosity)?;
+        // Before anything of it is removed or cut.
+        let kind = |(resumed, now)| expect_same_kind(&directory, resumed, now);
+        resumed.zip(scenario.output.trajectory.as_ref()).map_or(Ok(()), kind)?;
         resumed.iter().for_each(|resumed| note_resumption(resumed, verbosity));
         interval_warnings(scenario).iter().for_each(|text| warn(text));
         let (steps, atoms) = (scenario.simulation.steps, beginning.setup.atoms());
@@ -124,27 +128,34 @@ impl Root {
     }
 }
 
-/// Says from where a run goes on, and whether to the last bit.
+/// Says from where a run goes on, and what becomes of its results where the scenario is not as it was.
 fn note_resumption(resumed: &Resumed, verbosity: Verbosity) {
-    if !resumed.of_the_system.is_empty() {
-        warn(&format!(
-            "the checkpoint is of another system: {}; the change of the energy is counted from step {}",
-            resumed.of_the_system.join("; "),
-            resumed.header.step
-        ));
+    let Differences { system, motion, ramp, ahead, over, rounding } = &resumed.differences;
+    let step = resumed.header.step;
+    if !system.is_empty() {
+        let (system, counted) = (system.join("; "), "the change of the energy is counted from");
+        warn(&format!("the checkpoint is of another system: {system}; {counted} step {step}"));
+    }
+    if !ramp.is_empty() {
+        let others = "from here on results are not those of one run over all steps";
+        warn(&format!("the temperature's ramp ends at another step: {}; {others}", ramp.join("; ")));
     }
     if verbosity == Verbosity::Quiet {
         return;
     }
-    let (path, step) = (resumed.path.display(), resumed.header.step);
-    note(&format!("going on after step {step}, from `{path}`"));
-    let others: Vec<&str> = resumed
-        .differences
-        .iter()
-        .filter(|text| !resumed.of_the_system.contains(text))
-        .map(String::as_str)
-        .collect();
-    if !others.is_empty() {
-        note(&format!("results agree to rounding, not to the last bit: {}", others.join("; ")));
+    note(&format!("going on after step {step}, from `{}`", resumed.path.display()));
+    let of_rounding = match resumed.differences.change_results() {
+        true => "these would change the last digits of results alone",
+        false => "results agree to rounding, not to the last bit",
+    };
+    for (what, texts) in [
+        ("other results from here on", motion),
+        ("other results from a later stage on", ahead),
+        ("without effect, as the stage is over", over),
+        (of_rounding, rounding),
+    ] {
+        if !texts.is_empty() {
+            note(&format!("{what}: {}", texts.join("; ")));
+        }
     }
 }

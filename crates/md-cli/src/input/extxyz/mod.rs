@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::error::{Here, InputError, Problem};
 use super::fields::{self, Line, Record};
 use super::masses::Masses;
-use super::source::{Overview, Source};
+use super::overview::Overview;
+use super::source::Source;
 use super::{Contents, InputParticles};
 use crate::error::RunError;
 use columns::Columns;
@@ -181,6 +182,7 @@ impl Frames {
         let (whole, Self { overview, count, frame, missing, .. }) = (Here { file, line: None }, self);
         overview.expect_frame(whole, frame.number, wanted, *count)?;
         let number = frame.number;
+        overview.expect_uncut(file, wanted, number - u64::from(*missing > 0))?;
         if number == *count && number > 1 && *missing > 0 {
             let found = frame.promised.saturating_sub(*missing);
             let last = Here { file, line: Some(overview.text.lines) };

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::InputParticles;
 use super::error::{Here, InputError, Problem};
 use super::fields::{self, Line};
-use super::source::{Overview, Source};
+use super::overview::Overview;
+use super::source::Source;
 use crate::error::RunError;
 use header::{Draft, Header};
 use style::AtomStyle;
@@ -214,6 +215,7 @@ impl Layout {
             layout.note(Here { line: Some(number), ..whole }, number, raw)
         })?;
         layout.overview.text = text;
+        layout.overview.expect_uncut(source.name, None, 0)?;
         if !layout.overview.has_words {
             return Err(whole.error(Problem::Empty).into());
         }

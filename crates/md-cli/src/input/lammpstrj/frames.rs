@@ -9,7 +9,8 @@ use super::columns::Columns;
 use crate::error::RunError;
 use crate::input::error::{Here, InputError, Problem};
 use crate::input::fields::{AXES, Line};
-use crate::input::source::{Overview, Source};
+use crate::input::overview::Overview;
+use crate::input::source::Source;
 
 const HEADINGS: &str =
     "a frame has `ITEM: TIMESTEP`, `ITEM: NUMBER OF ATOMS`, `ITEM: BOX BOUNDS` and `ITEM: ATOMS`";
@@ -167,6 +168,7 @@ impl Frames {
         overview.expect_frame(whole, frame.number, wanted, *count)?;
         let &Frame { number, promised, found, .. } = frame;
         let is_whole = frame.columns.is_some() && found == promised && frame.bounds.len() == 4;
+        overview.expect_uncut(file, wanted, number - u64::from(!is_whole))?;
         let last = Here { file, line: Some(overview.text.lines) };
         match number {
             _ if is_whole => Ok(frame),

@@ -28,7 +28,7 @@ use crate::input::{Contents, FrameReader, Source};
 use crate::memory::Gathers;
 use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
 
-pub use columns::columns_of;
+pub use columns::{columns_of, expect_same_kind};
 use frame::{Frame, FrameLayout, OwnParticles};
 
 /// Frames of all particles. Its file has the name that the scenario gives it.
