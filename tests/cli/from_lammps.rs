@@ -43,14 +43,14 @@ fix pull upper addforce 0 0 1
 run $(v_n*10)
 ";
 
-fn folder(script: &str) -> Workdir {
+pub(crate) fn folder(script: &str) -> Workdir {
     let workdir = Workdir::new("");
     workdir.write("in.script", script);
     workdir
 }
 
 /// The scenario and what was said of it.
-fn translated(workdir: &Workdir, arguments: &str) -> Said {
+pub(crate) fn translated(workdir: &Workdir, arguments: &str) -> Said {
     let said = workdir.call(Start::Plain, &format!("from-lammps in.script {arguments}"));
     assert_eq!(said.code, Some(0), "{said:?}");
     workdir.write("scenario.toml", &said.stdout);
@@ -230,7 +230,7 @@ fn by_md(workdir: &Workdir) -> [f64; 2] {
     [number("potential_energy") / number("atoms"), number("pressure")]
 }
 
-fn compare(script: &str) -> Option<()> {
+pub(crate) fn compare(script: &str) -> Option<()> {
     let workdir = folder(script);
     translated(&workdir, "");
     let expected = by_lammps(&workdir.path("."), &without_motion(script))?;
@@ -263,7 +263,7 @@ const EXAMPLES: [&str; 8] = [
     "rerun/in.rdf.first",
 ];
 
-fn example(name: &str) -> Option<String> {
+pub(crate) fn example(name: &str) -> Option<String> {
     std::fs::read_to_string(Path::new("/usr/share/lammps/examples").join(name)).ok()
 }
 

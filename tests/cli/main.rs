@@ -19,6 +19,8 @@ mod early_end;
 mod extxyz_files;
 mod fit;
 mod from_lammps;
+mod from_lammps_forms;
+mod from_lammps_stages;
 mod grid_checkpoints;
 mod guide;
 mod guide_pages;

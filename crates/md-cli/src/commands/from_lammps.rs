@@ -1,15 +1,14 @@
 //! `md-cli from-lammps`: a scenario from a LAMMPS script, and what of the script is not in it.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use super::refused;
 use crate::args::FromLammpsArgs;
 use crate::error::RunError;
+use crate::input::{Source, lammps_data};
 use crate::lammps_script::{Remark, translate};
 use crate::session::note;
-use crate::text_file::read_text;
+use crate::text_file::{is_open_already, read_text};
 
 /// The scenario, as text. What could not be taken, or only in another way, is said line by line on standard error, and stands at the
 /// head of the scenario.
@@ -20,8 +19,9 @@ pub fn from_lammps(args: &FromLammpsArgs) -> Result<String, RunError> {
     let (path, name) = (&args.script, args.script.display().to_string());
     let text =
         read_text(path, "script").map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
-    let folder = path.parent().unwrap_or_else(|| Path::new(""));
-    let translated = translate(&name, &text, &args.variables, &|file| types_in(&folder.join(file)));
+    // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
+    let folder = path.parent().filter(|_| !is_open_already(path)).unwrap_or_else(|| Path::new(""));
+    let translated = translate(&name, &text, &args.variables, &|file| data_file(&folder.join(file)));
     let tell = |remarks: &[Remark]| remarks.iter().for_each(|remark| note(&remark.shown(&name)));
     match translated {
         Ok(translation) => {
@@ -35,12 +35,8 @@ pub fn from_lammps(args: &FromLammpsArgs) -> Result<String, RunError> {
     }
 }
 
-/// The number of atom types in the header of a LAMMPS data file.
-fn types_in(path: &Path) -> Option<usize> {
-    /// A header has fewer lines, and shorter ones.
-    const MOST_LINES: usize = 100;
-    let lines = BufReader::new(File::open(path).ok()?).lines().take(MOST_LINES).map_while(Result::ok);
-    let types =
-        |line: String| line.trim().strip_suffix("atom types").and_then(|number| number.trim().parse().ok());
-    lines.into_iter().find_map(types)
+/// What the script gets from a data file, or why nothing.
+fn data_file(path: &Path) -> Result<lammps_data::Summary, String> {
+    let name = path.display().to_string();
+    lammps_data::summary(&Source::file(&name, path, None)).map_err(|error| error.to_string())
 }

@@ -1,6 +1,7 @@
 //! `compute rdf`, `msd` and `vacf`, and the fixes that look at them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::Taken;
 use super::commands::{number, whole};
@@ -20,13 +21,27 @@ enum Analysis {
     Vacf,
 }
 
-/// By their ids: what is computed, and the steps between two looks.
-#[derive(Debug, Default)]
-pub(super) struct Analyses(BTreeMap<String, (Analysis, u64)>);
+/// What is computed, and when.
+#[derive(Debug, Clone, PartialEq)]
+struct Looks {
+    analysis: Analysis,
+    /// Steps between two looks.
+    every: u64,
+    /// The step of the script at which it begins.
+    start: u64,
+}
+
+/// All of them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Analyses {
+    by_id: BTreeMap<String, Looks>,
+    /// Ids of fixes that look at them.
+    pub(super) fixes: BTreeSet<String>,
+}
 
 impl Analyses {
-    /// `compute ID all KIND ...`
-    pub(super) fn compute(&mut self, id: &str, kind: &str, words: &[&str]) -> Taken {
+    /// `compute ID all KIND ...` behind so many steps.
+    pub(super) fn compute(&mut self, id: &str, kind: &str, words: &[&str], start: u64) -> Taken {
         let analysis = match (kind, words) {
             ("rdf", [bins]) => Analysis::Rdf(whole(bins)?, None),
             ("rdf", [bins, "cutoff", most]) => Analysis::Rdf(whole(bins)?, Some(number(most)?)),
@@ -36,43 +51,50 @@ impl Analyses {
             _ => return Err(format!("a compute `{kind}` of this form has no equivalent here")),
         };
         let is_there =
-            |(other, _): &(Analysis, u64)| std::mem::discriminant(other) == std::mem::discriminant(&analysis);
-        if self.0.values().any(is_there) {
+            |other: &Looks| std::mem::discriminant(&other.analysis) == std::mem::discriminant(&analysis);
+        if self.by_id.values().any(is_there) {
             return Err(format!("a run has one `{kind}`"));
         }
-        self.0.insert(id.to_owned(), (analysis, USUAL));
+        self.by_id.insert(id.to_owned(), Looks { analysis, every: USUAL, start });
         Ok((kind != "rdf").then(|| "over several time origins, by species".to_owned()))
     }
 
     /// Whether a fix looks at one of them: `c_ID` or `c_ID[...]`.
     pub(super) fn is_of(&self, values: &[&str]) -> bool {
-        values.iter().any(|value| id_of(value).is_some_and(|id| self.0.contains_key(id)))
+        values.iter().any(|value| id_of(value).is_some_and(|id| self.by_id.contains_key(id)))
     }
 
-    /// A fix looks at them every so many steps.
-    pub(super) fn look_every(&mut self, steps: u64, values: &[&str]) {
+    /// A fix looks at them every so many steps, from now on.
+    pub(super) fn look_every(&mut self, steps: u64, values: &[&str], now: u64) {
         for id in values.iter().filter_map(id_of) {
-            if let Some((_, every)) = self.0.get_mut(id) {
-                *every = steps;
+            if let Some(looks) = self.by_id.get_mut(id) {
+                (looks.every, looks.start) = (steps, now);
             }
         }
     }
 
-    /// Keys of `[output]`.
-    pub(super) fn keys(&self, timestep: f64) -> String {
-        let key = |(analysis, every): &(Analysis, u64)| match analysis {
-            Analysis::Rdf(bins, most) => {
-                let most = most.map_or_else(String::new, |most| format!(", max = {most:?}"));
-                format!("rdf = {{ every = {every}, bins = {bins}{most} }}\n")
-            }
-            Analysis::Msd(true) => format!("msd = {{ every = {every}, centre_of_mass = \"removed\" }}\n"),
-            Analysis::Msd(false) => format!("msd = {{ every = {every} }}\n"),
-            Analysis::Vacf => {
-                let length = CORRELATED.max(*every as f64 * timestep);
-                format!("vacf = {{ every = {every}, length = {length:?} }}\n")
+    /// Keys of `[output]`, for runs of which the last one is between these steps. Where nothing else is said, analyses begin with it.
+    pub(super) fn keys(&self, timestep: f64, last_run: Range<u64>) -> String {
+        let key = |Looks { analysis, every, start }: &Looks| {
+            let start = if *start == last_run.start { String::new() } else { format!(", start = {start}") };
+            match analysis {
+                Analysis::Rdf(bins, most) => {
+                    let most = most.map_or_else(String::new, |most| format!(", max = {most:?}"));
+                    format!("rdf = {{ every = {every}, bins = {bins}{most}{start} }}\n")
+                }
+                Analysis::Msd(true) => {
+                    format!("msd = {{ every = {every}, centre_of_mass = \"removed\"{start} }}\n")
+                }
+                Analysis::Msd(false) => format!("msd = {{ every = {every}{start} }}\n"),
+                Analysis::Vacf => {
+                    let length = CORRELATED.max(*every as f64 * timestep);
+                    format!("vacf = {{ every = {every}, length = {length:?}{start} }}\n")
+                }
             }
         };
-        self.0.values().map(key).collect()
+        // What comes behind the last run looks at nothing.
+        let is_seen = |looks: &&Looks| looks.start < last_run.end || last_run.is_empty();
+        self.by_id.values().filter(is_seen).map(key).collect()
     }
 }
 

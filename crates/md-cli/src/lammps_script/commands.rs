@@ -5,16 +5,16 @@ use std::ops::RangeInclusive;
 use md_core::lattice::LatticeKind;
 
 use super::dump::Dump;
-use super::motion::{Fix, Ramp};
+use super::fixes::DRIFT_STAYS;
+use super::integrators::{Fix, Ramp};
 use super::system::{Block, ScriptLattice};
 use super::{Script, Taken};
 
 /// Of what only concerns how LAMMPS itself runs or speaks.
-pub(super) const NEEDLESS: [&str; 17] = [
+pub(super) const NEEDLESS: [&str; 16] = [
     "atom_modify",
     "comm_modify",
     "comm_style",
-    "clear",
     "echo",
     "info",
     "log",
@@ -33,12 +33,19 @@ pub(super) const NEEDLESS: [&str; 17] = [
 impl Script<'_> {
     pub(super) fn carry_out(&mut self, command: &str, words: &[&str]) -> Taken {
         match (command, words) {
-            ("units", ["lj"])
-            | ("atom_style", ["atomic"])
-            | ("thermo_modify", ["norm", "yes"])
-            | ("restart", ["0"]) => Ok(None),
+            ("units", ["lj"]) | ("atom_style", ["atomic"]) | ("thermo_modify", ["norm", "yes"]) => Ok(None),
+            ("restart", ["0"]) => {
+                self.motion.restart = None;
+                Ok(None)
+            }
             ("units", _) => Err("only reduced units (lj) can be taken".to_owned()),
-            ("atom_style", _) => Err("only `atomic` particles can be taken".to_owned()),
+            ("atom_style", ["charge"]) => Ok(Some("charges are left out".to_owned())),
+            ("atom_style", ["bond" | "angle" | "molecular" | "full"]) => {
+                Ok(Some("molecules are points without bonds and charges here".to_owned()))
+            }
+            ("atom_style", _) => {
+                Err("only atomic, charge, bond, angle, molecular and full can be taken".to_owned())
+            }
             ("dimension", [dimension]) => self.dimension(dimension),
             ("boundary", [x, y, z]) => self.boundary([x, y, z]),
             ("lattice", [style, scale, rest @ ..]) => self.lattice(style, scale, rest),
@@ -48,11 +55,7 @@ impl Script<'_> {
             ("create_atoms", [kind, "region", name]) => {
                 self.system.create(count(kind)?, Some(name)).map(|()| None)
             }
-            ("read_data", [path]) => {
-                (self.system.file, self.system.types) =
-                    (Some((*path).to_owned()), (self.types_of)(path).unwrap_or(1));
-                Ok(None)
-            }
+            ("read_data", [path]) => self.read_data(path),
             ("replicate", [x, y, z]) => self.replicate([x, y, z]),
             ("mass", [kind, mass]) => self.mass(kind, mass),
             ("velocity", ["all", "create", temperature, seed, rest @ ..]) => {
@@ -60,7 +63,7 @@ impl Script<'_> {
             }
             ("velocity", ["all", "set", x, y, z, rest @ ..]) => self.drift([x, y, z], rest),
             ("pair_style", [style, cutoff]) if is_lennard_jones(style) => {
-                self.pairs.cutoff = Some(number(cutoff)?);
+                self.pairs.cut_off_at(number(cutoff)?);
                 Ok(None)
             }
             ("pair_style", _) => Err("only lj/cut and its accelerated variants can be taken".to_owned()),
@@ -71,10 +74,12 @@ impl Script<'_> {
                 Ok(None)
             }
             ("neigh_modify", options) => self.neighbors(options),
-            ("fix", [_, "all", style @ ("ave/time" | "vector"), every, values @ ..])
+            ("fix", [id, "all", style @ ("ave/time" | "vector"), every, values @ ..])
                 if self.analyses.is_of(values) =>
             {
-                self.analyses.look_every(whole(every)?.max(1), values);
+                let now = self.motion.steps();
+                self.analyses.look_every(whole(every)?.max(1), values, now);
+                self.analyses.fixes.insert((*id).to_owned());
                 let file = "analyses have files of their own, with the whole run's averages";
                 Ok((*style == "ave/time").then(|| file.to_owned()))
             }
@@ -87,18 +92,19 @@ impl Script<'_> {
             {
                 Ok(None)
             }
-            ("unfix", [id]) => {
-                let known = self.motion.fixes.remove(*id).map(|_| None);
-                known.ok_or_else(|| "that fix was not taken either".to_owned())
-            }
+            ("unfix", [id]) => self.unfix(id),
             ("timestep", [timestep]) => {
                 self.motion.timestep = number(timestep)?;
                 Ok(None)
             }
             ("thermo", [every]) => self.thermo(every),
-            ("dump", [_, "all", style, every, file, columns @ ..]) => self.dump(style, every, file, columns),
+            ("dump", [id, "all", style, every, file, columns @ ..]) => {
+                let (dump, difference) = Dump::read(style, whole(every)?.max(1), file, columns)?;
+                self.motion.frames.begin(id, dump, self.motion.has_run(), difference)
+            }
             ("dump", [_, group, ..]) => Err(format!("it is of the group `{group}`, not of all particles")),
-            ("dump_modify" | "undump", _) => Ok(Some("`output.trajectory` says all of it".to_owned())),
+            ("dump_modify", [id, options @ ..]) => self.motion.frames.modify(id, options),
+            ("undump", [id]) => self.motion.frames.end(id),
             ("restart", [every, ..]) => {
                 self.motion.restart = Some(whole(every)?);
                 Ok(Some("checkpoints of md".to_owned()))
@@ -110,7 +116,7 @@ impl Script<'_> {
             }
             ("balance", _) => Ok(Some("`parallel.balance` does it where it pays".to_owned())),
             ("compute", [id, "all", kind @ ("rdf" | "msd" | "vacf"), rest @ ..]) => {
-                self.analyses.compute(id, kind, rest)
+                self.analyses.compute(id, kind, rest, self.motion.steps())
             }
             _ => Err("it has no equivalent here, or not in this form".to_owned()),
         }
@@ -188,9 +194,12 @@ impl Script<'_> {
         if self.system.file.is_none() {
             return Err("only particles of a file can be copied".to_owned());
         }
-        let mut copies = [1; 3];
+        // Copies are copied again.
+        let mut copies = self.system.copies.unwrap_or([1; 3]);
         for (copies, word) in copies.iter_mut().zip(words) {
-            *copies = u32::try_from(whole(word)?).map_err(|_| "too many copies".to_owned())?;
+            let factor = u32::try_from(whole(word)?).ok();
+            let product = factor.and_then(|factor| copies.checked_mul(factor));
+            *copies = product.ok_or_else(|| "too many copies".to_owned())?;
         }
         self.system.copies = Some(copies);
         Ok(None)
@@ -198,7 +207,13 @@ impl Script<'_> {
 
     fn mass(&mut self, kinds: &str, mass: &str) -> Taken {
         let mass = number(mass)?;
-        for kind in self.types(kinds)? {
+        for kind in self.types_of(kinds)? {
+            let in_file = self.system.file_masses.get(kind - 1).copied().flatten();
+            if let Some(in_file) = in_file.filter(|&in_file| in_file != mass) {
+                return Err(format!(
+                    "the data file has mass {in_file} of type {kind}, and it is that which counts here"
+                ));
+            }
             self.pairs.masses.insert(kind, mass);
         }
         Ok(None)
@@ -210,23 +225,28 @@ impl Script<'_> {
             return Err("velocities that are added, or of another temperature, cannot be taken".to_owned());
         }
         (self.system.temperature, self.motion.seed) = (Some(number(temperature)?), whole(seed)?);
-        Ok(Some("the temperature is the same, the velocities are drawn in another way".to_owned()))
+        // These replace all that was before them.
+        self.system.drift = None;
+        let same = "the temperature is the same, the velocities are drawn in another way";
+        let momentum = if has(["mom", "no"]) { ", with a total momentum of 0" } else { "" };
+        Ok(Some(format!("{same}{momentum}")))
     }
 
     fn drift(&mut self, words: [&&str; 3], rest: &[&str]) -> Taken {
         if rest != ["sum", "yes"] {
             return Err("velocities can only be added (`sum yes`)".to_owned());
         }
-        let mut drift = [0.0; 3];
+        let mut drift = self.system.drift.unwrap_or_default();
         for (component, word) in drift.iter_mut().zip(words) {
-            *component = number(word)?;
+            *component += number(word)?;
         }
         self.system.drift = Some(drift);
-        Ok(None)
+        let is_to_be_stopped = self.motion.fixes.values().any(|fix| matches!(fix, Fix::Momentum));
+        Ok(is_to_be_stopped.then(|| DRIFT_STAYS.to_owned()))
     }
 
     fn pair(&mut self, first: &str, second: &str, numbers: &[&str]) -> Taken {
-        let types = [self.types(first)?, self.types(second)?];
+        let types = [self.types_of(first)?, self.types_of(second)?];
         let numbers = numbers.iter().map(|word| number(word)).collect::<Result<Vec<_>, _>>()?;
         self.pairs.set(types, &numbers).map(|()| None)
     }
@@ -266,89 +286,20 @@ impl Script<'_> {
         }
     }
 
-    fn dump(&mut self, style: &str, every: &str, file: &str, columns: &[&str]) -> Taken {
-        let (dump, difference) = Dump::read(style, whole(every)?.max(1), file, columns)?;
-        if self.motion.dump.is_some() {
-            return Err("a run has one trajectory, and that is of the first dump".to_owned());
-        }
-        self.motion.dump = Some(dump);
-        Ok(difference)
-    }
-
     fn minimise(&mut self, force_tolerance: &str, steps: &str) -> Taken {
         /// Where a script ends by the change of the energy alone.
         const USUAL: f64 = 1e-6;
         let tolerance = Some(number(force_tolerance)?).filter(|tolerance| *tolerance > 0.0);
         self.motion.minimise(tolerance.unwrap_or(USUAL), whole(steps)?);
         Ok(Some(
-            "FIRE, until no force on a particle is above the tolerance; the first one is of all components"
+            "FIRE, until no force on a particle is above the tolerance; the first one is of all components; particles are at rest \
+             behind it"
                 .to_owned(),
         ))
     }
 
-    fn fix(&mut self, id: &str, style: &str, words: &[&str]) -> Taken {
-        let fix = match (style, words) {
-            ("nve", []) => Fix::Plain,
-            ("enforce2d" | "momentum" | "recenter" | "balance", _) => Fix::Nothing,
-            ("langevin", [from, to, damp, _]) => Fix::Langevin(ramp(from, to)?, number(damp)?),
-            ("temp/berendsen", [from, to, damp]) => Fix::Berendsen(ramp(from, to)?, number(damp)?),
-            ("temp/csvr", [from, to, damp, _]) => Fix::Csvr(ramp(from, to)?, number(damp)?),
-            ("temp/rescale", [every, from, to, _, _]) => Fix::Rescale(ramp(from, to)?, whole(every)?.max(1)),
-            ("nvt", ["temp", from, to, damp]) => Fix::NoseHoover(ramp(from, to)?, number(damp)?),
-            ("npt", _) => return self.isobaric(id, words),
-            ("wall/lj93" | "wall/reflect", _) => return self.walls(style == "wall/lj93", words),
-            _ => return Err(format!("a fix `{style}` of this form has no equivalent here")),
-        };
-        let difference = match (&fix, style) {
-            (Fix::Rescale(..), _) => Some("the temperature is made exact, however far it is off"),
-            (Fix::Langevin(..), _) => Some("BAOAB, with other random numbers"),
-            (Fix::Nothing, "momentum" | "recenter") => Some("the total momentum is conserved"),
-            _ => None,
-        };
-        self.motion.fixes.insert(id.to_owned(), fix);
-        Ok(difference.map(str::to_owned))
-    }
-
-    fn isobaric(&mut self, id: &str, words: &[&str]) -> Taken {
-        let (fix, ignored) = Fix::isobaric(words)?;
-        self.motion.fixes.insert(id.to_owned(), fix);
-        let ignored = ignored.into_iter().map(|keyword| format!(", without its `{keyword}`"));
-        let same = "the same ensemble by Bussi's thermostat and stochastic cell rescaling";
-        Ok(Some(same.to_owned() + &ignored.collect::<String>()))
-    }
-
-    /// `FACE PLACE [EPSILON SIGMA CUTOFF]`, several times.
-    fn walls(&mut self, is_solid: bool, words: &[&str]) -> Taken {
-        for wall in words.chunks(if is_solid { 5 } else { 2 }) {
-            let (face, place) = match wall {
-                [face, place, ..] if wall.len() == if is_solid { 5 } else { 2 } => (*face, *place),
-                _ => return Err("walls of this form cannot be taken".to_owned()),
-            };
-            let (dim, is_upper) = match face {
-                "xlo" | "ylo" | "zlo" => (usize::from(face.as_bytes()[0] - b'x'), false),
-                "xhi" | "yhi" | "zhi" => (usize::from(face.as_bytes()[0] - b'x'), true),
-                _ => return Err(format!("a wall `{face}`")),
-            };
-            let cell = self.system.lattice.map_or(1.0, |lattice| lattice.cell()[dim]);
-            if place != "EDGE" && !self.system.is_face(dim, is_upper, number(place)? * cell) {
-                return Err(format!("a wall at {place}, which is no face of the box (in lattice units)"));
-            }
-            if self.system.is_periodic[dim] {
-                return Err("a wall across a periodic direction".to_owned());
-            }
-            let numbers = wall[2..].iter().map(|word| number(word)).collect::<Result<Vec<_>, _>>()?;
-            let solid = match numbers[..] {
-                [epsilon, sigma, cutoff] => Some([epsilon, sigma, cutoff]),
-                _ => None,
-            };
-            self.system.walls.insert((dim, is_upper), solid);
-        }
-        Ok(is_solid
-            .then(|| "their energy and virial count, as after `fix_modify energy yes virial yes`".to_owned()))
-    }
-
     /// A type, `*`, or a range `A*B` of types.
-    fn types(&self, word: &str) -> Result<RangeInclusive<usize>, String> {
+    fn types_of(&self, word: &str) -> Result<RangeInclusive<usize>, String> {
         let all = self.system.types.max(1);
         let Some((first, last)) = word.split_once('*') else {
             let kind = count(word)?;

@@ -7,7 +7,7 @@ use crate::scenario::TrajectoryColumn;
 /// A dump that is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dump {
-    /// Steps between two frames.
+    /// Steps between two frames, as long as nothing else is said.
     pub(super) every: u64,
     path: String,
     /// None: those of the format.
@@ -74,9 +74,9 @@ impl Dump {
         }
     }
 
-    /// The key `trajectory` of `[output]`.
-    pub(super) fn key(&self) -> String {
-        let Self { every, path, columns, is_unwrapped } = self;
+    /// The key `trajectory` of `[output]`, with a frame every so many steps.
+    pub(super) fn key(&self, every: u64) -> String {
+        let Self { path, columns, is_unwrapped, .. } = self;
         let columns = columns.as_ref().map_or_else(String::new, |columns| {
             format!(", columns = {:?}", columns.iter().map(name_of).collect::<Vec<_>>())
         });
@@ -133,7 +133,7 @@ mod tests {
     fn read(style: &str, file: &str, words: &str) -> (String, Option<String>) {
         let words: Vec<&str> = words.split_whitespace().collect();
         let (dump, difference) = Dump::read(style, 50, file, &words).unwrap();
-        (dump.key(), difference)
+        (dump.key(dump.every), difference)
     }
 
     #[test]

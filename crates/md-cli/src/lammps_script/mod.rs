@@ -5,8 +5,13 @@
 
 mod analyses;
 mod commands;
+mod data_file;
 mod dump;
 mod expression;
+mod fixes;
+mod frames;
+mod in_time;
+mod integrators;
 mod lines;
 mod motion;
 mod pairs;
@@ -19,6 +24,7 @@ use motion::Motion;
 use pairs::Pairs;
 use system::System;
 
+use crate::input::lammps_data::Summary;
 use crate::scenario::{ScenarioSource, load};
 
 /// What has become of a command.
@@ -64,12 +70,12 @@ impl Remark {
     }
 }
 
-/// Finds out how many types of particles a data file has.
-pub(crate) type TypesOf<'f> = &'f dyn Fn(&str) -> Option<usize>;
+/// Finds out what a data file says, or why nothing.
+pub(crate) type DataOf<'f> = &'f dyn Fn(&str) -> Result<Summary, String>;
 
 /// All that the commands have said so far.
 struct Script<'f> {
-    types_of: TypesOf<'f>,
+    data_of: DataOf<'f>,
     variables: Variables,
     system: System,
     pairs: Pairs,
@@ -88,18 +94,16 @@ pub(crate) fn translate(
     name: &str,
     script: &str,
     variables: &[(String, String)],
-    types_of: TypesOf,
+    data_of: DataOf,
 ) -> Result<Translation, (String, Vec<Remark>)> {
-    let mut state = Script {
-        types_of,
-        variables: Variables::given(variables),
-        system: System { is_periodic: [true; 3], ..System::default() },
-        pairs: Pairs::default(),
-        motion: Motion::default(),
-        analyses: Analyses::default(),
-    };
+    let mut state = Script::new(data_of, Variables::given(variables));
     let mut remarks = Vec::new();
     for line in lines_of(script) {
+        if line.text == "clear" {
+            let refused = |reason| (format!("line {}: `clear`: {reason}", line.number), remarks.clone());
+            state.clear().map_err(refused)?;
+            continue;
+        }
         let (fate, reason) = match state.take(&line.text) {
             Ok(None) => continue,
             Ok(Some(difference)) => (Fate::Differs, difference),
@@ -135,7 +139,29 @@ fn one_line(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-impl Script<'_> {
+impl<'f> Script<'f> {
+    fn new(data_of: DataOf<'f>, variables: Variables) -> Self {
+        Self {
+            data_of,
+            variables,
+            system: System { is_periodic: [true; 3], ..System::default() },
+            pairs: Pairs::default(),
+            motion: Motion::default(),
+            analyses: Analyses::default(),
+        }
+    }
+
+    /// Settings as at the beginning; variables stay.
+    fn forget(&mut self) {
+        let variables = std::mem::take(&mut self.variables);
+        *self = Self::new(self.data_of, variables);
+    }
+
+    /// Number of types.
+    fn types(&self) -> usize {
+        self.system.types.max(self.pairs.masses.keys().copied().max().unwrap_or(1))
+    }
+
     fn take(&mut self, text: &str) -> Taken {
         if let Some(("variable", rest)) = text.split_once(char::is_whitespace) {
             let put_in = self.variables.put_in(rest)?;
@@ -148,21 +174,20 @@ impl Script<'_> {
         let words = words(&put_in);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let [command, arguments @ ..] = &words[..] else { return Ok(None) };
-        self.carry_out(command, arguments)
+        self.carry_out_in_time(command, arguments)
     }
 
     fn scenario(&self, name: &str, script: &str) -> Result<String, String> {
         let title = script.lines().find_map(|line| line.strip_prefix('#')).map(str::trim);
         let title = title.filter(|title| !title.is_empty()).unwrap_or(name);
         let dimensions = self.system.dimensions.unwrap_or(3);
-        let types = self.system.types.max(self.pairs.masses.keys().copied().max().unwrap_or(1));
         Ok(format!(
             "{}\n{}{}{}{}",
             self.motion.simulation(title, dimensions),
             self.system.table()?,
-            self.pairs.tables(types)?,
+            self.pairs.tables(self.types())?,
             self.motion.tables(),
-            self.analyses.keys(self.motion.timestep)
+            self.analyses.keys(self.motion.timestep, self.motion.last_run())
         ))
     }
 }

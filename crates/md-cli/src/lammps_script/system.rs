@@ -29,7 +29,7 @@ pub(super) struct Created {
 }
 
 /// The box and its particles.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct System {
     pub(super) dimensions: Option<usize>,
     pub(super) lattice: Option<ScriptLattice>,
@@ -38,6 +38,10 @@ pub(super) struct System {
     pub(super) types: usize,
     pub(super) created: Vec<Created>,
     pub(super) file: Option<String>,
+    /// Masses of that file, by type number - 1.
+    pub(super) file_masses: Vec<Option<f64>>,
+    /// Whether it says nothing of how its particles move.
+    pub(super) file_is_at_rest: bool,
     pub(super) copies: Option<[u32; 3]>,
     /// Whether each dimension is periodic.
     pub(super) is_periodic: [bool; 3],
@@ -45,6 +49,8 @@ pub(super) struct System {
     pub(super) drift: Option<[f64; 3]>,
     /// Across a dimension (0, 1, 2), at its upper face or not: reflecting, or solid with epsilon, sigma and cutoff.
     pub(super) walls: BTreeMap<(usize, bool), Option<[f64; 3]>>,
+    /// Walls by the ids of their fixes.
+    pub(super) wall_fixes: BTreeMap<String, Vec<(usize, bool)>>,
 }
 
 impl ScriptLattice {
@@ -107,7 +113,8 @@ impl System {
     /// What is missing.
     pub(super) fn table(&self) -> Result<String, String> {
         let mut text = format!("[system]\n{}\n", self.source()?);
-        if let Some(temperature) = self.temperature {
+        let at_rest = self.file_is_at_rest.then_some(0.0);
+        if let Some(temperature) = self.temperature.or(at_rest) {
             text += &format!("temperature = {temperature:?}\n");
         }
         if let Some(drift) = self.drift {

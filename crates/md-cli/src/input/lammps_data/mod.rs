@@ -7,6 +7,7 @@
 mod header;
 mod sections;
 mod style;
+mod summary;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ use super::source::Source;
 use crate::error::RunError;
 use header::{Draft, Header};
 use style::AtomStyle;
+pub(crate) use summary::{Summary, summary};
 
 /// The sections that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::VariantArray)]

@@ -1,5 +1,7 @@
 //! The sections of a data file.
 
+use std::collections::BTreeMap;
+
 use bytemuck::{Pod, Zeroable};
 
 use super::style::AtomStyle;
@@ -10,6 +12,11 @@ use crate::input::{InputParticles, PairCoefficients, TypePair};
 
 const VELOCITY: &str = "a velocity: id vx vy vz";
 const MASS: &str = "a mass: type mass";
+/// The style of pairs whose parameters are read.
+pub(super) const LENNARD_JONES: &str = "lj/cut";
+
+/// Parameters by pair of types.
+pub(super) type Coefficients = BTreeMap<TypePair, PairCoefficients>;
 
 /// Masses by type number - 1.
 pub(super) fn masses(content: &Content, file: &str, types: u32) -> Result<Vec<Option<f64>>, InputError> {
@@ -112,10 +119,22 @@ pub(super) fn coefficients(
     types: u32,
     particles: &mut InputParticles,
 ) -> Result<(), InputError> {
-    if content.style != "lj/cut" {
+    if content.style != LENNARD_JONES {
         particles.other_pair_style = Some(content.style.clone());
         return Ok(());
     }
+    particles.coefficients.append(&mut read_coefficients(content, file, types, &particles.coefficients)?);
+    Ok(())
+}
+
+/// The parameters of a section whatever its heading says; none of them may be among those of `before`.
+pub(super) fn read_coefficients(
+    content: &Content,
+    file: &str,
+    types: u32,
+    before: &Coefficients,
+) -> Result<Coefficients, InputError> {
+    let mut all = Coefficients::new();
     content.check_count(file)?;
     let columns = content.lines(file).next().map_or(0, |line| line.fields().len());
     for line in content.lines(file) {
@@ -124,12 +143,12 @@ pub(super) fn coefficients(
             return Err(line.columns(fields.len(), &format!("{columns} as in the first line")));
         }
         let (pair, read) = coefficients_of_pair(line, content.section, types)?;
-        if particles.coefficients.insert(pair, read).is_some() {
+        if before.contains_key(&pair) || all.insert(pair, read).is_some() {
             let what = format!("the pair of types {} and {}", pair[0], pair[1]);
             return Err(line.here.error(Problem::Twice { what }));
         }
     }
-    Ok(())
+    Ok(all)
 }
 
 fn coefficients_of_pair(

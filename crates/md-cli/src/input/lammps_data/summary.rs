@@ -1,0 +1,43 @@
+//! What stands in a data file beside the particles, for who writes a scenario that is to take it.
+
+use super::sections::{self, Coefficients, LENNARD_JONES};
+use super::{Layout, Section};
+use crate::error::RunError;
+use crate::input::source::Source;
+
+/// A data file without its particles.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Summary {
+    /// Number of types.
+    pub(crate) types: usize,
+    /// By type number - 1; empty where the file has none.
+    pub(crate) masses: Vec<Option<f64>>,
+    /// Lennard-Jones parameters. A heading that says no style leaves it to the script, as LAMMPS does.
+    pub(crate) coefficients: Coefficients,
+    /// Style of other coefficients, which are not read.
+    pub(crate) other_pair_style: Option<String>,
+    /// Whether the particles have velocities.
+    pub(crate) has_velocities: bool,
+}
+
+/// Looks through a data file once.
+///
+/// # Errors
+/// A file that cannot be read; a fault in what is read of it.
+pub(crate) fn summary(source: &Source<'_>) -> Result<Summary, RunError> {
+    let (header, layout) = Layout::find(source)?;
+    let section = |section: Section| layout.sections.get(&section);
+    let masses = section(Section::Masses)
+        .map_or(Ok(Vec::new()), |content| sections::masses(content, source.name, header.types))?;
+    let has_velocities = section(Section::Velocities).is_some();
+    let mut found = Summary { types: header.types as usize, masses, has_velocities, ..Summary::default() };
+    for content in [Section::PairCoeffs, Section::PairIjCoeffs].into_iter().filter_map(section) {
+        if !matches!(content.style.as_str(), "" | LENNARD_JONES) {
+            found.other_pair_style = Some(content.style.clone());
+            continue;
+        }
+        let read = sections::read_coefficients(content, source.name, header.types, &found.coefficients)?;
+        found.coefficients.extend(read);
+    }
+    Ok(found)
+}

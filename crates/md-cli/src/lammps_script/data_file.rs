@@ -1,0 +1,27 @@
+//! `read_data`: what a data file says beside its particles.
+
+use super::{Script, Taken};
+use crate::input::PairCoefficients;
+
+impl Script<'_> {
+    pub(super) fn read_data(&mut self, path: &str) -> Taken {
+        let data = (self.data_of)(path)?;
+        let in_file = |kind: usize| data.masses.get(kind.saturating_sub(1)).copied().flatten().is_some();
+        // Those of the file replace what was said before it.
+        self.pairs.masses.retain(|&kind, _| !in_file(kind));
+        self.system.file = Some(path.to_owned());
+        self.system.types = data.types;
+        self.system.file_masses = data.masses;
+        self.system.file_is_at_rest = !data.has_velocities;
+        for ([first, second], PairCoefficients { epsilon, sigma, cutoff }) in data.coefficients {
+            let types = [first, second].map(|kind| kind as usize..=kind as usize);
+            let numbers: Vec<f64> = [Some(epsilon), Some(sigma), cutoff].into_iter().flatten().collect();
+            if let Err(reason) = self.pairs.set(types, &numbers) {
+                return Ok(Some(format!("its pair coefficients {first} {second} are not taken: {reason}")));
+            }
+        }
+        let of_others =
+            |style: String| format!("its pair coefficients are those of `{style}`, not of lj/cut");
+        Ok(data.other_pair_style.map(of_others))
+    }
+}

@@ -1,0 +1,112 @@
+//! `fix` and `unfix`: how particles move, and walls.
+
+use super::commands::{number, ramp, whole};
+use super::integrators::Fix;
+use super::{Script, Taken};
+
+/// Of what would end it.
+pub(super) const DRIFT_STAYS: &str =
+    "nothing takes momentum away here: the drift of `velocity all set` stays for the whole run";
+
+impl Script<'_> {
+    pub(super) fn fix(&mut self, id: &str, style: &str, words: &[&str]) -> Taken {
+        let fix = match (style, words) {
+            ("nve", []) => Fix::Plain,
+            ("momentum" | "recenter", _) => return self.momentum(id, style, words),
+            ("enforce2d" | "balance", _) => Fix::Nothing,
+            ("langevin", [from, to, damp, _]) => Fix::Langevin(ramp(from, to)?, number(damp)?),
+            ("temp/berendsen", [from, to, damp]) => Fix::Berendsen(ramp(from, to)?, number(damp)?),
+            ("temp/csvr", [from, to, damp, _]) => Fix::Csvr(ramp(from, to)?, number(damp)?),
+            ("temp/rescale", [every, from, to, _, _]) => Fix::Rescale(ramp(from, to)?, whole(every)?.max(1)),
+            ("nvt", _) => return self.canonical(id, words),
+            ("npt", _) => return self.isobaric(id, words),
+            ("wall/lj93" | "wall/reflect", _) => return self.walls(id, style == "wall/lj93", words),
+            _ => return Err(format!("a fix `{style}` of this form has no equivalent here")),
+        };
+        let difference = match fix {
+            Fix::Rescale(..) => Some("the temperature is made exact, however far it is off"),
+            Fix::Langevin(..) => Some("BAOAB, with other random numbers"),
+            _ => None,
+        };
+        self.motion.fixes.insert(id.to_owned(), fix);
+        Ok(difference.map(str::to_owned))
+    }
+
+    fn isobaric(&mut self, id: &str, words: &[&str]) -> Taken {
+        let (fix, ignored) = Fix::isobaric(words)?;
+        self.motion.fixes.insert(id.to_owned(), fix);
+        let same = "the same ensemble by Bussi's thermostat and stochastic cell rescaling";
+        Ok(Some(format!("{same}{}", without(&ignored))))
+    }
+
+    fn canonical(&mut self, id: &str, words: &[&str]) -> Taken {
+        let (fix, ignored) = Fix::canonical(words)?;
+        self.motion.fixes.insert(id.to_owned(), fix);
+        Ok((!ignored.is_empty()).then(|| format!("the same ensemble{}", without(&ignored))))
+    }
+
+    /// What takes the motion of the centre of mass away, which nothing does here.
+    fn momentum(&mut self, id: &str, style: &str, words: &[&str]) -> Taken {
+        if self.system.drift.is_some_and(|drift| drift != [0.0; 3]) {
+            return Err(DRIFT_STAYS.to_owned());
+        }
+        if words.contains(&"angular") {
+            return Err("nothing takes angular momentum away here".to_owned());
+        }
+        self.motion.fixes.insert(id.to_owned(), Fix::Momentum);
+        let taken = if style == "momentum" { "taken away" } else { "held" };
+        Ok(Some(format!(
+            "nothing is {taken} here: drawn velocities have no total momentum, that of a file stays, and walls and `langevin` change it"
+        )))
+    }
+
+    pub(super) fn unfix(&mut self, id: &str) -> Taken {
+        if self.motion.fixes.remove(id).is_some() {
+            return Ok(None);
+        }
+        if let Some(walls) = self.system.wall_fixes.remove(id) {
+            self.system.walls.retain(|wall, _| !walls.contains(wall));
+            return Ok(None);
+        }
+        if self.analyses.fixes.remove(id) {
+            return Ok(Some("the analysis goes on to the end of the last run".to_owned()));
+        }
+        Err("that fix was not taken either".to_owned())
+    }
+
+    /// `FACE PLACE [EPSILON SIGMA CUTOFF]`, several times.
+    fn walls(&mut self, id: &str, is_solid: bool, words: &[&str]) -> Taken {
+        for wall in words.chunks(if is_solid { 5 } else { 2 }) {
+            let (face, place) = match wall {
+                [face, place, ..] if wall.len() == if is_solid { 5 } else { 2 } => (*face, *place),
+                _ => return Err("walls of this form cannot be taken".to_owned()),
+            };
+            let (dim, is_upper) = match face {
+                "xlo" | "ylo" | "zlo" => (usize::from(face.as_bytes()[0] - b'x'), false),
+                "xhi" | "yhi" | "zhi" => (usize::from(face.as_bytes()[0] - b'x'), true),
+                _ => return Err(format!("a wall `{face}`")),
+            };
+            let cell = self.system.lattice.map_or(1.0, |lattice| lattice.cell()[dim]);
+            if place != "EDGE" && !self.system.is_face(dim, is_upper, number(place)? * cell) {
+                return Err(format!("a wall at {place}, which is no face of the box (in lattice units)"));
+            }
+            if self.system.is_periodic[dim] {
+                return Err("a wall across a periodic direction".to_owned());
+            }
+            let numbers = wall[2..].iter().map(|word| number(word)).collect::<Result<Vec<_>, _>>()?;
+            let solid = match numbers[..] {
+                [epsilon, sigma, cutoff] => Some([epsilon, sigma, cutoff]),
+                _ => None,
+            };
+            self.system.walls.insert((dim, is_upper), solid);
+            self.system.wall_fixes.entry(id.to_owned()).or_default().push((dim, is_upper));
+        }
+        Ok(is_solid
+            .then(|| "their energy and virial count, as after `fix_modify energy yes virial yes`".to_owned()))
+    }
+}
+
+/// Keywords that are left out.
+fn without(keywords: &[&str]) -> String {
+    keywords.iter().map(|keyword| format!(", without its `{keyword}`")).collect()
+}
