@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(buffer.bytes()[..before], vec![7; before]);
             assert_eq!(buffer.bytes().len(), length);
             let place = buffer.bytes().as_ptr() as usize;
-            assert!(length < 2 * PAGE || place % PAGE == 0, "{place:x}");
+            assert!(length < 2 * PAGE || place.is_multiple_of(PAGE), "{place:x}");
         }
     }
 
