@@ -24,8 +24,9 @@ fn it_says_what_is_not_as_it_was() {
     assert_eq!((&summary["steps"], &summary["resumed_from_step"]), (&10.into(), &10.into()));
 }
 
-/// What a run says that goes on, without the line that says from where.
+/// What a run says that goes on, without the line that says from where. In `other` there is nothing before.
 fn said(workdir: &Workdir, call: &str) -> String {
+    fs::remove_dir_all(workdir.path("other")).ok();
     let all = workdir.succeed(Start::Threads(1), &format!("run melt.toml {call}")).stderr;
     all.lines().filter(|line| !line.contains("going on after step")).map(|line| format!("{line}\n")).collect()
 }
@@ -120,8 +121,8 @@ fn stages_that_are_over_or_to_come_are_told_apart() {
 fn a_longer_last_stage_goes_on_with_the_same_bits() {
     let (workdir, resume) = in_the_second_stage();
     let keys = "--set stage[2].steps=15 --set stage[1].name=warm --set stage[1].thermo={every=5}";
-    assert_eq!(said(&workdir, &format!("{resume} {keys}")), "");
     assert_eq!(said(&workdir, &format!("--output longer {keys}")), "");
+    assert_eq!(said(&workdir, &format!("{resume} {keys}")), "");
     let last = |folder: &str| workdir.read(&format!("{folder}/thermo.csv")).lines().last().map(str::to_owned);
     assert_eq!(last("other"), last("longer"));
 }
@@ -153,6 +154,7 @@ fn a_trajectory_of_another_kind_is_refused() {
                 format!("exit code 2\nerror: `out/{path}` does not go on from the checkpoint: {reason}");
             assert!(text.starts_with(&expected), "{text}");
             assert!(there() == before, "{path} {key}");
+            fs::remove_dir_all(workdir.path("other")).ok();
             let elsewhere = format!("{resume} --quiet --output other --set output.trajectory.{key}");
             workdir.succeed(Start::Threads(2), &elsewhere);
         }

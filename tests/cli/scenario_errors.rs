@@ -38,7 +38,7 @@ fn three_ranks() -> Vec<Start> {
 fn stages_without_steps() {
     for stages in ["[[stage]]\nsteps = 0\n", "[[stage]]\nsteps = 0\n[[stage]]\nsteps = 0\n"] {
         let workdir = Workdir::new(&format!("{}{stages}", MELT.replace("steps = 20\n", "")));
-        let text = error(&workdir, "check melt.toml", Start::Plain);
+        let text = workdir.call(Start::Plain, "check melt.toml").stderr;
         assert!(text.contains("`stage[0].steps` must be at least 1, found 0"), "{text}");
         assert!(text.contains(" steps = 0\n"), "{text}");
     }
