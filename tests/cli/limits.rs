@@ -150,10 +150,17 @@ fn pipes_and_devices_are_no_files() {
     error: cannot read `/dev/zero`: it is a device, not a regular file
     ");
     workdir.write("folder.toml", &from_file("."));
-    assert_snapshot!(at_once(&workdir, "run folder.toml"), @r"
+    assert_snapshot!(at_once(&workdir, "run folder.toml"), @r#"
     exit code 2
-    error: cannot read `.`: Is a directory (os error 21)
-    ");
+    error: × cannot read `.`: Is a directory (os error 21)
+       ╭─[folder.toml:6:17]
+     5 │ [system]
+     6 │ file = { path = ".", format = "extxyz" }
+       ·                 ───
+     7 │ temperature = 1.44
+       ╰────
+      help: a path from the folder of the scenario, or from the root (`/`)
+    "#);
 }
 
 /// As `cat melt.toml | md-cli check /dev/stdin` and `md-cli check <(cat melt.toml)`.

@@ -69,9 +69,9 @@ fn masks_that_do_not_fit_are_refused_everywhere() {
       help: a path from the folder of the scenario, or from the root (`/`)
     ");
     std::fs::remove_file(workdir.path("mask.txt")).unwrap();
-    let text = error(&workdir, "check melt.toml", Start::Plain);
-    let begin = "exit code 2\nerror: × cannot read `mask.txt`: No such file or directory (os error 2)\n    ╭─[melt.toml:8:";
-    assert!(text.starts_with(begin), "{text}");
+    let said = workdir.call(Start::Plain, "check melt.toml");
+    let begin = "error: × cannot read `mask.txt`: No such file or directory (os error 2)\n   ╭─[melt.toml:9:";
+    assert!(said.code == Some(2) && said.stderr.starts_with(begin), "{said:?}");
     workdir.make_pipe("pipe");
     let pipe = "lbm melt.toml --set lbm.obstacle.path=pipe";
     assert_snapshot!(error(&workdir, pipe, Start::Threads(1)), @r"
