@@ -120,7 +120,8 @@ pub(crate) fn check_refusal(error: &RunError) -> Result<(), String> {
             !error.key_path().is_empty() || text.contains("fuzz.toml:") || text.contains("command line:")
         }
         RunError::Input(error) => {
-            error.line.is_some() || error.problem == Problem::Empty || error.problem.to_string().contains('`')
+            let is_of_all = matches!(error.problem, Problem::Empty | Problem::CutGzip { .. });
+            error.line.is_some() || is_of_all || error.problem.to_string().contains('`')
         }
         RunError::Unreadable { path, reason } => {
             let names = ["particles", "fuzz.toml", "machine.toml", "fuzz.json"];
