@@ -16,12 +16,22 @@ pub(crate) fn asked_level() -> Result<Option<SimdLevel>, RunError> {
     if wanted.is_empty() {
         return Ok(None);
     }
-    let level = SimdLevel::available().find(|level| level.name() == wanted);
-    level.map(Some).ok_or_else(|| RunError::UnknownSimd {
-        variable: VARIABLE,
-        wanted,
-        available: available(),
-    })
+    let unknown =
+        || RunError::UnknownSimd { variable: VARIABLE, wanted: wanted.clone(), available: available() };
+    level_named(&wanted).ok_or_else(unknown).map(Some)
+}
+
+/// That level, or else the widest of this CPU.
+///
+/// # Errors
+/// As [`asked_level`].
+pub(crate) fn asked_or_widest() -> Result<SimdLevel, RunError> {
+    Ok(asked_level()?.unwrap_or_else(SimdLevel::detect))
+}
+
+/// The level of this name, if this CPU has it.
+pub(crate) fn level_named(name: &str) -> Option<SimdLevel> {
+    SimdLevel::available().find(|level| level.name() == name)
 }
 
 /// The names of this CPU's levels, narrow to wide.

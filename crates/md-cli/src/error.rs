@@ -211,7 +211,8 @@ impl RunError {
         }
     }
 
-    /// The same at the key that names the file, where the system cannot open it.
+    /// The same at the key that names the file, where the system cannot open it: then a reason ends as an [`std::io::Error`] does. What is
+    /// wrong in a file is told at its place there.
     pub(crate) fn or_at_key(self, source: &ScenarioSource, key: &str) -> Self {
         match self {
             Self::Unreadable { path, reason } if reason.contains("(os error ") => {

@@ -2,17 +2,17 @@
 
 mod file;
 
+use md_core::Dimension;
 use md_core::grid::{GridError, axis};
 use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;
 use md_core::thinned::ThinnedLattice;
-use md_core::{Dimension, SimdLevel};
 use md_engine::{
     Config, EngineError, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice,
     TailCorrection,
 };
 
-use crate::asked_level::{asked_level, available};
+use crate::asked_level::{asked_level, available, level_named};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::analysis::longest_distance;
@@ -149,8 +149,7 @@ fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunE
         Shape::Measured => Ok(SimdChoice::Measured),
         _ => {
             let wanted = name_of(shape);
-            let level = SimdLevel::available().find(|level| level.name() == wanted);
-            level.map(SimdChoice::Named).ok_or_else(|| {
+            level_named(&wanted).map(SimdChoice::Named).ok_or_else(|| {
                 let message = format!("`neighbor.shape` is `{wanted}`, which this CPU lacks");
                 let help = format!("it has {}; or write \"auto\"", available());
                 ScenarioError::at(source, "neighbor.shape", message, help).into()

@@ -53,6 +53,8 @@ impl AlignedBuffer {
         Ok(())
     }
 
+    /// Makes room for so many bytes, from a page on where they fill two. The vector may move, and with it the first page in it: what was
+    /// there before goes along.
     fn grow(&mut self, length: usize) -> Result<(), CommError> {
         let before = self.start..self.blocks.len();
         let blocks = length.div_ceil(ALIGNMENT);

@@ -9,13 +9,13 @@ use std::{fs, io};
 
 use md_comm::{World, local};
 use md_core::words::counted;
-use md_core::{Boundary, Dimension, Domain, ImageCounts, Particle, Particles, SimdLevel};
+use md_core::{Boundary, Dimension, Domain, ImageCounts, Particle, Particles};
 use md_engine::{Integrator, NeighborReport, Snapshot};
 use serde_json::{Value, json};
 
 use super::{note_lock, refused};
 use crate::args::AnalyseArgs;
-use crate::asked_level::asked_level;
+use crate::asked_level::asked_or_widest;
 use crate::error::{RUN_FAILED, Remains, RunError};
 use crate::input::{InputParticles, TrajectoryFrames};
 use crate::output::run_output::{ANALYSES, Closing, Opened, Opening, StageBegin, Subject, open_outputs};
@@ -108,8 +108,7 @@ fn analyse_on(world: &dyn World, scenario: &Scenario, args: &AnalyseArgs) -> Res
     note_masses(scenario, &first);
     let (masses, domain) = (masses(scenario, &first), domain(scenario, &first));
     let atoms = first.ids.len() as u64;
-    let simd = asked_level()?.unwrap_or_else(SimdLevel::detect);
-    let subject = Subject { domain: &domain, atoms, masses: &masses, simd };
+    let subject = Subject { domain: &domain, atoms, masses: &masses, simd: asked_or_widest()? };
     let opening = Opening { world, scenario, subject, resumed: None, root: None };
     let mut outputs = open_outputs(&ANALYSES, &opening)?;
     if let Some(plan) = scenario.stages().last() {

@@ -190,6 +190,7 @@ mod tests {
             assert!(frames(format, "\n").unwrap().is_empty());
         }
     }
+
     /// A killed run may leave it like this: every frame is given, but not as if the last were the last.
     #[test]
     fn frames_before_the_cut_of_a_compressed_text_are_given() {

@@ -55,91 +55,107 @@ impl Axes {
     }
 }
 
+/// Keywords of `nvt` and `npt`, in any order.
+struct Keywords<'w> {
+    /// Temperature and its damping time.
+    bath: Option<(Ramp, f64)>,
+    /// Thermostats in the chain.
+    chain: u64,
+    /// Of each axis that was named: pressure at the beginning and the end, and its damping time.
+    pressures: Vec<[f64; 3]>,
+    axes: [bool; 3],
+    couple: &'w str,
+    /// What is left out here.
+    ignored: Vec<&'w str>,
+}
+
+impl<'w> Keywords<'w> {
+    /// None: there is one without an equivalent.
+    fn read(mut words: &[&'w str]) -> Result<Option<Self>, String> {
+        /// Thermostats in LAMMPS's chain, where nothing is said.
+        const USUAL: u64 = 3;
+        let mut all = Self {
+            bath: None,
+            chain: USUAL,
+            pressures: Vec::new(),
+            axes: [false; 3],
+            couple: "none",
+            ignored: Vec::new(),
+        };
+        while let [keyword, rest @ ..] = words {
+            words = match (*keyword, rest) {
+                ("temp", [from, to, damp, rest @ ..]) => {
+                    all.bath = Some((ramp(from, to)?, number(damp)?));
+                    rest
+                }
+                ("iso" | "aniso" | "x" | "y" | "z", [first, last, time, rest @ ..]) => {
+                    all.press(keyword);
+                    all.pressures.push([number(first)?, number(last)?, number(time)?]);
+                    rest
+                }
+                ("couple", [own, rest @ ..]) => {
+                    all.couple = own;
+                    rest
+                }
+                ("tchain", [length, rest @ ..]) => {
+                    all.chain = whole(length)?;
+                    rest
+                }
+                (_, [_, rest @ ..]) if IGNORED.contains(keyword) => {
+                    all.ignored.push(keyword);
+                    rest
+                }
+                _ => return Ok(None),
+            };
+        }
+        Ok(Some(all))
+    }
+
+    fn press(&mut self, keyword: &str) {
+        match keyword {
+            "iso" => (self.axes, self.couple) = ([true; 3], "xyz"),
+            "aniso" => (self.axes, self.couple) = ([true; 3], "none"),
+            axis => self.axes[usize::from(axis.as_bytes()[0] - b'x')] = true,
+        }
+    }
+
+    /// Which lengths change, if all that change have one constant pressure, and that.
+    fn pressure(&self) -> Option<(Axes, f64, f64)> {
+        let axes = match (self.couple, self.axes) {
+            ("xyz", [true, true, true]) => Axes::Together,
+            ("none", axes) => Axes::Apart(axes),
+            _ => return None,
+        };
+        let [all @ [first, last, time], others @ ..] = &self.pressures[..] else { return None };
+        (first == last && others.iter().all(|own| own == all)).then_some((axes, *first, *time))
+    }
+}
+
 impl Fix {
-    /// `nvt` from its keywords, in any order; with it those that are left out here.
+    /// `nvt`; with it the keywords that are left out here.
     ///
     /// # Errors
     /// Keywords without an equivalent.
     pub(super) fn canonical<'w>(words: &[&'w str]) -> Result<(Self, Vec<&'w str>), String> {
-        /// Thermostats in LAMMPS's chain, where nothing is said.
-        const USUAL: u64 = 3;
-        let (mut bath, mut chain, mut ignored) = (None, USUAL, Vec::new());
-        let mut rest = words;
-        loop {
-            rest = match *rest {
-                [] => break,
-                ["temp", from, to, damp, ref rest @ ..] => {
-                    bath = Some((ramp(from, to)?, number(damp)?));
-                    rest
-                }
-                ["tchain", length, ref rest @ ..] => {
-                    chain = whole(length)?;
-                    rest
-                }
-                [keyword, _, ref rest @ ..] if IGNORED.contains(&keyword) => {
-                    ignored.push(keyword);
-                    rest
-                }
-                _ => return Err("a fix `nvt` of this form has no equivalent here".to_owned()),
-            };
+        match Keywords::read(words)? {
+            Some(Keywords {
+                bath: Some((ramp, damp)), chain, pressures, couple: "none", ignored, ..
+            }) if pressures.is_empty() => Ok((Self::NoseHoover(ramp, damp, chain), ignored)),
+            _ => Err("a fix `nvt` of this form has no equivalent here".to_owned()),
         }
-        let (ramp, damp) = bath.ok_or("it has no `temp`")?;
-        Ok((Self::NoseHoover(ramp, damp, chain), ignored))
     }
 
-    /// `npt` from its keywords, in any order; with it those that are left out here.
+    /// `npt`; with it the keywords that are left out here.
     ///
     /// # Errors
     /// Keywords or pressures without an equivalent.
     pub(super) fn isobaric<'w>(words: &[&'w str]) -> Result<(Self, Vec<&'w str>), String> {
-        let other = || Err("a fix `npt` of this form has no equivalent here".to_owned());
-        let (mut bath, mut pressures, mut ignored) = (None, Vec::new(), Vec::new());
-        let (mut axes, mut couple) = ([false; 3], "none");
-        let mut rest = words;
-        loop {
-            rest = match *rest {
-                [] => break,
-                ["temp", from, to, damp, ref rest @ ..] => {
-                    bath = Some((ramp(from, to)?, number(damp)?));
-                    rest
-                }
-                [keyword @ ("iso" | "aniso" | "x" | "y" | "z"), first, last, time, ref rest @ ..] => {
-                    match keyword {
-                        "iso" => (axes, couple) = ([true; 3], "xyz"),
-                        "aniso" => (axes, couple) = ([true; 3], "none"),
-                        axis => axes[usize::from(axis.as_bytes()[0] - b'x')] = true,
-                    }
-                    pressures.push([first, last, time].map(number));
-                    rest
-                }
-                ["couple", own, ref rest @ ..] => {
-                    couple = own;
-                    rest
-                }
-                [keyword, _, ref rest @ ..] if keyword == "tchain" || IGNORED.contains(&keyword) => {
-                    ignored.push(keyword);
-                    rest
-                }
-                _ => return other(),
-            };
-        }
-        let axes = match (couple, axes) {
-            ("xyz", [true, true, true]) => Axes::Together,
-            ("none", axes) => Axes::Apart(axes),
-            _ => return other(),
-        };
-        let pressures = pressures
-            .into_iter()
-            .map(|[first, last, time]| Ok([first?, last?, time?]))
-            .collect::<Result<Vec<_>, String>>()?;
-        match (bath, &pressures[..]) {
-            (Some((ramp, damp)), [all @ [first, last, time], others @ ..])
-                if first == last && others.iter().all(|own| own == all) =>
-            {
-                Ok((Self::Isobaric(ramp, damp, *first, *time, axes), ignored))
-            }
-            _ => other(),
-        }
+        let found = Keywords::read(words)?.and_then(|all| Some((all.bath?, all.pressure()?, all.ignored)));
+        let ((ramp, damp), (axes, pressure, time), mut ignored) =
+            found.ok_or("a fix `npt` of this form has no equivalent here")?;
+        // Bussi's thermostat is no chain.
+        ignored.extend(words.iter().filter(|&&word| word == "tchain"));
+        Ok((Self::Isobaric(ramp, damp, pressure, time, axes), ignored))
     }
 
     /// As an inline table.

@@ -4,13 +4,12 @@ use std::f64::consts::TAU;
 
 use md_comm::World;
 use md_core::Threads;
-use md_core::simd::SimdLevel;
 use md_engine::EngineError;
 use md_grid::lbm::{Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULATIONS, WallVelocities};
 use md_grid::{Decomposition, Layout};
 use md_lab::in_words;
 
-use crate::asked_level::asked_level;
+use crate::asked_level::asked_or_widest;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::scenario::{InitialKind, Lbm, LbmScenario, ScenarioError};
@@ -80,7 +79,7 @@ pub(super) fn set_up<T: LaneReal>(
         overlap: if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing },
         messages: parallel.messages,
         buffering: parallel.rma.buffering(),
-        simd: asked_level()?.unwrap_or_else(SimdLevel::detect),
+        simd: asked_or_widest()?,
         threads: Threads::new(parallel.threads).map_err(EngineError::from)?,
     };
     Ok(Flow::new(world, decomposition, mask, options, |node| initial(lbm, node))?)
