@@ -36,8 +36,7 @@ fn frames_give_the_tables_of_the_run() {
             let own = Columns::read(&workdir, &format!("out/{file}"));
             let found = Columns::read(&workdir, &format!("out/analysis/{file}"));
             assert!(own.rows.len() == found.rows.len() && found.rows.len() > 2, "{name} {file}");
-            let is_there = |name: &&String| !name.starts_with("pressure");
-            assert!(own.names.iter().filter(is_there).eq(&found.names), "{name} {:?}", found.names);
+            assert_eq!(own.names, found.names, "{name}");
             for column in found.names.iter().filter(|column| !column.contains("error")) {
                 assert_near(&found.of(column), &own.of(column), 1e-9, &format!("{name} {file} {column}"));
             }
@@ -54,6 +53,53 @@ fn frames_give_the_tables_of_the_run() {
             [11.0, 600.0, 20.0]
         );
     }
+}
+
+/// What needs forces is computed from the frames: the rows of the run, of the steps that have a frame, and what is made of them.
+#[test]
+fn energies_and_pressures_are_those_of_the_run() {
+    let keys = "trajectory = { path = \"traj.extxyz\", every = 2 }\nviscosity = { every = 2, length = 0.05 }\n\
+                averages = { start = 4 }\nsurface_tension = { axis = \"x\" }\nthermo";
+    let workdir = Workdir::new(&MELT.replace("thermo", keys).replace("every = 7", "every = 4"));
+    workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out --steps 40");
+    let said = workdir.succeed(Start::Plain, "analyse out/traj.extxyz");
+    assert_eq!(
+        said.stdout,
+        "out/analysis/viscosity.csv\nout/analysis/thermo.csv\nout/analysis/summary.json\n"
+    );
+    for (file, rows) in [("thermo.csv", 11), ("viscosity.csv", 6)] {
+        let [own, found] =
+            ["out", "out/analysis"].map(|folder| Columns::read(&workdir, &format!("{folder}/{file}")));
+        assert!(own.names == found.names && found.rows.len() == rows, "{file} {:?}", found.rows);
+        for column in found.names.iter().filter(|column| !column.contains("error")) {
+            assert_near(&found.of(column), &own.of(column), 1e-9, &format!("{file} {column}"));
+        }
+    }
+    let entry = |folder: &str, key: &str| {
+        let summary: serde_json::Value =
+            serde_json::from_str(&workdir.read(&format!("{folder}/summary.json"))).unwrap_or_default();
+        summary.pointer(key).and_then(serde_json::Value::as_f64).unwrap_or(f64::NAN)
+    };
+    for key in ["/averages/pressure/mean", "/averages/rows", "/surface_tension/mean", "/viscosity/value"] {
+        let [own, found] = ["out", "out/analysis"].map(|folder| entry(folder, key));
+        assert!((own - found).abs() <= 1e-9 * own.abs(), "{key}: {found}, in the run {own}");
+    }
+    // Another potential makes others of the same frames.
+    workdir.succeed(Start::Plain, "analyse out/traj.extxyz --output softer --set species[0].epsilon=0.5");
+    let [own, softer] = ["out/analysis", "softer"]
+        .map(|folder| Columns::read(&workdir, &format!("{folder}/thermo.csv")).of("potential_per_atom"));
+    assert_near(&softer, &own.iter().map(|energy| 0.5 * energy).collect::<Vec<_>>(), 1e-9, "half as deep");
+    let positions = "--set output.trajectory.path=p.xtc --set output.trajectory.columns=[]";
+    workdir.succeed(Start::Plain, &format!("run melt.toml --quiet --output out {positions}"));
+    let said = workdir.call(Start::Plain, "analyse out/p.xtc");
+    let why = "the trajectory has no velocities, of which temperature and pressure are made";
+    assert!(
+        said.code == Some(2)
+            && said.stderr.contains(&format!("{why}: there can be no `viscosity.csv` and `thermo.csv`")),
+        "{said:?}"
+    );
+    let said = workdir.succeed(Start::Plain, "analyse out/p.xtc --set output.msd.every=2");
+    assert!(said.stderr.contains(&format!("{why}: `viscosity.csv` and `thermo.csv` left out")), "{said:?}");
 }
 
 /// Analyses begin with the last stage: after the steps that were made, not those that were planned.
@@ -280,6 +326,6 @@ fn what_cannot_be_analysed() {
     }
     workdir.write("melt.toml", MELT);
     let said = workdir.call(Start::Plain, "analyse out/traj.extxyz --scenario melt.toml");
-    let expected = "the scenario asks for none of `output.rdf`, `msd`, `vacf` and `profile`";
+    let expected = "the scenario asks for none of `output.rdf`, `msd`, `vacf`, `viscosity`, `profile`, `averages` and `surface_tension`";
     assert!(said.code == Some(2) && said.stderr.contains(expected), "{said:?}");
 }

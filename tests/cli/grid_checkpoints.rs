@@ -215,6 +215,10 @@ fn what_cannot_be_gone_on_from() {
     error: `out/probe.csv` does not go on from the checkpoint: it has other columns than this run
     choose another output directory with --output DIR, where the outputs begin at the checkpoint's step
     ");
+    assert!(
+        workdir.path("out/summary.json").exists(),
+        "what is there stays until it is known that the run can go on"
+    );
 }
 
 #[test]

@@ -47,6 +47,7 @@ mod protocols;
 mod scenario_errors;
 mod scripts;
 mod shell;
+mod stage_outputs;
 mod stencil;
 #[path = "../support/mod.rs"]
 mod support;

@@ -47,8 +47,10 @@ pub enum Gathers {
 impl Gathers {
     /// In a run.
     pub fn of_run(scenario: &Scenario) -> Self {
-        let trajectory = scenario.output.trajectory.as_ref().and_then(|it| format_of(&it.path));
-        trajectory.map_or(Self::Nothing, |(format, _)| format.gathers)
+        let stages = scenario.stage.iter().filter_map(|stage| stage.output.as_ref()?.trajectory.as_ref());
+        let trajectories = stages.chain(&scenario.output.trajectory);
+        let gathered = trajectories.filter_map(|it| Some(format_of(&it.path)?.0.gathers));
+        gathered.fold(Self::Nothing, |all, one| if all == Self::Nothing { one } else { all })
     }
 
     /// Bytes on rank 0 beside what every rank needs, as measured: messages, rows in order, and their text.

@@ -48,7 +48,10 @@ pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result
     let made =
         made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))?;
     expect_integrators(source, scenario, &made)?;
-    check_distances(source, scenario, &made)?;
+    check_distances(source, scenario, "", &made)?;
+    for stage in scenario.stages_with_outputs() {
+        check_distances(source, &stage.scenario, &stage.within(), &made)?;
+    }
     Ok(made)
 }
 
@@ -67,19 +70,25 @@ fn expect_integrators(
     })
 }
 
-/// Whether no pair is counted twice.
-fn check_distances(source: &ScenarioSource, scenario: &Scenario, setup: &Setup) -> Result<(), ScenarioError> {
+/// Whether no pair is counted twice by an output; `within` stands before its key.
+fn check_distances(
+    source: &ScenarioSource,
+    scenario: &Scenario,
+    within: &str,
+    setup: &Setup,
+) -> Result<(), ScenarioError> {
     let Some(rdf) = scenario.output.rdf else { return Ok(()) };
     let (max, longest) = (rdf.max.unwrap_or(scenario.interaction.cutoff), longest_distance(&setup.domain));
     if max <= longest {
         return Ok(());
     }
     let (key, what) = match rdf.max {
-        Some(_) => ("output.rdf.max", "`output.rdf.max`"),
-        None => ("output.rdf", "`output.rdf.max`, the cutoff,"),
+        Some(_) => ("output.rdf.max", ""),
+        None => ("output.rdf", ", the cutoff,"),
     };
+    let (key, what) = (format!("{within}{key}"), format!("`{within}output.rdf.max`{what}"));
     let message = format!("{what} is {max:?}, more than half the shortest periodic side of the box");
-    Err(ScenarioError::at(source, key, message, format!("at most {longest:?}")))
+    Err(ScenarioError::at(source, &key, message, format!("at most {longest:?}")))
 }
 
 fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {

@@ -65,6 +65,7 @@ pub mod mpi;
 mod negotiation;
 mod options;
 mod refusal;
+mod shared_file;
 mod spec;
 #[cfg(feature = "mpi")]
 mod spin_wait;
@@ -88,5 +89,6 @@ pub use options::{
     WindowCount, WindowKind,
 };
 pub use refusal::{Refusal, RmaKey};
+pub use shared_file::SharedFile;
 pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes};
 pub use world::{CrowdedCores, Reduction, World};

@@ -1,8 +1,11 @@
 //! The ranks of one run and the small collectives beside the exchanges.
 
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
-use crate::{CommError, Exchange, ExchangeSpec, Mailbox, Rank, exact_sum};
+use crate::shared_file::PlainFile;
+use crate::{CommError, Exchange, ExchangeSpec, Mailbox, Rank, SharedFile, exact_sum};
 
 /// Ranks that the launcher has bound to the same cores of one machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +60,15 @@ pub trait World {
     /// Communication; a world that cannot be duplicated.
     fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {
         Err(CommError::Setup("this world cannot be duplicated".to_owned()))
+    }
+
+    /// Opens a file that is there, for writing by all ranks, at the place where all of them see it. Each learns whether it could; where one
+    /// could not, the others drop theirs. *Collective.*
+    ///
+    /// # Errors
+    /// What the system says.
+    fn open_file(&self, path: &Path) -> io::Result<Box<dyn SharedFile>> {
+        Ok(Box::new(PlainFile::open(path)?))
     }
 
     /// Whether all ranks must use their contexts in the same order: transports whose exchange is a blocking collective
@@ -209,6 +221,11 @@ macro_rules! forward_to_inner {
     (@ mailbox) => {
         fn mailbox(&self, name: &'static str) -> Result<Box<dyn $crate::Mailbox>, $crate::CommError> {
             self.inner.mailbox(name)
+        }
+    };
+    (@ open_file) => {
+        fn open_file(&self, path: &::std::path::Path) -> ::std::io::Result<Box<dyn $crate::SharedFile>> {
+            self.inner.open_file(path)
         }
     };
     (@ barrier) => { fn barrier(&self) -> Result<(), $crate::CommError> { self.inner.barrier() } };

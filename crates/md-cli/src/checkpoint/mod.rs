@@ -14,9 +14,9 @@
 //! | `choice` | which file `--resume` means |
 //! | `differences` | what of the scenario is not as it was |
 //!
-//! **Written in parallel.** Every rank writes its slab at its own place in one file, by positioned writes of the system, so the folder has to be on a
-//! file system that all ranks see. MPI-IO would do the same by way of the same calls, and add buffers that gather small pieces into large ones; here
-//! pieces are half a megabyte already. Plain writes also work for ranks that are threads, and need no unsafe code.
+//! **Written in parallel.** Every rank writes its slab at its own place in one file ([`md_comm::SharedFile`]: by MPI-IO, or by writes of the system where
+//! ranks are threads), so the folder has to be on a file system that all ranks see. Each writes by itself and not collectively: pieces are half a
+//! megabyte already, so there is nothing for the library's buffers to gather.
 //!
 //! **Atomically.** The file is written under another name, reaches the disk, and only then gets its own name; then the folder reaches the disk. So a
 //! file with the name of a checkpoint is whole, whenever the run is killed.

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::choice::{chosen, older};
 use super::header::{Header, ParticleWords};
 use super::layout::{Block, Layout, WORD, read_at};
-use super::{CheckpointError, Differences, OutputMark, ParticleRows, SavedNodes};
+use super::{CheckpointError, Differences, OutputMark, OutputMemory, ParticleRows, SavedNodes};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::KnownFile;
 use crate::printable::escaped;
-use crate::scenario::Stage;
+use crate::scenario::{Stage, StageScenario};
 
 /// A checkpoint that a run goes on from.
 #[derive(Debug)]
@@ -36,6 +36,36 @@ impl Resumed {
     pub fn mark(&self, file: &str) -> Option<&OutputMark> {
         self.header.outputs.iter().find(|mark| mark.file == file)
     }
+
+    /// What there was of the outputs of a stage alone, under the names that they have in its folder.
+    pub fn of_stage(&self, stage: &StageScenario) -> Self {
+        let prefix = stage.in_folder("");
+        let own = |name: &String| name.strip_prefix(&prefix).map(str::to_owned);
+        let Header { outputs, memories, particle_words, scenario, .. } = &self.header;
+        let outputs = outputs.iter().filter_map(|it| Some(OutputMark { file: own(&it.file)?, ..it.clone() }));
+        let memories =
+            memories.iter().filter_map(|it| Some(OutputMemory { name: own(&it.name)?, ..it.clone() }));
+        let header = Header {
+            outputs: outputs.collect(),
+            memories: memories.collect(),
+            particle_words: particle_words.clone(),
+            scenario: output_of_stage(scenario, stage.number).unwrap_or_default(),
+            ..self.header.clone()
+        };
+        let path = match (self.path.parent(), self.path.file_name()) {
+            (Some(folder), Some(name)) => folder.join(&stage.folder).join(name),
+            _ => self.path.clone(),
+        };
+        let rows = self.particle_rows.iter().filter_map(|(name, rows)| Some((own(name)?, rows.clone())));
+        Self { path, header, differences: self.differences.clone(), particle_rows: rows.collect() }
+    }
+}
+
+/// The scenario of a stage's outputs, as far as they look at it, in that of a run.
+fn output_of_stage(run: &str, number: usize) -> Option<String> {
+    let run: toml::Table = run.parse().ok()?;
+    let output = run.get("stage")?.get(number)?.get("output")?.clone();
+    Some(toml::Table::from_iter([("output".to_owned(), output)]).to_string())
 }
 
 /// Reads the checkpoint that `--resume` means: each rank its own slab, where there are as many as there were and nothing else is

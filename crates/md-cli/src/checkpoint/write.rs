@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use bytemuck::cast_slice;
-use md_comm::{CommError, Reduction, World};
+use md_comm::{CommError, Reduction, SharedFile, World};
 use md_engine::SavedState;
 use md_grid::Application;
 
@@ -161,25 +161,63 @@ pub(super) fn write(
         _ => Vec::new(),
     };
     world.broadcast(0, &mut message)?;
-    let written = message.split_first_chunk().map_or(Ok(()), |(index, path)| {
-        let (layout, path) = (Layout { index: u64::from_le_bytes(*index), ..sizes.layout }, path_of(path));
-        write_slab(state, &layout, sizes.before, world.rank() as u64, &path)
-            .map_err(|reason| failed(&path, reason))
-    });
-    let mut failures = [u64::from(begun.is_err() || written.is_err())];
-    world.reduce(&mut failures, Reduction::Highest)?;
-    let finished = match (root, failures) {
-        (Some((place, _)), [0]) => finish(place),
-        (Some((place, _)), _) => {
+    let written = match message.split_first_chunk() {
+        Some((index, path)) => {
+            let layout = Layout { index: u64::from_le_bytes(*index), ..sizes.layout };
+            write_together(state, &layout, sizes.before, world, &path_of(path))
+        }
+        // Rank 0 has not made it, and says so below.
+        None => Ok(Together::NotByAll),
+    };
+    let is_complete = matches!(written, Ok(Together::ByAll));
+    let finished = match root {
+        Some((place, _)) if is_complete => finish(place),
+        Some((place, _)) => {
             // What is left of it has no name of a checkpoint.
             fs::remove_file(&place.unfinished).ok();
             Ok(())
         }
-        (None, _) => Ok(()),
+        None => Ok(()),
     };
     begun?;
     written?;
     Ok(finished?)
+}
+
+/// What ranks have come to together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Together {
+    ByAll,
+    /// Another rank knows why.
+    NotByAll,
+}
+
+/// Whether all ranks have succeeded. *Collective.*
+fn together(world: &dyn World, is_done: bool) -> Result<Together, CommError> {
+    let mut failures = [u64::from(!is_done)];
+    world.reduce(&mut failures, Reduction::Highest)?;
+    Ok(if failures == [0] { Together::ByAll } else { Together::NotByAll })
+}
+
+/// Every rank writes its slab into the file that rank 0 has made. *Collective.*
+fn write_together(
+    state: &dyn Rows,
+    layout: &Layout,
+    before: u64,
+    world: &dyn World,
+    path: &Path,
+) -> Result<Together, WriteError> {
+    let opened = world.open_file(path).map_err(|reason| failed(path, reason));
+    // A file that not all ranks have is not closed by those that have it: closing waits for all.
+    if together(world, opened.is_ok())? == Together::NotByAll {
+        return opened.map(|_| Together::NotByAll).map_err(WriteError::from);
+    }
+    let file = opened?;
+    let written = write_slab(state, layout, before, world.rank() as u64, &*file);
+    let written = file.close().and(written).map_err(|reason| failed(path, reason));
+    let outcome = together(world, written.is_ok())?;
+    written?;
+    Ok(outcome)
 }
 
 fn path_of(bytes: &[u8]) -> PathBuf {
@@ -228,10 +266,15 @@ fn complete(header: &Header, sizes: &Sizes) -> io::Result<Vec<u8>> {
     }
 }
 
-fn write_slab(state: &dyn Rows, layout: &Layout, before: u64, rank: u64, path: &Path) -> io::Result<()> {
+fn write_slab(
+    state: &dyn Rows,
+    layout: &Layout,
+    before: u64,
+    rank: u64,
+    file: &dyn SharedFile,
+) -> io::Result<()> {
     let slab = Slab { at: layout.slabs() + before, rows: state.rows() as u64 };
-    let file = File::options().write(true).open(path)?;
-    file.write_all_at(&slab.entry(), layout.entry(rank))?;
+    file.write_at(&slab.entry(), layout.entry(rank))?;
     let mut words = Vec::new();
     let room = (slab.rows.min(BLOCK_ROWS) * layout.row_words + 1) as usize;
     words.try_reserve_exact(room).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
@@ -242,9 +285,9 @@ fn write_slab(state: &dyn Rows, layout: &Layout, before: u64, rank: u64, path: &
         words.iter_mut().for_each(|word| *word = word.to_le());
         let checksum = u64::from(crc32fast::hash(cast_slice(&words)));
         words.push(checksum.to_le());
-        file.write_all_at(cast_slice(&words), at)?;
+        file.write_at(cast_slice(&words), at)?;
     }
-    file.sync_all()
+    Ok(())
 }
 
 /// Gives a complete file its name.

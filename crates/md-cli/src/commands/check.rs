@@ -16,7 +16,7 @@ pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
     let setup = setup::of_inputs(inputs, ranks)?;
     let gathers = Gathers::of_run(&inputs.scenario);
     memory::expect_here(inputs, &setup, gathers, ranks)?;
-    let effective = effective_toml(&found_from_anywhere(inputs)?);
+    let effective = effective_toml(&found_from_anywhere(inputs, &inputs.scenario)?);
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
     Ok(effective + "\n" + &memory::remark(&setup, gathers))
 }

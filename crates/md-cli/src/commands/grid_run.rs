@@ -20,7 +20,7 @@ use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::output::breakdown::phase_table;
 use crate::output::grid::{
-    GridContext, GridFacts, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
+    GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
 use crate::output::run_output::Kept;
 use crate::output::{
@@ -90,6 +90,8 @@ pub(super) struct GridJob<'r, M> {
     pub context: GridContext,
     /// What it has read beside the scenario.
     pub mask: Option<SavedMask>,
+    /// First lines of its tables.
+    pub first_lines: Vec<(KnownFile, String)>,
     pub args: &'r GridArgs,
     pub early_end: &'r EarlyEnd,
 }
@@ -109,7 +111,15 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     let resumed = resumed.as_ref();
     let elsewhere: Vec<PathBuf> = args.trace.trace.iter().cloned().collect();
     let verbosity = Verbosity::unless(args.quiet);
-    let directory = open_on_root(world, || output_directory(inputs, resumed, &elsewhere, verbosity))?;
+    let thermo = (KnownFile::THERMO, GridThermoWriter::first_line(app.columns()));
+    let first_lines: Vec<_> = job.first_lines.iter().cloned().chain([thermo]).collect();
+    let results = ResultFiles {
+        going_on: resumed.map(GoingOn::from),
+        first_lines: &first_lines,
+        elsewhere: &elsewhere,
+        ..ResultFiles::default()
+    };
+    let directory = open_on_root(world, || output_directory(inputs, &results, verbosity))?;
     let crowding = warn_of_crowding(world, job.context.threads)?;
     let extension = extend(directory.as_ref(), resumed)?;
     early_end.listen();
@@ -242,17 +252,14 @@ fn note_resumption(resumed: &Resumed) {
 /// The directory of the scenario's results, with the effective scenario in it; other results go elsewhere.
 pub(super) fn output_directory<M: GridModel>(
     inputs: &GridInputs<M>,
-    resumed: Option<&Resumed>,
-    elsewhere: &[PathBuf],
+    results: &ResultFiles,
     verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
     let effective = inputs.effective_toml()?;
     let read = inputs.files_read();
     let read: Vec<&Path> = read.iter().map(PathBuf::as_path).collect();
     let path = &inputs.scenario.output().directory;
-    let going_on = resumed.map(GoingOn::from);
-    let results = ResultFiles { going_on, elsewhere, ..ResultFiles::default() };
-    let directory = OutputDirectory::for_scenario(path, &results, &read, effective.as_bytes())?;
+    let directory = OutputDirectory::for_scenario(path, results, &read, effective.as_bytes())?;
     note_lock(&directory);
     note_removal(&directory, verbosity);
     Ok(directory)

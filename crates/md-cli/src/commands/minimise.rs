@@ -47,7 +47,14 @@ pub fn minimise(world: &dyn World, inputs: &Inputs, args: &MinimiseArgs) -> Resu
         progress: Progress::new(ProgressMode::Never, 0, args.steps, setup.atoms()),
     }));
     let root = directory.as_ref().map(|directory| RootOpening { directory, console: console.clone() });
-    let opening = Opening { world, scenario: &scenario, subject: (&setup).into(), resumed: None, root };
+    let opening = Opening {
+        world,
+        scenario: &scenario,
+        subject: (&setup).into(),
+        resumed: None,
+        root,
+        within: String::new(),
+    };
     let frames = open_on_all(world, || (trajectory::KIND.open)(&opening))?;
     let mut simulation = Simulation::new(world, &setup)?;
     let before = simulation.system_sums()?.pairs.energy;

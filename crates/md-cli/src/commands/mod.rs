@@ -83,26 +83,26 @@ fn output_directory(
     results: &ResultFiles,
     verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
-    let mut directory = prepared_directory(inputs, results, verbosity)?;
+    let mut directory = prepared_directory(inputs, &inputs.scenario, results)?;
+    note_particles(inputs, verbosity);
     directory.begin()?;
     note_removal(&directory, verbosity);
     Ok(directory)
 }
 
-/// The same with all that was in it, until it begins.
+/// The output directory of a scenario of these inputs, with all that was in it until it begins.
 fn prepared_directory(
     inputs: &Inputs,
+    scenario: &Scenario,
     results: &ResultFiles,
-    verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
     let inputs_read = files_read(inputs);
     let inputs_read: Vec<&Path> = inputs_read.iter().map(PathBuf::as_path).collect();
-    let path = &inputs.scenario.output.directory;
-    let effective = effective_toml(&found_from_anywhere(inputs)?);
+    let path = &scenario.output.directory;
+    let effective = effective_toml(&found_from_anywhere(inputs, scenario)?);
     let directory = OutputDirectory::prepare(path, results, &inputs_read, effective.as_bytes())?;
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
     note_lock(&directory);
-    note_particles(inputs, verbosity);
     Ok(directory)
 }
 
@@ -165,8 +165,8 @@ pub(crate) fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Opti
 }
 
 /// The scenario with a particle file that is found wherever the scenario stands, and the frame that was read of it, since files grow.
-pub(crate) fn found_from_anywhere(inputs: &Inputs) -> Result<Scenario, OutputError> {
-    let mut scenario = inputs.scenario.clone();
+pub(crate) fn found_from_anywhere(inputs: &Inputs, scenario: &Scenario) -> Result<Scenario, OutputError> {
+    let mut scenario = scenario.clone();
     if let (Some(file), Some(path)) = (&mut scenario.system.file, inputs.particle_file()) {
         let absolute = fs::canonicalize(&path).and_then(|path| {
             let not_utf_8 = |_| io::Error::other("its path is not UTF-8");
@@ -180,6 +180,22 @@ pub(crate) fn found_from_anywhere(inputs: &Inputs) -> Result<Scenario, OutputErr
 
 /// A trajectory of one frame, or an analysis of one look, may be what was wanted, but as a rule it is not.
 pub(crate) fn interval_warnings(scenario: &Scenario) -> Vec<String> {
+    let mut warnings = long_intervals(scenario);
+    warnings.extend(late_starts(scenario));
+    warnings.extend(long_correlations(scenario));
+    for stage in scenario.stages_with_outputs() {
+        let keys = format!("`{}output.", stage.within());
+        let of_stage = |text: &String| {
+            let text = text.replace("`output.", &keys).replace("the run has", "the stage has");
+            text.replace(" after step 0", " in it")
+        };
+        warnings.extend(long_intervals(&stage.scenario).iter().map(of_stage));
+    }
+    warnings
+}
+
+/// Says which intervals are longer than the run.
+fn long_intervals(scenario: &Scenario) -> Vec<String> {
     const NO_LOOK: &str = "nothing after step 0 will be looked at";
     let output = &scenario.output;
     let frames = output.trajectory.as_ref().map(|trajectory| trajectory.every);
@@ -190,10 +206,7 @@ pub(crate) fn interval_warnings(scenario: &Scenario) -> Vec<String> {
         ("vacf", output.vacf.as_ref().map(|vacf| vacf.every), NO_LOOK),
         ("viscosity", output.viscosity.as_ref().map(|viscosity| viscosity.every), NO_LOOK),
     ];
-    let mut warnings = beyond(scenario.simulation.steps, &outputs);
-    warnings.extend(late_starts(scenario));
-    warnings.extend(long_correlations(scenario));
-    warnings
+    beyond(scenario.simulation.steps, &outputs)
 }
 
 /// Says which analyses begin after the end of the run.

@@ -33,7 +33,17 @@ pub fn stencil(
     let world = traced.as_ref().map_or(world, |traced| traced);
     let (decomposition, traced) = (&problem.decomposition, traced.as_ref());
     let bytes_per_update = problem.bytes_per_update()?;
-    let job = GridJob { world, traced, inputs, decomposition, context, mask: None, args, early_end };
+    let job = GridJob {
+        world,
+        traced,
+        inputs,
+        decomposition,
+        context,
+        mask: None,
+        first_lines: Vec::new(),
+        args,
+        early_end,
+    };
     grid_run::run(&job, stencil::open(world, &problem)?, |_, _| Ok(Moved { bytes_per_update }))
 }
 

@@ -1,5 +1,7 @@
 //! What one look at all lines of a particle file tells: what it is known again by, and whether it has come to its end.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::error::{Here, InputError, Problem};
@@ -8,33 +10,65 @@ use super::error::{Here, InputError, Problem};
 pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What tells a text from others.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fingerprint {
     /// Number of lines.
     pub(super) lines: usize,
     pub(super) bytes: usize,
-    checksum: u64,
+    /// The blocks that it was read in.
+    pub(super) pieces: Vec<Piece>,
     /// Whether it has come to an end because its compressed file is cut.
     pub(super) is_cut: bool,
 }
 
+/// A block of a text: whole lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Piece {
+    /// Number of its first line.
+    pub(super) first: usize,
+    /// Number of the line after it.
+    pub(super) end: usize,
+    /// Bytes before it.
+    pub(super) at: u64,
+    /// Its bytes.
+    pub(super) bytes: usize,
+    checksum: u64,
+}
+
+impl Piece {
+    /// Whether these are its bytes.
+    pub(super) fn is(&self, bytes: &[u8]) -> bool {
+        (bytes.len(), checksum(bytes)) == (self.bytes, self.checksum)
+    }
+
+    /// Whether it has some of the lines.
+    pub(super) fn has_any(&self, lines: &Range<usize>) -> bool {
+        lines.start < self.end && self.first < lines.end
+    }
+}
+
+/// One word that is another always makes another sum.
+fn checksum(bytes: &[u8]) -> u64 {
+    let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(GOLDEN).rotate_left(29);
+    let (words, rest) = bytes.as_chunks();
+    let sum = words.iter().fold(0, |sum, word| mix(sum, u64::from_le_bytes(*word)));
+    rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)))
+}
+
 impl Fingerprint {
     /// Takes down the next block. Gives its lines, with their numbers.
-    pub(super) fn note<'b>(&mut self, block: &'b str) -> impl Iterator<Item = (usize, &'b str)> {
-        // One word that is another always makes another sum.
-        let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(GOLDEN).rotate_left(29);
-        let (words, rest) = block.as_bytes().as_chunks();
-        let sum = words.iter().fold(self.checksum, |sum, word| mix(sum, u64::from_le_bytes(*word)));
-        self.checksum = rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)));
+    pub(super) fn note<'b>(&mut self, block: &'b str) -> impl Iterator<Item = (usize, &'b str)> + use<'b> {
+        let (first, at) = (self.lines + 1, self.bytes as u64);
+        let lines = block.as_bytes().iter().filter(|&&byte| byte == b'\n').count();
+        self.lines += lines + usize::from(!block.ends_with('\n'));
         self.bytes += block.len();
-        block.split_inclusive('\n').map(|line| {
-            self.lines += 1;
-            (self.lines, line)
-        })
+        let (end, checksum) = (self.lines + 1, checksum(block.as_bytes()));
+        self.pieces.push(Piece { first, end, at, bytes: block.len(), checksum });
+        (first..).zip(block.split_inclusive('\n'))
     }
 
     /// How long it is, beside one from before.
-    pub(super) fn size_beside(&self, before: Self) -> String {
+    pub(super) fn size_beside(&self, before: &Self) -> String {
         let is_as_long = (self.lines, self.bytes) == (before.lines, before.bytes);
         if is_as_long { "as many others".to_owned() } else { self.size() }
     }

@@ -1,11 +1,12 @@
 //! The text of a particle file, line by line, so that nobody holds all of it.
 //!
-//! Under MPI rank 0 reads. At first it looks alone at what stands where, and tells the others; then every rank is given pieces of the
+//! Under MPI rank 0 looks alone, at first, at what stands where, and tells the others; then every rank reads pieces of the
 //! text. Each rank keeps the particles whose ids fall to it: what stands in several places of a file for one particle meets on one
 //! rank. What a rank finds wrong all ranks have to learn.
 
 use std::fs::File;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bytemuck::Pod;
@@ -16,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 use super::InputParticles;
 use super::error::{Here, InputError, Problem};
-use super::overview::{Fingerprint, GOLDEN, Overview};
+use super::overview::{Fingerprint, GOLDEN, Overview, Piece};
 use crate::error::RunError;
 use crate::text_file::{Blocks, told};
 
@@ -129,14 +130,73 @@ impl<'s> Source<'s> {
         Ok(serde_json::from_slice(&text).map_err(misuse)?)
     }
 
-    /// Shows the wanted lines a second time, each to one rank, in pieces. What the ranks find in a text that is another one by now means
-    /// nothing. *Collective.*
+    /// Shows the wanted lines a second time, each to one rank, in pieces. Each rank reads its own where they stand; where not every rank can, as in
+    /// a compressed file, rank 0 deals them out. What the ranks find in a text that is another one by now means nothing. *Collective.*
     pub(super) fn lines_again(
         &self,
-        before: Fingerprint,
+        before: &Fingerprint,
         wanted: &[Range<usize>],
         mut visit: impl FnMut(usize, &str),
     ) -> Result<(), RunError> {
+        let mut visit_piece = |first: usize, bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            let lines = (first..).zip(text.split_inclusive('\n'));
+            lines
+                .filter(|(number, _)| wanted.iter().any(|lines| lines.contains(number)))
+                .for_each(|(number, line)| visit(number, line));
+        };
+        let is_wanted = |piece: &Piece| wanted.iter().any(|lines| piece.has_any(lines));
+        let after = match self.opened_by_all(before)? {
+            Some(file) => self.read_own(&file, before, is_wanted, &mut visit_piece)?,
+            None => Some(self.dealt(is_wanted, &mut visit_piece)?),
+        };
+        let Some(after) = after else { return Ok(()) };
+        let has_read = self.world.is_none_or(|world| world.rank() == 0);
+        let problem = Problem::Changed { before: before.size(), after: after.size_beside(before) };
+        let changed = || Here { file: self.name, line: None }.error(problem);
+        self.agree(if has_read && after != *before { Err(changed()) } else { Ok(()) })
+    }
+
+    /// The file on this rank, if there are several ranks, each can open it, and lines stand where they were seen. *Collective.*
+    fn opened_by_all(&self, before: &Fingerprint) -> Result<Option<File>, RunError> {
+        let (Some(_), Text::File(path)) = (self.shared(), self.text) else { return Ok(None) };
+        // A compressed file has other bytes, and one with a byte order mark has some more.
+        let is_same =
+            |file: &File| file.metadata().is_ok_and(|it| it.is_file() && it.len() == before.bytes as u64);
+        let file = File::open(path).ok().filter(is_same);
+        let mut missing = [u64::from(file.is_none())];
+        self.highest(&mut missing)?;
+        Ok(file.filter(|_| missing == [0]))
+    }
+
+    /// Reads the pieces that are this rank's. If any is another one by now, the text as it is, on rank 0. *Collective.*
+    fn read_own(
+        &self,
+        file: &File,
+        before: &Fingerprint,
+        is_wanted: impl Fn(&Piece) -> bool,
+        visit: &mut impl FnMut(usize, &[u8]),
+    ) -> Result<Option<Fingerprint>, RunError> {
+        let (mut bytes, mut changed) = (Vec::new(), [0]);
+        let wanted = before.pieces.iter().filter(|piece| is_wanted(piece));
+        for piece in wanted.skip(self.rank()).step_by(self.ranks()) {
+            bytes.resize(piece.bytes, 0);
+            if file.read_exact_at(&mut bytes, piece.at).is_err() || !piece.is(&bytes) {
+                changed = [1];
+                break;
+            }
+            visit(piece.first, &bytes);
+        }
+        self.highest(&mut changed)?;
+        if changed == [0] { Ok(None) } else { Ok(Some(self.dealt(|_| false, &mut |_, _| ())?)) }
+    }
+
+    /// Rank 0 reads, and deals the wanted pieces out. The text as it is then, on rank 0. *Collective.*
+    fn dealt(
+        &self,
+        is_wanted: impl Fn(&Piece) -> bool,
+        visit: &mut impl FnMut(usize, &[u8]),
+    ) -> Result<Fingerprint, RunError> {
         let (mut after, mut next, mut turn) = (Fingerprint::default(), self.reader(1), 0);
         loop {
             let mut pieces = Vec::new();
@@ -145,7 +205,7 @@ impl<'s> Source<'s> {
                     let first = after.lines + 1;
                     let Some(block) = next(&mut after)? else { return Ok((ahead > 0).then(String::new)) };
                     after.note(&block).for_each(drop);
-                    if wanted.iter().any(|lines| lines.start <= after.lines && first < lines.end) {
+                    if after.pieces.last().is_some_and(&is_wanted) {
                         let bytes = [&first.to_le_bytes()[..], block.as_bytes()].concat();
                         pieces.push(Message { to: turn % self.ranks(), bytes });
                         turn += 1;
@@ -154,25 +214,16 @@ impl<'s> Source<'s> {
                 Ok(Some(String::new()))
             };
             if told(self.world, Path::new(self.name), &mut read)?.is_none() {
-                break;
+                return Ok(after);
             }
             let own = match self.world {
                 Some(world) => deliver(world, pieces)?,
                 None => pieces.into_iter().map(|piece| piece.bytes).collect(),
             };
             for (first, block) in own.iter().filter_map(|piece| piece.split_first_chunk()) {
-                let numbers = usize::from_le_bytes(*first)..;
-                let block = String::from_utf8_lossy(block);
-                let lines = numbers.zip(block.split_inclusive('\n'));
-                lines
-                    .filter(|(number, _)| wanted.iter().any(|lines| lines.contains(number)))
-                    .for_each(|(number, line)| visit(number, line));
+                visit(usize::from_le_bytes(*first), block);
             }
         }
-        let has_read = self.world.is_none_or(|world| world.rank() == 0);
-        let problem = Problem::Changed { before: before.size(), after: after.size_beside(before) };
-        let changed = || Here { file: self.name, line: None }.error(problem);
-        self.agree(if has_read && after != before { Err(changed()) } else { Ok(()) })
     }
 
     /// The text piece by piece, each after what has been seen.
@@ -315,7 +366,7 @@ mod tests {
                 if world.rank() == 0 {
                     fs::write(&path, again).unwrap();
                 }
-                source.lines_again(before, std::slice::from_ref(&(0..usize::MAX)), |_, _| ())
+                source.lines_again(&before, std::slice::from_ref(&(0..usize::MAX)), |_, _| ())
             })
         };
         assert!(looks(&text).into_iter().all(|said| said.unwrap().is_ok()));

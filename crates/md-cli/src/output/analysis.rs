@@ -37,7 +37,7 @@ pub(super) fn recalled<T>(opening: &Opening, key: &str, read: impl FnOnce(&[u64]
     let memory = opening.memory(key)?;
     let found = read(&memory.words);
     if found.is_none() && opening.root.is_some() {
-        note(&format!("`output.{key}` is not as it was at the checkpoint: it begins anew"));
+        note(&format!("`{}output.{key}` is not as it was at the checkpoint: it begins anew", opening.within));
     }
     found
 }

@@ -25,6 +25,8 @@ pub struct ResultFiles<'a> {
     pub trajectory: Option<&'a str>,
     /// Where the run goes on from a checkpoint.
     pub going_on: Option<GoingOn<'a>>,
+    /// First lines of tables: where the run goes on with one of them, it must begin so.
+    pub first_lines: &'a [(KnownFile, String)],
     /// Files at places of the user's choice ([`OutputDirectory::create_elsewhere`]).
     pub elsewhere: &'a [PathBuf],
 }
@@ -106,7 +108,7 @@ impl OutputDirectory {
     ) -> Result<Self, OutputError> {
         let mut directory = Self::open(path.into(), inputs)?;
         let scenario_is_there = directory.has_scenario(scenario)?;
-        let ResultFiles { trajectory, going_on, elsewhere } = *results;
+        let ResultFiles { trajectory, going_on, first_lines, elsewhere } = *results;
         let old = [
             directory.old_trajectories(),
             directory.checkpoints_to_remove(going_on),
@@ -118,6 +120,12 @@ impl OutputDirectory {
             .iter()
             .filter(|mark| directory.goes_on(mark) || directory.misses(mark, going_on, trajectory))
             .try_for_each(|mark| RecordFile::expect_mark(&directory.path.join(&mark.file), mark))?;
+        first_lines
+            .iter()
+            .filter(|(file, _)| marks.iter().any(|mark| mark.file == file.name() && directory.goes_on(mark)))
+            .try_for_each(|(file, line)| {
+                RecordFile::expect_preamble(&directory.path.join(file.name()), line.as_bytes())
+            })?;
         let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(OUTPUTS.iter().flat_map(|kind| kind.files));
         let names = fixed.map(|file| file.name()).chain(trajectory).chain(old.iter().map(String::as_str));
         let replaced: Vec<&str> = names

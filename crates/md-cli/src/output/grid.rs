@@ -115,8 +115,13 @@ impl GridThermoWriter {
         columns: &[&str],
         resumed: Option<&Resumed>,
     ) -> Result<Self, OutputError> {
-        let header = format!("step,{}\n", columns.join(","));
+        let header = Self::first_line(columns);
         Ok(Self { file: directory.open_records(KnownFile::THERMO, header.as_bytes(), resumed)? })
+    }
+
+    /// Names of the columns.
+    pub fn first_line(columns: &[&str]) -> String {
+        format!("step,{}\n", columns.join(","))
     }
 
     /// Appends a row.

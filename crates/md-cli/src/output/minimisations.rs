@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 
 use super::OutputError;
 use super::analysis::recalled;
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, SharedConsole, StageBegin};
+use super::run_output::{
+    Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin,
+};
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 use crate::scenario::StagePlan;
 use crate::session::warn;
 
 /// How minimisations have ended.
-pub const KIND: OutputKind = OutputKind { files: &[], open };
+pub const KIND: OutputKind = OutputKind { scope: Scope::Run, files: &[], open };
 
 const NAME: &str = "minimisations";
 

@@ -30,6 +30,7 @@ pub mod flow;
 pub mod grid;
 pub mod minimisations;
 pub mod msd;
+pub mod outputs;
 pub mod profile;
 pub mod progress;
 pub mod rdf;

@@ -7,7 +7,9 @@ use md_engine::{Needs, Observer, ObserverError, Snapshot};
 use serde_json::{Map, Value, json};
 
 use super::analysis::{Looks, recalled};
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, ParticleMemory, RunOutput, StageBegin};
+use super::run_output::{
+    Closing, Kept, Opened, Opening, OutputKind, ParticleMemory, RunOutput, Scope, StageBegin,
+};
 use super::tables::table;
 use super::{KnownFile, OutputError};
 use crate::checkpoint::{OutputMemory, ParticleRows};
@@ -15,7 +17,7 @@ use crate::error::RunError;
 use crate::scenario::CentreOfMass;
 
 /// Distances that particles have gone.
-pub const KIND: OutputKind = OutputKind { files: &[KnownFile::MSD], open };
+pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::MSD], open };
 
 const NAME: &str = "msd";
 
@@ -238,7 +240,7 @@ impl RunOutput for Msd<'_> {
     fn particle_memory(&mut self, now: &Snapshot) -> Result<Option<ParticleMemory>, ObserverError> {
         self.recall()?;
         let words = self.tracks.rows(now.particles, self.world)?;
-        Ok(Some(ParticleMemory { name: NAME, width: 3 * self.tracks.then.len(), words }))
+        Ok(Some(ParticleMemory { name: NAME.to_owned(), width: 3 * self.tracks.then.len(), words }))
     }
 
     fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {

@@ -7,7 +7,7 @@ use md_engine::analysis::{SlabSums, Slabs};
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use super::analysis::{Looks, recalled};
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, StageBegin};
+use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::table;
 use super::{KnownFile, OutputError};
 use crate::checkpoint::OutputMemory;
@@ -15,7 +15,7 @@ use crate::error::RunError;
 use crate::scenario::name_of;
 
 /// What particles are like in slabs.
-pub const KIND: OutputKind = OutputKind { files: &KnownFile::PROFILES, open };
+pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &KnownFile::PROFILES, open };
 
 struct Profile<'a> {
     world: &'a dyn World,

@@ -7,14 +7,14 @@ use md_engine::analysis::{DistanceCount, PairsByDistance};
 use md_engine::{EngineError, Needs, Observer, ObserverError, Snapshot};
 
 use super::analysis::{Looks, check_distance, recalled};
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, StageBegin};
+use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::table;
 use super::{KnownFile, OutputError};
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 
 /// Distances of pairs.
-pub const KIND: OutputKind = OutputKind { files: &[KnownFile::RDF], open };
+pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::RDF], open };
 
 const NAME: &str = "rdf";
 /// Numbers of looks that wait for their sum over ranks, at most, or those of one look.

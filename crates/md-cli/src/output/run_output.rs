@@ -16,15 +16,15 @@ use md_engine::{Observer, ObserverError, Setup, Snapshot};
 use serde_json::{Map, Value};
 
 use super::{
-    KnownFile, OutputDirectory, OutputError, Progress, Screen, minimisations, msd, profile, rdf, thermo,
-    trajectory, vacf, viscosity,
+    KnownFile, OutputDirectory, OutputError, Progress, ProgressMode, Screen, Verbosity, minimisations, msd,
+    profile, rdf, thermo, trajectory, vacf, viscosity,
 };
 use crate::checkpoint::{OutputMark, OutputMemory, ParticleRows, Resumed};
 use crate::error::RunError;
 use crate::scenario::{Scenario, StagePlan};
 
 /// Everything that a run may write as it goes, in the order in which it looks.
-pub const OUTPUTS: [OutputKind; 8] = [
+pub static OUTPUTS: [OutputKind; 8] = [
     thermo::KIND,
     trajectory::KIND,
     rdf::KIND,
@@ -35,16 +35,24 @@ pub const OUTPUTS: [OutputKind; 8] = [
     profile::KIND,
 ];
 
-/// Those of them that look at particles alone: they take frames of a trajectory as well.
-pub const ANALYSES: [OutputKind; 4] = [rdf::KIND, msd::KIND, vacf::KIND, profile::KIND];
-
 /// A kind of output.
 #[derive(Clone, Copy)]
 pub struct OutputKind {
+    /// What it can be of.
+    pub scope: Scope,
     /// Files with fixed names, which the next run into the same directory removes.
     pub files: &'static [KnownFile],
     /// Opens what the scenario asks for of it, or goes on with it. Called on all ranks, one kind after the other; does not communicate.
     pub open: for<'a> fn(&Opening<'a>) -> Result<Opened<'a>, OutputError>,
+}
+
+/// What an output can be of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Whole runs alone.
+    Run,
+    /// A stage too.
+    Stage,
 }
 
 /// The outputs of one kind that a scenario asks for.
@@ -91,7 +99,7 @@ pub struct Kept {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParticleMemory {
     /// Of the output.
-    pub name: &'static str,
+    pub name: String,
     /// Words per particle.
     pub width: usize,
     /// Those of all owned particles, in their order.
@@ -143,6 +151,8 @@ pub struct Opening<'a> {
     pub resumed: Option<&'a Resumed>,
     /// On rank 0.
     pub root: Option<RootOpening<'a>>,
+    /// Where `[output]` of this scenario stands in that of the run: `stage[1].` before it, or nothing.
+    pub within: String,
 }
 
 /// What there is on rank 0 alone.
@@ -166,6 +176,12 @@ pub struct Console {
 pub type SharedConsole = Rc<RefCell<Console>>;
 
 impl Console {
+    /// Where nobody looks.
+    pub fn silent() -> SharedConsole {
+        let progress = Progress::new(ProgressMode::Never, 0, 0, 0);
+        Rc::new(RefCell::new(Self { screen: Screen::stdout(Verbosity::Quiet), progress }))
+    }
+
     /// Prints above the progress bar.
     pub fn print(&mut self, text: &str) {
         let Self { screen, progress } = self;
@@ -227,7 +243,10 @@ impl<'a> Closing<'a> {
 ///
 /// # Errors
 /// The first that cannot be.
-pub fn open_outputs<'a>(kinds: &[OutputKind], opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
+pub fn open_outputs<'a>(
+    kinds: impl Iterator<Item = &'static OutputKind>,
+    opening: &Opening<'a>,
+) -> Result<Opened<'a>, OutputError> {
     let mut all = Vec::new();
     for kind in kinds {
         all.append(&mut (kind.open)(opening)?);

@@ -10,12 +10,14 @@ use super::directory::OutputDirectory;
 use super::error::OutputError;
 use super::known_file::KnownFile;
 use super::record_file::RecordFile;
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, SharedConsole, StageBegin};
+use super::run_output::{
+    Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin,
+};
 use super::screen::thermo_row;
 use super::tables::rows;
 
 /// The thermodynamic state.
-pub const KIND: OutputKind = OutputKind { files: &[KnownFile::THERMO], open };
+pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::THERMO], open };
 
 struct ThermoTable {
     interval: u64,

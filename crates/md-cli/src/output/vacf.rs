@@ -5,14 +5,16 @@ use md_engine::analysis::{Quantity, Tracks, Windows};
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use super::analysis::{Looks, recalled};
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, ParticleMemory, RunOutput, StageBegin};
+use super::run_output::{
+    Closing, Kept, Opened, Opening, OutputKind, ParticleMemory, RunOutput, Scope, StageBegin,
+};
 use super::tables::table;
 use super::{KnownFile, OutputError};
 use crate::checkpoint::{OutputMemory, ParticleRows};
 use crate::error::RunError;
 
 /// How long velocities last.
-pub const KIND: OutputKind = OutputKind { files: &[KnownFile::VACF], open };
+pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VACF], open };
 
 const NAME: &str = "vacf";
 
@@ -135,7 +137,7 @@ impl RunOutput for Vacf<'_> {
     fn particle_memory(&mut self, now: &Snapshot) -> Result<Option<ParticleMemory>, ObserverError> {
         self.recall()?;
         let words = self.tracks.rows(now.particles, self.world)?;
-        Ok(Some(ParticleMemory { name: NAME, width: 3 * self.tracks.then.len(), words }))
+        Ok(Some(ParticleMemory { name: NAME.to_owned(), width: 3 * self.tracks.then.len(), words }))
     }
 
     fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {

@@ -5,14 +5,14 @@ use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
 use serde_json::json;
 
 use super::analysis::{Looks, recalled};
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, StageBegin};
+use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::table;
 use super::{KnownFile, OutputError};
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 
 /// Fluctuations of the stress.
-pub const KIND: OutputKind = OutputKind { files: &[KnownFile::VISCOSITY], open };
+pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VISCOSITY], open };
 
 const NAME: &str = "viscosity";
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use super::path::KeyPath;
+use super::path::{KeyPath, Segment};
 use super::wording::float;
 
 /// Which part of a `key = value` an error points at.
@@ -65,6 +65,17 @@ impl Finding {
     /// Names another key that takes part; when an override set it, the override is what the error shows.
     pub(super) fn or_at(mut self, path: impl Into<KeyPath>) -> Self {
         self.paths.push(path.into());
+        self
+    }
+
+    /// The same of `[output]` in another table, such as `stage[1].`.
+    pub(super) fn within(mut self, table: &str) -> Self {
+        let is_output =
+            |path: &KeyPath| matches!(path.segments(), [Segment::Key(key), ..] if key == "output");
+        for path in self.paths.iter_mut().filter(|path| is_output(path)) {
+            *path = format!("{table}{path}").as_str().into();
+        }
+        self.message = self.message.replace("`output.", &format!("`{table}output."));
         self
     }
 }

@@ -10,7 +10,7 @@
 //! | --- | --- | --- |
 //! | `[simulation]` | `simulation` | title, time step, length of the run |
 //! | `[integrator]` | `integrator`, [`md_engine::integrator`], [`md_engine::barostat`] | the equations of motion |
-//! | `[[stage]]` | `stage` | parts of the run, each with its own length and integrator |
+//! | `[[stage]]` | `stage`, `stage_output` | parts of the run, each with its own length, integrator and outputs |
 //! | `[system]` | `system` | lattice or particle file, temperature, faces of the box |
 //! | `system.regions`, `system.gas` | `generators` | lattices in parts of the box, a random gas |
 //! | `system.walls` | `wall` | solid walls at faces of the box |
@@ -47,6 +47,7 @@ mod simulation;
 mod source;
 mod species;
 mod stage;
+mod stage_output;
 mod stencil;
 mod system;
 mod trajectory;
@@ -80,6 +81,7 @@ pub use source::{ScenarioSource, effective_toml, fault, load, load_as, same_else
 pub(crate) use species::MOST as MOST_SPECIES;
 pub use species::Species;
 pub use stage::{Stage, StagePlan};
+pub use stage_output::{StageOutput, StageScenario};
 pub use stencil::{Stencil, StencilScenario};
 pub use system::{Axis, InputFile, InputFormat, Lattice, System};
 pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};

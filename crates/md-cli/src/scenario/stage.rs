@@ -1,4 +1,4 @@
-//! `[[stage]]`: parts of a run, one after the other, each with its own length, integrator and intervals of outputs.
+//! `[[stage]]`: parts of a run, one after the other, each with its own length, integrator and outputs.
 
 use md_core::words::counted;
 use md_engine::integrator::KeyFault;
@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::finding::{Checked, Finding, at_least_one};
 use super::integrator::{self, IntegratorTable};
 use super::output::Every;
+use super::stage_output::{self, StageOutput};
 use super::{Scenario, Simulation, System};
 
 /// `[[stage]]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// What the table on screen calls it.
+    /// What the table on screen calls it, and the folder of its own outputs.
     #[serde(default)]
     pub name: String,
     /// Number of time steps; a minimisation may end earlier.
@@ -29,6 +30,9 @@ pub struct Stage {
     /// Interval of the trajectory; that of `output.trajectory` where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<Every>,
+    /// Outputs of this stage alone, beside those of the run: in a folder of its name in `output.directory`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<StageOutput>,
 }
 
 /// A stage with everything that it has or inherits.
@@ -64,6 +68,7 @@ impl Scenario {
             integrator: None,
             thermo: None,
             trajectory: None,
+            output: None,
         };
         if self.stage.is_empty() { vec![plan(&whole)] } else { self.stage.iter().map(plan).collect() }
     }
@@ -103,6 +108,7 @@ pub(super) fn check(scenario: &Scenario) -> Checked {
             return Err(Finding::new(path.as_str(), message, help).at_key());
         }
     }
+    stage_output::check(scenario)?;
     let total = total_steps(stages);
     let total = total.ok_or_else(|| {
         let most = MOST_STEPS;

@@ -22,6 +22,7 @@ mod payload;
 mod player;
 mod random;
 mod script;
+mod shared_file;
 mod topologies;
 mod topology;
 
@@ -81,6 +82,7 @@ pub fn checks() -> impl Iterator<Item = Check> {
         misuse::CHECKS,
         collectives::CHECKS,
         letters::CHECKS,
+        shared_file::CHECKS,
     ];
     all.into_iter().flatten().copied()
 }

@@ -51,6 +51,9 @@ pub(super) enum Call {
     MPI_Accumulate,
     MPI_Fetch_and_op,
     MPI_Mrecv,
+    MPI_File_open,
+    MPI_File_sync,
+    MPI_File_close,
 }
 
 /// One word per process, as there is one MPI per process. Only the thread that calls MPI stores.

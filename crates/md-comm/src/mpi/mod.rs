@@ -15,6 +15,7 @@ mod collective;
 mod collectives;
 mod edge_words;
 mod ffi;
+mod file;
 mod guard;
 mod hybrid;
 mod letters;

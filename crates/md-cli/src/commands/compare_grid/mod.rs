@@ -21,7 +21,7 @@ use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::memory;
 use crate::output::grid::GridContext;
-use crate::output::{KnownFile, OutputDirectory, OutputError, Screen, Verbosity};
+use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
 use crate::scenario::{Scenario, ScenarioSource, load};
 pub use ground::Compared;
 use ground::Grid;
@@ -103,7 +103,8 @@ fn open<M: Compared>(
 ) -> Result<Outputs<OfGrid>, OutputError> {
     let elsewhere: Vec<PathBuf> = Timelines::files(&args.trace, variants.iter().map(OfGrid::names)).collect();
     let verbosity = Verbosity::unless(args.quiet);
-    let directory = grid_run::output_directory(inputs, None, &elsewhere, verbosity)?;
+    let results = ResultFiles { elsewhere: &elsewhere, ..ResultFiles::default() };
+    let directory = grid_run::output_directory(inputs, &results, verbosity)?;
     let mut screen = Screen::stdout(verbosity);
     screen.print(&format!("comparing {} strategies, {} repetitions\n", variants.len(), args.repeat));
     Ok(Outputs { directory, screen, report: OfGrid })

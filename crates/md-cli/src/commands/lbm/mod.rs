@@ -17,6 +17,8 @@ use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::memory;
+use crate::output::KnownFile;
+use crate::output::flow::ProbeWriter;
 use crate::output::grid::GridContext;
 use crate::scenario::{LbmScenario, name_of};
 use md_lab::in_words;
@@ -55,7 +57,9 @@ fn run<T: LaneReal>(
     let world = traced.as_ref().map_or(world, |traced| traced);
     let flow = flow::set_up::<T>(world, inputs, &decomposition, solid)?;
     let (decomposition, traced) = (&decomposition, traced.as_ref());
-    let job = GridJob { world, traced, inputs, decomposition, context, mask, args, early_end };
+    let probe = inputs.scenario.output.probe.iter();
+    let first_lines = probe.map(|it| (KnownFile::PROBE, ProbeWriter::first_line(&it.nodes))).collect();
+    let job = GridJob { world, traced, inputs, decomposition, context, mask, first_lines, args, early_end };
     grid_run::run(&job, Box::new(FlowRun::new(world, flow)), |directory, resumed| {
         Recorder::open(world, inputs, directory, resumed, nowhere)
     })

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use md_comm::World;
 use md_engine::{Restored, Setup, Simulation};
 
-use super::super::{interval_warnings, note_removal, prepared_directory};
+use super::super::{interval_warnings, note_particles, note_removal, prepared_directory};
+use super::own_outputs::OwnOutputs;
 use super::stages::go_on_in_stage;
 use crate::args::RunArgs;
 use crate::checkpoint::{self, BegunStage, Differences, Resumed};
@@ -33,6 +34,8 @@ pub(super) struct Beginning {
     pub(super) begun: BegunStage,
     pub(super) resumed_from_step: Option<u64>,
     pub(super) resumed: Option<Resumed>,
+    /// Of the stages that have some.
+    pub(super) own_outputs: Vec<OwnOutputs>,
 }
 
 /// What becomes part of the simulation.
@@ -56,7 +59,9 @@ impl Beginning {
             go_on_in_stage(&mut setup, &stages, begun);
         }
         let resumed_from_step = resumed.as_ref().map(|resumed| resumed.header.step);
-        Ok((Self { setup, stages, begun, resumed_from_step, resumed }, Start { restored, replayed }))
+        let own_outputs = OwnOutputs::of(&inputs.scenario, resumed.as_ref());
+        let beginning = Self { setup, stages, begun, resumed_from_step, resumed, own_outputs };
+        Ok((beginning, Start { restored, replayed }))
     }
 
     /// Steps that have been made.
@@ -84,6 +89,8 @@ impl Start {
 /// What rank 0 has beside the outputs.
 pub(super) struct Root {
     pub(super) directory: OutputDirectory,
+    /// Of the stages that have outputs of their own.
+    pub(super) stage_directories: Vec<OutputDirectory>,
     pub(super) console: SharedConsole,
     /// For `--trace`.
     pub(super) timeline: Option<RecordFile>,
@@ -100,8 +107,12 @@ impl Root {
             elsewhere: &elsewhere,
             trajectory: scenario.output.trajectory.as_ref().map(|it| it.path.as_str()),
             going_on: resumed.map(GoingOn::from),
+            ..ResultFiles::default()
         };
-        let directory = prepared_directory(inputs, &results, verbosity)?;
+        let directory = prepared_directory(inputs, scenario, &results)?;
+        note_particles(inputs, verbosity);
+        let of_stages = beginning.own_outputs.iter().map(|own| own.directory(inputs));
+        let stage_directories = of_stages.collect::<Result<_, _>>()?;
         // Before anything of it is removed or cut.
         let kind = |(resumed, now)| expect_same_kind(&directory, resumed, now);
         resumed.zip(scenario.output.trajectory.as_ref()).map_or(Ok(()), kind)?;
@@ -110,14 +121,16 @@ impl Root {
         let (steps, atoms) = (scenario.simulation.steps, beginning.setup.atoms());
         let progress = Progress::new(args.progress, first_step, steps, atoms);
         let console = Rc::new(RefCell::new(Console { screen: Screen::stdout(verbosity), progress }));
-        Ok(Self { directory, console, timeline: None })
+        Ok(Self { directory, stage_directories, console, timeline: None })
     }
 
     /// Now that the simulation stands: removes results of an earlier run.
     pub(super) fn begin(&mut self, args: &RunArgs) -> Result<(), OutputError> {
-        let Self { directory, timeline, .. } = self;
-        directory.begin()?;
-        note_removal(directory, Verbosity::unless(args.quiet));
+        let Self { directory, stage_directories, timeline, .. } = self;
+        for directory in std::iter::once(&mut *directory).chain(stage_directories) {
+            directory.begin()?;
+            note_removal(directory, Verbosity::unless(args.quiet));
+        }
         *timeline = args.trace.trace.as_ref().map(|path| directory.create_elsewhere(path)).transpose()?;
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod beginning;
 mod observers;
+mod own_outputs;
 mod results;
 mod stages;
 
@@ -15,15 +16,17 @@ use crate::checkpoint::{self, Checkpoints};
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::OutputError;
 use crate::output::breakdown::run_report;
+use crate::output::outputs::Outputs;
 use crate::output::run_output::{Closing, OUTPUTS, Opening, RootOpening, open_outputs};
 use crate::output::warnings::cause;
+use crate::output::{OutputDirectory, OutputError};
 use crate::replay;
 use crate::report::RunFacts;
 use crate::scenario::effective_toml;
 use beginning::{Beginning, Root};
 use observers::{RunObservers, Ticks};
+use own_outputs::stage_outputs;
 use results::Results;
 use stages::run_stages;
 
@@ -89,8 +92,11 @@ fn observers<'a>(
         subject: setup.into(),
         resumed: beginning.resumed.as_ref(),
         root: root.map(|root| RootOpening { directory: &root.directory, console: root.console.clone() }),
+        within: String::new(),
     };
-    let outputs = open_on_all(world, || open_outputs(&OUTPUTS, &opening))?;
+    let outputs = Outputs::new(open_on_all(world, || open_outputs(OUTPUTS.iter(), &opening))?);
+    let of_stages =
+        stage_outputs(&opening, &beginning.own_outputs, root.map(|root| &*root.stage_directories))?;
     root.iter().for_each(|root| root.begin_table());
     let root = root.map(|Root { directory, .. }| checkpoint::Root {
         directory,
@@ -99,12 +105,12 @@ fn observers<'a>(
     });
     let steps = [beginning.first_step(), scenario.simulation.steps];
     let checkpoints = Checkpoints::new(world, scenario.output.checkpoint, steps, root);
-    Ok(RunObservers { outputs, checkpoints, ticks: Ticks { console, early_end, danger: None } })
+    Ok(RunObservers { outputs, of_stages, checkpoints, ticks: Ticks { console, early_end, danger: None } })
 }
 
 /// Writes what is known at the end, whatever has happened to other files, and shows it. On rank 0.
 fn conclude(
-    Root { directory, console, .. }: Root,
+    Root { directory, stage_directories, console, .. }: Root,
     results: &Results,
     grown: Result<(), RunError>,
     timeline: Result<String, OutputError>,
@@ -114,6 +120,7 @@ fn conclude(
     results.write(&directory)?;
     grown?;
     directory.finish()?;
+    stage_directories.iter().try_for_each(OutputDirectory::finish)?;
     let timeline = timeline?;
     console.screen.print(&run_report(&results.timings, &results.context, &results.facts));
     console.screen.print(&timeline);

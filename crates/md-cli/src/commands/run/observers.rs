@@ -1,18 +1,21 @@
 //! What looks at a run, as one observer: the outputs, then the checkpoints, which know how far those have come, then the progress
 //! bar and the clock.
 
-use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot};
+use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use crate::checkpoint::{BegunStage, Checkpoints};
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
-use crate::output::run_output::{Closing, Console, RunOutput, SharedConsole, StageBegin};
+use crate::output::outputs::{Outputs, StageOutputs};
+use crate::output::run_output::{Closing, Console, SharedConsole, StageBegin};
 use crate::output::warnings::first_danger;
 use crate::session::warn;
 
 /// All of it, on one rank.
 pub(super) struct RunObservers<'a> {
-    pub(super) outputs: Vec<Box<dyn RunOutput + 'a>>,
+    pub(super) outputs: Outputs<'a>,
+    /// Of the stages that have outputs of their own.
+    pub(super) of_stages: Vec<StageOutputs<'a>>,
     pub(super) checkpoints: Checkpoints<'a>,
     pub(super) ticks: Ticks<'a>,
 }
@@ -21,7 +24,8 @@ impl RunObservers<'_> {
     /// From here on steps are those of a stage, which says its name on the screen.
     pub(super) fn begin_stage(&mut self, stage: &StageBegin) {
         let StageBegin { plan, number, first_step, is_last } = *stage;
-        self.outputs.iter_mut().for_each(|output| output.begin_stage(stage));
+        self.outputs.begin_stage(stage);
+        self.of_stages.iter_mut().for_each(|outputs| outputs.begin_stage(stage));
         let end_of_run = is_last.then_some(first_step + plan.steps);
         self.checkpoints.begin_stage(BegunStage { number, first_step }, end_of_run);
         if let (Some(console), false) = (&self.ticks.console, plan.name.is_empty()) {
@@ -32,30 +36,30 @@ impl RunObservers<'_> {
     /// Completes all files, and collects what outputs have to say in summary.json. What has happened to one file does not keep others
     /// from being written; the first error comes back. *Collective.*
     pub(super) fn finish(self, closing: &mut Closing) -> Result<(), RunError> {
-        let finished: Vec<_> = self.outputs.into_iter().map(|output| output.finish(closing)).collect();
-        finished.into_iter().collect()
+        let of_stages: Vec<_> =
+            self.of_stages.into_iter().map(|outputs| outputs.finish(closing.world)).collect();
+        let finished = self.outputs.finish(closing);
+        of_stages.into_iter().fold(finished, Result::and)
     }
 }
 
 impl Observer for RunObservers<'_> {
     fn due(&self, step: u64) -> Option<Needs> {
-        let outputs = self.outputs.iter().filter_map(|output| output.due(step));
+        let of_stages = self.of_stages.iter().filter_map(|outputs| outputs.due(step));
+        let outputs = self.outputs.due(step).into_iter().chain(of_stages);
         Some(outputs.chain(self.checkpoints.due(step)).fold(Needs::NOTHING, |all, one| all | one))
     }
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        for output in &mut self.outputs {
-            let is_here = now.rank == 0 || output.runs_on() == RunsOn::AllRanks;
-            if is_here && output.due(now.step).is_some() {
-                output.observe(now)?;
-            }
-        }
+        self.outputs.observe(now)?;
+        self.of_stages.iter_mut().try_for_each(|outputs| outputs.observe(now))?;
         if self.checkpoints.due(now.step).is_some() {
-            let kept = self.outputs.iter_mut().map(|output| output.kept());
-            let kept = kept.collect::<Result<_, _>>()?;
-            let of_particles = self.outputs.iter_mut().map(|output| output.particle_memory(now));
-            let of_particles: Vec<_> = of_particles.collect::<Result<_, _>>()?;
-            self.checkpoints.write(now, kept, &of_particles.into_iter().flatten().collect::<Vec<_>>())?;
+            let (mut kept, mut memories) = (self.outputs.kept()?, self.outputs.particle_memories(now)?);
+            for outputs in &mut self.of_stages {
+                kept.append(&mut outputs.kept()?);
+                memories.append(&mut outputs.particle_memories(now)?);
+            }
+            self.checkpoints.write(now, kept, &memories)?;
         }
         self.ticks.tick(now);
         Ok(())
@@ -66,12 +70,14 @@ impl Observer for RunObservers<'_> {
     }
 
     fn ends_at(&mut self, step: u64) {
-        self.outputs.iter_mut().for_each(|output| output.ends_at(step));
+        self.outputs.ends_at(step);
+        self.of_stages.iter_mut().for_each(|outputs| outputs.ends_at(step));
         self.checkpoints.ends_at(step);
     }
 
     fn converges_at(&mut self, step: u64) {
-        self.outputs.iter_mut().for_each(|output| output.converges_at(step));
+        self.outputs.converges_at(step);
+        self.of_stages.iter_mut().for_each(|outputs| outputs.converges_at(step));
         self.checkpoints.converges_at(step);
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn particle_jobs(
     args: &SweepArgs,
     choices: &Choices,
 ) -> Result<Wanted, RunError> {
-    let base = found_from_anywhere(inputs)?;
+    let base = found_from_anywhere(inputs, &inputs.scenario)?;
     let mut alone = base.clone();
     (alone.parallel.ranks, alone.parallel.grid) = (1, None);
     let own = setup::of_scenario(inputs, &alone, 1)?.atoms();
@@ -98,6 +98,7 @@ fn of_particles(
     (parallel.threads, parallel.grid) = (threads, None);
     parallel.ranks = if strategy.backend == Backend::Local { ranks } else { 1 };
     scenario.output.trajectory = None;
+    scenario.stage.iter_mut().for_each(|stage| stage.output = None);
     match &mut scenario.system.lattice {
         Some(lattice) => {
             let cells = scaled_cells(lattice.kind, lattice.cells, own, size);

@@ -353,8 +353,10 @@ impl Table {
         let verbosity = Verbosity::unless(args.quiet);
         let directory = match inputs {
             AnyInputs::Particles(inputs) => output_directory(inputs, &ResultFiles::default(), verbosity)?,
-            AnyInputs::Stencil(inputs) => grid_run::output_directory(inputs, None, &[], verbosity)?,
-            AnyInputs::Lbm(inputs) => grid_run::output_directory(inputs, None, &[], verbosity)?,
+            AnyInputs::Stencil(inputs) => {
+                grid_run::output_directory(inputs, &ResultFiles::default(), verbosity)?
+            }
+            AnyInputs::Lbm(inputs) => grid_run::output_directory(inputs, &ResultFiles::default(), verbosity)?,
         };
         Ok(Self {
             kind: wanted.kind,

@@ -64,7 +64,7 @@ pub(crate) fn read(
     frames.frame.check_rows(source.name)?;
     let mut rows = Rows::new(source, &columns, species, source.expect_room(*promised, overview)?);
     let own_lines = frames.frame.rows();
-    source.lines_again(overview.text, std::slice::from_ref(&own_lines), |number, raw| {
+    source.lines_again(&overview.text, std::slice::from_ref(&own_lines), |number, raw| {
         if rows.fault.is_none() {
             let line = Line::new(source.name, number, raw);
             rows.fault = rows.read(line, (number - own_lines.start) as u64 + 1).err();

@@ -177,7 +177,7 @@ fn particles(source: &Source<'_>, header: &Header, layout: &Layout) -> Result<In
         section(Section::Atoms).and_then(|atoms| AtomStyle::of(&atoms.style)).unwrap_or(AtomStyle::Atomic);
     let room = source.expect_room(header.atoms, &layout.overview)?;
     let (mut records, mut velocities, mut fault) = (Vec::with_capacity(room), Vec::new(), None);
-    source.lines_again(layout.overview.text, &[of_atoms.clone(), of_velocities], |number, raw| {
+    source.lines_again(&layout.overview.text, &[of_atoms.clone(), of_velocities], |number, raw| {
         let line = Line::new(source.name, number, uncommented(raw).0);
         if fault.is_none() && !line.text.is_empty() {
             fault = match of_atoms.contains(&number) {

@@ -45,7 +45,7 @@ pub(crate) fn read(
     let (region, columns) = (frame.region(source.name)?, frame.columns(source.name)?);
     let mut records = Vec::with_capacity(source.expect_room(frame.promised, &frames.overview)?);
     let (mut masses, mut fault) = (Masses::new(species.len()), None);
-    source.lines_again(frames.overview.text, &[frame.rows()], |number, raw| {
+    source.lines_again(&frames.overview.text, &[frame.rows()], |number, raw| {
         let line = Line::new(source.name, number, raw);
         if fault.is_none() {
             fault = row(line, &columns, &region, species.len())

@@ -26,9 +26,14 @@ impl ProbeWriter {
         nodes: &[[usize; 3]],
         resumed: Option<&Resumed>,
     ) -> Result<Self, OutputError> {
-        let of_node = |[x, y, z]: &[usize; 3]| COLUMNS.map(|what| format!(",{what}_{x}_{y}_{z}")).concat();
-        let header = format!("step{}\n", nodes.iter().map(of_node).collect::<String>());
+        let header = Self::first_line(nodes);
         Ok(Self { file: directory.open_records(KnownFile::PROBE, header.as_bytes(), resumed)? })
+    }
+
+    /// Names of the columns.
+    pub fn first_line(nodes: &[[usize; 3]]) -> String {
+        let of_node = |[x, y, z]: &[usize; 3]| COLUMNS.map(|what| format!(",{what}_{x}_{y}_{z}")).concat();
+        format!("step{}\n", nodes.iter().map(of_node).collect::<String>())
     }
 
     /// Appends a row; `values` are density and velocity of the nodes, one after the other.

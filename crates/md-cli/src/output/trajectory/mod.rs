@@ -21,7 +21,7 @@ use flate2::read::MultiGzDecoder;
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use super::OutputError;
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, StageBegin};
+use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use crate::checkpoint::OutputMark;
 use crate::error::RunError;
 use crate::input::{Contents, FrameReader, Source};
@@ -32,7 +32,7 @@ pub use columns::{columns_of, expect_same_kind};
 use frame::{Frame, FrameLayout, OwnParticles};
 
 /// Frames of all particles. Its file has the name that the scenario gives it.
-pub const KIND: OutputKind = OutputKind { files: &[], open };
+pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[], open };
 
 /// The formats, in the order in which they are offered.
 pub const FORMATS: [Format; 4] = [extxyz::FORMAT, lammpstrj::FORMAT, netcdf::FORMAT, xtc::FORMAT];

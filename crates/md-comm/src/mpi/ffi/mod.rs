@@ -19,6 +19,7 @@
 
 mod communicator;
 mod constants;
+mod file;
 mod large_pages;
 mod neighbours;
 mod probe;
@@ -35,6 +36,7 @@ use super::guard::{Call, watched};
 use crate::{CommError, Rank};
 pub(super) use communicator::{Barriers, Communicator, Limit, Reducing};
 pub(super) use constants::free_shared_memory;
+pub(super) use file::OpenFile;
 pub use large_pages::prefer_large_pages;
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use streaming::copy_streaming;

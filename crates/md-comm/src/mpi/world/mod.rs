@@ -10,6 +10,8 @@
 //! | `running` | starting, finalising, aborting |
 //! | `inner` | what the world and its contexts share |
 
+use std::io;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use crate::ledger::Ledger;
 use crate::mpi::adversity::Adversity;
 use crate::mpi::collective::Collective;
 use crate::mpi::ffi;
+use crate::mpi::file::MpiFile;
 use crate::mpi::hybrid::Hybrid;
 use crate::mpi::letters::Letters;
 use crate::mpi::p2p::{P2p, Requests};
@@ -33,7 +36,7 @@ use crate::transport::Transport;
 use crate::world::{from_ordered, ordered};
 use crate::{
     Backend, BarrierCount, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Mailbox,
-    Notice, Polling, Rank, Reduction, RingForm, RmaOptions, Sizes, World, auto,
+    Notice, Polling, Rank, Reduction, RingForm, RmaOptions, SharedFile, Sizes, World, auto,
 };
 pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
@@ -154,6 +157,10 @@ impl World for MpiWorld {
 
     fn mailbox(&self, name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
         Ok(Box::new(Letters::open(Rc::clone(&self.inner), name)?))
+    }
+
+    fn open_file(&self, path: &Path) -> io::Result<Box<dyn SharedFile>> {
+        Ok(Box::new(MpiFile::open(Rc::clone(&self.inner), path)?))
     }
 
     fn needs_same_order(&self) -> bool {

@@ -1,6 +1,6 @@
 //! AMBER's `NetCDF` convention (version 1.0), readable by OVITO, ASE, `MDAnalysis`, VMD and others.
 //!
-//! All ranks write, each a part of every frame at its own place in the file, by positioned writes as for checkpoints: the folder has to be on a file system that
+//! All ranks write, each a part of every frame at its own place in the file, by MPI-IO as checkpoints: the folder has to be on a file system that
 //! all of them see. Particles stand in the order of their ids, so each rank is given those of a range of ids; where its part begins follows
 //! from how many the ranks before it have. The number of frames in the header grows when a frame is complete: a run that is killed leaves
 //! whole frames.
@@ -16,7 +16,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use md_comm::{Reduction, World};
+use md_comm::{Reduction, SharedFile, World};
 use md_engine::ObserverError;
 
 use super::frame::{Frame, FrameLayout, OwnParticles};
@@ -60,7 +60,7 @@ struct Netcdf<'a> {
 
 struct OwnFile {
     path: PathBuf,
-    file: File,
+    file: Box<dyn SharedFile>,
 }
 
 fn open<'a>(
@@ -126,8 +126,8 @@ impl FrameSink for Netcdf<'_> {
         self.world.reduce(&mut failures, Reduction::Highest)?;
         written?;
         self.header.records += 1;
-        match (&mut self.root, &self.file) {
-            (Some(root), Some(own)) if failures == [0] => Ok(complete(&self.header, root, own, frame.step)?),
+        match &mut self.root {
+            Some(root) if failures == [0] => Ok(complete(&self.header, root, frame.step)?),
             _ => Ok(()),
         }
     }
@@ -136,23 +136,30 @@ impl FrameSink for Netcdf<'_> {
         let synced = self
             .file
             .as_ref()
-            .map_or(Ok(()), |own| own.file.sync_data().map_err(|reason| failed(&own.path, reason)));
+            .map_or(Ok(()), |own| own.file.sync().map_err(|reason| failed(&own.path, reason)));
         self.world.barrier()?;
         synced?;
         Ok(self.root.as_ref().map(RecordFile::mark).transpose()?)
     }
 
     fn finish(self: Box<Self>) -> Result<(), OutputError> {
-        self.root.map_or(Ok(()), RecordFile::finish)
+        let close = |OwnFile { path, file }| file.close().map_err(|reason| failed(&path, reason));
+        let closed = self.file.map_or(Ok(()), close);
+        self.root.map_or(Ok(()), RecordFile::finish)?;
+        closed
     }
 }
 
 /// The frame counts from now on.
-fn complete(header: &Header, root: &mut RecordFile, own: &OwnFile, step: u64) -> Result<(), OutputError> {
+fn complete(header: &Header, root: &mut RecordFile, step: u64) -> Result<(), OutputError> {
     let end = header.records_begin().zip(header.record_bytes());
     let end = end.map_or(0, |(begin, record)| begin + header.records * record);
-    own.file.set_len(end).map_err(|reason| root.write_error(reason))?;
-    write_records(header, &own.file).map_err(|reason| root.write_error(reason))?;
+    let count = |file: File| {
+        file.set_len(end)?;
+        write_records(header, &file)
+    };
+    let counted = File::options().write(true).open(root.path()).and_then(count);
+    counted.map_err(|reason| root.write_error(reason))?;
     root.has_grown_to(end, step);
     Ok(())
 }
@@ -175,8 +182,14 @@ impl Netcdf<'_> {
         let Some((records, path)) = message.split_first_chunk() else { return Ok(()) };
         self.header.records = u64::from_be_bytes(*records);
         let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
-        let opened = File::options().write(true).open(&path).map_err(|reason| failed(&path, reason));
-        self.file = Some(OwnFile { file: opened?, path });
+        let opened = self.world.open_file(&path).map_err(|reason| failed(&path, reason));
+        let mut failures = [u64::from(opened.is_err())];
+        self.world.reduce(&mut failures, Reduction::Highest)?;
+        match opened? {
+            file if failures == [0] => self.file = Some(OwnFile { file, path }),
+            // Another rank could not, and ends the run.
+            _ => (),
+        }
         Ok(())
     }
 
@@ -201,7 +214,7 @@ impl Netcdf<'_> {
             let full = || failed(path, io::Error::other("it cannot hold more frames"));
             let place = header.place(variable, header.records, 0).filter(|_| header.records <= MOST_RECORDS);
             let place = place.and_then(|place| place.checked_add(before)).ok_or_else(full)?;
-            file.write_all_at(bytes, place).map_err(|reason| failed(path, reason))
+            file.write_at(bytes, place).map_err(|reason| failed(path, reason))
         };
         if root.is_some() {
             let mut of_all = written_now(header).filter(|variable| !is_of_particles(header, variable));

@@ -1,16 +1,20 @@
 //! `md-cli analyse`: what a run computes of its particles as it goes, from the frames of a trajectory.
 //!
 //! The outputs of a run look at frames instead of steps. They need a scenario: for the names and masses of species, the time
-//! step, and what they are asked for.
+//! step, what acts between particles, and what they are asked for.
+
+mod evaluated;
+mod followed;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 use std::{fs, io};
 
 use md_comm::{World, local};
 use md_core::words::counted;
-use md_core::{Boundary, Dimension, Domain, ImageCounts, Particle, Particles};
-use md_engine::{Integrator, NeighborReport, Snapshot};
+use md_core::{Boundary, Dimension, Domain};
+use md_engine::{Integrator, Needs, NeighborReport, Snapshot};
 use serde_json::{Value, json};
 
 use super::{note_lock, refused};
@@ -18,12 +22,17 @@ use crate::args::AnalyseArgs;
 use crate::asked_level::asked_or_widest;
 use crate::error::{RUN_FAILED, Remains, RunError};
 use crate::input::{InputParticles, TrajectoryFrames};
-use crate::output::run_output::{ANALYSES, Closing, Opened, Opening, StageBegin, Subject, open_outputs};
+use crate::inputs::Inputs;
+use crate::output::run_output::{
+    Closing, Console, OUTPUTS, Opened, Opening, RootOpening, RunOutput, StageBegin, Subject, open_outputs,
+};
 use crate::output::trajectory::{Format, format_of};
 use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::scenario::{self, CentreOfMass, Scenario, ScenarioSource, StagePlan};
 use crate::session::note;
 use crate::text_file::read_text;
+use evaluated::{Evaluated, is_of_forces};
+use followed::Followed;
 
 /// Of a species that neither scenario nor file gives one.
 const DEFAULT_MASS: f64 = 1.0;
@@ -36,8 +45,8 @@ pub fn analyse(args: &AnalyseArgs) -> Result<String, RunError> {
     let name = args.trajectory.display();
     let missing = |reason: io::Error| refused(format!("cannot read the trajectory {name}: {reason}"));
     fs::metadata(&args.trajectory).map_err(missing)?;
-    let scenario = scenario_of(args)?;
-    let mut done = local::run(1, Duration::MAX, |world| analyse_on(world, &scenario, args));
+    let inputs = inputs_of(args)?;
+    let mut done = local::run(1, Duration::MAX, |world| analyse_on(world, &inputs, args));
     match done.pop() {
         Some(Ok(result)) => result,
         Some(Err(panic)) => Err(failed(panic.to_string())),
@@ -49,8 +58,8 @@ fn failed(summary: String) -> RunError {
     RunError::Compared { summary, exit_code: RUN_FAILED, remains: Remains::Nothing }
 }
 
-/// The scenario that is given, or that of the run which wrote the trajectory; it asks for an analysis.
-fn scenario_of(args: &AnalyseArgs) -> Result<Scenario, RunError> {
+/// With the scenario that is given, or that of the run which wrote the trajectory; it asks for an analysis.
+fn inputs_of(args: &AnalyseArgs) -> Result<Inputs, RunError> {
     let path = args.scenario.clone().unwrap_or_else(|| beside(&args.trajectory, KnownFile::SCENARIO.name()));
     let name = path.display().to_string();
     if args.scenario.is_none() && !path.exists() {
@@ -60,15 +69,16 @@ fn scenario_of(args: &AnalyseArgs) -> Result<Scenario, RunError> {
     }
     let text =
         read_text(&path, "scenario").map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
-    let scenario: Scenario = scenario::load(&ScenarioSource { name, text, overrides: args.set.clone() })?;
+    let source = ScenarioSource { name, text, overrides: args.set.clone() };
+    let scenario: Scenario = scenario::load(&source)?;
     if files(&scenario).is_empty() {
         return Err(refused(
-            "the scenario asks for none of `output.rdf`, `msd`, `vacf` and `profile`: \
+            "the scenario asks for none of `output.rdf`, `msd`, `vacf`, `viscosity`, `profile`, `averages` and `surface_tension`: \
              ask for one, for example by --set output.rdf={every=10}"
                 .to_owned(),
         ));
     }
-    Ok(scenario)
+    Ok(Inputs { path, source, scenario, particles: None, beside: Vec::new(), list: OnceLock::new() })
 }
 
 /// A file or folder beside another file.
@@ -84,13 +94,34 @@ fn files(scenario: &Scenario) -> Vec<KnownFile> {
         of(KnownFile::RDF, output.rdf.is_some()),
         of(KnownFile::MSD, output.msd.is_some()),
         of(KnownFile::VACF, output.vacf.is_some()),
+        of(KnownFile::VISCOSITY, output.viscosity.is_some()),
+        of(KnownFile::THERMO, output.averages.is_some() || output.surface_tension.is_some()),
     ];
     let profiles = output.profile.iter().map(|profile| KnownFile::PROFILES[profile.axis as usize]);
     single.into_iter().flatten().chain(profiles).collect()
 }
 
-fn analyse_on(world: &dyn World, scenario: &Scenario, args: &AnalyseArgs) -> Result<String, RunError> {
-    let path = &args.trajectory;
+/// Those of the files that can be made of such frames; says which are left out.
+///
+/// # Errors
+/// None can be.
+fn possible(asked: Vec<KnownFile>, frame: &InputParticles) -> Result<Vec<KnownFile>, RunError> {
+    let needs_velocities = |file: &KnownFile| [KnownFile::THERMO, KnownFile::VISCOSITY].contains(file);
+    if frame.has_velocities() || !asked.iter().any(needs_velocities) {
+        return Ok(asked);
+    }
+    let why = "the trajectory has no velocities, of which temperature and pressure are made";
+    let (left_out, possible): (Vec<_>, Vec<_>) = asked.into_iter().partition(needs_velocities);
+    let names: Vec<_> = left_out.iter().map(|file| format!("`{}`", file.name())).collect();
+    if possible.is_empty() {
+        return Err(refused(format!("{why}: there can be no {}", names.join(" and "))));
+    }
+    note(&format!("{why}: {} left out", names.join(" and ")));
+    Ok(possible)
+}
+
+fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<String, RunError> {
+    let (path, scenario) = (&args.trajectory, &inputs.scenario);
     let species = scenario.species.iter().map(|species| species.name.clone()).collect();
     let Some((format, _)) = format_of(&path.to_string_lossy()) else {
         let formats = Format::extensions();
@@ -102,28 +133,39 @@ fn analyse_on(world: &dyn World, scenario: &Scenario, args: &AnalyseArgs) -> Res
     };
     let last_stage = first_of_last_stage(scenario, path)?;
     let folder = args.output.clone().unwrap_or_else(|| beside(path, "analysis"));
-    let files: Vec<KnownFile> = files(scenario).into_iter().chain([KnownFile::SUMMARY]).collect();
+    let asked = possible(files(scenario), &first)?;
+    let files: Vec<KnownFile> = asked.iter().copied().chain([KnownFile::SUMMARY]).collect();
     let directory = OutputDirectory::without_scenario(folder.clone(), &files, &[path], &[])?;
     note_lock(&directory);
     note_masses(scenario, &first);
     let (masses, domain) = (masses(scenario, &first), domain(scenario, &first));
     let atoms = first.ids.len() as u64;
     let subject = Subject { domain: &domain, atoms, masses: &masses, simd: asked_or_widest()? };
-    let opening = Opening { world, scenario, subject, resumed: None, root: None };
-    let mut outputs = open_outputs(&ANALYSES, &opening)?;
+    let root = Some(RootOpening { directory: &directory, console: Console::silent() });
+    let opening = Opening { world, scenario, subject, resumed: None, root, within: String::new() };
+    let kinds = OUTPUTS.iter().filter(|kind| kind.files.iter().any(|file| asked.contains(file)));
+    let mut outputs = open_outputs(kinds, &opening)?;
     if let Some(plan) = scenario.stages().last() {
         let stage = StageBegin { plan, number: 0, first_step: last_stage, is_last: true };
         outputs.iter_mut().for_each(|output| output.begin_stage(&stage));
     }
     let followed = Followed::new(&first);
-    let mut analysis =
-        Analysis { scenario, masses: &masses, outputs, followed, last_stage, seen: Vec::new(), looks: 0 };
+    let mut analysis = Analysis {
+        world,
+        inputs,
+        masses: &masses,
+        outputs,
+        followed,
+        last_stage,
+        seen: Vec::new(),
+        looks: 0,
+    };
     let mut next = Some((name, first));
     while let Some((name, frame)) = next {
-        analysis.look(&name, &frame)?;
+        analysis.look(&name, frame)?;
         next = frames.next()?;
     }
-    analysis.finish(world, &directory, path)?;
+    analysis.finish(&directory, path)?;
     directory.finish()?;
     Ok(files.iter().map(|file| format!("{}\n", folder.join(file.name()).display())).collect())
 }
@@ -145,6 +187,8 @@ fn begin_by_themselves(scenario: &Scenario) -> bool {
         output.rdf.map(|keys| keys.start),
         output.msd.map(|keys| keys.start),
         output.vacf.map(|keys| keys.start),
+        output.viscosity.map(|keys| keys.start),
+        output.surface_tension.map(|_| output.averages.map(|keys| keys.start)),
     ];
     let profiles = output.profile.iter().map(|profile| profile.start);
     single.into_iter().flatten().chain(profiles).all(|start| start.is_some())
@@ -210,7 +254,8 @@ fn domain(scenario: &Scenario, frame: &InputParticles) -> Domain {
 
 /// The outputs, and what is known of the frames so far.
 struct Analysis<'a> {
-    scenario: &'a Scenario,
+    world: &'a dyn World,
+    inputs: &'a Inputs,
     masses: &'a [f64],
     outputs: Opened<'a>,
     followed: Followed,
@@ -223,7 +268,7 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    fn look(&mut self, name: &str, frame: &InputParticles) -> Result<(), RunError> {
+    fn look(&mut self, name: &str, frame: InputParticles) -> Result<(), RunError> {
         // Frames that do not say their step are steps of their own.
         let step = frame.step.unwrap_or(self.seen.len() as u64);
         if self.seen.last().is_some_and(|&last| step <= last) {
@@ -234,13 +279,14 @@ impl Analysis<'_> {
         }
         self.seen.push(step);
         self.check_rhythm(name, step)?;
-        let domain = domain(self.scenario, frame);
-        self.check_content(name, frame)?;
-        let particles = self.followed.particles(name, frame, &domain, self.masses)?;
+        let scenario = &self.inputs.scenario;
+        let domain = domain(scenario, &frame);
+        self.check_content(name, &frame)?;
+        let particles = self.followed.particles(name, &frame, &domain, self.masses)?;
         let snapshot = Snapshot {
             rank: 0,
             step,
-            time: step as f64 * self.scenario.simulation.timestep,
+            time: step as f64 * scenario.simulation.timestep,
             domain: &domain,
             particles: &particles,
             thermo: None,
@@ -253,32 +299,43 @@ impl Analysis<'_> {
             saved: None,
             neighborhood: NeighborReport::default(),
         };
+        let has_velocities = frame.has_velocities();
+        let mut of_forces: Vec<&mut dyn RunOutput> = Vec::new();
         for output in &mut self.outputs {
-            if output.due(step).is_some() {
-                self.looks += 1;
-                output.observe(&snapshot).map_err(|reason| refused(reason.to_string()))?;
+            let Some(needs) = output.due(step) else { continue };
+            self.looks += 1;
+            match is_of_forces(needs) {
+                true if has_velocities => of_forces.push(&mut **output),
+                true if needs.contains(Needs::ENERGY_AND_VIRIAL) => {
+                    return Err(refused(format!("{name}: unlike the first frame it has no velocities")));
+                }
+                _ => output.observe(&snapshot).map_err(|reason| refused(reason.to_string()))?,
             }
         }
-        Ok(())
+        if of_forces.is_empty() {
+            return Ok(());
+        }
+        Evaluated::new(self.inputs, frame, step).show(self.world, of_forces)
     }
 
     /// Whether a frame has what the analyses are made of.
     fn check_content(&self, name: &str, frame: &InputParticles) -> Result<(), RunError> {
-        if self.scenario.output.vacf.is_some() && !frame.has_velocities() {
+        let scenario = &self.inputs.scenario;
+        if scenario.output.vacf.is_some() && !frame.has_velocities() {
             let less = "leave it out, or analyse a trajectory with velocities";
             return Err(refused(format!(
                 "{name}: there are no velocities, of which `output.vacf` is made: {less}"
             )));
         }
-        let boundary = self.scenario.system.boundary.map(|boundary| boundary == Boundary::Periodic);
+        let boundary = scenario.system.boundary.map(|boundary| boundary == Boundary::Periodic);
         let differs = |dim: usize| frame.periodic.is_some_and(|periodic| periodic[dim] != boundary[dim]);
-        if (0..usize::from(self.scenario.simulation.dimension)).any(differs) {
+        if (0..usize::from(scenario.simulation.dimension)).any(differs) {
             let flags = frame.periodic.unwrap_or(boundary).map(|flag| if flag { "T" } else { "F" }).join(" ");
             return Err(refused(format!(
                 "{name}: `pbc=\"{flags}\"` contradicts `system.boundary` of the scenario: give that of the run which wrote it by --scenario FILE"
             )));
         }
-        let species = self.scenario.species.len();
+        let species = scenario.species.len();
         if species > 1 && frame.lacks_types {
             return Err(refused(format!(
                 "{name}: the file has no types, but the scenario has {species} species: give one with a single species \
@@ -290,10 +347,11 @@ impl Analysis<'_> {
 
     /// Whether frames that are correlated in time follow each other as the scenario says.
     fn check_rhythm(&self, name: &str, step: u64) -> Result<(), RunError> {
-        let output = &self.scenario.output;
+        let output = &self.inputs.scenario.output;
         let msd = output.msd.map(|keys| ("output.msd.every", keys.every, keys.start));
         let vacf = output.vacf.map(|keys| ("output.vacf.every", keys.every, keys.start));
-        for (key, every, start) in msd.into_iter().chain(vacf) {
+        let viscosity = output.viscosity.map(|keys| ("output.viscosity.every", keys.every, keys.start));
+        for (key, every, start) in msd.into_iter().chain(vacf).chain(viscosity) {
             let from = start.unwrap_or(self.last_stage);
             let is_due = |step: u64| step >= from && step.is_multiple_of(every);
             let mut before = self.seen.iter().rev().skip(1).filter(|&&before| is_due(before));
@@ -311,7 +369,7 @@ impl Analysis<'_> {
         Ok(())
     }
 
-    fn finish(self, world: &dyn World, directory: &OutputDirectory, path: &Path) -> Result<(), RunError> {
+    fn finish(self, directory: &OutputDirectory, path: &Path) -> Result<(), RunError> {
         if self.looks == 0 {
             let (frames, last) = (self.seen.len(), self.seen.last().copied().unwrap_or_default());
             return Err(refused(format!(
@@ -319,7 +377,7 @@ impl Analysis<'_> {
                 counted(frames, "frame")
             )));
         }
-        let mut closing = Closing::new(world, Some(directory));
+        let mut closing = Closing::new(self.world, Some(directory));
         for output in self.outputs {
             output.finish(&mut closing)?;
         }
@@ -338,54 +396,4 @@ impl Analysis<'_> {
             .map_err(|reason| OutputError::encode(KnownFile::SUMMARY, &reason))?;
         Ok(directory.write_whole(KnownFile::SUMMARY, &text)?)
     }
-}
-
-/// Particles from frame to frame: how often each has crossed the periodic faces. A file need not say so if none moves by more than half of
-/// the box in between.
-struct Followed {
-    ids: Vec<u64>,
-    positions: Vec<[f64; 3]>,
-    images: Vec<ImageCounts>,
-}
-
-impl Followed {
-    fn new(first: &InputParticles) -> Self {
-        let images = vec![ImageCounts([0; 3]); first.ids.len()];
-        Self { ids: first.ids.clone(), positions: first.positions.clone(), images }
-    }
-
-    /// The particles of a frame as the engine has them.
-    fn particles(
-        &mut self,
-        name: &str,
-        frame: &InputParticles,
-        domain: &Domain,
-        masses: &[f64],
-    ) -> Result<Particles, RunError> {
-        if frame.ids != self.ids {
-            return Err(refused(format!(
-                "{name}: its particles are not those of the first frame, by their ids"
-            )));
-        }
-        let mut particles = Particles::default();
-        for (index, (&id, &position)) in frame.ids.iter().zip(&frame.positions).enumerate() {
-            for dim in (0..3).filter(|&dim| domain.is_periodic(dim)) {
-                let moved = (self.positions[index][dim] - position[dim]) / domain.lengths[dim];
-                self.images[index].0[dim] += moved.round() as i32;
-            }
-            let species = frame.types[index] - 1;
-            let velocity = velocity(frame, index, masses[species as usize]);
-            particles.push(Particle { id, species, position, velocity });
-            particles.images[index] = self.images[index].pack();
-        }
-        self.positions.clone_from(&frame.positions);
-        Ok(particles)
-    }
-}
-
-/// What the frame says of it, no number where it does not.
-fn velocity(frame: &InputParticles, index: usize, mass: f64) -> [f64; 3] {
-    let own = frame.velocities.as_ref().and_then(|all| all.get(index)).copied();
-    let moved = || frame.momenta.as_ref()?.get(index).map(|momentum| momentum.map(|p| p / mass));
-    own.or_else(moved).unwrap_or([f64::NAN; 3])
 }

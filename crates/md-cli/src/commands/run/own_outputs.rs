@@ -1,0 +1,65 @@
+//! Outputs of stages alone: each stage that has some has a folder inside that of the run, which is like one of a run by itself.
+
+use super::super::{open_on_all, prepared_directory};
+use crate::checkpoint::Resumed;
+use crate::error::RunError;
+use crate::inputs::Inputs;
+use crate::output::outputs::{Outputs, StageOutputs};
+use crate::output::run_output::{Console, OUTPUTS, Opening, RootOpening, Scope, open_outputs};
+use crate::output::trajectory::expect_same_kind;
+use crate::output::{GoingOn, OutputDirectory, OutputError, ResultFiles};
+use crate::scenario::{Scenario, StageScenario};
+
+/// A stage with outputs of its own, and where they go on.
+pub(super) struct OwnOutputs {
+    stage: StageScenario,
+    resumed: Option<Resumed>,
+}
+
+impl OwnOutputs {
+    /// Of all stages that have some.
+    pub(super) fn of(scenario: &Scenario, resumed: Option<&Resumed>) -> Vec<Self> {
+        let own = |stage: StageScenario| {
+            let resumed = resumed.map(|resumed| resumed.of_stage(&stage));
+            Self { stage, resumed }
+        };
+        scenario.stages_with_outputs().into_iter().map(own).collect()
+    }
+
+    /// The folder, in which all stays as it is until it begins. On rank 0.
+    pub(super) fn directory(&self, inputs: &Inputs) -> Result<OutputDirectory, OutputError> {
+        let Scenario { output, .. } = &self.stage.scenario;
+        let results = ResultFiles {
+            trajectory: output.trajectory.as_ref().map(|it| it.path.as_str()),
+            going_on: self.resumed.as_ref().map(GoingOn::from),
+            ..ResultFiles::default()
+        };
+        let directory = prepared_directory(inputs, &self.stage.scenario, &results)?;
+        let kind = |(resumed, now)| expect_same_kind(&directory, resumed, now);
+        self.resumed.as_ref().zip(output.trajectory.as_ref()).map_or(Ok(()), kind)?;
+        Ok(directory)
+    }
+}
+
+/// Opens the outputs of stages, whose directories there are on rank 0; `run` is what those of the run are opened with. *Collective.*
+pub(super) fn stage_outputs<'a>(
+    run: &Opening<'a>,
+    all: &'a [OwnOutputs],
+    directories: Option<&'a [OutputDirectory]>,
+) -> Result<Vec<StageOutputs<'a>>, RunError> {
+    let open = |(index, OwnOutputs { stage, resumed }): (usize, &'a OwnOutputs)| {
+        let directory = directories.and_then(|all| all.get(index));
+        let opening = Opening {
+            scenario: &stage.scenario,
+            resumed: resumed.as_ref(),
+            // Rows of thermo.csv are on the screen already.
+            root: directory.map(|directory| RootOpening { directory, console: Console::silent() }),
+            within: stage.within(),
+            ..run.clone()
+        };
+        let of_stage = OUTPUTS.iter().filter(|kind| kind.scope == Scope::Stage);
+        let outputs = open_on_all(run.world, || open_outputs(of_stage, &opening))?;
+        Ok(StageOutputs::new(stage, Outputs::new(outputs), directory))
+    };
+    all.iter().enumerate().map(open).collect()
+}

@@ -1,0 +1,175 @@
+//! The outputs of a run together: those of the whole run, and those of one stage in a folder of their own.
+
+use md_comm::World;
+use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot};
+use serde_json::Map;
+
+use super::run_output::{Closing, Kept, Opened, ParticleMemory, StageBegin};
+use super::{KnownFile, OutputDirectory, OutputError};
+use crate::error::RunError;
+use crate::scenario::StageScenario;
+
+/// Outputs of one folder, as one observer.
+pub struct Outputs<'a>(Opened<'a>);
+
+impl<'a> Outputs<'a> {
+    /// Of these.
+    pub fn new(all: Opened<'a>) -> Self {
+        Self(all)
+    }
+
+    /// See [`super::run_output::RunOutput::begin_stage`].
+    pub fn begin_stage(&mut self, stage: &StageBegin) {
+        self.0.iter_mut().for_each(|output| output.begin_stage(stage));
+    }
+
+    /// See [`super::run_output::RunOutput::kept`]. *Collective.*
+    ///
+    /// # Errors
+    /// As there.
+    pub fn kept(&mut self) -> Result<Vec<Kept>, ObserverError> {
+        self.0.iter_mut().map(|output| output.kept()).collect()
+    }
+
+    /// See [`super::run_output::RunOutput::particle_memory`]. *Collective.*
+    ///
+    /// # Errors
+    /// As there.
+    pub fn particle_memories(&mut self, now: &Snapshot) -> Result<Vec<ParticleMemory>, ObserverError> {
+        let all = self.0.iter_mut().map(|output| output.particle_memory(now));
+        Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    /// Completes all files, and collects what outputs have to say in summary.json. What has happened to one file does not keep others
+    /// from being written; the first error comes back. *Collective.*
+    ///
+    /// # Errors
+    /// See [`super::run_output::RunOutput::finish`].
+    pub fn finish(self, closing: &mut Closing) -> Result<(), RunError> {
+        let finished: Vec<_> = self.0.into_iter().map(|output| output.finish(closing)).collect();
+        finished.into_iter().collect()
+    }
+}
+
+impl Observer for Outputs<'_> {
+    fn due(&self, step: u64) -> Option<Needs> {
+        self.0.iter().filter_map(|output| output.due(step)).reduce(|all, one| all | one)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        for output in &mut self.0 {
+            let is_here = now.rank == 0 || output.runs_on() == RunsOn::AllRanks;
+            if is_here && output.due(now.step).is_some() {
+                output.observe(now)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ends_at(&mut self, step: u64) {
+        self.0.iter_mut().for_each(|output| output.ends_at(step));
+    }
+
+    fn converges_at(&mut self, step: u64) {
+        self.0.iter_mut().for_each(|output| output.converges_at(step));
+    }
+}
+
+/// Outputs of one stage alone. They look at its steps, and are complete at the end of the run.
+pub struct StageOutputs<'a> {
+    stage: &'a StageScenario,
+    outputs: Outputs<'a>,
+    /// Of the folder, on rank 0.
+    directory: Option<&'a OutputDirectory>,
+    /// Whether steps are those of the stage at present.
+    is_now: bool,
+}
+
+impl<'a> StageOutputs<'a> {
+    /// Of a stage; the directory is that of its folder, on rank 0.
+    pub fn new(
+        stage: &'a StageScenario,
+        outputs: Outputs<'a>,
+        directory: Option<&'a OutputDirectory>,
+    ) -> Self {
+        Self { stage, outputs, directory, is_now: false }
+    }
+
+    /// From here on steps are those of a stage, perhaps of this one.
+    pub fn begin_stage(&mut self, begun: &StageBegin) {
+        self.is_now = begun.number == self.stage.number;
+        // The only one that these outputs know, with intervals of their own.
+        if let (true, Some(plan)) = (self.is_now, self.stage.scenario.stages().first()) {
+            self.outputs.begin_stage(&StageBegin { plan, number: 0, is_last: true, ..*begun });
+        }
+    }
+
+    /// What a checkpoint has to know, under names that no output of the run has. *Collective.*
+    ///
+    /// # Errors
+    /// The disk; communication.
+    pub fn kept(&mut self) -> Result<Vec<Kept>, ObserverError> {
+        let mut all = self.outputs.kept()?;
+        for Kept { mark, memory } in &mut all {
+            mark.iter_mut().for_each(|mark| mark.file = self.stage.in_folder(&mark.file));
+            memory.iter_mut().for_each(|memory| memory.name = self.stage.in_folder(&memory.name));
+        }
+        Ok(all)
+    }
+
+    /// The same of every particle. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn particle_memories(&mut self, now: &Snapshot) -> Result<Vec<ParticleMemory>, ObserverError> {
+        let mut all = self.outputs.particle_memories(now)?;
+        all.iter_mut().for_each(|memory| memory.name = self.stage.in_folder(&memory.name));
+        Ok(all)
+    }
+
+    /// Completes all files of the folder, with a summary.json of what its outputs have to say. *Collective.*
+    ///
+    /// # Errors
+    /// The disk; communication.
+    pub fn finish(self, world: &dyn World) -> Result<(), RunError> {
+        let mut closing = Closing::new(world, self.directory);
+        let finished = self.outputs.finish(&mut closing);
+        let StageScenario { number, folder, scenario } = self.stage;
+        let mut summary = Map::new();
+        summary.insert("stage".to_owned(), (number + 1).into());
+        summary.insert("name".to_owned(), folder.as_str().into());
+        summary.insert("timestep".to_owned(), scenario.simulation.timestep.into());
+        summary.append(&mut closing.summary);
+        let text = serde_json::to_vec_pretty(&summary)
+            .map_err(|reason| OutputError::encode(KnownFile::SUMMARY, &reason));
+        let written = closing.write_whole(KnownFile::SUMMARY, || text);
+        finished?;
+        Ok(written?)
+    }
+}
+
+impl Observer for StageOutputs<'_> {
+    fn due(&self, step: u64) -> Option<Needs> {
+        self.outputs.due(step).filter(|_| self.is_now)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        if !self.is_now {
+            return Ok(());
+        }
+        let of_stage = |reason| format!("outputs of stage `{}`: {reason}", self.stage.folder).into();
+        self.outputs.observe(now).map_err(of_stage)
+    }
+
+    fn ends_at(&mut self, step: u64) {
+        if self.is_now {
+            self.outputs.ends_at(step);
+        }
+    }
+
+    fn converges_at(&mut self, step: u64) {
+        if self.is_now {
+            self.outputs.converges_at(step);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `stage.output`: outputs of one stage alone, in a folder of their own.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::analysis::{Averages, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity};
+use super::finding::{Checked, Finding};
+use super::output::{self, Every, Output};
+use super::trajectory::Trajectory;
+use super::{Scenario, Simulation};
+
+/// `stage.output`: keys of `[output]` for this stage alone.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StageOutput {
+    /// Interval of thermo.csv in the folder of the stage; that of the stage where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thermo: Option<Every>,
+    /// As `output.trajectory`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trajectory: Option<Trajectory>,
+    /// As `output.averages`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub averages: Option<Averages>,
+    /// As `output.rdf`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rdf: Option<Rdf>,
+    /// As `output.msd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub msd: Option<Msd>,
+    /// As `output.vacf`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vacf: Option<Vacf>,
+    /// As `output.viscosity`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub viscosity: Option<Viscosity>,
+    /// As `output.profile`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub profile: Vec<Profile>,
+    /// As `output.surface_tension`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub surface_tension: Option<SurfaceTension>,
+}
+
+/// A stage with outputs of its own, as a scenario without any other stage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageScenario {
+    /// Stages before it.
+    pub number: usize,
+    /// Folder of its outputs in `output.directory`: its name, or `stage-2` if it has none.
+    pub folder: String,
+    /// What its outputs are asked for, and what they are of.
+    pub scenario: Scenario,
+}
+
+impl StageScenario {
+    /// Where a key of its scenario stands in that of the run: `stage[1].` before it.
+    pub fn within(&self) -> String {
+        format!("stage[{}].", self.number)
+    }
+
+    /// The name of a file or an output of its folder, as the run has it.
+    pub fn in_folder(&self, name: &str) -> String {
+        format!("{}/{name}", self.folder)
+    }
+
+    fn new(run: &Scenario, number: usize, own: &StageOutput) -> Option<Self> {
+        let stage = run.stage.get(number)?;
+        let folder = match stage.name.as_str() {
+            "" => format!("stage-{}", number + 1),
+            name => name.to_owned(),
+        };
+        let StageOutput { trajectory, averages, rdf, msd, vacf, viscosity, profile, surface_tension, .. } =
+            own.clone();
+        let output = Output {
+            directory: Path::new(&run.output.directory).join(&folder).to_string_lossy().into_owned(),
+            thermo: own.thermo.or(stage.thermo).unwrap_or(run.output.thermo),
+            checkpoint: None,
+            trajectory,
+            averages,
+            rdf,
+            msd,
+            vacf,
+            viscosity,
+            profile,
+            surface_tension,
+        };
+        let scenario = Scenario {
+            simulation: Simulation { steps: stage.steps, ..run.simulation.clone() },
+            integrator: stage.integrator.unwrap_or(run.integrator),
+            stage: Vec::new(),
+            output,
+            ..run.clone()
+        };
+        Some(Self { number, folder, scenario })
+    }
+}
+
+impl Scenario {
+    /// The stages that have outputs of their own.
+    pub fn stages_with_outputs(&self) -> Vec<StageScenario> {
+        let own = |(number, stage): (usize, &super::Stage)| {
+            stage.output.as_ref().and_then(|own| StageScenario::new(self, number, own))
+        };
+        self.stage.iter().enumerate().filter_map(own).collect()
+    }
+}
+
+pub(super) fn check(scenario: &Scenario) -> Checked {
+    let stages = scenario.stages_with_outputs();
+    for (index, stage) in stages.iter().enumerate() {
+        let within = stage.within();
+        let path = format!("{within}name");
+        let folder = &stage.folder;
+        if Path::new(folder).file_name().is_none_or(|name| name != folder.as_str()) || folder.contains('\\') {
+            let message = format!("`{path}` is {folder:?}, which cannot be the name of a folder");
+            let help = "outputs of the stage go into a folder of its name, for example \"equilibrate\"";
+            return Err(Finding::new(path.as_str(), message, help));
+        }
+        if let Some(other) = stages[..index].iter().find(|other| other.folder == *folder) {
+            let message = format!(
+                "`{path}` is {folder:?}, as `{}name`: their outputs would be one folder",
+                other.within()
+            );
+            return Err(Finding::new(path.as_str(), message, "a name of its own for each stage"));
+        }
+        let Scenario { output, simulation, species, .. } = &stage.scenario;
+        output::check(output, species.len(), simulation).map_err(|finding| finding.within(&within))?;
+    }
+    Ok(())
+}

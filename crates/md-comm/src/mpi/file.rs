@@ -1,0 +1,59 @@
+//! MPI-IO behind [`SharedFile`].
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::CommError;
+use crate::mpi::ffi::OpenFile;
+use crate::mpi::world::Inner;
+use crate::shared_file::{PlainFile, SharedFile};
+
+/// A file that all ranks of a world have opened.
+#[derive(Debug)]
+pub(crate) struct MpiFile {
+    file: OpenFile,
+    path: PathBuf,
+    /// MPI runs as long as there is a world.
+    _world: Rc<Inner>,
+}
+
+impl MpiFile {
+    /// *Collective.*
+    pub(crate) fn open(world: Rc<Inner>, path: &Path) -> io::Result<Self> {
+        match OpenFile::open(&world.communicator, path) {
+            Ok(file) => Ok(Self { file, path: path.to_owned(), _world: world }),
+            // The library knows fewer reasons than the system.
+            Err(error) => Err(PlainFile::open(path).err().unwrap_or_else(|| other(&error))),
+        }
+    }
+}
+
+impl SharedFile for MpiFile {
+    fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let (left, place) = (&bytes[done..], at + done as u64);
+            match self.file.write_at(left, place) {
+                Ok(written) if written > 0 => done += written,
+                // The system says why, or does it.
+                Ok(_) | Err(_) => return PlainFile::open(&self.path)?.write_at(left, place),
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync().map_err(|error| other(&error))
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        let synced = self.sync();
+        self.file.close().map_err(|error| other(&error))?;
+        synced
+    }
+}
+
+fn other(error: &CommError) -> io::Error {
+    io::Error::other(error.to_string())
+}
