@@ -29,16 +29,16 @@ fn byte(at: usize) -> u8 {
 fn places(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let path = name(world)?;
     if world.rank() == 0 {
-        note(flaws, std::fs::write(&path, []));
+        note(flaws, &std::fs::write(&path, []));
     }
     world.barrier()?;
-    note(flaws, write(world, &path));
+    note(flaws, &write(world, &path));
     world.barrier()?;
     if world.rank() == 0 {
         let found = std::fs::read(&path).unwrap_or_default();
         let expected: Vec<u8> = (0..world.ranks() * PART).map(byte).collect();
         flaws.expect(found == expected, || format!("{} bytes, or others than were written", found.len()));
-        note(flaws, std::fs::remove_file(&path));
+        note(flaws, &std::fs::remove_file(&path));
     }
     world.barrier()
 }
@@ -62,6 +62,6 @@ fn missing(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     world.barrier()
 }
 
-fn note(flaws: &Flaws, done: io::Result<()>) {
+fn note(flaws: &Flaws, done: &io::Result<()>) {
     flaws.expect(done.is_ok(), || format!("{done:?}"));
 }

@@ -31,7 +31,7 @@ impl OpenFile {
         let mode = ffi::MPI_MODE_WRONLY as c_int;
         // SAFETY: the communicator is valid while MPI runs (witness); the name ends with a zero and outlives the call, which copies it;
         // one handle is written.
-        // Test: shared file.
+        // Test: suite.
         unsafe {
             let mut raw = ffi::RSMPI_FILE_NULL;
             guarded(Call::MPI_File_open, || {
@@ -52,7 +52,7 @@ impl OpenFile {
             message: format!("byte {at} is beyond what a file can hold"),
         })?;
         // SAFETY: the handle is open; the bytes are read during the call alone; a status and an integer are written.
-        // Test: shared file.
+        // Test: suite.
         unsafe {
             let count = bytes.len() as c_int;
             let code =
@@ -66,14 +66,14 @@ impl OpenFile {
     /// What this rank has written is on disk. *Collective.* Section 13.6.1.
     pub(in crate::mpi) fn sync(&self) -> Result<(), CommError> {
         // SAFETY: the handle is open.
-        // Test: shared file.
+        // Test: suite.
         guarded(Call::MPI_File_sync, || unsafe { ffi::MPI_File_sync(self.raw) })
     }
 
     /// *Collective.* Section 13.2.2.
     pub(in crate::mpi) fn close(mut self) -> Result<(), CommError> {
         // SAFETY: the handle is open, and gone with the value.
-        // Test: shared file.
+        // Test: suite.
         guarded(Call::MPI_File_close, || unsafe { ffi::MPI_File_close(&raw mut self.raw) })
     }
 }
