@@ -308,7 +308,10 @@ impl<T: LaneReal> Flow<T> {
     /// Bytes that an update of a node moves between memory and CPU: every population is read and written once, and what is written
     /// through the caches into another grid is read there before.
     pub fn bytes_per_update(&self) -> usize {
-        let passes = if self.stores() == Some(Stores::Ordinary) { 3 } else { 2 };
+        let passes = match self.stores() {
+            Some(Stores::Ordinary | Stores::Unfetched) => 3,
+            Some(Stores::PastCaches) | None => 2,
+        };
         passes * POPULATIONS * size_of::<T>()
     }
 

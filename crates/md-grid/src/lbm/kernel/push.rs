@@ -29,7 +29,8 @@ impl<T: LaneReal, F: Forcing> WithSimd for Push<'_, T, F> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         match self.stores {
-            Stores::Ordinary => self.into_caches(simd),
+            Stores::Ordinary => self.into_caches(simd, Target::InMemory),
+            Stores::Unfetched => self.into_caches(simd, Target::Unfetched),
             Stores::PastCaches => self.past_caches(simd),
         }
     }
@@ -37,7 +38,7 @@ impl<T: LaneReal, F: Forcing> WithSimd for Push<'_, T, F> {
 
 impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
     #[inline(always)]
-    fn into_caches<S: Simd>(self, simd: S) {
+    fn into_caches<S: Simd>(self, simd: S, kind: Target) {
         let Self { coefficients, mut source, mut target, runs, .. } = self;
         let (mut block, mut copies) = (Block::default(), Block::default());
         for &run in runs.all {
@@ -52,7 +53,7 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
                     from = copies.filled_up::<S>(from.map(|row| &*row));
                     to = block.rows(width);
                 }
-                push_vectors::<S, T, F>(simd, coefficients, from, to, (beyond.as_ref(), Target::InMemory));
+                push_vectors::<S, T, F>(simd, coefficients, from, to, (beyond.as_ref(), kind));
                 if !is_whole {
                     for (row, block) in target.iter_mut().zip(&block.0) {
                         row[nodes.clone()].copy_from_slice(&block[..nodes.len()]);
@@ -66,7 +67,7 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
     #[cfg(not(feature = "mpi"))]
     #[inline(always)]
     fn past_caches<S: Simd>(self, simd: S) {
-        self.into_caches(simd);
+        self.into_caches(simd, Target::InMemory);
     }
 
     #[cfg(feature = "mpi")]
@@ -108,6 +109,8 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
 enum Target {
     /// Where they are to be: far lines are fetched.
     InMemory,
+    /// The same, and no line is fetched.
+    Unfetched,
     /// In a [`Block`].
     #[cfg_attr(
         not(feature = "mpi"),
@@ -148,7 +151,9 @@ fn push_vectors<S: Simd, T: LaneReal, F: Forcing>(
     let mut source = source.map(|row| &mut row[..count]);
     let mut target = target.map(|row| &mut T::vectors_mut(simd, row)[..count]);
     for at in in_turn(count) {
-        source.iter().for_each(|row| fetch_ahead(row, at));
+        if kind != Target::Unfetched {
+            source.iter().for_each(|row| fetch_ahead(row, at));
+        }
         if kind == Target::InMemory {
             target.iter().for_each(|row| fetch_ahead(row, at));
         }

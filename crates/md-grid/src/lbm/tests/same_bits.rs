@@ -4,9 +4,10 @@ use super::*;
 use crate::lbm::Face;
 
 /// Populations go from one grid to itself, or to another through the caches or past them.
-const WAYS: [(Pattern, Option<Stores>); 3] = [
+const WAYS: [(Pattern, Option<Stores>); 4] = [
     (Pattern::SingleGrid, None),
     (Pattern::TwoGrid, Some(Stores::Ordinary)),
+    (Pattern::TwoGrid, Some(Stores::Unfetched)),
     (Pattern::TwoGrid, Some(Stores::PastCaches)),
 ];
 
