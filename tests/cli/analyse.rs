@@ -84,6 +84,27 @@ fn energies_and_pressures_are_those_of_the_run() {
         let [own, found] = ["out", "out/analysis"].map(|folder| entry(folder, key));
         assert!((own - found).abs() <= 1e-9 * own.abs(), "{key}: {found}, in the run {own}");
     }
+    // Of fewer frames the rows lie further apart: the time of a correlation is that between them.
+    let calls = ["every=8", "every=4"].map(|every| format!("analyse out/t8.extxyz --output {every} --set output.viscosity.every=8 --set output.thermo.{every}"));
+    workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out --steps 40 --set output.trajectory={path=\"t8.extxyz\",every=8} --set system.drift=[0.5,0.0,0.0]");
+    for call in &calls {
+        workdir.succeed(Start::Plain, call);
+    }
+    let [rare, often] =
+        ["every=8", "every=4"].map(|folder| entry(folder, "/averages/pressure/correlation_time"));
+    assert!(rare > 0.0 && rare == often, "{rare} {often}");
+    let [own, found] =
+        ["out", "every=8"].map(|folder| Columns::read(&workdir, &format!("{folder}/thermo.csv")));
+    let own: Vec<f64> = own.of("temperature").into_iter().step_by(2).collect();
+    assert_near(&found.of("temperature"), &own, 1e-9, "a drift is in the velocities of the frames");
+    let said =
+        workdir.call(Start::Plain, "analyse out/t8.extxyz --output out --set output.viscosity.every=8");
+    assert!(
+        said.code == Some(2)
+            && said.stderr.contains("`out` is the folder of a run, with `scenario.toml` in it"),
+        "{said:?}"
+    );
+    workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out --steps 40");
     // Another potential makes others of the same frames.
     workdir.succeed(Start::Plain, "analyse out/traj.extxyz --output softer --set species[0].epsilon=0.5");
     let [own, softer] = ["out/analysis", "softer"]

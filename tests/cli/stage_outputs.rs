@@ -90,7 +90,17 @@ fn what_they_cannot_be() {
     let workdir = staged();
     let scenario = workdir.read("melt.toml");
     for (from, to, expected) in [
-        ("\"heat\"", "\"a/b\"", "`stage[1].name` is \"a/b\", which cannot be the name of a folder"),
+        (
+            "\"heat\"",
+            "\"a/b\"",
+            "`stage[1].name` is \"a/b\", which cannot be the name of its folder of outputs",
+        ),
+        (
+            "\"heat\"",
+            "\"thermo.csv\"",
+            "at most 100 letters, digits, `-` and `_`, for example \"equilibrate\"; not \"analysis\"",
+        ),
+        ("\"heat\"", "\"analysis\"", "`stage[1].name` is \"analysis\", which cannot be"),
         (
             "\"heat\"",
             "\"stage-3\"",
@@ -121,4 +131,41 @@ fn what_they_cannot_be() {
     fs::create_dir(workdir.path("out/stage-3/thermo.csv")).unwrap();
     assert_ne!(workdir.call(Start::Plain, "run melt.toml --output out").code, Some(0));
     assert_eq!(workdir.read("out/heat/rdf.csv"), "kept");
+}
+
+/// Where a stage has not begun its trajectory has no frame, and its file says so.
+#[test]
+fn a_trajectory_that_has_not_begun_goes_on() {
+    let workdir = Workdir::new(&format!(
+        "{}[[stage]]\nsteps = 9\n[[stage]]\nname = \"b\"\nsteps = 12\noutput = {{ trajectory = {{ path = \"t.nc\", every = 3 }} }}\n",
+        MELT.replace("steps = 20\n", "")
+    ));
+    let checkpoint = "--set output.checkpoint.every=6 --set output.checkpoint.keep=9";
+    workdir.succeed(Start::Threads(2), &format!("run melt.toml --quiet --output whole {checkpoint}"));
+    for step in [6, 12] {
+        workdir.succeed(Start::Threads(2), &format!("run melt.toml --quiet --output parts {checkpoint}"));
+        let call =
+            format!("run melt.toml --quiet --output parts --resume parts/checkpoint-{step}.mdc {checkpoint}");
+        workdir.succeed(Start::Threads(2), &call);
+        let [whole, parts] =
+            ["whole", "parts"].map(|folder| fs::read(workdir.path(&format!("{folder}/b/t.nc"))).unwrap());
+        assert!(whole == parts, "from step {step}");
+    }
+    let renamed = "run melt.toml --output parts --resume parts/checkpoint-12.mdc --set stage[1].name=\"c\"";
+    let said = workdir.succeed(Start::Threads(2), renamed).stderr;
+    for expected in [
+        "`stage[1].output`: there was none in a folder `c` at the checkpoint: it begins there",
+        "outputs of stage 2 in the folder `b` do not go on: the scenario has them no longer",
+        "`parts/b` stays as an earlier run has left it",
+    ] {
+        assert!(said.replace("\n      ", " ").contains(expected), "{expected}: {said}");
+    }
+    let late = "run melt.toml --quiet --output late --set stage[1].output.rdf={every=3,start=30}";
+    let said = workdir.succeed(Start::Threads(2), late).stderr;
+    assert!(
+        said.contains(
+            "`stage[1].output.rdf.start` is 30, but the stage ends with step 21: nothing will be looked at"
+        ),
+        "{said}"
+    );
 }

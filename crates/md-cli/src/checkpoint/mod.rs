@@ -40,7 +40,7 @@ pub use differences::Differences;
 pub use grid::read_nodes;
 pub use header::{BegunStage, Header, OutputMark, OutputMemory, ParticleWords, SavedMask, SavedNodes};
 pub use observer::{Checkpoints, Root};
-pub use read::{Resumed, inspect, read};
+pub use read::{Resumed, folders_of_stages, inspect, read};
 
 pub(crate) use choice::{file_name, is_own, step_of};
 pub(crate) use write::sum_before;

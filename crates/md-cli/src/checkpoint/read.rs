@@ -49,7 +49,7 @@ impl Resumed {
             outputs: outputs.collect(),
             memories: memories.collect(),
             particle_words: particle_words.clone(),
-            scenario: output_of_stage(scenario, stage.number).unwrap_or_default(),
+            scenario: output_in_folder(scenario, &stage.folder).unwrap_or_default(),
             ..self.header.clone()
         };
         let path = match (self.path.parent(), self.path.file_name()) {
@@ -61,10 +61,24 @@ impl Resumed {
     }
 }
 
-/// The scenario of a stage's outputs, as far as they look at it, in that of a run.
-fn output_of_stage(run: &str, number: usize) -> Option<String> {
-    let run: toml::Table = run.parse().ok()?;
-    let output = run.get("stage")?.get(number)?.get("output")?.clone();
+/// Of an effective scenario the stages that have outputs of their own: their numbers, from 0, and folders.
+pub fn folders_of_stages(run: &str) -> Vec<(usize, String)> {
+    stages_with_outputs(run).into_iter().map(|(number, folder, _)| (number, folder)).collect()
+}
+
+fn stages_with_outputs(run: &str) -> Vec<(usize, String, toml::Value)> {
+    let run: toml::Table = run.parse().unwrap_or_default();
+    let stages = run.get("stage").and_then(toml::Value::as_array).into_iter().flatten();
+    let own = |(number, stage): (usize, &toml::Value)| {
+        let name = stage.get("name").and_then(toml::Value::as_str).unwrap_or_default();
+        Some((number, StageScenario::folder_of(number, name), stage.get("output")?.clone()))
+    };
+    stages.enumerate().filter_map(own).collect()
+}
+
+/// The scenario of the outputs in the folder of a stage, as far as they look at it, in that of a run.
+fn output_in_folder(run: &str, folder: &str) -> Option<String> {
+    let (_, _, output) = stages_with_outputs(run).into_iter().find(|(_, own, _)| own == folder)?;
     Some(toml::Table::from_iter([("output".to_owned(), output)]).to_string())
 }
 

@@ -84,6 +84,7 @@ fn output_directory(
     verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
     let mut directory = prepared_directory(inputs, &inputs.scenario, results)?;
+    note_lock(&directory);
     note_particles(inputs, verbosity);
     directory.begin()?;
     note_removal(&directory, verbosity);
@@ -102,7 +103,6 @@ fn prepared_directory(
     let effective = effective_toml(&found_from_anywhere(inputs, scenario)?);
     let directory = OutputDirectory::prepare(path, results, &inputs_read, effective.as_bytes())?;
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
-    note_lock(&directory);
     Ok(directory)
 }
 
@@ -181,15 +181,24 @@ pub(crate) fn found_from_anywhere(inputs: &Inputs, scenario: &Scenario) -> Resul
 /// A trajectory of one frame, or an analysis of one look, may be what was wanted, but as a rule it is not.
 pub(crate) fn interval_warnings(scenario: &Scenario) -> Vec<String> {
     let mut warnings = long_intervals(scenario);
-    warnings.extend(late_starts(scenario));
-    warnings.extend(long_correlations(scenario));
+    let steps = scenario.simulation.steps;
+    let last_stage = scenario.stages().last().map_or(steps, |stage| stage.steps);
+    warnings.extend(late_starts(scenario, steps));
+    warnings.extend(long_correlations(scenario, [steps.saturating_sub(last_stage), steps]));
     for stage in scenario.stages_with_outputs() {
         let keys = format!("`{}output.", stage.within());
         let of_stage = |text: &String| {
             let text = text.replace("`output.", &keys).replace("the run has", "the stage has");
             text.replace(" after step 0", " in it")
         };
+        let begin: u64 = scenario.stage.iter().take(stage.number).map(|stage| stage.steps).sum();
+        let end = begin + stage.scenario.simulation.steps;
         warnings.extend(long_intervals(&stage.scenario).iter().map(of_stage));
+        let late = late_starts(&stage.scenario, end).into_iter();
+        let ends =
+            (format!("the stage has {}", counted(end, "step")), format!("the stage ends with step {end}"));
+        warnings.extend(late.map(|text| of_stage(&text).replace(&ends.0, &ends.1)));
+        warnings.extend(long_correlations(&stage.scenario, [begin, end]).iter().map(of_stage));
     }
     warnings
 }
@@ -209,9 +218,9 @@ fn long_intervals(scenario: &Scenario) -> Vec<String> {
     beyond(scenario.simulation.steps, &outputs)
 }
 
-/// Says which analyses begin after the end of the run.
-fn late_starts(scenario: &Scenario) -> Vec<String> {
-    let (output, steps) = (&scenario.output, scenario.simulation.steps);
+/// Says which analyses begin after the last step.
+fn late_starts(scenario: &Scenario, steps: u64) -> Vec<String> {
+    let output = &scenario.output;
     let starts = [
         ("averages", output.averages.map(|averages| averages.start)),
         ("rdf", output.rdf.and_then(|rdf| rdf.start)),
@@ -230,13 +239,11 @@ fn late_starts(scenario: &Scenario) -> Vec<String> {
     starts.into_iter().chain(profiles).filter_map(late).collect()
 }
 
-/// Says which correlations are longer than the part of the run that is looked at.
-fn long_correlations(scenario: &Scenario) -> Vec<String> {
+/// Says which correlations are longer than the steps that are looked at, from one to another.
+fn long_correlations(scenario: &Scenario, [begin, steps]: [u64; 2]) -> Vec<String> {
     let (output, simulation) = (&scenario.output, &scenario.simulation);
-    let steps = simulation.steps;
-    let last_stage = scenario.stages().last().map_or(steps, |stage| stage.steps);
     let looks_after = |start: Option<u64>, every: u64| {
-        let start = start.unwrap_or(steps.saturating_sub(last_stage));
+        let start = start.unwrap_or(begin).max(begin);
         (steps / every + 1).checked_sub(start.div_ceil(every)).map_or(0, |looks| looks.saturating_sub(1))
     };
     let vacf =

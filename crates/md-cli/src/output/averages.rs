@@ -17,6 +17,8 @@ const NAME: &str = "averages";
 pub(super) struct Averages {
     looks: Looks,
     tension: Option<SurfaceTension>,
+    /// What stands before `output` in the scenario of the run.
+    within: String,
     seen: Seen,
 }
 
@@ -25,6 +27,8 @@ pub(super) struct Averages {
 struct Seen {
     /// Steps between two rows.
     every: u64,
+    /// Steps of the first row and the last.
+    steps: Option<[u64; 2]>,
     blockings: Vec<Blocking>,
 }
 
@@ -35,7 +39,7 @@ impl Averages {
         let tension = output.surface_tension;
         let recalled = recalled(opening, NAME, |words| Seen::from_words(words, tension));
         let seen = recalled.unwrap_or_else(|| Seen::new(looks.every, tension));
-        Self { looks, tension, seen }
+        Self { looks, tension, within: opening.within.clone(), seen }
     }
 
     /// Rows of another interval have another correlation: what has been seen does not go with them.
@@ -44,7 +48,10 @@ impl Averages {
         self.looks.begin_stage(stage);
         if self.seen.every != self.looks.every {
             if self.seen.rows() > 0 {
-                note("rows of thermo.csv have another interval from here on: `output.averages` begins anew");
+                let within = &self.within;
+                note(&format!(
+                    "rows of thermo.csv have another interval from here on: `{within}output.averages` begins anew"
+                ));
             }
             self.seen = Seen::new(self.looks.every, self.tension);
         }
@@ -53,6 +60,8 @@ impl Averages {
     /// Takes a row in, if it is one of those that are asked for.
     pub(super) fn add(&mut self, row: &Thermo) {
         if self.looks.are_due(row.step) {
+            let first = self.seen.steps.map_or(row.step, |[first, _]| first);
+            self.seen.steps = Some([first, row.step]);
             let tension = self.tension.map(|keys| surface_tension(row, keys));
             self.seen
                 .blockings
@@ -71,7 +80,11 @@ impl Averages {
         let rows = self.seen.rows();
         let (mut columns_of_rows, mut summary) = (Map::new(), Map::new());
         columns_of_rows.insert("rows".to_owned(), rows.into());
-        let time = self.looks.every as f64 * timestep;
+        // Frames of a trajectory may be rarer than rows are asked for.
+        let time = match self.seen.steps {
+            Some([first, last]) if rows > 1 => (last - first) as f64 / (rows - 1) as f64 * timestep,
+            _ => self.looks.every as f64 * timestep,
+        };
         let names = columns().map(Some).chain(std::iter::once(None));
         for (name, blocking) in names.zip(&self.seen.blockings) {
             let (Some(entry), true) = (entry(blocking.estimate(), time), rows > 0) else { continue };
@@ -113,7 +126,7 @@ fn surface_tension(row: &Thermo, SurfaceTension { axis, surfaces }: SurfaceTensi
 impl Seen {
     fn new(every: u64, tension: Option<SurfaceTension>) -> Self {
         let count = columns().count() + usize::from(tension.is_some());
-        Self { every, blockings: vec![Blocking::default(); count] }
+        Self { every, steps: None, blockings: vec![Blocking::default(); count] }
     }
 
     fn rows(&self) -> u64 {
@@ -121,14 +134,17 @@ impl Seen {
     }
 
     fn words(&self, tension: Option<SurfaceTension>) -> Vec<u64> {
-        let head = [self.every].into_iter().chain(tension_words(tension));
+        // No row comes after all steps.
+        let steps = self.steps.unwrap_or([u64::MAX; 2]);
+        let head = [self.every].into_iter().chain(steps).chain(tension_words(tension));
         head.chain(self.blockings.iter().flat_map(Blocking::words)).collect()
     }
 
     /// None if these are not the words of as many columns and the same surface tension.
     fn from_words(words: &[u64], tension: Option<SurfaceTension>) -> Option<Self> {
-        let (&[every, found @ ..], mut words) = words.split_first_chunk::<3>()?;
+        let (&[every, first, last, found @ ..], mut words) = words.split_first_chunk::<5>()?;
         let mut seen = Self::new(every, tension);
+        seen.steps = Some([first, last]).filter(|_| last != u64::MAX);
         for blocking in &mut seen.blockings {
             (*blocking, words) = Blocking::from_words(words)?;
         }

@@ -10,7 +10,7 @@ use super::identity::{FileIdentity, make_room};
 use crate::checkpoint::OutputMark;
 
 /// Bytes before a mark by which a file is known again.
-const END_BYTES: u64 = 4096;
+pub(crate) const END_BYTES: u64 = 4096;
 
 /// A file of records (a CSV row, a trajectory frame), each handed to the system in one piece and without a buffer in
 /// between: a run that ends leaves whole records, and a record that does not fit on the disk is cut off again. Only
@@ -20,6 +20,8 @@ pub struct RecordFile {
     file: File,
     path: PathBuf,
     intact_bytes: u64,
+    /// Bytes at the beginning that change while it grows.
+    head_bytes: u64,
     /// Without `end`.
     marked_bytes: u64,
     /// What the file ends with until the next record takes its place: a last record that another run would not have written, or the end
@@ -49,7 +51,7 @@ impl RecordFile {
         file.write_all(preamble).map_err(|reason| failed("write the first line of", reason))?;
         let bytes = preamble.len() as u64;
         let (end, intact) = (Vec::new(), Intact::Nothing);
-        Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, end, intact })
+        Ok(Self { file, path, intact_bytes: bytes, head_bytes: 0, marked_bytes: bytes, end, intact })
     }
 
     /// Goes on with a file as it was at a mark, which belongs to `step`: what came after it is cut off.
@@ -68,7 +70,7 @@ impl RecordFile {
         let file =
             file.map_err(|reason| OutputError::Create { action: "go on with", path: path.clone(), reason })?;
         let (intact_bytes, intact) = (bytes + end.len() as u64, Intact::UpToStep(step));
-        Ok(Self { file, path, intact_bytes, marked_bytes: bytes, end, intact })
+        Ok(Self { file, path, intact_bytes, head_bytes: 0, marked_bytes: bytes, end, intact })
     }
 
     /// Makes sure that a file begins as it was at a mark, as far as its end tells.
@@ -85,7 +87,8 @@ impl RecordFile {
             let (found, bytes) = (there.len(), mark.bytes);
             return Err(differs(format!("it has {found} bytes, but had {bytes} at the checkpoint")));
         }
-        let checksum = File::open(path).and_then(|file| checksum_of_end(&file, mark.bytes));
+        let checksum =
+            File::open(path).and_then(|file| checksum_of_end(&file, mark.bytes, mark.checked_bytes));
         match checksum.map_err(|error| differs(error.to_string()))? {
             found if found == mark.checksum_of_end => Ok(()),
             _ => Err(differs("it holds something else than at the checkpoint".to_owned())),
@@ -106,15 +109,23 @@ impl RecordFile {
         Err(OutputError::NotContinued { path: path.to_owned(), reason })
     }
 
+    /// The same, with so many bytes at its beginning that change while it grows.
+    pub fn with_changing_head(self, bytes: u64) -> Self {
+        Self { head_bytes: bytes, ..self }
+    }
+
     /// How far it has come; from now on that is on disk.
     ///
     /// # Errors
     /// [`OutputError::Write`].
     pub fn mark(&self) -> Result<OutputMark, OutputError> {
-        let checksum = self.file.sync_data().and_then(|()| checksum_of_end(&self.file, self.marked_bytes));
+        let checked_bytes = END_BYTES.min(self.marked_bytes.saturating_sub(self.head_bytes));
+        let checksum = self.file.sync_data();
+        let checksum = checksum.and_then(|()| checksum_of_end(&self.file, self.marked_bytes, checked_bytes));
         Ok(OutputMark {
             file: self.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             bytes: self.marked_bytes,
+            checked_bytes,
             checksum_of_end: checksum.map_err(|reason| self.write_error(reason))?,
             end: self.end.clone(),
         })
@@ -202,8 +213,8 @@ impl RecordFile {
 }
 
 /// CRC-32 of the last bytes before the first `bytes` of a file end.
-fn checksum_of_end(file: &File, bytes: u64) -> io::Result<u32> {
-    let mut end = vec![0; bytes.min(END_BYTES) as usize];
+fn checksum_of_end(file: &File, bytes: u64, checked_bytes: u64) -> io::Result<u32> {
+    let mut end = vec![0; bytes.min(checked_bytes).min(END_BYTES) as usize];
     let begins_at = bytes - end.len() as u64;
     file.read_exact_at(&mut end, begins_at)?;
     Ok(crc32fast::hash(&end))
@@ -215,7 +226,7 @@ impl RecordFile {
     pub(super) fn on_full_disk(intact: Intact) -> Self {
         let file = File::options().write(true).open("/dev/full").unwrap();
         let path = PathBuf::from("out/full");
-        Self { file, path, intact_bytes: 0, marked_bytes: 0, end: Vec::new(), intact }
+        Self { file, path, intact_bytes: 0, head_bytes: 0, marked_bytes: 0, end: Vec::new(), intact }
     }
 }
 

@@ -61,6 +61,11 @@ impl StageScenario {
         format!("stage[{}].", self.number)
     }
 
+    /// The folder of a stage with a name, or none.
+    pub fn folder_of(number: usize, name: &str) -> String {
+        if name.is_empty() { format!("stage-{}", number + 1) } else { name.to_owned() }
+    }
+
     /// The name of a file or an output of its folder, as the run has it.
     pub fn in_folder(&self, name: &str) -> String {
         format!("{}/{name}", self.folder)
@@ -68,10 +73,7 @@ impl StageScenario {
 
     fn new(run: &Scenario, number: usize, own: &StageOutput) -> Option<Self> {
         let stage = run.stage.get(number)?;
-        let folder = match stage.name.as_str() {
-            "" => format!("stage-{}", number + 1),
-            name => name.to_owned(),
-        };
+        let folder = Self::folder_of(number, &stage.name);
         let StageOutput { trajectory, averages, rdf, msd, vacf, viscosity, profile, surface_tension, .. } =
             own.clone();
         let output = Output {
@@ -108,18 +110,33 @@ impl Scenario {
     }
 }
 
+/// Of a folder's name.
+const MOST_LETTERS: usize = 100;
+/// Where `analyse` puts its tables.
+const TAKEN: &str = "analysis";
+
+/// Whether it can be a folder beside the files of a run, which have dots in their names, on every file system.
+fn is_folder(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+    name.chars().all(is_plain) && name.chars().count() <= MOST_LETTERS && name != TAKEN
+}
+
 pub(super) fn check(scenario: &Scenario) -> Checked {
     let stages = scenario.stages_with_outputs();
     for (index, stage) in stages.iter().enumerate() {
         let within = stage.within();
         let path = format!("{within}name");
         let folder = &stage.folder;
-        if Path::new(folder).file_name().is_none_or(|name| name != folder.as_str()) || folder.contains('\\') {
-            let message = format!("`{path}` is {folder:?}, which cannot be the name of a folder");
-            let help = "outputs of the stage go into a folder of its name, for example \"equilibrate\"";
+        if !is_folder(folder) {
+            let message =
+                format!("`{path}` is {folder:?}, which cannot be the name of its folder of outputs");
+            let help = format!(
+                "at most {MOST_LETTERS} letters, digits, `-` and `_`, for example \"equilibrate\"; not \"{TAKEN}\""
+            );
             return Err(Finding::new(path.as_str(), message, help));
         }
-        if let Some(other) = stages[..index].iter().find(|other| other.folder == *folder) {
+        let is_same = |other: &&StageScenario| other.folder.to_lowercase() == folder.to_lowercase();
+        if let Some(other) = stages[..index].iter().find(is_same) {
             let message = format!(
                 "`{path}` is {folder:?}, as `{}name`: their outputs would be one folder",
                 other.within()

@@ -37,7 +37,10 @@ impl SharedFile for MpiFile {
             match self.file.write_at(left, place) {
                 Ok(written) if written > 0 => done += written,
                 // The system says why, or does it.
-                Ok(_) | Err(_) => return PlainFile::open(&self.path)?.write_at(left, place),
+                Ok(_) | Err(_) => {
+                    let file = PlainFile::open(&self.path)?;
+                    return file.write_at(left, place).and_then(|()| file.sync());
+                }
             }
         }
         Ok(())

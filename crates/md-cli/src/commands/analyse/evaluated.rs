@@ -25,15 +25,19 @@ pub(super) struct Evaluated {
 }
 
 impl Evaluated {
-    /// Of the particles of a frame; the inputs give what acts between them.
-    pub(super) fn new(inputs: &Inputs, frame: InputParticles, step: u64) -> Self {
+    /// Of the particles of a frame, with masses by species; the inputs give what acts between them.
+    pub(super) fn new(inputs: &Inputs, masses: &[f64], mut frame: InputParticles, step: u64) -> Self {
         let mut scenario = inputs.scenario.clone();
         let time = step as f64 * scenario.simulation.timestep;
         let threads = scenario.parallel.threads;
         // In this process, with the velocities of the frame, and for no longer than a look.
         scenario.parallel = Parallel { threads, ..Parallel::default() };
         (scenario.integrator, scenario.stage) = (IntegratorTable::default(), Vec::new());
-        (scenario.system.temperature, scenario.system.file) = (None, None);
+        (scenario.system.temperature, scenario.system.drift, scenario.system.file) = (None, None, None);
+        for (species, &mass) in scenario.species.iter_mut().zip(masses) {
+            species.mass = Some(mass);
+        }
+        frame.masses.clear();
         let inputs = Inputs { scenario, particles: Some(frame), list: OnceLock::new(), ..inputs.clone() };
         Self { inputs, step, time }
     }

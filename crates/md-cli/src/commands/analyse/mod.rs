@@ -34,6 +34,8 @@ use crate::text_file::read_text;
 use evaluated::{Evaluated, is_of_forces};
 use followed::Followed;
 
+/// Folder beside a trajectory.
+const ANALYSIS: &str = "analysis";
 /// Of a species that neither scenario nor file gives one.
 const DEFAULT_MASS: f64 = 1.0;
 
@@ -101,6 +103,18 @@ fn files(scenario: &Scenario) -> Vec<KnownFile> {
     single.into_iter().flatten().chain(profiles).collect()
 }
 
+/// Makes sure that no results of a run are replaced.
+fn expect_no_run(folder: &Path) -> Result<(), RunError> {
+    let of_run = KnownFile::SCENARIO.name();
+    if !folder.join(of_run).exists() {
+        return Ok(());
+    }
+    let folder = folder.display();
+    Err(refused(format!(
+        "`{folder}` is the folder of a run, with `{of_run}` in it: choose another one with --output DIR"
+    )))
+}
+
 /// Those of the files that can be made of such frames; says which are left out.
 ///
 /// # Errors
@@ -132,8 +146,9 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
         return Err(refused(format!("`{}` has no frame", path.display())));
     };
     let last_stage = first_of_last_stage(scenario, path)?;
-    let folder = args.output.clone().unwrap_or_else(|| beside(path, "analysis"));
+    let folder = args.output.clone().unwrap_or_else(|| beside(path, ANALYSIS));
     let asked = possible(files(scenario), &first)?;
+    expect_no_run(&folder)?;
     let files: Vec<KnownFile> = asked.iter().copied().chain([KnownFile::SUMMARY]).collect();
     let directory = OutputDirectory::without_scenario(folder.clone(), &files, &[path], &[])?;
     note_lock(&directory);
@@ -315,7 +330,7 @@ impl Analysis<'_> {
         if of_forces.is_empty() {
             return Ok(());
         }
-        Evaluated::new(self.inputs, frame, step).show(self.world, of_forces)
+        Evaluated::new(self.inputs, self.masses, frame, step).show(self.world, of_forces)
     }
 
     /// Whether a frame has what the analyses are made of.

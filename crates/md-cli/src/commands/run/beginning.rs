@@ -7,7 +7,7 @@ use std::rc::Rc;
 use md_comm::World;
 use md_engine::{Restored, Setup, Simulation};
 
-use super::super::{interval_warnings, note_particles, note_removal, prepared_directory};
+use super::super::{interval_warnings, note_lock, note_particles, note_removal, prepared_directory};
 use super::own_outputs::OwnOutputs;
 use super::stages::go_on_in_stage;
 use crate::args::RunArgs;
@@ -110,13 +110,18 @@ impl Root {
             ..ResultFiles::default()
         };
         let directory = prepared_directory(inputs, scenario, &results)?;
+        note_lock(&directory);
         note_particles(inputs, verbosity);
         let of_stages = beginning.own_outputs.iter().map(|own| own.directory(inputs));
-        let stage_directories = of_stages.collect::<Result<_, _>>()?;
+        let stage_directories: Vec<_> = of_stages.collect::<Result<_, _>>()?;
+        OwnOutputs::note_left(&beginning.own_outputs, &directory, verbosity);
         // Before anything of it is removed or cut.
         let kind = |(resumed, now)| expect_same_kind(&directory, resumed, now);
         resumed.zip(scenario.output.trajectory.as_ref()).map_or(Ok(()), kind)?;
-        resumed.iter().for_each(|resumed| note_resumption(resumed, verbosity));
+        if let Some(resumed) = resumed {
+            note_resumption(resumed, verbosity);
+            OwnOutputs::note_changes(&beginning.own_outputs, resumed);
+        }
         interval_warnings(scenario).iter().for_each(|text| warn(text));
         let (steps, atoms) = (scenario.simulation.steps, beginning.setup.atoms());
         let progress = Progress::new(args.progress, first_step, steps, atoms);

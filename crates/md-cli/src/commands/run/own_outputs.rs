@@ -2,13 +2,16 @@
 
 use super::super::{open_on_all, prepared_directory};
 use crate::checkpoint::Resumed;
+use crate::checkpoint::folders_of_stages;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::outputs::{Outputs, StageOutputs};
 use crate::output::run_output::{Console, OUTPUTS, Opening, RootOpening, Scope, open_outputs};
 use crate::output::trajectory::expect_same_kind;
-use crate::output::{GoingOn, OutputDirectory, OutputError, ResultFiles};
+use crate::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity};
 use crate::scenario::{Scenario, StageScenario};
+use crate::session::note;
+use crate::text_file::read_text;
 
 /// A stage with outputs of its own, and where they go on.
 pub(super) struct OwnOutputs {
@@ -24,6 +27,42 @@ impl OwnOutputs {
             Self { stage, resumed }
         };
         scenario.stages_with_outputs().into_iter().map(own).collect()
+    }
+
+    /// Says which outputs of stages that have begun do not go on, or end, since they are not what they were at the checkpoint.
+    pub(super) fn note_changes(all: &[Self], resumed: &Resumed) {
+        let begun = |number: usize| number <= resumed.header.stage.number;
+        let then = folders_of_stages(&resumed.header.scenario);
+        let now = || all.iter().map(|own| (own.stage.number, own.stage.folder.as_str()));
+        for (number, folder) in
+            now().filter(|&(number, folder)| begun(number) && !then.iter().any(|(_, it)| it == folder))
+        {
+            let keys = format!("stage[{number}].output");
+            note(&format!(
+                "`{keys}`: there was none in a folder `{folder}` at the checkpoint: it begins there"
+            ));
+        }
+        for (number, folder) in
+            then.iter().filter(|(number, it)| begun(*number) && now().all(|(_, folder)| folder != it))
+        {
+            let stage = number + 1;
+            note(&format!(
+                "outputs of stage {stage} in the folder `{folder}` do not go on: the scenario has them no longer"
+            ));
+        }
+    }
+
+    /// Says which folders an earlier run of this directory has left of stages that this one does not have.
+    pub(super) fn note_left(all: &[Self], directory: &OutputDirectory, verbosity: Verbosity) {
+        let earlier = directory.path().join(KnownFile::SCENARIO.name());
+        let earlier = read_text(&earlier, "scenario").unwrap_or_default();
+        for (_, folder) in folders_of_stages(&earlier) {
+            let path = directory.path().join(&folder);
+            let is_left = path.exists() && all.iter().all(|own| own.stage.folder != folder);
+            if is_left && verbosity == Verbosity::Normal {
+                note(&format!("`{}` stays as an earlier run has left it", path.display()));
+            }
+        }
     }
 
     /// The folder, in which all stays as it is until it begins. On rank 0.

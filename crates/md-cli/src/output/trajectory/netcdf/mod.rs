@@ -87,7 +87,8 @@ fn open<'a>(
         }
         None => root.directory.create_records(&layout.path, &first),
     });
-    let root = root.transpose()?;
+    // The header counts the frames.
+    let root = root.transpose()?.map(|root| root.with_changing_head(first.len() as u64));
     Ok(Box::new(Netcdf { world: *world, layout, header, slabs: None, file: None, root }))
 }
 
