@@ -60,7 +60,7 @@ impl Fingerprint {
     pub(super) fn note<'b>(&mut self, block: &'b str) -> impl Iterator<Item = (usize, &'b str)> + use<'b> {
         let (first, at) = (self.lines + 1, self.bytes as u64);
         let lines = block.as_bytes().iter().filter(|&&byte| byte == b'\n').count();
-        self.lines += lines + usize::from(!block.ends_with('\n'));
+        self.lines += lines + usize::from(!block.is_empty() && !block.ends_with('\n'));
         self.bytes += block.len();
         let (end, checksum) = (self.lines + 1, checksum(block.as_bytes()));
         self.pieces.push(Piece { first, end, at, bytes: block.len(), checksum });
