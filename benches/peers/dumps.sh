@@ -57,26 +57,13 @@ run_md() { # ranks, what, file name, further options
 
 run_lmp() { # ranks, what, style, file name
     local ranks=$1 what=$2 style=$3 name=$4
-    cat > "$folder/in.melt" <<END
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 $cells 0 $cells 0 $cells
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
+    cat > "$folder/fixes" <<END
 fix 1 all nve
-thermo $steps
 dump 1 all $style $every $folder/$name id type x y z vx vy vz
 ${5:-}
-run $steps
 END
-    "$mpirun" "$ranks" "$lmp" -in "$folder/in.melt" -log none > "$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
+    "$mpirun" "$ranks" "$lmp" -in benches/peers/in.melt -log none \
+        -var cells "$cells" -var steps "$steps" -var fixes "$folder/fixes" > "$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
     local seconds
     seconds=$(awk -F'|' '/^Output/ { print $(NF > 4 ? 4 : 3) }' "$folder/log" | tr -d ' ')
     row "$ranks" LAMMPS "$what" "$(stat -c %s "$folder/$name")" "$seconds"

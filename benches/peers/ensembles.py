@@ -58,22 +58,6 @@ directory = "out"
 thermo = {{ every = {steps} }}
 {outputs}
 """
-SCRIPT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 {cells} 0 {cells} 0 {cells}
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
-{fixes}
-thermo {steps}
-run {steps}
-"""
 
 
 def launched(ranks, command, folder):
@@ -94,9 +78,11 @@ def md_ns(args, case, ranks, folder):
 
 
 def lmp_ns(args, case, ranks, folder):
-    (folder / "in.melt").write_text(SCRIPT.format(steps=args.steps, cells=args.cells, fixes=CASES[case][2]))
+    (folder / "fixes").write_text(CASES[case][2] + "\n")
+    variables = ["-var", "cells", str(args.cells), "-var", "steps", str(args.steps), "-var", "fixes", "fixes"]
+    script = ROOT / "benches/peers/in.melt"
     suffix = ["-sf", args.suffix] if args.suffix else []
-    said = launched(ranks, [args.lmp, "-in", "in.melt", "-log", "none", *suffix], folder)
+    said = launched(ranks, [args.lmp, "-in", script, "-log", "none", *variables, *suffix], folder)
     loop = next(line for line in said.splitlines() if line.startswith("Loop time of"))
     return float(loop.split()[3]) / args.steps / (4 * args.cells**3) * 1e9
 

@@ -41,14 +41,13 @@ impl Resumed {
     pub fn of_stage(&self, stage: &StageScenario) -> Self {
         let prefix = stage.in_folder("");
         let own = |name: &String| name.strip_prefix(&prefix).map(str::to_owned);
-        let Header { outputs, memories, particle_words, scenario, .. } = &self.header;
+        let Header { outputs, memories, scenario, .. } = &self.header;
         let outputs = outputs.iter().filter_map(|it| Some(OutputMark { file: own(&it.file)?, ..it.clone() }));
         let memories =
             memories.iter().filter_map(|it| Some(OutputMemory { name: own(&it.name)?, ..it.clone() }));
         let header = Header {
             outputs: outputs.collect(),
             memories: memories.collect(),
-            particle_words: particle_words.clone(),
             scenario: output_in_folder(scenario, &stage.folder).unwrap_or_default(),
             ..self.header.clone()
         };

@@ -13,6 +13,7 @@ pub mod forces;
 pub mod from_lammps;
 mod grid_run;
 pub mod inspect;
+mod intervals;
 pub mod lbm;
 pub mod minimise;
 pub mod partition;
@@ -30,9 +31,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub(crate) use intervals::interval_warnings;
 use md_comm::{Backend, World};
 use md_core::observables::SystemSums;
-use md_core::words::counted;
 use md_engine::{Setup, SimdChoice, Simulation};
 
 use crate::cores;
@@ -176,99 +177,6 @@ pub(crate) fn found_from_anywhere(inputs: &Inputs, scenario: &Scenario) -> Resul
         file.frame = file.frame.or(inputs.particles.as_ref().and_then(|particles| particles.frame));
     }
     Ok(scenario)
-}
-
-/// A trajectory of one frame, or an analysis of one look, may be what was wanted, but as a rule it is not.
-pub(crate) fn interval_warnings(scenario: &Scenario) -> Vec<String> {
-    let mut warnings = long_intervals(scenario);
-    let steps = scenario.simulation.steps;
-    let last_stage = scenario.stages().last().map_or(steps, |stage| stage.steps);
-    warnings.extend(late_starts(scenario, steps));
-    warnings.extend(long_correlations(scenario, [steps.saturating_sub(last_stage), steps]));
-    for stage in scenario.stages_with_outputs() {
-        let keys = format!("`{}output.", stage.within());
-        let of_stage = |text: &String| {
-            let text = text.replace("`output.", &keys).replace("the run has", "the stage has");
-            text.replace(" after step 0", " in it")
-        };
-        let begin: u64 = scenario.stage.iter().take(stage.number).map(|stage| stage.steps).sum();
-        let end = begin + stage.scenario.simulation.steps;
-        warnings.extend(long_intervals(&stage.scenario).iter().map(of_stage));
-        let late = late_starts(&stage.scenario, end).into_iter();
-        let ends =
-            (format!("the stage has {}", counted(end, "step")), format!("the stage ends with step {end}"));
-        warnings.extend(late.map(|text| of_stage(&text).replace(&ends.0, &ends.1)));
-        warnings.extend(long_correlations(&stage.scenario, [begin, end]).iter().map(of_stage));
-    }
-    warnings
-}
-
-/// Says which intervals are longer than the run.
-fn long_intervals(scenario: &Scenario) -> Vec<String> {
-    const NO_LOOK: &str = "nothing after step 0 will be looked at";
-    let output = &scenario.output;
-    let frames = output.trajectory.as_ref().map(|trajectory| trajectory.every);
-    let outputs = [
-        ("trajectory", frames, "no frame after step 0 will be written"),
-        ("rdf", output.rdf.as_ref().map(|rdf| rdf.every), NO_LOOK),
-        ("msd", output.msd.as_ref().map(|msd| msd.every), NO_LOOK),
-        ("vacf", output.vacf.as_ref().map(|vacf| vacf.every), NO_LOOK),
-        ("viscosity", output.viscosity.as_ref().map(|viscosity| viscosity.every), NO_LOOK),
-    ];
-    beyond(scenario.simulation.steps, &outputs)
-}
-
-/// Says which analyses begin after the last step.
-fn late_starts(scenario: &Scenario, steps: u64) -> Vec<String> {
-    let output = &scenario.output;
-    let starts = [
-        ("averages", output.averages.map(|averages| averages.start)),
-        ("rdf", output.rdf.and_then(|rdf| rdf.start)),
-        ("msd", output.msd.and_then(|msd| msd.start)),
-        ("vacf", output.vacf.and_then(|vacf| vacf.start)),
-        ("viscosity", output.viscosity.and_then(|viscosity| viscosity.start)),
-    ];
-    let profiles = output.profile.iter().map(|profile| ("profile", profile.start));
-    let late = |(output, start): (&str, Option<u64>)| {
-        let start = start.filter(|&start| start > steps)?;
-        Some(format!(
-            "`output.{output}.start` is {start}, but the run has {}: nothing will be looked at",
-            counted(steps, "step")
-        ))
-    };
-    starts.into_iter().chain(profiles).filter_map(late).collect()
-}
-
-/// Says which correlations are longer than the steps that are looked at, from one to another.
-fn long_correlations(scenario: &Scenario, [begin, steps]: [u64; 2]) -> Vec<String> {
-    let (output, simulation) = (&scenario.output, &scenario.simulation);
-    let looks_after = |start: Option<u64>, every: u64| {
-        let start = start.unwrap_or(begin).max(begin);
-        (steps / every + 1).checked_sub(start.div_ceil(every)).map_or(0, |looks| looks.saturating_sub(1))
-    };
-    let vacf =
-        output.vacf.map(|keys| ("vacf", keys.lags(simulation.timestep), looks_after(keys.start, keys.every)));
-    let viscosity = output
-        .viscosity
-        .map(|keys| ("viscosity", keys.lags(simulation.timestep), looks_after(keys.start, keys.every)));
-    let too_long = |(output, lags, looks): (&str, usize, u64)| {
-        (looks > 0 && looks < lags as u64).then(|| {
-            format!(
-                "`output.{output}.length` is {lags} looks, but the run has {looks} after the first: {output}.csv will have no rows"
-            )
-        })
-    };
-    vacf.into_iter().chain(viscosity).filter_map(too_long).collect()
-}
-
-/// Says of outputs whose intervals are longer than the run what comes of them.
-fn beyond(steps: u64, outputs: &[(&str, Option<u64>, &str)]) -> Vec<String> {
-    let one = |&(output, every, outcome): &(&str, Option<u64>, &str)| {
-        let every = every.filter(|&every| every > steps)?;
-        let steps = counted(steps, "step");
-        Some(format!("`output.{output}.every` is {every}, but the run has {steps}: {outcome}"))
-    };
-    outputs.iter().filter_map(one).collect()
 }
 
 /// Of a run of so many steps.

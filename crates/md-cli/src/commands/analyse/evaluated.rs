@@ -6,7 +6,7 @@ use md_comm::World;
 use md_engine::{Needs, Observer, ObserverError, Simulation, Snapshot, Thermo};
 
 use crate::error::RunError;
-use crate::input::InputParticles;
+use crate::input::{InputError, InputParticles};
 use crate::inputs::Inputs;
 use crate::output::run_output::RunOutput;
 use crate::scenario::{IntegratorTable, Parallel};
@@ -17,18 +17,18 @@ pub(super) fn is_of_forces(needs: Needs) -> bool {
     needs.contains(Needs::ENERGY_AND_VIRIAL) || needs.contains(Needs::PARTICLE_VIRIALS)
 }
 
-/// A frame, as a scenario's interaction sees it.
-pub(super) struct Evaluated {
+/// What acts between the particles of frames.
+pub(super) struct Evaluation<'a> {
+    world: &'a dyn World,
+    /// Without particles.
     inputs: Inputs,
-    pub(super) step: u64,
-    pub(super) time: f64,
 }
 
-impl Evaluated {
-    /// Of the particles of a frame, with masses by species; the inputs give what acts between them.
-    pub(super) fn new(inputs: &Inputs, masses: &[f64], mut frame: InputParticles, step: u64) -> Self {
-        let mut scenario = inputs.scenario.clone();
-        let time = step as f64 * scenario.simulation.timestep;
+impl<'a> Evaluation<'a> {
+    /// As the inputs say, with masses by species.
+    pub(super) fn new(world: &'a dyn World, inputs: &Inputs, masses: &[f64]) -> Self {
+        let mut inputs = inputs.clone();
+        let scenario = &mut inputs.scenario;
         let threads = scenario.parallel.threads;
         // In this process, with the velocities of the frame, and for no longer than a look.
         scenario.parallel = Parallel { threads, ..Parallel::default() };
@@ -37,20 +37,32 @@ impl Evaluated {
         for (species, &mass) in scenario.species.iter_mut().zip(masses) {
             species.mass = Some(mass);
         }
-        frame.masses.clear();
-        let inputs = Inputs { scenario, particles: Some(frame), list: OnceLock::new(), ..inputs.clone() };
-        Self { inputs, step, time }
+        Self { world, inputs }
     }
 
-    /// Shows it to outputs.
+    /// Shows the frame of a step to outputs.
     ///
     /// # Errors
     /// A frame that cannot be what the scenario says; outputs.
-    pub(super) fn show(&self, world: &dyn World, outputs: Vec<&mut dyn RunOutput>) -> Result<(), RunError> {
-        let setup = setup::of_scenario(&self.inputs, &self.inputs.scenario, world.ranks())?;
-        let mut simulation = Simulation::new(world, &setup)?;
-        let mut looks = AtItsStep { step: self.step, time: self.time, outputs };
-        simulation.run(0, &mut [&mut looks])?;
+    pub(super) fn show(
+        &self,
+        name: &str,
+        frame: InputParticles,
+        step: u64,
+        outputs: Vec<&mut dyn RunOutput>,
+    ) -> Result<(), RunError> {
+        let frame = InputParticles { masses: Vec::new(), ..frame };
+        let inputs = Inputs { particles: Some(frame), list: OnceLock::new(), ..self.inputs.clone() };
+        let setup =
+            setup::of_scenario(&inputs, &inputs.scenario, self.world.ranks()).map_err(
+                |error| match error {
+                    RunError::Input(error) => RunError::Input(InputError { file: name.to_owned(), ..error }),
+                    other => other,
+                },
+            )?;
+        let mut simulation = Simulation::new(self.world, &setup)?;
+        let time = step as f64 * inputs.scenario.simulation.timestep;
+        simulation.run(0, &mut [&mut AtItsStep { step, time, outputs }])?;
         Ok(simulation.finalise()?)
     }
 }

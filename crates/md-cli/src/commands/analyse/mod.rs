@@ -31,7 +31,7 @@ use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::scenario::{self, CentreOfMass, Scenario, ScenarioSource, StagePlan};
 use crate::session::note;
 use crate::text_file::read_text;
-use evaluated::{Evaluated, is_of_forces};
+use evaluated::{Evaluation, is_of_forces};
 use followed::Followed;
 
 /// Folder beside a trajectory.
@@ -165,7 +165,9 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
         outputs.iter_mut().for_each(|output| output.begin_stage(&stage));
     }
     let followed = Followed::new(&first);
+    let evaluation = Evaluation::new(world, inputs, &masses);
     let mut analysis = Analysis {
+        evaluation,
         world,
         inputs,
         masses: &masses,
@@ -271,6 +273,7 @@ fn domain(scenario: &Scenario, frame: &InputParticles) -> Domain {
 struct Analysis<'a> {
     world: &'a dyn World,
     inputs: &'a Inputs,
+    evaluation: Evaluation<'a>,
     masses: &'a [f64],
     outputs: Opened<'a>,
     followed: Followed,
@@ -330,7 +333,7 @@ impl Analysis<'_> {
         if of_forces.is_empty() {
             return Ok(());
         }
-        Evaluated::new(self.inputs, self.masses, frame, step).show(self.world, of_forces)
+        self.evaluation.show(name, frame, step, of_forces)
     }
 
     /// Whether a frame has what the analyses are made of.

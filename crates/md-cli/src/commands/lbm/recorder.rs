@@ -8,8 +8,9 @@ use md_grid::lbm::{Collision, Flow, FlowRun, LaneReal, POPULATIONS, SOUND_SPEED_
 use md_lab::bench::copy_bytes_per_s;
 use serde_json::{Map, Value, json};
 
+use super::super::ROOT;
 use super::super::grid_run::{Extension, Observed};
-use super::super::{ROOT, beyond};
+use super::super::intervals::beyond;
 use crate::checkpoint::Resumed;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
@@ -219,5 +220,5 @@ fn interval_warnings(LbmScenario { lbm, output, .. }: &LbmScenario) -> Vec<Strin
         ("probe", probe, "no row after step 0 will be written"),
         ("fields", fields, "no image between step 0 and the last will be written"),
     ];
-    beyond(lbm.steps, &outputs)
+    beyond(("", "run"), lbm.steps, &outputs)
 }

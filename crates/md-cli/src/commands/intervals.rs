@@ -1,0 +1,124 @@
+//! Warnings of intervals, starts and lengths of outputs that come to nothing: as a rule that was not what was wanted.
+
+use md_core::words::counted;
+
+use crate::scenario::Scenario;
+
+/// The steps that outputs look at: those of a run, or of a stage that has outputs of its own.
+struct Span<'s> {
+    /// What the outputs are asked for.
+    scenario: &'s Scenario,
+    /// What stands before `output` in the scenario of the run.
+    within: String,
+    what: &'static str,
+    /// The step with which analyses begin that do not say when.
+    begin: u64,
+    /// The last step.
+    end: u64,
+    /// Where looks are missing, in words.
+    afterwards: &'static str,
+}
+
+/// Of a scenario's outputs, and those of its stages.
+pub(crate) fn interval_warnings(scenario: &Scenario) -> Vec<String> {
+    let end = scenario.simulation.steps;
+    let last_stage = scenario.stages().last().map_or(end, |stage| stage.steps);
+    let begin = end.saturating_sub(last_stage);
+    let of_run =
+        Span { scenario, within: String::new(), what: "run", begin, end, afterwards: "after step 0" };
+    let mut warnings = of_run.warnings();
+    for stage in scenario.stages_with_outputs() {
+        let begin = scenario.stage.iter().take(stage.number).map(|stage| stage.steps).sum();
+        let (scenario, within) = (&stage.scenario, stage.within());
+        let end = begin + scenario.simulation.steps;
+        let of_stage = Span { scenario, within, what: "stage", begin, end, afterwards: "in it" };
+        warnings.extend(of_stage.warnings());
+    }
+    warnings
+}
+
+impl Span<'_> {
+    fn warnings(&self) -> Vec<String> {
+        let correlations = self.long_correlations();
+        self.long_intervals().into_iter().chain(self.late_starts()).chain(correlations).collect()
+    }
+
+    /// Which intervals are longer than all steps.
+    fn long_intervals(&self) -> Vec<String> {
+        let Self { scenario: Scenario { output, simulation, .. }, within, what, afterwards, .. } = self;
+        let frame = format!("no frame {afterwards} will be written");
+        let look = format!("nothing {afterwards} will be looked at");
+        let outputs = [
+            ("trajectory", output.trajectory.as_ref().map(|trajectory| trajectory.every), frame.as_str()),
+            ("rdf", output.rdf.map(|rdf| rdf.every), &look),
+            ("msd", output.msd.map(|msd| msd.every), &look),
+            ("vacf", output.vacf.map(|vacf| vacf.every), &look),
+            ("viscosity", output.viscosity.map(|viscosity| viscosity.every), &look),
+        ];
+        beyond((within, what), simulation.steps, &outputs)
+    }
+
+    /// Which analyses begin after the last step.
+    fn late_starts(&self) -> Vec<String> {
+        let Self { scenario: Scenario { output, .. }, within, what, end, .. } = self;
+        let starts = [
+            ("averages", output.averages.map(|averages| averages.start)),
+            ("rdf", output.rdf.and_then(|rdf| rdf.start)),
+            ("msd", output.msd.and_then(|msd| msd.start)),
+            ("vacf", output.vacf.and_then(|vacf| vacf.start)),
+            ("viscosity", output.viscosity.and_then(|viscosity| viscosity.start)),
+        ];
+        let profiles = output.profile.iter().map(|profile| ("profile", profile.start));
+        let late = |(output, start): (&str, Option<u64>)| {
+            let start = start.filter(|start| start > end)?;
+            let ends = if within.is_empty() {
+                format!("has {}", counted(*end, "step"))
+            } else {
+                format!("ends with step {end}")
+            };
+            Some(format!(
+                "`{within}output.{output}.start` is {start}, but the {what} {ends}: nothing will be looked at"
+            ))
+        };
+        starts.into_iter().chain(profiles).filter_map(late).collect()
+    }
+
+    /// Which correlations are longer than the steps that are looked at.
+    fn long_correlations(&self) -> Vec<String> {
+        let Self { scenario: Scenario { output, simulation, .. }, within, what, begin, end, .. } = self;
+        let looks_after = |start: Option<u64>, every: u64| {
+            // A stage's outputs see nothing before it, whatever they are asked for.
+            let start =
+                start.map_or(*begin, |start| if within.is_empty() { start } else { start.max(*begin) });
+            (end / every + 1).checked_sub(start.div_ceil(every)).map_or(0, |looks| looks.saturating_sub(1))
+        };
+        let timestep = simulation.timestep;
+        let vacf = output.vacf.map(|keys| ("vacf", keys.lags(timestep), looks_after(keys.start, keys.every)));
+        let viscosity = output
+            .viscosity
+            .map(|keys| ("viscosity", keys.lags(timestep), looks_after(keys.start, keys.every)));
+        let too_long = |(output, lags, looks): (&str, usize, u64)| {
+            (looks > 0 && looks < lags as u64).then(|| {
+                format!(
+                    "`{within}output.{output}.length` is {lags} looks, but the {what} has {looks} after the first: {output}.csv will have no rows"
+                )
+            })
+        };
+        vacf.into_iter().chain(viscosity).filter_map(too_long).collect()
+    }
+}
+
+/// Which outputs have intervals that are longer than so many steps, and what comes of them. The run or a stage has these steps; before
+/// `output` stands where it is in the scenario.
+pub(super) fn beyond(
+    (within, what): (&str, &str),
+    steps: u64,
+    outputs: &[(&str, Option<u64>, &str)],
+) -> Vec<String> {
+    let one = |&(output, every, outcome): &(&str, Option<u64>, &str)| {
+        let every = every.filter(|&every| every > steps)?;
+        let steps = counted(steps, "step");
+        Some(format!("`{within}output.{output}.every` is {every}, but the {what} has {steps}: {outcome}"))
+    };
+    outputs.iter().filter_map(one).collect()
+}
