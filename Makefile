@@ -49,7 +49,6 @@ test: setup
 	$(MAKE) docs-check BUILD_MD_CLI=
 	cargo test --workspace --no-fail-fast --no-default-features --features metis --test conformance --test cli --test truth -- \
 		broken_runs:: commands:: launch:: configs:: compare::shells_and_exchanges_over_threads compare::threads_without_mpirun
-	cargo test -p md-core --lib without_metis
 	scripts/test-ase.sh
 	scripts/check-arm.sh
 	$(MAKE) deny
@@ -67,6 +66,7 @@ examples: setup
 
 # In parts: MD_CONFORMANCE_RANKS=2 MD_CONFORMANCE_ONLY="rma-lock osc/sm", MD_STRATEGIES_RANKS=2 MD_STRATEGIES_PATHS=sm.
 test-all: test
+	cargo test -p md-core --lib without_metis
 	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies
 	cargo test -p md --test cli checkpoints:: -- --ignored

@@ -8,6 +8,7 @@ The speed in the plane x = middle, z to the right, y upwards, from dark (at rest
 import argparse
 import re
 import struct
+import sys
 import zlib
 from pathlib import Path
 
@@ -53,7 +54,15 @@ def main():
     parser.add_argument("picture", type=Path)
     parser.add_argument("--scale", type=int, default=8, help="pixels per node")
     given = parser.parse_args()
-    (nx, ny, nz), values = arrays(given.fields)
+    try:
+        (nx, ny, nz), values = arrays(given.fields)
+    except OSError as error:
+        sys.exit(f"flow_picture.py: cannot read {given.fields}: {error.strerror}")
+    except (AttributeError, ValueError, KeyError, UnicodeDecodeError, struct.error):
+        sys.exit(f"flow_picture.py: {given.fields} is no file of fields that `md-cli lbm` wrote on one rank")
+    missing = [name for name in ("velocity", "solid") if name not in values]
+    if missing:
+        sys.exit(f"flow_picture.py: {given.fields} has no array `{missing[0]}`")
 
     def node(y, z):
         return (z * ny + y) * nx + nx // 2
@@ -71,7 +80,10 @@ def main():
         return colour(sum(corners) / fastest)
 
     rows = [[pixel(row, column) for column in range(nz * given.scale)] for row in reversed(range(ny * given.scale))]
-    given.picture.write_bytes(png(rows))
+    try:
+        given.picture.write_bytes(png(rows))
+    except OSError as error:
+        sys.exit(f"flow_picture.py: cannot write {given.picture}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -219,8 +219,10 @@ fn local_ranks_under_mpirun() {
     assert_snapshot!(said.stderr, @"error: backend `local` is not available: it runs its ranks as threads of one process, but 2 processes were started; use backend p2p, or start md-cli without mpirun");
     assert_eq!(workdir.files("."), ["melt.toml"]);
     let mut command = workdir.under_mpirun(1, &crate::support::md_cli());
-    command.args(["run", "melt.toml"]);
-    assert_eq!(Said::of(command).code, Some(0), "one process can be one rank");
+    command.args(["run", "melt.toml", "--set", "parallel.ranks=2"]);
+    assert_eq!(Said::of(command).code, Some(0), "one process has as many threads for ranks as it likes");
+    let summary = workdir.read("out/summary.json");
+    assert!(summary.contains("\"ranks\": 2,"), "{summary}");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn compare(world: &MpiWorld, name: &str, text: &str, tally: &mut Tally) -> Resul
             let outcome = agrees(&expected, alone).and_then(|()| identical(&expected, &on_threads));
             tally.count(&what, outcome);
         }
-        for transport in Transport::others() {
+        for transport in Transport::others(world.ranks()) {
             let actual = play(transport)?;
             if world.rank() == 0 {
                 tally.count(&format!("{name}, {transport}, {decomposition}"), identical(&actual, &expected));

@@ -9,7 +9,7 @@ use md_comm::{Backend, Buffering, RmaOptions, WindowKind};
 pub(crate) enum Extent {
     /// No options, one decomposition: for several nodes.
     Nodes,
-    /// Each option alone, two decompositions, the library's choice of windows, 2 and 3 ranks.
+    /// Two decompositions, the library's choice of windows, 2 ranks with each option alone, 3 without options.
     Slice,
     /// Each option alone, with everything else there is.
     Each,
@@ -31,9 +31,10 @@ impl Extent {
     }
 
     /// Options of a transport that may differ from their defaults.
-    fn most_changes(self) -> usize {
+    fn most_changes(self, ranks: usize) -> usize {
         match self {
             Self::Nodes => 0,
+            Self::Slice if ranks > 2 => 0,
             Self::Slice | Self::Each => 1,
             // More at once bring no new pair of values together.
             Self::Full => 4,
@@ -118,13 +119,13 @@ impl Transport {
         Self { backend, options: RmaOptions::default(), buffering: Buffering::Double }
     }
 
-    /// All others that run over MPI, with the options that they take: unless everything is wanted, each option alone.
-    pub(crate) fn others() -> impl Iterator<Item = Self> {
+    /// All others that run over MPI on so many ranks, with the options that they take: unless everything is wanted, each option alone.
+    pub(crate) fn others(ranks: usize) -> impl Iterator<Item = Self> {
         let without = std::env::var(Self::WITHOUT).unwrap_or_default();
         let runs = move |backend: &&Backend| {
             **backend != Backend::Local && without.split(',').all(|name| name != backend.name())
         };
-        let most = Extent::wanted().most_changes();
+        let most = Extent::wanted().most_changes(ranks);
         let options: Vec<RmaOptions> =
             RmaOptions::combinations().into_iter().filter(|options| changes(options) <= most).collect();
         let known = Backend::ALL.iter().copied().filter(move |backend| runs(&backend));

@@ -27,8 +27,8 @@ pub fn available(ranks: usize) -> Option<f64> {
 fn ranks_here(ranks: usize) -> f64 {
     let of_launcher = || LOCAL_SIZE_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
     let ranks = match launch::started_by_launcher() {
-        Some(_) => of_launcher().unwrap_or(1),
-        None => ranks,
+        Some(processes) if processes > 1 => of_launcher().unwrap_or(1),
+        _ => ranks,
     };
     ranks.max(1) as f64
 }
