@@ -176,6 +176,11 @@ fn scripts_that_do_not_come_to_a_scenario() {
             "in.script:1: not taken: `lattice diamond 0.8442`: only fcc, bcc, sc, hex, sq and sq2 can be taken",
         ),
         ("units metal\n", "in.script:1: not taken: `units metal`: only reduced units (lj) can be taken"),
+        (
+            "lattice fcc 0.8442\nregion a block 0 4 0 4 0 4\ncreate_box 1 a\ncreate_atoms 1 box\n\
+             pair_style lj/cut 2.5\npair_coeff 1 1 1.0 1.0\nfix 1 all nph iso 1.0 1.0 5.0\nrun 20\n",
+            "in.script does not come to a scenario: none of its runs could be taken",
+        ),
         ("run ${n}\n", "in.script:1: not taken: `run ${n}`: there is no variable `n`"),
     ] {
         let said = folder(script).call(Start::Plain, "from-lammps in.script");
@@ -248,6 +253,55 @@ fn own_scripts_have_the_energies_of_lammps() {
             eprintln!("skipped: LAMMPS (lmp) is not installed");
             return;
         }
+    }
+}
+
+/// The commands of LAMMPS's `bench/in.lj`.
+const BENCH: &str = "\
+# 3d Lennard-Jones melt
+variable x index 1
+variable y index 1
+variable z index 1
+variable xx equal 20*$x
+variable yy equal 20*$y
+variable zz equal 20*$z
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 ${xx} 0 ${yy} 0 ${zz}
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+run 100
+";
+
+/// Its first row in the log that is published with LAMMPS (`tests/data/melt32000`).
+#[test]
+fn the_script_of_lammps_bench_begins_like_its_log() {
+    let workdir = folder(BENCH);
+    let said = translated(&workdir, "");
+    assert!(!said.stderr.contains("not taken"), "{}", said.stderr);
+    for key in ["cells = [20, 20, 20]", "steps = 100", "rebuild = { every = 20 }", "skin = 0.3"] {
+        assert!(said.stdout.contains(key), "{key}: {}", said.stdout);
+    }
+    workdir.succeed(Start::Threads(2), "run scenario.toml --steps 1 --quiet --output out");
+    let thermo = workdir.read("out/thermo.csv");
+    let mut rows = thermo.lines().map(|row| row.split(',').collect::<Vec<_>>());
+    let (names, first) = (rows.next().unwrap(), rows.next().unwrap());
+    for (name, expected, printed_to) in [
+        ("temperature", 1.44, 1e-9),
+        ("potential_per_atom", -6.773_368_1, 1e-7),
+        ("total_per_atom", -4.613_435_6, 1e-7),
+        ("pressure", -5.019_707_3, 1e-7),
+    ] {
+        let found: f64 = first[names.iter().position(|other| *other == name).unwrap()].parse().unwrap();
+        assert!((found - expected).abs() < printed_to, "{name}: {found}, {expected}");
     }
 }
 

@@ -34,7 +34,6 @@ mod limits;
 mod masks;
 mod memory;
 mod minimise;
-mod not_yet;
 mod output_failures;
 mod outputs;
 mod particle_files;

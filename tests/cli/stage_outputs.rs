@@ -112,7 +112,11 @@ fn what_they_cannot_be() {
             "max = 50.0",
             "`stage[1].output.rdf.max` is 50.0, more than half the shortest periodic side of the box",
         ),
-        ("traj.extxyz", "traj.dcd", "`stage[1].output.trajectory.path = \"traj.dcd\"` is not available yet"),
+        (
+            "traj.extxyz",
+            "traj.dcd",
+            "`stage[1].output.trajectory.path = \"traj.dcd\"` has an extension that no format has",
+        ),
         ("surface_tension = {", "directory = {", "unknown key `directory` in [stage[1].output]"),
     ] {
         workdir.write("melt.toml", &scenario.replacen(from, to, 1));

@@ -11,7 +11,7 @@ use super::system::{Block, ScriptLattice};
 use super::{Script, Taken};
 
 /// Of what only concerns how LAMMPS itself runs or speaks.
-pub(super) const NEEDLESS: [&str; 16] = [
+pub(super) const NEEDLESS: [&str; 13] = [
     "atom_modify",
     "comm_modify",
     "comm_style",
@@ -22,11 +22,8 @@ pub(super) const NEEDLESS: [&str; 16] = [
     "package",
     "print",
     "processors",
-    "reset_timestep",
-    "run_style",
     "shell",
     "suffix",
-    "thermo_style",
     "timer",
 ];
 
@@ -34,6 +31,15 @@ impl Script<'_> {
     pub(super) fn carry_out(&mut self, command: &str, words: &[&str]) -> Taken {
         match (command, words) {
             ("units", ["lj"]) | ("atom_style", ["atomic"]) | ("thermo_modify", ["norm", "yes"]) => Ok(None),
+            ("thermo_style", columns) => {
+                let of_script =
+                    |column: &&str| ["c_", "f_", "v_"].iter().any(|kind| column.starts_with(kind));
+                let note = "columns of computes, fixes and variables are left out";
+                Ok(columns.iter().any(of_script).then(|| note.to_owned()))
+            }
+            ("run_style", ["verlet"]) => Ok(None),
+            ("run_style", _) => Err("only verlet can be taken".to_owned()),
+            ("reset_timestep", _) => Ok(Some("steps are counted from the first run on".to_owned())),
             ("restart", ["0"]) => {
                 self.motion.restart = None;
                 Ok(None)
@@ -292,8 +298,8 @@ impl Script<'_> {
         let tolerance = Some(number(force_tolerance)?).filter(|tolerance| *tolerance > 0.0);
         self.motion.minimise(tolerance.unwrap_or(USUAL), whole(steps)?);
         Ok(Some(
-            "FIRE, until no force on a particle is above the tolerance; the first one is of all components; particles are at rest \
-             behind it"
+            "FIRE; the force tolerance is of the largest force on a particle, not of all components, and the energy tolerance is \
+             left out; particles are at rest behind it"
                 .to_owned(),
         ))
     }

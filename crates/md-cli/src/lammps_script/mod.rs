@@ -81,6 +81,8 @@ struct Script<'f> {
     pairs: Pairs,
     motion: Motion,
     analyses: Analyses,
+    /// Whether a `run` was not taken.
+    lacks_a_run: bool,
 }
 
 /// What becomes of a command that is known here; an error says why it was not taken.
@@ -148,6 +150,7 @@ impl<'f> Script<'f> {
             pairs: Pairs::default(),
             motion: Motion::default(),
             analyses: Analyses::default(),
+            lacks_a_run: false,
         }
     }
 
@@ -163,6 +166,12 @@ impl<'f> Script<'f> {
     }
 
     fn take(&mut self, text: &str) -> Taken {
+        let taken = self.take_line(text);
+        self.lacks_a_run |= taken.is_err() && text.split_whitespace().next() == Some("run");
+        taken
+    }
+
+    fn take_line(&mut self, text: &str) -> Taken {
         if let Some(("variable", rest)) = text.split_once(char::is_whitespace) {
             let put_in = self.variables.put_in(rest)?;
             return self.variables.set(&words(&put_in)).map(|()| None);
@@ -178,6 +187,9 @@ impl<'f> Script<'f> {
     }
 
     fn scenario(&self, name: &str, script: &str) -> Result<String, String> {
+        if self.lacks_a_run && !self.motion.has_run() {
+            return Err("none of its runs could be taken".to_owned());
+        }
         let title = script.lines().find_map(|line| line.strip_prefix('#')).map(str::trim);
         let title = title.filter(|title| !title.is_empty()).unwrap_or(name);
         let dimensions = self.system.dimensions.unwrap_or(3);

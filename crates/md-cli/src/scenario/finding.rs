@@ -125,8 +125,3 @@ pub(super) fn at_least_one<T: Copy + Display + Default + PartialEq>(
     }
     Err(Finding::new(path, format!("`{path}` must be at least 1, found {value}"), help))
 }
-
-/// A key or value that a later version brings.
-pub(super) fn not_yet(path: &str, value: &str, help: &str) -> Finding {
-    Finding::new(path, format!("`{path} = {value}` is not available yet"), help).label("not available yet")
-}

@@ -22,8 +22,6 @@
 //!
 //! Applications on grids have scenarios of their own kinds ([`Model`]): `[stencil]` in `stencil`, `[lbm]` in `lbm`, with `[parallel]` and `[output]`
 //! in `grid`.
-//!
-//! Names that a later version brings are refused with "not available yet" instead of "unknown": see `shape`.
 
 mod analysis;
 mod error;

@@ -6,7 +6,7 @@ use md_lab::name_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one, not_yet};
+use super::finding::{Checked, Finding, at_least_one};
 use crate::output::trajectory::{Format, format_of};
 
 /// `output.trajectory`
@@ -127,9 +127,10 @@ fn check_path(path: &str) -> Checked {
         return Ok(());
     }
     let help = format!("the extension gives the format: {}", Format::extensions());
-    if Path::new(path).extension().is_some() {
-        return Err(not_yet(KEY, &format!("{path:?}"), &help));
-    }
-    let message = format!("`{KEY} = {path:?}` has no extension, which gives the format");
+    let what = match Path::new(path).extension() {
+        Some(_) => "an extension that no format has",
+        None => "no extension, which gives the format",
+    };
+    let message = format!("`{KEY} = {path:?}` has {what}");
     Err(Finding::new(KEY, message, help))
 }

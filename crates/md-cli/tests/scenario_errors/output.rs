@@ -91,14 +91,13 @@ fn no_checkpoint_is_kept() {
 }
 
 #[test]
-fn trajectory_format_not_yet() {
+fn trajectory_extension_unknown() {
     assert_snapshot!(error_of_path("traj.vtu"), @r#"
-     × `output.trajectory.path = "traj.vtu"` is not available yet
+     × `output.trajectory.path = "traj.vtu"` has an extension that no format has
        ╭─[melt.toml:51:23]
     50 │ thermo = { every = 100 }
     51 │ trajectory = { path = "traj.vtu", every = 500 }
-       ·                       ─────┬────
-       ·                            ╰── not available yet
+       ·                       ──────────
        ╰────
      help: the extension gives the format: `.extxyz[.gz]`, `.lammpstrj[.gz]`, `.nc`, `.xtc`
     "#);
