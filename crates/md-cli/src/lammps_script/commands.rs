@@ -30,14 +30,16 @@ pub(super) const NEEDLESS: [&str; 13] = [
 impl Script<'_> {
     pub(super) fn carry_out(&mut self, command: &str, words: &[&str]) -> Taken {
         match (command, words) {
-            ("units", ["lj"]) | ("atom_style", ["atomic"]) | ("thermo_modify", ["norm", "yes"]) => Ok(None),
+            ("units", ["lj"])
+            | ("atom_style", ["atomic"])
+            | ("thermo_modify", ["norm", "yes"])
+            | ("run_style", ["verlet"]) => Ok(None),
             ("thermo_style", columns) => {
                 let of_script =
                     |column: &&str| ["c_", "f_", "v_"].iter().any(|kind| column.starts_with(kind));
                 let note = "columns of computes, fixes and variables are left out";
                 Ok(columns.iter().any(of_script).then(|| note.to_owned()))
             }
-            ("run_style", ["verlet"]) => Ok(None),
             ("run_style", _) => Err("only verlet can be taken".to_owned()),
             ("reset_timestep", _) => Ok(Some("steps are counted from the first run on".to_owned())),
             ("restart", ["0"]) => {
