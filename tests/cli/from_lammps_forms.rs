@@ -207,3 +207,21 @@ fn what_becomes_of_the_total_momentum_is_true() {
     assert_eq!(drift_of(&format!("{create}{drift}{drift}")), Some(2.0));
     assert_eq!(drift_of(&format!("{drift}{create}")), None);
 }
+
+#[test]
+fn what_only_looks_needless_is_told() {
+    for (command, expected) in [
+        ("run_style respa 2 2", "not taken: `run_style respa 2 2`: only verlet can be taken"),
+        ("reset_timestep 100", "differs: `reset_timestep 100`: steps are counted from the first run on"),
+        (
+            "thermo_style custom step v_mine",
+            "differs: `thermo_style custom step v_mine`: columns of computes, fixes and variables are left out",
+        ),
+        ("minimize 1e-4 1e-6 100 1000", "the energy tolerance is left out; particles are at rest behind it"),
+    ] {
+        let said = translated(&with_data(ALL, &format!("{command}\n")), "");
+        assert!(said.stderr.replace("\n      ", " ").contains(expected), "{said:?}");
+    }
+    let said = translated(&with_data(ALL, "run_style verlet\nthermo_style custom step temp press\n"), "");
+    assert!(!said.stderr.contains("_style verlet") && !said.stderr.contains("thermo_style"), "{said:?}");
+}

@@ -42,3 +42,16 @@ fn slab() {
     let tension = &summary["surface_tension"];
     assert!(tension["mean"].is_f64() && tension["standard_error"].as_f64().unwrap() > 0.0, "{tension}");
 }
+
+/// No site of a region lies on the periodic image of another.
+#[test]
+fn regions() {
+    let page = text_of(&repository("docs/guide/scenarios.md"));
+    let from = page.find("[system.regions]").unwrap();
+    let block = &page[from..from + page[from..].find("```").unwrap()];
+    let workdir = Workdir::new(&format!(
+        "[simulation]\nsteps = 20\n[[species]]\nname = \"A\"\n[[species]]\nname = \"B\"\n[system]\ntemperature = 1.0\n\
+         {block}[interaction]\ncutoff = 2.5\n"
+    ));
+    workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out");
+}

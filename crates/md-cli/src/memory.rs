@@ -26,9 +26,9 @@ pub fn available(ranks: usize) -> Option<f64> {
 /// Ranks on this machine.
 fn ranks_here(ranks: usize) -> f64 {
     let of_launcher = || LOCAL_SIZE_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
-    let ranks = match launch::started_by_launcher() {
-        Some(processes) if processes > 1 => of_launcher().unwrap_or(1),
-        _ => ranks,
+    let ranks = match launch::processes_of_job() {
+        Some(_) => of_launcher().unwrap_or(1),
+        None => ranks,
     };
     ranks.max(1) as f64
 }

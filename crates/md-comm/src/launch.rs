@@ -12,6 +12,11 @@ pub fn started_by_launcher() -> Option<usize> {
     ranks_from(|name| std::env::var(name).ok())
 }
 
+/// The same, unless the launcher has started this process alone: then it is as if none had, and its ranks may be threads.
+pub fn processes_of_job() -> Option<usize> {
+    started_by_launcher().filter(|&processes| processes > 1)
+}
+
 /// This process's number among those that the launcher has started, if one has; known before MPI is up.
 pub fn rank() -> Option<usize> {
     const RANK_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];

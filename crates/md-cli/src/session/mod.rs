@@ -167,14 +167,9 @@ fn error_with_escapes(error: clap::Error) -> clap::Error {
     Cli::try_parse_from(words).err().filter(clap::Error::use_stderr).unwrap_or(error)
 }
 
-/// Processes that an MPI launcher has started, unless that is one alone: it is as if no launcher had started it, and may have threads for ranks.
-fn processes_of_job() -> Option<usize> {
-    launch::started_by_launcher().filter(|&ranks| ranks > 1)
-}
-
 /// Ranks that will run the scenario where this process was started as it was.
 fn ranks_to_come(inputs: &impl Job) -> usize {
-    processes_of_job().unwrap_or(inputs.parallel().ranks)
+    launch::processes_of_job().unwrap_or(inputs.parallel().ranks)
 }
 
 /// The inputs in a process of its own.
@@ -198,7 +193,7 @@ fn read_together<J: Job>(args: &ScenarioArgs, world: &dyn World) -> Result<J, Ru
 
 /// Runs `work` on every rank of the world that launcher and scenario ask for.
 fn compute<J: Job>(args: &ScenarioArgs, work: impl Fn(&dyn World, &J) -> Result<(), RunError> + Sync) -> u8 {
-    match processes_of_job() {
+    match launch::processes_of_job() {
         Some(ranks) if cfg!(not(feature = "mpi")) => refuse_copies(ranks),
         Some(_) => {
             let read = |world: &dyn World| {
@@ -220,7 +215,7 @@ fn compute<J: Job>(args: &ScenarioArgs, work: impl Fn(&dyn World, &J) -> Result<
 
 /// Compares strategies over what the launcher started, or over threads where the scenario asks for `local`.
 fn compare_strategies(args: &CompareArgs, choices: &Choices) -> u8 {
-    match processes_of_job() {
+    match launch::processes_of_job() {
         Some(ranks) if cfg!(not(feature = "mpi")) => refuse_copies(ranks),
         Some(_) => compare_over_mpi(|world| read_together(&args.scenario, world), args, choices),
         _ => match read_alone::<AnyInputs>(&args.scenario) {
@@ -252,7 +247,7 @@ fn compare_any(
 
 /// Measures over what the launcher started, or over threads where that is asked for.
 fn run_benchmarks(args: &BenchArgs, wanted: &Wanted) -> u8 {
-    match (processes_of_job(), args.ranks) {
+    match (launch::processes_of_job(), args.ranks) {
         (Some(ranks), _) if cfg!(not(feature = "mpi")) => refuse_copies(ranks),
         (Some(_), Some(_)) => refuse("`--ranks` is for a start without mpirun"),
         (_, None) if cfg!(feature = "mpi") => bench_over_mpi(args, wanted),
@@ -269,7 +264,7 @@ fn run_benchmarks(args: &BenchArgs, wanted: &Wanted) -> u8 {
 
 /// Fits over what the launcher started.
 fn fit_machine(args: &FitArgs) -> u8 {
-    match processes_of_job() {
+    match launch::processes_of_job() {
         Some(ranks) if cfg!(not(feature = "mpi")) => refuse_copies(ranks),
         _ if cfg!(feature = "mpi") => fit_over_mpi(args),
         _ => highest_code(local::run(1, Duration::from_secs_f64(args.timeout), |world| {

@@ -95,7 +95,7 @@ impl<E: Into<RunError>> From<E> for Failure {
 /// # Errors
 /// [`RunError::Compared`] if not all jobs ended well; see [`RunError`] for the others.
 pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
-    if launch::started_by_launcher().is_some_and(|ranks| ranks > 1) {
+    if launch::processes_of_job().is_some() {
         return Err(refused("sweep starts the launcher itself: start it once, without mpirun".to_owned()));
     }
     let inputs = AnyInputs::read_file(&args.scenario())?;
