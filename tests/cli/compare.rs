@@ -441,7 +441,7 @@ fn strategies_that_need_more_memory_than_there_is_are_left_out() {
     let workdir = Workdir::new(MELT);
     let script =
         "OMPI_COMM_WORLD_LOCAL_SIZE=1000000000 exec \"$md\" compare melt.toml --quiet --backends p2p";
-    let mut command = workdir.under_mpirun(1, "bash".as_ref());
+    let mut command = workdir.under_mpirun(2, "bash".as_ref());
     command.args(["-c", script]).env("md", md_cli());
     let said = Said::of(command);
     let rows = rows(&workdir);
