@@ -72,6 +72,19 @@ fn a_ramp_that_ends_at_another_step_is_another_run() {
     assert_eq!(said(&workdir, &format!("--output other --resume out {constant} --steps 40")), "");
 }
 
+/// What it begins with is in the checkpoint.
+#[test]
+fn other_particles_to_begin_with_are_without_effect() {
+    let workdir = begun("");
+    let last = |folder: &str| workdir.read(&format!("{folder}/thermo.csv")).lines().last().map(str::to_owned);
+    assert_eq!(said(&workdir, "--output other --resume out --steps 40"), "");
+    let expected = last("other");
+    let keys = "--set system.temperature=3.0 --set system.drift=[1.0,0.0,0.0]";
+    let text = said(&workdir, &format!("--output other --resume out --steps 40 {keys}"));
+    assert_snapshot!(text, @"note: without effect, as the checkpoint has the particles: system.drift was not given, now [1.0, 0.0, 0.0]; system.temperature was 1.44, now 3.0");
+    assert_eq!(last("other"), expected);
+}
+
 /// The ramp has its own steps, whatever comes behind it: so a run that has made it can be made longer.
 #[test]
 fn a_ramp_is_kept_by_the_stage_that_it_becomes() {

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -78,6 +78,28 @@ fn a_signal_ends_a_run_in_order() {
             fs::remove_dir_all(workdir.path("out")).unwrap();
         }
     }
+}
+
+/// What a minimisation has come to is written, though forces are above the tolerance: rounding alone leaves larger ones.
+#[test]
+fn a_signal_ends_a_minimisation_in_order() {
+    let workdir = Workdir::new(MELT);
+    let call = format!("minimise melt.toml --force-tolerance 1e-300 --steps {STEPS}");
+    let mut command = workdir.command(Start::Threads(2), &call);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let rows = BufReader::new(child.stdout.take().unwrap());
+    let mut rows = rows.lines();
+    // Under way: a header, and rows of two steps.
+    rows.by_ref().take(3).for_each(|row| drop(row.unwrap()));
+    send("TERM", &child);
+    let ended = end_of(child);
+    let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+    let done = &summary["steps"];
+    let text = format!("error: ended by SIGTERM after {done} of {STEPS} steps; all files are complete\n");
+    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned()), (Some(143), text));
+    assert_eq!((&summary["ended"], &summary["converged"]), (&"SIGTERM".into(), &false.into()));
+    assert_eq!(workdir.read("out/minimised.extxyz").lines().count(), 602);
+    assert_eq!(workdir.files("out"), ["minimised.extxyz", "scenario.toml", "summary.json"]);
 }
 
 /// The launcher passes both on as SIGTERM.

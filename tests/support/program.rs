@@ -53,6 +53,10 @@ pub(crate) fn cargo(command: &str) -> Command {
     cargo.args([command, "--quiet", "--workspace", "--profile", profile]).arg("--target-dir").arg(target);
     if cfg!(not(feature = "mpi")) {
         cargo.arg("--no-default-features");
+        // Else md-core, which takes longest, is built once more.
+        if cfg!(feature = "metis") {
+            cargo.args(["--features", "metis"]);
+        }
     }
     cargo
 }

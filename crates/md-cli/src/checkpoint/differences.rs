@@ -22,6 +22,8 @@ pub struct Differences {
     pub ahead: Vec<String>,
     /// Of stages that are over.
     pub over: Vec<String>,
+    /// Of the particles that a run begins with.
+    pub start: Vec<String>,
     /// The order in which numbers are added, and their precision.
     pub rounding: Vec<String>,
 }
@@ -32,7 +34,13 @@ impl Differences {
         let now = effective_toml(scenario);
         let mut all = Self::default();
         for text in changes(&entries(then, &FREE), &entries(&now, &FREE)) {
-            let kind = if is_of(&text, &SYSTEM) { &mut all.system } else { &mut all.rounding };
+            let kind = if is_of(&text, &START) {
+                &mut all.start
+            } else if is_of(&text, &SYSTEM) {
+                &mut all.system
+            } else {
+                &mut all.rounding
+            };
             kind.push(text);
         }
         let plans = scenario.stages();
@@ -163,17 +171,17 @@ const SEED: &str = "simulation.seed";
 /// Keys of what is simulated.
 const SYSTEM: [&str; 5] = ["species", "interaction", "system", "simulation.dimension", "simulation.timestep"];
 
+/// Keys of the particles that a run begins with: a checkpoint has its own.
+const START: [&str; 5] =
+    ["system.lattice", "system.regions", "system.gas", "system.temperature", "system.drift"];
+
 /// Keys that change no bit of what follows, that the checkpoint itself decides, or that are compared stage by stage.
-const FREE: [&str; 17] = [
+const FREE: [&str; 13] = [
     "simulation.title",
     "simulation.steps",
     SEED,
     "simulation.max_drift",
-    "system.lattice",
     "system.file",
-    "system.regions",
-    "system.gas",
-    "system.temperature",
     "integrator",
     "stage",
     "output",

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::{RunSummary, context, facts, open_on_all, open_on_root, output_directory};
 use crate::args::MinimiseArgs;
-use crate::early_end::Ended;
+use crate::early_end::{EarlyEnd, Ended};
 use crate::error::{RUN_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::memory::Gathers;
@@ -34,8 +34,13 @@ pub const FINAL_STATE: &str = "minimised.extxyz";
 /// Minimises the energy of the scenario's initial state on this rank, from rest. *Collective.*
 ///
 /// # Errors
-/// See [`RunError`]; forces above the tolerance after the last step, when everything has been written.
-pub fn minimise(world: &dyn World, inputs: &Inputs, args: &MinimiseArgs) -> Result<(), RunError> {
+/// See [`RunError`]; forces above the tolerance after the last step, and signals, when everything has been written.
+pub fn minimise(
+    world: &dyn World,
+    inputs: &Inputs,
+    args: &MinimiseArgs,
+    early_end: &EarlyEnd,
+) -> Result<(), RunError> {
     let verbosity = Verbosity::unless(args.quiet);
     let (scenario, keys) = from_rest(&inputs.scenario, args);
     let setup = setup::of_scenario(inputs, &scenario, world.ranks())?;
@@ -58,6 +63,7 @@ pub fn minimise(world: &dyn World, inputs: &Inputs, args: &MinimiseArgs) -> Resu
     let frames = open_on_all(world, || (trajectory::KIND.open)(&opening))?;
     let mut simulation = Simulation::new(world, &setup)?;
     let before = simulation.system_sums()?.pairs.energy;
+    early_end.listen();
     simulation.start_measuring()?;
     if world.rank() == 0 {
         console.borrow_mut().print(&thermo_header());
@@ -66,44 +72,53 @@ pub fn minimise(world: &dyn World, inputs: &Inputs, args: &MinimiseArgs) -> Resu
         now.thermo.iter().for_each(|row| console.borrow_mut().print(&thermo_row(row)));
         Ok(())
     });
-    let mut state = AtEnd { frames, last: args.steps };
+    let mut state = AtEnd { frames, last: args.steps, early_end };
     simulation.run(args.steps, &mut [&mut rows.on_first_rank(), &mut state])?;
     let mut closing = Closing::new(world, directory.as_ref());
     state.frames.into_iter().try_for_each(|frames| frames.finish(&mut closing))?;
     let root = directory.as_ref().map(|directory| (directory, &console));
-    let is_converged =
-        conclude(&mut simulation, world, (&scenario, &setup), [keys.force_tolerance, before], root)?;
-    let steps = simulation.state().step;
+    let done = simulation.state().step;
+    let ended = match simulation.state().integrator.is_finished() {
+        true => Ended::Converged,
+        false if done == args.steps => Ended::AsPlanned,
+        false => early_end.reason(world)?,
+    };
+    let energy_and_tolerance = [before, keys.force_tolerance];
+    conclude(&mut simulation, world, (&scenario, &setup), ended, energy_and_tolerance, root)?;
     simulation.finalise()?;
-    if is_converged {
-        return Ok(());
+    match ended {
+        Ended::Converged => Ok(()),
+        Ended::Signal(signal) => Err(RunError::Signalled { signal, done, steps: args.steps }),
+        Ended::AsPlanned | Ended::WallTime => Err(not_converged(done, keys.force_tolerance)),
     }
-    let tolerance = keys.force_tolerance;
-    let summary = format!(
-        "after {} there are forces above {tolerance:e}; more `--steps`, or another `--force-tolerance`",
-        counted(steps, "step")
-    );
-    Err(RunError::Compared { summary, exit_code: RUN_FAILED, remains: Remains::Nothing })
 }
 
-/// Writes what the minimisation has come to, from so much energy; whether it has come to its end. *Collective.*
+fn not_converged(steps: u64, tolerance: f64) -> RunError {
+    let steps = counted(steps, "step");
+    let summary = format!(
+        "after {steps} there are forces above {tolerance:e}; more `--steps`, or another `--force-tolerance`"
+    );
+    RunError::Compared { summary, exit_code: RUN_FAILED, remains: Remains::Nothing }
+}
+
+/// Writes what the minimisation has come to, from so much energy. *Collective.*
 fn conclude(
     simulation: &mut Simulation,
     world: &dyn World,
     (scenario, setup): (&Scenario, &Setup),
-    [force_tolerance, energy_before]: [f64; 2],
+    ended: Ended,
+    [energy_before, force_tolerance]: [f64; 2],
     root: Option<(&OutputDirectory, &SharedConsole)>,
-) -> Result<bool, RunError> {
-    let is_converged = simulation.state().integrator.is_finished();
+) -> Result<(), RunError> {
+    let is_converged = ended == Ended::Converged;
     let sums = simulation.system_sums()?;
     let timings = Timings::reduce(&simulation.timing()?, world)?;
     let forces = simulation.gather_rows(RowVector::Force)?;
-    let Some((directory, console)) = root else { return Ok(is_converged) };
+    let Some((directory, console)) = root else { return Ok(()) };
     let steps = simulation.state().step;
     let totals = simulation.force_totals(&sums);
     let largest = forces.iter().map(largest_of).fold(0.0, f64::max);
     let wall_s = timings.phase(md_engine::Phase::Total).seconds.max;
-    let ended = if is_converged { Ended::Converged } else { Ended::AsPlanned };
     let summary = RunSummary { sums, wall_s, drift_per_atom: 0.0, ended };
     let entries = [
         ("converged", json!(is_converged)),
@@ -125,8 +140,7 @@ fn conclude(
         counted(steps, "step"),
         totals.potential_energy
     ));
-    console.screen.finish()?;
-    Ok(is_converged)
+    Ok(console.screen.finish()?)
 }
 
 /// The scenario with particles at rest, and with FIRE in the place of its integrators: with the tolerance of the arguments, or else
@@ -152,10 +166,11 @@ fn from_rest(scenario: &Scenario, args: &MinimiseArgs) -> (Scenario, FireKeys) {
     (scenario, keys)
 }
 
-/// Writes the last frame alone.
+/// Writes the last frame alone, which a signal makes come earlier.
 struct AtEnd<'a> {
     frames: Opened<'a>,
     last: u64,
+    early_end: &'a EarlyEnd,
 }
 
 impl Observer for AtEnd<'_> {
@@ -166,6 +181,10 @@ impl Observer for AtEnd<'_> {
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
         self.frames.iter_mut().try_for_each(|frames| frames.observe(now))
+    }
+
+    fn wants_end(&self) -> bool {
+        self.early_end.is_wanted()
     }
 
     fn ends_at(&mut self, step: u64) {

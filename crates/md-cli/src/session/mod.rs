@@ -134,9 +134,12 @@ pub fn main() -> u8 {
         Command::Forces(args) => compute(&args.scenario, |world, inputs: &Inputs| {
             commands::forces::forces(world, inputs, Verbosity::unless(args.quiet))
         }),
-        Command::Minimise(args) => compute(&args.scenario, |world, inputs: &Inputs| {
-            commands::minimise::minimise(world, inputs, &args)
-        }),
+        Command::Minimise(args) => {
+            let early_end = EarlyEnd::new(None);
+            compute(&args.scenario, |world, inputs: &Inputs| {
+                commands::minimise::minimise(world, inputs, &args, &early_end)
+            })
+        }
         Command::FromLammps(args) => {
             let made = commands::from_lammps::from_lammps(&args);
             made.map_or_else(|error| fail_alone(&error), |text| show(&text))

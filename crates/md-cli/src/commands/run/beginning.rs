@@ -148,7 +148,7 @@ impl Root {
 
 /// Says from where a run goes on, and what becomes of its results where the scenario is not as it was.
 fn note_resumption(resumed: &Resumed, verbosity: Verbosity) {
-    let Differences { system, motion, ramp, ahead, over, rounding } = &resumed.differences;
+    let Differences { system, motion, ramp, ahead, over, start, rounding } = &resumed.differences;
     let step = resumed.header.step;
     if !system.is_empty() {
         let (system, counted) = (system.join("; "), "the change of the energy is counted from");
@@ -170,6 +170,7 @@ fn note_resumption(resumed: &Resumed, verbosity: Verbosity) {
         ("other results from here on", motion),
         ("other results from a later stage on", ahead),
         ("without effect, as the stage is over", over),
+        ("without effect, as the checkpoint has the particles", start),
         (of_rounding, rounding),
     ] {
         if !texts.is_empty() {
