@@ -63,6 +63,43 @@ fn a_run_of_no_steps_is_no_run() {
     assert_eq!(table(&said)["simulation"]["timestep"].as_float(), Some(0.002));
 }
 
+/// Its scheme is chosen, or what changes no average is left out; without it a run has no thermostat, which is said.
+#[test]
+fn keywords_of_langevin() {
+    for (words, scheme, reason) in [
+        ("", Some("baoab"), "BAOAB, with other random numbers"),
+        ("gjf vhalf zero no", Some("gjf"), "GJF, with other random numbers"),
+        (
+            "zero yes tally yes",
+            Some("baoab"),
+            "BAOAB, with other random numbers, without its `zero`, without its `tally`",
+        ),
+        ("scale 1 2.0", None, "a fix `langevin` of this form has no equivalent here: runs go on without it"),
+    ] {
+        let fix = format!("fix 2 all langevin 1.0 1.0 2.0 77 {words}").trim_end().to_owned();
+        let said = translated(&folder(&format!("{SYSTEM}{fix}\nrun 100\n")), "");
+        let fate = if scheme.is_some() { "differs" } else { "not taken" };
+        // Behind that of the velocities.
+        assert_eq!(notes(&said)[1..], [format!("in.script:{}: {fate}: `{fix}`: {reason}", BEFORE + 1)]);
+        let keys = table(&said);
+        let integrator = &keys["integrator"];
+        assert_eq!(integrator.get("scheme").and_then(toml::Value::as_str), scheme, "{words}");
+        let kind = if scheme.is_some() { "langevin" } else { "velocity-verlet" };
+        assert_eq!(integrator["kind"].as_str(), Some(kind), "{words}");
+    }
+}
+
+#[test]
+fn a_script_without_a_run_makes_one_step_and_says_so() {
+    let said = translated(&folder(SYSTEM), "");
+    let expected =
+        format!("in.script:{BEFORE}: differs: `thermo 50`: no `run` follows: the scenario makes one step");
+    assert_eq!(
+        (notes(&said).pop(), table(&said)["simulation"]["steps"].as_integer()),
+        (Some(expected), Some(1))
+    );
+}
+
 /// It has a melt at 5, and is minimised with velocities of 0.
 #[test]
 fn the_first_velocities_of_an_example_of_lammps_stand() {

@@ -26,6 +26,21 @@ fn folder() -> Workdir {
     workdir
 }
 
+/// They have a page of their own.
+#[test]
+fn folders_of_stages_are_named() {
+    let workdir = Workdir::new(&format!(
+        "{}[[stage]]\nsteps = 5\n[[stage]]\nname = \"produce\"\nsteps = 10\noutput = {{ msd = {{ every = 1 }} }}\n",
+        MELT.replace("steps = 20\n", "")
+    ));
+    workdir.succeed(Start::Threads(1), "run melt.toml --quiet");
+    let said = workdir.succeed(Start::Plain, "plot out");
+    assert_eq!(said.stdout, "out/plot.html\nalso: md-cli plot out/produce\n");
+    let said = workdir.succeed(Start::Plain, "plot out/produce");
+    assert_eq!(said.stdout, "out/produce/plot.html\n");
+    assert!(workdir.read("out/produce/plot.html").contains("msd: "));
+}
+
 #[test]
 fn the_page_has_a_picture_of_everything() {
     let workdir = folder();

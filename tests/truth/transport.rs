@@ -57,10 +57,10 @@ fn self_diffusion_of_the_liquid() {
 #[test]
 #[ignore = "minutes"]
 fn viscosity_of_the_liquid() {
-    let summary = liquid(5, 600_000, "viscosity = { every = 5, length = 4.0 }");
+    let summary = liquid(5, 1_200_000, "viscosity = { every = 5, length = 4.0 }");
     let found = &summary["viscosity"];
     let (value, error) = (number(&found["value"]), number(&found["error"]));
-    assert!(error < 0.15, "{found}");
+    assert!(error < 0.1, "{found}");
     agrees(found, [value, error], [3.258, 0.04]);
 }
 

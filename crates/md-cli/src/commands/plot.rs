@@ -1,5 +1,8 @@
 //! `md-cli plot`: one page of what a run wrote.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use super::{note_lock, refused};
 use crate::args::PlotArgs;
 use crate::error::RunError;
@@ -22,5 +25,18 @@ pub fn plot(args: &PlotArgs) -> Result<String, RunError> {
     note_lock(&directory);
     directory.write_whole(KnownFile::PLOT, page.as_bytes())?;
     directory.finish()?;
-    Ok(format!("{}\n", folder.join(KnownFile::PLOT.name()).display()))
+    let stages = stages(folder);
+    let stages = stages.iter().map(|stage| format!("also: md-cli plot {}\n", stage.display()));
+    Ok(format!("{}\n{}", folder.join(KnownFile::PLOT.name()).display(), stages.collect::<String>()))
+}
+
+/// Folders of stages with outputs of their own: each has what a run has.
+fn stages(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let of_stage = |path: &PathBuf| {
+        [KnownFile::SUMMARY, KnownFile::SCENARIO].iter().all(|file| path.join(file.name()).is_file())
+    };
+    let mut stages: Vec<_> = entries.filter(of_stage).collect();
+    stages.sort();
+    stages
 }

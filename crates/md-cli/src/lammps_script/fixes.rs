@@ -14,22 +14,40 @@ impl Script<'_> {
             ("nve", []) => Fix::Plain,
             ("momentum" | "recenter", _) => return self.momentum(id, style, words),
             ("enforce2d" | "balance", _) => Fix::Nothing,
-            ("langevin", [from, to, damp, _]) => Fix::Langevin(ramp(from, to)?, number(damp)?),
             ("temp/berendsen", [from, to, damp]) => Fix::Berendsen(ramp(from, to)?, number(damp)?),
             ("temp/csvr", [from, to, damp, _]) => Fix::Csvr(ramp(from, to)?, number(damp)?),
             ("temp/rescale", [every, from, to, _, _]) => Fix::Rescale(ramp(from, to)?, whole(every)?.max(1)),
+            ("langevin", _) => return self.langevin(id, words),
             ("nvt", _) => return self.canonical(id, words),
             ("npt", _) => return self.isobaric(id, words),
             ("wall/lj93" | "wall/reflect", _) => return self.walls(id, style == "wall/lj93", words),
-            _ => return Err(format!("a fix `{style}` of this form has no equivalent here")),
+            _ => return Err(unlike(style)),
         };
         let difference = match fix {
             Fix::Rescale(..) => Some("the temperature is made exact, however far it is off"),
-            Fix::Langevin(..) => Some("BAOAB, with other random numbers"),
             _ => None,
         };
         self.motion.fixes.insert(id.to_owned(), fix);
         Ok(difference.map(str::to_owned))
+    }
+
+    /// `FROM TO DAMP SEED [KEYWORD VALUE ...]`
+    fn langevin(&mut self, id: &str, words: &[&str]) -> Taken {
+        const LEFT_OUT: [&str; 5] = ["gjf", "tally", "zero", "angmom", "omega"];
+        let Some(([from, to, damp, _], keywords)) = words.split_first_chunk() else {
+            return Err(unlike("langevin"));
+        };
+        let (mut scheme, mut ignored) = ("baoab", Vec::new());
+        for pair in keywords.chunks(2) {
+            match *pair {
+                ["gjf", "vfull" | "vhalf" | "yes"] => scheme = "gjf",
+                [keyword @ ("tally" | "zero"), "yes"] => ignored.push(keyword),
+                [keyword, "no"] if LEFT_OUT.contains(&keyword) => (),
+                _ => return Err(unlike("langevin")),
+            }
+        }
+        self.motion.fixes.insert(id.to_owned(), Fix::Langevin(ramp(from, to)?, number(damp)?, scheme));
+        Ok(Some(format!("{}, with other random numbers{}", scheme.to_uppercase(), without(&ignored))))
     }
 
     fn isobaric(&mut self, id: &str, words: &[&str]) -> Taken {
@@ -104,6 +122,10 @@ impl Script<'_> {
         Ok(is_solid
             .then(|| "their energy and virial count, as after `fix_modify energy yes virial yes`".to_owned()))
     }
+}
+
+fn unlike(style: &str) -> String {
+    format!("a fix `{style}` of this form has no equivalent here: runs go on without it")
 }
 
 /// Keywords that are left out.

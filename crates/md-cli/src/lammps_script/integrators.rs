@@ -14,8 +14,8 @@ pub(super) enum Fix {
     NoseHoover(Ramp, f64, u64),
     /// `npt`: temperature, its damping time, pressure, its damping time, lengths of the box.
     Isobaric(Ramp, f64, f64, f64, Axes),
-    /// `langevin`
-    Langevin(Ramp, f64),
+    /// `langevin`: temperature, damping time, name of the scheme.
+    Langevin(Ramp, f64, &'static str),
     /// `temp/berendsen`
     Berendsen(Ramp, f64),
     /// `temp/csvr`
@@ -177,7 +177,10 @@ impl Fix {
                     axes.key()
                 ),
             ),
-            Self::Langevin(ramp, damp) => kind("langevin", ramp, format!("friction = {:?}", 1.0 / damp)),
+            Self::Langevin(ramp, damp, scheme) => {
+                let friction = 1.0 / damp;
+                kind("langevin", ramp, format!("friction = {friction:?}, scheme = \"{scheme}\""))
+            }
             Self::Berendsen(ramp, damp) => kind("berendsen", ramp, format!("relaxation = {damp:?}")),
             Self::Csvr(ramp, damp) => kind("csvr", ramp, format!("relaxation = {damp:?}")),
             Self::Rescale(ramp, every) => kind("rescale", ramp, format!("every = {every}")),

@@ -113,6 +113,7 @@ pub(crate) fn translate(
         };
         remarks.push(Remark { line: line.number, text: line.text, fate, reason });
     }
+    remarks.extend(state.without_run(script));
     let scenario = match state.scenario(name, script) {
         Ok(tables) => format!("{}{tables}", head(name, &remarks)),
         Err(missing) => return Err((missing, remarks)),
@@ -184,6 +185,13 @@ impl<'f> Script<'f> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let [command, arguments @ ..] = &words[..] else { return Ok(None) };
         self.carry_out_in_time(command, arguments)
+    }
+
+    /// What becomes of a script that only prepares a run.
+    fn without_run(&self, script: &str) -> Option<Remark> {
+        let line = lines_of(script).pop().filter(|_| !self.lacks_a_run && !self.motion.has_run())?;
+        let reason = "no `run` follows: the scenario makes one step".to_owned();
+        Some(Remark { line: line.number, text: line.text, fate: Fate::Differs, reason })
     }
 
     fn scenario(&self, name: &str, script: &str) -> Result<String, String> {
