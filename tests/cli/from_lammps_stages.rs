@@ -74,7 +74,11 @@ fn keywords_of_langevin() {
             Some("baoab"),
             "BAOAB, with other random numbers, without its `zero`, without its `tally`",
         ),
-        ("scale 1 2.0", None, "a fix `langevin` of this form has no equivalent here: runs go on without it"),
+        (
+            "scale 1 2.0",
+            None,
+            "a fix `langevin` of this form has no equivalent here: the scenario is without it",
+        ),
     ] {
         let fix = format!("fix 2 all langevin 1.0 1.0 2.0 77 {words}").trim_end().to_owned();
         let said = translated(&folder(&format!("{SYSTEM}{fix}\nrun 100\n")), "");
@@ -92,8 +96,9 @@ fn keywords_of_langevin() {
 #[test]
 fn a_script_without_a_run_makes_one_step_and_says_so() {
     let said = translated(&folder(SYSTEM), "");
-    let expected =
-        format!("in.script:{BEFORE}: differs: `thermo 50`: no `run` follows: the scenario makes one step");
+    let expected = format!(
+        "in.script:{BEFORE}: differs: `thermo 50`: there is no `run` with steps: the scenario makes one step"
+    );
     assert_eq!(
         (notes(&said).pop(), table(&said)["simulation"]["steps"].as_integer()),
         (Some(expected), Some(1))

@@ -78,19 +78,29 @@ pub fn minimise(
     state.frames.into_iter().try_for_each(|frames| frames.finish(&mut closing))?;
     let root = directory.as_ref().map(|directory| (directory, &console));
     let done = simulation.state().step;
-    let ended = match simulation.state().integrator.is_finished() {
-        true => Ended::Converged,
-        false if done == args.steps => Ended::AsPlanned,
-        false => early_end.reason(world)?,
-    };
-    let energy_and_tolerance = [before, keys.force_tolerance];
-    conclude(&mut simulation, world, (&scenario, &setup), ended, energy_and_tolerance, root)?;
+    let ended = how_it_ended(&simulation, world, args.steps, early_end)?;
+    conclude(&mut simulation, world, (&scenario, &setup), ended, keys, before, root)?;
     simulation.finalise()?;
     match ended {
         Ended::Converged => Ok(()),
         Ended::Signal(signal) => Err(RunError::Signalled { signal, done, steps: args.steps }),
         Ended::AsPlanned | Ended::WallTime => Err(not_converged(done, keys.force_tolerance)),
     }
+}
+
+/// *Collective.*
+fn how_it_ended(
+    simulation: &Simulation,
+    world: &dyn World,
+    steps: u64,
+    early_end: &EarlyEnd,
+) -> Result<Ended, RunError> {
+    let state = simulation.state();
+    Ok(match state.integrator.is_finished() {
+        true => Ended::Converged,
+        false if state.step == steps => Ended::AsPlanned,
+        false => early_end.reason(world)?,
+    })
 }
 
 fn not_converged(steps: u64, tolerance: f64) -> RunError {
@@ -107,7 +117,8 @@ fn conclude(
     world: &dyn World,
     (scenario, setup): (&Scenario, &Setup),
     ended: Ended,
-    [energy_before, force_tolerance]: [f64; 2],
+    FireKeys { force_tolerance }: FireKeys,
+    energy_before: f64,
     root: Option<(&OutputDirectory, &SharedConsole)>,
 ) -> Result<(), RunError> {
     let is_converged = ended == Ended::Converged;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{note_lock, refused};
 use crate::args::PlotArgs;
+use crate::checkpoint::folders_of_stages;
 use crate::error::RunError;
 use crate::output::{KnownFile, OutputDirectory};
 use crate::plot::page;
@@ -25,18 +26,13 @@ pub fn plot(args: &PlotArgs) -> Result<String, RunError> {
     note_lock(&directory);
     directory.write_whole(KnownFile::PLOT, page.as_bytes())?;
     directory.finish()?;
-    let stages = stages(folder);
-    let stages = stages.iter().map(|stage| format!("also: md-cli plot {}\n", stage.display()));
+    let stages = stages(folder).map(|stage| format!("also: md-cli plot {}\n", stage.display()));
     Ok(format!("{}\n{}", folder.join(KnownFile::PLOT.name()).display(), stages.collect::<String>()))
 }
 
-/// Folders of stages with outputs of their own: each has what a run has.
-fn stages(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let of_stage = |path: &PathBuf| {
-        [KnownFile::SUMMARY, KnownFile::SCENARIO].iter().all(|file| path.join(file.name()).is_file())
-    };
-    let mut stages: Vec<_> = entries.filter(of_stage).collect();
-    stages.sort();
-    stages
+/// Folders of stages with outputs of their own, as far as the run has come to them: each has what a run has.
+fn stages(run: &Path) -> impl Iterator<Item = PathBuf> {
+    let scenario = fs::read_to_string(run.join(KnownFile::SCENARIO.name())).unwrap_or_default();
+    let folders = folders_of_stages(&scenario).into_iter().map(|(_, folder)| run.join(folder));
+    folders.filter(|folder| folder.join(KnownFile::THERMO.name()).is_file())
 }

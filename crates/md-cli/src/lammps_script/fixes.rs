@@ -125,7 +125,7 @@ impl Script<'_> {
 }
 
 fn unlike(style: &str) -> String {
-    format!("a fix `{style}` of this form has no equivalent here: runs go on without it")
+    format!("a fix `{style}` of this form has no equivalent here: the scenario is without it")
 }
 
 /// Keywords that are left out.

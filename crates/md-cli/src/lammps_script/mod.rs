@@ -190,7 +190,7 @@ impl<'f> Script<'f> {
     /// What becomes of a script that only prepares a run.
     fn without_run(&self, script: &str) -> Option<Remark> {
         let line = lines_of(script).pop().filter(|_| !self.lacks_a_run && !self.motion.has_run())?;
-        let reason = "no `run` follows: the scenario makes one step".to_owned();
+        let reason = "there is no `run` with steps: the scenario makes one step".to_owned();
         Some(Remark { line: line.number, text: line.text, fate: Fate::Differs, reason })
     }
 
