@@ -1,6 +1,7 @@
 //! What a run says about its own physics: on standard error, also when quiet, and under `warnings` in summary.json.
 
 use md_core::potential::Shift;
+use md_core::words::counted;
 use md_engine::{BoxReport, Config, EnergyReport, NeighborReport, Setup};
 
 use super::statistics::percent;
@@ -64,8 +65,9 @@ fn dangers(report: &NeighborReport) -> Option<String> {
     let first = report.first_dangerous_step?;
     Some(format!(
         "pairs within the cutoff may have been missed, first before step {first}: {dangerous_rebuilds} of {rebuilds} \
-         rebuilds came too late, and {dangerous_checks} checks between rebuilds found a particle beyond half the skin; \
+         rebuilds came too late, and {} between rebuilds found a particle beyond half the skin; \
          largest displacement: {} times half the skin",
+        counted(dangerous_checks, "check"),
         significant(largest_displacement, DIGITS)
     ))
 }
