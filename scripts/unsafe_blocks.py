@@ -22,6 +22,7 @@ CHECKS = {
     "paths": (CONFORMANCE + "cases.rs", "fn all_options(", "the suite over each of Open MPI's implementations (`MD_CONFORMANCE=full`)"),
     "growth": (COMM + "src/conformance/growth.rs", "CHECKS", "buffers and windows are replaced by larger ones"),
     "dropped": (CONFORMANCE + "jobs.rs", "fn dropped_in_flight(", "contexts are dropped while messages are under way"),
+    "unpacked": (COMM + "src/conformance/unpacked.rs", "CHECKS", "every byte of the memory is compared, those between messages too"),
     "embedded": (CONFORMANCE + "jobs.rs", "fn embedded(", "MPI is started and finalised by somebody else"),
     "nodes": (CONFORMANCE + "jobs.rs", "fn small_nodes(", "the suite on several nodes"),
     "abort": (CONFORMANCE + "jobs.rs", "fn abort_ends_job(", "the exit code of a job that is aborted"),

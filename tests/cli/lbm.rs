@@ -360,6 +360,14 @@ fn strategies_of_a_flow_are_compared() {
     if p2p_available() {
         let names = vec!["p2p direct", "p2p staged", "rma-fence direct", "rma-fence staged"];
         calls.push((Start::Mpirun(2), "--exchanges all --backends p2p,rma-fence", names));
+        // As MPI datatypes, from each of two grids in turn.
+        let datatypes = "--exchanges all --backends p2p --vary parallel.messages=per-field-datatypes";
+        for options in [
+            datatypes,
+            "--exchanges all --backends p2p --set lbm.pattern=two-grid --vary parallel.messages=aggregated-datatypes",
+        ] {
+            calls.push((Start::Mpirun(3), options, vec!["p2p direct", "p2p staged"]));
+        }
     }
     for (start, options, expected) in calls {
         let call = format!("compare melt.toml --repeat 2 --steps 2 --set lbm.precision=single {options}");

@@ -236,6 +236,52 @@ fn messages_of_fields_can_be_varied() {
     );
 }
 
+/// Datatypes take each number from where a copy would take it, and put it where a copy would.
+#[test]
+fn messages_as_datatypes_give_the_same_bits() {
+    if !p2p_available() {
+        return;
+    }
+    for (scenario, exchange) in [(SWAP, "direct"), (SWAP, "staged"), (TVD, "direct"), (POISSON, "staged")] {
+        for ranks in [2, 3] {
+            let workdir = Workdir::new(scenario);
+            let call = format!(
+                "compare melt.toml --backends p2p --exchanges {exchange} --vary parallel.messages=all --steps 3 --repeat 2 \
+                 --quiet"
+            );
+            workdir.succeed(Start::Mpirun(ranks), &call);
+            let table = workdir.read("out/compare.csv");
+            let rows = |messages: &str| {
+                table.lines().filter(|row| row.contains(&format!("p2p,{exchange},{messages},"))).count()
+            };
+            for messages in ["aggregated", "per-field", "aggregated-datatypes", "per-field-datatypes"] {
+                assert_eq!(rows(messages), 1, "{table}");
+            }
+            assert_eq!(table.matches(",true,ok,").count(), 4, "{table}");
+        }
+    }
+}
+
+#[test]
+fn messages_as_datatypes_of_other_backends() {
+    let text = SWAP.replace("\"2d\"", "\"2d\"\nmessages = \"per-field-datatypes\"");
+    assert_snapshot!(error(&Workdir::new(&text), "stencil melt.toml", Start::Threads(2)), @r"
+    exit code 2
+    error: × backend `local` does not take messages as MPI datatypes
+       ╭─[command line:1:24]
+     1 │ --set parallel.backend=local
+       ·                        ─────
+       ╰────
+      help: `p2p` does (`auto` then takes it); others need `aggregated` or `per-field`
+    ");
+    // Of those that are compared, one that has none is left out.
+    let said = Workdir::new(SWAP).succeed(
+        Start::Threads(2),
+        "compare melt.toml --vary parallel.messages=aggregated,aggregated-datatypes --steps 2 --repeat 2",
+    );
+    assert!(said.stdout.contains("backend `p2p`"), "{}", said.stdout);
+}
+
 /// The error of a scenario after a change.
 fn error_after(scenario: &str, from: &str, to: &str) -> String {
     assert!(scenario.contains(from), "nothing to replace: {from}");

@@ -70,6 +70,7 @@ mod spec;
 #[cfg(feature = "mpi")]
 mod spin_wait;
 mod transport;
+mod unpacked;
 mod world;
 
 #[cfg(feature = "mpi")]
@@ -91,4 +92,5 @@ pub use options::{
 pub use refusal::{Refusal, RmaKey};
 pub use shared_file::SharedFile;
 pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes};
+pub use unpacked::{Subarray, Unpacked, UnpackedEdge, UnpackedSpec};
 pub use world::{CrowdedCores, Reduction, World};

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::shared_file::PlainFile;
-use crate::{CommError, Exchange, ExchangeSpec, Mailbox, Rank, SharedFile, exact_sum};
+use crate::{
+    Backend, CommError, Exchange, ExchangeSpec, Mailbox, Rank, SharedFile, Unpacked, UnpackedSpec, exact_sum,
+};
 
 /// Ranks that the launcher has bound to the same cores of one machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,15 @@ pub trait World {
     /// [`CommError::Misuse`] if the spec breaks a rule, [`CommError::Unavailable`] if the transport cannot serve it;
     /// communication.
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError>;
+
+    /// Opens a context of messages that nobody packs. *Collective.*
+    ///
+    /// # Errors
+    /// As [`Self::open`]; [`CommError::Unavailable`] from a transport that has none.
+    fn open_unpacked(&self, _spec: UnpackedSpec) -> Result<Box<dyn Unpacked>, CommError> {
+        let reason = "messages as MPI datatypes need MPI and backend `p2p`".to_owned();
+        Err(CommError::Unavailable { backend: Backend::Local.name(), reason })
+    }
 
     /// Opens a mailbox for messages that nobody has planned. *Collective.*
     ///
@@ -217,6 +228,14 @@ macro_rules! forward_to_inner {
     };
     (@ shift) => {
         fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, $crate::CommError> { self.inner.shift(by, mine) }
+    };
+    (@ open_unpacked) => {
+        fn open_unpacked(
+            &self,
+            spec: $crate::UnpackedSpec,
+        ) -> Result<Box<dyn $crate::Unpacked>, $crate::CommError> {
+            self.inner.open_unpacked(spec)
+        }
     };
     (@ mailbox) => {
         fn mailbox(&self, name: &'static str) -> Result<Box<dyn $crate::Mailbox>, $crate::CommError> {

@@ -85,6 +85,11 @@ impl<T: Real> Field<T> {
         bytemuck::cast_slice_mut(&mut self.storage)
     }
 
+    /// Where each component starts among [`Self::values`], in bytes.
+    pub fn starts_bytes(&self) -> Vec<usize> {
+        self.starts.iter().map(|start| start * size_of::<T>()).collect()
+    }
+
     /// One component, ghosts and padding included ([`Layout::index`]).
     pub fn component(&self, component: usize) -> &[T] {
         &self.values()[self.starts[component]..][..self.layout.component_stride()]

@@ -131,6 +131,7 @@ impl Default for GridOutput {
 
 pub(super) fn check_parallel(parallel: &GridParallel) -> Checked {
     check_transport(&parallel.transport())?;
+    check_messages(parallel)?;
     let Some(grid) = parallel.grid else { return Ok(()) };
     let may_be_cut = parallel.decomposition.may_be_cut();
     for (axis, ranks) in grid.into_iter().enumerate() {
@@ -144,6 +145,17 @@ pub(super) fn check_parallel(parallel: &GridParallel) -> Checked {
         }
     }
     Ok(())
+}
+
+/// Datatypes are what MPI takes two-sided messages from.
+fn check_messages(parallel: &GridParallel) -> Checked {
+    let GridParallel { backend, messages, .. } = parallel;
+    if messages.are_packed() || matches!(backend, Backend::P2p | Backend::Auto) {
+        return Ok(());
+    }
+    let message = format!("backend `{}` does not take messages as MPI datatypes", backend.name());
+    let help = "`p2p` does (`auto` then takes it); others need `aggregated` or `per-field`";
+    Err(Finding::new("parallel.messages", message, help).or_at("parallel.backend"))
 }
 
 pub(super) fn check_output(output: &GridOutput) -> Checked {

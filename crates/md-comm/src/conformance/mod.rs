@@ -25,6 +25,7 @@ mod script;
 mod shared_file;
 mod topologies;
 mod topology;
+mod unpacked;
 
 use crate::{CommError, World};
 #[cfg(test)]
@@ -83,6 +84,7 @@ pub fn checks() -> impl Iterator<Item = Check> {
         collectives::CHECKS,
         letters::CHECKS,
         shared_file::CHECKS,
+        unpacked::CHECKS,
     ];
     all.into_iter().flatten().copied()
 }

@@ -13,7 +13,7 @@ use crate::monitor::{CallWord, Monitor, Standstill, call_in, peer_in};
 use crate::{CommError, Rank};
 
 /// Exit code of a job that is ended because a call has not come back: communication broke.
-const EXIT_CODE: i32 = 3;
+pub(super) const EXIT_CODE: i32 = 3;
 /// How long the library may take to end the job, before this process ends by itself and the launcher sees to the rest.
 const TIME_TO_ABORT: Duration = Duration::from_secs(3);
 

@@ -27,6 +27,7 @@ mod p2p;
 mod plain;
 mod rma;
 mod survey;
+mod unpacked;
 mod world;
 
 pub use ::mpi as rsmpi;

@@ -7,8 +7,8 @@ use md_comm::mpi::rsmpi::topology::Color;
 use md_comm::mpi::rsmpi::traits::{Communicator, CommunicatorCollectives};
 use md_comm::mpi::{Adversity, MpiWorld, rsmpi};
 use md_comm::{
-    Backend, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Trials, World, launch,
-    mpi,
+    Backend, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Subarray, Trials,
+    UnpackedEdge, UnpackedSpec, World, launch, mpi,
 };
 
 use crate::{WATCHDOG, ahead, describe, options, run_suite};
@@ -31,6 +31,8 @@ pub(crate) const FLAG_FIRST: &str = "flag-first";
 pub(crate) const NO_WINDOW: &str = "no-window";
 /// Variable that tells a child the backend between the nodes of `hybrid` (default: `p2p`).
 pub(crate) const BETWEEN_NODES: &str = "MD_COMM_TEST_BETWEEN_NODES";
+/// Variable that makes the messages of role `unpacked` long.
+pub(crate) const LARGE: &str = "MD_COMM_TEST_LARGE";
 /// Exit code a child aborts with on purpose.
 pub(crate) const ABORT_CODE: i32 = 7;
 /// The watchdog's limit where it is meant to bite.
@@ -53,6 +55,7 @@ pub(crate) fn run_if_child() -> Option<ExitCode> {
         "abort" => abort_on_one_rank(),
         "silent" => silent_peer(),
         "alone" => silent_peers(),
+        "unpacked" => silent_unpacked(),
         "absent" => absent_peer(),
         "drop" => drop_in_flight(),
         "refused" => refused_window(),
@@ -214,6 +217,25 @@ fn silent_peers() -> Result<ExitCode, CommError> {
     }
     all.initiate()?;
     report_and_abort(&world, all.next().err())
+}
+
+/// Rank 1 opens a context of unpacked messages and never sends.
+fn silent_unpacked() -> Result<ExitCode, CommError> {
+    let world = start(SHORT_WATCHDOG)?;
+    let subarray = |offset, row_bytes| Subarray { part: 0, offset, row_bytes, rows: [1, 1], strides: [0, 0] };
+    let large = std::env::var(LARGE).is_ok();
+    let bytes = if large { LARGE_BYTES } else { SMALL_BYTES };
+    let edges = vec![UnpackedEdge {
+        peer: 1 - world.rank(),
+        send_channel: 0,
+        receive_channel: 0,
+        sends: vec![subarray(0, bytes)],
+        receives: vec![subarray(bytes, bytes)],
+    }];
+    let mut context = world.open_unpacked(UnpackedSpec { name: "unpacked", edges })?;
+    keep_silent_on_rank_1(&world);
+    let error = context.exchange(&mut vec![0; 2 * bytes], &[0]).err();
+    report_and_abort(&world, error)
 }
 
 /// Rank 1 does not even open it.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use md_comm::Backend;
 
 use crate::cases::{self, Case};
-use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, ROLE};
+use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, LARGE, ROLE};
 use crate::launch::{self, Finished};
 use crate::{RANKS, Tally, adverse, batch, is_wanted};
 
@@ -118,6 +118,11 @@ fn failures(tally: &mut Tally) {
     tally.show("a call that blocks ends the job with its name and exit code 3", blocked_call());
     tally.show("the watchdog names the awaited edges of both halves, hybrid", both_halves_named());
     tally.show(
+        "the watchdog names the awaited edge, unpacked messages",
+        watchdog_names(Backend::P2p, "unpacked", "unpacked: rank 0 waited 1 s for rank 1 (channel 0)"),
+    );
+    tally.show("memory of an unpacked message that never leaves is not given back", lent_for_ever());
+    tally.show(
         "the watchdog names an absent rank",
         watchdog_names(Backend::P2p, "absent", "capacities of rank 1"),
     );
@@ -204,6 +209,15 @@ fn blocked_call() -> Result<(), String> {
     let text = "error: rank 0: MPI_Win_fence: rank 0 waited 1 s for the other ranks\n";
     let code = finished.status.and_then(|status| status.code());
     expect(code == Some(3) && finished.stderr.contains(text), &finished)
+}
+
+/// The message is so long that it leaves only when it is received: the library still has the memory, and the job is ended.
+fn lent_for_ever() -> Result<(), String> {
+    let mut command = under_launcher(2)?;
+    command.env(LARGE, "yes");
+    let finished = play(command, "unpacked", FAILURE_LIMIT)?;
+    let code = finished.status.and_then(|status| status.code());
+    expect(code == Some(3) && !finished.stdout.contains("saw"), &finished)
 }
 
 /// Rank 0 waits for a rank on its node and for one on another.

@@ -6,6 +6,9 @@
 //! finish     waits for what is left, stage by stage; complete
 //! ```
 //!
+//! Messages that are not packed ([`Messages::AggregatedDatatypes`]) go from place to place within `start`: the field is lent to the
+//! library for so long, and there is nothing left to wait for.
+//!
 //! A message has a place of its own to be written to, so messages are unpacked as they come, and the bits are the same whatever
 //! the transport, the order and the decomposition. What a rank sends to itself is copied without a message.
 
@@ -28,7 +31,7 @@ pub use stage::Parcel;
 use stage::Stage;
 pub(crate) use stage::{expect_channels, sent};
 
-/// How components share messages.
+/// How components share messages, and who collects their numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -41,11 +44,26 @@ pub enum Messages {
     Aggregated,
     /// One message per component and neighbour.
     PerField,
+    /// As `aggregated`, but not packed: described to MPI as datatypes, with `p2p` alone. Nothing is computed while they are under way.
+    AggregatedDatatypes,
+    /// As `per-field`, but not packed.
+    PerFieldDatatypes,
 }
 
 impl Messages {
-    /// Both.
-    pub const ALL: &'static [Self] = &[Self::Aggregated, Self::PerField];
+    /// All ways.
+    pub const ALL: &'static [Self] =
+        &[Self::Aggregated, Self::PerField, Self::AggregatedDatatypes, Self::PerFieldDatatypes];
+
+    /// Whether all components that go to a neighbour share a message.
+    pub(crate) fn are_aggregated(self) -> bool {
+        matches!(self, Self::Aggregated | Self::AggregatedDatatypes)
+    }
+
+    /// Whether they are copied to buffers, and from them.
+    pub fn are_packed(self) -> bool {
+        matches!(self, Self::Aggregated | Self::PerField)
+    }
 }
 
 /// How a halo is carried.
@@ -193,7 +211,7 @@ impl<T: Real> Halo<T> {
 
     /// Messages and bytes sent so far.
     pub fn traffic(&self) -> Traffic {
-        self.contexts().map(Exchange::traffic).sum()
+        self.stages.iter().map(Stage::traffic).sum()
     }
 
     /// What the contexts that choose their transports by themselves have chosen.
@@ -201,7 +219,7 @@ impl<T: Real> Halo<T> {
         self.contexts().filter_map(Exchange::choice).collect()
     }
 
-    /// The contexts, in the order of the stages that send messages.
+    /// The contexts of packed messages, in the order of the stages that send any.
     pub fn contexts(&self) -> impl Iterator<Item = &Exchange> {
         self.stages.iter().filter_map(Stage::context)
     }

@@ -1,13 +1,16 @@
 //! One stage of a halo exchange: one context, and what its messages carry.
 
-use md_comm::{Channel, Edge, EdgeId, Exchange, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, World};
+use md_comm::{
+    Channel, Edge, EdgeId, Exchange, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, Subarray, Traffic,
+    Unpacked, UnpackedEdge, UnpackedSpec, World,
+};
 use md_engine::clock::PhaseClock;
 use md_engine::{Flight, Phase};
 
 use super::pack::{self, Part};
 use super::{HaloOptions, Messages, Transfer};
 use crate::decomposition::{Decomposition, Offset};
-use crate::layout::Layout;
+use crate::layout::{Bounds, Layout};
 use crate::{Field, GridError, Real};
 
 /// What goes to one neighbour in one message, and comes from the opposite one in another.
@@ -27,10 +30,13 @@ struct Carried {
 /// used, and ends it at a later one. Others negotiate once, because a grid's messages keep their lengths.
 const NEGOTIATED_EVERY: u64 = 50;
 
-/// The context of a stage; none where all ranks are their own neighbours.
+/// A stage; without contexts where all ranks are their own neighbours.
 pub(super) struct Stage {
     name: &'static str,
+    /// Of messages that are packed.
     context: Option<Exchange>,
+    /// Of messages that are not.
+    unpacked: Option<Box<dyn Unpacked>>,
     /// Exchanges so far.
     exchanges: u64,
     messages: Vec<Message>,
@@ -62,14 +68,21 @@ impl Stage {
         let own =
             |message: &Message| decomposition.neighbour(world.rank(), message.towards) == Some(world.rank());
         let local = (0..messages.len()).filter(|&number| own(&messages[number])).collect();
-        let mut context = None;
+        let (mut context, mut unpacked) = (None, None);
         if leaving > 0 {
             expect_channels(leaving)?;
+        }
+        if leaving > 0 && !options.messages.are_packed() {
+            let described = |(edge, carried)| describe::<T>(edge, carried, &messages, layout);
+            let edges = edges.iter().zip(&carried).map(described).collect();
+            unpacked = Some(world.open_unpacked(UnpackedSpec { name: options.name, edges })?);
+        } else if leaving > 0 {
             let spec =
                 ExchangeSpec { name: options.name, edges, sizes: Sizes::Fixed, buffering: options.buffering };
             context = Some(world.open(spec)?);
         }
-        let mut stage = Self { name: options.name, context, exchanges: 0, messages, carried, local, left: 0 };
+        let name = options.name;
+        let mut stage = Self { name, context, unpacked, exchanges: 0, messages, carried, local, left: 0 };
         stage.negotiate::<T>()?;
         Ok(stage)
     }
@@ -113,6 +126,11 @@ impl Stage {
                 clock.time(Phase::HaloTransfer, || context.start(edge))?;
             }
             clock.time(Phase::HaloTransfer, || context.initiate())?;
+        }
+        if let Some(context) = &mut self.unpacked {
+            let starts = field.starts_bytes();
+            let memory = bytemuck::cast_slice_mut(field.values_mut());
+            clock.time(Phase::HaloWait, || context.exchange(memory, &starts))?;
         }
         self.left = self.local.len();
         Ok(())
@@ -174,7 +192,13 @@ impl Stage {
         self.context.as_ref()
     }
 
+    pub(super) fn traffic(&self) -> Traffic {
+        let packed = self.context.iter().map(Exchange::traffic);
+        packed.chain(self.unpacked.iter().map(|context| context.traffic())).sum()
+    }
+
     pub(super) fn finalise(self) -> Result<(), GridError> {
+        self.unpacked.map_or(Ok(()), Unpacked::finalise)?;
         self.context.map_or(Ok(()), |context| Ok(context.finalise()?))
     }
 }
@@ -224,7 +248,7 @@ fn messages(transfers: &[Transfer], layout: &Layout, how: Messages) -> Result<Ve
             let part = Part { component, read, write };
             let shared = messages.iter_mut().find(|message| {
                 let same_field = || message.parts.first().is_some_and(|first| first.component == component);
-                message.towards == transfer.towards && (how == Messages::Aggregated || same_field())
+                message.towards == transfer.towards && (how.are_aggregated() || same_field())
             });
             match shared {
                 Some(message) => message.parts.push(part),
@@ -296,4 +320,32 @@ fn edge(peer: Rank, sends: Option<usize>, receives: Option<usize>) -> Edge {
         (None, _) => Flow::ReceiveOnly,
     };
     Edge { peer, send_channel: channel(sends), receive_channel: channel(receives), flow, send_capacity: 0 }
+}
+
+/// An edge whose messages lie in a field of this layout.
+fn describe<T: Real>(edge: &Edge, carried: &Carried, messages: &[Message], layout: &Layout) -> UnpackedEdge {
+    let places = |number: Option<usize>, bounds: fn(&Part) -> Bounds| {
+        let parts = number.map_or(&[][..], |number| &messages[number].parts);
+        let place = |part: &Part| subarray::<T>(part.component, bounds(part), layout);
+        parts.iter().map(place).filter(|it| it.bytes() > 0).collect()
+    };
+    UnpackedEdge {
+        peer: edge.peer,
+        send_channel: edge.send_channel,
+        receive_channel: edge.receive_channel,
+        sends: places(carried.sends, |part| part.read),
+        receives: places(carried.receives, |part| part.write),
+    }
+}
+
+/// A box of nodes of a component.
+fn subarray<T: Real>(component: usize, bounds: Bounds, layout: &Layout) -> Subarray {
+    let [x, y, _] = layout.strides().map(|numbers| numbers * size_of::<T>());
+    Subarray {
+        part: component,
+        offset: layout.index(bounds.low) * size_of::<T>(),
+        row_bytes: bounds.length(2) * size_of::<T>(),
+        rows: [bounds.length(0), bounds.length(1)],
+        strides: [x, y],
+    }
 }

@@ -176,10 +176,7 @@ impl Problem {
     /// # Errors
     /// [`GridError::Shape`] for more fields and neighbours than there are channels.
     pub fn expect_channels(&self) -> Result<(), GridError> {
-        let per_neighbour = match self.messages {
-            Messages::Aggregated => 1,
-            Messages::PerField => self.kind.fields(),
-        };
+        let per_neighbour = if self.messages.are_aggregated() { 1 } else { self.kind.fields() };
         let neighbours = match (&self.kind, self.exchange) {
             (Kind::Swap { neighbours, .. }, ExchangePattern::Direct) => *neighbours,
             // Two at a time.

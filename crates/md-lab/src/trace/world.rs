@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 
-use md_comm::{CommError, CrowdedCores, Exchange, ExchangeSpec, Reduction, World};
+use md_comm::{CommError, CrowdedCores, Exchange, ExchangeSpec, Reduction, Unpacked, UnpackedSpec, World};
 
 use md_engine::clock::PhaseObserver;
 use serde::Serialize;
@@ -81,6 +81,13 @@ impl World for TracedWorld<'_> {
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         let observer = self.recorder.context(spec.name);
         Ok(self.inner.open(spec)?.observed(observer))
+    }
+
+    fn open_unpacked(&self, spec: UnpackedSpec) -> Result<Box<dyn Unpacked>, CommError> {
+        let observer = self.recorder.context(spec.name);
+        let mut context = self.inner.open_unpacked(spec)?;
+        context.observe(observer);
+        Ok(context)
     }
 
     fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {

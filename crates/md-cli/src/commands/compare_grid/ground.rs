@@ -164,13 +164,17 @@ impl<'c, M: Compared> Grid<'c, M> {
         sampling: Sampling,
         timelines: Timelines<'c>,
     ) -> Result<Self, RunError> {
+        let agreement = transports.agreement();
         let world = transports.world(transports.backends()[0], md_comm::RmaOptions::default())?;
         world.set_watchdog(sampling.timeout);
-        let subject = GridSetup { inputs: inputs.clone(), problem };
+        // That backend may not take datatypes.
+        let mut packed = inputs.clone();
+        packed.scenario.parallel_mut().messages = Messages::default();
+        let packed_problem = M::problem(&packed, agreement.ranks())?;
+        let subject = GridSetup { inputs: packed, problem: packed_problem };
         let heartbeat = Heartbeat::default();
         let fingerprint = fingerprint(Subject { world: &*world, setup: &subject, heartbeat: &heartbeat })?;
-        let GridSetup { problem, .. } = subject;
-        let (agreement, steps) = (transports.agreement(), sampling.steps);
+        let steps = sampling.steps;
         Ok(Self { agreement, inputs, problem, steps, fingerprint, timelines })
     }
 

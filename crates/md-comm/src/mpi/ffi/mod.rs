@@ -1,12 +1,12 @@
 //! The only unsafe code of the crate: raw MPI calls behind safe functions.
 //!
 //! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point requests together with the
-//! buffers they use, [`Window`] for memory that other ranks write to. The rules that make the wrappers safe:
+//! buffers they use, [`Lent`] for messages from and to memory of the caller's, [`Window`] for memory that other ranks write to. The rules that make the wrappers safe:
 //! 1. every function needs a value that exists only between `MPI_Init` and `MPI_Finalize` (rsmpi's `Universe`, or
 //!    something made from it and kept by the same owner); where the program has initialised MPI itself, it promises to
 //!    drop what it got from `start_with` before it finalises MPI;
 //! 2. a buffer given to a non-blocking call lives in the same object as its request, is neither moved nor looked at
-//!    while the request is active, and is leaked, not freed, if the request cannot be ended;
+//!    while the request is active, and is leaked, not freed, if the request cannot be ended (memory of the caller's cannot be leaked: there, the job is ended);
 //! 3. every return code is checked; handles return errors instead of aborting;
 //! 4. no message is longer than the receive posted for it: senders check against a capacity that the receiver has
 //!    learned from them before it posts, and announce longer messages, for which receives of their own are posted. The library's truncation error is no protection: Open MPI 4.1.4 reports it, but
@@ -21,6 +21,7 @@ mod communicator;
 mod constants;
 mod file;
 mod large_pages;
+mod lent;
 mod neighbours;
 mod probe;
 mod streaming;
@@ -38,6 +39,7 @@ pub(super) use communicator::{Barriers, Communicator, Limit, Reducing};
 pub(super) use constants::free_shared_memory;
 pub(super) use file::OpenFile;
 pub use large_pages::prefer_large_pages;
+pub(super) use lent::{Lent, Scattered};
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use streaming::copy_streaming;
 pub use streaming::{PastCaches, write_past_caches};

@@ -32,11 +32,13 @@ use crate::mpi::rma::{
     AllRanks, Barrier, Fence, Lock, MessageBarriers, NeighbourRanks, Notify, OneSided, Pscw, Ring, Scheme,
     SharedRing, Shm,
 };
+use crate::mpi::unpacked::Datatypes;
 use crate::transport::Transport;
 use crate::world::{from_ordered, ordered};
 use crate::{
     Backend, BarrierCount, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Mailbox,
-    Notice, Polling, Rank, Reduction, RingForm, RmaOptions, SharedFile, Sizes, World, auto,
+    Notice, Polling, Rank, Reduction, RingForm, RmaOptions, SharedFile, Sizes, Unpacked, UnpackedSpec, World,
+    auto,
 };
 pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
@@ -153,6 +155,14 @@ impl World for MpiWorld {
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         self.open_with(self.backend, spec)
+    }
+
+    /// Two-sided: with `p2p`, and with `auto`, which then has no choice.
+    fn open_unpacked(&self, spec: UnpackedSpec) -> Result<Box<dyn Unpacked>, CommError> {
+        if !matches!(self.backend, Backend::P2p | Backend::Auto) {
+            return Err(self.backend.unavailable("messages as MPI datatypes go by `p2p` alone"));
+        }
+        Ok(Box::new(Datatypes::open(Rc::clone(&self.inner), spec)?))
     }
 
     fn mailbox(&self, name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {

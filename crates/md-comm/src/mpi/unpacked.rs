@@ -1,0 +1,218 @@
+//! Unpacked messages, two-sided: `MPI_Isend` and `MPI_Irecv` of derived datatypes, from and to the caller's memory.
+//!
+//! Rule 4 of the raw calls, that no message is longer than the receive posted for it, holds because both ends tell each other the number of
+//! bytes when the context is opened, and datatypes do not change it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::edge_words::{self, Heard};
+use super::ffi::{Lent, Scattered};
+use super::numbers::ContextNumber;
+use super::world::Inner;
+use crate::ledger::{Ledger, Terms};
+use crate::spin_wait::wait_until;
+use crate::{
+    Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, MessageObserver, Sizes, Subarray, Traffic,
+    Unpacked, UnpackedEdge, UnpackedSpec,
+};
+
+/// A message of an edge: from here, or to here.
+#[derive(Debug)]
+struct Described {
+    edge: EdgeId,
+    datatype: Scattered,
+}
+
+/// All messages of a memory whose parts start at the same places.
+#[derive(Debug)]
+struct Description {
+    starts: Vec<usize>,
+    receives: Vec<Described>,
+    sends: Vec<Described>,
+}
+
+/// A context over derived datatypes.
+pub(super) struct Datatypes {
+    terms: Rc<Terms>,
+    number: ContextNumber,
+    edges: Vec<UnpackedEdge>,
+    /// One for each kind of memory that has come so far: a solver with two grids has two.
+    known: Vec<Description>,
+    traffic: Traffic,
+    observer: Option<Box<dyn MessageObserver>>,
+    /// Last, so that MPI is finalised after the datatypes are gone.
+    world: Rc<Inner>,
+}
+
+impl std::fmt::Debug for Datatypes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Datatypes").field("terms", &self.terms).finish_non_exhaustive()
+    }
+}
+
+fn bytes(subarrays: &[Subarray]) -> usize {
+    subarrays.iter().map(Subarray::bytes).sum()
+}
+
+/// The same edges for a context that packs; `None` of an edge along which nothing goes.
+fn packed(edge: &UnpackedEdge) -> Option<Edge> {
+    let UnpackedEdge { peer, send_channel, receive_channel, sends, receives } = edge;
+    let flow = match (sends.is_empty(), receives.is_empty()) {
+        (false, false) => Flow::Both,
+        (false, true) => Flow::SendOnly,
+        (true, false) => Flow::ReceiveOnly,
+        (true, true) => return None,
+    };
+    let (send_channel, receive_channel) = (*send_channel, *receive_channel);
+    Some(Edge { peer: *peer, send_channel, receive_channel, flow, send_capacity: bytes(sends) })
+}
+
+impl Datatypes {
+    /// Opens the context: both ends of every edge make sure that they mean as many bytes. *Collective.*
+    pub(super) fn open(world: Rc<Inner>, spec: UnpackedSpec) -> Result<Self, CommError> {
+        let UnpackedSpec { name, mut edges } = spec;
+        edges.retain(|edge| packed(edge).is_some());
+        let spec = ExchangeSpec {
+            name,
+            edges: edges.iter().filter_map(packed).collect(),
+            sizes: Sizes::Fixed,
+            buffering: Buffering::Single,
+        };
+        let mut ledger = Ledger::new(world.rank, world.ranks, spec)?;
+        let [number] = world.numbers.borrow_mut().take()?;
+        edge_words::tell_capacities(&world, &mut ledger, number, Heard::Receivers)?;
+        let terms = ledger.terms();
+        for (edge, unpacked) in terms.edge_ids().zip(&edges) {
+            let (comes, room) = (terms.receive_capacity(edge), bytes(&unpacked.receives));
+            if comes != room {
+                return Err(terms.mismatch(edge, format!("has {comes} bytes, there is room for {room}")));
+            }
+        }
+        let (traffic, observer) = (Traffic::default(), None);
+        Ok(Self { terms, number, edges, known: Vec::new(), traffic, observer, world })
+    }
+
+    /// Describes the messages of such a memory to the library.
+    fn describe(&self, starts: &[usize]) -> Result<Description, CommError> {
+        let each = |of: fn(&UnpackedEdge) -> &[Subarray]| {
+            let messages = self.edges.iter().enumerate().filter(|(_, edge)| !of(edge).is_empty());
+            let describe = |(i, edge)| {
+                let datatype = Scattered::new(of(edge), starts)?;
+                Ok(Described { edge: EdgeId(i), datatype })
+            };
+            messages.map(describe).collect::<Result<Vec<_>, CommError>>()
+        };
+        Ok(Description {
+            starts: starts.to_vec(),
+            receives: each(|edge| &edge.receives)?,
+            sends: each(|edge| &edge.sends)?,
+        })
+    }
+
+    /// The description of such a memory, made if need be.
+    fn known(&mut self, starts: &[usize]) -> Result<usize, CommError> {
+        if let Some(found) = self.known.iter().position(|known| known.starts == starts) {
+            return Ok(found);
+        }
+        let new = self.describe(starts)?;
+        self.known.push(new);
+        Ok(self.known.len() - 1)
+    }
+
+    /// Posts all receives, then all sends.
+    fn begin(&self, description: &Description, lent: &mut Lent<'_>) -> Result<(), CommError> {
+        for Described { edge, datatype } in &description.receives {
+            let Edge { peer, receive_channel, .. } = *self.terms.edge(*edge);
+            lent.receive(datatype, &self.world.communicator, peer, self.number.tag(receive_channel))?;
+        }
+        for Described { edge, datatype } in &description.sends {
+            let edge = self.terms.edge(*edge);
+            if let Some(observer) = &self.observer {
+                observer.started(edge, edge.send_capacity);
+            }
+            lent.send(datatype, &self.world.communicator, edge.peer, self.number.tag(edge.send_channel))?;
+        }
+        Ok(())
+    }
+
+    /// Waits until everything has come and left.
+    fn wait(&self, description: &Description, mut lent: Lent<'_>) -> Result<(), CommError> {
+        let begun = Instant::now();
+        let left: RefCell<Vec<usize>> =
+            RefCell::new((0..description.receives.len() + description.sends.len()).collect());
+        let over = |number: usize| {
+            left.borrow_mut().retain(|&other| other != number);
+            if let (Some(observer), Some(message)) = (&self.observer, description.receives.get(number)) {
+                let bytes = self.terms.receive_capacity(message.edge);
+                observer.arrived(self.terms.edge(message.edge), bytes, Some(begun));
+            }
+        };
+        let late =
+            |_: &Lent<'_>, waited_s| self.terms.timeout(waited_s, self.stuck(description, &left.borrow()));
+        wait_until(self.world.watchdog(), &mut lent, late, |lent| lent.poll(over))?;
+        if let Some(observer) = &self.observer {
+            observer.completed();
+        }
+        Ok(())
+    }
+
+    /// Whom messages with these numbers wait for, receives first.
+    fn stuck(&self, description: &Description, left: &[usize]) -> String {
+        let receives = description.receives.len();
+        let name = |&number: &usize| match description.receives.get(number) {
+            Some(message) => {
+                let Edge { peer, receive_channel, .. } = self.terms.edge(message.edge);
+                format!("rank {peer} (channel {receive_channel})")
+            }
+            None => {
+                let Edge { peer, send_channel, .. } =
+                    self.terms.edge(description.sends[number - receives].edge);
+                format!("rank {peer} (channel {send_channel}) to receive")
+            }
+        };
+        left.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
+
+    fn expect_inside(&self, memory: usize, starts: &[usize]) -> Result<(), CommError> {
+        let all = self.edges.iter().flat_map(|edge| edge.sends.iter().chain(&edge.receives));
+        let end = |subarray: &Subarray| subarray.end()?.checked_add(*starts.get(subarray.part)?);
+        match all.clone().find(|subarray| end(subarray).is_none_or(|end| end > memory)) {
+            None => Ok(()),
+            Some(subarray) => {
+                let what = format!("{subarray:?} is not inside {memory} bytes with {} parts", starts.len());
+                Err(self.terms.misuse(what))
+            }
+        }
+    }
+}
+
+impl Unpacked for Datatypes {
+    fn exchange(&mut self, memory: &mut [u8], starts: &[usize]) -> Result<(), CommError> {
+        self.expect_inside(memory.len(), starts)?;
+        let known = self.known(starts)?;
+        let description = &self.known[known];
+        let mut lent = Lent::new(memory, description.receives.len() + description.sends.len());
+        self.begin(description, &mut lent)?;
+        self.wait(description, lent)?;
+        self.traffic.messages += description.sends.len() as u64;
+        let sent = description.sends.iter().map(|message| self.terms.edge(message.edge).send_capacity);
+        self.traffic.bytes += sent.sum::<usize>() as u64;
+        Ok(())
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    fn observe(&mut self, observer: Box<dyn MessageObserver>) {
+        self.observer = Some(observer);
+    }
+
+    fn finalise(self: Box<Self>) -> Result<(), CommError> {
+        self.world.barrier()?;
+        self.world.numbers.borrow_mut().release(&[self.number]);
+        Ok(())
+    }
+}
