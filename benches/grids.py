@@ -2,8 +2,8 @@
 
 | part | what | file |
 | --- | --- | --- |
-| monc | MONC's weak shape (29 fields, depth 2, 16 x 16 x 256 nodes a rank) on 2 ranks: every backend against two-sided messages, fields together and one by one | monc.csv |
-| divisions | a flow on 2 ranks, cut along x, y and z, with one buffer a message (slots 1) and two | divisions.csv |
+| monc | MONC's weak shape (29 fields, depth 2, 16 x 16 x 256 nodes a rank) on 2 ranks: every backend against two-sided messages, fields together and one by one, packed and (two-sided) as MPI datatypes | monc.csv |
+| divisions | a flow on 2 ranks, cut along x, y and z, with one buffer a message (slots 1) and two, and with none: as MPI datatypes | divisions.csv |
 | strong | a flow of one size on 1 and 2 ranks | strong.csv |
 | weak | a flow of one size a rank on 1 and 2 ranks | weak.csv |
 
@@ -30,6 +30,7 @@ initial = {{ kind = "taylor-green", velocity = 0.01 }}
 [parallel]
 backend = "{backend}"
 grid = {ranks}
+messages = "{messages}"
 [parallel.rma]
 slots = {slots}
 [output]
@@ -58,21 +59,24 @@ def monc(program, folder, given):
     """The rows of compare.csv, with how fields share messages."""
     rows = []
     effort = ["--steps", "20", "--repeat", "5" if given.short else "15"]
-    for messages in ["aggregated", "per-field"]:
+    ways = {messages: given.backends for messages in ["aggregated", "per-field"]}
+    ways |= {f"{messages}-datatypes": "p2p" for messages in ways}
+    for messages, backends in ways.items():
         out = folder / messages
         scenario = REPOSITORY / "configs" / "monc-weak.toml"
-        keys = ["--set", f"parallel.messages={messages}", "--backends", given.backends, "--quiet", "--output", out]
+        keys = ["--set", f"parallel.messages={messages}", "--backends", backends, "--quiet", "--output", out]
         call(program, 2, "compare", scenario, *effort, *keys)
         rows += read(out / "compare.csv")
-    kept = ["messages", "backend", "messages_per_exchange", "bytes_per_exchange", "exchange_median_s", "exchange_low_s"]
+    kept = ["field_messages", "backend", "messages_per_exchange", "bytes_per_exchange", "exchange_median_s", "exchange_low_s"]
     kept += ["exchange_high_s", "status", "ranks", "nodes", "fields", "host"]
     return [{key: row[key] for key in kept} for row in rows]
 
 
-def flow(program, folder, grid, ranks, steps, backend="p2p", slots=2):
+def flow(program, folder, grid, ranks, steps, backend="p2p", slots=2, messages="aggregated"):
     """Million updates of a node per second, without the rows of totals at both ends, and seconds of a step's halo."""
     scenario, out = folder / "flow.toml", folder / "flow"
-    scenario.write_text(FLOW.format(grid=list(grid), steps=steps, backend=backend, ranks=list(ranks), slots=slots))
+    keys = {"grid": list(grid), "steps": steps, "backend": backend, "ranks": list(ranks)}
+    scenario.write_text(FLOW.format(**keys, slots=slots, messages=messages))
     call(program, ranks[0] * ranks[1] * ranks[2], "lbm", scenario, "--quiet", "--output", out)
     summary = json.loads((out / "summary.json").read_text())
     busy_s = summary["wall_s"] - summary["phases"]["output"]["max_s"]
@@ -98,9 +102,9 @@ def measured(program, folder, given, cases):
     return [summary(named(*case), samples) for case in cases]
 
 
-def named(grid, ranks, steps, backend, slots):
+def named(grid, ranks, steps, backend, slots, messages="aggregated"):
     across = {"nodes": "x".join(map(str, grid)), "grid": "x".join(map(str, ranks))}
-    return across | {"backend": backend, "slots": str(slots), "steps": str(steps)}
+    return across | {"backend": backend, "slots": str(slots), "messages": messages, "steps": str(steps)}
 
 
 def summary(row, samples):
@@ -117,6 +121,7 @@ def divisions(program, folder, given):
     cuts = [(2, 1, 1), (1, 2, 1), (1, 1, 2)]
     backends = ["p2p", "shm", "rma-fence"]
     cases = [((nodes,) * 3, cut, steps, backend, slots) for cut in cuts for backend in backends for slots in [1, 2]]
+    cases += [((nodes,) * 3, cut, steps, "p2p", 1, "aggregated-datatypes") for cut in cuts]
     return measured(program, folder, given, cases)
 
 
