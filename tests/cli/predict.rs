@@ -224,6 +224,29 @@ fn on_a_grid_messages_and_bytes_are_those_of_a_run() {
     }
 }
 
+#[test]
+fn a_grid_of_ranks_is_taken_where_it_has_as_many() {
+    let workdir = Workdir::new(FLOW);
+    workdir.write("machine.toml", MACHINE);
+    let call =
+        "predict melt.toml --machine machine.toml --backends p2p --ranks 2,4 --set parallel.grid=[1,1,2]";
+    let said = workdir.succeed(Start::Plain, &format!("{call} --output predicted"));
+    assert!(said.stdout.contains("2 ranks (1x1x2)"), "{}", said.stdout);
+    assert!(said.stdout.contains("4 ranks (4x1x1)"), "{}", said.stdout);
+}
+
+#[test]
+fn datatypes_are_not_predicted() {
+    let workdir = Workdir::new(FLOW);
+    workdir.write("machine.toml", MACHINE);
+    let call =
+        "predict melt.toml --machine machine.toml --ranks 2 --set parallel.messages=per-field-datatypes";
+    assert_snapshot!(error(&workdir, call, Start::Plain), @"
+    exit code 2
+    error: the scenario's messages are `per-field-datatypes`, and datatypes are not predicted: take `aggregated` or `per-field`
+    ");
+}
+
 /// A stencil, and a flow: each rank has the nodes of the scenario.
 #[test]
 fn grids_grow_with_the_ranks() {

@@ -25,15 +25,19 @@ pub struct Subarray {
 impl Subarray {
     /// Bytes of all rows.
     pub fn bytes(&self) -> usize {
-        self.row_bytes * self.rows[0] * self.rows[1]
+        self.row_bytes.saturating_mul(self.rows[0]).saturating_mul(self.rows[1])
     }
 
-    /// Bytes from the part's beginning to behind the last row; `None` where that is more than can be counted.
+    /// Bytes from the part's beginning to behind the last row; `None` where that is more than can be counted, or rows overlap.
     #[cfg(any(feature = "mpi", test))]
     pub(crate) fn end(&self) -> Option<usize> {
         let Self { offset, row_bytes, rows, strides, .. } = *self;
         let last = |way: usize| rows[way].saturating_sub(1).checked_mul(strides[way]);
-        offset.checked_add(last(0)?)?.checked_add(last(1)?)?.checked_add(row_bytes)
+        let fast = last(1)?.checked_add(row_bytes)?;
+        if (rows[1] > 1 && strides[1] < row_bytes) || (rows[0] > 1 && strides[0] < fast) {
+            return None;
+        }
+        offset.checked_add(last(0)?)?.checked_add(fast)
     }
 }
 
@@ -68,8 +72,9 @@ pub trait Unpacked: std::fmt::Debug {
     /// neighbours.
     ///
     /// # Errors
-    /// [`CommError::Misuse`] for a subarray that is not inside the memory; [`CommError::Timeout`] names the edges still awaited;
-    /// [`CommError::Mpi`].
+    /// [`CommError::Misuse`] for a subarray that is not inside the memory, or whose rows overlap; [`CommError::Timeout`] names the edges still
+    /// awaited; [`CommError::Mpi`]. Where messages are still under way then and do not end (a long one that nobody receives), the memory cannot be
+    /// given back: the error is printed, and the job ends with exit code 3.
     fn exchange(&mut self, memory: &mut [u8], starts: &[usize]) -> Result<(), CommError>;
 
     /// What this rank has sent so far.
@@ -95,6 +100,10 @@ mod tests {
         assert_eq!(of([1, 1], [0, 0]).end(), Some(24));
         assert_eq!(of([3, 2], [100, 10]).end(), Some(16 + 200 + 10 + 8));
         assert_eq!(of([3, 2], [usize::MAX / 2, 10]).end(), None);
+        assert_eq!(
+            [of([1, 2], [0, 7]), of([2, 2], [17, 10])].map(|overlapping| overlapping.end()),
+            [None; 2]
+        );
         assert_eq!(of([3, 2], [100, 10]).bytes(), 48);
     }
 }

@@ -148,6 +148,32 @@ mod tests {
         }
     }
 
+    #[test]
+    fn messages_and_bytes_are_those_of_a_step_on_many_ranks() {
+        for (grid, ranks) in [([2, 2, 2], 8), ([4, 2, 2], 16), ([4, 4, 4], 64)] {
+            let decomposition =
+                Decomposition::new([18, 17, 16], ranks, Some(grid), [Edges::Periodic; 3]).unwrap();
+            let problem = Problem {
+                decomposition,
+                kind: Kind::Swap {
+                    fields: 2,
+                    depth: 2,
+                    neighbours: Neighbours::All,
+                    compute: Compute::Average,
+                },
+                precision: Precision::Double,
+                exchange: ExchangePattern::Direct,
+                messages: Messages::Aggregated,
+                buffering: Buffering::Double,
+                overlap: Overlap::On,
+                may_be_cut: [true; 3],
+            };
+            let [planned, counted] = planned_and_counted(&problem, ranks);
+            assert_eq!(planned, counted, "{grid:?}");
+            assert_eq!(planned[0], 26 * ranks as u64, "{grid:?}");
+        }
+    }
+
     /// Two ranks along x: two layers of 9 x 5 nodes each way to the other, two of 6 x 5 and of 6 x 9 nodes to itself.
     #[test]
     fn what_a_rank_sends_itself_is_counted() {

@@ -3,12 +3,12 @@
 //! Rule 4 of the raw calls, that no message is longer than the receive posted for it, holds because both ends tell each other the number of
 //! bytes when the context is opened, and datatypes do not change it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 
 use super::edge_words::{self, Heard};
-use super::ffi::{Lent, Scattered};
+use super::ffi::{Lent, Scattered, lend};
 use super::numbers::ContextNumber;
 use super::world::Inner;
 use crate::ledger::{Ledger, Terms};
@@ -138,20 +138,22 @@ impl Datatypes {
     }
 
     /// Waits until everything has come and left.
-    fn wait(&self, description: &Description, mut lent: Lent<'_>) -> Result<(), CommError> {
-        let begun = Instant::now();
+    fn wait(&self, description: &Description, lent: &mut Lent<'_>) -> Result<(), CommError> {
+        // Of the message that comes next.
+        let since = Cell::new(Instant::now());
         let left: RefCell<Vec<usize>> =
             RefCell::new((0..description.receives.len() + description.sends.len()).collect());
         let over = |number: usize| {
             left.borrow_mut().retain(|&other| other != number);
             if let (Some(observer), Some(message)) = (&self.observer, description.receives.get(number)) {
                 let bytes = self.terms.receive_capacity(message.edge);
-                observer.arrived(self.terms.edge(message.edge), bytes, Some(begun));
+                let waits_since = since.replace(Instant::now());
+                observer.arrived(self.terms.edge(message.edge), bytes, Some(waits_since));
             }
         };
         let late =
             |_: &Lent<'_>, waited_s| self.terms.timeout(waited_s, self.stuck(description, &left.borrow()));
-        wait_until(self.world.watchdog(), &mut lent, late, |lent| lent.poll(over))?;
+        wait_until(self.world.watchdog(), lent, late, |lent| lent.poll(over))?;
         if let Some(observer) = &self.observer {
             observer.completed();
         }
@@ -193,9 +195,11 @@ impl Unpacked for Datatypes {
         self.expect_inside(memory.len(), starts)?;
         let known = self.known(starts)?;
         let description = &self.known[known];
-        let mut lent = Lent::new(memory, description.receives.len() + description.sends.len());
-        self.begin(description, &mut lent)?;
-        self.wait(description, lent)?;
+        let messages = description.receives.len() + description.sends.len();
+        lend(memory, messages, self.world.rank, |lent| {
+            self.begin(description, lent)?;
+            self.wait(description, lent)
+        })?;
         self.traffic.messages += description.sends.len() as u64;
         let sent = description.sends.iter().map(|message| self.terms.edge(message.edge).send_capacity);
         self.traffic.bytes += sent.sum::<usize>() as u64;

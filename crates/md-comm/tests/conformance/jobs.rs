@@ -217,7 +217,9 @@ fn lent_for_ever() -> Result<(), String> {
     command.env(LARGE, "yes");
     let finished = play(command, "unpacked", FAILURE_LIMIT)?;
     let code = finished.status.and_then(|status| status.code());
-    expect(code == Some(3) && !finished.stdout.contains("saw"), &finished)
+    let said = "error: rank 0: unpacked: rank 0 waited 1 s for rank 1 (channel 0)";
+    let is_told = finished.stderr.contains(said) && !finished.stdout.contains("saw");
+    expect(code == Some(3) && is_told, &finished)
 }
 
 /// Rank 0 waits for a rank on its node and for one on another.

@@ -133,7 +133,8 @@ impl<T: Real> Halo<T> {
         debug_assert_eq!(field.layout(), self.layout, "a halo carries fields of one layout");
         self.sent = 0;
         self.send_next(field, clock)?;
-        self.flies_since = Some(Instant::now());
+        // What is not packed has come.
+        self.flies_since = self.stages.iter().all(Stage::is_packed).then(Instant::now);
         Ok(())
     }
 

@@ -192,6 +192,11 @@ impl Stage {
         self.context.as_ref()
     }
 
+    /// Whether its messages travel between its start and its end.
+    pub(super) fn is_packed(&self) -> bool {
+        self.unpacked.is_none()
+    }
+
     pub(super) fn traffic(&self) -> Traffic {
         let packed = self.context.iter().map(Exchange::traffic);
         packed.chain(self.unpacked.iter().map(|context| context.traffic())).sum()

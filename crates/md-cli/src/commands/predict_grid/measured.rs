@@ -13,7 +13,7 @@ use md_lab::predict::{GridCost, GridCosts, GridStep, GridTimes, Request};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Scheduled, step_of};
+use super::{Scheduled, expect_packed, step_of};
 use crate::commands::refused;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
@@ -123,6 +123,7 @@ pub(super) fn costs<M: Scheduled>(
     let mut costs = GridCosts::default();
     for path in paths {
         let measured = Measured::read(path)?;
+        expect_packed(measured.messages, &format!("{}: its messages", path.display()))?;
         let told = |reason: String| refused(format!("{}: {reason}", path.display()));
         let step = measured.step(inputs).map_err(told)?;
         let times = measured.times(step.updates.len()).map_err(told)?;

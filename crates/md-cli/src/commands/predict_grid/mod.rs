@@ -9,7 +9,7 @@ use md_comm::Backend;
 use md_core::ExchangePattern;
 use md_core::words::counted;
 use md_grid::stencil::Precision;
-use md_grid::{Schedule, stencil};
+use md_grid::{Messages, Schedule, stencil};
 use md_lab::plot::Picture;
 use md_lab::predict::{
     Forecast, GridExchange, GridStep, GridSubject, LatticeBoltzmann, PredictError, Request, Scaling,
@@ -104,6 +104,7 @@ pub fn predict_on_grid<M: Scheduled>(
     if let Some(option) = wish.choices.of_particles() {
         return Err(refused(format!("{option} is for scenarios of particles, and this one has a grid")));
     }
+    expect_packed(inputs.scenario.parallel().messages, "the scenario's messages")?;
     let machine = super::predict::read_machine(&args.machine)?;
     let mut request = request(inputs, args, wish)?;
     let costs = costs(inputs, &args.measured, &machine, &request)?;
@@ -143,6 +144,17 @@ pub fn predict_on_grid<M: Scheduled>(
     publish(inputs, args, &request, &Forecast { predictions, remarks })
 }
 
+/// What the library takes to collect messages and to spread them out is in no benchmark, and in a run it is part of waiting.
+fn expect_packed(messages: Messages, whose: &str) -> Result<(), RunError> {
+    if messages.are_packed() {
+        return Ok(());
+    }
+    let name = name_of(messages);
+    Err(refused(format!(
+        "{whose} are `{name}`, and datatypes are not predicted: take `aggregated` or `per-field`"
+    )))
+}
+
 fn request<M: Scheduled>(
     inputs: &GridInputs<M>,
     args: &PredictArgs,
@@ -178,8 +190,9 @@ fn step<M: Scheduled>(
     scaling: Scaling,
 ) -> Result<GridStep, RunError> {
     let mut inputs = inputs.clone();
-    // Every number of ranks has a grid of its own.
-    inputs.scenario.parallel_mut().grid = None;
+    // Other numbers of ranks have grids of their own.
+    let grid = &mut inputs.scenario.parallel_mut().grid;
+    *grid = grid.filter(|grid| scaling == Scaling::Strong && grid.iter().product::<usize>() == ranks);
     if scaling == Scaling::Weak {
         inputs.scenario.grow(ranks)?;
     }

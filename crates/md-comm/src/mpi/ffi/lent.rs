@@ -1,10 +1,11 @@
 //! Messages straight from and to memory that is lent for as long as they are under way.
 //!
-//! Invariant: a [`Lent`] borrows the memory exclusively and does not look at it; every datatype it is given stays inside. It ends only when no
+//! Invariant: a [`Lent`] borrows the memory exclusively and does not look at it; every datatype it is given stays inside. [`lend`] returns only when no
 //! request is active any more, or it ends the job: memory that is not its own cannot be kept for the library.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
+use std::io::Write;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -126,9 +127,27 @@ pub(crate) struct Lent<'m> {
     borrowed: PhantomData<&'m mut [u8]>,
 }
 
+/// Lends memory for the work of this rank, of so many messages at most. Where that fails while messages are under way, they are ended; one that
+/// does not end is told, and ends the job.
+pub(crate) fn lend(
+    memory: &mut [u8],
+    messages: usize,
+    rank: Rank,
+    work: impl FnOnce(&mut Lent<'_>) -> Result<(), CommError>,
+) -> Result<(), CommError> {
+    let mut lent = Lent::new(memory, messages);
+    let outcome = work(&mut lent);
+    if let Err(error) = &outcome
+        && !lent.has_ended()
+    {
+        // If the terminal is gone there is nobody to tell.
+        let _ = std::io::stderr().lock().write_all(format!("error: rank {rank}: {error}\n").as_bytes());
+    }
+    outcome
+}
+
 impl<'m> Lent<'m> {
-    /// Nothing under way yet, of so many messages at most.
-    pub(crate) fn new(memory: &'m mut [u8], messages: usize) -> Self {
+    fn new(memory: &'m mut [u8], messages: usize) -> Self {
         Self {
             memory: memory.as_mut_ptr(),
             bytes: memory.len(),
@@ -220,6 +239,21 @@ impl<'m> Lent<'m> {
         Ok(self.active == 0)
     }
 
+    /// Ends what is under way; whether the library has let go of the memory within a short time.
+    fn has_ended(&mut self) -> bool {
+        if self.active == 0 || !is_running() {
+            return true;
+        }
+        self.cancel();
+        let mut wait = SpinWait::new(END_LIMIT);
+        while !matches!(self.poll(|_| ()), Ok(true)) {
+            if wait.pause().is_err() {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Cancels the receives; sends end by themselves or never.
     fn cancel(&mut self) {
         for (request, _) in self.requests.iter_mut().zip(&self.ways).filter(|(_, way)| **way == Way::In) {
@@ -235,16 +269,9 @@ impl<'m> Lent<'m> {
 impl Drop for Lent<'_> {
     /// Gives the memory back only when the library has let go of it.
     fn drop(&mut self) {
-        if self.active == 0 || !is_running() {
-            return;
-        }
-        self.cancel();
-        let mut wait = SpinWait::new(END_LIMIT);
-        while !matches!(self.poll(|_| ()), Ok(true)) {
-            if wait.pause().is_err() {
-                abort_all(EXIT_CODE);
-                end_process(EXIT_CODE);
-            }
+        if !self.has_ended() {
+            abort_all(EXIT_CODE);
+            end_process(EXIT_CODE);
         }
     }
 }

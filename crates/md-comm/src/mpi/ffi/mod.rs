@@ -1,7 +1,7 @@
 //! The only unsafe code of the crate: raw MPI calls behind safe functions.
 //!
 //! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point requests together with the
-//! buffers they use, [`Lent`] for messages from and to memory of the caller's, [`Window`] for memory that other ranks write to. The rules that make the wrappers safe:
+//! buffers they use, [`lend`] for messages from and to memory of the caller's, [`Window`] for memory that other ranks write to. The rules that make the wrappers safe:
 //! 1. every function needs a value that exists only between `MPI_Init` and `MPI_Finalize` (rsmpi's `Universe`, or
 //!    something made from it and kept by the same owner); where the program has initialised MPI itself, it promises to
 //!    drop what it got from `start_with` before it finalises MPI;
@@ -39,7 +39,7 @@ pub(super) use communicator::{Barriers, Communicator, Limit, Reducing};
 pub(super) use constants::free_shared_memory;
 pub(super) use file::OpenFile;
 pub use large_pages::prefer_large_pages;
-pub(super) use lent::{Lent, Scattered};
+pub(super) use lent::{Lent, Scattered, lend};
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use streaming::copy_streaming;
 pub use streaming::{PastCaches, write_past_caches};
