@@ -53,7 +53,7 @@ impl std::fmt::Debug for Datatypes {
 }
 
 fn bytes(subarrays: &[Subarray]) -> usize {
-    subarrays.iter().map(Subarray::bytes).sum()
+    subarrays.iter().map(Subarray::bytes).fold(0, usize::saturating_add)
 }
 
 /// The same edges for a context that packs; `None` of an edge along which nothing goes.
