@@ -118,6 +118,19 @@ mod tests {
         [planned, counted]
     }
 
+    fn problem(decomposition: Decomposition, kind: Kind) -> Problem {
+        Problem {
+            decomposition,
+            kind,
+            precision: Precision::Double,
+            exchange: ExchangePattern::Direct,
+            messages: Messages::Aggregated,
+            buffering: Buffering::Double,
+            overlap: Overlap::On,
+            may_be_cut: [true; 3],
+        }
+    }
+
     #[test]
     fn messages_and_bytes_are_those_of_a_step() {
         let swap = Kind::Swap { fields: 3, depth: 2, neighbours: Neighbours::All, compute: Compute::Average };
@@ -130,14 +143,10 @@ mod tests {
                         let decomposition =
                             Decomposition::new([12, 11, 5], 6, Some([3, 2, 1]), edges).unwrap();
                         let problem = Problem {
-                            decomposition,
-                            kind: kind.clone(),
-                            precision: Precision::Double,
                             exchange,
                             messages,
-                            buffering: Buffering::Double,
-                            overlap: Overlap::On,
                             may_be_cut: [true, true, false],
+                            ..problem(decomposition, kind.clone())
                         };
                         let [planned, counted] = planned_and_counted(&problem, 6);
                         assert_eq!(planned, counted, "{problem:?}");
@@ -153,21 +162,9 @@ mod tests {
         for (grid, ranks) in [([2, 2, 2], 8), ([4, 2, 2], 16), ([4, 4, 4], 64)] {
             let decomposition =
                 Decomposition::new([18, 17, 16], ranks, Some(grid), [Edges::Periodic; 3]).unwrap();
-            let problem = Problem {
-                decomposition,
-                kind: Kind::Swap {
-                    fields: 2,
-                    depth: 2,
-                    neighbours: Neighbours::All,
-                    compute: Compute::Average,
-                },
-                precision: Precision::Double,
-                exchange: ExchangePattern::Direct,
-                messages: Messages::Aggregated,
-                buffering: Buffering::Double,
-                overlap: Overlap::On,
-                may_be_cut: [true; 3],
-            };
+            let kind =
+                Kind::Swap { fields: 2, depth: 2, neighbours: Neighbours::All, compute: Compute::Average };
+            let problem = problem(decomposition, kind);
             let [planned, counted] = planned_and_counted(&problem, ranks);
             assert_eq!(planned, counted, "{grid:?}");
             assert_eq!(planned[0], 26 * ranks as u64, "{grid:?}");

@@ -3,12 +3,12 @@
 //! Rule 4 of the raw calls, that no message is longer than the receive posted for it, holds because both ends tell each other the number of
 //! bytes when the context is opened, and datatypes do not change it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
 use super::edge_words::{self, Heard};
-use super::ffi::{Lent, Scattered, lend};
+use super::ffi::{Lent, Scattered, Way, lend};
 use super::numbers::ContextNumber;
 use super::world::Inner;
 use crate::ledger::{Ledger, Terms};
@@ -125,14 +125,16 @@ impl Datatypes {
     fn begin(&self, description: &Description, lent: &mut Lent<'_>) -> Result<(), CommError> {
         for Described { edge, datatype } in &description.receives {
             let Edge { peer, receive_channel, .. } = *self.terms.edge(*edge);
-            lent.receive(datatype, &self.world.communicator, peer, self.number.tag(receive_channel))?;
+            let tag = self.number.tag(receive_channel);
+            lent.begin(Way::In, datatype, &self.world.communicator, peer, tag)?;
         }
         for Described { edge, datatype } in &description.sends {
             let edge = self.terms.edge(*edge);
             if let Some(observer) = &self.observer {
                 observer.started(edge, edge.send_capacity);
             }
-            lent.send(datatype, &self.world.communicator, edge.peer, self.number.tag(edge.send_channel))?;
+            let tag = self.number.tag(edge.send_channel);
+            lent.begin(Way::Out, datatype, &self.world.communicator, edge.peer, tag)?;
         }
         Ok(())
     }
@@ -141,18 +143,14 @@ impl Datatypes {
     fn wait(&self, description: &Description, lent: &mut Lent<'_>) -> Result<(), CommError> {
         // Of the message that comes next.
         let since = Cell::new(Instant::now());
-        let left: RefCell<Vec<usize>> =
-            RefCell::new((0..description.receives.len() + description.sends.len()).collect());
         let over = |number: usize| {
-            left.borrow_mut().retain(|&other| other != number);
             if let (Some(observer), Some(message)) = (&self.observer, description.receives.get(number)) {
                 let bytes = self.terms.receive_capacity(message.edge);
                 let waits_since = since.replace(Instant::now());
                 observer.arrived(self.terms.edge(message.edge), bytes, Some(waits_since));
             }
         };
-        let late =
-            |_: &Lent<'_>, waited_s| self.terms.timeout(waited_s, self.stuck(description, &left.borrow()));
+        let late = |lent: &Lent<'_>, waited_s| self.terms.timeout(waited_s, self.stuck(description, lent));
         wait_until(self.world.watchdog(), lent, late, |lent| lent.poll(over))?;
         if let Some(observer) = &self.observer {
             observer.completed();
@@ -160,21 +158,18 @@ impl Datatypes {
         Ok(())
     }
 
-    /// Whom messages with these numbers wait for, receives first.
-    fn stuck(&self, description: &Description, left: &[usize]) -> String {
-        let receives = description.receives.len();
-        let name = |&number: &usize| match description.receives.get(number) {
-            Some(message) => {
-                let Edge { peer, receive_channel, .. } = self.terms.edge(message.edge);
-                format!("rank {peer} (channel {receive_channel})")
-            }
-            None => {
-                let Edge { peer, send_channel, .. } =
-                    self.terms.edge(description.sends[number - receives].edge);
-                format!("rank {peer} (channel {send_channel}) to receive")
-            }
-        };
-        left.iter().map(name).collect::<Vec<_>>().join(", ")
+    /// Whom messages that are under way wait for, receives first.
+    fn stuck(&self, description: &Description, lent: &Lent<'_>) -> String {
+        let received = description.receives.iter().map(|message| {
+            let Edge { peer, receive_channel, .. } = self.terms.edge(message.edge);
+            format!("rank {peer} (channel {receive_channel})")
+        });
+        let sent = description.sends.iter().map(|message| {
+            let Edge { peer, send_channel, .. } = self.terms.edge(message.edge);
+            format!("rank {peer} (channel {send_channel}) to receive")
+        });
+        let all = received.chain(sent).enumerate().filter(|&(number, _)| lent.is_active(number));
+        all.map(|(_, name)| name).collect::<Vec<_>>().join(", ")
     }
 
     fn expect_inside(&self, memory: usize, starts: &[usize]) -> Result<(), CommError> {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use mpi::ffi;
 
+use crate::mpi::ffi::transfers::Way;
 use crate::mpi::ffi::{
     Communicator, abort_all, blank_status, byte, check, count, end_process, is_running, null_request,
 };
@@ -109,13 +110,6 @@ impl Drop for Datatype {
     }
 }
 
-/// Which way a message goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Out,
-    In,
-}
-
 /// Memory with messages under way from it and to it.
 pub(crate) struct Lent<'m> {
     memory: *mut u8,
@@ -123,6 +117,7 @@ pub(crate) struct Lent<'m> {
     requests: Vec<ffi::MPI_Request>,
     ways: Vec<Way>,
     finished: Vec<c_int>,
+    statuses: Vec<ffi::MPI_Status>,
     active: usize,
     borrowed: PhantomData<&'m mut [u8]>,
 }
@@ -154,34 +149,14 @@ impl<'m> Lent<'m> {
             requests: Vec::with_capacity(messages),
             ways: Vec::with_capacity(messages),
             finished: vec![0; messages],
+            statuses: vec![blank_status(); messages],
             active: 0,
             borrowed: PhantomData,
         }
     }
 
-    /// Sends what lies at these places. MPI-3.1 section 3.7.2.
-    pub(crate) fn send(
-        &mut self,
-        what: &Scattered,
-        on: &Communicator,
-        to: Rank,
-        tag: c_int,
-    ) -> Result<(), CommError> {
-        self.begin(Way::Out, what, on, to, tag)
-    }
-
-    /// Receives to these places; the sender has promised as many bytes. MPI-3.1 section 3.7.2.
-    pub(crate) fn receive(
-        &mut self,
-        what: &Scattered,
-        on: &Communicator,
-        from: Rank,
-        tag: c_int,
-    ) -> Result<(), CommError> {
-        self.begin(Way::In, what, on, from, tag)
-    }
-
-    fn begin(
+    /// Sends what lies at these places, or receives to them; the sender has promised as many bytes. MPI-3.1 section 3.7.2.
+    pub(crate) fn begin(
         &mut self,
         way: Way,
         what: &Scattered,
@@ -207,6 +182,9 @@ impl<'m> Lent<'m> {
         check(call, code)?;
         self.requests.push(request);
         self.ways.push(way);
+        // More than was said are no error, but need room to be tested.
+        self.finished.resize(self.finished.len().max(self.requests.len()), 0);
+        self.statuses.resize(self.finished.len(), blank_status());
         self.active += 1;
         Ok(())
     }
@@ -218,10 +196,8 @@ impl<'m> Lent<'m> {
             return Ok(true);
         }
         let mut many = 0;
-        let Self { requests, finished, .. } = &mut *self;
-        finished.resize(requests.len(), 0);
-        let mut statuses = vec![blank_status(); requests.len()];
-        // SAFETY: all arrays have as many entries as there are requests.
+        let Self { requests, finished, statuses, .. } = &mut *self;
+        // SAFETY: all arrays have at least as many entries as there are requests.
         // Test: unpacked, memcheck.
         let code = unsafe {
             ffi::MPI_Testsome(
@@ -237,6 +213,11 @@ impl<'m> Lent<'m> {
         self.active -= many;
         self.finished[..many].iter().for_each(|&number| done(number as usize));
         Ok(self.active == 0)
+    }
+
+    /// Whether a message is still under way, by its number.
+    pub(crate) fn is_active(&self, number: usize) -> bool {
+        self.requests.get(number).is_some_and(|&request| request != null_request())
     }
 
     /// Ends what is under way; whether the library has let go of the memory within a short time.

@@ -43,7 +43,7 @@ pub(super) use lent::{Lent, Scattered, lend};
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use streaming::copy_streaming;
 pub use streaming::{PastCaches, write_past_caches};
-pub(super) use transfers::{Cancelled, Transfers};
+pub(super) use transfers::{Cancelled, Transfers, Way};
 pub(super) use window::{Assertion, Group, Memory, Place, RANKS_PER_FLUSH, Request, Vector, Window};
 
 /// Turns a return code into a result with the library's text (MPI-3.1 section 8.3).

@@ -25,9 +25,9 @@ mod persistent;
 /// More of one message would cost the library more than they could gain: it looks through all that is under way.
 const MOST_PIECES: usize = 64;
 
-/// Which way the messages of a set go.
+/// Which way messages go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(crate) enum Way {
     Out,
     In,
 }
