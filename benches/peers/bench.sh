@@ -25,7 +25,7 @@ MANY, NEIGHBOURS, WAYS = 64, 26, 2
 TWINS = {
     "roundtrip": ("roundtrip", "p2p", 1), "nonblocking": ("roundtrip", "p2p", 1), "put": ("roundtrip", "put", 1),
     "bandwidth": ("bandwidth", "p2p", MANY), "sync26": ("sync26", "p2p", NEIGHBOURS),
-    "osu_latency": ("roundtrip", "p2p", WAYS), "osu_bw": ("bandwidth", "p2p", MANY),
+    "osu_latency": ("roundtrip", "p2p", WAYS), "osu_bw": ("bandwidth-one-buffer", "p2p", MANY),
     "osu_put_latency": ("elementwise-whole", "put", 1), "osu_get_latency": ("roundtrip", "get", 1),
 }
 folder = Path(sys.argv[1])

@@ -85,6 +85,8 @@ pub use exchange::{Arrival, Exchange, Growth, MessageObserver, Traffic};
 pub use known_problems::{KnownProblem, known_problems};
 pub use library::{Family, Library, Version};
 pub use mailbox::{Letter, Mailbox};
+#[cfg(feature = "mpi")]
+pub use mpi::prefer_large_pages;
 pub use options::{
     Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, RingForm, RmaOptions,
     WindowCount, WindowKind,
@@ -94,3 +96,8 @@ pub use shared_file::SharedFile;
 pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes};
 pub use unpacked::{Subarray, Unpacked, UnpackedEdge, UnpackedSpec};
 pub use world::{CrowdedCores, Reduction, World};
+
+/// Asks for large pages for memory that nothing has been written to. Without MPI, no crate of this project has unsafe code, which advice to
+/// the system needs: nothing happens.
+#[cfg(not(feature = "mpi"))]
+pub fn prefer_large_pages<T>(_: &mut [T]) {}

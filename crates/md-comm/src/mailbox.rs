@@ -8,7 +8,7 @@
 use crate::{AlignedBuffer, CommError, Rank, Traffic};
 
 /// A letter that has come.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Letter {
     /// Who sent it.
     pub from: Rank,

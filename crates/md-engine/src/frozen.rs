@@ -97,7 +97,7 @@ impl<'s> FrozenExchange<'s> {
             Ok::<_, CommError>((EdgeId(index), message))
         };
         let outgoing = sending.map(packed).collect::<Result<_, _>>()?;
-        let incoming = vec![AlignedBuffer::default(); spec.edges.len()];
+        let incoming = spec.edges.iter().map(|_| AlignedBuffer::default()).collect();
         Ok(Self { context, outgoing, incoming })
     }
 

@@ -2,18 +2,12 @@
 
 use std::marker::PhantomData;
 
+use md_comm::prefer_large_pages;
 use md_core::aligned::{Column, Place};
 use md_core::memory;
 
-#[cfg(feature = "mpi")]
-use md_comm::mpi::prefer_large_pages;
-
 use crate::layout::{LINE, Layout, Region};
 use crate::{GridError, Real};
-
-/// Without MPI, no crate of this project has unsafe code, which advice to the system needs.
-#[cfg(not(feature = "mpi"))]
-fn prefer_large_pages<T>(_: &mut [T]) {}
 
 /// Values of some components at the own nodes and ghosts of a rank, 64-byte aligned, all zero at first.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@
 
 use super::mailbox::{Address, Kind, NoMessage};
 use super::world::{Member, copy_of};
+use std::iter::repeat_with;
 use std::rc::Rc;
 
 use crate::buffer::AlignedBuffer;
@@ -38,7 +39,7 @@ impl LocalTransport {
         let free = terms.spec().edges.iter().map(buffers_of).collect::<Result<Vec<Vec<_>>, _>>()?;
         let edges = free.len();
         let context = member.next_context();
-        let (packing, arrived) = (vec![None; edges], vec![None; edges]);
+        let [packing, arrived] = [0; 2].map(|_| repeat_with(|| None).take(edges).collect());
         let mut exchange = Self { member, context, terms, free, packing, arrived };
         exchange.tell_capacities(ledger)?;
         Ok(exchange)

@@ -3,17 +3,15 @@
 //! (`/sys/kernel/mm/transparent_hugepage/enabled`: `madvise`, which most distributions set).
 #![expect(unsafe_code, reason = "advice to the system has no safe form; the rule is at the block")]
 
-use std::mem::MaybeUninit;
-
 /// Of less memory hardly any page would be large.
 #[cfg(target_os = "linux")]
-const LEAST_BYTES: usize = 8 << 20;
+const LEAST_BYTES: usize = 4 << 20;
 /// A multiple of what any system has as a page.
 #[cfg(target_os = "linux")]
 const PAGE_BYTES: usize = 64 << 10;
 
 /// Asks for large pages for memory that nothing has been written to. Where there are none, or for little memory, nothing happens.
-pub fn prefer_large_pages<T>(memory: &mut [MaybeUninit<T>]) {
+pub fn prefer_large_pages<T>(memory: &mut [T]) {
     #[cfg(target_os = "linux")]
     if size_of_val(memory) >= LEAST_BYTES {
         let start = memory.as_mut_ptr().cast::<u8>();
@@ -52,7 +50,7 @@ mod tests {
         if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
             return;
         }
-        for (bytes, is_advised) in [(4 << 20, false), (64 << 20, true)] {
+        for (bytes, is_advised) in [(2 << 20, false), (64 << 20, true)] {
             let mut memory: Vec<u8> = Vec::with_capacity(bytes);
             prefer_large_pages(memory.spare_capacity_mut());
             memory.resize(bytes, 7);

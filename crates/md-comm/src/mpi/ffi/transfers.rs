@@ -8,7 +8,7 @@
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
-use std::iter::repeat_n;
+use std::iter::{repeat_n, repeat_with};
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -76,7 +76,7 @@ impl Transfers {
     fn new(way: Way, many: usize) -> Self {
         Self {
             way,
-            buffers: vec![AlignedBuffer::default(); many],
+            buffers: repeat_with(AlignedBuffer::default).take(many).collect(),
             chunks: vec![usize::MAX; many],
             under_way: vec![0; many],
             received: vec![0; many],

@@ -20,6 +20,7 @@ mod plain;
 mod shared;
 
 use std::ffi::c_int;
+use std::iter::repeat_with;
 use std::marker::PhantomData;
 
 pub(crate) use access::Place;
@@ -112,7 +113,7 @@ impl Window {
             members,
             unified,
             asserts,
-            origins: vec![AlignedBuffer::default(); origins],
+            origins: repeat_with(AlignedBuffer::default).take(origins).collect(),
             origin_busy: vec![false; origins],
             words: vec![0; words],
             word_busy: vec![false; words],

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Display;
+use std::iter::repeat_with;
 use std::rc::Rc;
 
 use crate::error::Refused;
@@ -98,7 +99,7 @@ impl Parts {
             flagged_lengths: vec![None; edges],
             arrived_lengths: vec![0; edges],
             places: vec![MessagePlace::Buffer; edges],
-            copies: vec![AlignedBuffer::default(); edges],
+            copies: repeat_with(AlignedBuffer::default).take(edges).collect(),
             held: Vec::new(),
             source: (0..edges).map(|i| terms.source(i)).collect(),
             polls: 0,

@@ -1,0 +1,204 @@
+//! A byte buffer whose first byte is 64-byte aligned, without unsafe code.
+//!
+//! Structure: zeroed memory of the system's allocator, of which the bytes in front of the first aligned one are left alone. Advantage: packed
+//! `f64` arrays can be cast in place, and rows start on a cache line. Disadvantage: it is never given back before the buffer is dropped.
+//!
+//! Buffers of two pages and more start with a page and lie in pages of megabytes ([`pool`]). Where the library lets the kernel copy large
+//! messages from process to process (`process_vm_readv`), what a copy costs goes with the pages it touches.
+
+mod pool;
+
+use std::ops::Range;
+
+use bytemuck::allocation::try_zeroed_vec;
+use bytemuck::{Pod, Zeroable};
+
+use self::pool::Piece;
+use crate::{CommError, prefer_large_pages};
+
+/// Alignment of every buffer, in bytes: one cache line, and the widest SIMD register.
+pub const ALIGNMENT: usize = 64;
+
+/// Of memory, in bytes, on most machines; on the others buffers start anywhere in one.
+const PAGE: usize = 4096;
+
+/// Growable bytes with an aligned start. Shrinking keeps the memory.
+#[derive(Debug, Default)]
+pub struct AlignedBuffer {
+    memory: Memory,
+    length: usize,
+}
+
+/// Where the bytes are.
+#[derive(Debug, Default)]
+enum Memory {
+    /// There are none.
+    #[default]
+    Nowhere,
+    /// In an allocation, from an aligned byte on.
+    Own(Vec<u8>, Range<usize>),
+    /// In a large page, beside others.
+    Shared(Piece),
+}
+
+/// What an empty buffer is a slice of, for it is aligned too.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Block([u8; ALIGNMENT]);
+
+impl Memory {
+    /// Room for so many bytes, zero or what other buffers have left there.
+    fn of(bytes: usize) -> Result<Self, CommError> {
+        let room = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|length| match length {
+            ..SHARED_LEAST => Self::own(length, ALIGNMENT),
+            SHARED_LEAST..=SHARED_MOST => pool::take(length).map(Self::Shared),
+            _ => Self::own(length, pool::LARGE_PAGE),
+        });
+        room.ok_or(CommError::OutOfMemory { bytes })
+    }
+
+    /// Whole multiples of the alignment, from one on. Memory that is asked for as zeros has no pages yet.
+    fn own(bytes: usize, alignment: usize) -> Option<Self> {
+        let length = bytes.checked_next_multiple_of(alignment)?;
+        let mut memory: Vec<u8> = try_zeroed_vec(length.checked_add(alignment)?).ok()?;
+        prefer_large_pages(&mut memory);
+        let start = memory.as_ptr().addr().wrapping_neg() % alignment;
+        Some(Self::Own(memory, start..start + length))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Nowhere => bytemuck::cast_slice::<Block, _>(&[]),
+            Self::Own(memory, range) => &memory[range.clone()],
+            Self::Shared(piece) => piece.bytes(),
+        }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Nowhere => bytemuck::cast_slice_mut::<Block, _>(&mut []),
+            Self::Own(memory, range) => &mut memory[range.clone()],
+            Self::Shared(piece) => piece.bytes_mut(),
+        }
+    }
+}
+
+/// Buffers from so many bytes on share large pages.
+const SHARED_LEAST: usize = 2 * PAGE;
+/// Longer ones have large pages of their own.
+const SHARED_MOST: usize = pool::LARGE_PAGE / 2;
+
+impl AlignedBuffer {
+    /// A buffer of `length` bytes, which are unspecified.
+    ///
+    /// # Errors
+    /// [`CommError::OutOfMemory`].
+    pub fn new(length: usize) -> Result<Self, CommError> {
+        let mut buffer = Self::default();
+        buffer.set_length(length)?;
+        Ok(buffer)
+    }
+
+    /// Makes the buffer `length` bytes long; allocates only if it never was that long. New bytes are unspecified.
+    ///
+    /// # Errors
+    /// [`CommError::OutOfMemory`]; the buffer is as it was.
+    pub fn set_length(&mut self, length: usize) -> Result<(), CommError> {
+        if length > self.capacity() {
+            let mut memory = Memory::of(length)?;
+            let before = self.memory.bytes();
+            memory.bytes_mut()[..before.len()].copy_from_slice(before);
+            self.memory = memory;
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    /// Bytes that fit without a new allocation.
+    pub fn capacity(&self) -> usize {
+        self.memory.bytes().len()
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.memory.bytes()[..self.length]
+    }
+
+    /// The bytes, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.memory.bytes_mut()[..self.length]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_is_aligned_and_length_exact() {
+        for length in [0, 1, 63, 64, 65, 1000] {
+            let buffer = AlignedBuffer::new(length).unwrap();
+            assert_eq!(buffer.bytes().len(), length);
+            assert_eq!(buffer.bytes().as_ptr() as usize % ALIGNMENT, 0);
+        }
+    }
+
+    #[test]
+    fn shrinking_and_growing_back_keeps_the_memory() {
+        let mut buffer = AlignedBuffer::new(200).unwrap();
+        buffer.bytes_mut().fill(7);
+        let start = buffer.bytes().as_ptr();
+        buffer.set_length(3).unwrap();
+        assert_eq!(buffer.bytes(), [7; 3]);
+        buffer.set_length(200).unwrap();
+        assert_eq!(buffer.bytes().as_ptr(), start);
+        assert_eq!(buffer.capacity(), 256);
+    }
+
+    /// What one has left is there for the next; nothing of it is lost when several threads take and give back.
+    #[test]
+    fn pieces_of_large_pages_are_used_again_and_never_by_two() {
+        let fill = |thread: u8| {
+            let buffers = (1..20).map(|pages| AlignedBuffer::new(2 * PAGE + pages * PAGE).unwrap());
+            let mut buffers: Vec<_> = buffers.collect();
+            buffers.iter_mut().for_each(|buffer| buffer.bytes_mut().fill(thread));
+            std::thread::yield_now();
+            assert!(buffers.iter().all(|buffer| buffer.bytes().iter().all(|&byte| byte == thread)));
+        };
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || (0..20).for_each(|_| fill(thread)));
+            }
+        });
+        let length = 240 * PAGE;
+        let first = AlignedBuffer::new(length).unwrap().bytes().as_ptr();
+        let second = AlignedBuffer::new(length - PAGE / 2).unwrap();
+        assert_eq!(second.bytes().as_ptr(), first);
+    }
+
+    #[test]
+    fn long_ones_start_with_a_page_and_keep_their_bytes_when_they_grow() {
+        let mut buffer = AlignedBuffer::new(100).unwrap();
+        for length in [2 * PAGE - ALIGNMENT, 2 * PAGE - 1, 2 * PAGE, 3 * PAGE, 100 * PAGE + 1] {
+            buffer.bytes_mut().fill(7);
+            let before = buffer.bytes().len();
+            buffer.set_length(length).unwrap();
+            assert_eq!(buffer.bytes()[..before], vec![7; before]);
+            assert_eq!(buffer.bytes().len(), length);
+            let place = buffer.bytes().as_ptr() as usize;
+            assert!(length < 2 * PAGE || place.is_multiple_of(PAGE), "{place:x}");
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the interpreter itself ends where there is no memory")]
+    fn too_long_is_an_error_that_names_the_size() {
+        let mut buffer = AlignedBuffer::new(7).unwrap();
+        let error = buffer.set_length(1 << 62).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "out of memory: there is no room for a message buffer of 4611686018427387904 bytes"
+        );
+        assert_eq!(buffer.bytes().len(), 7);
+    }
+}
