@@ -49,7 +49,7 @@ impl Benchmark for Roundtrip {
     }
 }
 
-/// An answer tells that the message before it has left, so that two-sided messages need no second buffer, as osu_latency has none; a put would
+/// An answer tells that the message before it has left, so that two-sided messages need no second buffer, as `osu_latency` has none; a put would
 /// have to ask whether the slot is free.
 fn buffering_of(mechanism: Mechanism) -> Buffering {
     match mechanism {
