@@ -14,7 +14,7 @@ pub struct RunFacts {
     pub timestep: f64,
     /// SIMD level of the kernels, e.g. `avx512`.
     pub simd: String,
-    /// How it was chosen: `auto`, `measured` or `named`.
+    /// How it was chosen: `cpu`, `measured` or `named`.
     pub shape: &'static str,
     /// Pairs within the cutoff per atom, each counted once, at the last thermo step.
     pub useful_pairs_per_atom: f64,

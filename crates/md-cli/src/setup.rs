@@ -154,13 +154,13 @@ fn parallel_config(parallel: &Parallel) -> ParallelConfig {
 /// What the scenario asks for, or else the environment.
 fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunError> {
     match shape {
-        Shape::Auto => Ok(asked_level()?.map_or(SimdChoice::Auto, SimdChoice::Named)),
-        Shape::Measured => Ok(SimdChoice::Measured),
+        Shape::Cpu => Ok(asked_level()?.map_or(SimdChoice::Cpu, SimdChoice::Named)),
+        Shape::Auto => Ok(SimdChoice::Measured),
         _ => {
             let wanted = name_of(shape);
             level_named(&wanted).map(SimdChoice::Named).ok_or_else(|| {
                 let message = format!("`neighbor.shape` is `{wanted}`, which this CPU lacks");
-                let help = format!("it has {}; or write \"auto\"", available());
+                let help = format!("it has {}; or write \"cpu\"", available());
                 ScenarioError::at(source, "neighbor.shape", message, help).into()
             })
         }

@@ -127,7 +127,7 @@ fn the_effective_methods_look_like_those_a_user_writes() {
     skin = 0.3
     rebuild = { every = 20 }
     precision = "double"
-    shape = "auto"
+    shape = "cpu"
 
     [integrator]
     kind = "velocity-verlet"
@@ -203,7 +203,7 @@ fn what_is_left_out_gets_its_default() {
     skin = 0.3
     rebuild = { displacement = true }
     precision = "double"
-    shape = "auto"
+    shape = "cpu"
 
     [integrator]
     kind = "velocity-verlet"

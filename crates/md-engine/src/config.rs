@@ -189,7 +189,7 @@ impl Default for NeighborConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimdChoice {
     /// The method's best, by what the CPU has.
-    Auto,
+    Cpu,
     /// That with which forces took the least time at the start, on the slowest rank.
     Measured,
     /// One that this CPU has.
@@ -236,7 +236,7 @@ impl Default for ParallelConfig {
             buffering: Buffering::default(),
             balance: Balance::Off,
             threads: 1,
-            simd: SimdChoice::Auto,
+            simd: SimdChoice::Cpu,
         }
     }
 }

@@ -33,7 +33,7 @@ impl<I: Interaction> Simulation<'_, I> {
         let levels =
             || WIDE.into_iter().zip(lacks).filter(|&(_, lacks)| lacks == 0.0).map(|(level, _)| level);
         if levels().count() < 2 {
-            *choice = SimdChoice::Auto;
+            *choice = SimdChoice::Cpu;
             return Ok(());
         }
         let mut best = (self.setup.simd, f64::INFINITY);

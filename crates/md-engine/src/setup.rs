@@ -41,7 +41,7 @@ impl Setup {
             Division::new(domain, cutoff + skin, config.particles.len(), ranks, partition, rank_grid)?;
         let simd = match simd {
             SimdChoice::Named(level) => level,
-            SimdChoice::Auto | SimdChoice::Measured => method.best_simd(),
+            SimdChoice::Cpu | SimdChoice::Measured => method.best_simd(),
         };
         protocol.check_rows(&division.grid, ranks)?;
         let setup = Self { domain, division, simd, config, ranks };

@@ -233,7 +233,7 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
         timestep: simulation.timestep(),
         simd: level.name().to_owned(),
         shape: match choice {
-            SimdChoice::Auto => "auto",
+            SimdChoice::Cpu => "cpu",
             SimdChoice::Measured => "measured",
             SimdChoice::Named(_) => "named",
         },

@@ -91,7 +91,7 @@ pub(super) fn facts() -> RunFacts {
         wall_s: 1.0,
         timestep: 0.005,
         simd: "avx512".to_owned(),
-        shape: "auto",
+        shape: "cpu",
         useful_pairs_per_atom: 27.0,
         computed_pairs_per_atom: 108.0,
         neighborhood: NeighborReport {

@@ -213,7 +213,7 @@ mod tests {
           "grid": "2x1x1",
           "precision": "double",
           "simd": "avx512",
-          "shape": "auto",
+          "shape": "cpu",
           "seed": 87287,
           "timestep": 0.005,
           "wall_s": 1.0,

@@ -27,12 +27,12 @@ pub struct Neighbor {
 pub enum Shape {
     /// The best for the method, by what the CPU has.
     #[default]
+    #[serde(rename = "cpu")]
+    Cpu,
+    /// The same where it has one with vectors of 256 bits and more; of several, the one that takes the slowest rank the least time for three
+    /// force computations at the start. summary.json says which: with its name instead, runs on one kind of CPU have the same bits.
     #[serde(rename = "auto")]
     Auto,
-    /// The fastest of three force computations each at the start, on the slowest rank; summary.json says which. With its name instead,
-    /// runs on one kind of CPU have the same bits.
-    #[serde(rename = "measured")]
-    Measured,
     /// What every `x86_64` has: one pair at a time.
     #[serde(rename = "sse2")]
     Sse2,
