@@ -51,13 +51,13 @@ under_miri() {
 
 # A race does not fail a test by itself.
 under_tsan() {
-    CARGO_TARGET_DIR="$target/tsan" RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="exitcode=66 halt_on_error=1 allocator_may_return_null=1" \
+    CARGO_TARGET_DIR="$target/tsan" RUSTFLAGS="-Zsanitizer=thread --cfg own_buffers" TSAN_OPTIONS="exitcode=66 halt_on_error=1 allocator_may_return_null=1" \
         cargo +nightly test -Zbuild-std -p md-comm --no-default-features --lib --test conformance --target "$host"
 }
 
 # asan COMMAND...: a command of cargo for md-comm. A test asks for more memory than there is.
 asan() {
-    CARGO_TARGET_DIR="$target/asan" RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
+    CARGO_TARGET_DIR="$target/asan" RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address --cfg own_buffers" \
         ASAN_OPTIONS=allocator_may_return_null=1 cargo "$@" -p md-comm --target "$host"
 }
 
@@ -111,7 +111,7 @@ else
     skip "AddressSanitizer over MPI" "needs mpirun"
 fi
 if command -v valgrind >/dev/null && command -v mpirun >/dev/null; then
-    program=$(conformance_of cargo test -p md-comm)
+    program=$(CARGO_TARGET_DIR="$target/memcheck" RUSTFLAGS="--cfg own_buffers" conformance_of cargo test -p md-comm)
     for backend in "${backends[@]}"; do
         check "memcheck, $backend on 2 ranks" under_memcheck "$program" "$backend"
     done

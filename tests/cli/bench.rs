@@ -1,7 +1,9 @@
 //! `md-cli bench`: what it prints and writes, and how it ends.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use crate::support::{MELT, Said, Start, Workdir, error, md_cli, p2p_available};
+use std::process::Command;
+
+use crate::support::{MELT, Said, Start, Workdir, error, md_cli, p2p_available, repository};
 use insta::assert_snapshot;
 
 /// Columns as promised in docs/reference/outputs.md.
@@ -29,6 +31,26 @@ fn distinct(rows: &[csv::StringRecord], column: usize) -> Vec<String> {
     let mut values: Vec<String> = rows.iter().map(|row| row[column].to_owned()).collect();
     values.dedup();
     values
+}
+
+/// The C twins run beside it, and their table has a row for each. How near they come is for a quiet machine.
+#[test]
+fn twins_in_c_are_measured_beside_it() {
+    if !p2p_available() {
+        return;
+    }
+    let mut command = Command::new(repository("benches/peers/bench.sh"));
+    command.args(["1", "8,1024"]).env("MD_CLI", md_cli());
+    let said = Said::of(command);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let mut lines = said.stdout.lines();
+    assert_eq!(lines.next(), Some("twin,bytes,per,c_us,md_us,ratio,difference_us,within"));
+    let twins = ["roundtrip", "nonblocking", "put", "bandwidth", "sync26"];
+    let twins = twins.into_iter().chain(["osu_latency", "osu_bw", "osu_put_latency", "osu_get_latency"]);
+    let lines: Vec<_> = lines.collect();
+    for row in twins.flat_map(|twin| ["8", "1024"].map(|bytes| format!("{twin},{bytes},"))) {
+        assert_eq!(lines.iter().filter(|line| line.starts_with(&row)).count(), 1, "{row}\n{}", said.stdout);
+    }
 }
 
 #[test]
@@ -81,6 +103,12 @@ fn plain_calls_and_everything_over_mpi() {
             assert!(rows.iter().any(|row| &row[0] == name), "{name}");
         }
         assert!(rows.iter().all(|row| row[2] == ranks.to_string() && &row[13] == distance));
+        // A rank does not send unpacked messages to itself.
+        assert_eq!(rows.iter().any(|row| &row[0] == "bandwidth-one-buffer"), ranks > 1);
+        for mechanism in ["put", "get"] {
+            assert!(rows.iter().any(|row| [&row[0], &row[1]] == ["bandwidth", mechanism]), "{mechanism}");
+        }
+        assert!(rows.iter().any(|row| [&row[0], &row[1]] == ["packing-packed", "fence-2-slots"]));
         let both = rows.iter().find(|row| &row[0] == "overlap-both").unwrap();
         assert!(both[12].contains(" % hidden") && both[12].contains(" to "), "{both:?}");
         // Whatever has messages has them as long as was asked for.

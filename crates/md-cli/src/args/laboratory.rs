@@ -44,7 +44,7 @@ Exit codes: 0 all well, 1 a strategy gave wrong forces, 2 bad input, 3 a strateg
 
 pub(super) const BENCH_HELP: &str = "\
 roundtrip    a message from rank 0 to its partner and back
-bandwidth    64 messages one way at a time, fewer above 1 MiB
+bandwidth    64 messages one way at a time, fewer above 1 MiB; with `p2p` from one buffer besides, as osu_bw sends them
 sync26       every rank with its 26 neighbours on a torus of three dimensions, with copies; `rma-notify-strict` reads its flags by calls
 sync8        the same with the 8 neighbours in two dimensions
 overlap      with both neighbours of a ring: communication, computation of the same length, both, both with calls that drive progress
@@ -56,12 +56,12 @@ ringshift    every rank to the next one, and to both neighbours, with copies
 wakeup       a round trip after computation of 0, 1, 10 and 100 ms
 copy         memory: one stream, 19 in turn, and one with streaming stores
 passive      rank 0 locks its partner's window, puts and unlocks, while the others compute 240 ms
-packing      three arrays to 26 neighbours, put one by one or copied into one message; one window, 26, with assertions
+packing      three arrays to 26 neighbours, put one by one or copied into one message; one window, 26, with assertions, with two slots a message
 push, pull   rank 0 and its partner at once, with put and flush, streaming stores into shared memory, or get and flush
 strided      every second number of 17 MB, as a derived datatype or packed
 elementwise  a put of each number and one flush, or one put of all
 
-Transports are used through the contexts of a run; from `passive` on, and in the rows `put` (put, flush, flag, both ways) and `get` (get, flush) of `roundtrip`, MPI's calls \
+Transports are used through the contexts of a run; from `passive` on, and in the rows `put` (put, flush, flag, both ways; of `bandwidth` puts and one flush) and `get` (get, flush) of `roundtrip` and `bandwidth`, MPI's calls \
 are used as they are. Messages stay in the transport's memory as they are; in rows named `-copied` they are \
 copied from private memory and into private memory, so that all transports move the same. Contents are verified before and after. \
 Pairs of ranks are rank 0 and the nearest one on its node (inside; where each rank is bound to a core complex, on rank 0's), on another complex (across), and on another node (between).

@@ -1,22 +1,20 @@
 //! Pieces of large pages for message buffers.
 //!
-//! Structure: blocks of [`LARGE_PAGE`] bytes that are cut into pieces of whole pages, from front to back; a piece that is dropped is kept for
-//! the next buffer of about its length. Advantage: the kernel copies large messages of other processes faster, the longer the more (measured in
-//! docs/halo-exchange.md), and packing looks up fewer pages; one block serves all contexts of a process. Disadvantage: what was taken stays
-//! taken, at most twice what buffers of about one length had at a time.
+//! Structure: blocks of [`LARGE_PAGE`] bytes, cut from front to back into pieces whose lengths are powers of two; a piece that is dropped is
+//! kept for the next buffer of its length. Advantage: the kernel copies large messages of other processes faster, the longer the more (measured
+//! in docs/halo-exchange.md), and packing looks up fewer pages; one block serves all contexts of a process. Disadvantage: a piece may be twice
+//! as long as its buffer, and what was taken stays taken: of each length as many pieces as there were at a time, so that a buffer that grows
+//! leaves at most its last length behind. Tools that look for errors of memory do not see where a piece ends: for them there is none
+//! (`--cfg own_buffers`, `scripts/check-races.sh`).
 
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::allocation::try_zeroed_vec;
 
-use super::PAGE;
 use crate::prefer_large_pages;
 
 /// A page of the larger kind on most machines, in bytes.
 pub(super) const LARGE_PAGE: usize = 2 << 20;
-/// A piece is not given to a buffer that needs less than a part of it.
-const MOST_SPARE: usize = 2;
-
 #[derive(Debug)]
 struct Pool {
     /// What has not been cut yet.
@@ -33,31 +31,32 @@ pub(super) struct Piece(&'static mut [u8]);
 /// A piece of at least so many bytes, at most a large page; `None` if there is no memory.
 pub(super) fn take(bytes: usize) -> Option<Piece> {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    let needed = bytes.next_multiple_of(PAGE);
-    if let Some(kept) = pool.best_of_dropped(needed) {
-        return Some(Piece(kept));
+    let length = bytes.next_power_of_two();
+    if let Some(kept) = pool.dropped.iter().position(|piece| piece.len() == length) {
+        return Some(Piece(pool.dropped.swap_remove(kept)));
     }
-    if pool.fresh.len() < needed {
+    if pool.fresh.len() < length {
         let block = large_page()?;
         let rest = std::mem::replace(&mut pool.fresh, block);
-        pool.dropped.push(rest);
+        pool.keep(rest);
     }
-    let (piece, rest) = std::mem::take(&mut pool.fresh).split_at_mut(needed);
+    let (piece, rest) = std::mem::take(&mut pool.fresh).split_at_mut(length);
     pool.fresh = rest;
     Some(Piece(piece))
 }
 
 impl Pool {
-    /// The shortest that is long enough, unless it is much too long.
-    fn best_of_dropped(&mut self, needed: usize) -> Option<&'static mut [u8]> {
-        let fits = |length| (needed..=MOST_SPARE * needed).contains(&length);
-        let lengths = self.dropped.iter().map(|it| it.len()).enumerate();
-        let (best, _) = lengths.filter(|&(_, length)| fits(length)).min_by_key(|&(_, length)| length)?;
-        Some(self.dropped.swap_remove(best))
+    /// The rest of a block, in pieces.
+    fn keep(&mut self, mut rest: &'static mut [u8]) {
+        while let Some(log2) = rest.len().checked_ilog2() {
+            let (piece, less) = rest.split_at_mut(1 << log2);
+            self.dropped.push(piece);
+            rest = less;
+        }
     }
 }
 
-/// Memory that begins where such a page can, and has no pages yet.
+/// Memory that begins where such a page can, and has no pages yet, unless the allocator had it.
 fn large_page() -> Option<&'static mut [u8]> {
     let memory = try_zeroed_vec::<u8>(2 * LARGE_PAGE).ok()?.leak();
     prefer_large_pages(memory);

@@ -216,8 +216,16 @@ impl PlainWindow {
     /// # Errors
     /// As [`Self::put`].
     pub fn get(&mut self, bytes: usize, from: At) -> Result<(), CommError> {
-        let place = self.place(from, bytes)?;
-        self.window.get(IN, 0..bytes, place)
+        self.get_many(bytes, 1, from)
+    }
+
+    /// The same with so many calls for as many bytes each, one behind the other in both memories.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn get_many(&mut self, bytes: usize, calls: usize, from: At) -> Result<(), CommError> {
+        let place = self.place(from, bytes.saturating_mul(calls))?;
+        self.window.get_many(IN, bytes, calls, place)
     }
 
     /// Stores bytes of the origin past the caches, where memory is shared.

@@ -1,12 +1,14 @@
 //! Many messages one way.
 
-use md_comm::{AlignedBuffer, Backend, Buffering, Edge, Flow, Subarray, UnpackedEdge, UnpackedSpec, World};
+use md_comm::{
+    AlignedBuffer, Backend, Buffering, Edge, Flow, Subarray, Unpacked, UnpackedEdge, UnpackedSpec, World,
+};
 
 use super::line::{Content, Handling, Line, one_way, spec, verified};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Distance, Ground, Mechanism, Stage, powers_of_two};
 use crate::compare::Problem;
-use crate::sampling::{Effort, sample_in_turn};
+use crate::sampling::sample_in_turn;
 
 /// Messages at a time, unless they are large.
 const MESSAGES: usize = 64;
@@ -22,8 +24,15 @@ impl Benchmark for Bandwidth {
     }
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        let cases = |(peer, distance)| ground.each(&powers_of_two()[1..], distance, peer);
-        ground.partners().into_iter().flat_map(cases).collect()
+        let sizes = &powers_of_two()[1..];
+        let cases = |(peer, distance)| ground.each(sizes, distance, peer);
+        let cases = ground.partners().into_iter().flat_map(cases);
+        #[cfg(feature = "mpi")]
+        let cases = {
+            let calls: &[_] = if ground.has_calls { &super::onesided::MECHANISMS } else { &[] };
+            cases.chain(ground.plain(calls, sizes))
+        };
+        cases.collect()
     }
 
     fn messages(&self, case: &Case) -> usize {
@@ -33,67 +42,87 @@ impl Benchmark for Bandwidth {
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let Stage { world, effort, .. } = *stage;
         let messages = self.messages(case);
+        #[cfg(feature = "mpi")]
+        if matches!(case.mechanism, Mechanism::Other(_)) {
+            return super::onesided::many(case, stage, messages);
+        }
         let edges = one_way(world.rank(), [0, case.peer], messages as u16, case.bytes);
+        let mut one_buffer = OneBuffer::open(case, world, &edges)?;
+        let names = &["", "copied", "one-buffer"][..if one_buffer.is_some() { 3 } else { 2 }];
         let handling = [Handling::InPlace, Handling::Copied];
-        let one_buffer = OneBuffer::of(case, &edges);
-        let loops = handling.len() + usize::from(one_buffer.is_some());
-        let share =
-            |loops_of: usize| Effort { budget_s: effort.budget_s * loops_of as f64 / loops as f64, ..effort };
         let line = Line::open(world, spec(edges, Buffering::Single))?;
-        let mut samples_s = verified(world, [line], |[line]| {
-            sample_in_turn(world, handling.len(), share(handling.len()), |kind, iterations| {
-                (0..iterations).try_for_each(|_| line.exchange(handling[kind], |_| Ok(())))?;
+        let samples_s = verified(world, [line], |[line]| {
+            sample_in_turn(world, names.len(), effort, |kind, iterations| {
+                (0..iterations).try_for_each(|_| match (handling.get(kind), &mut one_buffer) {
+                    (Some(&handling), _) => line.exchange(handling, |_| Ok(())),
+                    (None, Some(one_buffer)) => one_buffer.exchange(),
+                    (None, None) => Ok(()),
+                })?;
                 Ok(())
             })
         })?;
-        if let Some(one_buffer) = one_buffer {
-            samples_s.extend(one_buffer.sample(world, share(1))?);
-        }
-        Ok(parts(&["", "copied", "one-buffer"], samples_s, (messages * case.bytes) as f64))
+        one_buffer.map_or(Ok(()), |one_buffer| one_buffer.finalise(world))?;
+        Ok(parts(names, samples_s, (messages * case.bytes) as f64))
     }
 }
 
 /// The same from one buffer, as `osu_bw` of OSU's benchmarks sends: it stays in the caches. A context has a buffer for each message, so these are
 /// messages that nobody packs, of one datatype.
 struct OneBuffer {
-    edges: Vec<UnpackedEdge>,
+    context: Box<dyn Unpacked>,
+    /// The message, or room for all of them.
+    memory: AlignedBuffer,
+    receives: bool,
+    /// Of a message.
     bytes: usize,
 }
 
+/// What they hold.
+const CONTENT: Content = Content { number: 1, from: 0, channel: 0 };
+
 impl OneBuffer {
-    /// Along the same edges; `None` where there are no such messages: other transports, a rank alone, nothing to send.
-    fn of(case: &Case, edges: &[Edge]) -> Option<Self> {
-        let is_pair = case.mechanism == Mechanism::Context(Backend::P2p)
-            && case.distance != Distance::Own
-            && case.bytes > 0;
-        is_pair.then(|| Self {
-            edges: edges.iter().map(|edge| unpacked(edge, case.bytes)).collect(),
-            bytes: case.bytes,
-        })
+    /// Along the same edges; `None` where there are no such messages: other transports, a rank alone, nothing to send. *Collective.*
+    fn open(case: &Case, world: &dyn World, edges: &[Edge]) -> Result<Option<Self>, Problem> {
+        let bytes = case.bytes;
+        let is_p2p = case.mechanism == Mechanism::Context(Backend::P2p);
+        if !is_p2p || case.distance == Distance::Own || bytes == 0 {
+            return Ok(None);
+        }
+        let edges: Vec<_> = edges.iter().map(|edge| unpacked(edge, bytes)).collect();
+        let receives = edges.iter().filter(|edge| !edge.receives.is_empty()).count();
+        let mut memory = AlignedBuffer::new(bytes * receives.max(1))?;
+        CONTENT.fill(memory.bytes_mut());
+        let context = world.open_unpacked(UnpackedSpec { name: "bench", edges })?;
+        let mut opened = Self { context, memory, bytes, receives: receives > 0 };
+        opened.verify(world)?;
+        Ok(Some(opened))
     }
 
-    /// Samples, and looks at what has come. *Collective.*
-    fn sample(self, world: &dyn World, effort: Effort) -> Result<Vec<Vec<f64>>, Problem> {
-        let Self { edges, bytes } = self;
-        let receives = edges.iter().any(|edge| !edge.receives.is_empty());
-        let content = Content { number: 1, from: 0, channel: 0 };
-        let mut memory = AlignedBuffer::new(bytes * if receives { edges.len() } else { 1 })?;
-        memory.bytes_mut().fill(0);
-        if !receives {
-            content.fill(memory.bytes_mut());
+    fn exchange(&mut self) -> Result<(), md_comm::CommError> {
+        self.context.exchange(self.memory.bytes_mut(), &[0])
+    }
+
+    /// Every message of an exchange, into memory without them. A wrong one is an error on all ranks. *Collective.*
+    fn verify(&mut self, world: &dyn World) -> Result<(), Problem> {
+        if self.receives {
+            self.memory.bytes_mut().fill(0);
         }
-        let mut context = world.open_unpacked(UnpackedSpec { name: "bench", edges })?;
-        let samples_s = sample_in_turn(world, 1, effort, |_, iterations| {
-            (0..iterations)
-                .try_for_each(|_| context.exchange(memory.bytes_mut(), &[0]))
-                .map_err(Problem::from)
-        })?;
-        context.finalise()?;
-        let wrong = memory.bytes().chunks(bytes).find_map(|message| content.first_wrong(message));
-        match wrong {
-            Some(byte) => Err(Problem::wrong(format!("byte {byte} of {bytes} from one buffer is wrong"))),
-            None => Ok(samples_s),
+        self.exchange()?;
+        let wrong = self.memory.bytes().chunks(self.bytes).find_map(|message| CONTENT.first_wrong(message));
+        let mut is_wrong = [f64::from(u8::from(wrong.is_some()))];
+        world.max(&mut is_wrong)?;
+        if is_wrong[0] == 0.0 {
+            return Ok(());
         }
+        let told = |byte| format!("byte {byte} of {} from one buffer is wrong", self.bytes);
+        Err(Problem::wrong(wrong.map(told).unwrap_or_default()))
+    }
+
+    /// *Collective.*
+    fn finalise(mut self, world: &dyn World) -> Result<(), Problem> {
+        self.verify(world)?;
+        self.context.finalise()?;
+        Ok(())
     }
 }
 

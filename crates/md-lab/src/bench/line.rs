@@ -21,7 +21,8 @@ pub(super) enum Handling {
     Walked,
 }
 
-/// More than last caches hold.
+/// More than second-level caches and a core's share of a last one hold. (To fill what a socket's cores share, up to hundreds of MiB, would take
+/// longer than the benchmark.)
 pub(super) const WALK: usize = 32 << 20;
 
 /// A context and the memory beside it.

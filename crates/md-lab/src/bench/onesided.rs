@@ -1,4 +1,4 @@
-//! Round trips of calls of MPI's own.
+//! Round trips of calls of MPI's own, and many of them one way.
 
 use md_comm::mpi::{At, PlainWindow};
 
@@ -55,4 +55,39 @@ pub(super) fn run(case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
     };
     let samples_s = verified(stage, allocated(bytes), work, right)?;
     Ok(parts(&[""], samples_s, if gets { 1.0 } else { 2.0 } * bytes as f64))
+}
+
+/// So many puts, or gets, and one flush.
+pub(super) fn many(case: &Case, stage: &Stage, messages: usize) -> Result<Vec<Series>, Problem> {
+    let (world, bytes, peer) = (stage.world, case.bytes, case.peer);
+    let is_first = world.rank() == 0;
+    let gets = case.mechanism.name() == GET;
+    let work = |window: &mut PlainWindow| {
+        fill(window, world, bytes * messages)?;
+        window.with_own(0, |own| content(world.rank()).fill(own))?;
+        window.lock_all()?;
+        let once = |window: &mut PlainWindow| {
+            match gets {
+                _ if !is_first => (),
+                true => window.get_many(bytes, messages, At::start_of(peer))?,
+                false => (0..messages).map(|message| message * bytes).try_for_each(|offset| {
+                    window.put(offset..offset + bytes, At { offset, ..At::start_of(peer) })
+                })?,
+            }
+            window.flush()
+        };
+        let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
+            (0..iterations).try_for_each(|_| once(window)).map_err(Problem::from)
+        })?;
+        window.unlock_all()?;
+        Ok(samples_s)
+    };
+    let right = |window: &PlainWindow, own: &[u8]| {
+        let came = if gets && is_first { window.got()? } else { own };
+        let from = if is_first { peer } else { 0 };
+        let is_asked = if gets { is_first } else { world.rank() == peer };
+        Ok(!is_asked || content(from).first_wrong(came).is_none())
+    };
+    let samples_s = verified(stage, allocated(bytes * messages), work, right)?;
+    Ok(parts(&[""], samples_s, (messages * bytes) as f64))
 }

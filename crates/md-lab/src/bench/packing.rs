@@ -1,5 +1,7 @@
 //! Three arrays to each neighbour: one by one, or copied into one message.
 
+use std::cell::Cell;
+
 use md_comm::Asserts;
 use md_comm::mpi::{At, PlainSpec, PlainWindow};
 
@@ -14,6 +16,7 @@ const SIZES: [usize; 3] = [8, 800, 80_000];
 const ARRAYS: usize = 3;
 const MANY_WINDOWS: &str = "fence-26-windows";
 const PROMISES: &str = "fence-asserts";
+const TWO_SLOTS: &str = "fence-2-slots";
 
 /// Every rank to its 26 neighbours on a torus, and a fence.
 pub(super) struct Packing;
@@ -24,7 +27,10 @@ impl Benchmark for Packing {
     }
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        ["fence", MANY_WINDOWS, PROMISES].into_iter().flat_map(|name| ground.once(name, &SIZES)).collect()
+        ["fence", MANY_WINDOWS, PROMISES, TWO_SLOTS]
+            .into_iter()
+            .flat_map(|name| ground.once(name, &SIZES))
+            .collect()
     }
 
     fn messages(&self, _: &Case) -> usize {
@@ -37,7 +43,10 @@ impl Benchmark for Packing {
         let name = case.mechanism.name();
         let windows = if name == MANY_WINDOWS { NEIGHBOURS } else { 1 };
         let asserts = if name == PROMISES { Asserts::On } else { Asserts::Off };
-        let spec = PlainSpec { windows, asserts, ..allocated(message * NEIGHBOURS / windows) };
+        // Two places for each message, used in turn, as double buffering has them.
+        let slots = if name == TWO_SLOTS { 2 } else { 1 };
+        let (halo, turn) = (message * NEIGHBOURS, Cell::new(0));
+        let spec = PlainSpec { windows, asserts, ..allocated(slots * halo / windows) };
         let mut private = vec![0; message];
         content(world.rank()).fill(&mut private);
         let pack = |window: &mut PlainWindow| {
@@ -52,10 +61,11 @@ impl Benchmark for Packing {
         let pieces = [bytes, message];
         // Where a message goes to, or has come to.
         let place = |channel: u16| {
-            let slot = usize::from(channel);
-            if windows == 1 { (0, slot * message) } else { (slot, 0) }
+            let channel = usize::from(channel);
+            if windows == 1 { (0, turn.get() * halo + channel * message) } else { (channel, 0) }
         };
         let once = |window: &mut PlainWindow, way: usize| {
+            turn.set((turn.get() + 1) % slots);
             if pieces[way] == message {
                 pack(window)?;
             }

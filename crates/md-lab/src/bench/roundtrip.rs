@@ -1,10 +1,10 @@
 //! A message there and back.
 
-use md_comm::{Backend, Buffering};
+use md_comm::Buffering;
 
 use super::line::{Handling, Line, one_way, spec, verified};
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground, Mechanism, Stage, powers_of_two};
+use super::{Benchmark, Case, Ground, Stage, powers_of_two};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
@@ -30,11 +30,11 @@ impl Benchmark for Roundtrip {
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let Stage { world, effort, .. } = *stage;
         #[cfg(feature = "mpi")]
-        if matches!(case.mechanism, Mechanism::Other(_)) {
+        if matches!(case.mechanism, super::Mechanism::Other(_)) {
             return super::onesided::run(case, stage);
         }
         let edges = one_way(world.rank(), [0, case.peer], 1, case.bytes);
-        let there = Line::open(world, spec(edges, buffering_of(case.mechanism)))?;
+        let there = Line::open(world, spec(edges, Buffering::Double))?;
         let back = there.reverse()?;
         let handling = [Handling::InPlace, Handling::Copied, Handling::Walked];
         let samples_s = verified(world, [there, back], |lines| {
@@ -46,14 +46,5 @@ impl Benchmark for Roundtrip {
             })
         })?;
         Ok(parts(&["", "copied", "walked"], samples_s, 2.0 * case.bytes as f64))
-    }
-}
-
-/// An answer tells that the message before it has left, so that two-sided messages need no second buffer, as `osu_latency` has none; a put would
-/// have to ask whether the slot is free.
-fn buffering_of(mechanism: Mechanism) -> Buffering {
-    match mechanism {
-        Mechanism::Context(Backend::P2p | Backend::P2pPersistent) => Buffering::Single,
-        _ => Buffering::Double,
     }
 }

@@ -89,6 +89,31 @@ impl Window {
         })
     }
 
+    /// Gets so many bytes in each of some calls, one behind the other in both memories, from the beginning of a buffer on.
+    pub(crate) fn get_many(
+        &mut self,
+        i: usize,
+        bytes: usize,
+        calls: usize,
+        from: Place,
+    ) -> Result<(), CommError> {
+        let whole = bytes.saturating_mul(calls);
+        let Target { raw, number, member, at } = self.target("MPI_Get", from, whole)?;
+        let to = self.origin_mut(i, whole)?.as_mut_ptr();
+        let length = count("MPI_Get", bytes)?;
+        self.origin_busy[i] = true;
+        self.touch(number, from.member);
+        for start in (0..calls).map(|call| call * bytes) {
+            let (to, at) = (to.wrapping_add(start), at + start as ffi::MPI_Aint);
+            // SAFETY: as in `get`, for a piece of each.
+            // Test: rough, memcheck.
+            guarded_to(Call::MPI_Get, from.member, || unsafe {
+                ffi::MPI_Get(to.cast(), length, byte(), member, at, length, byte(), raw)
+            })?;
+        }
+        Ok(())
+    }
+
     /// Atomically replaces a word of a member's part. MPI-3.1 section 11.3.4.
     pub(crate) fn replace(&mut self, i: usize, value: u64, at: Place) -> Result<(), CommError> {
         let peer = at.member;
