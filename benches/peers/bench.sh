@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `md-cli bench` beside its plain C twins and OSU's definitions (bench.c) on two ranks, in turns: of each the smallest sample, as time per
 # message where many are under way at once, one way as osu_latency gives it, and the ratio. usage: bench.sh [ROUNDS [BYTES,BYTES...]].
-# Numbers are worth something on a quiet machine only.
+# Numbers are worth something on a quiet machine only. EFFORT in the environment: options for `md-cli bench` instead of --budget 8.
 set -euo pipefail
 rounds=${1:-5} sizes=${2:-8,1024,16384,262144}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -11,10 +11,11 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${MPICC:-mpicc}" -O3 -march=native -std=gnu11 -o "$folder/bench-c" benches/peers/bench.c
 for round in $(seq "$rounds"); do
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # lists of words
     scripts/mpirun.sh 2 "$folder/bench-c" 31 ${sizes//,/ } >"$folder/c-$round.csv"
+    # shellcheck disable=SC2086
     scripts/mpirun.sh 2 "$md" bench roundtrip bandwidth sync26 elementwise --backends p2p --sizes "$sizes" --quiet \
-        --budget 4 --output "$folder/md-$round"
+        ${EFFORT:---budget 8} --output "$folder/md-$round"
 done
 python3 - "$folder" <<'EOF_PYTHON'
 import csv, sys
