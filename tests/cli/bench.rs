@@ -40,7 +40,7 @@ fn twins_in_c_are_measured_beside_it() {
         return;
     }
     let mut command = Command::new(repository("benches/peers/bench.sh"));
-    command.args(["1", "8,1024"]).env("MD_CLI", md_cli()).env("EFFORT", "--runs 3 --budget 3600");
+    command.args(["1", "8,1024"]).env("MD_CLI", md_cli()).env("EFFORT", "--runs 5 --budget 3600");
     let said = Said::of(command);
     assert_eq!(said.code, Some(0), "{said:?}");
     let mut lines = said.stdout.lines();
