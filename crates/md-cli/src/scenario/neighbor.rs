@@ -29,8 +29,8 @@ pub enum Shape {
     #[default]
     #[serde(rename = "cpu")]
     Cpu,
-    /// The same where it has one with vectors of 256 bits and more; of several, the one that takes the slowest rank the least time for three
-    /// force computations at the start. summary.json says which: with its name instead, runs on one kind of CPU have the same bits.
+    /// Of those with vectors of 256 bits and more, the one that takes the slowest rank the least time for three force computations at the
+    /// start; as `cpu` where the CPU has one at most. summary.json says which: with its name instead, runs on one kind of CPU have the same bits.
     #[serde(rename = "auto")]
     Auto,
     /// What every `x86_64` has: one pair at a time.

@@ -15,6 +15,7 @@ use crate::prefer_large_pages;
 
 /// A page of the larger kind on most machines, in bytes.
 pub(super) const LARGE_PAGE: usize = 2 << 20;
+
 #[derive(Debug)]
 struct Pool {
     /// What has not been cut yet.

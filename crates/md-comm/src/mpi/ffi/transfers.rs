@@ -3,12 +3,12 @@
 //! A message travels as one request, or as several in a row, one per piece of its buffer: they have one tag and do not overtake
 //! each other (MPI-3.1 section 3.5), so that both ends find the same pieces if they agree on the size.
 //!
-//! Invariant: while a request of message `i` is active (`under_way[i] > 0`), `buffers[i]` is neither moved in memory, resized, nor
+//! Invariant: while a request of message `i` is active (`under_way > 0`), its buffer is neither moved in memory, resized, nor
 //! handed out. (Moving the `Transfers` value moves only the vectors' headers, not the blocks MPI points to.)
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
-use std::iter::{repeat_n, repeat_with};
+use std::iter::repeat_n;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -36,22 +36,12 @@ pub(crate) enum Way {
 #[derive(Debug)]
 pub(crate) struct Transfers {
     way: Way,
-    buffers: Vec<AlignedBuffer>,
-    /// Per message: most bytes of a piece.
-    chunks: Vec<usize>,
-    /// Per message: requests that are active.
-    under_way: Vec<usize>,
-    /// Per message: bytes received so far; where lengths are exact, pieces.
-    received: Vec<usize>,
+    messages: Vec<Message>,
     /// Whether a message is always as long as what was posted for it.
     exact: bool,
-    /// Per message: its first request, up to that of the next.
-    first: Vec<usize>,
     requests: Vec<ffi::MPI_Request>,
-    /// Per request: its message.
-    messages: Vec<usize>,
-    /// Which requests are active: an idle persistent one is not null either.
-    pending: Vec<bool>,
+    /// Of each request.
+    states: Vec<RequestState>,
     /// The one that was the last active one when last asked.
     last: usize,
     /// What the persistent requests are for; `None`: every message has a request of its own.
@@ -60,6 +50,39 @@ pub(crate) struct Transfers {
     finished: Vec<c_int>,
     statuses: Vec<ffi::MPI_Status>,
     one_thread: PhantomData<*mut ()>,
+}
+
+/// A buffer, and what becomes of it. All of a message lies together: a long one drives what the next looks at out of the first cache.
+#[derive(Debug)]
+struct Message {
+    buffer: AlignedBuffer,
+    /// Most bytes of a piece.
+    chunk: usize,
+    /// Requests that are active.
+    under_way: usize,
+    /// Bytes received so far; where lengths are exact, pieces.
+    received: usize,
+    requests: Range<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct RequestState {
+    message: usize,
+    /// An idle persistent one is not null either.
+    is_active: bool,
+}
+
+impl RequestState {
+    fn idle(message: usize) -> Self {
+        Self { message, is_active: false }
+    }
+}
+
+impl Message {
+    fn new(request: usize) -> Self {
+        let requests = request..request + 1;
+        Self { buffer: AlignedBuffer::default(), chunk: usize::MAX, under_way: 0, received: 0, requests }
+    }
 }
 
 impl Transfers {
@@ -76,15 +99,10 @@ impl Transfers {
     fn new(way: Way, many: usize) -> Self {
         Self {
             way,
-            buffers: repeat_with(AlignedBuffer::default).take(many).collect(),
-            chunks: vec![usize::MAX; many],
-            under_way: vec![0; many],
-            received: vec![0; many],
+            messages: (0..many).map(Message::new).collect(),
             exact: false,
-            first: (0..=many).collect(),
             requests: vec![null_request(); many],
-            messages: (0..many).collect(),
-            pending: vec![false; many],
+            states: (0..many).map(RequestState::idle).collect(),
             last: 0,
             kept: None,
             active: 0,
@@ -96,7 +114,7 @@ impl Transfers {
 
     /// The same with messages in pieces of at most so many bytes (at least 1) each, or of more where that made too many.
     pub(crate) fn in_pieces(mut self, chunks: &[usize]) -> Self {
-        self.chunks.copy_from_slice(chunks);
+        self.messages.iter_mut().zip(chunks).for_each(|(message, &chunk)| message.chunk = chunk);
         self
     }
 
@@ -109,7 +127,7 @@ impl Transfers {
     }
 
     pub(crate) fn is_active(&self, i: usize) -> bool {
-        self.under_way[i] > 0
+        self.messages[i].under_way > 0
     }
 
     pub(crate) fn any_active(&self) -> bool {
@@ -119,14 +137,15 @@ impl Transfers {
     /// The buffer of a message that is not under way.
     pub(crate) fn bytes(&self, i: usize) -> Result<&[u8], CommError> {
         self.expect_inactive(i)?;
-        Ok(self.buffers[i].bytes())
+        Ok(self.messages[i].buffer.bytes())
     }
 
     /// The buffer of a message that is not under way, with so many bytes.
     pub(crate) fn bytes_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
         self.expect_inactive(i)?;
-        self.buffers[i].set_length(length)?;
-        Ok(self.buffers[i].bytes_mut())
+        let buffer = &mut self.messages[i].buffer;
+        buffer.set_length(length)?;
+        Ok(buffer.bytes_mut())
     }
 
     /// Sends the buffer as it is. MPI-3.1 section 3.7.2.
@@ -157,19 +176,20 @@ impl Transfers {
     /// Sends or receives the buffer, which has no message under way, piece by piece.
     fn begin(&mut self, i: usize, on: &Communicator, peer: Rank, tag: c_int) -> Result<(), CommError> {
         let call = if self.way == Way::Out { "MPI_Isend" } else { "MPI_Irecv" };
-        let whole = self.buffers[i].bytes_mut();
-        let (start, bytes) = (whole.as_mut_ptr(), whole.len());
-        self.received[i] = 0;
+        let Message { buffer, chunk, received, .. } = &mut self.messages[i];
+        let whole = buffer.bytes_mut();
+        let (start, bytes, chunk) = (whole.as_mut_ptr(), whole.len(), *chunk);
+        *received = 0;
         let begin_piece = |transfers: &mut Self, piece, offset: usize, length| {
             let (start, length) = (start.wrapping_add(offset), count(call, length)?);
             let envelope = Envelope { start, length, peer: peer as c_int, tag, on: on.raw };
             transfers.begin_piece(i, piece, envelope)
         };
         // Nearly all messages; what pieces need shows beside a small one.
-        if bytes <= self.chunks[i] {
+        if bytes <= chunk {
             return begin_piece(self, 0, 0, bytes);
         }
-        let chunk = self.chunks[i].max(bytes.div_ceil(MOST_PIECES));
+        let chunk = chunk.max(bytes.div_ceil(MOST_PIECES));
         let pieces = bytes.div_ceil(chunk);
         self.make_room(i, pieces);
         (0..pieces).try_for_each(|piece| {
@@ -180,13 +200,13 @@ impl Transfers {
 
     #[inline]
     fn begin_piece(&mut self, i: usize, piece: usize, envelope: Envelope) -> Result<(), CommError> {
-        let request = self.first[i] + piece;
+        let request = self.messages[i].requests.start + piece;
         match self.kept {
             Some(_) => self.start_kept(request, envelope)?,
             None => self.start_new(request, envelope)?,
         }
-        self.pending[request] = true;
-        self.under_way[i] += 1;
+        self.states[request].is_active = true;
+        self.messages[i].under_way += 1;
         self.active += 1;
         Ok(())
     }
@@ -199,16 +219,18 @@ impl Transfers {
             return;
         }
         self.requests.splice(end..end, repeat_n(null_request(), more));
-        self.messages.splice(end..end, repeat_n(i, more));
-        self.pending.splice(end..end, repeat_n(false, more));
+        self.states.splice(end..end, repeat_n(RequestState::idle(i), more));
         self.kept.iter_mut().for_each(|kept| drop(kept.splice(end..end, repeat_n(None, more))));
-        self.first[i + 1..].iter_mut().for_each(|first| *first += more);
+        self.messages[i].requests.end += more;
+        for Message { requests, .. } in &mut self.messages[i + 1..] {
+            *requests = requests.start + more..requests.end + more;
+        }
         self.finished.resize(self.requests.len(), 0);
         self.statuses.resize(self.requests.len(), blank_status());
     }
 
     fn requests_of(&self, i: usize) -> Range<usize> {
-        self.first[i]..self.first[i + 1]
+        self.messages[i].requests.clone()
     }
 
     /// Starts the piece with a request of its own.
@@ -248,15 +270,16 @@ impl Transfers {
         self.active -= many;
         for entry in 0..many {
             let request = self.finished[entry] as usize;
-            let i = self.messages[request];
-            self.pending[request] = false;
-            self.under_way[i] -= 1;
+            self.states[request].is_active = false;
+            let i = self.states[request].message;
+            let message = &mut self.messages[i];
+            message.under_way -= 1;
             match self.way {
                 Way::Out => (),
-                Way::In if self.exact => self.received[i] += 1,
+                Way::In if self.exact => message.received += 1,
                 Way::In => self.set_received_length(i, entry)?,
             }
-            if self.under_way[i] == 0 {
+            if !self.is_active(i) {
                 done(i);
             }
         }
@@ -266,8 +289,8 @@ impl Transfers {
     /// Tests the one request that is active: Open MPI's `MPI_Testsome` looks before it moves data, `MPI_Test` before and
     /// after. MPI-3.1 section 3.7.3.
     fn test_last(&mut self) -> Result<usize, CommError> {
-        if !self.pending[self.last] {
-            let Some(last) = self.pending.iter().position(|&pending| pending) else { return Ok(0) };
+        if !self.states[self.last].is_active {
+            let Some(last) = self.states.iter().position(|state| state.is_active) else { return Ok(0) };
             self.last = last;
         }
         let (request, mut done) = (self.last, 0);
@@ -319,11 +342,11 @@ impl Transfers {
         // Test: suite.
         let code = unsafe { ffi::MPI_Get_count(status, byte(), &raw mut length) };
         check("MPI_Get_count", code)?;
-        self.received[i] += usize::try_from(length).unwrap_or(0);
-        if self.is_active(i) {
+        let Message { buffer, received, under_way, .. } = &mut self.messages[i];
+        *received += usize::try_from(length).unwrap_or(0);
+        if *under_way > 0 {
             return Ok(());
         }
-        let buffer = &mut self.buffers[i];
-        buffer.set_length(self.received[i].min(buffer.capacity()))
+        buffer.set_length((*received).min(buffer.capacity()))
     }
 }

@@ -33,9 +33,9 @@ impl Transfers {
 
     /// Ends all pieces of a message; `None` if the library still uses its buffer.
     fn end(&mut self, i: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
-        let mut ended = if self.received[i] == 0 { Cancelled::Clean } else { Cancelled::Delivered };
+        let mut ended = if self.messages[i].received == 0 { Cancelled::Clean } else { Cancelled::Delivered };
         for request in self.requests_of(i) {
-            if !self.pending[request] {
+            if !self.states[request].is_active {
                 continue;
             }
             match self.end_piece(request, limit)? {
@@ -66,8 +66,8 @@ impl Transfers {
                 check("MPI_Test", ffi::MPI_Test(request, &raw mut done, &raw mut status))?;
                 if done != 0 {
                     let code = ffi::MPI_Test_cancelled(&raw const status, &raw mut cancelled);
-                    (self.pending[number], self.active) = (false, self.active - 1);
-                    self.under_way[self.messages[number]] -= 1;
+                    (self.states[number].is_active, self.active) = (false, self.active - 1);
+                    self.messages[self.states[number].message].under_way -= 1;
                     check("MPI_Test_cancelled", code)?;
                     return Ok(Some(if cancelled == 0 { Cancelled::Delivered } else { Cancelled::Clean }));
                 }
@@ -87,9 +87,9 @@ impl Drop for Transfers {
             return;
         }
         let limit = if self.way == Way::In { RECEIVE_DROP_LIMIT } else { SEND_DROP_LIMIT };
-        for i in 0..self.buffers.len() {
+        for i in 0..self.messages.len() {
             if self.is_active(i) && !matches!(self.end(i, limit), Ok(Some(_))) {
-                std::mem::forget(std::mem::take(&mut self.buffers[i]));
+                std::mem::forget(std::mem::take(&mut self.messages[i].buffer));
             }
         }
         for request in 0..self.requests.len() {

@@ -60,7 +60,7 @@ impl Transfers {
 
     /// Frees an inactive persistent request.
     pub(super) fn free_kept(&mut self, i: usize) -> Result<(), CommError> {
-        if self.pending[i] || self.requests[i] == null_request() {
+        if self.states[i].is_active || self.requests[i] == null_request() {
             return Ok(());
         }
         // SAFETY: the request is not null and not active; only persistent ones are like that.
