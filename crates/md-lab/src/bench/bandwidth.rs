@@ -1,7 +1,8 @@
 //! Many messages one way.
 
 use md_comm::{
-    AlignedBuffer, Backend, Buffering, Edge, Flow, Subarray, Unpacked, UnpackedEdge, UnpackedSpec, World,
+    AlignedBuffer, Backend, Buffering, CommError, Edge, Flow, Subarray, Unpacked, UnpackedEdge, UnpackedSpec,
+    World,
 };
 
 use super::line::{Content, Handling, Line, one_way, spec, verified};
@@ -47,13 +48,14 @@ impl Benchmark for Bandwidth {
             return super::onesided::many(case, stage, messages);
         }
         let edges = one_way(world.rank(), [0, case.peer], messages as u16, case.bytes);
-        let has_one_buffer = OneBuffer::is_for(case);
-        let parts_in_all = if has_one_buffer { 3.0 } else { 2.0 };
-        let share = |parts: f64| Effort { budget_s: effort.budget_s * parts / parts_in_all, ..effort };
         let handling = [Handling::InPlace, Handling::Copied];
+        let has_one_buffer = OneBuffer::is_for(case);
+        let kinds = handling.len() + usize::from(has_one_buffer);
+        let of_kinds =
+            |some: usize| Effort { budget_s: effort.budget_s * some as f64 / kinds as f64, ..effort };
         let line = Line::open(world, spec(edges.clone(), Buffering::Single))?;
         let mut samples_s = verified(world, [line], |[line]| {
-            sample_in_turn(world, handling.len(), share(2.0), |kind, iterations| {
+            sample_in_turn(world, handling.len(), of_kinds(handling.len()), |kind, iterations| {
                 (0..iterations).try_for_each(|_| line.exchange(handling[kind], |_| Ok(())))?;
                 Ok(())
             })
@@ -61,7 +63,7 @@ impl Benchmark for Bandwidth {
         // Not in turn with the others: the library would look through the receives that their context has posted for each message.
         if has_one_buffer {
             let mut one_buffer = OneBuffer::open(case.bytes, world, &edges)?;
-            samples_s.extend(sample_in_turn(world, 1, share(1.0), |_, iterations| {
+            samples_s.extend(sample_in_turn(world, 1, of_kinds(1), |_, iterations| {
                 (0..iterations).try_for_each(|_| one_buffer.exchange()).map_err(Problem::from)
             })?);
             one_buffer.finalise(world)?;
@@ -103,7 +105,7 @@ impl OneBuffer {
         Ok(opened)
     }
 
-    fn exchange(&mut self) -> Result<(), md_comm::CommError> {
+    fn exchange(&mut self) -> Result<(), CommError> {
         self.context.exchange(self.memory.bytes_mut(), &[0])
     }
 

@@ -1,5 +1,6 @@
 //! Round trips of calls of MPI's own, and many of them one way.
 
+use md_comm::CommError;
 use md_comm::mpi::{At, PlainWindow};
 
 use super::plain::{allocated, content, fill, verified};
@@ -18,9 +19,6 @@ pub(super) fn run(case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
     let gets = case.mechanism.name() == GET;
     let mut number = 0;
     let work = |window: &mut PlainWindow| {
-        fill(window, world, bytes)?;
-        window.with_own(0, |own| content(world.rank()).fill(own))?;
-        window.lock_all()?;
         let tell = |window: &mut PlainWindow, rank, number| {
             window.put(0..bytes, At::start_of(rank))?;
             window.flush()?;
@@ -42,11 +40,7 @@ pub(super) fn run(case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
             }
             if is_first && !gets { window.wait_for(number + 1) } else { Ok(()) }
         };
-        let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
-            (0..iterations).try_for_each(|_| once(window)).map_err(Problem::from)
-        })?;
-        window.unlock_all()?;
-        Ok(samples_s)
+        sample(window, stage, bytes, &mut once)
     };
     let right = |window: &PlainWindow, own: &[u8]| {
         let came = if gets && is_first { window.got()? } else { own };
@@ -63,24 +57,17 @@ pub(super) fn many(case: &Case, stage: &Stage, messages: usize) -> Result<Vec<Se
     let is_first = world.rank() == 0;
     let gets = case.mechanism.name() == GET;
     let work = |window: &mut PlainWindow| {
-        fill(window, world, bytes * messages)?;
-        window.with_own(0, |own| content(world.rank()).fill(own))?;
-        window.lock_all()?;
-        let once = |window: &mut PlainWindow| {
-            match gets {
-                _ if !is_first => (),
-                true => window.get_many(bytes, messages, At::start_of(peer))?,
-                false => (0..messages).map(|message| message * bytes).try_for_each(|offset| {
+        let mut once = |window: &mut PlainWindow| {
+            if is_first && gets {
+                window.get_many(bytes, messages, At::start_of(peer))?;
+            } else if is_first {
+                (0..messages).map(|message| message * bytes).try_for_each(|offset| {
                     window.put(offset..offset + bytes, At { offset, ..At::start_of(peer) })
-                })?,
+                })?;
             }
             window.flush()
         };
-        let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
-            (0..iterations).try_for_each(|_| once(window)).map_err(Problem::from)
-        })?;
-        window.unlock_all()?;
-        Ok(samples_s)
+        sample(window, stage, bytes * messages, &mut once)
     };
     let right = |window: &PlainWindow, own: &[u8]| {
         let came = if gets && is_first { window.got()? } else { own };
@@ -90,4 +77,22 @@ pub(super) fn many(case: &Case, stage: &Stage, messages: usize) -> Result<Vec<Se
     };
     let samples_s = verified(stage, allocated(bytes * messages), work, right)?;
     Ok(parts(&[""], samples_s, (messages * bytes) as f64))
+}
+
+/// With contents of this rank in its window and in so many bytes to put from, while all may be accessed. *Collective.*
+fn sample(
+    window: &mut PlainWindow,
+    stage: &Stage,
+    bytes: usize,
+    once: &mut dyn FnMut(&mut PlainWindow) -> Result<(), CommError>,
+) -> Result<Vec<Vec<f64>>, Problem> {
+    let world = stage.world;
+    fill(window, world, bytes)?;
+    window.with_own(0, |own| content(world.rank()).fill(own))?;
+    window.lock_all()?;
+    let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
+        (0..iterations).try_for_each(|_| once(window)).map_err(Problem::from)
+    })?;
+    window.unlock_all()?;
+    Ok(samples_s)
 }
