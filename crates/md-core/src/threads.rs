@@ -16,9 +16,22 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod shares;
+
+use shares::ShareLog;
+
+pub use shares::Share;
+
 thread_local! {
     /// A thread belongs to one pool for as long as it lives.
-    static POOL: OnceCell<Arc<ThreadPool>> = const { OnceCell::new() };
+    static POOL: OnceCell<Arc<Pool>> = const { OnceCell::new() };
+}
+
+/// Threads, and what they have done.
+#[derive(Debug)]
+struct Pool {
+    threads: ThreadPool,
+    log: ShareLog,
 }
 
 /// Why there are no threads.
@@ -52,7 +65,7 @@ pub enum ThreadsError {
 #[derive(Debug, Clone, Default)]
 pub struct Threads {
     /// None where the calling thread is alone.
-    pool: Option<Arc<ThreadPool>>,
+    pool: Option<Arc<Pool>>,
 }
 
 impl Threads {
@@ -83,16 +96,37 @@ impl Threads {
                     Arc::clone(known.get_or_init(|| Arc::new(started)))
                 }
             };
-            match pool.current_num_threads() {
+            match pool.threads.current_num_threads() {
                 present if present == count => Ok(Self { pool: Some(pool) }),
                 present => Err(ThreadsError::Fixed { present, wanted: count }),
             }
         })
     }
 
+    /// Those that the calling thread works with already.
+    pub fn present() -> Self {
+        Self { pool: POOL.with(|known| known.get().cloned()) }
+    }
+
     /// How many, the calling one included.
     pub fn count(&self) -> usize {
-        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
+        self.pool.as_ref().map_or(1, |pool| pool.threads.current_num_threads())
+    }
+
+    /// Remembers from now on which thread works on a share when. The calling thread alone has no shares.
+    pub fn watch(&self) {
+        self.pool.iter().for_each(|pool| pool.log.watch());
+    }
+
+    /// Remembers nothing more.
+    pub fn stop_watching(&self) {
+        self.pool.iter().for_each(|pool| pool.log.stop_watching());
+    }
+
+    /// Hands over the shares that have been done since the last time, thread by thread; the number of those that had to be
+    /// forgotten, because a thread did more than about a thousand.
+    pub fn take_shares(&self, each: impl FnMut(Share)) -> u64 {
+        self.pool.as_ref().map_or(0, |pool| pool.log.take(each))
     }
 
     /// Gives every thread its share of `state`: `split(state, shares, middle)` cuts what belongs to `shares` into what
@@ -107,7 +141,10 @@ impl Threads {
     ) -> R {
         match &self.pool {
             None => work(state, 0),
-            Some(pool) => pool.install(|| halve(0..pool.current_num_threads(), state, &split, &work, &merge)),
+            Some(pool) => {
+                let work = |state, share| pool.log.time(|| work(state, share));
+                pool.threads.install(|| halve(0..self.count(), state, &split, &work, &merge))
+            }
         }
     }
 
@@ -129,7 +166,10 @@ impl Threads {
     pub(crate) fn each_column<T: Send>(&self, columns: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
         match &self.pool {
             None => columns.iter_mut().enumerate().for_each(|(number, column)| work(number, column)),
-            Some(pool) => pool.install(|| join_columns(0, columns, &work)),
+            Some(pool) => {
+                let work = |number, column: &mut T| pool.log.time(|| work(number, column));
+                pool.threads.install(|| join_columns(0, columns, &work));
+            }
         }
     }
 
@@ -145,14 +185,15 @@ fn join_columns<T: Send>(first: usize, columns: &mut [T], work: &(impl Fn(usize,
     }
 }
 
-fn start(count: usize) -> Result<ThreadPool, ThreadsError> {
+fn start(count: usize) -> Result<Pool, ThreadsError> {
     let name = |index| format!("thread {index} of the rank");
     let builder = ThreadPoolBuilder::new().num_threads(count).thread_name(name).use_current_thread();
-    let pool = builder.build().map_err(|error| ThreadsError::Start { count, reason: error.to_string() })?;
+    let threads =
+        builder.build().map_err(|error| ThreadsError::Start { count, reason: error.to_string() })?;
     // A thread that looks for others' work for the first time registers with rayon's queues, which allocates. The calling
     // thread may not look before some late, steady step, since it mostly finds its own work: so it looks now.
-    pool.install(rayon::yield_now);
-    Ok(pool)
+    threads.install(rayon::yield_now);
+    Ok(Pool { threads, log: ShareLog::new(count) })
 }
 
 fn halve<S: Send, R: Send>(
@@ -265,6 +306,30 @@ mod tests {
             assert!(parts.iter().filter_map(|part| part.first()).all(|first| first % LINE == 0));
             assert_eq!(parts.concat(), numbers);
         }
+    }
+
+    #[test]
+    fn what_threads_do_is_remembered_while_somebody_watches() {
+        with_threads(3, |threads| {
+            let mut numbers = [0_usize; 3];
+            let mut work = || threads.each_column(&mut numbers, |number, place| *place += number);
+            let shares = || {
+                let mut shares = Vec::new();
+                assert_eq!(Threads::present().take_shares(|share| shares.push(share)), 0);
+                shares
+            };
+            work();
+            assert_eq!(shares(), []);
+            threads.watch();
+            work();
+            threads.each(&mut [0.0; 100][..], |part| part.fill(1.0));
+            threads.stop_watching();
+            work();
+            let done = shares();
+            assert_eq!((done.len(), shares().len()), (6, 0));
+            assert!(done.iter().all(|share| share.thread < 3 && share.begun <= share.ended));
+            assert_eq!(numbers, [0, 3, 6]);
+        });
     }
 
     #[test]

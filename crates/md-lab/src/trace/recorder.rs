@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use bytemuck::{Pod, Zeroable};
 use md_comm::{CommError, Edge, MessageObserver};
+use md_core::Threads;
+use md_core::threads::Share;
 use md_engine::Phase;
 use md_engine::clock::PhaseObserver;
 
@@ -21,10 +23,13 @@ pub(super) enum Kind {
     Received,
     /// A collective that waits for all; `exchange` is its number, `detail` when it was entered.
     Collective,
+    /// A thread's share of a phase; `channel` is the phase's number, `peer` the thread's.
+    Share,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 4] = [Self::Phase, Self::Sent, Self::Received, Self::Collective];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Phase, Self::Sent, Self::Received, Self::Collective, Self::Share];
 }
 
 /// One event; times in nanoseconds of the rank's own clock.
@@ -50,6 +55,9 @@ pub(super) struct Recorder {
     /// Names of the contexts, in the order in which all ranks have opened them.
     contexts: RefCell<Vec<&'static str>>,
     collectives: Cell<u32>,
+    /// The rank's threads, once it records.
+    threads: RefCell<Threads>,
+    dropped_shares: Cell<u64>,
 }
 
 #[derive(Debug)]
@@ -73,12 +81,27 @@ impl Recorder {
         events.resize(capacity, Event { kind: u16::MAX, ..Event::zeroed() });
         let ring = RefCell::new(Ring { events, next: 0, recorded: 0, is_on: false });
         let (origin, contexts) = (Instant::now(), RefCell::default());
-        Ok(Rc::new(Self { origin, ring, contexts, collectives: Cell::new(0) }))
+        let (threads, dropped_shares) = (RefCell::default(), Cell::new(0));
+        Ok(Rc::new(Self { origin, ring, contexts, collectives: Cell::new(0), threads, dropped_shares }))
     }
 
-    /// Records from now on, or no longer.
-    pub(super) fn switch(&self, is_on: bool) {
-        self.ring.borrow_mut().is_on = is_on;
+    /// Records from now on.
+    pub(super) fn start(&self) {
+        let threads = Threads::present();
+        threads.watch();
+        self.threads.replace(threads);
+        self.ring.borrow_mut().is_on = true;
+    }
+
+    /// Records no longer.
+    pub(super) fn stop(&self) {
+        self.threads.borrow().stop_watching();
+        self.ring.borrow_mut().is_on = false;
+    }
+
+    /// Threads that the rank works with.
+    pub(super) fn threads(&self) -> usize {
+        self.threads.borrow().count()
     }
 
     /// This rank's clock.
@@ -90,7 +113,7 @@ impl Recorder {
     pub(super) fn counts(&self) -> [u64; 2] {
         let ring = self.ring.borrow();
         let kept = ring.recorded.min(ring.events.len() as u64);
-        [kept, ring.recorded - kept]
+        [kept, ring.recorded - kept + self.dropped_shares.get()]
     }
 
     /// Events from the oldest on: so many, after so many.
@@ -121,6 +144,18 @@ impl Recorder {
         self.record(Event { begun_ns, ended_ns: self.now_ns(), detail, exchange, kind, ..Event::zeroed() });
     }
 
+    /// What the threads have done since the last phase was over is part of this one, if it has not begun before.
+    fn shares(&self, phase: Phase, begun_ns: u64) {
+        let record = |Share { thread, begun, ended }: Share| {
+            let (share_ns, ended_ns) = (self.ns(begun), self.ns(ended));
+            let phase = if share_ns >= begun_ns { phase } else { Phase::Other };
+            let (channel, peer, kind) = (phase as u16, thread as u32, Kind::Share as u16);
+            self.record(Event { begun_ns: share_ns, ended_ns, channel, peer, kind, ..Event::zeroed() });
+        };
+        let dropped = self.threads.borrow().take_shares(record);
+        self.dropped_shares.set(self.dropped_shares.get() + dropped);
+    }
+
     fn ns(&self, time: Instant) -> u64 {
         time.saturating_duration_since(self.origin).as_nanos() as u64
     }
@@ -140,6 +175,10 @@ impl PhaseObserver for Recorder {
         let begun_ns = self.ns(begun);
         let ended_ns = begun_ns + lasted.as_nanos() as u64;
         let (channel, kind) = (phase as u16, Kind::Phase as u16);
+        // What is in flight has no threads of its own: those are of the phases that it is hidden behind.
+        if phase != Phase::HaloHidden {
+            self.shares(phase, begun_ns);
+        }
         self.record(Event { begun_ns, ended_ns, channel, kind, ..Event::zeroed() });
     }
 }

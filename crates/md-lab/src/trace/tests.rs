@@ -159,7 +159,7 @@ fn a_full_recorder_keeps_the_last_events_and_counts_the_others() {
     let note =
         |lasted_ns| recorder.phase(Phase::Force, std::time::Instant::now(), Duration::from_nanos(lasted_ns));
     note(1);
-    recorder.switch(true);
+    recorder.start();
     (10..13).for_each(note);
     let lasted = |skipped, count| -> Vec<u64> {
         recorder.events(skipped, count).iter().map(|event| event.ended_ns - event.begun_ns).collect()
@@ -266,6 +266,51 @@ fn in_a_real_run_the_slow_rank_is_the_late_sender() {
     let last = timeline.spans.iter().map(ended).fold(f64::MIN, f64::max);
     let first = timeline.spans.iter().map(began).fold(f64::MAX, f64::min);
     assert!((path.length_s - (last - first) / 1e6).abs() < 0.01 * path.length_s, "{path:?}");
+}
+
+#[test]
+fn every_thread_of_a_rank_has_a_track_with_its_shares_of_the_phases() {
+    let run = |inner: &dyn World| {
+        let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [6, 5, 5]);
+        let mut config = Config::new(lattice, LennardJones::reduced(2.5));
+        config.parallel.threads = 3;
+        let setup = Setup::new(config, 1).unwrap();
+        let world = TracedWorld::new(inner, 1 << 12).unwrap();
+        let mut simulation = Simulation::new(&world, &setup).unwrap();
+        world.start(|observer| simulation.observe_phases(observer)).unwrap();
+        simulation.run(STEPS, &mut []).unwrap();
+        world.stop().unwrap();
+        let mut file = Vec::new();
+        world
+            .write(&context(1), |bytes| Ok::<_, EngineError>(file.extend_from_slice(bytes)))
+            .unwrap()
+            .unwrap();
+        file
+    };
+    let file = local::run(1, Duration::from_secs(60), run).remove(0).unwrap();
+    let value: serde_json::Value = serde_json::from_slice(&file).unwrap();
+    let events = value["traceEvents"].as_array().unwrap();
+    let times = |event: &serde_json::Value| {
+        let begun = event["ts"].as_f64().unwrap();
+        (begun, begun + event["dur"].as_f64().unwrap())
+    };
+    let named =
+        |name: &str| events.iter().find(|event| event["args"]["name"] == name).unwrap()["tid"].clone();
+    let tracks = ["thread 0", "thread 1", "thread 2"].map(named);
+    let of = |category: &'static str| events.iter().filter(move |event| event["cat"] == category);
+    let mut shares_of_forces = 0;
+    for share in of("share") {
+        assert!(tracks.contains(&share["tid"]), "{share}");
+        let (begun, ended) = times(share);
+        let within = |phase: &serde_json::Value| {
+            let (first, last) = times(phase);
+            phase["name"] == share["name"] && first <= begun + 0.002 && ended <= last + 0.002
+        };
+        // What no phase claims has no slice.
+        assert!(share["name"] == "other" || of("phase").any(within), "{share} lies in no phase of its name");
+        shares_of_forces += u64::from(share["name"] == "force");
+    }
+    assert!(shares_of_forces >= 3 * STEPS, "{shares_of_forces}");
 }
 
 #[test]

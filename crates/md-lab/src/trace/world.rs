@@ -40,7 +40,7 @@ impl<'w> TracedWorld<'w> {
     pub fn start(&self, watch: impl FnOnce(Rc<dyn PhaseObserver>)) -> Result<(), CommError> {
         self.clocks.borrow_mut()[0] = read_clocks(self.inner, &self.recorder)?;
         watch(Rc::<Recorder>::clone(&self.recorder));
-        self.recorder.switch(true);
+        self.recorder.start();
         Ok(())
     }
 
@@ -49,7 +49,7 @@ impl<'w> TracedWorld<'w> {
     /// # Errors
     /// Communication.
     pub fn stop(&self) -> Result<(), CommError> {
-        self.recorder.switch(false);
+        self.recorder.stop();
         self.clocks.borrow_mut()[1] = read_clocks(self.inner, &self.recorder)?;
         Ok(())
     }

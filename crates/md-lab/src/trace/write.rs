@@ -33,6 +33,7 @@ pub struct Written {
 struct Counts {
     kept: u64,
     dropped: u64,
+    threads: u64,
 }
 
 /// As [`super::TracedWorld::write`]; `clocks` are the readings before and after. *Collective.*
@@ -44,8 +45,8 @@ pub(super) fn write<E>(
     mut sink: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Result<Written, E>, CommError> {
     let [kept, dropped] = recorder.counts();
-    let counts: Vec<Counts> =
-        bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::bytes_of(&Counts { kept, dropped }))?);
+    let mine = Counts { kept, dropped, threads: recorder.threads() as u64 };
+    let counts: Vec<Counts> = bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::bytes_of(&mine))?);
     let maps: Vec<ClockMap> =
         clocks[0].iter().zip(&clocks[1]).map(|(&first, &last)| ClockMap::between(first, last)).collect();
     let names = recorder.context_names();
@@ -80,17 +81,17 @@ pub(super) fn write<E>(
 
 fn head(text: &mut String, context: &impl Serialize, counts: &[Counts], maps: &[ClockMap]) {
     let rank = |(counts, map): (&Counts, &ClockMap)| {
-        let Counts { kept, dropped } = *counts;
+        let Counts { kept, dropped, .. } = *counts;
         let (ahead_s, drift, error_s) = (map.ahead_s(), map.drift, map.error_ns / 1e9);
         json!({ "events": kept, "dropped": dropped, "clock_ahead_s": ahead_s, "clock_drift": drift, "clock_error_s": error_s })
     };
     let ranks: Vec<_> = counts.iter().zip(maps).map(rank).collect();
     let other = json!({ "md": context, "clocks": METHOD, "ranks": ranks });
-    let threads = [(MAIN_TRACK, "thread 0"), (HIDDEN_TRACK, "halo in flight")];
     let name = |pid: usize, kind: &str, name: &str| json!({ "ph": "M", "pid": pid, "name": kind, "args": { "name": name } });
-    let tracks = (0..counts.len()).flat_map(|pid| {
-        let named = threads.map(|(tid, track)| {
-            let mut named = name(pid, "thread_name", track);
+    let tracks = counts.iter().enumerate().flat_map(|(pid, counts)| {
+        let threads = (0..counts.threads as u32).map(|thread| (track(thread), format!("thread {thread}")));
+        let named = threads.chain([(HIDDEN_TRACK, "halo in flight".to_owned())]).map(move |(tid, track)| {
+            let mut named = name(pid, "thread_name", &track);
             named["tid"] = json!(tid);
             named
         });
@@ -103,6 +104,15 @@ fn head(text: &mut String, context: &impl Serialize, counts: &[Counts], maps: &[
     );
 }
 
+/// Number of the track of a thread.
+fn track(thread: u32) -> u32 {
+    if thread == 0 { MAIN_TRACK } else { HIDDEN_TRACK + thread }
+}
+
+fn phase(number: u16) -> Phase {
+    Phase::ALL.get(usize::from(number)).copied().unwrap_or(Phase::Other)
+}
+
 fn line(text: &mut String, rank: usize, event: &Event, map: &ClockMap, contexts: &[&str]) -> fmt::Result {
     let Some(kind) = Kind::ALL.get(usize::from(event.kind)) else { return Ok(()) };
     let Event { detail, exchange, context, peer, channel, .. } = *event;
@@ -113,12 +123,19 @@ fn line(text: &mut String, rank: usize, event: &Event, map: &ClockMap, contexts:
     text.push_str(",\n");
     match kind {
         Kind::Phase => {
-            let phase = Phase::ALL.get(usize::from(channel)).copied().unwrap_or(Phase::Other);
+            let phase = phase(channel);
             let track = if phase == Phase::HaloHidden { HIDDEN_TRACK } else { MAIN_TRACK };
             let name = phase.name();
             write!(
                 text,
                 r#"{{"ph":"X","cat":"phase","name":"{name}","pid":{rank},"tid":{track},"ts":{begun:.3},"dur":{lasted:.3}}}"#
+            )
+        }
+        Kind::Share => {
+            let (name, track) = (phase(channel).name(), track(peer as u32));
+            write!(
+                text,
+                r#"{{"ph":"X","cat":"share","name":"{name}","pid":{rank},"tid":{track},"ts":{begun:.3},"dur":{lasted:.3}}}"#
             )
         }
         Kind::Collective => {

@@ -1,0 +1,76 @@
+//! Which thread has worked on a share when: for timelines.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Shares of one thread that are kept until they are taken. A phase of a step has a few.
+const KEPT: usize = 1024;
+
+/// One share of some work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// The thread that has worked on it; 0 is the calling one.
+    pub thread: usize,
+    /// When it began.
+    pub begun: Instant,
+    /// When it was done.
+    pub ended: Instant,
+}
+
+/// The last shares of all threads of a rank, while somebody watches.
+#[derive(Debug)]
+pub(super) struct ShareLog {
+    watched: AtomicBool,
+    dropped: AtomicU64,
+    by_thread: Box<[Mutex<Vec<Share>>]>,
+}
+
+impl ShareLog {
+    pub(super) fn new(threads: usize) -> Self {
+        let by_thread = (0..threads).map(|_| Mutex::default()).collect();
+        Self { watched: AtomicBool::new(false), dropped: AtomicU64::new(0), by_thread }
+    }
+
+    /// Remembers shares from now on, in memory that is there already.
+    pub(super) fn watch(&self) {
+        for shares in &self.by_thread {
+            shares.lock().unwrap_or_else(PoisonError::into_inner).reserve_exact(KEPT);
+        }
+        self.watched.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn stop_watching(&self) {
+        self.watched.store(false, Ordering::Relaxed);
+    }
+
+    /// Does one share of some work.
+    pub(super) fn time<R>(&self, work: impl FnOnce() -> R) -> R {
+        if !self.watched.load(Ordering::Relaxed) {
+            return work();
+        }
+        let begun = Instant::now();
+        let result = work();
+        self.note(begun);
+        result
+    }
+
+    fn note(&self, begun: Instant) {
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        let Some(shares) = self.by_thread.get(thread) else { return };
+        let mut shares = shares.lock().unwrap_or_else(PoisonError::into_inner);
+        if shares.len() < KEPT {
+            shares.push(Share { thread, begun, ended: Instant::now() });
+        } else {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Hands over the shares that are done, thread by thread; how many there was no room for.
+    pub(super) fn take(&self, mut each: impl FnMut(Share)) -> u64 {
+        for shares in &self.by_thread {
+            shares.lock().unwrap_or_else(PoisonError::into_inner).drain(..).for_each(&mut each);
+        }
+        self.dropped.swap(0, Ordering::Relaxed)
+    }
+}
