@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use crate::compare::{end_with_a_stopped_rank, ranks_can_be_stopped};
 use crate::support::{MELT, Said, Start, Workdir, error, md_cli, p2p_available, repository};
 use insta::assert_snapshot;
 
@@ -51,6 +52,24 @@ fn twins_in_c_are_measured_beside_it() {
     for row in twins.flat_map(|twin| ["8", "1024"].map(|bytes| format!("{twin},{bytes},"))) {
         assert_eq!(lines.iter().filter(|line| line.starts_with(&row)).count(), 1, "{row}\n{}", said.stdout);
     }
+}
+
+#[test]
+fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
+    if !ranks_can_be_stopped() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let call =
+        "bench bandwidth --backends p2p,rma-fence --sizes 8,64,512,4096 --budget 60 --timeout 1.5 --output";
+    let mut command = workdir.under_mpirun(2, &md_cli());
+    command.args(call.split(' ')).arg(workdir.path("out"));
+    assert_eq!(end_with_a_stopped_rank(&workdir, command, "out/.md-cli.lock"), Some(3));
+    let text = workdir.read("out/bench.csv");
+    let rows: Vec<_> = csv::Reader::from_reader(text.as_bytes()).records().map(Result::unwrap).collect();
+    let statuses = distinct(&rows, 11);
+    assert_eq!(statuses, ["ok", "timeout"], "{text}");
+    assert!(!workdir.path("out/.md-cli.lock").exists());
 }
 
 #[test]
@@ -153,7 +172,7 @@ fn one_over_threads_with_its_samples() {
         (rows.len(), distinct(&rows, 1), distinct(&rows, 3)),
         (6, vec!["local".to_owned()], vec!["8".to_owned(), "64".to_owned()])
     );
-    assert_eq!(workdir.files("out"), ["bench.csv", "bench.svg"]);
+    assert!(!workdir.path("out/.md-cli.lock").exists());
     let samples = workdir.read("raw/all.csv");
     assert_eq!(samples.lines().next(), Some("benchmark,mechanism,ranks,bytes,distance,sample,time_s"));
     let counted: usize = rows.iter().map(|row| row[9].parse::<usize>().unwrap()).sum();

@@ -10,7 +10,7 @@ use md_lab::bench::{
     self, ALL, Benchmark, Ground, Machine, Row, Settings, bench_csv, core_complexes, picture, samples_csv,
     table,
 };
-use md_lab::compare::Status;
+use md_lab::compare::{Exclusion, Status};
 use md_lab::plot::Picture;
 use md_lab::{Transports, lock};
 
@@ -109,6 +109,14 @@ impl Outputs {
         }
         self.screen.finish()
     }
+
+    /// Publishes what there is, before the job ends for something that happened to what is being measured.
+    fn give_up(&mut self, Exclusion { status, note }: Exclusion) {
+        let current = self.current.take().map(|row| Row { status, note, ..row });
+        self.rows.extend(current);
+        // The job ends with an error in any case; what could not be written has been shown.
+        let _ = self.publish();
+    }
 }
 
 /// Runs benchmarks on this rank; `end_job` ends all ranks with an exit code, from any thread. *Collective.*
@@ -158,7 +166,15 @@ pub fn bench(
     });
     drop(monitor);
     progress.iter().for_each(Progress::finish);
-    let rows = done?;
+    let rows = match done {
+        Ok(rows) => rows,
+        Err(error) => {
+            if let Some(outputs) = &outputs {
+                lock(outputs).give_up((&error).into());
+            }
+            return Err(error.into());
+        }
+    };
     if let Some(outputs) = &outputs {
         lock(outputs).publish()?;
     }
@@ -187,10 +203,7 @@ fn watch(outputs: &Arc<Mutex<Outputs>>, heartbeat: Heartbeat, limit: Duration, e
             let mut outputs = lock(&outputs);
             let note =
                 format!("a call did not come back within {} s; the job was ended", limit.as_secs_f64());
-            let hanging = outputs.current.take().map(|row| Row { status: Status::Timeout, note, ..row });
-            outputs.rows.extend(hanging);
-            // The job ends with an error in any case; what could not be written has been shown.
-            let _ = outputs.publish();
+            outputs.give_up(Exclusion { status: Status::Timeout, note });
             outputs.directory.unlock();
             end_job(COMMUNICATION_FAILED);
         },

@@ -31,11 +31,26 @@ impl Problem {
     }
 }
 
+impl From<&CommError> for Problem {
+    fn from(error: &CommError) -> Self {
+        match error {
+            CommError::Unavailable { reason, .. } => Self::unavailable(reason.clone()),
+            CommError::Timeout { .. } => Self { status: Status::Timeout, text: error.to_string() },
+            other => Self::failed(other.to_string()),
+        }
+    }
+}
+
 impl From<CommError> for Problem {
     fn from(error: CommError) -> Self {
+        (&error).into()
+    }
+}
+
+impl From<&EngineError> for Problem {
+    fn from(error: &EngineError) -> Self {
         match error {
-            CommError::Unavailable { reason, .. } => Self::unavailable(reason),
-            CommError::Timeout { .. } => Self { status: Status::Timeout, text: error.to_string() },
+            EngineError::Communication(error) => error.into(),
             other => Self::failed(other.to_string()),
         }
     }
@@ -43,10 +58,7 @@ impl From<CommError> for Problem {
 
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Self {
-        match error {
-            EngineError::Communication(error) => error.into(),
-            other => Self::failed(other.to_string()),
-        }
+        (&error).into()
     }
 }
 
@@ -57,6 +69,16 @@ pub struct Exclusion {
     pub status: Status,
     /// Why, on rank 0; empty elsewhere.
     pub note: String,
+}
+
+impl<'e, E> From<&'e E> for Exclusion
+where
+    Problem: From<&'e E>,
+{
+    fn from(error: &'e E) -> Self {
+        let Problem { status, text } = error.into();
+        Self { status, note: text }
+    }
 }
 
 /// Everybody's result if all ranks have one, else what the first rank with the gravest error says. *Collective* in the

@@ -5,6 +5,7 @@ use md_engine::Phase;
 
 use super::comparison::{Comparison, Control, Measured, Status, StrategyReport};
 use super::measure::Sample;
+use super::outcome::Exclusion;
 use crate::statistics::Interval;
 use crate::{RunContext, Variant};
 
@@ -46,10 +47,10 @@ impl<C> Default for Results<C> {
 }
 
 impl<C: Clone> Results<C> {
-    /// The current strategy hangs for good, and with it the job.
-    pub fn give_up_current(&mut self, note: &str) {
+    /// The job ends for what has happened to the current strategy.
+    pub fn give_up_current(&mut self, why: &Exclusion) {
         if let Some(entry) = self.current.and_then(|current| self.entries.get_mut(current)) {
-            entry.fail(Status::Timeout, note);
+            entry.fail(why.status, &why.note);
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use md_comm::Backend;
 use md_comm::monitor::{Heartbeat, Monitor};
-use md_lab::compare::{Ground, Results, Sampling, Status, Trials};
+use md_lab::compare::{Exclusion, Ground, Results, Sampling, Status, Trials};
 use md_lab::{Transports, Variant, lock};
 
 use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
@@ -45,6 +45,16 @@ impl<R> Outputs<R> {
         self.report.publish(results, &mut self.screen, &self.directory)?;
         self.directory.finish()?;
         self.screen.finish()
+    }
+
+    /// Publishes what there is, before the job ends for something that happened to the current strategy.
+    fn give_up<C: Clone>(&mut self, results: &mut Results<C>, why: &Exclusion)
+    where
+        R: Report<C>,
+    {
+        results.give_up_current(why);
+        // The job ends with an error in any case; what could not be written has been shown.
+        let _ = self.publish(results);
     }
 }
 
@@ -97,7 +107,15 @@ where
     let statuses = trials.run(variants, &mut |done| shown.iter_mut().for_each(|it| it.tick(done as u64)));
     shown.iter().for_each(Progress::finish);
     drop(monitor);
-    let statuses = statuses?;
+    let statuses = match statuses {
+        Ok(statuses) => statuses,
+        Err(error) => {
+            if let Some((results, outputs)) = &on_root {
+                lock(outputs).give_up(&mut lock(results), &(&error).into());
+            }
+            return Err(error.into());
+        }
+    };
     let mut reasons = Vec::new();
     if let Some((results, outputs)) = &on_root {
         let results = lock(results);
@@ -124,9 +142,8 @@ fn watch<C: Clone + Send + 'static, R: Report<C> + Send + 'static>(
         move || Some(heartbeat.count()),
         move |_| {
             let (mut results, mut outputs) = (lock(&results), lock(&outputs));
-            results.give_up_current(&gave_up(limit));
-            // The job ends with an error in any case; what could not be written has been shown.
-            let _ = outputs.publish(&results);
+            let (status, note) = (Status::Timeout, gave_up(limit));
+            outputs.give_up(&mut results, &Exclusion { status, note });
             outputs.directory.unlock();
             let rows = results.rows();
             let hung = names.iter().zip(&rows).filter(|(_, row)| row.status == Status::Timeout);
