@@ -138,7 +138,7 @@ fn what_is_printed() {
     left out on 2 ranks, because the machine has no [[message]] of its own backend and distance "node": `neighbor-collective`, `p2p-persistent`, `rma-barrier`, `rma-fence`, `rma-lock`, `rma-lock-epoch`, `rma-notify`, `rma-pscw`, `rma-ring`
     a rebuild every 20 steps is assumed in `mean_s`
     not in the model:
-      contention: messages that cross at the same time do not slow each other down, on no link and in no memory
+      contention: messages of different ranks that cross do not slow each other down, on no link and in no memory
       noise: ranks scatter by the residuals of the fit and no more; what an operating system does now and then is not in it
       caches: a particle or a pair costs as much on a small part of the system as on that which was measured
       motion: particles are where they are at the start, and hardly any change hands at a rebuild
@@ -170,7 +170,7 @@ fn bad_input_is_told_with_key_and_line() {
     let starts = &starts[..1 + usize::from(p2p_available())];
     assert_snapshot!(error_everywhere(&workdir, &format!("{call} typo.toml"), starts), @r#"
     exit code 2
-    error: typo.toml, line 5: unknown field `latency_us`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `held_out_rms_residual`, `held_out_largest_residual`, `samples`, `half_widths`
+    error: typo.toml, line 5: unknown field `latency_us`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, `latency_s`, `overhead_s`, `seconds_per_byte`, `serial_share`, `rms_residual`, `largest_residual`, `held_out_rms_residual`, `held_out_largest_residual`, `samples`, `half_widths`
     "#);
     assert_snapshot!(error(&workdir, &format!("{call} none.toml"), Start::Plain), @r#"
     exit code 2

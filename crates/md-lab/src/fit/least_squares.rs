@@ -19,6 +19,9 @@ pub struct Coefficient {
 }
 
 impl Coefficient {
+    /// Of what was not measured.
+    pub(super) const UNKNOWN: Self = Self { value: 0.0, half_width: f64::INFINITY };
+
     /// Whether it is 0 only because it may not be negative.
     pub fn is_at_bound(&self) -> bool {
         (self.value, self.half_width) == (0.0, 0.0)

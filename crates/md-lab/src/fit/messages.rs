@@ -24,10 +24,12 @@ const COLLECTIVES: [(Operation, &str); 2] =
 const DISTANCES: [Distance; 3] = [Distance::Node, Distance::Network, Distance::Across];
 /// The halo of a large part is so long.
 const LONG_BYTES: u64 = 1 << 20;
+/// Shorter ones do not tell what a byte takes.
+const SHORT_BYTES: f64 = 1024.0;
 /// Sizes in a range at least.
 const LEAST_POINTS: usize = 3;
 /// A break has to leave less than this of the sum of squares.
-const WORTH_A_BREAK: f64 = 0.5;
+const WORTH_A_BREAK: f64 = 0.6;
 /// What fits as well as this needs no break.
 const GOOD: f64 = 0.02;
 const BISECTIONS: usize = 50;
@@ -48,8 +50,8 @@ pub struct Point {
 pub struct MessageFit {
     /// For the machine.
     pub cost: MessageCost,
-    /// Of `latency_s`, `seconds_per_byte` and `overhead_s`.
-    pub coefficients: [Coefficient; 3],
+    /// Of `latency_s`, `seconds_per_byte`, `overhead_s` and `serial_share`.
+    pub coefficients: [Coefficient; 4],
     /// Of the sizes that were held out.
     pub held_out: Residuals,
     /// All sizes of the range.
@@ -75,9 +77,12 @@ pub(super) fn messages(rows: &[Measurement]) -> Vec<MessageFit> {
         // Calls take a core as long wherever the other one is, and only pairs are measured across.
         let is_inside =
             |fit: &&MessageFit| (fit.cost.backend, fit.cost.distance) == (backend, Distance::Node);
-        let inside = fits.iter().find(is_inside).map(|fit| fit.coefficients[2]);
+        let inside = fits.iter().find(is_inside).map(|fit| fit.of_many());
+        let mut own = ranges(rows, (backend, distance));
         let known = inside.filter(|_| distance == Distance::Across);
-        fits.extend(ranges(rows, (backend, distance), known));
+        let of_many = known.unwrap_or_else(|| of_many(&own, &of(rows, NEIGHBOURS, backend, distance)));
+        own.iter_mut().for_each(|fit| fit.expect_many(of_many));
+        fits.extend(own);
     }
     fits
 }
@@ -99,24 +104,36 @@ fn of<'r>(rows: &'r [Measurement], name: &str, backend: Backend, distance: Dista
     found
 }
 
-/// The ranges of a backend over a distance, and their overhead if it is known.
-fn ranges(
-    rows: &[Measurement],
-    (backend, distance): (Backend, Distance),
-    known: Option<Coefficient>,
-) -> Vec<MessageFit> {
+impl MessageFit {
+    /// What messages cost that have others beside them: `overhead_s` and `serial_share`.
+    fn of_many(&self) -> [Coefficient; 2] {
+        let [_, _, overhead, share] = self.coefficients;
+        [overhead, share]
+    }
+
+    fn expect_many(&mut self, [overhead, share]: [Coefficient; 2]) {
+        let [latency, byte, ..] = self.coefficients;
+        self.coefficients = [latency, byte, overhead, share];
+        (self.cost.overhead_s, self.cost.serial_share) = (overhead.value, share.value);
+        let names = ["latency_s", "seconds_per_byte", "overhead_s", "serial_share"];
+        self.cost.half_widths = half_widths(names.into_iter().zip(self.coefficients));
+    }
+}
+
+/// The ranges of a backend over a distance, as if each message were alone.
+fn ranges(rows: &[Measurement], (backend, distance): (Backend, Distance)) -> Vec<MessageFit> {
     let trips = of(rows, ROUND_TRIP, backend, distance);
     let point = |(number, row): (usize, &&Measurement)| Point {
         bytes: row.bytes as f64,
         one_way_s: row.median_s.unwrap_or_default() / 2.0,
-        held_out: number % 2 == 1,
+        held_out: number % 2 == 1 && trips.len() >= 2 * LEAST_POINTS - 1,
     };
     let points: Vec<Point> = trips.iter().enumerate().map(point).collect();
-    let fitted: Vec<_> = points
-        .iter()
-        .filter(|point| !point.held_out)
-        .map(|point| ([1.0, point.bytes], point.one_way_s))
-        .collect();
+    let fitted: Vec<&Point> = points.iter().filter(|point| !point.held_out).collect();
+    // Two sizes always lie on a line, and short messages that differ by chance would make long ones take forever.
+    let has_slope = fitted.len() >= LEAST_POINTS && fitted.iter().any(|point| point.bytes >= SHORT_BYTES);
+    let row = |point: &&Point| ([1.0, if has_slope { point.bytes } else { 0.0 }], point.one_way_s);
+    let fitted: Vec<_> = fitted.iter().map(row).collect();
     let pieces = pieces(&fitted);
     let begins =
         |piece: usize| if piece == 0 { Some(0) } else { pieces.get(piece).map(|piece| piece.0 as u64) };
@@ -136,6 +153,7 @@ fn ranges(
             latency_s: latency.value,
             overhead_s: 0.0,
             seconds_per_byte: byte.value,
+            serial_share: 0.0,
             rms_residual: fit.residuals.rms,
             largest_residual: fit.residuals.largest,
             held_out_rms_residual: None,
@@ -143,17 +161,10 @@ fn ranges(
             samples: fit.residuals.count as u64,
             half_widths: HalfWidths::new(),
         };
-        let overhead = match fits.first().map(|first| first.coefficients[2]).or(known) {
-            Some(overhead) => overhead,
-            None => overhead(&cost, &of(rows, NEIGHBOURS, backend, distance)),
-        };
         let held = points.iter().filter(|point| point.held_out);
         let held_out = Residuals::of(held.map(|point| (cost.one_way_s(point.bytes), point.one_way_s)));
-        cost.overhead_s = overhead.value;
         [cost.held_out_rms_residual, cost.held_out_largest_residual] = held_out.told();
-        let coefficients = [latency, byte, overhead];
-        cost.half_widths =
-            half_widths(["latency_s", "seconds_per_byte", "overhead_s"].into_iter().zip(coefficients));
+        let coefficients = [latency, byte, Coefficient::UNKNOWN, Coefficient::UNKNOWN];
         fits.push(MessageFit { held_out, coefficients, cost, points });
     }
     fits
@@ -174,28 +185,43 @@ fn pieces(points: &[([f64; 2], f64)]) -> Vec<(f64, Fit<2>)> {
     }
 }
 
-/// The overhead with which the event model takes as long for a halo of 26 short messages as was measured, and what it is at the ends of
-/// that measurement's interval.
-fn overhead(cost: &MessageCost, halos: &[&Measurement]) -> Coefficient {
-    let Some(Measurement { median_s: Some(halo_s), low_s, high_s, .. }) = halos.first() else {
-        return Coefficient { value: 0.0, half_width: f64::INFINITY };
+/// The overhead with which the event model takes as long for a halo of 26 short messages as was measured, and the serial share with which it takes
+/// as long for one of longer messages.
+fn of_many(ranges: &[MessageFit], halos: &[&Measurement]) -> [Coefficient; 2] {
+    let mut costs: Vec<MessageCost> = ranges.iter().map(|fit| fit.cost.clone()).collect();
+    let mut model_s = |key: fn(&mut MessageCost) -> &mut f64, value: f64, bytes: u64| {
+        costs.iter_mut().for_each(|cost| *key(cost) = value);
+        predict::exchange_s(&costs, MESSAGES, bytes as f64)
     };
-    let value = overhead_s(cost, *halo_s);
-    let half_width = match (low_s, high_s) {
-        (Some(low_s), Some(high_s)) => (overhead_s(cost, *high_s) - overhead_s(cost, *low_s)) / 2.0,
+    let mut halos = halos.iter();
+    let overhead = halos.next().map_or(Coefficient::UNKNOWN, |halo| {
+        let most_s = halo.high_s.or(halo.median_s).unwrap_or_default() / MESSAGES as f64;
+        // Whatever its length: the share of it is not known yet.
+        as_measured(halo, most_s, |value| model_s(|cost| &mut cost.overhead_s, value, 0))
+    });
+    model_s(|cost| &mut cost.overhead_s, overhead.value, 0);
+    let share = halos.next().map_or(Coefficient::UNKNOWN, |halo| {
+        as_measured(halo, 1.0, |value| model_s(|cost| &mut cost.serial_share, value, halo.bytes))
+    });
+    [overhead, share]
+}
+
+/// The number from 0 to `most` with which the model takes as long as was measured, and half of what it is at the ends of the measurement's interval.
+fn as_measured(halo: &Measurement, most: f64, mut model_s: impl FnMut(f64) -> f64) -> Coefficient {
+    let mut solve = |halo_s: f64| {
+        let (mut low, mut high) = (0.0, most);
+        for _ in 0..BISECTIONS {
+            let middle = (low + high) / 2.0;
+            *(if model_s(middle) < halo_s { &mut low } else { &mut high }) = middle;
+        }
+        low
+    };
+    let value = solve(halo.median_s.unwrap_or_default());
+    let half_width = match (halo.low_s, halo.high_s) {
+        (Some(low_s), Some(high_s)) => (solve(high_s) - solve(low_s)) / 2.0,
         _ => f64::INFINITY,
     };
     Coefficient { value, half_width }
-}
-
-fn overhead_s(cost: &MessageCost, halo_s: f64) -> f64 {
-    let (mut low_s, mut high_s) = (0.0, halo_s / MESSAGES as f64);
-    for _ in 0..BISECTIONS {
-        let overhead_s = (low_s + high_s) / 2.0;
-        let model_s = predict::exchange_s(&MessageCost { overhead_s, ..cost.clone() }, MESSAGES);
-        *(if model_s < halo_s { &mut low_s } else { &mut high_s }) = overhead_s;
-    }
-    low_s
 }
 
 /// Of the backends that were measured beside computation.
@@ -247,6 +273,14 @@ pub(super) fn missing(rows: &[Measurement]) -> Vec<String> {
             if !backends.is_empty() {
                 missing.push(format!("no `{name}` of {} {at}: {lack}", backends.join(", ")));
             }
+        }
+        let of_one_length = movers().filter(|&backend| of(rows, NEIGHBOURS, backend, distance).len() == 1);
+        let of_one_length: Vec<_> = of_one_length.map(|backend| format!("`{}`", name_of(backend))).collect();
+        if !of_one_length.is_empty() {
+            missing.push(format!(
+                "`{NEIGHBOURS}` {at} only of short messages, long ones are taken to travel all at once: {}",
+                of_one_length.join(", ")
+            ));
         }
         let ends = movers().filter_map(|backend| {
             let bytes = of(rows, ROUND_TRIP, backend, distance).last()?.bytes;
@@ -313,34 +347,40 @@ mod tests {
         [0].into_iter().chain((3..24).map(|power| 1 << power))
     }
 
-    /// Microseconds one way, with an eager limit of 4 KiB.
+    /// Seconds one way, with an eager limit of 4 KiB.
     fn one_way_s(bytes: u64) -> f64 {
         if bytes < 4096 { 3e-7 + 2e-10 * bytes as f64 } else { 2e-6 + 8e-11 * bytes as f64 }
     }
 
     #[test]
     fn ranges_break_at_the_eager_limit_and_the_overhead_is_that_of_the_model() {
-        let message = |backend: Backend, overhead_s: f64| MessageCost {
-            backend,
-            distance: Distance::Node,
-            from_bytes: 0,
-            below_bytes: None,
-            latency_s: 3e-7,
-            overhead_s,
-            seconds_per_byte: 2e-10,
-            rms_residual: 0.0,
-            largest_residual: 0.0,
-            samples: 0,
-            held_out_rms_residual: None,
-            held_out_largest_residual: None,
-            half_widths: HalfWidths::new(),
-        };
+        let message =
+            |backend: Backend, from_bytes: u64, [latency_s, seconds_per_byte]: [f64; 2]| MessageCost {
+                backend,
+                distance: Distance::Node,
+                from_bytes,
+                below_bytes: (from_bytes == 0).then_some(4096),
+                latency_s,
+                overhead_s: 5e-8,
+                seconds_per_byte,
+                serial_share: 0.75,
+                rms_residual: 0.0,
+                largest_residual: 0.0,
+                samples: 0,
+                held_out_rms_residual: None,
+                held_out_largest_residual: None,
+                half_widths: HalfWidths::new(),
+            };
         for backend in movers() {
-            let halo_s = predict::exchange_s(&message(backend, 5e-8), MESSAGES);
+            let costs = [message(backend, 0, [3e-7, 2e-10]), message(backend, 4096, [2e-6, 8e-11])];
             let name = name_of(backend);
             let trip = |bytes| format!("{ROUND_TRIP},{name},2,{bytes},{},{REST}", 2.0 * one_way_s(bytes));
             let mut lines: Vec<String> = sizes().map(trip).collect();
-            lines.push(format!("{NEIGHBOURS},{name},2,8,{halo_s},{REST}"));
+            let halo = |bytes: u64, model_bytes: f64| {
+                let halo_s = predict::exchange_s(&costs, MESSAGES, model_bytes);
+                format!("{NEIGHBOURS},{name},2,{bytes},{halo_s},{REST}")
+            };
+            lines.extend([halo(8, 0.0), halo(8000, 8000.0)]);
             let fits = messages(&read(&lines));
             assert_eq!(fits.len(), 2, "{name}");
             let [below, above] = [&fits[0].cost, &fits[1].cost];
@@ -351,9 +391,25 @@ mod tests {
                     && (above.seconds_per_byte / 8e-11 - 1.0).abs() < 1e-6
             );
             assert!((below.overhead_s / 5e-8 - 1.0).abs() < 1e-6, "{below:?}");
+            assert!((above.serial_share - 0.75).abs() < 1e-6, "{above:?}");
             assert_eq!(fits.iter().map(|fit| fit.held_out.count).sum::<usize>(), 11);
             assert!(fits[1].held_out.largest < 0.5);
         }
+    }
+
+    #[test]
+    fn short_messages_and_two_sizes_tell_nothing_of_longer_messages() {
+        let cost = |sizes: &[u64]| {
+            let trip = |(size, ms): (&u64, usize)| format!("{ROUND_TRIP},p2p,2,{size},{ms}e-2,{REST}");
+            let lines: Vec<String> = sizes.iter().zip(1..).map(trip).collect();
+            messages(&read(&lines)).remove(0).cost
+        };
+        for sizes in [[0, 8, 64].as_slice(), &[0, 1 << 20]] {
+            let cost = cost(sizes);
+            assert_eq!((cost.seconds_per_byte, cost.samples), (0.0, sizes.len() as u64));
+            assert!((5e-3..15e-3).contains(&cost.latency_s), "{cost:?}");
+        }
+        assert!(cost(&[0, 8, 1 << 20]).seconds_per_byte > 0.0);
     }
 
     #[test]
@@ -415,6 +471,7 @@ mod tests {
                 "no `roundtrip-copied` of `shm` at distance \"node\": no [[message]]",
                 "no `sync26` of `p2p` at distance \"node\": `overhead_s` is 0",
                 "no `overlap-progress` of `p2p`, `shm` at distance \"node\": no [[overlap]], so all of a message may hide",
+                "`sync26` at distance \"node\" only of short messages, long ones are taken to travel all at once: `shm`",
                 "`roundtrip-copied` ends early at distance \"node\", longer messages are a guess: `p2p` (64 bytes)",
                 "no `allreduce-max` at distance \"node\": no [[collective]] of it",
             ]

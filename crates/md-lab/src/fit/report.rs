@@ -21,7 +21,10 @@ pub fn table(fitted: &Fitted) -> String {
         vec![name_of(cost.operation), name_of(cost.distance), one, doubling, rms, largest]
     });
     let tables = [
-        ("messages,distance,bytes,latency us,ns/byte,overhead us,rms %,largest,held out %,largest", messages),
+        (
+            "messages,distance,bytes,latency us,ns/byte,overhead us,serial,rms %,largest,held out %,largest",
+            messages,
+        ),
         ("collective,distance,one rank us,doubling us,rms %,largest", collectives.collect()),
         (
             "method,precision,cost,ns,rms %,largest,held out %,largest",
@@ -50,9 +53,9 @@ fn with_interval(it: Coefficient, unit: f64) -> String {
 
 fn message_cells(fit: &MessageFit) -> Vec<String> {
     let MessageCost { backend, distance, from_bytes, rms_residual, largest_residual, .. } = fit.cost;
-    let [latency, byte, overhead] = fit.coefficients;
+    let [latency, byte, overhead, share] = fit.coefficients;
     let mut cells = vec![name_of(backend), name_of(distance), format!("{from_bytes}-")];
-    let costs = [(latency, US_PER_S), (byte, NS_PER_S), (overhead, US_PER_S)];
+    let costs = [(latency, US_PER_S), (byte, NS_PER_S), (overhead, US_PER_S), (share, 1.0)];
     cells.extend(costs.map(|(cost, unit)| with_interval(cost, unit)));
     cells.extend([rms_residual, largest_residual, fit.held_out.rms, fit.held_out.largest].map(percent));
     cells

@@ -148,6 +148,7 @@ impl Machine {
             ("latency_s", cost.latency_s),
             ("overhead_s", cost.overhead_s),
             ("seconds_per_byte", cost.seconds_per_byte),
+            ("serial_share", cost.serial_share),
         ];
         let quality = quality(cost.rms_residual, cost.largest_residual, &cost.half_widths);
         if let Some(fault) = out_of_range("message", entry, &numbers, quality) {
@@ -250,7 +251,7 @@ fn range(key: &str) -> RangeInclusive<f64> {
     const MOST_SCATTER: f64 = 10.0;
     match key {
         "threads" => 1.0..=MOST,
-        "hidden_share" => 0.0..=1.0,
+        "hidden_share" | "serial_share" => 0.0..=1.0,
         "force_scatter" | "particle_scatter" => 0.0..=MOST_SCATTER,
         _ => 0.0..=MOST,
     }
@@ -340,7 +341,7 @@ force_scatter = 0.02
         assert_eq!(
             refused("latency_s", "latency"),
             "machine.toml, line 9: unknown field `latency`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, \
-             `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `held_out_rms_residual`, \
+             `latency_s`, `overhead_s`, `seconds_per_byte`, `serial_share`, `rms_residual`, `largest_residual`, `held_out_rms_residual`, \
              `held_out_largest_residual`, `samples`, `half_widths`"
         );
         assert_eq!(
@@ -355,6 +356,10 @@ force_scatter = 0.02
         assert_eq!(
             refused("hidden_share = 0.5", "hidden_share = 1.5"),
             "machine.toml, line 24: `hidden_share` is 1.5: it is a number from 0 to 1"
+        );
+        assert_eq!(
+            refused("seconds_per_byte = 1e-10", "seconds_per_byte = 1e-10\nserial_share = 2"),
+            "machine.toml, line 12: `serial_share` is 2: it is a number from 0 to 1"
         );
         assert_eq!(
             refused("\"node\"\nhidden", "\"across\"\nhidden"),

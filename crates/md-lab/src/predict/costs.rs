@@ -81,7 +81,7 @@ impl<'m> Costs<'m> {
         for sender in senders.examples() {
             let prices = self.prices(reversed, sender, bytes)?;
             let begins = messages.len();
-            let mut calls = prices.iter().fold(0.0, |calls, price| calls + price.cost.overhead_s);
+            let mut calls = prices.iter().fold(0.0, |calls, price| calls + price.busy_s);
             self.add_messages(&mut messages, (reversed, sender), &prices, calls);
             calls += notices_s * reversed.further_peers(sender);
             let packed = pack * plan.sent[sender].0;
@@ -123,7 +123,9 @@ impl<'m> Costs<'m> {
             let path = self.nodes.distance(sender, sent.peer[edge] as usize) as usize;
             let bytes = per_particle * sent.particles[edge] + per_cell * f64::from(sent.cells[edge]);
             let cost = self.of(path, bytes)?;
-            Ok(Price { path, cost, one_way_s: cost.one_way_s(bytes) })
+            let one_way_s = cost.one_way_s(bytes);
+            let longer_s = f64::max(0.0, one_way_s - self.of(path, 0.0)?.latency_s);
+            Ok(Price { path, cost, one_way_s, busy_s: cost.overhead_s + cost.serial_share * longer_s })
         };
         sent.to(sender).map(price).collect()
     }
@@ -139,14 +141,14 @@ impl<'m> Costs<'m> {
         let ComputeCost { per_ghost_packed_s, per_ghost_unpacked_s, .. } = self.compute;
         let mut packed = 0.0;
         for (number, (edge, price)) in sent.to(sender).zip(prices).enumerate() {
-            let Price { path, cost, one_way_s } = *price;
+            let Price { path, one_way_s, busy_s, .. } = *price;
             let particles = sent.particles[edge];
             packed += particles;
             messages.push(Message {
                 path: path as u32,
                 sent_s: per_ghost_packed_s * packed + calls_s * number as f64 / prices.len() as f64,
-                flight_s: f64::max(0.0, one_way_s - cost.overhead_s),
-                take_s: per_ghost_unpacked_s * particles + cost.overhead_s,
+                flight_s: f64::max(0.0, one_way_s - busy_s),
+                take_s: per_ghost_unpacked_s * particles + busy_s,
             });
         }
     }
@@ -159,6 +161,8 @@ impl<'m> Costs<'m> {
             let notice_s = (1.0 - self.flushed[price.path]) * price.cost.latency_s;
             flushed_s = f64::max(flushed_s, message.sent_s + price.one_way_s - notice_s);
             message.flight_s = f64::max(0.0, notice_s - price.cost.overhead_s);
+            // Its bytes are there before, and none of the receiver's work.
+            message.take_s -= price.busy_s - price.cost.overhead_s;
         }
         for (message, _) in messages.iter_mut().zip(prices).filter(|(_, price)| noticed(price)) {
             message.sent_s = flushed_s;
@@ -260,4 +264,6 @@ struct Price<'m> {
     path: usize,
     cost: &'m MessageCost,
     one_way_s: f64,
+    /// Of the sender, and as much of the receiver.
+    busy_s: f64,
 }

@@ -81,12 +81,14 @@ pub(super) struct Clocks {
     /// When each began to send the stage under way, and the next.
     begun_s: Vec<f64>,
     next_s: Vec<f64>,
+    /// When each had made the calls that send it.
+    called_s: Vec<f64>,
 }
 
 impl Clocks {
     pub(super) fn new(ranks: usize) -> Self {
         let zeros = || vec![0.0; ranks];
-        Self { now_s: zeros(), begun_s: zeros(), next_s: zeros() }
+        Self { now_s: zeros(), begun_s: zeros(), next_s: zeros(), called_s: zeros() }
     }
 
     /// The last rank's.
@@ -130,6 +132,7 @@ impl Clocks {
             }
             self.begun_s[rank] = begun;
             self.now_s[rank] = begun + leg.sending_s(rank, spent);
+            self.called_s[rank] = self.now_s[rank];
             if let Some(Window { work_s, noise, progress_s }) = window {
                 let work = work_s[rank] * f64::from(noise[rank][FORCES]);
                 self.now_s[rank] += work + progress_s[rank];
@@ -144,12 +147,12 @@ impl Clocks {
         let Rules { protocol, .. } = *rules;
         let together = self.together_s(leg, rules);
         for rank in 0..self.now_s.len() {
-            let computed = self.now_s[rank];
+            let computed = [self.called_s[rank], self.now_s[rank]];
             let (mut take, mut latest) = (0.0, f64::NEG_INFINITY);
             for (peer, message) in leg.to(rank) {
                 let sent = self.begun_s[peer] + message.sent_s;
                 let share = rules.hidden_shares[message.path as usize];
-                let seen = seen(sent, message.flight_s, computed, share);
+                let seen = seen([sent, message.flight_s], computed, share);
                 let take_s = message.take_s + leg.notices_s[rank];
                 latest = f64::max(latest, if protocol.together { seen } else { seen + take_s });
                 take += take_s;
@@ -157,6 +160,7 @@ impl Clocks {
             if let Some(together) = together {
                 latest = latest.max(together);
             }
+            let [_, computed] = computed;
             let mut end = f64::max(computed + take, latest);
             if protocol.together {
                 end = f64::max(computed, latest) + take;
@@ -172,6 +176,7 @@ impl Clocks {
             let is_early = protocol.advances && latest <= computed;
             self.next_s[rank] = if is_early { latest.max(self.begun_s[rank]) } else { end };
             self.now_s[rank] = end + next.sending_s(rank, spent);
+            self.called_s[rank] = self.now_s[rank];
         }
         std::mem::swap(&mut self.begun_s, &mut self.next_s);
     }
@@ -195,15 +200,18 @@ impl Clocks {
 pub(super) const FORCES: usize = 0;
 pub(super) const PARTICLES: usize = 1;
 
-/// When a message is there to be taken by a rank that computes until then.
+/// When a message is there to be taken by a rank that computes from one time to another. Before that it calls the library, which moves messages
+/// meanwhile.
 #[inline]
-fn seen(sent: f64, flight: f64, computed: f64, share: f64) -> f64 {
+fn seen([sent, flight]: [f64; 2], [from, until]: [f64; 2], share: f64) -> f64 {
     let arrival = sent + flight;
-    if share >= 1.0 || sent >= computed {
+    if share >= 1.0 || sent >= until || arrival <= from {
         return arrival;
     }
-    let passed = share * (computed - sent);
-    if passed >= flight { sent + flight / share } else { computed + flight - passed }
+    let from = from.max(sent);
+    let left = arrival - from;
+    let passed = share * (until - from);
+    if passed >= left { from + left / share } else { until + left - passed }
 }
 
 impl Leg<'_> {

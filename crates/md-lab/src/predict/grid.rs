@@ -286,6 +286,7 @@ mod tests {
             latency_s: 1e-6,
             overhead_s: 0.0,
             seconds_per_byte: 1e-9,
+            serial_share: 0.0,
             rms_residual: 0.0,
             largest_residual: 0.0,
             samples: 0,

@@ -55,7 +55,7 @@ use sample::Sample;
 
 /// What the model leaves out.
 pub const CAVEATS: [&str; 4] = [
-    "contention: messages that cross at the same time do not slow each other down, on no link and in no memory",
+    "contention: messages of different ranks that cross do not slow each other down, on no link and in no memory",
     "noise: ranks scatter by the residuals of the fit and no more; what an operating system does now and then is not in it",
     "caches: a particle or a pair costs as much on a small part of the system as on that which was measured",
     "motion: particles are where they are at the start, and hardly any change hands at a rebuild",
@@ -422,16 +422,18 @@ fn interval(setup: &Setup) -> u64 {
     }
 }
 
-/// How long two ranks take that exchange so many empty messages each way, over and over and without work.
-pub(crate) fn exchange_s(cost: &MessageCost, messages: usize) -> f64 {
-    let machine = Machine { messages: vec![cost.clone()], ..Machine::default() };
+/// How long two ranks take that exchange so many messages of a length each way, over and over and without work; `ranges` are those of one backend
+/// over one distance.
+pub(crate) fn exchange_s(ranges: &[MessageCost], messages: usize, bytes: f64) -> f64 {
+    let Some(cost) = ranges.first() else { return 0.0 };
+    let machine = Machine { messages: ranges.to_vec(), ..Machine::default() };
     let idle = ComputeCost::default();
     let nodes = Nodes::new(2, if cost.distance == Distance::Network { 1 } else { 2 }, Placement::Block);
     let costs = Costs::new(&machine, &idle, nodes, cost.backend, cost.backend);
     let mut out = plans::Messages::default();
-    [1, 0].into_iter().for_each(|peer| out.push_row(vec![(peer, 0.0, 0); messages]));
+    [1, 0].into_iter().for_each(|peer| out.push_row(vec![(peer, bytes, 0); messages]));
     let stage = Stage::new(&out, vec![0.0; 2], &nodes);
-    let leg = costs.leg(stage.there(), [0.0; 2]);
+    let leg = costs.leg(stage.there(), [1.0, 0.0]);
     leg.and_then(|leg| play::exchange_s(&costs, cost.backend, [leg])).unwrap_or(0.0)
 }
 

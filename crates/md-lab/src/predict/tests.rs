@@ -29,6 +29,7 @@ pub(super) fn machine() -> Machine {
         latency_s: LATENCY_S,
         overhead_s: OVERHEAD_S,
         seconds_per_byte: BYTE_S,
+        serial_share: 0.0,
         rms_residual: 0.0,
         largest_residual: 0.0,
         samples: 0,
