@@ -1,6 +1,6 @@
 //! Several nodes on this machine (scripts/nodes.sh): the conformance suite and the trajectories of every backend that works over
-//! TCP, what `backends`, `compare` and `run` say about those that do not, the script itself; and ranks bound to one core. Skipped
-//! where there can be no nodes. The last line is `N passed, N failed`.
+//! TCP, what `backends`, `compare` and `run` say about those that do not, the script itself; ranks bound to one core; whether predictions come
+//! true. Between nodes skipped where there can be none. The last line is `N passed, N failed`.
 #![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
 
 #[cfg(feature = "mpi")]
@@ -9,6 +9,8 @@ mod agreement;
 mod cores;
 #[cfg(feature = "mpi")]
 mod nodes;
+#[cfg(feature = "mpi")]
+mod predictions;
 #[cfg(feature = "mpi")]
 #[path = "../support/mod.rs"]
 mod support;
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         tally.show("mpirun is installed", launch::may_skip("no mpirun"));
     } else {
         tally.show("ranks on one core are warned of", cores::on_one_core());
+        tally.show("predictions come true on one node", predictions::on_one_node());
         nodes::check_all(&mut tally);
     }
     tally.end()

@@ -8,7 +8,7 @@ use md_comm::{World, mpi};
 
 use crate::support::launch::{Finished, run_with_timeout};
 use crate::support::{Tally, program};
-use crate::{agreement, cores};
+use crate::{agreement, cores, predictions};
 
 /// On a quiet machine each takes a tenth of it.
 const LIMIT: Duration = Duration::from_secs(400);
@@ -18,7 +18,7 @@ const DELAY: (&str, Duration) = ("20ms", Duration::from_millis(20));
 /// The first of them is short for a rank that comes late.
 const BARRIERS: u32 = 11;
 /// With both components that Open MPI 4 needs over TCP; other libraries take no notice.
-const OPTIONS: (&str, &str) = ("OMPI_MCA_osc", "pt2pt,sm");
+pub(crate) const OPTIONS: (&str, &str) = ("OMPI_MCA_osc", "pt2pt,sm");
 
 /// Two nodes until it is dropped.
 pub(crate) struct Nodes(String);
@@ -31,7 +31,7 @@ impl Drop for Nodes {
 
 impl Nodes {
     /// `None` where they cannot be, with the reason printed.
-    fn up(name: &str, options: &[&str]) -> Result<Option<Self>, String> {
+    pub(crate) fn up(name: &str, options: &[&str]) -> Result<Option<Self>, String> {
         let nodes = Self(format!("md{name}{}", std::process::id()));
         let finished = finish(nodes.script("up").arg("2").args(options))?;
         match finished.status.and_then(|status| status.code()) {
@@ -108,6 +108,7 @@ pub(crate) fn check_all(tally: &mut Tally) {
     }
     tally.show("ranks of two nodes on one core are warned of", cores::of_two_nodes(&nodes));
     agreement::check_all(&nodes, tally);
+    tally.show("predictions come true between nodes", predictions::between_nodes());
     tally.show("the script", script_holds(nodes));
 }
 
