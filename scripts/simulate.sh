@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # md-comm's transports on simulated ranks: builds them against SimGrid's MPI, plays the halo exchange of a torus on 4 to 256 ranks, one per node, and
-# holds what it takes in simulated time against `md-cli predict`, whose machine.toml is fitted to the simulation of 2 (barrier: 16) ranks.
+# holds what it takes in simulated time against `md-cli predict`, whose machine is fitted to the simulation of 2 (barrier: 16) ranks.
 #
 #   simulate.sh [FOLDER [RANKS...]]     FOLDER (target/simulate) gets all that is built and written; RANKS (4 8 16 32 64): powers of 2 from 4
 #
 # MD_LEAST_SAME_ORDER=80: fails if fewer per cent of the pairs of backends come in the same order.
-# Writes machine.toml, simulated.csv, out/CELLS/predict.csv and simulated.md. MD_CLI=PROGRAM takes that one in place of target/release/md-cli.
+# Writes machine-SHARING.toml, simulated.csv, out/SHARING/CELLS/predict.csv and simulated.md. MD_CLI=PROGRAM takes that one in place of target/release/md-cli.
 # Needs libsimgrid-dev (Debian 12 has SimGrid 3.32, the version that it was made for), a C compiler and libclang; no MPI library but for md-cli.
 # Exit codes: 77 if SimGrid is not here (automake's code for a test that was skipped), 2 for wrong arguments, 1 for anything else that fails.
 set -euo pipefail
@@ -104,18 +104,21 @@ simulate() {
     for backend in ${3//,/ }; do
         MD_SIMULATED="$backend ${*:4}" timeout 3600 smpirun -quiet -np "$ranks" -platform "$folder/$sharing.xml" -hostfile "$folder/hosts" \
             --log=root.thresh:error --cfg=smpi/privatization:dlopen --cfg=smpi/simulate-computation:no --cfg=smpi/coll-selector:ompi \
-            --cfg=smpi/allgather:rdb --cfg=smpi/test:0 --cfg=smpi/iprobe:0 --cfg=smpi/os:"$costs" --cfg=smpi/ois:"$costs" \
+            --cfg=smpi/allgather:rdb --cfg=smpi/barrier:ompi_bruck --cfg=smpi/test:0 --cfg=smpi/iprobe:0 --cfg=smpi/os:"$costs" --cfg=smpi/ois:"$costs" \
             --cfg=smpi/or:"$costs" --cfg=smpi/bw-factor:0:1 --cfg=smpi/lat-factor:0:1 --cfg=network/weight-S:0 --cfg=network/crosstraffic:0 \
             --cfg=smpi/async-small-thresh:65536 "$folder/build/release/libsimulated.so" </dev/null
     done
 }
 
-{
-    for bytes in "${fit_bytes[@]}"; do simulate FATPIPE 2 "$backends" 2x1x1 1 $((bytes / 2)),0,0; done
-    simulate FATPIPE 2 "$backends" 2x1x1 9 4,0,0
-    for shape in 2x1x1 2x2x1 2x2x2 4x2x2; do simulate FATPIPE $((${shape//x/*})) barrier $shape 1 0,0,0; done
-} >"$folder/fit.csv"
-"$sources/report.py" machine "$folder/fit.csv" >"$folder/machine.toml"
+# One message alone, several short ones and several long ones.
+for sharing in FATPIPE SHARED; do
+    {
+        for bytes in "${fit_bytes[@]}"; do simulate $sharing 2 "$backends" 2x1x1 1 $((bytes / 2)),0,0; done
+        for bytes in 8 16384; do simulate $sharing 2 "$backends" 2x1x1 9 $((bytes / 2)),0,0; done
+        for shape in 2x1x1 2x2x1 2x2x2 4x2x2; do simulate $sharing $((${shape//x/*})) barrier $shape 1 0,0,0; done
+    } >"$folder/fit-$sharing.csv"
+    "$sources/report.py" machine "$folder/fit-$sharing.csv" >"$folder/machine-$sharing.toml"
+done
 
 : >"$folder/simulated.csv"
 for side in "${sides[@]}"; do
@@ -135,13 +138,15 @@ rebuild = { every = 20 }
 shell = "full"
 overlap = false
 EOF_SCENARIO
-    "$md_cli" predict "$folder/torus.toml" --weak --ranks "$(IFS=,; echo "${ranks[*]}")" --ranks-per-node 1 --backends "$backends" \
-        --machine "$folder/machine.toml" --output "$folder/out/$side" --quiet
+    for sharing in FATPIPE SHARED; do
+        "$md_cli" predict "$folder/torus.toml" --weak --ranks "$(IFS=,; echo "${ranks[*]}")" --ranks-per-node 1 --backends "$backends" \
+            --machine "$folder/machine-$sharing.toml" --output "$folder/out/$sharing/$side" --quiet
+    done
     bytes=$((side * side * 8 * 24)),$((side * 8 * 24)),$((8 * 24))
-    "$sources/report.py" shapes "$folder/out/$side/predict.csv" | while read -r many shape; do
+    "$sources/report.py" shapes "$folder/out/FATPIPE/$side/predict.csv" | while read -r many shape; do
         for sharing in FATPIPE SHARED; do
             simulate $sharing "$many" "$backends" "$shape" 1 "$bytes" | sed -u "s/^/$sharing,$side,/"
         done
     done >>"$folder/simulated.csv"
 done
-"$sources/report.py" table "$folder/simulated.csv" "$folder"/out/*/predict.csv | tee "$folder/simulated.md"
+"$sources/report.py" table "$folder/simulated.csv" "$folder"/out/*/*/predict.csv | tee "$folder/simulated.md"

@@ -24,9 +24,9 @@ static void roundtrip(void) {
     if (rank == 1) MPI_Send(from, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
 }
 
-/* The same as the contract wants it: a receive that is posted before anybody can send, calls that never block, and two places to send from in
- * turn, because a message may still be under way when the next is written. */
+/* Two places to send from in turn, because a message may still be under way when the next is written. */
 static int turn;
+/* The same as the contract wants it: a receive that is posted before anybody can send, calls that never block, and two places. */
 static MPI_Request ahead = MPI_REQUEST_NULL;
 
 static void post(void) { MPI_Irecv(to, bytes, MPI_BYTE, peer, AHEAD, MPI_COMM_WORLD, &ahead); }
@@ -77,13 +77,15 @@ static void put(void) {
     else await(number), tell(number + 1);
 }
 
-/* All messages from one place, as OSU's are, or each from a place of its own, as those of a halo exchange. */
+/* All messages from one place, as OSU's are, or each from two of its own in turn, as those of a halo exchange. */
 enum { ONE_PLACE = 0, OWN_PLACES = 1 };
 
 static void stream(size_t places) {
     MPI_Request requests[MANY];
+    turn = 1 - turn;
     for (int i = 0; i < MANY; i++) {
-        if (rank == 0) MPI_Isend(from + places * i * bytes, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[i]);
+        char *out = from + places * (turn * MANY + i) * bytes;
+        if (rank == 0) MPI_Isend(out, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[i]);
         else MPI_Irecv(to + (size_t)i * bytes, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[i]);
     }
     MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
@@ -108,13 +110,14 @@ static void osu_get(void) {
 /* Of 26 neighbours on a torus of two ranks, 18 are the other rank. */
 static void sync26(void) {
     MPI_Request requests[2 * NEIGHBOURS];
+    turn = 1 - turn;
     for (int i = 0; i < NEIGHBOURS; i++) {
         int other = i < OTHERS ? peer : rank;
         MPI_Irecv(to + (size_t)i * bytes, bytes, MPI_BYTE, other, i, MPI_COMM_WORLD, &requests[i]);
     }
     for (int i = 0; i < NEIGHBOURS; i++) {
         int other = i < OTHERS ? peer : rank;
-        char *out = from + (size_t)i * bytes;
+        char *out = from + (size_t)(turn * NEIGHBOURS + i) * bytes;
         memcpy(out, private_bytes, bytes);
         MPI_Isend(out, bytes, MPI_BYTE, other, i, MPI_COMM_WORLD, &requests[NEIGHBOURS + i]);
     }
@@ -154,7 +157,7 @@ int main(int count, char **words) {
     if (samples < 1 || samples > MOST_SAMPLES) MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 2; i < count; i++) {
         bytes = atoi(words[i]);
-        size_t room = (size_t)MANY * bytes + ALIGNMENT;
+        size_t room = (size_t)2 * MANY * bytes + ALIGNMENT;
         from = room_for(room), to = room_for(room), private_bytes = room_for(room);
         MPI_Win_allocate(word() + ALIGNMENT, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
         memset(base, 0, word() + ALIGNMENT);

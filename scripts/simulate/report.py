@@ -20,6 +20,8 @@ precision = "double"
     f"{key}_s = 0.0\n"
     for key in ("per_computed_pair", "per_particle", "per_ghost_packed", "per_ghost_unpacked")
 )
+# Their bytes are there before the receiver is told.
+FLUSHED = ("rma-lock", "rma-lock-epoch", "rma-barrier", "rma-notify", "rma-ring")
 # Times that differ by less say nothing about an order.
 TIE = 0.02
 
@@ -33,8 +35,14 @@ def line_through(points):
     return latency, per_byte, max(abs((latency + per_byte * x) / y - 1.0) for x, y in points)
 
 
+def busy(alone, messages, seconds, ends):
+    """How long each of several messages keeps its sender, and with two ends its receiver, busy: in the model, which sends all of them and then takes
+    all, they take as long as in the simulation."""
+    return max(0.0, min((seconds - alone) / (messages - 1), seconds / (ends * messages)))
+
+
 def machine(fit_csv):
-    """Overhead: so that several messages between two ranks take as long in the model, which sends all of them and then takes all."""
+    """Of several messages between two ranks, the shortest tell the overhead, and the longest the serial share."""
     points, several, barriers = {}, {}, []
     for backend, ranks, messages, size, seconds in csv.reader(open(fit_csv)):
         if backend == "barrier":
@@ -42,14 +50,18 @@ def machine(fit_csv):
         elif messages == "1":
             points.setdefault(backend, []).append((int(size), float(seconds)))
         else:
-            several[backend] = int(messages), float(seconds)
+            several.setdefault(backend, []).append((int(size), int(messages), float(seconds)))
     print('[provenance]\nhost = "SimGrid"\n')
     for backend, measured in points.items():
         latency, per_byte, residual = line_through(measured)
-        messages, seconds = several[backend]
-        overhead = min((seconds - latency) / (messages - 1), seconds / (2 * messages))
+        (_, messages, seconds), (size, *longest) = min(several[backend]), max(several[backend])
+        overhead = busy(latency, messages, seconds, 2)
+        longer = per_byte * size / longest[0]
+        ends = 1 if backend in FLUSHED else 2
+        serial = min(1.0, max(0.0, busy(latency + longer, *longest, ends) - overhead) / longer)
         print(f'[[message]]\nbackend = "{backend}"\ndistance = "network"\nfrom_bytes = 0\nlatency_s = {latency:.4e}')
-        print(f"overhead_s = {overhead:.4e}\nseconds_per_byte = {per_byte:.4e}\nlargest_residual = {residual:.4f}\n")
+        print(f"overhead_s = {overhead:.4e}\nseconds_per_byte = {per_byte:.4e}\nserial_share = {serial:.4f}")
+        print(f"largest_residual = {residual:.4f}\n")
     doubling = sum(x / y for x, y in barriers) / sum((x / y) ** 2 for x, y in barriers)
     print(f'[[collective]]\noperation = "barrier"\ndistance = "network"\nbase_s = 0.0\nper_doubling_s = {doubling:.4e}\n')
     print(COMPUTE, end="")
@@ -65,11 +77,11 @@ def table(simulated_csv, predict_csvs):
     predicted = {}
     for name in predict_csvs:
         for row in csv.DictReader(open(name)):
-            key = name.split("/")[-2], row["backend"], int(row["ranks"])
+            key = *name.split("/")[-3:-1], row["backend"], int(row["ranks"])
             predicted[key] = float(row["messages"]), float(row["bytes"]), 1e6 * float(row["step_s"])
     times = {}
     for sharing, side, backend, ranks, messages, size, seconds in csv.reader(open(simulated_csv)):
-        expected = predicted[side, backend, int(ranks)]
+        expected = predicted[sharing, side, backend, int(ranks)]
         if (float(messages), float(size)) != expected[:2]:
             sys.exit(f"{backend} on {ranks} ranks: {messages} messages, {size} bytes; predicted were {expected[:2]}")
         times.setdefault((sharing, side), {}).setdefault(backend, {})[int(ranks)] = 1e6 * float(seconds), expected[2]
