@@ -58,7 +58,7 @@ def machine(fit_csv):
         overhead = busy(latency, messages, seconds, 2)
         longer = per_byte * size / longest[0]
         ends = 1 if backend in FLUSHED else 2
-        serial = min(1.0, max(0.0, busy(latency + longer, *longest, ends) - overhead) / longer)
+        serial = min(1.0, ends * max(0.0, busy(latency + longer, *longest, ends) - overhead) / longer)
         print(f'[[message]]\nbackend = "{backend}"\ndistance = "network"\nfrom_bytes = 0\nlatency_s = {latency:.4e}')
         print(f"overhead_s = {overhead:.4e}\nseconds_per_byte = {per_byte:.4e}\nserial_share = {serial:.4f}")
         print(f"largest_residual = {residual:.4f}\n")

@@ -77,7 +77,7 @@ pub(super) fn messages(rows: &[Measurement]) -> Vec<MessageFit> {
         // Calls take a core as long wherever the other one is, and only pairs are measured across.
         let is_inside =
             |fit: &&MessageFit| (fit.cost.backend, fit.cost.distance) == (backend, Distance::Node);
-        let inside = fits.iter().find(is_inside).map(|fit| fit.of_many());
+        let inside = fits.iter().find(is_inside).map(MessageFit::of_many);
         let mut own = ranges(rows, (backend, distance));
         let known = inside.filter(|_| distance == Distance::Across);
         let of_many = known.unwrap_or_else(|| of_many(&own, &of(rows, NEIGHBOURS, backend, distance)));
@@ -122,24 +122,16 @@ impl MessageFit {
 
 /// The ranges of a backend over a distance, as if each message were alone.
 fn ranges(rows: &[Measurement], (backend, distance): (Backend, Distance)) -> Vec<MessageFit> {
-    let trips = of(rows, ROUND_TRIP, backend, distance);
-    let point = |(number, row): (usize, &&Measurement)| Point {
-        bytes: row.bytes as f64,
-        one_way_s: row.median_s.unwrap_or_default() / 2.0,
-        held_out: number % 2 == 1 && trips.len() >= 2 * LEAST_POINTS - 1,
-    };
-    let points: Vec<Point> = trips.iter().enumerate().map(point).collect();
+    let points = points(&of(rows, ROUND_TRIP, backend, distance));
     let fitted: Vec<&Point> = points.iter().filter(|point| !point.held_out).collect();
     // Two sizes always lie on a line, and short messages that differ by chance would make long ones take forever.
     let has_slope = fitted.len() >= LEAST_POINTS && fitted.iter().any(|point| point.bytes >= SHORT_BYTES);
     let row = |point: &&Point| ([1.0, if has_slope { point.bytes } else { 0.0 }], point.one_way_s);
-    let fitted: Vec<_> = fitted.iter().map(row).collect();
-    let pieces = pieces(&fitted);
-    let begins =
-        |piece: usize| if piece == 0 { Some(0) } else { pieces.get(piece).map(|piece| piece.0 as u64) };
-    let mut fits: Vec<MessageFit> = Vec::new();
-    for (number, (_, fit)) in pieces.iter().enumerate() {
-        let (from_bytes, below_bytes) = (begins(number).unwrap_or(0), begins(number + 1));
+    let pieces = pieces(&fitted.iter().map(row).collect::<Vec<_>>());
+    let begins = |piece: usize| pieces.get(piece).map(|piece| piece.0 as u64);
+    let range = |(number, (_, fit)): (usize, &(f64, Fit<2>))| {
+        let from_bytes = if number == 0 { 0 } else { begins(number).unwrap_or(0) };
+        let below_bytes = begins(number + 1);
         let is_in = |point: &&Point| {
             point.bytes >= from_bytes as f64 && below_bytes.is_none_or(|below| point.bytes < below as f64)
         };
@@ -165,9 +157,20 @@ fn ranges(rows: &[Measurement], (backend, distance): (Backend, Distance)) -> Vec
         let held_out = Residuals::of(held.map(|point| (cost.one_way_s(point.bytes), point.one_way_s)));
         [cost.held_out_rms_residual, cost.held_out_largest_residual] = held_out.told();
         let coefficients = [latency, byte, Coefficient::UNKNOWN, Coefficient::UNKNOWN];
-        fits.push(MessageFit { held_out, coefficients, cost, points });
-    }
-    fits
+        MessageFit { held_out, coefficients, cost, points }
+    };
+    pieces.iter().enumerate().map(range).collect()
+}
+
+/// Every second size is held out, unless there are few.
+fn points(trips: &[&Measurement]) -> Vec<Point> {
+    let has_many = trips.len() >= 2 * LEAST_POINTS - 1;
+    let point = |(number, row): (usize, &&Measurement)| Point {
+        bytes: row.bytes as f64,
+        one_way_s: row.median_s.unwrap_or_default() / 2.0,
+        held_out: has_many && number % 2 == 1,
+    };
+    trips.iter().enumerate().map(point).collect()
 }
 
 /// Where each range begins, and its fit. A break is where two fits are best, if they are much better than one.

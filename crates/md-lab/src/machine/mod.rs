@@ -3,8 +3,8 @@
 //!
 //! A message of `n` bytes has arrived `latency_s + n seconds_per_byte` after its sender has begun to send it, between two ranks and with
 //! everything that its protocol does: of `rma-lock` that is put, acknowledgement and empty message, of `rma-fence` the fence of two ranks.
-//! `overhead_s` of it keeps the sender busy, and as much the receiver, and so does the part `serial_share` of what it takes longer than an empty
-//! message: the messages of a rank follow each other so far.
+//! `overhead_s` of it keeps the sender busy, and as much the receiver. The part `serial_share` of what it takes longer than an empty message keeps
+//! both busy, half of it each, or the sender alone if it flushes: so far the messages of a rank follow each other.
 
 mod read;
 
@@ -110,8 +110,8 @@ pub struct MessageCost {
     pub overhead_s: f64,
     /// What a byte adds.
     pub seconds_per_byte: f64,
-    /// Part of what a message takes longer than an empty one that keeps its sender busy, and as much its receiver: so far the messages of a rank
-    /// follow each other (LogGP's gap per byte). 0 if all travel at once, 1 if each waits for the one before.
+    /// Part of what a message takes longer than an empty one in which the messages of a rank follow each other (the gap per byte of `LogGP`): 0 if all
+    /// travel at once, 1 if each waits for the one before.
     #[serde(default)]
     pub serial_share: f64,
     /// Root of the mean square of (fit / measured - 1).

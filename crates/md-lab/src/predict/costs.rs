@@ -125,7 +125,10 @@ impl<'m> Costs<'m> {
             let cost = self.of(path, bytes)?;
             let one_way_s = cost.one_way_s(bytes);
             let longer_s = f64::max(0.0, one_way_s - self.of(path, 0.0)?.latency_s);
-            Ok(Price { path, cost, one_way_s, busy_s: cost.overhead_s + cost.serial_share * longer_s })
+            // What is flushed is there before its receiver has to do anything.
+            let ends = if self.flushed[path] > 0.0 { 1.0 } else { 2.0 };
+            let busy_s = cost.overhead_s + cost.serial_share * longer_s / ends;
+            Ok(Price { path, cost, one_way_s, busy_s })
         };
         sent.to(sender).map(price).collect()
     }
@@ -161,7 +164,6 @@ impl<'m> Costs<'m> {
             let notice_s = (1.0 - self.flushed[price.path]) * price.cost.latency_s;
             flushed_s = f64::max(flushed_s, message.sent_s + price.one_way_s - notice_s);
             message.flight_s = f64::max(0.0, notice_s - price.cost.overhead_s);
-            // Its bytes are there before, and none of the receiver's work.
             message.take_s -= price.busy_s - price.cost.overhead_s;
         }
         for (message, _) in messages.iter_mut().zip(prices).filter(|(_, price)| noticed(price)) {
@@ -264,6 +266,6 @@ struct Price<'m> {
     path: usize,
     cost: &'m MessageCost,
     one_way_s: f64,
-    /// Of the sender, and as much of the receiver.
+    /// Of the sender, and as much of the receiver if nothing is flushed.
     busy_s: f64,
 }

@@ -282,7 +282,10 @@ fn every_thread_of_a_rank_has_a_track_with_its_shares_of_the_phases() {
         world.stop().unwrap();
         let mut file = Vec::new();
         world
-            .write(&context(1), |bytes| Ok::<_, EngineError>(file.extend_from_slice(bytes)))
+            .write(&context(1), |bytes| {
+                file.extend_from_slice(bytes);
+                Ok::<_, EngineError>(())
+            })
             .unwrap()
             .unwrap();
         file
