@@ -17,7 +17,9 @@ backends=p2p,p2p-persistent,rma-fence,rma-pscw,rma-lock,rma-lock-epoch,rma-barri
 half_latency_s=5e-7 overhead_s=2e-7 bytes_per_s=12.5e9
 # Cells of 8 particles along each side of a rank's cube: 512 and 13,824 particles.
 sides=(4 12)
+# The machine is fitted to one message of each length, and to several short and long ones.
 fit_bytes=(64 1024 4096 16384 32768)
+several=9 several_bytes=(8 16384)
 
 skip() {
     echo "simulate.sh: skipped: $1"
@@ -110,11 +112,10 @@ simulate() {
     done
 }
 
-# One message alone, several short ones and several long ones.
 for sharing in FATPIPE SHARED; do
     {
         for bytes in "${fit_bytes[@]}"; do simulate $sharing 2 "$backends" 2x1x1 1 $((bytes / 2)),0,0; done
-        for bytes in 8 16384; do simulate $sharing 2 "$backends" 2x1x1 9 $((bytes / 2)),0,0; done
+        for bytes in "${several_bytes[@]}"; do simulate $sharing 2 "$backends" 2x1x1 $several $((bytes / 2)),0,0; done
         for shape in 2x1x1 2x2x1 2x2x2 4x2x2; do simulate $sharing $((${shape//x/*})) barrier $shape 1 0,0,0; done
     } >"$folder/fit-$sharing.csv"
     "$sources/report.py" machine "$folder/fit-$sharing.csv" >"$folder/machine-$sharing.toml"
@@ -122,7 +123,7 @@ done
 
 : >"$folder/simulated.csv"
 for side in "${sides[@]}"; do
-    # Full shell: one exchange per step, nothing comes back. Costs of computation are 0 in machine.toml.
+    # Full shell: one exchange per step, nothing comes back. Costs of computation are 0.
     cat >"$folder/torus.toml" <<EOF_SCENARIO
 [simulation]
 steps = 1

@@ -26,7 +26,7 @@ static void roundtrip(void) {
 
 /* Two places to send from in turn, because a message may still be under way when the next is written. */
 static int turn;
-/* The same as the contract wants it: a receive that is posted before anybody can send, calls that never block, and two places. */
+/* The same as the contract wants it: a receive that is posted before anybody can send, and calls that never block. */
 static MPI_Request ahead = MPI_REQUEST_NULL;
 
 static void post(void) { MPI_Irecv(to, bytes, MPI_BYTE, peer, AHEAD, MPI_COMM_WORLD, &ahead); }
@@ -157,8 +157,8 @@ int main(int count, char **words) {
     if (samples < 1 || samples > MOST_SAMPLES) MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 2; i < count; i++) {
         bytes = atoi(words[i]);
-        size_t room = (size_t)2 * MANY * bytes + ALIGNMENT;
-        from = room_for(room), to = room_for(room), private_bytes = room_for(room);
+        size_t room = (size_t)MANY * bytes + ALIGNMENT;
+        from = room_for(2 * room), to = room_for(room), private_bytes = room_for(room);
         MPI_Win_allocate(word() + ALIGNMENT, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
         memset(base, 0, word() + ALIGNMENT);
         number = 0;

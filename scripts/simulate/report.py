@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What simulate.sh does with numbers.
 
-report.py machine FIT_CSV                    machine.toml of two simulated ranks, and of barriers
+report.py machine FIT_CSV                    a machine for `predict`, of two simulated ranks and of barriers
 report.py shapes PREDICT_CSV                 numbers of ranks and their grids
 report.py table SIMULATED_CSV PREDICT_CSV... simulation beside prediction, as Markdown; fails if fewer than
                                              MD_LEAST_SAME_ORDER per cent of the pairs of backends are in the same order
@@ -20,7 +20,7 @@ precision = "double"
     f"{key}_s = 0.0\n"
     for key in ("per_computed_pair", "per_particle", "per_ghost_packed", "per_ghost_unpacked")
 )
-# Their bytes are there before the receiver is told.
+# Their bytes are there before the receiver is told: those with a `flushed` part in crates/md-lab/src/predict/protocol.rs.
 FLUSHED = ("rma-lock", "rma-lock-epoch", "rma-barrier", "rma-notify", "rma-ring")
 # Times that differ by less say nothing about an order.
 TIE = 0.02

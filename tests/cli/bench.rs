@@ -62,7 +62,8 @@ fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
     let workdir = Workdir::new(MELT);
     let call =
         "bench bandwidth --backends p2p,rma-fence --sizes 8,64,512,4096 --budget 60 --timeout 1.5 --output";
-    let mut command = workdir.under_mpirun(2, &md_cli());
+    // The third one waits, and must not end the job before the table is written.
+    let mut command = workdir.under_mpirun(3, &md_cli());
     command.args(call.split(' ')).arg(workdir.path("out"));
     assert_eq!(end_with_a_stopped_rank(&workdir, command, "out/.md-cli.lock"), Some(3));
     let text = workdir.read("out/bench.csv");

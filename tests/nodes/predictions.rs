@@ -9,9 +9,10 @@ use crate::support::{MELT, launch, md_cli};
 const BACKENDS: [&str; 2] = ["p2p", "rma-pscw"];
 /// Far more than either machine's own latency and scheduling.
 const DELAY: &str = "2ms";
-/// A prediction and what it predicts are so far apart at most. Other work comes and goes between the two.
+/// A prediction and what it predicts are so far apart at most. Other work on the machine only makes either longer: of several attempts the
+/// shortest count.
 const FACTOR: f64 = 4.0;
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 5;
 
 /// Of two ranks that share memory.
 pub(crate) fn on_one_node() -> Result<(), String> {
@@ -31,19 +32,34 @@ pub(crate) fn between_nodes() -> Result<(), String> {
 
 type Launcher<'l> = &'l dyn Fn() -> Result<Command, String>;
 
+/// Of each backend, in seconds.
+type Times = [f64; BACKENDS.len()];
+
 fn come_true(launcher: Launcher, nodes: &[&str]) -> Result<(), String> {
-    let mut last = Ok(());
+    let (mut measured, mut predicted) = ([f64::INFINITY; BACKENDS.len()], [f64::INFINITY; BACKENDS.len()]);
+    let shorter = |known: Times, new: Times| std::array::from_fn(|i| f64::min(known[i], new[i]));
     for _ in 0..ATTEMPTS {
-        last = comes_true(launcher, nodes);
-        if last.is_ok() {
-            break;
+        let (new_measured, new_predicted) = attempt(launcher, nodes)?;
+        (measured, predicted) = (shorter(measured, new_measured), shorter(predicted, new_predicted));
+        println!(
+            "        {BACKENDS:?}: {:.1?} us predicted, {:.1?} us measured",
+            us(predicted),
+            us(measured)
+        );
+        let is_near = |i: usize| (1.0 / FACTOR..FACTOR).contains(&(predicted[i] / measured[i]));
+        if (0..BACKENDS.len()).all(is_near) {
+            return Ok(());
         }
     }
-    last
+    Err(format!("{BACKENDS:?}: {:?} us in place of {:?} us", us(predicted), us(measured)))
 }
 
-/// Fits the machine to a few sizes, and holds the exchange of a small melt against it.
-fn comes_true(launcher: Launcher, nodes: &[&str]) -> Result<(), String> {
+fn us(times: Times) -> Times {
+    times.map(|time_s| 1e6 * time_s)
+}
+
+/// Fits the machine to a few sizes; the exchange of a small melt, measured and predicted.
+fn attempt(launcher: Launcher, nodes: &[&str]) -> Result<(Times, Times), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(path("melt.toml"), MELT).map_err(|error| error.to_string())?;
@@ -53,40 +69,36 @@ fn comes_true(launcher: Launcher, nodes: &[&str]) -> Result<(), String> {
         let finished = finish(command.args(words).args(more))?;
         if finished.succeeded() { Ok(()) } else { Err(output(&finished)) }
     };
-    let ranks = |words: &str| {
+    let ranks = |words: &str, more: &[&str]| {
         let mut command = launcher()?;
         command.arg(md_cli());
-        call(command, words, &["--backends", &backends])
+        call(command, words, more)
     };
-    ranks("bench roundtrip sync26 --sizes 8,64,512,4096,32768 --runs 6 --budget 60 --quiet --output @bench")?;
-    let mut fit = launcher()?;
-    fit.arg(md_cli());
-    call(fit, "fit --bench @bench/bench.csv --budget 1 --quiet --output @fit", &[])?;
-    ranks(&format!("compare {melt} --repeat 3 --steps 2 --quiet --output @compare"))?;
+    let named = ["--backends", &backends];
+    ranks(
+        "bench roundtrip sync26 --sizes 8,64,512,4096,32768 --runs 6 --budget 60 --quiet --output @bench",
+        &named,
+    )?;
+    ranks("fit --bench @bench/bench.csv --budget 1 --quiet --output @fit", &[])?;
+    ranks(&format!("compare {melt} --repeat 3 --steps 2 --quiet --output @compare"), &named)?;
     let predict = format!(
         "predict {melt} --ranks 2 --backends {backends} --machine @fit/machine.toml --output @predict"
     );
     call(Command::new(md_cli()), &predict, nodes)?;
     let measured = column(&path("compare/compare.csv"), "exchange_median_s")?;
-    let predicted = column(&path("predict/predict.csv"), "exchange_s")?;
-    for (backend, (measured, predicted)) in BACKENDS.iter().zip(measured.iter().zip(&predicted)) {
-        println!("        {backend}: {predicted:.2e} s predicted, {measured:.2e} s measured");
-        if !(1.0 / FACTOR..FACTOR).contains(&(predicted / measured)) {
-            return Err(format!("{backend}: {predicted} s in place of {measured} s"));
-        }
-    }
-    Ok(())
+    Ok((measured, column(&path("predict/predict.csv"), "exchange_s")?))
 }
 
 /// Of the backends, in their order.
-fn column(file: &str, name: &str) -> Result<Vec<f64>, String> {
+fn column(file: &str, name: &str) -> Result<Times, String> {
     let mut reader = csv::Reader::from_path(Path::new(file)).map_err(|error| error.to_string())?;
     let rows: Result<Vec<std::collections::HashMap<String, String>>, _> = reader.deserialize().collect();
     let rows = rows.map_err(|error| error.to_string())?;
-    let value = |backend: &&str| {
-        let row = rows.iter().find(|row| row["backend"] == **backend);
+    let mut times = Times::default();
+    for (time, backend) in times.iter_mut().zip(BACKENDS) {
+        let row = rows.iter().find(|row| row["backend"] == backend);
         let value = row.and_then(|row| row.get(name)?.parse().ok());
-        value.ok_or_else(|| format!("{file} has no {name} of {backend}"))
-    };
-    BACKENDS.iter().map(value).collect()
+        *time = value.ok_or_else(|| format!("{file} has no {name} of {backend}"))?;
+    }
+    Ok(times)
 }

@@ -72,8 +72,8 @@ than 30 samples, of shorter loops (fewer than 6 only where all of it is used up)
 pub(super) const FIT_HELP: &str = "\
 Messages are fitted to bench.csv: to that of --bench, or, on two ranks and more, to benchmarks that take two thirds of --budget. On one rank alone \
 there are none, and messages are missing in machine.toml. Time over size is one line or several, each for a range of bytes; breaks are where they fit best. \
-Every second size is held out of the fit and judges it. The overhead of a message is the one with which `predict` takes as long for a halo of \
-26 messages as was measured.
+Of five sizes and more every second one is held out of the fit and judges it. The overhead of a message is the one with which `predict` takes as long for a halo of \
+26 messages as was measured; the serial share (how far messages of a rank follow each other) the one with which it does for messages of 1 KiB or more.
 
 Computation is fitted to short runs of gases and liquids of 2,048 to 108,000 particles per rank, on all ranks at once. \
 Small systems come first, and large ones are left out where --budget does not suffice.

@@ -205,7 +205,7 @@ pub struct InspectArgs {
 /// Where a timeline goes.
 #[derive(Debug, Clone, Args)]
 pub struct TraceArgs {
-    /// Timeline of all ranks, as Chrome trace JSON (for ui.perfetto.dev and `md-cli trace-summary`)
+    /// Timeline of all ranks and their threads, as Chrome trace JSON (for ui.perfetto.dev and `md-cli trace-summary`)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Events that each rank keeps for --trace: the last ones

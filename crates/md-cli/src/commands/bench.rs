@@ -129,28 +129,13 @@ pub fn bench(
     wanted: &Wanted,
     end_job: fn(u8),
 ) -> Result<(), RunError> {
-    let (agreement, timeout) = (transports.agreement(), Duration::from_secs_f64(args.timeout));
-    let limit = TIMEOUTS_PER_STANDSTILL * timeout;
-    agreement.set_watchdog(limit);
+    let agreement = transports.agreement();
+    let limit = TIMEOUTS_PER_STANDSTILL * Duration::from_secs_f64(args.timeout);
+    // Of a standstill the monitor on rank 0 is to tell, which writes what there is, and not another rank's watchdog.
+    agreement.set_watchdog(2 * limit);
     let outputs =
         open_on_root(agreement, || open(args, wanted))?.map(|outputs| Arc::new(Mutex::new(outputs)));
-    let host = gethostname::gethostname().to_string_lossy().into_owned();
-    let here = transports.backends();
-    let sizes: Vec<usize> = args.sizes.iter().map(|&bytes| bytes as usize).collect();
-    let settings = Settings {
-        budget: Duration::from_secs_f64(args.budget),
-        samples: args.runs.map(|runs| runs as usize),
-        timeout,
-        ground: Ground {
-            backends: wanted.backends.resolve(here[0], &here),
-            sizes: Some(sizes).filter(|sizes| !sizes.is_empty()),
-            has_calls: wanted.calls == Calls::Measured && transports.has_calls(),
-            nodes: transports.nodes()?,
-            complexes: core_complexes(agreement)?,
-        },
-        machine: Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?,
-        memory: memory::available_to_all(agreement)?,
-    };
+    let settings = settings(transports, args, wanted)?;
     let heartbeat = Heartbeat::default();
     let monitor = outputs.as_ref().map(|outputs| watch(outputs, heartbeat.clone(), limit, end_job));
     let mut progress = None;
@@ -179,6 +164,27 @@ pub fn bench(
         lock(outputs).publish()?;
     }
     exit_status(&rows, args.budget)
+}
+
+/// *Collective.*
+fn settings(transports: &dyn Transports, args: &BenchArgs, wanted: &Wanted) -> Result<Settings, RunError> {
+    let (agreement, here) = (transports.agreement(), transports.backends());
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    let sizes: Vec<usize> = args.sizes.iter().map(|&bytes| bytes as usize).collect();
+    Ok(Settings {
+        budget: Duration::from_secs_f64(args.budget),
+        samples: args.runs.map(|runs| runs as usize),
+        timeout: Duration::from_secs_f64(args.timeout),
+        ground: Ground {
+            backends: wanted.backends.resolve(here[0], &here),
+            sizes: Some(sizes).filter(|sizes| !sizes.is_empty()),
+            has_calls: wanted.calls == Calls::Measured && transports.has_calls(),
+            nodes: transports.nodes()?,
+            complexes: core_complexes(agreement)?,
+        },
+        machine: Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?,
+        memory: memory::available_to_all(agreement)?,
+    })
 }
 
 fn open(args: &BenchArgs, wanted: &Wanted) -> Result<Outputs, OutputError> {

@@ -17,7 +17,7 @@ use crate::scenarios::{self, VALUES, damaged};
 /// Where changes start from.
 const MACHINE: &str = include_str!("machine.toml");
 const TABLES: [&str; 6] = ["provenance", "message", "collective", "overlap", "negotiation", "compute"];
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 26] = [
     "host",
     "commands",
     "backend",
@@ -27,6 +27,7 @@ const KEYS: [&str; 25] = [
     "latency_s",
     "overhead_s",
     "seconds_per_byte",
+    "serial_share",
     "rms_residual",
     "operation",
     "base_s",

@@ -1,10 +1,10 @@
 //! Which thread has worked on a share when: for timelines.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Shares of one thread that are kept until they are taken. A phase of a step has a few.
+/// Shares of one thread that are kept until they are taken; later ones are not. A phase of a step has a few.
 const KEPT: usize = 1024;
 
 /// One share of some work.
@@ -18,24 +18,25 @@ pub struct Share {
     pub ended: Instant,
 }
 
-/// The last shares of all threads of a rank, while somebody watches.
+/// The shares of all threads of a rank since they were last taken, while somebody watches.
 #[derive(Debug)]
 pub(super) struct ShareLog {
     watched: AtomicBool,
-    dropped: AtomicU64,
     by_thread: Box<[Mutex<Vec<Share>>]>,
 }
 
 impl ShareLog {
     pub(super) fn new(threads: usize) -> Self {
         let by_thread = (0..threads).map(|_| Mutex::default()).collect();
-        Self { watched: AtomicBool::new(false), dropped: AtomicU64::new(0), by_thread }
+        Self { watched: AtomicBool::new(false), by_thread }
     }
 
     /// Remembers shares from now on, in memory that is there already.
     pub(super) fn watch(&self) {
         for shares in &self.by_thread {
-            shares.lock().unwrap_or_else(PoisonError::into_inner).reserve_exact(KEPT);
+            let mut shares = shares.lock().unwrap_or_else(PoisonError::into_inner);
+            shares.clear();
+            shares.reserve_exact(KEPT);
         }
         self.watched.store(true, Ordering::Relaxed);
     }
@@ -61,16 +62,13 @@ impl ShareLog {
         let mut shares = shares.lock().unwrap_or_else(PoisonError::into_inner);
         if shares.len() < KEPT {
             shares.push(Share { thread, begun, ended: Instant::now() });
-        } else {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Hands over the shares that are done, thread by thread; how many there was no room for.
-    pub(super) fn take(&self, mut each: impl FnMut(Share)) -> u64 {
+    /// Hands over the shares that are done, thread by thread.
+    pub(super) fn take(&self, mut each: impl FnMut(Share)) {
         for shares in &self.by_thread {
             shares.lock().unwrap_or_else(PoisonError::into_inner).drain(..).for_each(&mut each);
         }
-        self.dropped.swap(0, Ordering::Relaxed)
     }
 }

@@ -17,7 +17,7 @@ pub(super) enum Handling {
     InPlace,
     /// Copied from private memory and into private memory, so that all transports move the same.
     Copied,
-    /// The same, each message from and to another place of [`WALK`] bytes, so that private memory is in no cache.
+    /// The same, each message from and to another place of [`WALK`] bytes, so that private memory is in no cache of a core's own.
     Walked,
 }
 

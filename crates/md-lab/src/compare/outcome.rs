@@ -77,7 +77,7 @@ where
 {
     fn from(error: &'e E) -> Self {
         let Problem { status, text } = error.into();
-        Self { status, note: text }
+        Self { status, note: in_one_line(&text) }
     }
 }
 
@@ -103,9 +103,13 @@ pub fn agree<T>(agreement: &dyn World, mine: Result<T, Problem>) -> Result<Resul
     }
 }
 
-/// One line. What is unavailable is so on all ranks, and a timeout names its rank itself.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What is unavailable is so on all ranks, and a timeout names its rank itself.
 fn note(rank: usize, text: &[u8], status: Status) -> String {
-    let text = String::from_utf8_lossy(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = in_one_line(&String::from_utf8_lossy(text));
     if status == Status::Failed { format!("rank {rank}: {text}") } else { text }
 }
 

@@ -134,7 +134,7 @@ pub struct MessageCost {
     pub half_widths: HalfWidths,
 }
 
-/// Half of 95 % intervals; none of a number that was held at 0, or that nothing judges.
+/// Half of 95 % intervals; none of a number that was held at a bound, or that nothing judges.
 pub type HalfWidths = BTreeMap<String, f64>;
 
 /// Whether a fit to so many samples has a coefficient for each: its residuals are 0 and judge nothing. None are no fit, but somebody's numbers.
@@ -143,12 +143,10 @@ fn is_unjudged(samples: u64, coefficients: u64) -> bool {
 }
 
 impl MessageCost {
-    /// Of a fit: latency, and what a byte adds.
-    const COEFFICIENTS: u64 = 2;
-
     /// Whether it was fitted to as many measurements as it has coefficients, so that nothing tells how good it is.
     pub fn is_unjudged(&self) -> bool {
-        is_unjudged(self.samples, Self::COEFFICIENTS)
+        // Latency, and what a byte adds.
+        is_unjudged(self.samples, if self.seconds_per_byte > 0.0 { 2 } else { 1 })
     }
 
     /// Seconds from the beginning of sending to the arrival.

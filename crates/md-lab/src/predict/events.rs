@@ -200,8 +200,8 @@ impl Clocks {
 pub(super) const FORCES: usize = 0;
 pub(super) const PARTICLES: usize = 1;
 
-/// When a message is there to be taken by a rank that computes from one time to another. Before that it calls the library, which moves messages
-/// meanwhile.
+/// When a message is there to be taken by a rank that computes from one time to another. All time before counts in full: what the rank did
+/// last was to call the library.
 #[inline]
 fn seen([sent, flight]: [f64; 2], [from, until]: [f64; 2], share: f64) -> f64 {
     let arrival = sent + flight;
@@ -210,6 +210,9 @@ fn seen([sent, flight]: [f64; 2], [from, until]: [f64; 2], share: f64) -> f64 {
     }
     let from = from.max(sent);
     let left = arrival - from;
+    if left <= 0.0 {
+        return arrival;
+    }
     let passed = share * (until - from);
     if passed >= left { from + left / share } else { until + left - passed }
 }

@@ -389,3 +389,30 @@ fn weak_scaling_gives_every_rank_the_same() {
     let bytes = forecast.predictions[2].bytes / forecast.predictions[1].bytes;
     assert!((0.8..1.2).contains(&bytes), "{bytes}");
 }
+
+/// Ten messages of which each takes a microsecond more than an empty one: at both ends half of it, or all of it before the notice.
+#[test]
+fn messages_follow_each_other_by_the_serial_share() {
+    let template = machine().messages.remove(0);
+    let exchange_s = |backend: Backend, serial_share: f64| {
+        let cost = MessageCost {
+            backend,
+            latency_s: 1e-6,
+            overhead_s: 0.0,
+            seconds_per_byte: 1e-9,
+            serial_share,
+            ..template.clone()
+        };
+        exchange_s(&[cost], 10, 1000.0)
+    };
+    for (backend, share, expected_us) in [
+        (Backend::P2p, 0.0, 2.0),
+        (Backend::P2p, 1.0, 10.0),
+        (Backend::P2p, 0.5, 5.0),
+        (Backend::RmaLock, 0.0, 2.0),
+        (Backend::RmaLock, 1.0, 11.0),
+    ] {
+        let us = 1e6 * exchange_s(backend, share);
+        assert!((us - expected_us).abs() < 1e-6, "{backend:?} {share}: {us}");
+    }
+}

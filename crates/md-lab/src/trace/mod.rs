@@ -1,6 +1,6 @@
 //! Timelines: what every rank did when, and who waited for whom.
 //!
-//! A [`TracedWorld`] keeps every rank's last events in memory: phases, which the engine's clock tells it of, messages, which the
+//! A [`TracedWorld`] keeps every rank's last events in memory: phases, which the engine's clock tells it of, with the shares of the rank's threads, messages, which the
 //! contexts that it has opened tell it of, and collectives that wait for all ranks. After the run they go rank by rank to rank 0, which writes them as Chrome trace JSON, an event per line, on rank 0's clock. [`Timeline::read`] reads such a file, and
 //! [`Summary`] and [`CriticalPath`] say what came of it.
 

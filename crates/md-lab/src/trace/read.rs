@@ -316,7 +316,7 @@ enum What {
         at: f64,
         waited: f64,
     },
-    /// Names, and what other programs have added.
+    /// Names, shares of threads, and what other programs have added.
     Other,
 }
 

@@ -57,7 +57,6 @@ pub(super) struct Recorder {
     collectives: Cell<u32>,
     /// The rank's threads, once it records.
     threads: RefCell<Threads>,
-    dropped_shares: Cell<u64>,
 }
 
 #[derive(Debug)]
@@ -81,8 +80,8 @@ impl Recorder {
         events.resize(capacity, Event { kind: u16::MAX, ..Event::zeroed() });
         let ring = RefCell::new(Ring { events, next: 0, recorded: 0, is_on: false });
         let (origin, contexts) = (Instant::now(), RefCell::default());
-        let (threads, dropped_shares) = (RefCell::default(), Cell::new(0));
-        Ok(Rc::new(Self { origin, ring, contexts, collectives: Cell::new(0), threads, dropped_shares }))
+        let (collectives, threads) = (Cell::new(0), RefCell::default());
+        Ok(Rc::new(Self { origin, ring, contexts, collectives, threads }))
     }
 
     /// Records from now on.
@@ -113,7 +112,7 @@ impl Recorder {
     pub(super) fn counts(&self) -> [u64; 2] {
         let ring = self.ring.borrow();
         let kept = ring.recorded.min(ring.events.len() as u64);
-        [kept, ring.recorded - kept + self.dropped_shares.get()]
+        [kept, ring.recorded - kept]
     }
 
     /// Events from the oldest on: so many, after so many.
@@ -152,8 +151,7 @@ impl Recorder {
             let (channel, peer, kind) = (phase as u16, thread as u32, Kind::Share as u16);
             self.record(Event { begun_ns: share_ns, ended_ns, channel, peer, kind, ..Event::zeroed() });
         };
-        let dropped = self.threads.borrow().take_shares(record);
-        self.dropped_shares.set(self.dropped_shares.get() + dropped);
+        self.threads.borrow().take_shares(record);
     }
 
     fn ns(&self, time: Instant) -> u64 {
@@ -167,6 +165,13 @@ impl Recorder {
             *recorded += 1;
             *next = if *next + 1 == events.len() { 0 } else { *next + 1 };
         }
+    }
+}
+
+impl Drop for Recorder {
+    /// Of a run that has ended early the threads are watched still.
+    fn drop(&mut self) {
+        self.threads.borrow().stop_watching();
     }
 }
 

@@ -119,41 +119,37 @@ fn line(text: &mut String, rank: usize, event: &Event, map: &ClockMap, contexts:
     let (begun, ended) = (map.us(event.begun_ns), map.us(event.ended_ns));
     let lasted = ended - begun;
     let name = contexts.get(context as usize).copied().unwrap_or_default();
-    let peer = peer as usize;
     text.push_str(",\n");
+    let mut slice = |category: &str, name: &str, track: u32| {
+        write!(
+            text,
+            r#"{{"ph":"X","cat":"{category}","name":"{name}","pid":{rank},"tid":{track},"ts":{begun:.3},"dur":{lasted:.3}"#
+        )
+    };
     match kind {
         Kind::Phase => {
             let phase = phase(channel);
-            let track = if phase == Phase::HaloHidden { HIDDEN_TRACK } else { MAIN_TRACK };
-            let name = phase.name();
-            write!(
-                text,
-                r#"{{"ph":"X","cat":"phase","name":"{name}","pid":{rank},"tid":{track},"ts":{begun:.3},"dur":{lasted:.3}}}"#
-            )
+            slice("phase", phase.name(), if phase == Phase::HaloHidden { HIDDEN_TRACK } else { MAIN_TRACK })?;
+            text.write_str("}")
         }
         Kind::Share => {
-            let (name, track) = (phase(channel).name(), track(peer as u32));
-            write!(
-                text,
-                r#"{{"ph":"X","cat":"share","name":"{name}","pid":{rank},"tid":{track},"ts":{begun:.3},"dur":{lasted:.3}}}"#
-            )
+            slice("share", phase(channel).name(), track(peer))?;
+            text.write_str("}")
         }
         Kind::Collective => {
+            slice("collective", "wait for all", MAIN_TRACK)?;
             let entered = map.us(detail);
-            write!(
-                text,
-                r#"{{"ph":"X","cat":"collective","name":"wait for all","pid":{rank},"tid":{MAIN_TRACK},"ts":{begun:.3},"dur":{lasted:.3},"args":{{"number":{exchange},"entered":{entered:.3}}}}}"#
-            )
+            write!(text, r#","args":{{"number":{exchange},"entered":{entered:.3}}}}}"#)
         }
         Kind::Sent => {
-            let id = id(event, rank, peer);
+            let id = id(event, rank, peer as usize);
             write!(
                 text,
                 r#"{{"ph":"s","cat":"message","name":"{name}","id":"{id:#x}","pid":{rank},"tid":{MAIN_TRACK},"ts":{ended:.3},"args":{{"peer":{peer},"context":{context},"exchange":{exchange},"channel":{channel},"bytes":{detail}}}}}"#
             )
         }
         Kind::Received => {
-            let id = id(event, peer, rank);
+            let id = id(event, peer as usize, rank);
             write!(
                 text,
                 r#"{{"ph":"f","bp":"e","cat":"message","name":"{name}","id":"{id:#x}","pid":{rank},"tid":{MAIN_TRACK},"ts":{ended:.3},"args":{{"peer":{peer},"context":{context},"exchange":{exchange},"channel":{channel},"bytes":{detail},"waited":{lasted:.3}}}}}"#
