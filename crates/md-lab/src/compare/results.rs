@@ -47,9 +47,9 @@ impl<C> Default for Results<C> {
 }
 
 impl<C: Clone> Results<C> {
-    /// The job ends for what has happened to the current strategy.
+    /// The job ends for what has happened to the current strategy. Only the first reason is told.
     pub fn give_up_current(&mut self, why: &Exclusion) {
-        if let Some(entry) = self.current.and_then(|current| self.entries.get_mut(current)) {
+        if let Some(entry) = self.current.take().and_then(|current| self.entries.get_mut(current)) {
             entry.fail(why.status, &why.note);
         }
     }
