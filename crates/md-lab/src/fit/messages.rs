@@ -4,26 +4,16 @@ use md_comm::Backend;
 
 use super::least_squares::{Coefficient, Fit, Residuals, half_widths};
 use super::measurements::Measurement;
-use crate::machine::{
-    CollectiveCost, Distance, HalfWidths, MessageCost, NegotiationCost, Operation, OverlapCost,
-};
+use crate::machine::{CollectiveCost, Distance, MessageCost, NegotiationCost, Operation, OverlapCost};
 use crate::{name_of, predict};
 
 /// The round trip whose messages are written and read, as those of a step are.
-const ROUND_TRIP: &str = "roundtrip-copied";
-const NEIGHBOURS: &str = "sync26";
+pub(super) const ROUND_TRIP: &str = "roundtrip-copied";
+pub(super) const NEIGHBOURS: &str = "sync26";
 const MESSAGES: usize = 26;
-/// What is needed of each backend, and what is not known without it.
-const NEEDED: [(&str, &str); 3] = [
-    (ROUND_TRIP, "no [[message]]"),
-    (NEIGHBOURS, "`overhead_s` and `serial_share` are 0"),
-    ("overlap-progress", "no [[overlap]], so all of a message may hide"),
-];
-const COLLECTIVES: [(Operation, &str); 2] =
+pub(super) const COLLECTIVES: [(Operation, &str); 2] =
     [(Operation::Barrier, "barrier"), (Operation::Allreduce, "allreduce-max")];
-const DISTANCES: [Distance; 3] = [Distance::Node, Distance::Network, Distance::Across];
-/// The halo of a large part is so long.
-const LONG_BYTES: u64 = 1 << 20;
+pub(super) const DISTANCES: [Distance; 3] = [Distance::Node, Distance::Network, Distance::Across];
 /// Shorter ones do not tell what a byte takes.
 const SHORT_BYTES: f64 = 1024.0;
 /// Sizes in a range at least.
@@ -95,7 +85,12 @@ pub fn movers() -> impl Iterator<Item = Backend> {
     Backend::ALL.iter().copied().filter(move |backend| !is_made_of_others(backend))
 }
 
-fn of<'r>(rows: &'r [Measurement], name: &str, backend: Backend, distance: Distance) -> Vec<&'r Measurement> {
+pub(super) fn of<'r>(
+    rows: &'r [Measurement],
+    name: &str,
+    backend: Backend,
+    distance: Distance,
+) -> Vec<&'r Measurement> {
     let mechanism = name_of(backend);
     let is_of = |row: &&Measurement| {
         (row.benchmark.as_str(), &row.mechanism, row.distance()) == (name, &mechanism, Some(distance))
@@ -140,20 +135,14 @@ fn ranges(rows: &[Measurement], (backend, distance): (Backend, Distance)) -> Vec
         let points: Vec<Point> = points.iter().filter(is_in).copied().collect();
         let [latency, byte] = fit.coefficients;
         let mut cost = MessageCost {
-            backend,
-            distance,
             from_bytes,
             below_bytes,
             latency_s: latency.value,
-            overhead_s: 0.0,
             seconds_per_byte: byte.value,
-            serial_share: 0.0,
             rms_residual: fit.residuals.rms,
             largest_residual: fit.residuals.largest,
-            held_out_rms_residual: None,
-            held_out_largest_residual: None,
             samples: fit.residuals.count as u64,
-            half_widths: HalfWidths::new(),
+            ..MessageCost::nothing(backend, distance)
         };
         let held = points.iter().filter(|point| point.held_out);
         let held_out = Residuals::of(held.map(|point| (cost.one_way_s(point.bytes), point.one_way_s)));
@@ -218,7 +207,7 @@ fn of_many(ranges: &[MessageFit], halos: &[&Measurement]) -> [Coefficient; 2] {
     [overhead, share]
 }
 
-fn is_long(halo: &Measurement) -> bool {
+pub(super) fn is_long(halo: &Measurement) -> bool {
     halo.bytes as f64 >= SHORT_BYTES
 }
 
@@ -272,50 +261,6 @@ pub(super) fn negotiations(rows: &[Measurement]) -> Vec<NegotiationCost> {
     pairs.filter_map(cost).collect()
 }
 
-/// What these rows do not say of the backends that are in them.
-pub(super) fn missing(rows: &[Measurement]) -> Vec<String> {
-    DISTANCES.into_iter().flat_map(|distance| missing_at(rows, distance)).collect()
-}
-
-fn missing_at(rows: &[Measurement], distance: Distance) -> Vec<String> {
-    let own = || rows.iter().filter(|row| row.distance() == Some(distance));
-    if own().next().is_none() {
-        return Vec::new();
-    }
-    // Of ranks across from each other there are pairs only.
-    let is_of_pairs = distance == Distance::Across;
-    let at = format!("at distance \"{}\"", name_of(distance));
-    let of_own = |name: &str, backend: Backend| of(rows, name, backend, distance);
-    let is_measured = |backend: &Backend| own().any(|row| row.mechanism == name_of(*backend));
-    let needed = if is_of_pairs { &NEEDED[..1] } else { &NEEDED[..] };
-    let lacks = needed.iter().filter_map(|&(name, lack)| {
-        let backends = movers().filter(is_measured).filter(|&backend| of_own(name, backend).is_empty());
-        listed(backends).map(|backends| format!("no `{name}` of {backends} {at}: {lack}"))
-    });
-    let is_of_short = |halos: &[&Measurement]| !halos.is_empty() && !halos.iter().any(|halo| is_long(halo));
-    let of_short = listed(movers().filter(|&backend| is_of_short(&of_own(NEIGHBOURS, backend))));
-    let of_short = of_short.map(|backends| {
-        format!("`{NEIGHBOURS}` {at} only of short messages, long ones are taken to travel all at once: {backends}")
-    });
-    let ends = movers().filter_map(|backend| {
-        let bytes = of_own(ROUND_TRIP, backend).last()?.bytes;
-        (bytes < LONG_BYTES).then(|| format!("`{}` ({bytes} bytes)", name_of(backend)))
-    });
-    let ends = Some(ends.collect::<Vec<_>>().join(", ")).filter(|ends| !ends.is_empty());
-    let ends =
-        ends.map(|ends| format!("`{ROUND_TRIP}` ends early {at}, longer messages are a guess: {ends}"));
-    let is_missing = |name: &&str| own().all(|row| row.benchmark != **name);
-    let collectives = COLLECTIVES.iter().map(|(_, name)| *name).filter(|_| !is_of_pairs).filter(is_missing);
-    let collectives = collectives.map(|name| format!("no `{name}` {at}: no [[collective]] of it"));
-    lacks.chain(of_short).chain(ends).chain(collectives).collect()
-}
-
-/// Their names, if there are any.
-fn listed(backends: impl Iterator<Item = Backend>) -> Option<String> {
-    let names: Vec<_> = backends.map(|backend| format!("`{}`", name_of(backend))).collect();
-    (!names.is_empty()).then(|| names.join(", "))
-}
-
 /// Barrier and reduction, over as many numbers of ranks as there are.
 pub(super) fn collectives(rows: &[Measurement]) -> Vec<CollectiveFit> {
     let mut fits = Vec::new();
@@ -350,13 +295,13 @@ pub(super) fn collectives(rows: &[Measurement]) -> Vec<CollectiveFit> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     const HEADER: &str = "benchmark,mechanism,ranks,bytes,median_s,status,distance";
-    const REST: &str = "ok,inside";
+    pub(in crate::fit) const REST: &str = "ok,inside";
 
-    fn read(lines: &[String]) -> Vec<Measurement> {
+    pub(in crate::fit) fn read(lines: &[String]) -> Vec<Measurement> {
         Measurement::read("bench.csv", format!("{HEADER}\n{}\n", lines.join("\n")).as_bytes()).unwrap()
     }
 
@@ -373,20 +318,13 @@ mod tests {
     fn ranges_break_at_the_eager_limit_and_the_overhead_is_that_of_the_model() {
         let message =
             |backend: Backend, from_bytes: u64, [latency_s, seconds_per_byte]: [f64; 2]| MessageCost {
-                backend,
-                distance: Distance::Node,
                 from_bytes,
                 below_bytes: (from_bytes == 0).then_some(4096),
                 latency_s,
                 overhead_s: 5e-8,
                 seconds_per_byte,
                 serial_share: 0.75,
-                rms_residual: 0.0,
-                largest_residual: 0.0,
-                samples: 0,
-                held_out_rms_residual: None,
-                held_out_largest_residual: None,
-                half_widths: HalfWidths::new(),
+                ..MessageCost::nothing(backend, Distance::Node)
             };
         for backend in movers() {
             let costs = [message(backend, 0, [3e-7, 2e-10]), message(backend, 4096, [2e-6, 8e-11])];
@@ -449,7 +387,7 @@ mod tests {
         assert!((across.cost.seconds_per_byte / node.cost.seconds_per_byte - 3.0).abs() < 1e-6);
         assert!(node.cost.overhead_s > 0.0);
         assert_eq!(across.cost.overhead_s, node.cost.overhead_s);
-        assert!(missing(&rows).iter().all(|lack| !lack.contains("across")));
+        assert!(super::super::missing::missing(&rows).iter().all(|lack| !lack.contains("across")));
     }
 
     #[test]
@@ -476,26 +414,6 @@ mod tests {
             negotiations(&read(&rows)),
             [NegotiationCost { backend: Backend::RmaFence, distance: Distance::Node, two_ranks_s: 5e-6 }]
         );
-    }
-
-    #[test]
-    fn what_is_missing_is_told() {
-        let line =
-            |name: &str, mechanism: &str, bytes: u32| format!("{name},{mechanism},2,{bytes},1e-6,{REST}");
-        let mut lines: Vec<String> = [0, 8, 64].map(|bytes| line(ROUND_TRIP, "p2p", bytes)).into();
-        lines.extend([line(NEIGHBOURS, "shm", 8), line("barrier", "collective", 0)]);
-        assert_eq!(
-            missing(&read(&lines)),
-            [
-                "no `roundtrip-copied` of `shm` at distance \"node\": no [[message]]",
-                "no `sync26` of `p2p` at distance \"node\": `overhead_s` and `serial_share` are 0",
-                "no `overlap-progress` of `p2p`, `shm` at distance \"node\": no [[overlap]], so all of a message may hide",
-                "`sync26` at distance \"node\" only of short messages, long ones are taken to travel all at once: `shm`",
-                "`roundtrip-copied` ends early at distance \"node\", longer messages are a guess: `p2p` (64 bytes)",
-                "no `allreduce-max` at distance \"node\": no [[collective]] of it",
-            ]
-        );
-        assert_eq!(missing(&[]), Vec::<String>::new());
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod compute;
 mod least_squares;
 mod measurements;
 mod messages;
+mod missing;
 mod report;
 
 use md_comm::{RmaOptions, World};
@@ -61,7 +62,7 @@ pub fn fit(rows: &[Measurement], computes: Vec<ComputeFit>, provenance: Provenan
         negotiations: messages::negotiations(rows),
         computes: computes.iter().map(|fit| fit.cost.clone()).collect(),
     };
-    let mut remarks = messages::missing(rows);
+    let mut remarks = missing::missing(rows);
     remarks.extend(is_of_two(&machine.provenance));
     remarks.extend(is_far_off(&machine));
     Fitted { machine, messages, collectives, computes, remarks }

@@ -143,6 +143,26 @@ fn is_unjudged(samples: u64, coefficients: u64) -> bool {
 }
 
 impl MessageCost {
+    /// All messages of a backend over a distance, which cost nothing yet.
+    pub fn nothing(backend: Backend, distance: Distance) -> Self {
+        Self {
+            backend,
+            distance,
+            from_bytes: 0,
+            below_bytes: None,
+            latency_s: 0.0,
+            overhead_s: 0.0,
+            seconds_per_byte: 0.0,
+            serial_share: 0.0,
+            rms_residual: 0.0,
+            largest_residual: 0.0,
+            held_out_rms_residual: None,
+            held_out_largest_residual: None,
+            samples: 0,
+            half_widths: HalfWidths::new(),
+        }
+    }
+
     /// Whether it was fitted to as many measurements as it has coefficients, so that nothing tells how good it is.
     pub fn is_unjudged(&self) -> bool {
         // Latency, and what a byte adds.

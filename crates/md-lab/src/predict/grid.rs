@@ -279,20 +279,9 @@ mod tests {
 
     fn machine() -> Machine {
         let cost = MessageCost {
-            backend: Backend::P2p,
-            distance: Distance::Node,
-            from_bytes: 0,
-            below_bytes: None,
             latency_s: 1e-6,
-            overhead_s: 0.0,
             seconds_per_byte: 1e-9,
-            serial_share: 0.0,
-            rms_residual: 0.0,
-            largest_residual: 0.0,
-            samples: 0,
-            held_out_rms_residual: None,
-            held_out_largest_residual: None,
-            half_widths: HalfWidths::new(),
+            ..MessageCost::nothing(Backend::P2p, Distance::Node)
         };
         Machine { messages: vec![cost], ..Machine::default() }
     }

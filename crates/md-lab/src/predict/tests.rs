@@ -22,20 +22,10 @@ const PARTICLE_BYTES: f64 = 24.0;
 /// Messages cost, computation does not.
 pub(super) fn machine() -> Machine {
     let message = |&backend: &Backend| MessageCost {
-        backend,
-        distance: Distance::Node,
-        from_bytes: 0,
-        below_bytes: None,
         latency_s: LATENCY_S,
         overhead_s: OVERHEAD_S,
         seconds_per_byte: BYTE_S,
-        serial_share: 0.0,
-        rms_residual: 0.0,
-        largest_residual: 0.0,
-        samples: 0,
-        held_out_rms_residual: None,
-        held_out_largest_residual: None,
-        half_widths: HalfWidths::new(),
+        ..MessageCost::nothing(backend, Distance::Node)
     };
     let collective = |operation| CollectiveCost {
         operation,
