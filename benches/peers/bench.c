@@ -1,7 +1,7 @@
 /* Plain C twins of `md-cli bench`, and the loops of OSU's benchmarks by their definitions, between two ranks.
- * Memory is in large pages, as that of a context is. One of OSU's loops is not as theirs: osu_bw receives all messages in one place, which
- * MPI forbids (MPI-3.1 section 3.7.2); here each has its own.
- * usage: mpirun -n 2 bench SAMPLES BYTES...
+ * Memory is in large pages, as that of a context is, or in plain ones, as a program gets that asks for nothing, OSU's benchmarks among them. One
+ * of OSU's loops is not as theirs: osu_bw receives all messages in one place, which MPI forbids (MPI-3.1 section 3.7.2); here each has its own.
+ * usage: mpirun -n 2 bench SAMPLES large|plain BYTES...
  * prints: name,bytes,time_s: the smallest sample, of the slower rank */
 #include <mpi.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT = 64, LARGE_PAGE = 2 << 20, AHEAD = MANY + 1 };
 static const double sample_s = 0.005;
 
-static int rank, peer, bytes;
+static int rank, peer, bytes, advice;
 static char *from, *to, *private_bytes, *base;
 static MPI_Win window;
 static uint64_t number;
@@ -51,7 +51,7 @@ static void nonblocking(void) {
 static void *room_for(size_t size) {
     size_t whole = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     char *room = aligned_alloc(LARGE_PAGE, whole);
-    madvise(room, whole, MADV_HUGEPAGE);
+    madvise(room, whole, advice);
     return memset(room, 0, size);
 }
 
@@ -151,11 +151,12 @@ int main(int count, char **words) {
         {"osu_latency", roundtrip}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
     };
     MPI_Init(&count, &words);
+    advice = count > 2 && strcmp(words[2], "plain") == 0 ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     peer = 1 - rank;
     int samples = count > 1 ? atoi(words[1]) : 0;
-    if (samples < 1 || samples > MOST_SAMPLES) MPI_Abort(MPI_COMM_WORLD, 2);
-    for (int i = 2; i < count; i++) {
+    if (samples < 1 || samples > MOST_SAMPLES || count < 3) MPI_Abort(MPI_COMM_WORLD, 2);
+    for (int i = 3; i < count; i++) {
         bytes = atoi(words[i]);
         size_t room = (size_t)MANY * bytes + ALIGNMENT;
         from = room_for(2 * room), to = room_for(room), private_bytes = room_for(room);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `md-cli bench` beside its plain C twins and OSU's definitions (bench.c) on two ranks, in turns: of each the smallest sample, as time per
-# message where many are under way at once, one way as osu_latency gives it, and the ratio. usage: bench.sh [ROUNDS [BYTES,BYTES...]].
+# message where many are under way at once, one way as osu_latency gives it, and the ratio; and beside the twins with their memory in plain pages, as
+# programs have it that ask for nothing (a context asks for large ones). usage: bench.sh [ROUNDS [BYTES,BYTES...]].
 # Numbers are worth something on a quiet machine only. EFFORT in the environment: options for `md-cli bench` instead of --budget 8.
 set -euo pipefail
 rounds=${1:-5} sizes=${2:-8,1024,16384,262144}
@@ -11,8 +12,10 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${MPICC:-mpicc}" -O3 -march=native -std=gnu11 -o "$folder/bench-c" benches/peers/bench.c
 for round in $(seq "$rounds"); do
-    # shellcheck disable=SC2086 # lists of words
-    scripts/mpirun.sh 2 "$folder/bench-c" 31 ${sizes//,/ } >"$folder/c-$round.csv"
+    for pages in large plain; do
+        # shellcheck disable=SC2086 # a list of words
+        scripts/mpirun.sh 2 "$folder/bench-c" 31 "$pages" ${sizes//,/ } >"$folder/$pages-$round.csv"
+    done
     # shellcheck disable=SC2086
     scripts/mpirun.sh 2 "$md" bench roundtrip bandwidth sync26 elementwise --backends p2p --sizes "$sizes" --quiet \
         ${EFFORT:---budget 8} --output "$folder/md-$round"
@@ -30,21 +33,23 @@ TWINS = {
     "osu_put_latency": ("elementwise-whole", "put", 1), "osu_get_latency": ("roundtrip", "get", 1),
 }
 folder = Path(sys.argv[1])
-theirs, ours = {}, {}
-for file in folder.glob("c-*.csv"):
-    for name, size, time in csv.reader(file.open()):
-        theirs.setdefault((name, int(size)), []).append(float(time))
+theirs, ours = {"large": {}, "plain": {}}, {}
+for pages, times in theirs.items():
+    for file in folder.glob(f"{pages}-*.csv"):
+        for name, size, time in csv.reader(file.open()):
+            times.setdefault((name, int(size)), []).append(float(time))
 for file in folder.glob("md-*/bench.csv"):
     for row in csv.DictReader(file.open()):
         if row["status"] == "ok":
             key = row["benchmark"], row["mechanism"], int(row["bytes"])
             ours.setdefault(key, []).append(float(row["min_s"]))
-print("twin,bytes,per,c_us,md_us,ratio,difference_us,within")
-for (name, size), times in sorted(theirs.items()):
+print("twin,bytes,per,c_us,md_us,ratio,difference_us,within,plain_c_us,plain_difference_us")
+for (name, size), times in sorted(theirs["large"].items()):
     benchmark, mechanism, per = TWINS[name]
     found = ours.get((benchmark, mechanism, size))
     if found:
-        c, md = (1e6 * min(samples) / per for samples in (times, found))
+        plain = theirs["plain"][name, size]
+        c, md, plain = (1e6 * min(samples) / per for samples in (times, found, plain))
         within = "yes" if abs(md - c) <= max(0.1 * c, 0.2) else "no"
-        print(f"{name},{size},{per},{c:.3f},{md:.3f},{md / c:.3f},{md - c:+.3f},{within}")
+        print(f"{name},{size},{per},{c:.3f},{md:.3f},{md / c:.3f},{md - c:+.3f},{within},{plain:.3f},{md - plain:+.3f}")
 EOF_PYTHON

@@ -45,7 +45,10 @@ fn twins_in_c_are_measured_beside_it() {
     let said = Said::of(command);
     assert_eq!(said.code, Some(0), "{said:?}");
     let mut lines = said.stdout.lines();
-    assert_eq!(lines.next(), Some("twin,bytes,per,c_us,md_us,ratio,difference_us,within"));
+    assert_eq!(
+        lines.next(),
+        Some("twin,bytes,per,c_us,md_us,ratio,difference_us,within,plain_c_us,plain_difference_us")
+    );
     let twins = ["roundtrip", "nonblocking", "put", "bandwidth", "sync26"];
     let twins = twins.into_iter().chain(["osu_latency", "osu_bw", "osu_put_latency", "osu_get_latency"]);
     let lines: Vec<_> = lines.collect();

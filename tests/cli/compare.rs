@@ -264,6 +264,21 @@ fn variants_of_the_studies() {
     rows.iter().for_each(Row::check_numbers);
 }
 
+/// A packed message, or a put for each of x, y and z.
+#[test]
+fn one_put_or_three() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let call = "compare melt.toml --backends rma-fence,shm --vary parallel.rma.puts=all --repeat 1 --steps 3";
+    workdir.succeed(Start::Mpirun(2), &format!("{call} --quiet"));
+    let rows = rows(&workdir);
+    let puts = rows.iter().map(|row| row.text("parallel.rma.puts"));
+    assert_eq!(puts.collect::<Vec<_>>(), ["one", "three", ""]);
+    rows.iter().for_each(Row::check_numbers);
+}
+
 /// It would never choose: a frozen halo does not negotiate.
 #[test]
 fn auto_is_not_compared() {

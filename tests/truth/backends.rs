@@ -24,7 +24,7 @@ fn check(ranks: usize, settings: &[&str]) {
 }
 
 /// Options that move the same bytes in other ways.
-const OPTIONS: [(&str, &[&str]); 10] = [
+const OPTIONS: [(&str, &[&str]); 11] = [
     ("rma-fence", &["operation=get", "asserts=true"]),
     ("rma-pscw", &["windows=per-edge", "asserts=true"]),
     ("rma-lock", &["operation=get", "window=create", "slots=1"]),
@@ -35,6 +35,7 @@ const OPTIONS: [(&str, &[&str]); 10] = [
     ("rma-pscw", &["epoch=initiate", "slots=1"]),
     ("rma-lock-epoch", &["epoch=initiate", "notice=neighbor-barrier"]),
     ("rma-barrier", &["barriers=per-message"]),
+    ("rma-lock", &["puts=three", "windows=per-edge"]),
 ];
 
 #[test]

@@ -88,8 +88,8 @@ pub use mailbox::{Letter, Mailbox};
 #[cfg(feature = "mpi")]
 pub use mpi::prefer_large_pages;
 pub use options::{
-    Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, RingForm, RmaOptions,
-    WindowCount, WindowKind,
+    Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, PutCount, RingForm,
+    RmaOptions, WindowCount, WindowKind,
 };
 pub use refusal::{Refusal, RmaKey};
 pub use shared_file::SharedFile;

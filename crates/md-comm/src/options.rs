@@ -136,8 +136,21 @@ pub enum Arrivals {
     Copied,
 }
 
+/// How many puts move a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum PutCount {
+    /// One: all of it is packed into one buffer.
+    #[default]
+    One,
+    /// Three, of a third each: what a code does that packs x, y and z, whose columns lie apart, one by one.
+    Three,
+}
+
 named!(WindowKind, WindowCount, Operation, Asserts, Polling, RingForm);
-named!(EpochOpening, Notice, BarrierCount, Arrivals);
+named!(EpochOpening, Notice, BarrierCount, Arrivals, PutCount);
 
 /// As in configuration files.
 impl From<bool> for Asserts {
@@ -177,6 +190,8 @@ pub struct RmaOptions {
     pub barriers: BarrierCount,
     /// Where messages are read.
     pub arrivals: Arrivals,
+    /// Puts of a message.
+    pub puts: PutCount,
 }
 
 impl RmaOptions {
@@ -208,6 +223,7 @@ impl RmaOptions {
             RmaKey::Notice => Self { notice: Notice::from_name(name)?, ..self },
             RmaKey::Barriers => Self { barriers: BarrierCount::from_name(name)?, ..self },
             RmaKey::Arrivals => Self { arrivals: Arrivals::from_name(name)?, ..self },
+            RmaKey::Puts => Self { puts: PutCount::from_name(name)?, ..self },
         })
     }
 }
@@ -230,7 +246,7 @@ mod tests {
     fn combinations_have_every_value_of_every_key() {
         let all = RmaOptions::combinations();
         let different: std::collections::HashSet<_> = all.iter().copied().collect();
-        assert_eq!((all.len(), different.len()), (3 * 2_usize.pow(9), all.len()));
+        assert_eq!((all.len(), different.len()), (3 * 2_usize.pow(10), all.len()));
         for &key in RmaKey::ALL.iter().filter(|key| **key != RmaKey::Slots) {
             for name in key.values() {
                 assert!(
@@ -253,7 +269,7 @@ mod tests {
             )+};
         }
         check!(WindowKind, WindowCount, Operation, Asserts, Polling, RingForm);
-        check!(EpochOpening, Notice, BarrierCount, Arrivals);
+        check!(EpochOpening, Notice, BarrierCount, Arrivals, PutCount);
     }
 }
 

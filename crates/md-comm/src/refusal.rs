@@ -4,8 +4,8 @@
 //! backends over windows, also by those whose only synchronisation asserts what is true in any case: it is not ignored.
 
 use crate::{
-    Arrivals, Asserts, Backend, BarrierCount, Buffering, EpochOpening, Notice, Operation, Polling, RingForm,
-    RmaOptions, WindowCount, WindowKind,
+    Arrivals, Asserts, Backend, BarrierCount, Buffering, EpochOpening, Notice, Operation, Polling, PutCount,
+    RingForm, RmaOptions, WindowCount, WindowKind,
 };
 
 /// One key of `[parallel.rma]`.
@@ -34,6 +34,8 @@ pub enum RmaKey {
     Barriers,
     /// [`RmaOptions::arrivals`].
     Arrivals,
+    /// [`RmaOptions::puts`].
+    Puts,
 }
 
 named!(RmaKey);
@@ -53,6 +55,7 @@ impl RmaKey {
             Self::Notice => options.notice.name(),
             Self::Barriers => options.barriers.name(),
             Self::Arrivals => options.arrivals.name(),
+            Self::Puts => options.puts.name(),
         }
     }
 
@@ -70,6 +73,7 @@ impl RmaKey {
             Self::Notice => names(Notice::ALL),
             Self::Barriers => names(BarrierCount::ALL),
             Self::Arrivals => names(Arrivals::ALL),
+            Self::Puts => names(PutCount::ALL),
         }
     }
 
@@ -112,6 +116,7 @@ const NO_GET_BEHIND_FLAG: &str = "its flag says that data have arrived, and a ge
 
 const NOTHING_TO_OPEN_OR_COPY: &str =
     "a get begins when its message has been packed, and brings it into memory beside the window";
+const NOTHING_TO_PUT: &str = "messages are got, and as a whole";
 const NO_RING: &str = "there is no circular buffer; `rma-ring` has one";
 
 impl Backend {
@@ -141,6 +146,9 @@ impl Backend {
     fn against(self, key: RmaKey, options: &RmaOptions) -> Option<Against> {
         if self.gets(options) && matches!(key, RmaKey::Epoch | RmaKey::Arrivals) {
             return Some(Against::NoUse(NOTHING_TO_OPEN_OR_COPY));
+        }
+        if self.gets(options) && key == RmaKey::Puts {
+            return Some(Against::NoUse(NOTHING_TO_PUT));
         }
         match self {
             // They are those of its backend between nodes, which is asked itself.
@@ -191,7 +199,12 @@ fn against_window(key: RmaKey, against_get: Option<&'static str>, own: &[RmaKey]
         return None;
     }
     let no_use = match key {
-        RmaKey::Window | RmaKey::Windows | RmaKey::Slots | RmaKey::Asserts | RmaKey::Arrivals => return None,
+        RmaKey::Window
+        | RmaKey::Windows
+        | RmaKey::Slots
+        | RmaKey::Asserts
+        | RmaKey::Arrivals
+        | RmaKey::Puts => return None,
         RmaKey::Operation => return against_get.map(Against::Impossible),
         RmaKey::Polling => "no flags are polled; `rma-notify` does",
         RmaKey::Ring => NO_RING,
@@ -217,6 +230,7 @@ fn against_ring(key: RmaKey, ring: RingForm) -> Option<Against> {
             "all edges share one ring, so that there is nothing to divide among windows"
         }
         (RmaKey::Arrivals, RingForm::Shared) => "messages are copied out of a shared ring in any case",
+        (RmaKey::Puts, RingForm::Shared) => "messages are cut where a shared ring ends, and only there",
         (RmaKey::Polling, _) => {
             "tickets and flags of a ring are polled in memory; `rma-notify` can be strict"
         }
@@ -240,6 +254,7 @@ fn against_shared_memory(key: RmaKey) -> Option<Against> {
             "a store needs no epoch, and its flag tells of it without MPI"
         }
         RmaKey::Arrivals => "it is the transport without a copy",
+        RmaKey::Puts => "messages are packed straight into the receiver's buffer: nothing is put",
     };
     Some(Against::NoUse(no_use))
 }
@@ -292,13 +307,13 @@ mod tests {
         assert_eq!(taken(Backend::P2p), "slots");
         assert_eq!(taken(Backend::NeighborCollective), "");
         assert_eq!(taken(Backend::Shm), "slots");
-        assert_eq!(taken(Backend::RmaFence), "window windows operation slots asserts epoch arrivals");
-        assert_eq!(taken(Backend::RmaPscw), "window windows slots asserts epoch arrivals");
-        assert_eq!(taken(Backend::RmaLock), "window windows operation slots asserts notice arrivals");
-        assert_eq!(taken(Backend::RmaLockEpoch), "window windows slots asserts epoch notice arrivals");
-        assert_eq!(taken(Backend::RmaBarrier), "window windows slots asserts barriers arrivals");
-        assert_eq!(taken(Backend::RmaNotify), "window windows slots asserts polling arrivals");
-        assert_eq!(taken(Backend::RmaRing), "window windows slots asserts ring arrivals");
+        assert_eq!(taken(Backend::RmaFence), "window windows operation slots asserts epoch arrivals puts");
+        assert_eq!(taken(Backend::RmaPscw), "window windows slots asserts epoch arrivals puts");
+        assert_eq!(taken(Backend::RmaLock), "window windows operation slots asserts notice arrivals puts");
+        assert_eq!(taken(Backend::RmaLockEpoch), "window windows slots asserts epoch notice arrivals puts");
+        assert_eq!(taken(Backend::RmaBarrier), "window windows slots asserts barriers arrivals puts");
+        assert_eq!(taken(Backend::RmaNotify), "window windows slots asserts polling arrivals puts");
+        assert_eq!(taken(Backend::RmaRing), "window windows slots asserts ring arrivals puts");
     }
 
     /// A get asks `rma-pscw` for what it cannot do; `p2p` would not notice.

@@ -2,7 +2,7 @@
 
 use md_comm::{
     Arrivals, Asserts, Backend, BarrierCount, Buffering, Chunk, EpochOpening, Notice, Operation, Polling,
-    RingForm, RmaKey, RmaOptions, WindowCount, WindowKind,
+    PutCount, RingForm, RmaKey, RmaOptions, WindowCount, WindowKind,
 };
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
@@ -127,6 +127,8 @@ pub struct Rma {
     pub barriers: BarrierCount,
     /// Where messages are read that were put into a window.
     pub arrivals: Arrivals,
+    /// How many puts move a message.
+    pub puts: PutCount,
 }
 
 impl Default for Rma {
@@ -143,6 +145,7 @@ impl Default for Rma {
             notice: Notice::default(),
             barriers: BarrierCount::default(),
             arrivals: Arrivals::default(),
+            puts: PutCount::default(),
         }
     }
 }
@@ -151,8 +154,20 @@ impl Rma {
     /// The options of the transport.
     pub fn options(&self) -> RmaOptions {
         let Self { window, windows, operation, asserts, polling, ring, .. } = *self;
-        let Self { epoch, notice, barriers, arrivals, slots: _, .. } = *self;
-        RmaOptions { window, windows, operation, asserts, polling, ring, epoch, notice, barriers, arrivals }
+        let Self { epoch, notice, barriers, arrivals, puts, slots: _, .. } = *self;
+        RmaOptions {
+            window,
+            windows,
+            operation,
+            asserts,
+            polling,
+            ring,
+            epoch,
+            notice,
+            barriers,
+            arrivals,
+            puts,
+        }
     }
 
     /// The values of a key as they stand in a scenario, but for quotation marks.

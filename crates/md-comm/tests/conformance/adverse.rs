@@ -20,7 +20,7 @@ const VARIED_RANKS: [usize; 2] = [FEW, 4];
 
 /// Options that change who writes where or who waits for whom. One and two buffers are no option: the suite tries both.
 /// True assertions are left out, because poisoning makes one of them false (the owner does store into its part).
-const PROTOCOLS: [&str; 8] = [
+const PROTOCOLS: [&str; 9] = [
     "operation=get",
     "polling=strict",
     "ring=shared",
@@ -29,6 +29,7 @@ const PROTOCOLS: [&str; 8] = [
     "notice=neighbor-barrier",
     "barriers=per-message",
     "arrivals=copied",
+    "puts=three",
 ];
 /// Those of the short form, each with one backend that takes it.
 const SHORT: [(Backend, &str); 7] = [

@@ -22,6 +22,8 @@ const SLICE: &[(Backend, &str)] = &[
     (Backend::RmaLock, "notice=neighbor-barrier"),
     (Backend::RmaLockEpoch, "notice=neighbor-barrier"),
     (Backend::RmaBarrier, "barriers=per-message"),
+    (Backend::RmaNotify, "windows=per-edge puts=three"),
+    (Backend::RmaRing, "puts=three"),
 ];
 
 /// The combinations tried by default.

@@ -102,7 +102,7 @@ mod tests {
         let error = |text: &str| Varied::read(text).unwrap_err();
         insta::assert_snapshot!(error("parallel.rma.slot=1,2"), @r"
         --vary has no `parallel.rma.slot`; did you mean `parallel.rma.slots`?
-        valid: `parallel.rma.window`, `parallel.rma.windows`, `parallel.rma.operation`, `parallel.rma.slots`, `parallel.rma.asserts`, `parallel.rma.polling`, `parallel.rma.ring`, `parallel.rma.epoch`, `parallel.rma.notice`, `parallel.rma.barriers`, `parallel.rma.arrivals`, `parallel.messages`
+        valid: `parallel.rma.window`, `parallel.rma.windows`, `parallel.rma.operation`, `parallel.rma.slots`, `parallel.rma.asserts`, `parallel.rma.polling`, `parallel.rma.ring`, `parallel.rma.epoch`, `parallel.rma.notice`, `parallel.rma.barriers`, `parallel.rma.arrivals`, `parallel.rma.puts`, `parallel.messages`
         ");
         insta::assert_snapshot!(error("parallel.rma.window=create,alocate"), @r"
         --vary parallel.rma.window has no `alocate`; did you mean `allocate`?

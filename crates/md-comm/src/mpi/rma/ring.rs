@@ -103,7 +103,7 @@ impl Scheme for Ring {
         if length == 0 {
             return Ok(());
         }
-        parts.arena.window.put(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, ring.byte(start))
+        parts.put_pieces(edge, ORIGIN_HEAD..ORIGIN_HEAD + length, ring.byte(start))
     }
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::fmt::Display;
 use std::iter::repeat_with;
+use std::ops::Range;
 use std::rc::Rc;
 
 use crate::error::Refused;
@@ -12,14 +13,14 @@ use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::{Ledger, Terms};
 use crate::mpi::adversity::Jitter;
 use crate::mpi::edge_words::{self, Along, Heard};
-use crate::mpi::ffi::Memory;
+use crate::mpi::ffi::{Memory, Place};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
 use crate::mpi::rma::arena::{Arena, Ends, LENGTH_BYTES, ORIGIN_HEAD, WindowRequest};
 use crate::mpi::rma::rehearsal::Stores;
 use crate::mpi::world::Inner;
 use crate::spin_wait::wait_until;
-use crate::{AlignedBuffer, Backend, CommError, Edge, EdgeId, EpochOpening, Sizes};
+use crate::{AlignedBuffer, Backend, CommError, Edge, EdgeId, EpochOpening, PutCount, Sizes};
 use arrivals::MessagePlace;
 
 mod arrivals;
@@ -269,15 +270,34 @@ impl Parts {
         let mut to = self.arena.payload_there(edge.0, self.sequence);
         match self.terms.spec().sizes {
             Sizes::Fixed if length == 0 => Ok(()),
-            Sizes::Fixed => self.arena.window.put(edge.0, ORIGIN_HEAD..end, to),
+            Sizes::Fixed => self.put_pieces(edge, ORIGIN_HEAD..end, to),
             Sizes::Variable => {
                 let start = ORIGIN_HEAD - LENGTH_BYTES;
                 let origin = self.arena.window.origin_mut(edge.0, end)?;
                 origin[start..ORIGIN_HEAD].copy_from_slice(&true_length.to_ne_bytes());
                 to.offset -= LENGTH_BYTES;
-                self.arena.window.put(edge.0, start..end, to)
+                self.put_pieces(edge, start..end, to)
             }
         }
+    }
+
+    /// Puts part of an edge's origin buffer, in as many pieces as the options say.
+    pub(crate) fn put_pieces(
+        &mut self,
+        edge: EdgeId,
+        bytes: Range<usize>,
+        to: Place,
+    ) -> Result<(), CommError> {
+        let puts = match self.request.options.puts {
+            PutCount::One => return self.arena.window.put(edge.0, bytes, to),
+            PutCount::Three => 3,
+        };
+        let Range { start, end } = bytes;
+        let piece = (end - start).div_ceil(puts).next_multiple_of(size_of::<f64>()).max(1);
+        (start..end).step_by(piece).try_for_each(|first| {
+            let place = Place { offset: to.offset + (first - start), ..to };
+            self.arena.window.put(edge.0, first..end.min(first + piece), place)
+        })
     }
 
     /// Completes the buffer that the receiver gets from: the payload is there, the length is not.
