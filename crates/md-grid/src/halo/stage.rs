@@ -30,13 +30,25 @@ struct Carried {
 /// used, and ends it at a later one. Others negotiate once, because a grid's messages keep their lengths.
 const NEGOTIATED_EVERY: u64 = 50;
 
-/// A stage; without contexts where all ranks are their own neighbours.
+/// How messages travel.
+enum Context {
+    /// All ranks are their own neighbours.
+    Nothing,
+    Packed(Exchange),
+    /// From field to field.
+    Unpacked(Box<dyn Unpacked>),
+}
+
+impl Context {
+    fn packed(&mut self) -> Option<&mut Exchange> {
+        if let Self::Packed(context) = self { Some(context) } else { None }
+    }
+}
+
+/// A stage.
 pub(super) struct Stage {
     name: &'static str,
-    /// Of messages that are packed.
-    context: Option<Exchange>,
-    /// Of messages that are not.
-    unpacked: Option<Box<dyn Unpacked>>,
+    context: Context,
     /// Exchanges so far.
     exchanges: u64,
     messages: Vec<Message>,
@@ -68,21 +80,18 @@ impl Stage {
         let own =
             |message: &Message| decomposition.neighbour(world.rank(), message.towards) == Some(world.rank());
         let local = (0..messages.len()).filter(|&number| own(&messages[number])).collect();
-        let (mut context, mut unpacked) = (None, None);
-        if leaving > 0 {
-            expect_channels(leaving)?;
-        }
-        if leaving > 0 && !options.messages.are_packed() {
+        expect_channels(leaving)?;
+        let (name, buffering) = (options.name, options.buffering);
+        let context = if leaving == 0 {
+            Context::Nothing
+        } else if options.messages.are_packed() {
+            Context::Packed(world.open(ExchangeSpec { name, edges, sizes: Sizes::Fixed, buffering })?)
+        } else {
             let described = |(edge, carried)| describe::<T>(edge, carried, &messages, layout);
             let edges = edges.iter().zip(&carried).map(described).collect();
-            unpacked = Some(world.open_unpacked(UnpackedSpec { name: options.name, edges })?);
-        } else if leaving > 0 {
-            let spec =
-                ExchangeSpec { name: options.name, edges, sizes: Sizes::Fixed, buffering: options.buffering };
-            context = Some(world.open(spec)?);
-        }
-        let name = options.name;
-        let mut stage = Self { name, context, unpacked, exchanges: 0, messages, carried, local, left: 0 };
+            Context::Unpacked(world.open_unpacked(UnpackedSpec { name, edges })?)
+        };
+        let mut stage = Self { name, context, exchanges: 0, messages, carried, local, left: 0 };
         stage.negotiate::<T>()?;
         Ok(stage)
     }
@@ -90,7 +99,7 @@ impl Stage {
     /// Tells the context how long messages are. *Collective.*
     fn negotiate<T: Real>(&mut self) -> Result<(), GridError> {
         let Self { context, messages, carried, .. } = self;
-        if let Some(context) = context {
+        if let Context::Packed(context) = context {
             let need = |carried: &Carried| carried.sends.map_or(0, |number| bytes::<T>(&messages[number]));
             context.negotiate(&carried.iter().map(need).collect::<Vec<_>>())?;
         }
@@ -99,7 +108,7 @@ impl Stage {
 
     /// Whether the context wants to look at its choice before the next exchange: on all ranks or on none.
     fn reconsiders(&self) -> bool {
-        let chooses = || self.context.as_ref().is_some_and(|context| context.choice().is_some());
+        let chooses = || self.context().is_some_and(|context| context.choice().is_some());
         self.exchanges % NEGOTIATED_EVERY == 1 && chooses()
     }
 
@@ -113,24 +122,14 @@ impl Stage {
             clock.time(Phase::HaloTransfer, || self.negotiate::<T>())?;
         }
         self.exchanges += 1;
-        if let Some(context) = &mut self.context {
-            for (edge, carried) in self.carried.iter().enumerate() {
-                let Some(message) = carried.sends.map(|number| &self.messages[number]) else { continue };
-                let edge = EdgeId(edge);
-                // A buffer may have to be read by its receiver before it can be filled again.
-                let buffer =
-                    clock.time(Phase::HaloWait, || context.send_buffer(edge, bytes::<T>(message)))?;
-                clock.time(Phase::HaloPack, || {
-                    pack::pack(&message.parts, field, bytemuck::cast_slice_mut(buffer));
-                });
-                clock.time(Phase::HaloTransfer, || context.start(edge))?;
+        match &mut self.context {
+            Context::Nothing => (),
+            Context::Packed(context) => send_packed(context, &self.messages, &self.carried, field, clock)?,
+            Context::Unpacked(context) => {
+                let starts = field.starts_bytes();
+                let memory = bytemuck::cast_slice_mut(field.values_mut());
+                clock.time(Phase::HaloWait, || context.exchange(memory, &starts))?;
             }
-            clock.time(Phase::HaloTransfer, || context.initiate())?;
-        }
-        if let Some(context) = &mut self.unpacked {
-            let starts = field.starts_bytes();
-            let memory = bytemuck::cast_slice_mut(field.values_mut());
-            clock.time(Phase::HaloWait, || context.exchange(memory, &starts))?;
         }
         self.left = self.local.len();
         Ok(())
@@ -147,7 +146,7 @@ impl Stage {
 
     /// Lets the library move what is in flight.
     pub(super) fn drive(&mut self, clock: &mut PhaseClock) -> Result<Flight, GridError> {
-        let Some(context) = &mut self.context else { return Ok(Flight::Over) };
+        let Some(context) = self.context.packed() else { return Ok(Flight::Over) };
         clock.time(Phase::HaloTransfer, || context.progress())?;
         Ok(Flight::UnderWay)
     }
@@ -159,7 +158,7 @@ impl Stage {
         clock: &mut PhaseClock,
     ) -> Result<Flight, GridError> {
         let Self { name, context, messages, carried, .. } = self;
-        let Some(context) = context else { return Ok(Flight::Over) };
+        let Some(context) = context.packed() else { return Ok(Flight::Over) };
         while let Some(arrival) = clock.time(Phase::HaloTransfer, || context.try_next())? {
             let parts = incoming(name, messages, carried, arrival.edge)?;
             clock.time(Phase::HaloUnpack, || {
@@ -177,7 +176,7 @@ impl Stage {
     ) -> Result<(), GridError> {
         self.copy_local(field, clock);
         let Self { name, context, messages, carried, .. } = self;
-        let Some(context) = context else { return Ok(()) };
+        let Some(context) = context.packed() else { return Ok(()) };
         while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {
             let parts = incoming(name, messages, carried, arrival.edge)?;
             clock.time(Phase::HaloUnpack, || {
@@ -189,23 +188,48 @@ impl Stage {
     }
 
     pub(super) fn context(&self) -> Option<&Exchange> {
-        self.context.as_ref()
+        if let Context::Packed(context) = &self.context { Some(context) } else { None }
     }
 
     /// Whether its messages travel between its start and its end.
     pub(super) fn is_packed(&self) -> bool {
-        self.unpacked.is_none()
+        !matches!(self.context, Context::Unpacked(_))
     }
 
     pub(super) fn traffic(&self) -> Traffic {
-        let packed = self.context.iter().map(Exchange::traffic);
-        packed.chain(self.unpacked.iter().map(|context| context.traffic())).sum()
+        match &self.context {
+            Context::Nothing => Traffic::default(),
+            Context::Packed(context) => context.traffic(),
+            Context::Unpacked(context) => context.traffic(),
+        }
     }
 
     pub(super) fn finalise(self) -> Result<(), GridError> {
-        self.unpacked.map_or(Ok(()), Unpacked::finalise)?;
-        self.context.map_or(Ok(()), |context| Ok(context.finalise()?))
+        match self.context {
+            Context::Nothing => Ok(()),
+            Context::Packed(context) => Ok(context.finalise()?),
+            Context::Unpacked(context) => Ok(context.finalise()?),
+        }
     }
+}
+
+/// Packs and sends the messages.
+fn send_packed<T: Real>(
+    context: &mut Exchange,
+    messages: &[Message],
+    carried: &[Carried],
+    field: &Field<T>,
+    clock: &mut PhaseClock,
+) -> Result<(), GridError> {
+    for (edge, carried) in carried.iter().enumerate() {
+        let Some(message) = carried.sends.map(|number| &messages[number]) else { continue };
+        let edge = EdgeId(edge);
+        // A buffer may have to be read by its receiver before it can be filled again.
+        let buffer = clock.time(Phase::HaloWait, || context.send_buffer(edge, bytes::<T>(message)))?;
+        clock.time(Phase::HaloPack, || pack::pack(&message.parts, field, bytemuck::cast_slice_mut(buffer)));
+        clock.time(Phase::HaloTransfer, || context.start(edge))?;
+    }
+    Ok(clock.time(Phase::HaloTransfer, || context.initiate())?)
 }
 
 /// Makes sure that a context can tell so many messages of a stage apart.
