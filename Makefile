@@ -39,7 +39,7 @@ run: build
 test: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
+	cargo clippy --workspace --no-default-features -- -D warnings
 	cargo test --workspace --no-run
 	@mkdir -p $(TARGET); $(MAKE) loom simulate-short >$(TARGET)/models.log 2>&1 & beside=$$!; \
 		cargo test --workspace --no-fail-fast; tests=$$?; \

@@ -11,11 +11,14 @@
 #include <sys/mman.h>
 
 enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT = 64, LARGE_PAGE = 2 << 20, AHEAD = MANY + 1 };
+/* Where puts and gets walk through, and what a copy copies at a time. */
+enum { WALK = 32 << 20, BLOCK = 512 };
 static const double sample_s = 0.005;
 
 static int rank, peer, bytes, advice;
-static char *from, *to, *private_bytes, *base;
-static MPI_Win window;
+static char *from, *to, *private_bytes, *base, *walked;
+static MPI_Win window, walk;
+static MPI_Datatype numbers;
 static uint64_t number;
 
 static void roundtrip(void) {
@@ -125,6 +128,57 @@ static void sync26(void) {
     for (int i = 0; i < NEIGHBOURS; i++) memcpy(private_bytes, to + (size_t)i * bytes, bytes);
 }
 
+/* Both neighbours on a ring of two ranks are the other rank; with copies at both ends. */
+static void ringshift(void) {
+    MPI_Request requests[4];
+    turn = 1 - turn;
+    for (int i = 0; i < 2; i++) MPI_Irecv(to + (size_t)i * bytes, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < 2; i++) {
+        char *out = from + (size_t)(turn * 2 + i) * bytes;
+        memcpy(out, private_bytes, bytes);
+        MPI_Isend(out, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[2 + i]);
+    }
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; i++) memcpy(private_bytes, to + (size_t)i * bytes, bytes);
+}
+
+/* The next place of a window that no first or second cache holds. */
+static MPI_Aint next_place(void) {
+    static MPI_Aint place;
+    place += bytes;
+    return place + bytes <= WALK ? place : (place = 0);
+}
+
+static void push(void) {
+    MPI_Put(from, bytes, MPI_BYTE, peer, next_place(), bytes, MPI_BYTE, walk);
+    MPI_Win_flush(peer, walk);
+}
+
+static void pull(void) {
+    MPI_Get(to, bytes, MPI_BYTE, peer, next_place(), bytes, MPI_BYTE, walk);
+    MPI_Win_flush(peer, walk);
+}
+
+/* Every second number of a matrix, as a datatype or packed before. */
+static void strided(void) {
+    if (rank != 0) return;
+    MPI_Put(from, 1, numbers, peer, 0, bytes, MPI_BYTE, window);
+    MPI_Win_flush(peer, window);
+}
+
+static void strided_packed(void) {
+    if (rank != 0) return;
+    double *packed = (double *)private_bytes, *matrix = (double *)from;
+    for (size_t i = 0; i < bytes / sizeof(double); i++) packed[i] = matrix[2 * i];
+    MPI_Put(packed, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, window);
+    MPI_Win_flush(peer, window);
+}
+
+static void copy(void) {
+    for (int i = 0; i < bytes; i += BLOCK) memcpy(to + i, from + i, bytes - i < BLOCK ? bytes - i : BLOCK);
+    __asm__ volatile("" ::: "memory");
+}
+
 static double many(void (*once)(void), int iterations) {
     MPI_Barrier(MPI_COMM_WORLD);
     double begun = MPI_Wtime();
@@ -148,12 +202,17 @@ static void measure(const char *name, void (*once)(void), int samples) {
 int main(int count, char **words) {
     static const struct { const char *name; void (*once)(void); } all[] = {
         {"roundtrip", roundtrip}, {"nonblocking", nonblocking}, {"put", put}, {"bandwidth", bandwidth}, {"sync26", sync26},
-        {"osu_latency", roundtrip}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
+        {"ringshift", ringshift}, {"push", push}, {"pull", pull}, {"strided", strided}, {"strided_packed", strided_packed},
+        {"copy", copy}, {"osu_latency", roundtrip}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
     };
     MPI_Init(&count, &words);
     advice = count > 2 && strcmp(words[2], "plain") == 0 ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     peer = 1 - rank;
+    MPI_Win_allocate(WALK, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &walked, &walk);
+    memset(walked, 0, WALK);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, walk);
     int samples = count > 1 ? atoi(words[1]) : 0;
     if (samples < 1 || samples > MOST_SAMPLES || count < 3) MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 3; i < count; i++) {
@@ -163,13 +222,18 @@ int main(int count, char **words) {
         MPI_Win_allocate(word() + ALIGNMENT, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
         memset(base, 0, word() + ALIGNMENT);
         number = 0;
+        MPI_Type_vector(bytes / sizeof(double), 1, 2, MPI_DOUBLE, &numbers);
+        MPI_Type_commit(&numbers);
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Win_lock_all(0, window);
         for (size_t j = 0; j < sizeof all / sizeof *all; j++) measure(all[j].name, all[j].once, samples);
         MPI_Cancel(&ahead), MPI_Wait(&ahead, MPI_STATUS_IGNORE);
+        MPI_Type_free(&numbers);
         MPI_Win_unlock_all(window);
         MPI_Win_free(&window);
         free(from), free(to), free(private_bytes);
     }
+    MPI_Win_unlock_all(walk);
+    MPI_Win_free(&walk);
     MPI_Finalize();
 }

@@ -3,9 +3,9 @@
  *
  * - A poll that finds nothing takes 0.1 us, whatever the number of requests; SimGrid's takes as much for each of them.
  * - Non-blocking collectives are SimGrid's blocking ones, which take log2 P rounds; its own are P messages to rank 0.
- * - Flushes go to the ranks that something has been put to. SimGrid's `flush_all` and `unlock_all` go to every rank of the window, and hold the window
- *   of each while they wait (src/smpi/mpi/smpi_win.cpp), so that ranks wait for ranks that they have nothing to do with, the more the more there are.
- *   For the same reason windows are locked once.
+ * - `MPI_Win_flush_all` flushes to the ranks that a put, a get or an atomic operation has gone to since. SimGrid's goes to every rank of the window, and
+ *   holds the window of each while it waits (src/smpi/mpi/smpi_win.cpp), so that ranks wait for ranks that they have nothing to do with, the more the more
+ *   there are.
  * - `MPI_Win_test` waits; SimGrid's does not exist, as little as the parent communicator and the memory model of windows. */
 #include <smpi/mpi.h>
 #include <stdlib.h>
@@ -84,13 +84,13 @@ int MPI_Iallreduce(const void *mine, void *all, int many, MPI_Datatype type, MPI
     return PMPI_Allreduce(mine, all, many, type, how, on);
 }
 
-/* A window under a lock, and to which ranks something has been put since the last flush. Every simulated rank has variables of its own. */
+/* A window under a lock, and which ranks have been accessed since the last flush. Every simulated rank has variables of its own. */
 enum { MOST_WINDOWS = 64 };
 
 struct locked {
     MPI_Win window;
     int is_there, ranks;
-    char *has_puts;
+    char *accessed;
 };
 
 static struct locked all_locked[MOST_WINDOWS];
@@ -102,55 +102,68 @@ static struct locked *locked(MPI_Win window) {
     return NULL;
 }
 
-static void note_put(MPI_Win window, int rank) {
+static void note(MPI_Win window, int rank) {
     struct locked *found = locked(window);
     if (found)
-        found->has_puts[rank] = 1;
+        found->accessed[rank] = 1;
 }
 
 int MPI_Put(const void *from, int many, MPI_Datatype type, int rank, MPI_Aint at, int many_there, MPI_Datatype type_there, MPI_Win window) {
-    note_put(window, rank);
+    note(window, rank);
     return PMPI_Put(from, many, type, rank, at, many_there, type_there, window);
 }
 
+int MPI_Get(void *to, int many, MPI_Datatype type, int rank, MPI_Aint at, int many_there, MPI_Datatype type_there, MPI_Win window) {
+    note(window, rank);
+    return PMPI_Get(to, many, type, rank, at, many_there, type_there, window);
+}
+
+int MPI_Accumulate(const void *from, int many, MPI_Datatype type, int rank, MPI_Aint at, int many_there, MPI_Datatype type_there, MPI_Op how,
+                   MPI_Win window) {
+    note(window, rank);
+    return PMPI_Accumulate(from, many, type, rank, at, many_there, type_there, how, window);
+}
+
+int MPI_Fetch_and_op(const void *from, void *before, MPI_Datatype type, int rank, MPI_Aint at, MPI_Op how, MPI_Win window) {
+    note(window, rank);
+    return PMPI_Fetch_and_op(from, before, type, rank, at, how, window);
+}
+
 int MPI_Win_lock_all(int assertion, MPI_Win window) {
-    if (locked(window))
-        return MPI_SUCCESS;
-    struct locked *free_place = all_locked;
-    while (free_place->is_there)
-        if (++free_place == all_locked + MOST_WINDOWS)
+    struct locked *place = all_locked;
+    while (place->is_there)
+        if (++place == all_locked + MOST_WINDOWS)
             MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Group group;
     PMPI_Win_get_group(window, &group);
-    PMPI_Group_size(group, &free_place->ranks);
+    PMPI_Group_size(group, &place->ranks);
     PMPI_Group_free(&group);
-    free_place->window = window;
-    free_place->is_there = 1;
-    free_place->has_puts = calloc(free_place->ranks, 1);
+    place->window = window;
+    place->is_there = 1;
+    place->accessed = calloc(place->ranks, 1);
     return PMPI_Win_lock_all(assertion, window);
 }
 
 int MPI_Win_flush_all(MPI_Win window) {
     struct locked *found = locked(window);
+    if (!found)
+        return PMPI_Win_flush_all(window);
     int code = MPI_SUCCESS;
-    for (int rank = 0; found && rank < found->ranks && code == MPI_SUCCESS; rank++) {
-        if (found->has_puts[rank])
+    for (int rank = 0; rank < found->ranks && code == MPI_SUCCESS; rank++) {
+        if (found->accessed[rank])
             code = PMPI_Win_flush(rank, window);
-        found->has_puts[rank] = 0;
+        found->accessed[rank] = 0;
     }
     return code;
 }
 
-int MPI_Win_unlock_all(MPI_Win window) { return MPI_Win_flush_all(window); }
-
-int MPI_Win_free(MPI_Win *window) {
-    struct locked *found = locked(*window);
+int MPI_Win_unlock_all(MPI_Win window) {
+    struct locked *found = locked(window);
     if (found) {
-        PMPI_Win_unlock_all(*window);
-        free(found->has_puts);
+        free(found->accessed);
         found->is_there = 0;
     }
-    return PMPI_Win_free(window);
+    return PMPI_Win_unlock_all(window);
 }
 
 int MPI_Win_test(MPI_Win window, int *done) {

@@ -142,10 +142,10 @@ pub enum Arrivals {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum PutCount {
-    /// One: all of it is packed into one buffer.
+    /// One.
     #[default]
     One,
-    /// Three, of a third each: what a code does that packs x, y and z, whose columns lie apart, one by one.
+    /// Three, of a third each: as where a code puts x, y and z of positions one by one.
     Three,
 }
 

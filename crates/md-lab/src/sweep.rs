@@ -250,13 +250,18 @@ pub fn repeated_cells(kind: LatticeKind, mut cells: [u32; 3], mut copies: u32) -
 /// Time per step and efficiency over cores, or over particles where there is one number of cores.
 pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
     let several = rows.iter().any(|row| row.cores() != rows[0].cores());
+    let per_rank = |row: &Row| (row.size() / row.number("ranks").max(1.0)).round();
+    let several_weak = scaling == Scaling::Weak && rows.iter().any(|row| per_rank(row) != per_rank(&rows[0]));
     let mut lines: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in rows {
         let Kind { size: unit, strategy, .. } = row.kind;
         let size = row.column(unit);
         let strategy = strategy.iter().map(|name| row.column(name)).collect::<Vec<_>>().join(" ");
-        let size =
-            if several && scaling == Scaling::Strong { format!(", {size} {unit}") } else { String::new() };
+        let size = match scaling {
+            Scaling::Strong if several => format!(", {size} {unit}"),
+            Scaling::Weak if several_weak => format!(", {} {unit} per rank", per_rank(row)),
+            _ => String::new(),
+        };
         let threads = counted(row.number("threads"), "thread");
         lines.entry(format!("{strategy}, {threads}{size}")).or_default().push(row);
     }
@@ -278,9 +283,16 @@ pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
         let Interval { median_s, low_s, high_s } = row.step;
         Interval { median_s: share, low_s: share * median_s / high_s, high_s: share * median_s / low_s }
     };
+    let rate = |row: &Row, _: &Row| {
+        let Interval { median_s, low_s, high_s } = row.step;
+        let size = row.rate_per_s * median_s;
+        Interval { median_s: row.rate_per_s, low_s: size / high_s, high_s: size / low_s }
+    };
+    let unit = rows.first().map_or("size", |row| row.kind.size);
     let name = if scaling == Scaling::Weak { "Weak scaling" } else { "Strong scaling" };
     let time = panel(&format!("{name}: time per step, s"), &|row, _| row.step);
-    Panels { panels: vec![time, panel("Efficiency: rate per core, % of the first", &efficiency)] }
+    let rate = panel(&format!("Rate: {unit} times steps per second"), &rate);
+    Panels { panels: vec![time, rate, panel("Efficiency: rate per core, % of the first", &efficiency)] }
 }
 
 #[cfg(test)]
@@ -341,14 +353,28 @@ mod tests {
     #[test]
     fn efficiency_is_relative_to_the_first_point() {
         let picture = scaling_picture(&[row(2, &[1.0]), row(1, &[1.6])], Scaling::Strong);
-        let [time, efficiency] = [0, 1].map(|panel: usize| picture.panels[panel].lines[0].points.clone());
+        let [time, rate, efficiency] =
+            [0, 1, 2].map(|panel: usize| picture.panels[panel].lines[0].points.clone());
         assert_eq!(
             time.iter().map(|(cores, step)| (*cores, step.median_s)).collect::<Vec<_>>(),
             [(1.0, 0.16), (2.0, 0.1)]
         );
+        assert!((rate[1].1.median_s - 40_000.0).abs() < 1e-6, "{rate:?}");
         assert!((efficiency[1].1.median_s - 80.0).abs() < 1e-9, "{efficiency:?}");
         assert!(picture.svg().is_ok());
         assert!(scaling_picture(&[], Scaling::Weak).svg().is_ok());
+    }
+
+    /// Both rows have 4000 particles: 4000 and 2000 per rank.
+    #[test]
+    fn sizes_of_a_weak_sweep_are_lines_of_their_own() {
+        let picture = scaling_picture(&[row(1, &[1.0]), row(2, &[1.0])], Scaling::Weak);
+        let names: Vec<&str> = picture.panels[0].lines.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(names.len(), 2);
+        assert!(
+            names[0].ends_with("2000 atoms per rank") && names[1].ends_with("4000 atoms per rank"),
+            "{names:?}"
+        );
     }
 
     #[test]

@@ -101,6 +101,11 @@ impl Line {
         context.complete()
     }
 
+    /// Lets the library work, between two exchanges.
+    pub(super) fn drive_progress(&mut self) -> Result<(), CommError> {
+        self.context.progress()
+    }
+
     /// Once, with contents that only the right message has. A wrong one is an error on all ranks. *Collective.*
     pub(super) fn verify(&mut self, world: &dyn World, number: u64) -> Result<(), Problem> {
         let wrong = self.find_wrong(number)?;

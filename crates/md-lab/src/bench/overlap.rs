@@ -20,10 +20,11 @@ const BLOCKS: usize = 16;
 const TRIAL: usize = 5;
 /// Units that tell how long one takes.
 const TRIAL_UNITS: usize = 200_000;
-const PARTS: [&str; 4] = ["communication", "computation", "both", "progress"];
+const PARTS: [&str; 5] = ["communication", "computation", "both", "progress", CALL];
+const CALL: &str = "call";
 
 /// With both neighbours of a ring: the exchange alone, a computation of the same length alone, both, and both with calls that drive
-/// progress.
+/// progress; and such a call where nothing is under way.
 pub(super) struct Overlap;
 
 impl Benchmark for Overlap {
@@ -49,7 +50,7 @@ impl Benchmark for Overlap {
         let intervals: Vec<Interval> =
             series.iter().filter_map(|part| Some(part.summary?.interval)).collect();
         if let [communication, computation, ..] = intervals[..] {
-            for (part, both) in series.iter_mut().zip(&intervals).skip(2) {
+            for (part, both) in series.iter_mut().zip(&intervals).skip(2).take(2) {
                 part.note = hidden([communication, computation], *both);
             }
         }
@@ -99,6 +100,7 @@ fn iterate(line: &mut Line, part: &str, units: usize) -> Result<(), CommError> {
             compute(units);
             Ok(())
         }
+        CALL => line.drive_progress(),
         "both" => line.exchange(Handling::InPlace, whole),
         _ => line.exchange(Handling::InPlace, blocks),
     }

@@ -211,6 +211,9 @@ pub(super) fn is_long(halo: &Measurement) -> bool {
     halo.bytes as f64 >= SHORT_BYTES
 }
 
+/// Nearer to its bound a number is not told from it.
+const AT_BOUND: f64 = 1e-9;
+
 /// The number from 0 to `most` with which the model takes as long as was measured, and half of what it is at the ends of the measurement's interval.
 fn as_measured(halo: &Measurement, most: f64, mut model_s: impl FnMut(f64) -> f64) -> Coefficient {
     let mut solve = |halo_s: f64| {
@@ -223,10 +226,8 @@ fn as_measured(halo: &Measurement, most: f64, mut model_s: impl FnMut(f64) -> f6
     };
     let value = solve(halo.median_s.unwrap_or_default());
     let half_width = match (halo.low_s, halo.high_s) {
-        // At its bound the interval would be none.
-        (Some(low_s), Some(high_s)) if most - value > f64::EPSILON * most => {
-            (solve(high_s) - solve(low_s)) / 2.0
-        }
+        // At its bound, which bisection only comes near, the interval would be none.
+        (Some(low_s), Some(high_s)) if most - value > AT_BOUND * most => (solve(high_s) - solve(low_s)) / 2.0,
         _ => f64::INFINITY,
     };
     Coefficient { value, half_width }
@@ -245,7 +246,10 @@ pub(super) fn overlaps(fits: &[MessageFit], rows: &[Measurement]) -> Vec<Overlap
         };
         let shares: Vec<f64> = alone.iter().zip(&work).zip(&both).map(share).collect();
         let hidden_share = shares.iter().sum::<f64>() / shares.len() as f64;
-        (!shares.is_empty()).then_some(OverlapCost { backend, distance, hidden_share, progress_call_s: 0.0 })
+        // The same for messages of any length.
+        let calls_s = part("call").into_iter().filter_map(|row| row.median_s);
+        let progress_call_s = calls_s.reduce(f64::min).unwrap_or_default();
+        (!shares.is_empty()).then_some(OverlapCost { backend, distance, hidden_share, progress_call_s })
     };
     of_first.filter_map(overlap).collect()
 }
@@ -352,6 +356,24 @@ pub(super) mod tests {
         }
     }
 
+    /// Halos that take longer than the model can explain: all of their messages follow each other, and nothing says how surely.
+    #[test]
+    fn a_share_at_its_bound_has_no_interval() {
+        let trip = |bytes| format!("{ROUND_TRIP},p2p,2,{bytes},{},{REST}", 2.0 * one_way_s(bytes));
+        let mut rows = read(&sizes().map(trip).collect::<Vec<_>>());
+        rows.extend([halo(8, 3e-6), halo(8000, 1e-3)]);
+        let fits = messages(&rows);
+        assert!(fits[0].cost.serial_share > 0.999_999, "{:?}", fits[0].cost);
+        let names: Vec<&str> = fits[0].cost.half_widths.keys().map(String::as_str).collect();
+        assert!(names.contains(&"overhead_s") && !names.contains(&"serial_share"), "{names:?}");
+    }
+
+    fn halo(bytes: u64, median_s: f64) -> Measurement {
+        let mut row = read(&[format!("{NEIGHBOURS},p2p,2,{bytes},1e-6,{REST}")]).remove(0);
+        (row.median_s, row.low_s, row.high_s) = (Some(median_s), Some(0.9 * median_s), Some(1.1 * median_s));
+        row
+    }
+
     #[test]
     fn short_messages_and_two_sizes_tell_nothing_of_longer_messages() {
         let cost = |sizes: &[u64]| {
@@ -397,7 +419,7 @@ pub(super) mod tests {
             [(2, 3e-6), (4, 5e-6), (8, 7e-6)].map(|(ranks, it)| line("barrier", ranks, it)).into();
         lines.push(line("allreduce-max", 2, 4e-6));
         lines.extend([0, 8, 64].map(|bytes| format!("{ROUND_TRIP},p2p,2,{bytes},1e-6,{REST}")));
-        let parts = [("communication", 1e-3), ("computation", 1e-3), ("progress", 1.25e-3)];
+        let parts = [("communication", 1e-3), ("computation", 1e-3), ("progress", 1.25e-3), ("call", 5e-8)];
         lines.extend(parts.map(|(part, time_s)| line(&format!("overlap-{part}"), 2, time_s)));
         let rows = read(&lines);
         let costs = collectives(&rows)
@@ -406,8 +428,8 @@ pub(super) mod tests {
         assert_eq!(costs.collect::<Vec<_>>(), [[1000.0, 2000.0], [0.0, 4000.0]]);
         let overlaps = overlaps(&messages(&rows), &rows);
         assert_eq!(
-            overlaps.iter().map(|it| (it.backend, it.hidden_share)).collect::<Vec<_>>(),
-            [(Backend::P2p, 0.75)]
+            overlaps.iter().map(|it| (it.backend, it.hidden_share, it.progress_call_s)).collect::<Vec<_>>(),
+            [(Backend::P2p, 0.75, 5e-8)]
         );
         let rows = ["p2p", "rma-fence"].map(|backend| format!("negotiation,{backend},2,8,5e-6,{REST}"));
         assert_eq!(

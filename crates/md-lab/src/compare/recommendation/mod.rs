@@ -116,9 +116,10 @@ fn choose(comparison: &Comparison, best: Ranked, next: Ranked) -> Vec<String> {
     let by = comparison.ranked_by();
     let own = comparison.own.and_then(|own| comparison.rows.get(own));
     let own = own.and_then(StrategyReport::valid);
-    let baseline = comparison.baseline().filter(|ranked| ranked.strategy.backend == BASELINE);
+    let marked = comparison.baseline();
+    let baseline = marked.filter(|ranked| ranked.strategy.backend == BASELINE);
     // What stays in use if nothing is recommended.
-    let present = own.or(baseline).unwrap_or(best);
+    let present = own.or(marked).unwrap_or(best);
     if comparison.ranks_per_core > 1.0 || comparison.repeat < SAMPLES_FOR_CONFIDENCE {
         return vec![no_recommendation(by, best, present)];
     }
@@ -138,8 +139,9 @@ fn choose(comparison: &Comparison, best: Ranked, next: Ranked) -> Vec<String> {
     if let Some(baseline) = baseline.filter(|baseline| *baseline != best) {
         text.push(gain(comparison, best, baseline, BASELINE.name()));
     }
-    if let Some(own) = own.filter(|own| *own != best && Some(*own) != baseline) {
-        text.push(gain(comparison, best, own, "the scenario's setting"));
+    let label = if own.is_some() { "the scenario's setting" } else { "the baseline" };
+    if let Some(other) = own.or(marked).filter(|other| *other != best && Some(*other) != baseline) {
+        text.push(gain(comparison, best, other, label));
     }
     text.push(toml(best));
     text

@@ -101,6 +101,14 @@ fn all_within_the_noise() {
     insta::assert_snapshot!(recommendation(&comparison), @"Within the noise: shm half direct rect, 3 us [2.85, 3.15], is not surely faster than p2p half direct rect, 3.1 us [2.94, 3.26]. Stay with p2p half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.");
 }
 
+/// Neither two-sided messages nor the scenario's own backend are compared: the row that is marked as baseline stays in use.
+#[test]
+fn without_what_is_in_use_the_baseline_stays() {
+    let mut comparison = comparison(&[(Backend::RmaFence, 3.1, 1.0), (Backend::Shm, 3.0, 1.0)]);
+    comparison.own = None;
+    insta::assert_snapshot!(recommendation(&comparison), @"Within the noise: shm half direct rect, 3 us [2.85, 3.15], is not surely faster than rma-fence half direct rect, 3.1 us [2.94, 3.26]. Stay with rma-fence half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.");
+}
+
 #[test]
 fn a_halo_that_does_not_matter() {
     let mut comparison = comparison(&[(Backend::P2p, 12.0, 100.0), (Backend::Shm, 3.0, 99.0)]);
