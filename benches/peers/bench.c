@@ -11,13 +11,13 @@
 #include <sys/mman.h>
 
 enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT = 64, LARGE_PAGE = 2 << 20, AHEAD = MANY + 1 };
-/* Where puts and gets walk through, and what a copy copies at a time. */
-enum { WALK = 32 << 20, BLOCK = 512 };
+/* What a copy copies at a time. */
+enum { BLOCK = 512 };
 static const double sample_s = 0.005;
 
 static int rank, peer, bytes, advice;
-static char *from, *to, *private_bytes, *base, *walked;
-static MPI_Win window, walk;
+static char *from, *to, *private_bytes, *base;
+static MPI_Win window;
 static MPI_Datatype numbers;
 static uint64_t number;
 
@@ -142,23 +142,6 @@ static void ringshift(void) {
     for (int i = 0; i < 2; i++) memcpy(private_bytes, to + (size_t)i * bytes, bytes);
 }
 
-/* The next place of a window that no first or second cache holds. */
-static MPI_Aint next_place(void) {
-    static MPI_Aint place;
-    place += bytes;
-    return place + bytes <= WALK ? place : (place = 0);
-}
-
-static void push(void) {
-    MPI_Put(from, bytes, MPI_BYTE, peer, next_place(), bytes, MPI_BYTE, walk);
-    MPI_Win_flush(peer, walk);
-}
-
-static void pull(void) {
-    MPI_Get(to, bytes, MPI_BYTE, peer, next_place(), bytes, MPI_BYTE, walk);
-    MPI_Win_flush(peer, walk);
-}
-
 /* Every second number of a matrix, as a datatype or packed before. */
 static void strided(void) {
     if (rank != 0) return;
@@ -202,17 +185,13 @@ static void measure(const char *name, void (*once)(void), int samples) {
 int main(int count, char **words) {
     static const struct { const char *name; void (*once)(void); } all[] = {
         {"roundtrip", roundtrip}, {"nonblocking", nonblocking}, {"put", put}, {"bandwidth", bandwidth}, {"sync26", sync26},
-        {"ringshift", ringshift}, {"push", push}, {"pull", pull}, {"strided", strided}, {"strided_packed", strided_packed},
+        {"ringshift", ringshift}, {"strided", strided}, {"strided_packed", strided_packed},
         {"copy", copy}, {"osu_latency", roundtrip}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
     };
     MPI_Init(&count, &words);
     advice = count > 2 && strcmp(words[2], "plain") == 0 ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     peer = 1 - rank;
-    MPI_Win_allocate(WALK, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &walked, &walk);
-    memset(walked, 0, WALK);
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Win_lock_all(0, walk);
     int samples = count > 1 ? atoi(words[1]) : 0;
     if (samples < 1 || samples > MOST_SAMPLES || count < 3) MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 3; i < count; i++) {
@@ -233,7 +212,5 @@ int main(int count, char **words) {
         MPI_Win_free(&window);
         free(from), free(to), free(private_bytes);
     }
-    MPI_Win_unlock_all(walk);
-    MPI_Win_free(&walk);
     MPI_Finalize();
 }

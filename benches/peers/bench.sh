@@ -2,7 +2,7 @@
 # `md-cli bench` beside its plain C twins and OSU's definitions (bench.c) on two ranks, in turns: of each the smallest sample, as time per
 # message where many are under way at once, one way as osu_latency gives it, and the ratio; and beside the twins with their memory in plain pages, as
 # programs have it that ask for nothing (a context asks for large ones). usage: bench.sh [ROUNDS [BYTES,BYTES...]].
-# Numbers are worth something on a quiet machine only. EFFORT in the environment: options for `md-cli bench` instead of --budget 14.
+# Numbers are worth something on a quiet machine only. EFFORT in the environment: options for `md-cli bench` instead of --budget 25.
 set -euo pipefail
 rounds=${1:-5} sizes=${2:-8,1024,16384,262144}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -17,8 +17,8 @@ for round in $(seq "$rounds"); do
         scripts/mpirun.sh 2 "$folder/bench-c" 31 "$pages" ${sizes//,/ } >"$folder/$pages-$round.csv"
     done
     # shellcheck disable=SC2086
-    scripts/mpirun.sh 2 "$md" bench roundtrip bandwidth sync26 elementwise ringshift push pull strided copy --backends p2p --sizes "$sizes" --quiet \
-        ${EFFORT:---budget 14} --output "$folder/md-$round"
+    scripts/mpirun.sh 2 "$md" bench roundtrip bandwidth sync26 elementwise ringshift strided copy --backends p2p --sizes "$sizes" --quiet \
+        ${EFFORT:---budget 25} --output "$folder/md-$round"
 done
 python3 - "$folder" <<'EOF_PYTHON'
 import csv, sys
@@ -29,7 +29,7 @@ MANY, NEIGHBOURS, WAYS = 64, 26, 2
 TWINS = {
     "roundtrip": ("roundtrip", "p2p", 1), "nonblocking": ("roundtrip", "p2p", 1), "put": ("roundtrip", "put", 1),
     "bandwidth": ("bandwidth", "p2p", MANY), "sync26": ("sync26", "p2p", NEIGHBOURS),
-    "ringshift": ("ringshift-both", "p2p", 1), "push": ("push", "put", 1), "pull": ("pull", "get", 1),
+    "ringshift": ("ringshift-both", "p2p", 1),
     "strided": ("strided-datatype", "put", 1), "strided_packed": ("strided-packed", "put", 1), "copy": ("copy-1-stream", "memory", 1),
     "osu_latency": ("roundtrip", "p2p", WAYS), "osu_bw": ("bandwidth-one-buffer", "p2p", MANY),
     "osu_put_latency": ("elementwise-whole", "put", 1), "osu_get_latency": ("roundtrip", "get", 1),

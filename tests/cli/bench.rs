@@ -49,7 +49,7 @@ fn twins_in_c_are_measured_beside_it() {
         lines.next(),
         Some("twin,bytes,per,c_us,md_us,ratio,difference_us,within,plain_c_us,plain_difference_us")
     );
-    let twins = "roundtrip nonblocking put bandwidth sync26 ringshift push pull strided strided_packed copy";
+    let twins = "roundtrip nonblocking put bandwidth sync26 ringshift strided strided_packed copy";
     let twins = twins.split(' ').chain(["osu_latency", "osu_bw", "osu_put_latency", "osu_get_latency"]);
     let lines: Vec<_> = lines.collect();
     for row in twins.flat_map(|twin| ["8", "1024"].map(|bytes| format!("{twin},{bytes},"))) {
