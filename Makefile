@@ -35,7 +35,7 @@ run: build
 	scripts/mpirun.sh $(RANKS) $(TARGET)/release/md-cli run $(SCENARIO)
 
 # Tests of the program often wait; models are checked and ranks simulated beside them, at the lowest priority. `docs-check` takes the program that the tests
-# have just built. Without MPI, md-core and the unit tests are the same.
+# have just built. Without MPI, md-core and the unit tests are the same, and so are nearly all tests, which are linted once.
 test: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings

@@ -1,6 +1,6 @@
 /* Plain C twins of `md-cli bench`, and the loops of OSU's benchmarks by their definitions, between two ranks.
- * Memory is in large pages, as that of a context is, or in plain ones, as a program gets that asks for nothing, OSU's benchmarks among them. One
- * of OSU's loops is not as theirs: osu_bw receives all messages in one place, which MPI forbids (MPI-3.1 section 3.7.2); here each has its own.
+ * Memory is in large pages, as that of a context is, or in plain ones, as a program gets that asks for nothing (unless the
+ * system gives large ones to all), OSU's benchmarks among them. One of OSU's loops is not as theirs: osu_bw receives all messages in one place, which MPI forbids (MPI-3.1 section 3.7.2); here each has its own.
  * usage: mpirun -n 2 bench SAMPLES large|plain BYTES...
  * prints: name,bytes,time_s: the smallest sample, of the slower rank */
 #include <mpi.h>
@@ -145,7 +145,7 @@ static void ringshift(void) {
 /* Every second number of a matrix, as a datatype or packed before. */
 static void strided(void) {
     if (rank != 0) return;
-    MPI_Put(from, 1, numbers, peer, 0, bytes, MPI_BYTE, window);
+    MPI_Put(from, 1, numbers, peer, 0, bytes / sizeof(double), MPI_DOUBLE, window);
     MPI_Win_flush(peer, window);
 }
 
@@ -189,11 +189,12 @@ int main(int count, char **words) {
         {"copy", copy}, {"osu_latency", roundtrip}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
     };
     MPI_Init(&count, &words);
-    advice = count > 2 && strcmp(words[2], "plain") == 0 ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
+    int is_plain = count > 2 && strcmp(words[2], "plain") == 0, is_large = count > 2 && strcmp(words[2], "large") == 0;
+    advice = is_plain ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     peer = 1 - rank;
     int samples = count > 1 ? atoi(words[1]) : 0;
-    if (samples < 1 || samples > MOST_SAMPLES || count < 3) MPI_Abort(MPI_COMM_WORLD, 2);
+    if (samples < 1 || samples > MOST_SAMPLES || !(is_plain || is_large)) MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 3; i < count; i++) {
         bytes = atoi(words[i]);
         size_t room = (size_t)MANY * bytes + ALIGNMENT;

@@ -2,7 +2,8 @@
 # `md-cli bench` beside its plain C twins and OSU's definitions (bench.c) on two ranks, in turns: of each the smallest sample, as time per
 # message where many are under way at once, one way as osu_latency gives it, and the ratio; and beside the twins with their memory in plain pages, as
 # programs have it that ask for nothing (a context asks for large ones). usage: bench.sh [ROUNDS [BYTES,BYTES...]].
-# Numbers are worth something on a quiet machine only. EFFORT in the environment: options for `md-cli bench` instead of --budget 25.
+# Numbers are worth something on a quiet machine only. In the environment: BENCHMARKS, fewer of them; EFFORT, options for `md-cli bench`
+# instead of --budget 25.
 set -euo pipefail
 rounds=${1:-5} sizes=${2:-8,1024,16384,262144}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -17,7 +18,7 @@ for round in $(seq "$rounds"); do
         scripts/mpirun.sh 2 "$folder/bench-c" 31 "$pages" ${sizes//,/ } >"$folder/$pages-$round.csv"
     done
     # shellcheck disable=SC2086
-    scripts/mpirun.sh 2 "$md" bench roundtrip bandwidth sync26 elementwise ringshift strided copy --backends p2p --sizes "$sizes" --quiet \
+    scripts/mpirun.sh 2 "$md" bench ${BENCHMARKS:-roundtrip bandwidth sync26 elementwise ringshift strided copy} --backends p2p --sizes "$sizes" --quiet \
         ${EFFORT:---budget 25} --output "$folder/md-$round"
 done
 python3 - "$folder" <<'EOF_PYTHON'

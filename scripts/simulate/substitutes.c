@@ -3,7 +3,7 @@
  *
  * - A poll that finds nothing takes 0.1 us, whatever the number of requests; SimGrid's takes as much for each of them.
  * - Non-blocking collectives are SimGrid's blocking ones, which take log2 P rounds; its own are P messages to rank 0.
- * - `MPI_Win_flush_all` flushes to the ranks that a put, a get or an atomic operation has gone to since. SimGrid's goes to every rank of the window, and
+ * - `MPI_Win_flush_all` flushes to the ranks that a put, a get or an atomic operation has gone to since the last. SimGrid's goes to every rank of the window, and
  *   holds the window of each while it waits (src/smpi/mpi/smpi_win.cpp), so that ranks wait for ranks that they have nothing to do with, the more the more
  *   there are.
  * - `MPI_Win_test` waits; SimGrid's does not exist, as little as the parent communicator and the memory model of windows. */
@@ -84,7 +84,7 @@ int MPI_Iallreduce(const void *mine, void *all, int many, MPI_Datatype type, MPI
     return PMPI_Allreduce(mine, all, many, type, how, on);
 }
 
-/* A window under a lock, and which ranks have been accessed since the last flush. Every simulated rank has variables of its own. */
+/* A window under a lock, and which ranks have been accessed since all were flushed last. Every simulated rank has variables of its own. */
 enum { MOST_WINDOWS = 64 };
 
 struct locked {

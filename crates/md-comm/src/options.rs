@@ -145,7 +145,7 @@ pub enum PutCount {
     /// One.
     #[default]
     One,
-    /// Three, of a third each: as where a code puts x, y and z of positions one by one.
+    /// Three, of a third each (of less than three numbers, as many): as where a code puts x, y and z of positions one by one.
     Three,
 }
 

@@ -247,7 +247,7 @@ pub fn repeated_cells(kind: LatticeKind, mut cells: [u32; 3], mut copies: u32) -
     cells
 }
 
-/// Time per step and efficiency over cores, or over particles where there is one number of cores.
+/// Time per step, rate and efficiency over cores, or over particles where there is one number of cores.
 pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
     let several = rows.iter().any(|row| row.cores() != rows[0].cores());
     let per_rank = |row: &Row| (row.size() / row.number("ranks").max(1.0)).round();
@@ -259,7 +259,7 @@ pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
         let strategy = strategy.iter().map(|name| row.column(name)).collect::<Vec<_>>().join(" ");
         let size = match scaling {
             Scaling::Strong if several => format!(", {size} {unit}"),
-            Scaling::Weak if several_weak => format!(", {} {unit} per rank", per_rank(row)),
+            Scaling::Weak if several && several_weak => format!(", {} {unit} per rank", per_rank(row)),
             _ => String::new(),
         };
         let threads = counted(row.number("threads"), "thread");
@@ -371,6 +371,9 @@ mod tests {
         let picture = scaling_picture(&[row(1, &[1.0]), row(2, &[1.0])], Scaling::Weak);
         let names: Vec<&str> = picture.panels[0].lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names.len(), 2);
+        // Over sizes there is one line.
+        let equal = scaling_picture(&[row(2, &[1.0]), row(2, &[2.0])], Scaling::Weak);
+        assert_eq!(equal.panels[0].lines.len(), 1);
         assert!(
             names[0].ends_with("2000 atoms per rank") && names[1].ends_with("4000 atoms per rank"),
             "{names:?}"

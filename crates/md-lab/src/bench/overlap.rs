@@ -47,6 +47,7 @@ impl Benchmark for Overlap {
             })
         })?;
         let mut series = parts(&PARTS, samples_s, 2.0 * case.bytes as f64);
+        series.iter_mut().filter(|part| part.part == CALL).for_each(|part| part.bytes_moved = 0.0);
         let intervals: Vec<Interval> =
             series.iter().filter_map(|part| Some(part.summary?.interval)).collect();
         if let [communication, computation, ..] = intervals[..] {

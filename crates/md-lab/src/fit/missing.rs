@@ -8,10 +8,11 @@ use crate::machine::Distance;
 use crate::name_of;
 
 /// What is needed of each backend, and what is not known without it.
-const NEEDED: [(&str, &str); 3] = [
+const NEEDED: [(&str, &str); 4] = [
     (ROUND_TRIP, "no [[message]]"),
     (NEIGHBOURS, "`overhead_s` and `serial_share` are 0"),
     ("overlap-progress", "no [[overlap]], so all of a message may hide"),
+    ("overlap-call", "`progress_call_s` is 0"),
 ];
 /// The halo of a large part is so long.
 const LONG_BYTES: u64 = 1 << 20;
@@ -77,6 +78,7 @@ mod tests {
                 "no `roundtrip-copied` of `shm` at distance \"node\": no [[message]]",
                 "no `sync26` of `p2p` at distance \"node\": `overhead_s` and `serial_share` are 0",
                 "no `overlap-progress` of `p2p`, `shm` at distance \"node\": no [[overlap]], so all of a message may hide",
+                "no `overlap-call` of `p2p`, `shm` at distance \"node\": `progress_call_s` is 0",
                 "`sync26` at distance \"node\" only of short messages, long ones are taken to travel all at once: `shm`",
                 "`roundtrip-copied` ends early at distance \"node\", longer messages are a guess: `p2p` (64 bytes)",
                 "no `allreduce-max` at distance \"node\": no [[collective]] of it",
