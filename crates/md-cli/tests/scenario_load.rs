@@ -159,6 +159,7 @@ fn the_effective_methods_look_like_those_a_user_writes() {
     notice = "message"
     barriers = "per-exchange"
     arrivals = "in-place"
+    puts = "one"
 
     [output]
     directory = "out/lj-melt"

@@ -18,6 +18,8 @@ use crate::scenarios::{Setting, damaged, edited, setting};
 const MOST_NODES: usize = 10_000;
 /// More ranks or threads than this are not started.
 const MOST_THREADS: usize = 8;
+/// Nor is what gives a rank less time to answer, because it may rightly end.
+const LEAST_WATCHDOG_S: f64 = 10.0;
 
 /// Where changes start from.
 const BASES: [(&str, ScenarioKind, &str); 4] = [
@@ -207,6 +209,7 @@ fn is_small(inputs: &AnyInputs) -> bool {
     let nodes = grid.into_iter().try_fold(1_usize, usize::checked_mul);
     nodes.is_some_and(|nodes| nodes <= MOST_NODES)
         && parallel.ranks.saturating_mul(parallel.threads) <= MOST_THREADS
+        && parallel.watchdog_s >= LEAST_WATCHDOG_S
 }
 
 /// The words of a refusal: it says where in which file something is wrong; a run that fails, in which step.
