@@ -1,6 +1,7 @@
 /* Plain C twins of `md-cli bench`, and the loops of OSU's benchmarks by their definitions, between two ranks.
- * Memory is in large pages, as that of a context is, or in plain ones, as a program gets that asks for nothing (unless the
- * system gives large ones to all), OSU's benchmarks among them. One of OSU's loops is not as theirs: osu_bw receives all messages in one place, which MPI forbids (MPI-3.1 section 3.7.2); here each has its own.
+ * Memory is in large pages, as that of a context is, or in plain ones, as a program gets that asks for nothing (unless the system gives large ones
+ * to all), OSU's benchmarks among them. One of OSU's loops is not as theirs: osu_bw receives all messages in one place, which MPI forbids (MPI-3.1
+ * section 3.7.2); here each has its own.
  * usage: mpirun -n 2 bench SAMPLES large|plain BYTES...
  * prints: name,bytes,time_s: the smallest sample, of the slower rank */
 #include <mpi.h>

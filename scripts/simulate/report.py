@@ -21,7 +21,7 @@ precision = "double"
     for key in ("per_computed_pair", "per_particle", "per_ghost_packed", "per_ghost_unpacked")
 )
 # Their bytes are there before the receiver is told: those with a `flushed` part in crates/md-lab/src/predict/protocol.rs.
-FLUSHED = ("rma-lock", "rma-lock-epoch", "rma-barrier", "rma-notify", "rma-ring")
+FLUSHED = ("rma-lock", "rma-barrier", "rma-notify", "rma-ring")
 # Theirs wait for a post, which takes a latency, before each message (`Synchronisation::Post`): an exchange after another has both.
 POSTED = ("rma-pscw",)
 # Times that differ by less say nothing about an order.

@@ -132,9 +132,12 @@ impl Row {
 
     /// Particles, or nodes of all fields.
     fn size(&self) -> f64 {
-        let nodes: f64 =
-            self.column(self.kind.size).split('x').map(|count| count.parse().unwrap_or(0.0)).product();
-        nodes * self.column("fields").parse().unwrap_or(1.0)
+        self.places() * self.column("fields").parse().unwrap_or(1.0)
+    }
+
+    /// Particles, or nodes.
+    fn places(&self) -> f64 {
+        self.column(self.kind.size).split('x').map(|count| count.parse().unwrap_or(0.0)).product()
     }
 
     /// Cores in use, if every thread has one.
@@ -250,7 +253,7 @@ pub fn repeated_cells(kind: LatticeKind, mut cells: [u32; 3], mut copies: u32) -
 /// Time per step, rate and efficiency over cores, or over particles where there is one number of cores.
 pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
     let several = rows.iter().any(|row| row.cores() != rows[0].cores());
-    let per_rank = |row: &Row| (row.size() / row.number("ranks").max(1.0)).round();
+    let per_rank = |row: &Row| (row.places() / row.number("ranks").max(1.0)).round();
     let several_weak = scaling == Scaling::Weak && rows.iter().any(|row| per_rank(row) != per_rank(&rows[0]));
     let mut lines: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in rows {
@@ -288,10 +291,10 @@ pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
         let size = row.rate_per_s * median_s;
         Interval { median_s: row.rate_per_s, low_s: size / high_s, high_s: size / low_s }
     };
-    let unit = rows.first().map_or("size", |row| row.kind.size);
+    let rate_name = rows.first().map_or("rate", |row| row.kind.rate);
     let name = if scaling == Scaling::Weak { "Weak scaling" } else { "Strong scaling" };
     let time = panel(&format!("{name}: time per step, s"), &|row, _| row.step);
-    let rate = panel(&format!("Rate: {unit} times steps per second"), &rate);
+    let rate = panel(rate_name, &rate);
     Panels { panels: vec![time, rate, panel("Efficiency: rate per core, % of the first", &efficiency)] }
 }
 

@@ -47,6 +47,7 @@ use crate::{Transports, in_words, name_of};
 pub use copy::copy_bytes_per_s;
 pub use ground::{Case, Distance, Ground, Mechanism};
 pub use machine::{Machine, core_complexes};
+pub(crate) use overlap::BLOCKS as PROGRESS_CALLS;
 pub use picture::picture;
 pub use rows::{Row, bench_csv, samples_csv, table};
 use series::Series;

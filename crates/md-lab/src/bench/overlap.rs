@@ -15,7 +15,7 @@ use crate::statistics::Interval;
 /// 10^5 numbers, and 4 MB.
 const SIZES: [usize; 2] = [800_000, 4_000_000];
 /// Pieces of computation between calls that drive progress.
-const BLOCKS: usize = 16;
+pub(crate) const BLOCKS: usize = 16;
 /// Exchanges that tell how long the computation has to be.
 const TRIAL: usize = 5;
 /// Units that tell how long one takes.

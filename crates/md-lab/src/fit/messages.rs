@@ -4,6 +4,7 @@ use md_comm::Backend;
 
 use super::least_squares::{Coefficient, Fit, Residuals, half_widths};
 use super::measurements::Measurement;
+use crate::bench::PROGRESS_CALLS;
 use crate::machine::{CollectiveCost, Distance, MessageCost, NegotiationCost, Operation, OverlapCost};
 use crate::{name_of, predict};
 
@@ -240,15 +241,16 @@ pub(super) fn overlaps(fits: &[MessageFit], rows: &[Measurement]) -> Vec<Overlap
         let MessageCost { backend, distance, .. } = fit.cost;
         let part = |name: &str| of(rows, &format!("overlap-{name}"), backend, distance);
         let [alone, work, both] = ["communication", "computation", "progress"].map(part);
+        // The same for messages of any length.
+        let calls_s = part("call").into_iter().filter_map(|row| row.median_s);
+        let progress_call_s = calls_s.reduce(f64::min).unwrap_or_default();
         let share = |((alone, work), both): ((&&Measurement, &&Measurement), &&Measurement)| {
             let [alone, work, both] = [alone, work, both].map(|row| row.median_s.unwrap_or_default());
+            let both = both - PROGRESS_CALLS as f64 * progress_call_s;
             ((alone + work - both) / alone.min(work)).clamp(0.0, 1.0)
         };
         let shares: Vec<f64> = alone.iter().zip(&work).zip(&both).map(share).collect();
         let hidden_share = shares.iter().sum::<f64>() / shares.len() as f64;
-        // The same for messages of any length.
-        let calls_s = part("call").into_iter().filter_map(|row| row.median_s);
-        let progress_call_s = calls_s.reduce(f64::min).unwrap_or_default();
         (!shares.is_empty()).then_some(OverlapCost { backend, distance, hidden_share, progress_call_s })
     };
     of_first.filter_map(overlap).collect()
@@ -419,7 +421,12 @@ pub(super) mod tests {
             [(2, 3e-6), (4, 5e-6), (8, 7e-6)].map(|(ranks, it)| line("barrier", ranks, it)).into();
         lines.push(line("allreduce-max", 2, 4e-6));
         lines.extend([0, 8, 64].map(|bytes| format!("{ROUND_TRIP},p2p,2,{bytes},1e-6,{REST}")));
-        let parts = [("communication", 1e-3), ("computation", 1e-3), ("progress", 1.25e-3), ("call", 5e-8)];
+        let parts = [
+            ("communication", 1e-3),
+            ("computation", 1e-3),
+            ("progress", 1.25e-3 + 16.0 * 5e-8),
+            ("call", 5e-8),
+        ];
         lines.extend(parts.map(|(part, time_s)| line(&format!("overlap-{part}"), 2, time_s)));
         let rows = read(&lines);
         let costs = collectives(&rows)
@@ -428,8 +435,11 @@ pub(super) mod tests {
         assert_eq!(costs.collect::<Vec<_>>(), [[1000.0, 2000.0], [0.0, 4000.0]]);
         let overlaps = overlaps(&messages(&rows), &rows);
         assert_eq!(
-            overlaps.iter().map(|it| (it.backend, it.hidden_share, it.progress_call_s)).collect::<Vec<_>>(),
-            [(Backend::P2p, 0.75, 5e-8)]
+            overlaps
+                .iter()
+                .map(|it| (it.backend, (1e6 * it.hidden_share).round(), it.progress_call_s))
+                .collect::<Vec<_>>(),
+            [(Backend::P2p, 750_000.0, 5e-8)]
         );
         let rows = ["p2p", "rma-fence"].map(|backend| format!("negotiation,{backend},2,8,5e-6,{REST}"));
         assert_eq!(

@@ -118,10 +118,11 @@ fn choose(comparison: &Comparison, best: Ranked, next: Ranked) -> Vec<String> {
     let own = own.and_then(StrategyReport::valid);
     let marked = comparison.baseline();
     let baseline = marked.filter(|ranked| ranked.strategy.backend == BASELINE);
-    // What stays in use if nothing is recommended.
+    // What stays if nothing is recommended.
     let present = own.or(marked).unwrap_or(best);
+    let label = if own.or(baseline).is_some() { "in use" } else { "the baseline" };
     if comparison.ranks_per_core > 1.0 || comparison.repeat < SAMPLES_FOR_CONFIDENCE {
-        return vec![no_recommendation(by, best, present)];
+        return vec![no_recommendation(by, best, present, label)];
     }
     if let Some(text) = too_small(by, present, best) {
         return vec![text];
@@ -148,12 +149,12 @@ fn choose(comparison: &Comparison, best: Ranked, next: Ranked) -> Vec<String> {
 }
 
 /// The numbers do not carry one.
-fn no_recommendation(by: RankedBy, best: Ranked, present: Ranked) -> String {
+fn no_recommendation(by: RankedBy, best: Ranked, present: Ranked, label: &str) -> String {
     let smallest = format!("Smallest median: {}", described(by, best));
     if best == present {
-        return format!("So nothing is recommended. {smallest}, which is in use.");
+        return format!("So nothing is recommended. {smallest}, which is {label}.");
     }
-    format!("So nothing is recommended. {smallest}; in use: {}.", described(by, present))
+    format!("So nothing is recommended. {smallest}; {label}: {}.", described(by, present))
 }
 
 /// The halo is too small a part of the step, where nothing but the halo differs.

@@ -107,6 +107,10 @@ fn without_what_is_in_use_the_baseline_stays() {
     let mut comparison = comparison(&[(Backend::RmaFence, 3.1, 1.0), (Backend::Shm, 3.0, 1.0)]);
     comparison.own = None;
     insta::assert_snapshot!(recommendation(&comparison), @"Within the noise: shm half direct rect, 3 us [2.85, 3.15], is not surely faster than rma-fence half direct rect, 3.1 us [2.94, 3.26]. Stay with rma-fence half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.");
+    comparison.repeat = 3;
+    assert!(
+        recommendation(&comparison).contains("3 us [2.85, 3.15]; the baseline: rma-fence half direct rect")
+    );
 }
 
 #[test]

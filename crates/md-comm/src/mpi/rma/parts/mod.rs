@@ -288,8 +288,11 @@ impl Parts {
         bytes: Range<usize>,
         to: Place,
     ) -> Result<(), CommError> {
+        if self.request.options.puts == PutCount::One {
+            return self.arena.window.put(edge.0, bytes, to);
+        }
         let start = bytes.start;
-        pieces(bytes, self.request.options.puts).try_for_each(|piece| {
+        thirds(bytes).try_for_each(|piece| {
             let place = Place { offset: to.offset + (piece.start - start), ..to };
             self.arena.window.put(edge.0, piece, place)
         })
@@ -324,13 +327,9 @@ impl Parts {
     }
 }
 
-/// So many pieces as alike as whole numbers of eight bytes are; fewer where there are not so many numbers.
-fn pieces(Range { start, end }: Range<usize>, puts: PutCount) -> impl Iterator<Item = Range<usize>> {
-    let count = match puts {
-        PutCount::One => 1,
-        PutCount::Three => 3,
-    };
-    let piece = (end - start).div_ceil(count).next_multiple_of(size_of::<f64>()).max(1);
+/// Three pieces as alike as whole numbers of eight bytes are; fewer where there are not so many numbers.
+fn thirds(Range { start, end }: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let piece = (end - start).div_ceil(3).next_multiple_of(size_of::<f64>()).max(1);
     (start..end).step_by(piece).map(move |first| first..end.min(first + piece))
 }
 
@@ -340,11 +339,10 @@ mod tests {
 
     #[test]
     fn a_message_is_cut_into_three_between_its_numbers() {
-        let cut = |bytes: Range<usize>, puts| pieces(bytes, puts).collect::<Vec<_>>();
-        assert_eq!(cut(64..184, PutCount::Three), [64..104, 104..144, 144..184]);
-        assert!(cut(64..184, PutCount::One).into_iter().eq(std::iter::once(64..184)));
-        assert_eq!(cut(8..40, PutCount::Three), [8..24, 24..40]);
-        assert_eq!(cut(0..20, PutCount::Three), [0..8, 8..16, 16..20]);
-        assert_eq!(cut(8..8, PutCount::Three), []);
+        let cut = |bytes: Range<usize>| thirds(bytes).collect::<Vec<_>>();
+        assert_eq!(cut(64..184), [64..104, 104..144, 144..184]);
+        assert_eq!(cut(8..40), [8..24, 24..40]);
+        assert_eq!(cut(0..20), [0..8, 8..16, 16..20]);
+        assert_eq!(cut(8..8), []);
     }
 }
