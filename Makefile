@@ -41,12 +41,12 @@ test: setup
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --no-default-features -- -D warnings
 	cargo test --workspace --no-run
+	$(MAKE) docs-check BUILD_MD_CLI=
 	@mkdir -p $(TARGET); $(MAKE) loom simulate-short >$(TARGET)/models.log 2>&1 & beside=$$!; \
 		cargo test --workspace --no-fail-fast; tests=$$?; \
 		wait $$beside; models=$$?; cat $(TARGET)/models.log; exit $$((tests || models))
 	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || echo "skipped: pages in a browser (there is no chromium)"
 	$(MAKE) examples
-	$(MAKE) docs-check BUILD_MD_CLI=
 	cargo test --workspace --no-fail-fast --no-default-features --features metis --test conformance --test cli --test truth -- \
 		broken_runs:: commands:: launch:: configs:: compare::shells_and_exchanges_over_threads compare::threads_without_mpirun
 	scripts/test-ase.sh
