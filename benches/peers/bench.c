@@ -14,11 +14,16 @@
 enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT = 64, LARGE_PAGE = 2 << 20, AHEAD = MANY + 1 };
 /* What a copy copies at a time. */
 enum { BLOCK = 512 };
+/* Pushes and pulls each go to another place of so many bytes; three arrays go to each neighbour. */
+enum { WALK = 32 << 20, ARRAYS = 3 };
+/* Calls for progress beside a computation; samples of a wait for somebody who computes, and for how long. */
+enum { CALLS = 16, WAITS = 3 };
+static const double computation_s = 0.24, start_s = 0.005;
 static const double sample_s = 0.005;
 
 static int rank, peer, bytes, advice;
 static char *from, *to, *private_bytes, *base;
-static MPI_Win window;
+static MPI_Win window, wide, halo, single;
 static MPI_Datatype numbers;
 static uint64_t number;
 
@@ -158,6 +163,104 @@ static void strided_packed(void) {
     MPI_Win_flush(peer, window);
 }
 
+/* A put for each number, and one flush. */
+static void elementwise(void) {
+    if (rank != 0) return;
+    for (int i = 0; i < bytes; i += sizeof(double)) MPI_Put(from + i, sizeof(double), MPI_BYTE, peer, i, sizeof(double), MPI_BYTE, window);
+    MPI_Win_flush(peer, window);
+}
+
+static size_t place;
+
+static size_t next_place(void) { return (place = place + 1 < (size_t)WALK / bytes ? place + 1 : 0) * bytes; }
+
+static void push(void) {
+    MPI_Put(from, bytes, MPI_BYTE, peer, next_place(), bytes, MPI_BYTE, wide);
+    MPI_Win_flush(peer, wide);
+}
+
+static void pull(void) {
+    MPI_Get(to, bytes, MPI_BYTE, peer, next_place(), bytes, MPI_BYTE, wide);
+    MPI_Win_flush(peer, wide);
+}
+
+/* Three arrays to each of 26 neighbours and a fence: one by one, or copied into one message. */
+static void to_neighbours(int piece) {
+    int message = ARRAYS * bytes;
+    for (int i = 0; i < NEIGHBOURS; i++)
+        for (int at = i * message; at < (i + 1) * message; at += piece)
+            MPI_Put(from + at, piece, MPI_BYTE, i < OTHERS ? peer : rank, at, piece, MPI_BYTE, halo);
+    MPI_Win_fence(0, halo);
+}
+
+static void three(void) { to_neighbours(bytes); }
+
+static void packed(void) {
+    for (int i = 0; i < NEIGHBOURS * ARRAYS; i++) memcpy(from + (size_t)i * bytes, private_bytes + (size_t)(i % ARRAYS) * bytes, bytes);
+    to_neighbours(ARRAYS * bytes);
+}
+
+/* Both neighbours on a ring of two ranks, without copies, with receives posted one exchange ahead: alone, beside a computation as long as
+ * that, and beside one with calls for progress. */
+static MPI_Request both_ways[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+static long units;
+
+static void compute(long count) {
+    double numbers[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    __asm__ volatile("" : "+m"(numbers));
+    for (long i = 0; i < count; i++)
+        for (int j = 0; j < 8; j++) numbers[j] = __builtin_fma(numbers[j], 0.999999, 1e-6);
+    __asm__ volatile("" : "+m"(numbers));
+}
+
+static void exchange(int calls) {
+    int is_complete;
+    for (int i = 0; i < 2 && both_ways[i] == MPI_REQUEST_NULL; i++)
+        MPI_Irecv(to + (size_t)i * bytes, bytes, MPI_BYTE, peer, AHEAD + 1 + i, MPI_COMM_WORLD, &both_ways[i]);
+    turn = 1 - turn;
+    for (int i = 0; i < 2; i++)
+        MPI_Isend(from + (size_t)(turn * 2 + i) * bytes, bytes, MPI_BYTE, peer, AHEAD + 1 + i, MPI_COMM_WORLD, &both_ways[2 + i]);
+    for (int i = 0; i < calls; i++) {
+        compute(units / CALLS);
+        MPI_Testall(4, both_ways, &is_complete, MPI_STATUSES_IGNORE);
+    }
+    if (calls == 0) compute(units);
+    MPI_Waitall(4, both_ways, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; i++)
+        MPI_Irecv(to + (size_t)i * bytes, bytes, MPI_BYTE, peer, AHEAD + 1 + i, MPI_COMM_WORLD, &both_ways[i]);
+}
+
+static void overlap_communication(void) { units = 0, exchange(0); }
+static void overlap_both(void) { exchange(0); }
+static void overlap_progress(void) { exchange(CALLS); }
+
+/* Of one that has ended; what is posted for the next is taken back. */
+static void take_back(void) {
+    for (int i = 0; i < 2; i++) MPI_Cancel(&both_ways[i]);
+    MPI_Waitall(2, both_ways, MPI_STATUSES_IGNORE);
+}
+
+static void compute_for(double seconds) {
+    for (double begun = MPI_Wtime(); MPI_Wtime() - begun < seconds;) continue;
+}
+
+/* Rank 0 locks, puts and unlocks while the other computes and makes no call. */
+static void passive(void) {
+    double least = 1;
+    for (int i = 0; i < WAITS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        compute_for(rank == 0 ? start_s : computation_s);
+        if (rank != 0) continue;
+        double begun = MPI_Wtime();
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, peer, 0, single);
+        MPI_Put(from, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, single);
+        MPI_Win_unlock(peer, single);
+        double taken = MPI_Wtime() - begun;
+        least = taken < least ? taken : least;
+    }
+    if (rank == 0) printf("passive,%d,%.9g\n", bytes, least);
+}
+
 static void copy(void) {
     for (int i = 0; i < bytes; i += BLOCK) memcpy(to + i, from + i, bytes - i < BLOCK ? bytes - i : BLOCK);
     __asm__ volatile("" ::: "memory");
@@ -172,6 +275,18 @@ static double many(void (*once)(void), int iterations) {
     return taken;
 }
 
+/* As long as an exchange alone, the same on both ranks. */
+static void choose_units(void) {
+    enum { TRIAL = 200000, EXCHANGES = 20 };
+    double begun = MPI_Wtime();
+    compute(TRIAL);
+    double unit_s = (MPI_Wtime() - begun) / TRIAL;
+    many(overlap_communication, EXCHANGES);
+    double wanted = many(overlap_communication, EXCHANGES) / EXCHANGES / unit_s;
+    MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    units = wanted;
+}
+
 static void measure(const char *name, void (*once)(void), int samples) {
     double taken[MOST_SAMPLES];
     int trial = 1, iterations;
@@ -184,10 +299,11 @@ static void measure(const char *name, void (*once)(void), int samples) {
 }
 
 int main(int count, char **words) {
-    static const struct { const char *name; void (*once)(void); } all[] = {
+    static const struct { const char *name; void (*once)(void); } twins[] = {
         {"roundtrip", roundtrip}, {"nonblocking", nonblocking}, {"put", put}, {"bandwidth", bandwidth}, {"sync26", sync26},
-        {"ringshift", ringshift}, {"strided", strided}, {"strided_packed", strided_packed},
-        {"copy", copy}, {"osu_latency", roundtrip}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
+        {"ringshift", ringshift}, {"strided", strided}, {"strided_packed", strided_packed}, {"elementwise", elementwise},
+        {"push", push}, {"pull", pull}, {"packing_three", three}, {"packing_packed", packed}, {"copy", copy},
+        {"overlap_communication", overlap_communication}, {"overlap_both", overlap_both}, {"overlap_progress", overlap_progress}, {"osu_latency", roundtrip}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
     };
     MPI_Init(&count, &words);
     int is_plain = count > 2 && strcmp(words[2], "plain") == 0, is_large = count > 2 && strcmp(words[2], "large") == 0;
@@ -196,23 +312,43 @@ int main(int count, char **words) {
     peer = 1 - rank;
     int samples = count > 1 ? atoi(words[1]) : 0;
     if (samples < 1 || samples > MOST_SAMPLES || !(is_plain || is_large)) MPI_Abort(MPI_COMM_WORLD, 2);
+    /* Both ranks' pages are there, and known to both, before anything is timed. */
+    char *memory;
+    MPI_Win_allocate(WALK, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &wide);
+    memset(memory, 0, WALK);
+    MPI_Win_lock_all(0, wide);
+    char *all = room_for(WALK);
+    MPI_Get(all, WALK, MPI_BYTE, peer, 0, WALK, MPI_BYTE, wide);
+    MPI_Win_flush(peer, wide);
+    free(all);
     for (int i = 3; i < count; i++) {
         bytes = atoi(words[i]);
-        size_t room = (size_t)MANY * bytes + ALIGNMENT;
+        size_t room = (size_t)ARRAYS * NEIGHBOURS * bytes + ALIGNMENT;
         from = room_for(2 * room), to = room_for(room), private_bytes = room_for(room);
         MPI_Win_allocate(word() + ALIGNMENT, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
         memset(base, 0, word() + ALIGNMENT);
         number = 0;
         MPI_Type_vector(bytes / sizeof(double), 1, 2, MPI_DOUBLE, &numbers);
         MPI_Type_commit(&numbers);
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &single);
+        MPI_Win_allocate((MPI_Aint)ARRAYS * NEIGHBOURS * bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &halo);
+        memset(memory, 0, (size_t)ARRAYS * NEIGHBOURS * bytes);
+        passive();
+        MPI_Win_fence(0, halo);
         MPI_Win_lock_all(0, window);
-        for (size_t j = 0; j < sizeof all / sizeof *all; j++) measure(all[j].name, all[j].once, samples);
+        for (size_t j = 0; j < sizeof twins / sizeof *twins; j++) {
+            if (twins[j].once == overlap_both) choose_units();
+            measure(twins[j].name, twins[j].once, samples);
+        }
+        take_back();
         MPI_Cancel(&ahead), MPI_Wait(&ahead, MPI_STATUS_IGNORE);
         MPI_Type_free(&numbers);
         MPI_Win_unlock_all(window);
-        MPI_Win_free(&window);
+        MPI_Win_fence(0, halo);
+        MPI_Win_free(&window), MPI_Win_free(&halo), MPI_Win_free(&single);
         free(from), free(to), free(private_bytes);
     }
+    MPI_Win_unlock_all(wide);
+    MPI_Win_free(&wide);
     MPI_Finalize();
 }

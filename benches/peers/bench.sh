@@ -18,7 +18,7 @@ for round in $(seq "$rounds"); do
         scripts/mpirun.sh 2 "$folder/bench-c" 31 "$pages" ${sizes//,/ } >"$folder/$pages-$round.csv"
     done
     # shellcheck disable=SC2086
-    scripts/mpirun.sh 2 "$md" bench ${BENCHMARKS:-roundtrip bandwidth sync26 elementwise ringshift strided copy} --backends p2p --sizes "$sizes" --quiet \
+    scripts/mpirun.sh 2 "$md" bench ${BENCHMARKS:-roundtrip bandwidth sync26 elementwise ringshift strided push pull packing overlap passive copy} --backends p2p --sizes "$sizes" --quiet \
         ${EFFORT:---budget 25} --output "$folder/md-$round"
 done
 python3 - "$folder" <<'EOF_PYTHON'
@@ -31,6 +31,10 @@ TWINS = {
     "roundtrip": ("roundtrip", "p2p", 1), "nonblocking": ("roundtrip", "p2p", 1), "put": ("roundtrip", "put", 1),
     "bandwidth": ("bandwidth", "p2p", MANY), "sync26": ("sync26", "p2p", NEIGHBOURS),
     "ringshift": ("ringshift-both", "p2p", 1),
+    "elementwise": ("elementwise", "put", 1), "push": ("push", "put", 1), "pull": ("pull", "get", 1), "passive": ("passive", "lock", 1),
+    "packing_three": ("packing-three", "fence", 1), "packing_packed": ("packing-packed", "fence", 1),
+    "overlap_communication": ("overlap-communication", "p2p", 1), "overlap_both": ("overlap-both", "p2p", 1),
+    "overlap_progress": ("overlap-progress", "p2p", 1),
     "strided": ("strided-datatype", "put", 1), "strided_packed": ("strided-packed", "put", 1), "copy": ("copy-1-stream", "memory", 1),
     "osu_latency": ("roundtrip", "p2p", WAYS), "osu_bw": ("bandwidth-one-buffer", "p2p", MANY),
     "osu_put_latency": ("elementwise-whole", "put", 1), "osu_get_latency": ("roundtrip", "get", 1),

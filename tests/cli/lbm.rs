@@ -373,7 +373,11 @@ fn strategies_of_a_flow_are_compared() {
         let call = format!("compare melt.toml --repeat 2 --steps 2 --set lbm.precision=single {options}");
         let said = workdir.succeed(start, &call);
         assert!(said.stdout.contains("\nlbm on 12x10x20 nodes, 1 field,"), "{}", said.stdout);
-        assert_eq!(workdir.files("out"), ["compare.csv", "compare.png", "compare.svg", "scenario.toml"]);
+        let files = ["compare.csv", "compare.png", "compare.svg", "recommendation.txt", "scenario.toml"];
+        assert_eq!(workdir.files("out"), files);
+        // Two repetitions are enough for no recommendation; what is said names a strategy as a grid has it.
+        let advice = workdir.read("out/recommendation.txt");
+        assert!(advice.contains("So nothing is recommended.") && !advice.contains(" rect"), "{advice}");
         let table = workdir.read("out/compare.csv");
         let mut reader = csv::Reader::from_reader(table.as_bytes());
         let header = reader.headers().unwrap().clone();

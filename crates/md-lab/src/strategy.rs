@@ -25,10 +25,18 @@ pub struct Strategy {
 }
 
 impl Strategy {
+    /// Keys of `[parallel]` that make a strategy.
+    pub const KEYS: [&'static str; 4] = ["backend", "shell", "exchange", "partition"];
+
     /// Names of backend, shell, exchange and partition in scenarios.
     pub fn names(self) -> [String; 4] {
         let Self { backend, shell, exchange, partition } = self;
         [name_of(backend), name_of(shell), name_of(exchange), name_of(partition)]
+    }
+
+    /// Those of its [keys](Self::KEYS) that are asked for, with their values.
+    pub fn values(self, asked: &[&str]) -> impl Iterator<Item = (&'static str, String)> {
+        Self::KEYS.into_iter().zip(self.names()).filter(|(key, _)| asked.contains(key))
     }
 
     /// What moves the messages that `[parallel.rma]` and calls that hang are about: of `hybrid`, its backend between nodes.
@@ -84,9 +92,10 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// [`Strategy::names`] and the settings.
-    pub fn names(&self) -> Vec<String> {
-        self.strategy.names().into_iter().chain(self.settings.iter().filter_map(Setting::text)).collect()
+    /// Names of the [keys](Strategy::KEYS) that are asked for, and the settings.
+    pub fn names(&self, keys: &[&str]) -> Vec<String> {
+        let values = self.strategy.values(keys).map(|(_, value)| value);
+        values.chain(self.settings.iter().filter_map(Setting::text)).collect()
     }
 }
 
@@ -98,7 +107,7 @@ impl From<Strategy> for Variant {
 
 impl fmt::Display for Variant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.names().join(" "))
+        write!(formatter, "{}", self.names(&Strategy::KEYS).join(" "))
     }
 }
 

@@ -35,6 +35,6 @@ pub use ::mpi as rsmpi;
 pub use adversity::Adversity;
 pub use ffi::{PastCaches, prefer_large_pages, write_past_caches};
 pub use node::check_environment;
-pub use plain::{At, Blocks, PlainMemory, PlainSpec, PlainWindow, copy_streaming};
+pub use plain::{At, PlainMemory, PlainSpec, PlainWindow, Strided, copy_streaming};
 pub use survey::{Survey, WindowFacts, WindowSurvey};
 pub use world::{MpiWorld, abort, start, start_with};

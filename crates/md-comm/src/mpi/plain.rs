@@ -63,17 +63,17 @@ impl At {
     }
 }
 
-/// Blocks of bytes at equal distances. See [`PlainWindow::put_blocks`].
+/// Numbers of eight bytes at equal distances. See [`PlainWindow::put_strided`].
 #[derive(Debug)]
-pub struct Blocks(Vector);
+pub struct Strided(Vector);
 
-impl Blocks {
-    /// So many blocks of so many bytes, whose beginnings are `stride` bytes apart.
+impl Strided {
+    /// So many numbers, the first of every `stride`.
     ///
     /// # Errors
-    /// [`CommError::Mpi`] if there are none, or if they overlap.
-    pub fn new(blocks: usize, block: usize, stride: usize) -> Result<Self, CommError> {
-        Vector::new(blocks, block, stride).map(Self)
+    /// [`CommError::Mpi`] if there are none.
+    pub fn new(numbers: usize, stride: usize) -> Result<Self, CommError> {
+        Vector::new(numbers, stride).map(Self)
     }
 }
 
@@ -202,13 +202,13 @@ impl PlainWindow {
         self.window.put(OUT, piece, place)
     }
 
-    /// The same with blocks of the origin, which arrive without gaps.
+    /// The same with numbers of the origin that lie apart; they arrive without gaps.
     ///
     /// # Errors
     /// As [`Self::put`].
-    pub fn put_blocks(&mut self, blocks: &Blocks, to: At) -> Result<(), CommError> {
-        let place = self.place(to, blocks.0.bytes())?;
-        self.window.put_vector(OUT, &blocks.0, place)
+    pub fn put_strided(&mut self, numbers: &Strided, to: At) -> Result<(), CommError> {
+        let place = self.place(to, numbers.0.bytes())?;
+        self.window.put_vector(OUT, &numbers.0, place)
     }
 
     /// Gets bytes, which are there after a flush or the epoch; one get at a time.

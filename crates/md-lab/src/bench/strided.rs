@@ -1,6 +1,6 @@
 //! A column of a matrix.
 
-use md_comm::mpi::{At, Blocks, PlainWindow};
+use md_comm::mpi::{self, At, PlainWindow};
 
 use super::plain::{Epochs, Ways, allocated, content, fill};
 use super::series::{Series, parts};
@@ -9,9 +9,9 @@ use crate::compare::Problem;
 
 /// As in Lattice Boltzmann studies.
 const BYTES: usize = 8_500_000;
-/// Of a block, and of the gap behind it.
-const BLOCK: usize = size_of::<f64>();
-const STRIDE: usize = 2 * BLOCK;
+const NUMBER: usize = size_of::<f64>();
+/// One number of so many.
+const STRIDE: usize = 2;
 
 /// Rank 0 puts every second number to its partner: as a derived datatype, and packed before.
 pub(super) struct Strided;
@@ -26,29 +26,29 @@ impl Benchmark for Strided {
     }
 
     fn least_bytes(&self) -> Option<usize> {
-        Some(BLOCK)
+        Some(NUMBER)
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let (world, to) = (stage.world, At::start_of(case.peer));
         let (is_source, is_target) = (world.rank() == 0, world.rank() == case.peer);
         let bytes = case.bytes;
-        let mut matrix = block(2 * bytes, 0)?;
+        let mut matrix = block(STRIDE * bytes, 0)?;
         content(0).fill(&mut matrix);
         let column = |packed: &mut [u8]| {
-            for (to, from) in packed.chunks_exact_mut(BLOCK).zip(matrix.chunks_exact(STRIDE)) {
-                to.copy_from_slice(&from[..BLOCK]);
+            for (to, from) in packed.chunks_exact_mut(NUMBER).zip(matrix.chunks_exact(STRIDE * NUMBER)) {
+                to.copy_from_slice(&from[..NUMBER]);
             }
         };
-        let datatype = Blocks::new(bytes / BLOCK, BLOCK, STRIDE)?;
+        let datatype = mpi::Strided::new(bytes / NUMBER, STRIDE)?;
         let once = |window: &mut PlainWindow, way: usize| {
             if !is_source {
                 return Ok(());
             }
             if way == 0 {
-                window.put_blocks(&datatype, to)?;
+                window.put_strided(&datatype, to)?;
             } else {
-                column(&mut window.origin(2 * bytes)?[..bytes]);
+                column(&mut window.origin(STRIDE * bytes)?[..bytes]);
                 window.put(0..bytes, to)?;
             }
             window.flush().map_err(Problem::from)
@@ -58,7 +58,7 @@ impl Benchmark for Strided {
         let ways = Ways {
             count: 2,
             epochs: Epochs::Locked,
-            prepare: &|window| fill(window, world, 2 * bytes),
+            prepare: &|window| fill(window, world, STRIDE * bytes),
             once: &once,
             right: &|own| !is_target || own[0] == packed,
         };

@@ -4,7 +4,7 @@
 use md_core::words::counted;
 use md_engine::Phase;
 
-use super::comparison::{Comparison, HALO_PHASES, Ranked, RankedBy};
+use super::comparison::{Comparison, HALO_PHASES, Ranked, RankedBy, RowContext};
 use super::{MICROSECONDS, unit_of};
 use crate::plot::{Bars, Stacks};
 
@@ -12,7 +12,7 @@ use crate::plot::{Bars, Stacks};
 const LONGEST: f64 = 5.0;
 
 /// Best at the top.
-pub fn chart(comparison: &Comparison) -> Bars {
+pub fn chart<C: RowContext>(comparison: &Comparison<C>) -> Bars {
     let by = comparison.ranked_by();
     let description = match by {
         RankedBy::Exchange => "exchange alone, microseconds",
@@ -49,11 +49,11 @@ fn parts(ranking: &[Ranked]) -> Stacks {
     }
 }
 
-fn title(comparison: &Comparison) -> String {
+fn title<C: RowContext>(comparison: &Comparison<C>) -> String {
     let context = comparison.rows.first().map(|row| &row.context);
     context.map_or_else(String::new, |context| {
-        let [atoms, ranks] = [counted(context.atoms, "atom"), counted(context.ranks, "rank")];
-        format!("Halo exchange, {atoms}, {ranks}, {}", context.host)
+        let ranks = counted(context.ranks(), "rank");
+        format!("Halo exchange, {}, {ranks}, {}", context.extent(), context.host())
     })
 }
 
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn different_work_is_drawn_by_the_step() {
         let mut comparison = comparison(&[(Backend::P2p, 10.0, 1.0), (Backend::Shm, 2.0, 0.9)]);
-        comparison.rows[1].context.strategy.shell = Shell::Full;
+        comparison.rows[1].variant.strategy.shell = Shell::Full;
         assert!(chart(&comparison).svg().unwrap().contains("step, milliseconds"));
     }
 }

@@ -6,8 +6,10 @@ use md_comm::{Backend, Blocking};
 use md_engine::Phase;
 use serde::Serialize;
 
+#[cfg(doc)]
+use crate::Strategy;
 use crate::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
-use crate::{RunContext, Setting, Strategy, Variant};
+use crate::{RunContext, Variant};
 
 /// How a strategy fared, from harmless to grave: a rank that fails makes others time out, so its failure is what is
 /// reported.
@@ -58,41 +60,69 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Seconds of the [`HALO_PHASES`].
-    pub fn halo_s(&self) -> [f64; HALO_PHASES.len()] {
-        HALO_PHASES.map(|phase| self.phases[phase as usize])
-    }
-
     /// Share of the halo in the step, 0 to 1.
     pub fn halo_share(&self) -> f64 {
         let total_s = self.phases[Phase::Total as usize];
-        if total_s > 0.0 { (self.halo_s().iter().sum::<f64>() / total_s).min(1.0) } else { 0.0 }
+        let halo_s: f64 = HALO_PHASES.iter().map(|&phase| self.phases[phase as usize]).sum();
+        if total_s > 0.0 { (halo_s / total_s).min(1.0) } else { 0.0 }
     }
+}
+
+/// What strategies are compared on, particles or nodes of a grid: what makes a row of compare.csv stand alone there.
+pub trait RowContext: Clone + PartialEq + Send + 'static {
+    /// Those of [`Strategy::KEYS`] that there are.
+    const KEYS: &'static [&'static str];
+    /// Columns before the numbers: of [`Self::before`].
+    const BEFORE: &'static str;
+    /// Columns of the messages and bytes of an exchange.
+    const SENT: &'static str;
+    /// The phases that have a column.
+    const PHASES: &'static [Phase];
+    /// Columns behind the note: of [`Self::after`].
+    const AFTER: &'static [&'static str];
+
+    /// Values before the numbers.
+    fn before(&self) -> impl Serialize;
+
+    /// Values behind the note.
+    fn after(&self) -> impl Serialize;
+
+    /// What is computed and how much of it, in words: `16000 atoms`.
+    fn extent(&self) -> String;
+
+    /// Number of ranks.
+    fn ranks(&self) -> usize;
+
+    /// Steps of a sample.
+    fn steps(&self) -> u64;
+
+    /// Host name of rank 0.
+    fn host(&self) -> &str;
 }
 
 /// A strategy whose numbers can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranked<'c> {
-    /// Which.
-    pub strategy: Strategy,
-    /// What is varied beside it.
-    pub settings: &'c [Setting],
+    /// Which, and what is varied beside it.
+    pub variant: &'c Variant,
+    /// What it is called by: [`RowContext::KEYS`].
+    pub keys: &'static [&'static str],
     /// Its numbers.
     pub measured: &'c Measured,
 }
 
 impl fmt::Display for Ranked<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Variant { strategy: self.strategy, settings: self.settings.to_vec() }.fmt(formatter)
+        formatter.write_str(&self.variant.names(self.keys).join(" "))
     }
 }
 
 /// One row of compare.csv.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StrategyReport<C = RunContext> {
-    /// What is varied beside the strategy.
-    pub settings: Vec<Setting>,
-    /// The strategy, and what makes the row stand alone.
+    /// The strategy, and what is varied beside it.
+    pub variant: Variant,
+    /// What makes the row stand alone.
     pub context: C,
     /// `None` where nothing was measured.
     pub measured: Option<Measured>,
@@ -117,9 +147,9 @@ pub struct Control {
 
 /// All of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct Comparison<C = RunContext> {
     /// One per strategy, in the order they were asked for.
-    pub rows: Vec<StrategyReport>,
+    pub rows: Vec<StrategyReport<C>>,
     /// The row of the scenario's own setting, if it is among them.
     pub own: Option<usize>,
     /// The baseline, measured again beside each later group.
@@ -133,16 +163,16 @@ pub struct Comparison {
     pub ranks_per_core: f64,
 }
 
-impl StrategyReport {
+impl<C: RowContext> StrategyReport<C> {
     /// Its numbers, if they can be trusted.
     pub fn valid(&self) -> Option<Ranked<'_>> {
         let measured = self.measured.as_ref().filter(|_| self.status == Status::Ok)?;
-        Some(Ranked { strategy: self.context.strategy, settings: &self.settings, measured })
+        Some(Ranked { variant: &self.variant, keys: C::KEYS, measured })
     }
 
-    /// What the row is about.
-    pub fn variant(&self) -> Variant {
-        Variant { strategy: self.context.strategy, settings: self.settings.clone() }
+    /// What the row is about, in words.
+    pub fn name(&self) -> String {
+        self.variant.names(C::KEYS).join(" ")
     }
 }
 
@@ -174,7 +204,12 @@ impl RankedBy {
     }
 }
 
-impl Comparison {
+impl<C: RowContext> Comparison<C> {
+    /// Without rows yet; `own` is the number of the scenario's own setting among the variants.
+    pub fn of(own: Option<usize>, between_nodes: Backend, repeat: usize, ranks_per_core: f64) -> Self {
+        Self { rows: Vec::new(), own, controls: Vec::new(), between_nodes, repeat, ranks_per_core }
+    }
+
     /// What the bounds of the intervals are.
     pub fn bounds(&self) -> &'static str {
         if self.repeat < SAMPLES_FOR_CONFIDENCE { "range" } else { "95 % interval" }
@@ -184,7 +219,9 @@ impl Comparison {
     pub fn ranked_by(&self) -> RankedBy {
         let mut valid = self.valid();
         match valid.next() {
-            Some(first) if !valid.all(|other| other.strategy.same_work(first.strategy)) => RankedBy::Step,
+            Some(first) if !valid.all(|other| other.variant.strategy.same_work(first.variant.strategy)) => {
+                RankedBy::Step
+            }
             _ if self.always_rebuilds() || self.hides_much() => RankedBy::WholeStep,
             _ => RankedBy::Exchange,
         }
@@ -215,7 +252,7 @@ impl Comparison {
 
     /// By which factor, 1 or more, the machine was surely another one for these two.
     fn machine_factor(&self, by: RankedBy, a: Ranked, b: Ranked) -> f64 {
-        let groups = [a, b].map(|ranked| ranked.strategy.blocking(self.between_nodes));
+        let groups = [a, b].map(|ranked| ranked.variant.strategy.blocking(self.between_nodes));
         if groups[0] == groups[1] {
             return 1.0;
         }
@@ -236,13 +273,13 @@ impl Comparison {
     pub fn baseline(&self) -> Option<Ranked<'_>> {
         let own = self.own.and_then(|own| self.rows.get(own));
         let ranking = self.ranking();
-        let mut two_sided = ranking.into_iter().filter(|ranked| ranked.strategy.backend == BASELINE);
+        let mut two_sided = ranking.into_iter().filter(|ranked| ranked.variant.strategy.backend == BASELINE);
         let measured = own.and_then(StrategyReport::valid);
-        if let Some(present) = measured.filter(|own| own.strategy.backend == BASELINE) {
+        if let Some(present) = measured.filter(|own| own.variant.strategy.backend == BASELINE) {
             return Some(present);
         }
         let is_alike =
-            |ranked: &Ranked| own.is_some_and(|own| ranked.strategy.same_work(own.context.strategy));
+            |ranked: &Ranked| own.is_some_and(|own| ranked.variant.strategy.same_work(own.variant.strategy));
         two_sided
             .clone()
             .find(is_alike)
@@ -252,7 +289,7 @@ impl Comparison {
     }
 
     /// Whether the row is the [`Self::baseline`].
-    pub fn is_baseline(&self, row: &StrategyReport) -> bool {
+    pub fn is_baseline(&self, row: &StrategyReport<C>) -> bool {
         let measured = row.valid();
         measured.is_some() && measured == self.baseline()
     }

@@ -42,7 +42,7 @@ pub(crate) fn strategy(backend: Backend, exchange_us: f64, step_ms: f64) -> Stra
         rebuilt_share: 0.0,
     };
     StrategyReport {
-        settings: Vec::new(),
+        variant: Strategy { backend, ..context().strategy }.into(),
         context: RunContext { strategy: Strategy { backend, ..context().strategy }, ..context() },
         measured: Some(measured),
         correct: Some(true),

@@ -6,8 +6,11 @@ use md_comm::monitor::Heartbeat;
 use md_comm::{Traffic, World};
 use md_core::Evaluation;
 use md_core::rebuild::RebuildPolicy;
-use md_engine::{EngineError, NeighborReport, ParticleRow, RowVector, Setup, Simulation, Timings};
+use md_core::words::counted;
+use md_engine::{EngineError, NeighborReport, ParticleRow, Phase, RowVector, Setup, Simulation, Timings};
+use serde::Serialize;
 
+use super::comparison::RowContext;
 use super::measure::{Sample, TRIAL, exchanges_of_a_sample, time_exchanges};
 use super::outcome::Problem;
 use super::reference::Reference;
@@ -36,6 +39,49 @@ pub trait Plan {
 
     /// Takes the next part of a strategy's timeline, on rank 0.
     fn take_timeline(&self, _variant: &Variant, _part: &[u8]) {}
+}
+
+impl RowContext for RunContext {
+    const KEYS: &'static [&'static str] = &Strategy::KEYS;
+    const BEFORE: &'static str = "backend,shell,exchange,partition,ranks,atoms";
+    const SENT: &'static str = "messages,bytes";
+    const PHASES: &'static [Phase] = &[
+        Phase::HaloPack,
+        Phase::HaloTransfer,
+        Phase::HaloWait,
+        Phase::HaloUnpack,
+        Phase::ForceReturn,
+        Phase::Border,
+        Phase::Migrate,
+        Phase::HaloHidden,
+    ];
+    const AFTER: &'static [&'static str] =
+        &["grid", "threads", "precision", "steps", "seed", "mpi_library", "host", "version"];
+
+    fn before(&self) -> impl Serialize {
+        (self.strategy, self.ranks, self.atoms)
+    }
+
+    fn after(&self) -> impl Serialize {
+        let Self { grid, threads, precision, steps, seed, mpi_library, host, version, .. } = self;
+        (grid, threads, precision, steps, seed, mpi_library, host, version)
+    }
+
+    fn extent(&self) -> String {
+        counted(self.atoms, "atom")
+    }
+
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    fn host(&self) -> &str {
+        &self.host
+    }
 }
 
 /// Particles, and the forces that every strategy must give.

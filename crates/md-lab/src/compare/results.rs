@@ -3,11 +3,11 @@
 use md_comm::Blocking;
 use md_engine::Phase;
 
-use super::comparison::{Comparison, Control, Measured, Status, StrategyReport};
+use super::comparison::{Comparison, Control, Measured, RowContext, Status, StrategyReport};
 use super::measure::Sample;
 use super::outcome::Exclusion;
+use crate::Variant;
 use crate::statistics::Interval;
-use crate::{RunContext, Variant};
 
 /// Said of strategies that were not reached.
 const NOT_REACHED: &str =
@@ -68,9 +68,9 @@ impl<C: Clone> Results<C> {
     }
 }
 
-impl Results<RunContext> {
+impl<C: RowContext> Results<C> {
     /// Everything known now; `frame` is what is known beside the measurements.
-    pub fn comparison(&self, frame: &Comparison) -> Comparison {
+    pub fn comparison(&self, frame: &Comparison<C>) -> Comparison<C> {
         let controls = self.controls.iter().filter_map(|&(beside, row, ref samples)| {
             Some(Control { beside, row, again: measured(samples)? })
         });
@@ -98,8 +98,8 @@ impl<C: Clone> Entry<C> {
             (None, Some(_)) => (Status::Ok, self.note.clone()),
             (None, None) => (Status::Unavailable, NOT_REACHED.to_owned()),
         };
-        let Self { variant: Variant { settings, .. }, context, correct, .. } = self.clone();
-        StrategyReport { settings, context, measured, correct, status, note }
+        let Self { variant, context, correct, .. } = self.clone();
+        StrategyReport { variant, context, measured, correct, status, note }
     }
 }
 

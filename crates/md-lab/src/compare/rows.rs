@@ -1,54 +1,49 @@
 //! compare.csv.
 
-use md_engine::Phase;
 use serde::Serialize;
 
-use super::comparison::{Comparison, Measured, StrategyReport};
+use super::comparison::{Comparison, Measured, RowContext, StrategyReport};
+use crate::EncodeError;
 use crate::tables::table;
-use crate::{EncodeError, RunContext};
 
-/// Columns of `compare.csv`: those that users rely on (`docs/`, output files), then those of the context that are not
-/// among them.
-const COMPARE_COLUMNS: [&str; 5] = [
-    "backend,shell,exchange,partition,ranks,atoms,messages,bytes",
-    "exchange_median_s,exchange_low_s,exchange_high_s,step_median_s,step_low_s,step_high_s",
-    "halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,force_return_s,border_s,migrate_s,halo_hidden_s",
-    "correct,status,note",
-    "grid,threads,precision,steps,seed,mpi_library,host,version,baseline",
-];
-
-/// Columns from `messages` to `halo_hidden_s`.
-const MEASURED_COLUMNS: usize = 16;
+/// Columns of the exchange alone and of the step: medians and the bounds of their intervals.
+const INTERVALS: [&str; 6] =
+    ["exchange_median_s", "exchange_low_s", "exchange_high_s", "step_median_s", "step_low_s", "step_high_s"];
+/// Messages and bytes of an exchange.
+const SENT: usize = 2;
+const JUDGEMENT: [&str; 3] = ["correct", "status", "note"];
 
 /// One row per strategy. What was not measured is empty, and so is a varied key that the backend has no use for.
 ///
 /// # Errors
 /// A value that CSV cannot hold.
-pub fn compare_csv(comparison: &Comparison) -> Result<Vec<u8>, EncodeError> {
-    let varied = comparison.rows.iter().take(1).flat_map(|row| row.settings.iter().map(|it| it.key.as_str()));
-    let columns: Vec<_> = COMPARE_COLUMNS.into_iter().chain(varied).collect();
-    table(&columns, comparison.rows.iter().map(|row| compare_row(comparison, row)))
+pub fn compare_csv<C: RowContext>(comparison: &Comparison<C>) -> Result<Vec<u8>, EncodeError> {
+    let phases: Vec<String> = C::PHASES.iter().map(|phase| format!("{}_s", phase.name())).collect();
+    let first = comparison.rows.first();
+    let varied = first.into_iter().flat_map(|row| row.variant.settings.iter().map(|it| it.key.as_str()));
+    let columns = [C::BEFORE, C::SENT].into_iter().chain(INTERVALS).chain(phases.iter().map(String::as_str));
+    let columns = columns.chain(JUDGEMENT).chain(C::AFTER.iter().copied()).chain(["baseline"]).chain(varied);
+    table(&columns.collect::<Vec<_>>(), comparison.rows.iter().map(|row| compare_row(comparison, row)))
 }
 
-fn compare_row<'c>(comparison: &Comparison, report: &'c StrategyReport) -> impl Serialize + use<'c> {
-    let settings: Vec<_> = report.settings.iter().map(|setting| &setting.value).collect();
-    let RunContext { strategy, ranks, atoms, grid, threads, precision, .. } = &report.context;
-    let RunContext { steps, seed, mpi_library, host, version, .. } = &report.context;
-    let gaps = || vec![None; MEASURED_COLUMNS];
+fn compare_row<'c, C: RowContext>(
+    comparison: &Comparison<C>,
+    report: &'c StrategyReport<C>,
+) -> impl Serialize + use<'c, C> {
+    let settings: Vec<_> = report.variant.settings.iter().map(|setting| &setting.value).collect();
+    let gaps = || vec![None; SENT + INTERVALS.len() + C::PHASES.len()];
     (
-        (strategy, ranks, atoms, report.measured.as_ref().map_or_else(gaps, measured_values)),
+        (report.context.before(), report.measured.as_ref().map_or_else(gaps, measured_values::<C>)),
         (report.correct, report.status, &report.note),
-        (grid, threads, precision, steps, seed, mpi_library, host, version),
-        (comparison.is_baseline(report), settings),
+        (report.context.after(), comparison.is_baseline(report), settings),
     )
 }
 
-fn measured_values(measured: &Measured) -> Vec<Option<f64>> {
+fn measured_values<C: RowContext>(measured: &Measured) -> Vec<Option<f64>> {
     let Measured { messages, bytes, exchange, step, .. } = measured;
     let bounds = [exchange, step].into_iter().flat_map(|time| [time.median_s, time.low_s, time.high_s]);
-    let hidden_s = [measured.phases[Phase::HaloHidden as usize]];
-    let times = bounds.chain(measured.halo_s()).chain(hidden_s);
-    [*messages, *bytes].into_iter().chain(times).map(Some).collect()
+    let phases = C::PHASES.iter().map(|&phase| measured.phases[phase as usize]);
+    [*messages, *bytes].into_iter().chain(bounds).chain(phases).map(Some).collect()
 }
 
 #[cfg(test)]
@@ -76,7 +71,7 @@ mod tests {
     fn varied_keys_are_columns() {
         let mut comparison = comparison(&[(Backend::P2p, 10.0, 1.0), (Backend::RmaFence, 2.0, 0.9)]);
         for (row, value) in comparison.rows.iter_mut().zip([None, Some("create".to_owned())]) {
-            row.settings = vec![Setting { key: "parallel.rma.window".to_owned(), value }];
+            row.variant.settings = vec![Setting { key: "parallel.rma.window".to_owned(), value }];
         }
         let text = String::from_utf8(compare_csv(&comparison).unwrap()).unwrap();
         let ends: Vec<_> =

@@ -1,24 +1,25 @@
 //! The ranked table on the screen.
 
-use super::comparison::{Comparison, RankedBy, StrategyReport};
+use super::comparison::{Comparison, RankedBy, RowContext, StrategyReport};
 use super::{MICROSECONDS, MILLISECONDS, Unit};
 use crate::statistics::Interval;
-use crate::{RunContext, Setting, name_of};
+use crate::{Setting, Variant, name_of};
 use md_core::words::counted;
 
 /// Significant digits of times.
 const DIGITS: usize = 4;
 
 /// Strategies with valid numbers, best first; then the others with what became of them.
-pub fn table(comparison: &Comparison) -> String {
+pub fn table<C: RowContext>(comparison: &Comparison<C>) -> String {
     let by = comparison.ranked_by();
-    let median_s = |row: &&StrategyReport| {
+    let median_s = |row: &&StrategyReport<C>| {
         row.valid().map_or(f64::INFINITY, |ranked| by.interval(ranked.measured).median_s)
     };
     let mut rows: Vec<_> = comparison.rows.iter().collect();
     rows.sort_by(|a, b| median_s(a).total_cmp(&median_s(b)));
-    let varied = comparison.rows.iter().take(1).flat_map(|row| row.settings.iter().map(Setting::name));
-    let header = ["backend", "shell", "exchange", "partition"].into_iter().chain(varied);
+    let varied =
+        comparison.rows.iter().take(1).flat_map(|row| row.variant.settings.iter().map(Setting::name));
+    let header = C::KEYS.iter().copied().chain(varied);
     let header = header.chain(["exchange, us", "step, ms", "halo", "status"]).map(str::to_owned);
     let mut lines = vec![header.collect::<Vec<_>>()];
     lines.extend(rows.iter().map(|row| cells(comparison, row)));
@@ -30,38 +31,40 @@ pub fn table(comparison: &Comparison) -> String {
         text += &format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end());
     }
     for row in rows.iter().filter(|row| !row.note.is_empty()) {
-        text += &format!("{} ({}): {}\n", row.variant(), name_of(row.status), row.note);
+        text += &format!("{} ({}): {}\n", row.name(), name_of(row.status), row.note);
     }
     text
 }
 
-fn heading(comparison: &Comparison) -> String {
+fn heading<C: RowContext>(comparison: &Comparison<C>) -> String {
     let Some(first) = comparison.rows.first() else { return String::new() };
-    let RunContext { ranks, atoms, steps, .. } = &first.context;
+    let context = &first.context;
     let by = match comparison.ranked_by() {
         RankedBy::Exchange => "the exchange alone",
         RankedBy::Step | RankedBy::WholeStep => "the step",
     };
     format!(
         "{}, {}, {} of {}; median [{}], best first by {by}\n",
-        counted(*atoms, "atom"),
-        counted(*ranks, "rank"),
+        context.extent(),
+        counted(context.ranks(), "rank"),
         counted(comparison.repeat, "repetition"),
-        counted(*steps, "step"),
+        counted(context.steps(), "step"),
         comparison.bounds()
     )
 }
 
 /// A value that is not varied for this backend, and numbers that were not measured, are dashes.
-fn cells(comparison: &Comparison, row: &StrategyReport) -> Vec<String> {
-    let settings = row.settings.iter().map(|setting| setting.value.clone().unwrap_or_else(|| "-".to_owned()));
+fn cells<C: RowContext>(comparison: &Comparison<C>, row: &StrategyReport<C>) -> Vec<String> {
+    let Variant { strategy, settings } = &row.variant;
+    let settings = settings.iter().map(|setting| setting.value.clone().unwrap_or_else(|| "-".to_owned()));
     let status = name_of(row.status) + if comparison.is_baseline(row) { ", baseline" } else { "" };
     let numbers = row.measured.as_ref().map_or(["-"; 3].map(str::to_owned), |measured| {
         let (exchange, step) = (&measured.exchange, &measured.step);
         let share = format!("{:.1} %", 100.0 * measured.halo_share());
         [interval(exchange, MICROSECONDS), interval(step, MILLISECONDS), share]
     });
-    row.context.strategy.names().into_iter().chain(settings).chain(numbers).chain([status]).collect()
+    let names = strategy.values(C::KEYS).map(|(_, name)| name);
+    names.chain(settings).chain(numbers).chain([status]).collect()
 }
 
 /// Its unit stands in the column's name.

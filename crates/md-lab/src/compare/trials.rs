@@ -7,7 +7,7 @@ use md_comm::monitor::Heartbeat;
 use md_comm::{Backend, Blocking, RmaOptions, World};
 use md_engine::EngineError;
 
-use super::comparison::Status;
+use super::comparison::{RowContext, Status};
 use super::measure::Sample;
 use super::outcome::{Exclusion, Problem, agree};
 use super::results::{Entry, Results};
@@ -18,7 +18,7 @@ pub trait Ground {
     /// What a strategy becomes there.
     type Setup;
     /// What makes its row stand alone.
-    type Context: Clone;
+    type Context: RowContext;
     /// What it is judged by.
     type Seen;
 

@@ -1,57 +1,67 @@
 //! What all comparisons share: trials that are watched, outputs, and how the program ends.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use md_comm::Backend;
 use md_comm::monitor::{Heartbeat, Monitor};
-use md_lab::compare::{Exclusion, Ground, Results, Sampling, Status, Trials};
+use md_comm::{Backend, World};
+use md_lab::compare::{
+    Comparison, Exclusion, Ground, Results, RowContext, Sampling, Status, Trials, chart, compare_csv,
+    recommendation, table,
+};
+use md_lab::plot::Picture;
 use md_lab::{Transports, Variant, lock};
 
+use crate::args::CompareArgs;
+use crate::commands::ROOT;
+use crate::commands::timeline::Timelines;
+use crate::cores;
 use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
-use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ProgressMode, Screen};
+use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, Screen, Verbosity};
 use crate::session::print_error;
 
-/// How results are written and shown.
-pub(in crate::commands) trait Report<C> {
-    /// What a strategy is called, in words.
-    fn names(variant: &Variant) -> Vec<String>;
-
-    /// Shows the results and writes their files, the most precious first.
-    ///
-    /// # Errors
-    /// Output.
-    fn publish(
-        &self,
-        results: &Results<C>,
-        screen: &mut Screen,
-        directory: &OutputDirectory,
-    ) -> Result<(), OutputError>;
-}
+/// The ranks' agreement waits for computations too, such as the reference. A call that hangs is the monitor's business.
+const SHORTEST_AGREEMENT_WATCHDOG: Duration = Duration::from_secs(600);
 
 /// Where a comparison is written and shown, on rank 0.
-pub(in crate::commands) struct Outputs<R> {
-    pub(in crate::commands) directory: OutputDirectory,
-    pub(in crate::commands) screen: Screen,
-    pub(in crate::commands) report: R,
+pub(in crate::commands) struct Outputs<C> {
+    directory: OutputDirectory,
+    screen: Screen,
+    /// What is known beside the measurements.
+    frame: Comparison<C>,
 }
 
-impl<R> Outputs<R> {
-    fn publish<C>(&mut self, results: &Results<C>) -> Result<(), OutputError>
-    where
-        R: Report<C>,
-    {
-        self.report.publish(results, &mut self.screen, &self.directory)?;
-        self.directory.finish()?;
-        self.screen.finish()
+impl<C: RowContext> Outputs<C> {
+    /// In this directory, with what is known before anything is measured.
+    pub(in crate::commands) fn new(
+        directory: OutputDirectory,
+        args: &CompareArgs,
+        variants: usize,
+        frame: Comparison<C>,
+    ) -> Self {
+        let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
+        screen.print(&format!("comparing {variants} strategies, {} repetitions\n", args.repeat));
+        Self { directory, screen, frame }
+    }
+
+    /// Shows the results and writes their files, the most precious first.
+    fn publish(&mut self, results: &Results<C>) -> Result<(), OutputError> {
+        let Self { directory, screen, frame } = self;
+        let comparison = &results.comparison(frame);
+        let (advice, chart) = (recommendation(comparison), chart(comparison));
+        screen.print(&format!("\n{}\n{advice}", table(comparison)));
+        directory.write_encoded(KnownFile::COMPARE, compare_csv(comparison))?;
+        directory.write_encoded(KnownFile::RECOMMENDATION, Ok(advice.into_bytes()))?;
+        directory.write_encoded(KnownFile::COMPARE_SVG, chart.svg().map(String::into_bytes))?;
+        directory.write_encoded(KnownFile::COMPARE_PNG, chart.png())?;
+        directory.finish()?;
+        screen.finish()
     }
 
     /// Publishes what there is, before the job ends for something that happened to the current strategy.
-    fn give_up<C: Clone>(&mut self, results: &mut Results<C>, why: &Exclusion)
-    where
-        R: Report<C>,
-    {
+    fn give_up(&mut self, results: &mut Results<C>, why: &Exclusion) {
         results.give_up_current(why);
         // The job ends with an error in any case; what could not be written has been shown.
         let _ = self.publish(results);
@@ -61,13 +71,50 @@ impl<R> Outputs<R> {
 /// What is compared, and how.
 pub(in crate::commands) struct Conditions<'c> {
     pub(in crate::commands) transports: &'c dyn Transports,
+    pub(in crate::commands) args: &'c CompareArgs,
     pub(in crate::commands) variants: &'c [Variant],
     /// What `hybrid` uses between nodes.
     pub(in crate::commands) between_nodes: Backend,
-    pub(in crate::commands) sampling: Sampling,
-    pub(in crate::commands) progress: ProgressMode,
+    /// Steps of a sample.
+    pub(in crate::commands) steps: u64,
     /// Ends all ranks with an exit code, from any thread, also while a call does not return.
     pub(in crate::commands) end_job: fn(u8),
+}
+
+impl Conditions<'_> {
+    /// How much is measured.
+    pub(in crate::commands) fn sampling(&self) -> Sampling {
+        let Self { args, steps, .. } = *self;
+        let timeout = Duration::from_secs_f64(args.timeout);
+        Sampling { repeat: args.repeat as usize, steps, timeout }
+    }
+
+    /// Gives the ranks' agreement its watchdog; what is known before anything is measured, where `own` is the scenario's own setting.
+    /// *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub(in crate::commands) fn frame<C: RowContext>(
+        &self,
+        own: impl FnMut(&Variant) -> bool,
+    ) -> Result<Comparison<C>, RunError> {
+        let (agreement, Sampling { repeat, timeout, .. }) = (self.transports.agreement(), self.sampling());
+        agreement.set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(4 * timeout));
+        let own = self.variants.iter().position(own);
+        Ok(Comparison::of(own, self.between_nodes, repeat, ranks_per_core(agreement)?))
+    }
+
+    /// Timelines of the strategies, by these keys.
+    pub(in crate::commands) fn timelines(&self, keys: &[&str]) -> Vec<PathBuf> {
+        Timelines::files(&self.args.trace, self.variants.iter().map(|it| it.names(keys))).collect()
+    }
+}
+
+/// Ranks on rank 0's machine per hardware thread of it. *Collective.*
+fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
+    let hosts = world.gather(ROOT, gethostname::gethostname().as_encoded_bytes())?;
+    let here = hosts.iter().filter(|host| *host == &hosts[0]).count();
+    Ok(here as f64 / cores::of_machine() as f64)
 }
 
 /// What has become of the strategies.
@@ -83,17 +130,14 @@ pub(in crate::commands) struct Outcome {
 ///
 /// # Errors
 /// The agreement's world is broken; output.
-pub(in crate::commands) fn conduct<G, R>(
+pub(in crate::commands) fn conduct<G: Ground>(
     ground: &G,
     conditions: &Conditions,
-    outputs: Option<Outputs<R>>,
-) -> Result<Outcome, RunError>
-where
-    G: Ground<Context: Send + 'static>,
-    R: Report<G::Context> + Send + 'static,
-{
-    let Conditions { transports, variants, between_nodes, sampling, progress, end_job } = *conditions;
-    let names: Vec<Vec<String>> = variants.iter().map(R::names).collect();
+    outputs: Option<Outputs<G::Context>>,
+) -> Result<Outcome, RunError> {
+    let Conditions { transports, args, variants, between_nodes, end_job, .. } = *conditions;
+    let sampling = conditions.sampling();
+    let names: Vec<Vec<String>> = variants.iter().map(|it| it.names(G::Context::KEYS)).collect();
     let on_root = outputs.map(|outputs| {
         (Arc::new(Mutex::new(Results::<G::Context>::default())), Arc::new(Mutex::new(outputs)))
     });
@@ -103,7 +147,7 @@ where
         watch(on_root, names.clone(), trials.heartbeat.clone(), 2 * sampling.timeout, end_job)
     });
     let samples = (variants.len() * sampling.repeat) as u64;
-    let mut shown = on_root.is_some().then(|| Progress::over_samples(progress, samples));
+    let mut shown = on_root.is_some().then(|| Progress::over_samples(args.progress, samples));
     let statuses = trials.run(variants, &mut |done| shown.iter_mut().for_each(|it| it.tick(done as u64)));
     shown.iter().for_each(Progress::finish);
     drop(monitor);
@@ -130,8 +174,8 @@ type Shared<T> = Arc<Mutex<T>>;
 
 /// On rank 0: if the measuring thread stands still, publishes what there is and ends the job. A wait that the transports' own
 /// watchdog can end comes first, on this rank and then on the others.
-fn watch<C: Clone + Send + 'static, R: Report<C> + Send + 'static>(
-    (results, outputs): (Shared<Results<C>>, Shared<Outputs<R>>),
+fn watch<C: RowContext>(
+    (results, outputs): (Shared<Results<C>>, Shared<Outputs<C>>),
     names: Vec<Vec<String>>,
     heartbeat: Heartbeat,
     limit: Duration,
@@ -166,7 +210,7 @@ fn timed_out(names: impl Iterator<Item = String>, limit: Duration) -> String {
 }
 
 /// What kept backends from being measured.
-fn reasons_of<C: Clone>(variants: &[Variant], results: &Results<C>) -> Vec<String> {
+fn reasons_of<C: RowContext>(variants: &[Variant], results: &Results<C>) -> Vec<String> {
     let rows = results.rows();
     let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
     for (variant, row) in variants.iter().zip(&rows).filter(|(_, row)| row.status != Status::Ok) {

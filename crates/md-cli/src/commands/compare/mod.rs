@@ -9,18 +9,12 @@ mod tests;
 mod varied;
 
 use std::cell::Cell;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use md_comm::World;
 use md_core::force::Precision;
 use md_core::partition::PartitionKind;
 use md_engine::{NeighborReport, Protocol, Setup};
-use md_lab::compare::{
-    Comparison, Particles, Plan, Prepared, Problem, Reference, Results, Sampling, Terms, chart, compare_csv,
-    recommendation, table,
-};
-use md_lab::plot::Picture;
+use md_lab::compare::{Particles, Plan, Prepared, Problem, Reference, RowContext, Terms};
 use md_lab::{RunContext, Strategy, Transports, Variant};
 
 use super::timeline::Timelines;
@@ -29,12 +23,12 @@ use crate::args::CompareArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
-use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
+use crate::output::{ResultFiles, Verbosity};
 use crate::scenario::{Neighbor, Parallel, Scenario};
 use crate::session::warn;
-use crate::{cores, memory, setup};
+use crate::{memory, setup};
 pub(super) use adapt::{adapt, adapt_variant};
-pub(super) use conduct::{Conditions, Outputs, Report, conduct};
+pub(super) use conduct::{Conditions, Outputs, conduct};
 pub use protocols::{Combined, compare_protocols};
 pub(super) use strategies::select;
 pub use strategies::{Choices, Selection};
@@ -42,9 +36,6 @@ pub(super) use varied::MESSAGES;
 
 /// Steps per sample.
 const STEPS: u64 = 20;
-
-/// The ranks' agreement waits for computations too, such as the reference. A call that hangs is the monitor's business.
-pub(super) const SHORTEST_AGREEMENT_WATCHDOG: Duration = Duration::from_secs(600);
 
 /// Compares strategies on this rank; `end_job` ends all ranks with an exit code, from any thread, also while a call does not
 /// return. *Collective.*
@@ -69,42 +60,28 @@ pub fn compare(
     let agreement = transports.agreement();
     let scenario = &by_ghosts(&inputs.scenario, agreement.rank());
     let variants = choices.variants(scenario, &transports.backends()).map_err(super::refused)?;
-    let timeout = Duration::from_secs_f64(args.timeout);
-    agreement.set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(4 * timeout));
     let steps = args.steps.unwrap_or_else(|| steps(&scenario.neighbor));
-    let sampling = Sampling { repeat: args.repeat as usize, steps, timeout };
-    let ranks_per_core = ranks_per_core(agreement)?;
+    let between_nodes = scenario.parallel.between_nodes;
+    let conditions = Conditions { transports, args, variants: &variants, between_nodes, steps, end_job };
+    let is_own =
+        |variant: &Variant| adapt_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
+    let frame = conditions.frame(is_own)?;
     // What cannot be computed or written is found out first, before old results are removed and new ones computed.
     let setup = divided_by_any(inputs, agreement.ranks())?;
-    let open_checked = || {
-        memory::expect(inputs, &setup, memory::of_machine())?;
-        Ok::<_, RunError>(open(inputs, args, &variants)?)
-    };
     memory::expect_timeline(agreement, &args.trace)?;
-    let outputs = open_on_root(agreement, open_checked)?;
+    let outputs = open_on_root(agreement, || {
+        memory::expect(inputs, &setup, memory::of_machine())?;
+        let elsewhere = &conditions.timelines(RunContext::KEYS);
+        let results = ResultFiles { elsewhere, ..ResultFiles::default() };
+        let directory = output_directory(inputs, &results, Verbosity::unless(args.quiet))?;
+        Ok::<_, RunError>(Outputs::new(directory, args, variants.len(), frame))
+    })?;
     let reference = Reference::compute(agreement, &setup, terms(inputs))?;
     let available = memory::available_to_all(agreement)?;
     let timelines = Timelines::new(&args.trace);
     let plan =
         ScenarioPlan { inputs, scenario, agreement, available, steps, warned: Cell::new(false), timelines };
-    let is_own =
-        |variant: &Variant| adapt_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
-    let between_nodes = scenario.parallel.between_nodes;
-    let report = outputs.map(|(directory, screen)| {
-        let frame = Comparison {
-            rows: Vec::new(),
-            own: variants.iter().position(is_own),
-            controls: Vec::new(),
-            between_nodes,
-            repeat: args.repeat as usize,
-            ranks_per_core,
-        };
-        Outputs { directory, screen, report: frame }
-    });
-    let progress = args.progress;
-    let conditions =
-        Conditions { transports, variants: &variants, between_nodes, sampling, progress, end_job };
-    let outcome = conduct(&Particles { plan: &plan, reference }, &conditions, report)?;
+    let outcome = conduct(&Particles { plan: &plan, reference }, &conditions, outputs)?;
     plan.timelines.finish()?;
     outcome.into_result("wrong forces")
 }
@@ -149,7 +126,7 @@ impl Plan for ScenarioPlan<'_> {
     }
 
     fn take_timeline(&self, variant: &Variant, part: &[u8]) {
-        self.timelines.take(&variant.names(), part);
+        self.timelines.take(&variant.names(RunContext::KEYS), part);
     }
 }
 
@@ -161,42 +138,6 @@ impl From<RunError> for Problem {
             RunError::Communication(error) => error.into(),
             other => Self::failed(other.to_string()),
         }
-    }
-}
-
-fn open(
-    inputs: &Inputs,
-    args: &CompareArgs,
-    variants: &[Variant],
-) -> Result<(OutputDirectory, Screen), OutputError> {
-    let verbosity = Verbosity::unless(args.quiet);
-    let elsewhere: Vec<PathBuf> =
-        Timelines::files(&args.trace, variants.iter().map(Variant::names)).collect();
-    let results = ResultFiles { elsewhere: &elsewhere, ..ResultFiles::default() };
-    let directory = output_directory(inputs, &results, verbosity)?;
-    let mut screen = Screen::stdout(verbosity);
-    screen.print(&format!("comparing {} strategies, {} repetitions\n", variants.len(), args.repeat));
-    Ok((directory, screen))
-}
-
-impl Report<RunContext> for Comparison {
-    fn names(variant: &Variant) -> Vec<String> {
-        variant.names()
-    }
-
-    fn publish(
-        &self,
-        results: &Results<RunContext>,
-        screen: &mut Screen,
-        directory: &OutputDirectory,
-    ) -> Result<(), OutputError> {
-        let comparison = &results.comparison(self);
-        let (advice, chart) = (recommendation(comparison), chart(comparison));
-        screen.print(&format!("\n{}\n{advice}", table(comparison)));
-        directory.write_encoded(KnownFile::COMPARE, compare_csv(comparison))?;
-        directory.write_encoded(KnownFile::RECOMMENDATION, Ok(advice.into_bytes()))?;
-        directory.write_encoded(KnownFile::COMPARE_SVG, chart.svg().map(String::into_bytes))?;
-        directory.write_encoded(KnownFile::COMPARE_PNG, chart.png())
     }
 }
 
@@ -236,11 +177,4 @@ fn steps(neighbor: &Neighbor) -> u64 {
         Some(every @ 2..=STEPS) => every - 1,
         _ => STEPS,
     }
-}
-
-/// Ranks on rank 0's machine per hardware thread of it. *Collective.*
-fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
-    let hosts = world.gather(super::ROOT, gethostname::gethostname().as_encoded_bytes())?;
-    let here = hosts.iter().filter(|host| *host == &hosts[0]).count();
-    Ok(here as f64 / cores::of_machine() as f64)
 }

@@ -4,19 +4,21 @@ use std::convert::Infallible;
 
 use md_comm::monitor::Heartbeat;
 use md_comm::{Reduction, World};
-use md_engine::{EngineError, Timings};
+use md_core::words::counted;
+use md_engine::{EngineError, Phase, Timings};
 use md_grid::lbm::{FlowRun, LaneReal};
 use md_grid::stencil::{self, Precision, Problem};
 use md_grid::{Application, Decomposition, Messages, application};
 use md_lab::compare::{
-    self as lab, Ground, Prepared, Sample, Sampling, Subject, TRIAL, WARM_UP, exchanges_of_a_sample,
-    time_exchanges,
+    self as lab, Ground, Prepared, RowContext, Sample, Sampling, Subject, TRIAL, WARM_UP,
+    exchanges_of_a_sample, time_exchanges,
 };
 use md_lab::trace::TracedWorld;
 use md_lab::{Transports, Variant, name_of};
+use serde::Serialize;
 
-use super::{OfGrid, keys_of};
-use crate::commands::compare::{MESSAGES, Report, adapt_variant};
+use super::keys_of;
+use crate::commands::compare::{MESSAGES, adapt_variant};
 use crate::commands::timeline::Timelines;
 use crate::commands::{lbm, stencil as of_stencil};
 use crate::error::RunError;
@@ -24,7 +26,7 @@ use crate::grid_inputs::{GridInputs, GridModel};
 use crate::memory;
 use crate::output::OutputError;
 use crate::output::grid::GridContext;
-use crate::scenario::{LbmScenario, StencilScenario};
+use crate::scenario::{LbmScenario, Scenario, StencilScenario};
 
 /// Steps after which the bits are compared.
 const CHECKED_STEPS: u64 = 3;
@@ -187,17 +189,62 @@ impl<'c, M: Compared> Grid<'c, M> {
         let mut inputs = self.inputs.clone();
         let parallel = inputs.scenario.parallel_mut();
         (parallel.backend, parallel.exchange) = (variant.strategy.backend, variant.strategy.exchange);
-        let is_meant = |messages: &&Messages| {
-            let value = Some(name_of(messages));
-            variant.settings.iter().any(|it| it.key == MESSAGES && it.value == value)
-        };
-        parallel.messages =
-            Messages::ALL.iter().copied().find(|it| is_meant(&it)).unwrap_or(parallel.messages);
+        parallel.messages = messages_of(variant).unwrap_or(parallel.messages);
         inputs
     }
 
     fn context_of(&self, scenario: &M, problem: &M::Problem) -> GridContext {
         GridContext { steps: self.steps, ..scenario.context(self.agreement, problem) }
+    }
+}
+
+/// How fields share messages, where that is varied.
+fn messages_of(variant: &Variant) -> Option<Messages> {
+    let is_meant = |messages: &Messages| {
+        let value = Some(name_of(messages));
+        variant.settings.iter().any(|it| it.key == MESSAGES && it.value == value)
+    };
+    Messages::ALL.iter().copied().find(is_meant)
+}
+
+/// Whether a variant is the scenario's own setting; `base` has its keys.
+pub(super) fn is_own<M: GridModel>(variant: &Variant, base: &Scenario, inputs: &GridInputs<M>) -> bool {
+    let own = inputs.scenario.parallel().messages;
+    messages_of(variant).is_none_or(|messages| messages == own)
+        && adapt_variant(variant, base).is_ok_and(|it| it.scenario == *base)
+}
+
+impl RowContext for GridContext {
+    const KEYS: &'static [&'static str] = &["backend", "exchange"];
+    const BEFORE: &'static str = Self::COLUMNS;
+    const SENT: &'static str = "messages_per_exchange,bytes_per_exchange";
+    const PHASES: &'static [Phase] =
+        &[Phase::HaloPack, Phase::HaloTransfer, Phase::HaloWait, Phase::HaloUnpack, Phase::HaloHidden];
+    const AFTER: &'static [&'static str] = &[];
+
+    fn before(&self) -> impl Serialize {
+        self
+    }
+
+    fn after(&self) -> impl Serialize {
+        [""; 0]
+    }
+
+    fn extent(&self) -> String {
+        let Self { kind, nodes, fields, messages, .. } = self;
+        format!("{kind} on {nodes} nodes, {}, {} messages", counted(*fields, "field"), name_of(messages))
+    }
+
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    fn host(&self) -> &str {
+        &self.host
     }
 }
 
@@ -280,7 +327,7 @@ impl<M: Compared> Ground for Grid<'_, M> {
         let Some(events) = self.timelines.events() else { return Ok(()) };
         let heartbeat = subject.heartbeat;
         let GridSetup { inputs, problem } = subject.setup;
-        let (context, names) = (self.context_of(&inputs.scenario, problem), OfGrid::names(variant));
+        let (context, names) = (self.context_of(&inputs.scenario, problem), variant.names(GridContext::KEYS));
         let traced = &TracedWorld::new(subject.world, events)?;
         let recorded = with(Subject { world: traced, ..subject }, |app| {
             traced.start(|observer| app.clock().observe(observer))?;

@@ -10,7 +10,7 @@ mod tests;
 use md_comm::Blocking;
 
 use super::comparison::{
-    BASELINE, Comparison, Control, Measured, Ranked, RankedBy, SMALL_SHARE, StrategyReport,
+    BASELINE, Comparison, Control, Measured, Ranked, RankedBy, RowContext, SMALL_SHARE, StrategyReport,
 };
 use super::{MICROSECONDS, MILLISECONDS, Unit, unit_of};
 use crate::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
@@ -20,7 +20,7 @@ const DIGITS: usize = 3;
 const PERCENT: f64 = 100.0;
 
 /// The whole text.
-pub fn recommendation(comparison: &Comparison) -> String {
+pub fn recommendation<C: RowContext>(comparison: &Comparison<C>) -> String {
     let mut paragraphs = warnings(comparison);
     paragraphs.extend(recommend(comparison));
     paragraphs.iter().map(|paragraph| format!("{paragraph}\n")).collect()
@@ -34,11 +34,11 @@ const ALWAYS_REBUILDS: &str = "Every step rebuilds its neighbourhood: positions 
      exchange alone is no part of such a step. So strategies are ranked by the step.";
 
 /// The same where it hides.
-const HIDES: &str = "Messages travel while forces are computed (halo_hidden_s in compare.csv), and the exchange alone is not what a step pays for \
+const HIDES: &str = "Messages travel while ranks compute (halo_hidden_s in compare.csv), and the exchange alone is not what a step pays for \
      them. So strategies are ranked by the step; with `overlap = false` they are ranked by the exchange.";
 
 /// What makes all numbers less worth.
-fn warnings(comparison: &Comparison) -> Vec<String> {
+fn warnings<C: RowContext>(comparison: &Comparison<C>) -> Vec<String> {
     let mut warnings = Vec::new();
     if comparison.ranks_per_core > 1.0 {
         warnings.push(format!(
@@ -64,7 +64,7 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
 }
 
 /// How the baseline has changed until it was measured again beside a later group.
-fn drift(comparison: &Comparison, control: &Control) -> Option<String> {
+fn drift<C: RowContext>(comparison: &Comparison<C>, control: &Control) -> Option<String> {
     let Control { beside, row, again } = control;
     let (by, row) = (comparison.ranked_by(), comparison.rows.get(*row)?);
     let (then, before) = (by.interval(again), by.interval(row.measured.as_ref()?));
@@ -86,12 +86,12 @@ fn drift(comparison: &Comparison, control: &Control) -> Option<String> {
     let (then, before, drift) = (median(by, &then), median(by, &before), drift * PERCENT);
     Some(format!(
         "{who}, beside {} once more: {then} then, {before} before ({drift:+.0} %); {judgement}.",
-        row.variant()
+        row.name()
     ))
 }
 
 /// Whether one is surely better than another in what they are ranked by.
-fn is_sure(comparison: &Comparison, best: Ranked, other: Ranked) -> bool {
+fn is_sure<C: RowContext>(comparison: &Comparison<C>, best: Ranked, other: Ranked) -> bool {
     comparison.is_surely_below(comparison.ranked_by(), best, other)
 }
 
@@ -99,11 +99,11 @@ const ONE_RANK: &str = "One rank sends no messages: its exchange is empty, whate
     Compare with the number of ranks that the scenario will run on.";
 
 /// What is compared with what, and what follows from it.
-fn recommend(comparison: &Comparison) -> Vec<String> {
+fn recommend<C: RowContext>(comparison: &Comparison<C>) -> Vec<String> {
     let ranking = comparison.ranking();
     match ranking[..] {
         [] => vec!["Nothing could be measured, so nothing is recommended.".to_owned()],
-        [..] if comparison.rows.iter().all(|row| row.context.ranks == 1) => vec![ONE_RANK.to_owned()],
+        [..] if comparison.rows.iter().all(|row| row.context.ranks() == 1) => vec![ONE_RANK.to_owned()],
         [only] => {
             vec![format!("Only {only} could be measured: there is nothing to compare it with.")]
         }
@@ -112,12 +112,12 @@ fn recommend(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Which of at least two strategies to use.
-fn choose(comparison: &Comparison, best: Ranked, next: Ranked) -> Vec<String> {
+fn choose<C: RowContext>(comparison: &Comparison<C>, best: Ranked, next: Ranked) -> Vec<String> {
     let by = comparison.ranked_by();
     let own = comparison.own.and_then(|own| comparison.rows.get(own));
     let own = own.and_then(StrategyReport::valid);
     let marked = comparison.baseline();
-    let baseline = marked.filter(|ranked| ranked.strategy.backend == BASELINE);
+    let baseline = marked.filter(|ranked| ranked.variant.strategy.backend == BASELINE);
     // What stays if nothing is recommended.
     let present = own.or(marked).unwrap_or(best);
     let label = if own.or(baseline).is_some() { "in use" } else { "the baseline" };
@@ -177,9 +177,9 @@ fn too_small(by: RankedBy, present: Ranked, best: Ranked) -> Option<String> {
 }
 
 /// The best one is what is in use already.
-fn stays_best(comparison: &Comparison, best: Ranked, next: Ranked) -> String {
+fn stays_best<C: RowContext>(comparison: &Comparison<C>, best: Ranked, next: Ranked) -> String {
     let by = comparison.ranked_by();
-    let two_sided = best.strategy.backend == BASELINE;
+    let two_sided = best.variant.strategy.backend == BASELINE;
     let who = if two_sided { "Two-sided messages win: stay with" } else { "Stay with" };
     let is_sure = is_sure(comparison, best, next);
     let judgement = if is_sure { "that is sure" } else { "but the next is as good within the noise" };
@@ -210,7 +210,7 @@ fn slower_step(best: Ranked, present: Ranked) -> String {
     )
 }
 
-fn surety(comparison: &Comparison, best: Ranked, next: Ranked) -> String {
+fn surety<C: RowContext>(comparison: &Comparison<C>, best: Ranked, next: Ranked) -> String {
     let by = comparison.ranked_by();
     let how = if is_sure(comparison, best, next) {
         "It is surely the fastest"
@@ -221,7 +221,7 @@ fn surety(comparison: &Comparison, best: Ranked, next: Ranked) -> String {
 }
 
 /// What a change brings, in the step and in the exchange, if that is a part of it.
-fn gain(comparison: &Comparison, best: Ranked, other: Ranked, label: &str) -> String {
+fn gain<C: RowContext>(comparison: &Comparison<C>, best: Ranked, other: Ranked, label: &str) -> String {
     let [exchange, other_exchange] = [best, other].map(|ranked| ranked.measured.exchange);
     let [step, other_step] = [best, other].map(|ranked| ranked.measured.step);
     let steps = [step, other_step].map(|step| milliseconds(&step));
@@ -247,16 +247,14 @@ fn gain(comparison: &Comparison, best: Ranked, other: Ranked, label: &str) -> St
 
 /// The lines to put into the scenario.
 fn toml(best: Ranked) -> String {
-    let [backend, shell, exchange, partition] = best.strategy.names();
-    let set = best.settings.iter().filter_map(|Setting { key, value }| {
+    let chosen = best.variant.strategy.values(best.keys).map(|(key, name)| format!("\n{key} = {name:?}"));
+    let set = best.variant.settings.iter().filter_map(|Setting { key, value }| {
         let (key, value) = (key.strip_prefix("parallel.").unwrap_or(key), value.as_ref()?);
         let is_bare = value.parse::<u64>().is_ok() || value.parse::<bool>().is_ok();
         Some(if is_bare { format!("\n{key} = {value}") } else { format!("\n{key} = {value:?}") })
     });
-    let set: String = set.collect();
-    format!(
-        "\n[parallel]\nbackend = \"{backend}\"\nshell = \"{shell}\"\nexchange = \"{exchange}\"\npartition = \"{partition}\"{set}"
-    )
+    let lines: String = chosen.chain(set).collect();
+    format!("\n[parallel]{lines}")
 }
 
 /// A strategy and what it is ranked by.

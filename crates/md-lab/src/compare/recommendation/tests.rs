@@ -142,7 +142,7 @@ fn an_exchange_that_is_faster_and_a_step_that_is_slower() {
 fn different_shells_are_ranked_by_the_step() {
     let mut comparison = comparison(&[(Backend::P2p, 12.0, 1.0), (Backend::Shm, 3.0, 1.2)]);
     let mut full = strategy(Backend::Shm, 9.0, 0.8);
-    full.context.strategy.shell = Shell::Full;
+    full.variant.strategy.shell = Shell::Full;
     comparison.rows.push(full);
     insta::assert_snapshot!(sentences(&comparison, "full"), @r"
     Use shm full direct rect. It is surely the fastest: 0.8 ms [0.76, 0.84] per step; next is p2p half direct rect, 1 ms [0.95, 1.05] per step.
@@ -216,7 +216,7 @@ fn a_halo_that_hides_is_judged_by_the_step() {
     }
     assert_eq!(without_overlap.ranked_by(), RankedBy::Exchange);
     insta::assert_snapshot!(recommendation(&comparison), @r"
-    Messages travel while forces are computed (halo_hidden_s in compare.csv), and the exchange alone is not what a step pays for them. So strategies are ranked by the step; with `overlap = false` they are ranked by the exchange.
+    Messages travel while ranks compute (halo_hidden_s in compare.csv), and the exchange alone is not what a step pays for them. So strategies are ranked by the step; with `overlap = false` they are ranked by the exchange.
     Two-sided messages win: stay with p2p half direct rect, 1 ms [0.95, 1.05] per step; next is shm half direct rect, 1.3 ms [1.23, 1.37] per step; that is sure.
     ");
 }

@@ -3,50 +3,48 @@
 
 use mpi::ffi;
 
-use super::super::{count, guarded_to, is_running};
+use super::super::{count, guarded_to, is_running, word};
 use super::access::{Target, refused};
-use super::{Call, Place, Window, byte, check, constants, rank_number};
+use super::{Call, Place, Window, check, constants, rank_number};
 use crate::{CommError, Rank};
 
-/// Blocks of bytes at equal distances, as one datatype. MPI-3.1 section 4.1.2.
+/// Bytes of a number.
+const NUMBER: usize = size_of::<u64>();
+
+/// Numbers of eight bytes at equal distances, as one datatype. MPI-3.1 section 4.1.2.
 #[derive(Debug)]
 pub(crate) struct Vector {
     raw: ffi::MPI_Datatype,
-    /// From the first byte to behind the last one.
+    numbers: usize,
+    /// In bytes, from the first number to behind the last one.
     extent: usize,
-    /// Of all blocks.
-    bytes: usize,
 }
 
 impl Vector {
-    /// So many blocks of so many bytes, whose beginnings are `stride` bytes apart.
-    pub(crate) fn new(blocks: usize, block: usize, stride: usize) -> Result<Self, CommError> {
+    /// So many numbers, the first of every `stride`.
+    pub(crate) fn new(numbers: usize, stride: usize) -> Result<Self, CommError> {
         let call = "MPI_Type_vector";
-        let extent = blocks.saturating_sub(1).checked_mul(stride).and_then(|start| start.checked_add(block));
-        let (Some(extent), true) = (extent, block <= stride && blocks > 0) else {
-            return Err(refused(
-                call,
-                format!("{blocks} blocks of {block} bytes are not {stride} bytes apart"),
-            ));
+        let extent =
+            numbers.saturating_sub(1).checked_mul(stride).and_then(|last| (last + 1).checked_mul(NUMBER));
+        let (Some(extent), true) = (extent, stride > 0 && numbers > 0) else {
+            return Err(refused(call, format!("there are no {numbers} numbers, one of every {stride}")));
         };
-        let [blocks, length, stride] = [blocks, block, stride].map(|number| count(call, number));
-        let (blocks, length, stride) = (blocks?, length?, stride?);
+        let [many, stride] = [numbers, stride].map(|number| count(call, number));
+        let (many, stride) = (many?, stride?);
         // SAFETY: the call writes a handle, which is committed and freed by `drop`.
         // Test: plain.
         unsafe {
             let mut raw = ffi::RSMPI_DATATYPE_NULL;
-            check(call, ffi::MPI_Type_vector(blocks, length, stride, byte(), &raw mut raw))?;
-            let vector = Self { raw, extent, bytes: blocks as usize * block };
+            check(call, ffi::MPI_Type_vector(many, 1, stride, word(), &raw mut raw))?;
+            let vector = Self { raw, numbers, extent };
             check("MPI_Type_commit", ffi::MPI_Type_commit(&raw mut raw))?;
             Ok(vector)
         }
     }
-}
 
-impl Vector {
-    /// Of all blocks.
+    /// Of all numbers.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        self.numbers * NUMBER
     }
 }
 
@@ -84,20 +82,20 @@ impl Window {
         Ok(())
     }
 
-    /// Puts blocks of an origin buffer, without gaps. MPI-3.1 section 11.3.1.
+    /// Puts numbers of an origin buffer, without gaps. MPI-3.1 section 11.3.1.
     pub(crate) fn put_vector(&mut self, i: usize, from: &Vector, to: Place) -> Result<(), CommError> {
-        let Target { raw, number, member, at } = self.target("MPI_Put", to, from.bytes)?;
+        let Target { raw, number, member, at } = self.target("MPI_Put", to, from.bytes())?;
         if self.origins[i].bytes().len() < from.extent {
             return Err(refused("MPI_Put", format!("origin {i} is shorter than {}", from.extent)));
         }
-        let (start, length) = (self.origins[i].bytes().as_ptr(), count("MPI_Put", from.bytes)?);
+        let (start, length) = (self.origins[i].bytes().as_ptr(), count("MPI_Put", from.numbers)?);
         self.origin_busy[i] = true;
         self.touch(number, to.member);
         // SAFETY: the origin holds the whole vector (checked) and stays untouched until the put is complete
-        // (`origin_busy`); the target has as many bytes as its blocks together (checked).
+        // (`origin_busy`); the target has room for all numbers (checked).
         // Test: plain.
         guarded_to(Call::MPI_Put, to.member, || unsafe {
-            ffi::MPI_Put(start.cast(), 1, from.raw, member, at, length, byte(), raw)
+            ffi::MPI_Put(start.cast(), 1, from.raw, member, at, length, word(), raw)
         })
     }
 }
