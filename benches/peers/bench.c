@@ -13,11 +13,11 @@
 
 enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT = 64, LARGE_PAGE = 2 << 20, AHEAD = MANY + 1 };
 /* What a copy copies at a time. */
-enum { BLOCK = 512 };
+enum { BLOCK = 19 * 512 };
 /* Pushes and pulls each go to another place of so many bytes; three arrays go to each neighbour. */
 enum { WALK = 32 << 20, ARRAYS = 3 };
-/* Calls for progress beside a computation; samples of a wait for somebody who computes, and for how long. */
-enum { CALLS = 16, WAITS = 3 };
+/* Calls for progress beside a computation, of messages of at least so many bytes; samples of a wait for somebody who computes, and for how long. */
+enum { CALLS = 16, WAITS = 8, LEAST_OVERLAPPED = 100000 };
 static const double computation_s = 0.24, start_s = 0.005;
 static const double sample_s = 0.005;
 
@@ -27,18 +27,27 @@ static MPI_Win window, wide, halo, single;
 static MPI_Datatype numbers;
 static uint64_t number;
 
-static void roundtrip(void) {
-    if (rank == 0) MPI_Send(from, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
-    MPI_Recv(to, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (rank == 1) MPI_Send(from, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+static void there_and_back(size_t place) {
+    if (rank == 0) MPI_Send(from + place * bytes, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    MPI_Recv(to + place * bytes, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(from + place * bytes, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
 }
 
-/* Two places to send from in turn, because a message may still be under way when the next is written. */
-static int turn;
-/* The same as the contract wants it: a receive that is posted before anybody can send, and calls that never block. */
-static MPI_Request ahead = MPI_REQUEST_NULL;
+static void osu_latency(void) { there_and_back(0); }
 
-static void post(void) { MPI_Irecv(to, bytes, MPI_BYTE, peer, AHEAD, MPI_COMM_WORLD, &ahead); }
+/* Two places in turn, because a message may still be under way when the next is written, and what has come still be read. */
+static int turn;
+
+static void roundtrip(void) { there_and_back(turn = 1 - turn); }
+/* The same as the contract wants it: a receive that is posted before anybody can send, elsewhere than what has come last and may still be
+ * read, and calls that never block. */
+static MPI_Request ahead = MPI_REQUEST_NULL;
+static int arrivals;
+
+static void post(void) {
+    arrivals = 1 - arrivals;
+    MPI_Irecv(to + (size_t)arrivals * bytes, bytes, MPI_BYTE, peer, AHEAD, MPI_COMM_WORLD, &ahead);
+}
 
 static void take(void) {
     int many = 0, which;
@@ -303,7 +312,7 @@ int main(int count, char **words) {
         {"roundtrip", roundtrip}, {"nonblocking", nonblocking}, {"put", put}, {"bandwidth", bandwidth}, {"sync26", sync26},
         {"ringshift", ringshift}, {"strided", strided}, {"strided_packed", strided_packed}, {"elementwise", elementwise},
         {"push", push}, {"pull", pull}, {"packing_three", three}, {"packing_packed", packed}, {"copy", copy},
-        {"overlap_communication", overlap_communication}, {"overlap_both", overlap_both}, {"overlap_progress", overlap_progress}, {"osu_latency", roundtrip}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
+        {"overlap_communication", overlap_communication}, {"overlap_both", overlap_both}, {"overlap_progress", overlap_progress}, {"osu_latency", osu_latency}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
     };
     MPI_Init(&count, &words);
     int is_plain = count > 2 && strcmp(words[2], "plain") == 0, is_large = count > 2 && strcmp(words[2], "large") == 0;
@@ -337,10 +346,12 @@ int main(int count, char **words) {
         MPI_Win_fence(0, halo);
         MPI_Win_lock_all(0, window);
         for (size_t j = 0; j < sizeof twins / sizeof *twins; j++) {
+            int is_overlap = strncmp(twins[j].name, "overlap", strlen("overlap")) == 0;
+            if (is_overlap && bytes < LEAST_OVERLAPPED) continue;
             if (twins[j].once == overlap_both) choose_units();
             measure(twins[j].name, twins[j].once, samples);
         }
-        take_back();
+        if (bytes >= LEAST_OVERLAPPED) take_back();
         MPI_Cancel(&ahead), MPI_Wait(&ahead, MPI_STATUS_IGNORE);
         MPI_Type_free(&numbers);
         MPI_Win_unlock_all(window);

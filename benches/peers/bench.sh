@@ -26,13 +26,14 @@ import csv, sys
 from pathlib import Path
 
 # Twin: benchmark and mechanism of ours, and by how much a sample is divided: osu_bw counts messages, osu_latency is half a round trip.
-MANY, NEIGHBOURS, WAYS = 64, 26, 2
+MANY, NEIGHBOURS, ARRAYS, BOTH, WAYS = 64, 26, 3, 2, 2
+NUMBERS = None  # of eight bytes
 TWINS = {
     "roundtrip": ("roundtrip", "p2p", 1), "nonblocking": ("roundtrip", "p2p", 1), "put": ("roundtrip", "put", 1),
     "bandwidth": ("bandwidth", "p2p", MANY), "sync26": ("sync26", "p2p", NEIGHBOURS),
-    "ringshift": ("ringshift-both", "p2p", 1),
-    "elementwise": ("elementwise", "put", 1), "push": ("push", "put", 1), "pull": ("pull", "get", 1), "passive": ("passive", "lock", 1),
-    "packing_three": ("packing-three", "fence", 1), "packing_packed": ("packing-packed", "fence", 1),
+    "ringshift": ("ringshift-both", "p2p", BOTH),
+    "elementwise": ("elementwise", "put", NUMBERS), "push": ("push", "put", 1), "pull": ("pull", "get", 1), "passive": ("passive", "lock", 1),
+    "packing_three": ("packing-three", "fence", ARRAYS * NEIGHBOURS), "packing_packed": ("packing-packed", "fence", NEIGHBOURS),
     "overlap_communication": ("overlap-communication", "p2p", 1), "overlap_both": ("overlap-both", "p2p", 1),
     "overlap_progress": ("overlap-progress", "p2p", 1),
     "strided": ("strided-datatype", "put", 1), "strided_packed": ("strided-packed", "put", 1), "copy": ("copy-1-stream", "memory", 1),
@@ -53,7 +54,7 @@ for file in folder.glob("md-*/bench.csv"):
 print("twin,bytes,per,c_us,md_us,ratio,difference_us,within,plain_c_us,plain_difference_us")
 for (name, size), times in sorted(theirs["large"].items()):
     benchmark, mechanism, per = TWINS[name]
-    found = ours.get((benchmark, mechanism, size))
+    found, per = ours.get((benchmark, mechanism, size)), size // 8 if per is NUMBERS else per
     if found:
         plain = theirs["plain"][name, size]
         c, md, plain = (1e6 * min(samples) / per for samples in (times, found, plain))

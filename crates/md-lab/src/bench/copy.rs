@@ -13,8 +13,8 @@ use crate::sampling::sample_in_turn;
 const SIZES: [usize; 2] = [32 << 10, 128 << 20];
 /// As the populations of a Lattice Boltzmann method (D3Q19).
 const STREAMS: usize = 19;
-/// What is copied of one stream before the next: all fit into the first cache together, and none is long enough for streaming stores.
-const BLOCK: usize = 512;
+/// What is copied of all streams together, a part of each, before they go on: it fits into the first cache, and is too short for streaming stores.
+const BLOCKS: usize = STREAMS * 512;
 /// Read, written, and read before it is written.
 const ACCESSES: usize = 3;
 const PARTS: &[&str] = &[
@@ -112,11 +112,11 @@ pub fn copy_bytes_per_s(world: &dyn World, bytes: usize, streams: usize) -> Resu
 
 /// So many streams, a block of one after a block of the other.
 fn in_turn(to: &mut [u8], from: &[u8], streams: usize) {
-    let each = from.len().div_ceil(streams).max(1);
-    for block in (0..each).step_by(BLOCK) {
-        for start in (0..from.len()).step_by(each) {
-            let end = (start + each.min(block + BLOCK)).min(from.len());
-            let start = (start + block).min(end);
+    let (each, length) = (from.len().div_ceil(streams).max(1), BLOCKS / streams);
+    for block in (0..each).step_by(length) {
+        for stream in 0..streams {
+            let end = (stream * each + each.min(block + length)).min(from.len());
+            let start = (stream * each + block).min(end);
             to[start..end].copy_from_slice(&from[start..end]);
         }
     }
