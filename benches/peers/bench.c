@@ -3,7 +3,7 @@
  * to all), OSU's benchmarks among them. One of OSU's loops is not as theirs: osu_bw receives all messages in one place, which MPI forbids (MPI-3.1
  * section 3.7.2); here each has its own.
  * usage: mpirun -n 2 bench SAMPLES large|plain BYTES...
- * prints: name,bytes,time_s: the smallest sample, of the slower rank */
+ * prints: name,bytes,time_s: the smallest sample, of the slower rank (of passive, of rank 0) */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,16 +13,16 @@
 
 enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT = 64, LARGE_PAGE = 2 << 20, AHEAD = MANY + 1 };
 /* What a copy copies at a time. */
-enum { BLOCK = 19 * 512 };
+enum { BLOCK = 2048 };
 /* Pushes and pulls each go to another place of so many bytes; three arrays go to each neighbour. */
-enum { WALK = 32 << 20, ARRAYS = 3 };
+enum { WALK = 32 << 20, ARRAYS = 3, NUMBER = 8 };
 /* Calls for progress beside a computation, of messages of at least so many bytes; samples of a wait for somebody who computes, and for how long. */
-enum { CALLS = 16, WAITS = 8, LEAST_OVERLAPPED = 100000 };
+enum { CALLS = 16, WAITS = 4, LEAST_OVERLAPPED = 100000 };
 static const double computation_s = 0.24, start_s = 0.005;
 static const double sample_s = 0.005;
 
 static int rank, peer, bytes, advice;
-static char *from, *to, *private_bytes, *base;
+static char *from, *to, *posted, *private_bytes, *base;
 static MPI_Win window, wide, halo, single;
 static MPI_Datatype numbers;
 static uint64_t number;
@@ -46,7 +46,7 @@ static int arrivals;
 
 static void post(void) {
     arrivals = 1 - arrivals;
-    MPI_Irecv(to + (size_t)arrivals * bytes, bytes, MPI_BYTE, peer, AHEAD, MPI_COMM_WORLD, &ahead);
+    MPI_Irecv(posted + (size_t)arrivals * bytes, bytes, MPI_BYTE, peer, AHEAD, MPI_COMM_WORLD, &ahead);
 }
 
 static void take(void) {
@@ -195,9 +195,9 @@ static void pull(void) {
 
 /* Three arrays to each of 26 neighbours and a fence: one by one, or copied into one message. */
 static void to_neighbours(int piece) {
-    int message = ARRAYS * bytes;
-    for (int i = 0; i < NEIGHBOURS; i++)
-        for (int at = i * message; at < (i + 1) * message; at += piece)
+    size_t message = (size_t)ARRAYS * bytes;
+    for (size_t i = 0; i < NEIGHBOURS; i++)
+        for (size_t at = i * message; at < (i + 1) * message; at += piece)
             MPI_Put(from + at, piece, MPI_BYTE, i < OTHERS ? peer : rank, at, piece, MPI_BYTE, halo);
     MPI_Win_fence(0, halo);
 }
@@ -215,45 +215,50 @@ static MPI_Request both_ways[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUE
 static long units;
 
 static void compute(long count) {
-    double numbers[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-    __asm__ volatile("" : "+m"(numbers));
+    double values[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    __asm__ volatile("" : "+m"(values));
     for (long i = 0; i < count; i++)
-        for (int j = 0; j < 8; j++) numbers[j] = __builtin_fma(numbers[j], 0.999999, 1e-6);
-    __asm__ volatile("" : "+m"(numbers));
+        for (int j = 0; j < 8; j++) values[j] = __builtin_fma(values[j], 0.999999, 1e-6);
+    __asm__ volatile("" : "+m"(values));
 }
 
-static void exchange(int calls) {
+static void post_both(void) {
+    for (int i = 0; i < 2; i++)
+        MPI_Irecv(posted + (size_t)i * bytes, bytes, MPI_BYTE, peer, AHEAD + i, MPI_COMM_WORLD, &both_ways[i]);
+}
+
+static void exchange(long work, int calls) {
     int is_complete;
-    for (int i = 0; i < 2 && both_ways[i] == MPI_REQUEST_NULL; i++)
-        MPI_Irecv(to + (size_t)i * bytes, bytes, MPI_BYTE, peer, AHEAD + 1 + i, MPI_COMM_WORLD, &both_ways[i]);
+    if (both_ways[0] == MPI_REQUEST_NULL) post_both();
     turn = 1 - turn;
     for (int i = 0; i < 2; i++)
-        MPI_Isend(from + (size_t)(turn * 2 + i) * bytes, bytes, MPI_BYTE, peer, AHEAD + 1 + i, MPI_COMM_WORLD, &both_ways[2 + i]);
+        MPI_Isend(from + (size_t)(turn * 2 + i) * bytes, bytes, MPI_BYTE, peer, AHEAD + i, MPI_COMM_WORLD, &both_ways[2 + i]);
     for (int i = 0; i < calls; i++) {
-        compute(units / CALLS);
+        compute(work / CALLS);
         MPI_Testall(4, both_ways, &is_complete, MPI_STATUSES_IGNORE);
     }
-    if (calls == 0) compute(units);
+    if (calls == 0) compute(work);
     MPI_Waitall(4, both_ways, MPI_STATUSES_IGNORE);
-    for (int i = 0; i < 2; i++)
-        MPI_Irecv(to + (size_t)i * bytes, bytes, MPI_BYTE, peer, AHEAD + 1 + i, MPI_COMM_WORLD, &both_ways[i]);
+    post_both();
 }
 
-static void overlap_communication(void) { units = 0, exchange(0); }
-static void overlap_both(void) { exchange(0); }
-static void overlap_progress(void) { exchange(CALLS); }
+static void overlap_communication(void) { exchange(0, 0); }
+static void overlap_computation(void) { compute(units); }
+static void overlap_both(void) { exchange(units, 0); }
+static void overlap_progress(void) { exchange(units, CALLS); }
 
-/* Of one that has ended; what is posted for the next is taken back. */
+/* Takes back what a twin has posted for a next time that does not come. */
 static void take_back(void) {
-    for (int i = 0; i < 2; i++) MPI_Cancel(&both_ways[i]);
-    MPI_Waitall(2, both_ways, MPI_STATUSES_IGNORE);
+    MPI_Request *all[] = {&ahead, &both_ways[0], &both_ways[1]};
+    for (int i = 0; i < 3; i++)
+        if (*all[i] != MPI_REQUEST_NULL) MPI_Cancel(all[i]), MPI_Wait(all[i], MPI_STATUS_IGNORE);
 }
 
 static void compute_for(double seconds) {
     for (double begun = MPI_Wtime(); MPI_Wtime() - begun < seconds;) continue;
 }
 
-/* Rank 0 locks, puts and unlocks while the other computes and makes no call. */
+/* Rank 0 locks, puts and unlocks while the other computes and makes no call of MPI's: the shortest time of rank 0. */
 static void passive(void) {
     double least = 1;
     for (int i = 0; i < WAITS; i++) {
@@ -308,11 +313,15 @@ static void measure(const char *name, void (*once)(void), int samples) {
 }
 
 int main(int count, char **words) {
-    static const struct { const char *name; void (*once)(void); } twins[] = {
-        {"roundtrip", roundtrip}, {"nonblocking", nonblocking}, {"put", put}, {"bandwidth", bandwidth}, {"sync26", sync26},
-        {"ringshift", ringshift}, {"strided", strided}, {"strided_packed", strided_packed}, {"elementwise", elementwise},
-        {"push", push}, {"pull", pull}, {"packing_three", three}, {"packing_packed", packed}, {"copy", copy},
-        {"overlap_communication", overlap_communication}, {"overlap_both", overlap_both}, {"overlap_progress", overlap_progress}, {"osu_latency", osu_latency}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
+    /* Of messages of at least so many bytes. */
+    static const struct { const char *name; void (*once)(void); int least; } twins[] = {
+        {"roundtrip", roundtrip, 0}, {"nonblocking", nonblocking, 0}, {"put", put, 0}, {"bandwidth", bandwidth, 0}, {"sync26", sync26, 0},
+        {"ringshift", ringshift, 0}, {"strided", strided, 0}, {"strided_packed", strided_packed, 0}, {"elementwise", elementwise, 0},
+        {"push", push, 0}, {"pull", pull, 0}, {"packing_three", three, 0}, {"packing_packed", packed, 0}, {"copy", copy, 0},
+        {"overlap_communication", overlap_communication, LEAST_OVERLAPPED},
+        {"overlap_computation", overlap_computation, LEAST_OVERLAPPED},
+        {"overlap_both", overlap_both, LEAST_OVERLAPPED}, {"overlap_progress", overlap_progress, LEAST_OVERLAPPED},
+        {"osu_latency", osu_latency, 0}, {"osu_bw", osu_bw, 0}, {"osu_put_latency", osu_put, 0}, {"osu_get_latency", osu_get, 0},
     };
     MPI_Init(&count, &words);
     int is_plain = count > 2 && strcmp(words[2], "plain") == 0, is_large = count > 2 && strcmp(words[2], "large") == 0;
@@ -321,11 +330,18 @@ int main(int count, char **words) {
     peer = 1 - rank;
     int samples = count > 1 ? atoi(words[1]) : 0;
     if (samples < 1 || samples > MOST_SAMPLES || !(is_plain || is_large)) MPI_Abort(MPI_COMM_WORLD, 2);
+    for (int i = 3; i < count; i++)
+        if (atoi(words[i]) < NUMBER || atoi(words[i]) % NUMBER != 0 || atoi(words[i]) > WALK) {
+            fprintf(stderr, "%s: bytes are multiples of %d, at most %d\n", words[i], NUMBER, WALK);
+            MPI_Abort(MPI_COMM_WORLD, 2);
+        }
     /* Both ranks' pages are there, and known to both, before anything is timed. */
     char *memory;
     MPI_Win_allocate(WALK, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &wide);
     memset(memory, 0, WALK);
     MPI_Win_lock_all(0, wide);
+    MPI_Win_sync(wide);
+    MPI_Barrier(MPI_COMM_WORLD);
     char *all = room_for(WALK);
     MPI_Get(all, WALK, MPI_BYTE, peer, 0, WALK, MPI_BYTE, wide);
     MPI_Win_flush(peer, wide);
@@ -333,31 +349,30 @@ int main(int count, char **words) {
     for (int i = 3; i < count; i++) {
         bytes = atoi(words[i]);
         size_t room = (size_t)ARRAYS * NEIGHBOURS * bytes + ALIGNMENT;
-        from = room_for(2 * room), to = room_for(room), private_bytes = room_for(room);
+        from = room_for(2 * room), to = room_for(room), posted = room_for(2 * bytes), private_bytes = room_for(room);
         MPI_Win_allocate(word() + ALIGNMENT, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
         memset(base, 0, word() + ALIGNMENT);
         number = 0;
         MPI_Type_vector(bytes / sizeof(double), 1, 2, MPI_DOUBLE, &numbers);
         MPI_Type_commit(&numbers);
         MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &single);
+        memset(memory, 0, bytes);
         MPI_Win_allocate((MPI_Aint)ARRAYS * NEIGHBOURS * bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &halo);
         memset(memory, 0, (size_t)ARRAYS * NEIGHBOURS * bytes);
         passive();
         MPI_Win_fence(0, halo);
         MPI_Win_lock_all(0, window);
         for (size_t j = 0; j < sizeof twins / sizeof *twins; j++) {
-            int is_overlap = strncmp(twins[j].name, "overlap", strlen("overlap")) == 0;
-            if (is_overlap && bytes < LEAST_OVERLAPPED) continue;
-            if (twins[j].once == overlap_both) choose_units();
+            if (bytes < twins[j].least) continue;
+            if (twins[j].once == overlap_computation) choose_units();
             measure(twins[j].name, twins[j].once, samples);
+            take_back();
         }
-        if (bytes >= LEAST_OVERLAPPED) take_back();
-        MPI_Cancel(&ahead), MPI_Wait(&ahead, MPI_STATUS_IGNORE);
         MPI_Type_free(&numbers);
         MPI_Win_unlock_all(window);
-        MPI_Win_fence(0, halo);
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, halo);
         MPI_Win_free(&window), MPI_Win_free(&halo), MPI_Win_free(&single);
-        free(from), free(to), free(private_bytes);
+        free(from), free(to), free(posted), free(private_bytes);
     }
     MPI_Win_unlock_all(wide);
     MPI_Win_free(&wide);

@@ -41,7 +41,7 @@ fn twins_in_c_are_measured_beside_it() {
         return;
     }
     let mut command = Command::new(repository("benches/peers/bench.sh"));
-    command.args(["1", "8,1024"]).env("MD_CLI", md_cli()).env("EFFORT", "--runs 5 --budget 3600");
+    command.args(["1", "8,100000"]).env("MD_CLI", md_cli()).env("EFFORT", "--runs 5 --budget 3600");
     let said = Said::of(command);
     assert_eq!(said.code, Some(0), "{said:?}");
     let mut lines = said.stdout.lines();
@@ -49,10 +49,13 @@ fn twins_in_c_are_measured_beside_it() {
         lines.next(),
         Some("twin,bytes,per,c_us,md_us,ratio,difference_us,within,plain_c_us,plain_difference_us")
     );
-    let twins = "roundtrip nonblocking put bandwidth sync26 ringshift strided strided_packed copy";
-    let twins = twins.split(' ').chain(["osu_latency", "osu_bw", "osu_put_latency", "osu_get_latency"]);
+    let twins = "roundtrip nonblocking put bandwidth sync26 ringshift strided strided_packed elementwise push pull packing_three \
+                 packing_packed passive copy osu_latency osu_bw osu_put_latency osu_get_latency";
+    let twins = twins.split(' ').flat_map(|twin| ["8", "100000"].map(|bytes| format!("{twin},{bytes},")));
+    // A computation as long as a short message is none.
+    let overlaps = ["communication", "both", "progress"].map(|part| format!("overlap_{part},100000,"));
     let lines: Vec<_> = lines.collect();
-    for row in twins.flat_map(|twin| ["8", "1024"].map(|bytes| format!("{twin},{bytes},"))) {
+    for row in twins.chain(overlaps) {
         assert_eq!(lines.iter().filter(|line| line.starts_with(&row)).count(), 1, "{row}\n{}", said.stdout);
     }
 }
@@ -63,7 +66,7 @@ fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
         return;
     }
     let workdir = Workdir::new(MELT);
-    // So many cases that the first are done when it stops, however slow the machine is.
+    // 0.3 s a case: some are done when it stops.
     let sizes: Vec<String> = (1..=100).map(|words| (8 * words).to_string()).collect();
     let sizes = sizes.join(",");
     let call = format!(

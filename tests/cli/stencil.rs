@@ -231,7 +231,7 @@ fn expect_rows(said: &str, beginnings: &[&str]) {
 
 /// As on particles, but with the keys that a grid has.
 #[test]
-fn a_grid_gets_a_recommendation() {
+fn a_grid_gets_advice_in_its_own_keys() {
     let workdir = Workdir::new(SWAP);
     let call = "compare melt.toml --exchanges all --vary parallel.messages=all --steps 2 --repeat 6";
     let said = workdir.succeed(Start::Threads(2), call);

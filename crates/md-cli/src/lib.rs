@@ -43,4 +43,5 @@ pub mod report;
 pub mod scenario;
 pub mod session;
 pub mod setup;
+pub mod strategies;
 mod text_file;

@@ -14,13 +14,13 @@ use md_lab::compare::{Exclusion, Status};
 use md_lab::plot::Picture;
 use md_lab::{Transports, lock};
 
-use super::compare::{Selection, select};
 use super::{note_lock, open_on_root};
 use crate::args::BenchArgs;
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Remains, RunError};
 use crate::memory;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
 use crate::scenario::{listed, nearest};
+use crate::strategies::{Selection, select};
 
 const EVERYTHING: &str = "all";
 

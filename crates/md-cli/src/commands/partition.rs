@@ -4,13 +4,13 @@ use md_core::PartitionKind;
 use md_engine::Protocol;
 use md_lab::partition::{partition_csv, picture, survey, table};
 
-use super::compare::{Selection, select};
 use super::{planning_directory, refused};
 use crate::args::PartitionArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, Screen, Verbosity};
 use crate::setup;
+use crate::strategies::{Selection, select};
 
 /// The names on the command line.
 ///

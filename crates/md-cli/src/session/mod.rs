@@ -25,7 +25,7 @@ use md_comm::{Backend, CommError, World, launch, local};
 
 use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, ScenarioArgs, ThreadChoice};
 use crate::commands::bench::{Wanted, bench};
-use crate::commands::compare::{Choices, compare};
+use crate::commands::compare::compare;
 use crate::commands::compare_grid::compare_on_grid;
 use crate::commands::fit::fit;
 use crate::commands::partition::{partition, partitions};
@@ -40,6 +40,7 @@ use crate::inputs::Inputs;
 use crate::output::Verbosity;
 use crate::printable::{escaped, printable};
 use crate::scenario::{Parallel, schema};
+use crate::strategies::Choices;
 pub(crate) use job::Job;
 use md_lab::{Threads, Transports};
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};

@@ -11,11 +11,11 @@ use super::speak::{end, fail_alone, warn_of_threads, write_result};
 use super::{compare_any, watchdog};
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::bench::{Wanted, bench};
-use crate::commands::compare::Choices;
 use crate::commands::fit::fit;
 use crate::commands::{backends, warn_of_crowding};
 use crate::error::RunError;
 use crate::grid_inputs::AnyInputs;
+use crate::strategies::Choices;
 use md_lab::Processes;
 
 /// Runs `work` over MPI with the scenario's backend and limit on waiting.

@@ -7,9 +7,9 @@ use super::speak::{print_error, show};
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::backends;
 use crate::commands::bench::Wanted;
-use crate::commands::compare::Choices;
 use crate::error::{COMMUNICATION_FAILED, RunError};
 use crate::grid_inputs::AnyInputs;
+use crate::strategies::Choices;
 
 /// Says that there is no MPI.
 pub(super) fn over_mpi<J: Job>(

@@ -71,7 +71,7 @@ impl Strided {
     /// So many numbers, the first of every `stride`.
     ///
     /// # Errors
-    /// [`CommError::Mpi`] if there are none.
+    /// [`CommError::Mpi`] if one of both is zero, or more than MPI counts.
     pub fn new(numbers: usize, stride: usize) -> Result<Self, CommError> {
         Vector::new(numbers, stride).map(Self)
     }

@@ -13,8 +13,10 @@ use crate::sampling::sample_in_turn;
 const SIZES: [usize; 2] = [32 << 10, 128 << 20];
 /// As the populations of a Lattice Boltzmann method (D3Q19).
 const STREAMS: usize = 19;
-/// What is copied of all streams together, a part of each, before they go on: it fits into the first cache, and is too short for streaming stores.
-const BLOCKS: usize = STREAMS * 512;
+/// Bytes of a turn, divided among the streams: they fit into the first cache.
+const TURN: usize = STREAMS * 512;
+/// Of one stream at most: more is copied by stores that read nothing before (streaming ones, or `rep movsb`).
+const LONGEST: usize = 2048;
 /// Read, written, and read before it is written.
 const ACCESSES: usize = 3;
 const PARTS: &[&str] = &[
@@ -112,7 +114,7 @@ pub fn copy_bytes_per_s(world: &dyn World, bytes: usize, streams: usize) -> Resu
 
 /// So many streams, a block of one after a block of the other.
 fn in_turn(to: &mut [u8], from: &[u8], streams: usize) {
-    let (each, length) = (from.len().div_ceil(streams).max(1), BLOCKS / streams);
+    let (each, length) = (from.len().div_ceil(streams).max(1), (TURN / streams).clamp(1, LONGEST));
     for block in (0..each).step_by(length) {
         for stream in 0..streams {
             let end = (stream * each + each.min(block + length)).min(from.len());

@@ -1,7 +1,7 @@
 //! Into another rank's memory, or out of it.
 
+use md_comm::Asserts;
 use md_comm::mpi::{At, PlainMemory, PlainSpec, PlainWindow};
-use md_comm::{Asserts, CommError, Rank};
 
 use super::line::WALK;
 use super::plain::{content, fill, verified};
@@ -12,8 +12,8 @@ use crate::sampling::sample_in_turn;
 
 const SIZES: [usize; 6] = [8, 512, 8 << 10, 128 << 10, 1 << 20, 8 << 20];
 const STORE: &str = "store";
-/// What is got at a time where everything is got once.
-const PIECE: usize = 1 << 20;
+/// Of another process's memory: found at the first access, which takes longer than any later one.
+const PAGE: usize = 4 << 10;
 
 /// Which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,8 @@ impl Benchmark for Push {
                 }
                 window.flush()
             };
-            touch(window, partner.map(|(_, rank)| rank), places * bytes)?;
+            // Every page once.
+            (0..places).step_by((PAGE / bytes.max(1)).max(1)).try_for_each(|place| once(window, place))?;
             let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
                 for _ in 0..iterations {
                     place = (place + 1) % places;
@@ -79,13 +80,4 @@ impl Benchmark for Push {
         let spec = PlainSpec { memory, windows: 1, bytes: places * bytes, asserts: Asserts::Off };
         Ok(parts(&[""], verified(stage, spec, work, right)?, bytes as f64))
     }
-}
-
-/// Gets a rank's whole window: a page of another process is found at the first access, which takes longer than any later one.
-fn touch(window: &mut PlainWindow, rank: Option<Rank>, bytes: usize) -> Result<(), CommError> {
-    let Some(rank) = rank else { return Ok(()) };
-    (0..bytes).step_by(PIECE).try_for_each(|offset| {
-        window.get(PIECE.min(bytes - offset), At { offset, ..At::start_of(rank) })?;
-        window.flush()
-    })
 }

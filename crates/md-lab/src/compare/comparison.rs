@@ -6,8 +6,6 @@ use md_comm::{Backend, Blocking};
 use md_engine::Phase;
 use serde::Serialize;
 
-#[cfg(doc)]
-use crate::Strategy;
 use crate::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
 use crate::{RunContext, Variant};
 
@@ -18,7 +16,7 @@ use crate::{RunContext, Variant};
 pub enum Status {
     /// Checked and measured.
     Ok,
-    /// Its forces are not those of the reference: not measured.
+    /// Its forces, or values, are not those of the reference: not measured.
     Wrong,
     /// Not possible here.
     Unavailable,
@@ -29,10 +27,10 @@ pub enum Status {
 }
 
 /// Seconds per step of each phase, indexed by `Phase as usize`: mean over ranks, median over repetitions.
-pub type StepPhases = [f64; Phase::ALL.len()];
+pub(super) type StepPhases = [f64; Phase::ALL.len()];
 
 /// The phases that a transport has a part in.
-pub const HALO_PHASES: [Phase; 7] = [
+pub(super) const HALO_PHASES: [Phase; 7] = [
     Phase::HaloPack,
     Phase::HaloTransfer,
     Phase::HaloWait,
@@ -69,8 +67,8 @@ impl Measured {
 }
 
 /// What strategies are compared on, particles or nodes of a grid: what makes a row of compare.csv stand alone there.
-pub trait RowContext: Clone + PartialEq + Send + 'static {
-    /// Those of [`Strategy::KEYS`] that there are.
+pub trait RowContext: Clone + Send + 'static {
+    /// Those of [`Strategy::KEYS`](crate::Strategy::KEYS) that there are.
     const KEYS: &'static [&'static str];
     /// Columns before the numbers: of [`Self::before`].
     const BEFORE: &'static str;
@@ -126,7 +124,7 @@ pub struct StrategyReport<C = RunContext> {
     pub context: C,
     /// `None` where nothing was measured.
     pub measured: Option<Measured>,
-    /// Whether its forces are those of the reference; `None` where that was not found out.
+    /// Whether its forces, or values, are those of the reference; `None` where that was not found out.
     pub correct: Option<bool>,
     /// How it fared.
     pub status: Status,
@@ -177,10 +175,10 @@ impl<C: RowContext> StrategyReport<C> {
 }
 
 /// Two-sided messages as everybody uses them.
-pub const BASELINE: Backend = Backend::P2p;
+pub(super) const BASELINE: Backend = Backend::P2p;
 
 /// Below this share of a step the halo does not matter.
-pub const SMALL_SHARE: f64 = 0.05;
+pub(super) const SMALL_SHARE: f64 = 0.05;
 
 /// What strategies are ranked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,7 +188,7 @@ pub enum RankedBy {
     /// The step: shell, exchange or partition differ, and with them the bytes moved and the work done.
     Step,
     /// The step, although the strategies differ in the backend only: the exchange alone is not what a step pays, because every step
-    /// rebuilds, or because the halo matters and hides behind the forces.
+    /// rebuilds, or because the halo matters and hides behind computation.
     WholeStep,
 }
 
@@ -232,7 +230,7 @@ impl<C: RowContext> Comparison<C> {
         self.valid().next().is_some() && self.valid().all(|ranked| ranked.measured.rebuilt_share >= 1.0)
     }
 
-    /// Whether a halo that is worth looking at travels beside forces.
+    /// Whether a halo that is worth looking at travels beside computation.
     pub fn hides_much(&self) -> bool {
         /// Of a step: less is the time between two looks at the clock.
         const LEAST_HIDDEN: f64 = 0.01;

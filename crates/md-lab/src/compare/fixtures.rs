@@ -6,10 +6,11 @@ use md_core::force::Precision;
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
 use md_engine::Phase;
+use serde::Serialize;
 
-use super::comparison::{Comparison, Measured, Status, StepPhases, StrategyReport};
+use super::comparison::{Comparison, Measured, RowContext, Status, StepPhases, StrategyReport};
 use crate::statistics::Interval;
-use crate::{RunContext, Strategy};
+use crate::{RunContext, Setting, Strategy};
 
 /// A median with bounds 5 % below and above.
 pub(crate) fn around(median_s: f64) -> Interval {
@@ -71,6 +72,54 @@ pub(crate) fn comparison(strategies: &[(Backend, f64, f64)]) -> Comparison {
         repeat: 10,
         ranks_per_core: 1.0,
     }
+}
+
+/// A context with fewer keys and other columns, as a grid has.
+#[derive(Clone)]
+pub(crate) struct Nodes;
+
+impl RowContext for Nodes {
+    const KEYS: &'static [&'static str] = &["backend", "exchange"];
+    const BEFORE: &'static str = "nodes";
+    const SENT: &'static str = "messages_per_exchange,bytes_per_exchange";
+    const PHASES: &'static [Phase] = &[Phase::HaloPack, Phase::HaloHidden];
+    const AFTER: &'static [&'static str] = &[];
+
+    fn before(&self) -> impl Serialize {
+        512
+    }
+
+    fn after(&self) -> impl Serialize {
+        [""; 0]
+    }
+
+    fn extent(&self) -> String {
+        "512 nodes".to_owned()
+    }
+
+    fn ranks(&self) -> usize {
+        2
+    }
+
+    fn steps(&self) -> u64 {
+        10
+    }
+
+    fn host(&self) -> &str {
+        "node-1"
+    }
+}
+
+/// The same strategies on nodes, the second of which has its fields in messages of their own.
+pub(crate) fn on_nodes(strategies: &[(Backend, f64, f64)]) -> Comparison<Nodes> {
+    let Comparison { rows, own, controls, between_nodes, repeat, ranks_per_core } = comparison(strategies);
+    let rows = rows.into_iter().zip(["aggregated", "per-field"]).map(|(row, messages)| {
+        let StrategyReport { mut variant, measured, correct, status, note, .. } = row;
+        let (key, value) = ("parallel.messages".to_owned(), Some(messages.to_owned()));
+        variant.settings.push(Setting { key, value });
+        StrategyReport { variant, context: Nodes, measured, correct, status, note }
+    });
+    Comparison { rows: rows.collect(), own, controls, between_nodes, repeat, ranks_per_core }
 }
 
 fn context() -> RunContext {

@@ -8,7 +8,7 @@
 //! baseline measured again: if one hangs, a monitor ends the job, and the groups before it have been measured already.
 
 mod chart;
-pub mod comparison;
+mod comparison;
 mod measure;
 mod outcome;
 mod particles;

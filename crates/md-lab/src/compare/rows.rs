@@ -10,7 +10,7 @@ use crate::tables::table;
 const INTERVALS: [&str; 6] =
     ["exchange_median_s", "exchange_low_s", "exchange_high_s", "step_median_s", "step_low_s", "step_high_s"];
 /// Messages and bytes of an exchange.
-const SENT: usize = 2;
+const COUNTS: usize = 2;
 const JUDGEMENT: [&str; 3] = ["correct", "status", "note"];
 
 /// One row per strategy. What was not measured is empty, and so is a varied key that the backend has no use for.
@@ -31,7 +31,7 @@ fn compare_row<'c, C: RowContext>(
     report: &'c StrategyReport<C>,
 ) -> impl Serialize + use<'c, C> {
     let settings: Vec<_> = report.variant.settings.iter().map(|setting| &setting.value).collect();
-    let gaps = || vec![None; SENT + INTERVALS.len() + C::PHASES.len()];
+    let gaps = || vec![None; COUNTS + INTERVALS.len() + C::PHASES.len()];
     (
         (report.context.before(), report.measured.as_ref().map_or_else(gaps, measured_values::<C>)),
         (report.correct, report.status, &report.note),
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
     use crate::Setting;
-    use crate::compare::fixtures::{comparison, unavailable};
+    use crate::compare::fixtures::{comparison, on_nodes, unavailable};
 
     #[test]
     fn a_row_per_strategy_with_gaps_where_nothing_was_measured() {
@@ -65,6 +65,17 @@ mod tests {
         shm,half,direct,rect,2,16000,4.0,90000.0,2e-6,1.8999999999999998e-6,2.1e-6,0.0009000000000000001,0.0008550000000000001,0.0009450000000000001,0.000018,0.000027000000000000002,0.00009000000000000002,0.000018,0.000027000000000000002,0.0,0.0,0.0,true,ok,,2x1x1,1,double,100,87287,"Open MPI v4.1.4, package: Debian",node-1,0.1.0,false
         hybrid,half,direct,rect,2,16000,,,,,,,,,,,,,,,,,,unavailable,this version does not have it yet,2x1x1,1,double,100,87287,"Open MPI v4.1.4, package: Debian",node-1,0.1.0,false
         "#);
+    }
+
+    #[test]
+    fn a_grid_has_its_own_columns() {
+        let comparison = on_nodes(&[(Backend::P2p, 10.0, 1.0), (Backend::Shm, 2.0, 0.9)]);
+        let text = String::from_utf8(compare_csv(&comparison).unwrap()).unwrap();
+        insta::assert_snapshot!(text, @r"
+        nodes,messages_per_exchange,bytes_per_exchange,exchange_median_s,exchange_low_s,exchange_high_s,step_median_s,step_low_s,step_high_s,halo_pack_s,halo_hidden_s,correct,status,note,baseline,parallel.messages
+        512,4.0,90000.0,9.999999999999999e-6,9.499999999999999e-6,0.0000105,0.001,0.00095,0.0010500000000000002,0.00002,0.0,true,ok,,true,aggregated
+        512,4.0,90000.0,2e-6,1.8999999999999998e-6,2.1e-6,0.0009000000000000001,0.0008550000000000001,0.0009450000000000001,0.000018,0.0,true,ok,,false,per-field
+        ");
     }
 
     #[test]

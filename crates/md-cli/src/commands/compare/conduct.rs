@@ -19,7 +19,7 @@ use crate::commands::ROOT;
 use crate::commands::timeline::Timelines;
 use crate::cores;
 use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
-use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, Screen, Verbosity};
+use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ResultFiles, Screen, Verbosity};
 use crate::session::print_error;
 
 /// The ranks' agreement waits for computations too, such as the reference. A call that hangs is the monitor's business.
@@ -34,16 +34,23 @@ pub(in crate::commands) struct Outputs<C> {
 }
 
 impl<C: RowContext> Outputs<C> {
-    /// In this directory, with what is known before anything is measured.
-    pub(in crate::commands) fn new(
-        directory: OutputDirectory,
-        args: &CompareArgs,
-        variants: usize,
+    /// In a directory that is opened for these files, with what is known before anything is measured.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub(in crate::commands) fn open(
+        conditions: &Conditions,
         frame: Comparison<C>,
-    ) -> Self {
-        let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
-        screen.print(&format!("comparing {variants} strategies, {} repetitions\n", args.repeat));
-        Self { directory, screen, frame }
+        open: impl FnOnce(&ResultFiles, Verbosity) -> Result<OutputDirectory, OutputError>,
+    ) -> Result<Self, OutputError> {
+        let Conditions { args, variants, .. } = conditions;
+        let names = variants.iter().map(|variant| variant.names(C::KEYS));
+        let elsewhere: &Vec<PathBuf> = &Timelines::files(&args.trace, names).collect();
+        let verbosity = Verbosity::unless(args.quiet);
+        let directory = open(&ResultFiles { elsewhere, ..ResultFiles::default() }, verbosity)?;
+        let mut screen = Screen::stdout(verbosity);
+        screen.print(&format!("comparing {} strategies, {} repetitions\n", variants.len(), args.repeat));
+        Ok(Self { directory, screen, frame })
     }
 
     /// Shows the results and writes their files, the most precious first.
@@ -89,8 +96,13 @@ impl Conditions<'_> {
         Sampling { repeat: args.repeat as usize, steps, timeout }
     }
 
-    /// Gives the ranks' agreement its watchdog; what is known before anything is measured, where `own` is the scenario's own setting.
-    /// *Collective.*
+    /// Gives the ranks' agreement its watchdog.
+    pub(in crate::commands) fn watch_agreement(&self) {
+        let limit = 4 * self.sampling().timeout;
+        self.transports.agreement().set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(limit));
+    }
+
+    /// What is known before anything is measured; `own` says which is the scenario's own setting. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -98,15 +110,9 @@ impl Conditions<'_> {
         &self,
         own: impl FnMut(&Variant) -> bool,
     ) -> Result<Comparison<C>, RunError> {
-        let (agreement, Sampling { repeat, timeout, .. }) = (self.transports.agreement(), self.sampling());
-        agreement.set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(4 * timeout));
         let own = self.variants.iter().position(own);
-        Ok(Comparison::of(own, self.between_nodes, repeat, ranks_per_core(agreement)?))
-    }
-
-    /// Timelines of the strategies, by these keys.
-    pub(in crate::commands) fn timelines(&self, keys: &[&str]) -> Vec<PathBuf> {
-        Timelines::files(&self.args.trace, self.variants.iter().map(|it| it.names(keys))).collect()
+        let ranks_per_core = ranks_per_core(self.transports.agreement())?;
+        Ok(Comparison::of(own, self.between_nodes, self.args.repeat as usize, ranks_per_core))
     }
 }
 

@@ -1,12 +1,8 @@
 //! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and ranked.
 
-mod adapt;
 mod conduct;
-mod protocols;
-mod strategies;
 #[cfg(test)]
 mod tests;
-mod varied;
 
 use std::cell::Cell;
 
@@ -17,22 +13,18 @@ use md_engine::{NeighborReport, Protocol, Setup};
 use md_lab::compare::{Particles, Plan, Prepared, Problem, Reference, RowContext, Terms};
 use md_lab::{RunContext, Strategy, Transports, Variant};
 
+use super::compare_protocols::compare_protocols;
 use super::timeline::Timelines;
 use super::{context, context_without_setup, open_on_root, output_directory};
 use crate::args::CompareArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
-use crate::output::{ResultFiles, Verbosity};
 use crate::scenario::{Neighbor, Parallel, Scenario};
 use crate::session::warn;
+use crate::strategies::{Choices, adapt_variant};
 use crate::{memory, setup};
-pub(super) use adapt::{adapt, adapt_variant};
 pub(super) use conduct::{Conditions, Outputs, conduct};
-pub use protocols::{Combined, compare_protocols};
-pub(super) use strategies::select;
-pub use strategies::{Choices, Selection};
-pub(super) use varied::MESSAGES;
 
 /// Steps per sample.
 const STEPS: u64 = 20;
@@ -65,16 +57,16 @@ pub fn compare(
     let conditions = Conditions { transports, args, variants: &variants, between_nodes, steps, end_job };
     let is_own =
         |variant: &Variant| adapt_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
+    conditions.watch_agreement();
     let frame = conditions.frame(is_own)?;
     // What cannot be computed or written is found out first, before old results are removed and new ones computed.
     let setup = divided_by_any(inputs, agreement.ranks())?;
     memory::expect_timeline(agreement, &args.trace)?;
     let outputs = open_on_root(agreement, || {
         memory::expect(inputs, &setup, memory::of_machine())?;
-        let elsewhere = &conditions.timelines(RunContext::KEYS);
-        let results = ResultFiles { elsewhere, ..ResultFiles::default() };
-        let directory = output_directory(inputs, &results, Verbosity::unless(args.quiet))?;
-        Ok::<_, RunError>(Outputs::new(directory, args, variants.len(), frame))
+        Ok::<_, RunError>(Outputs::open(&conditions, frame, |results, verbosity| {
+            output_directory(inputs, results, verbosity)
+        })?)
     })?;
     let reference = Reference::compute(agreement, &setup, terms(inputs))?;
     let available = memory::available_to_all(agreement)?;

@@ -17,8 +17,6 @@ use md_lab::trace::TracedWorld;
 use md_lab::{Transports, Variant, name_of};
 use serde::Serialize;
 
-use super::keys_of;
-use crate::commands::compare::{MESSAGES, adapt_variant};
 use crate::commands::timeline::Timelines;
 use crate::commands::{lbm, stencil as of_stencil};
 use crate::error::RunError;
@@ -27,6 +25,7 @@ use crate::memory;
 use crate::output::OutputError;
 use crate::output::grid::GridContext;
 use crate::scenario::{LbmScenario, Scenario, StencilScenario};
+use crate::strategies::{MESSAGES, adapt_variant};
 
 /// Steps after which the bits are compared.
 const CHECKED_STEPS: u64 = 3;
@@ -143,6 +142,8 @@ impl Compared for LbmScenario {
 pub(super) struct Grid<'c, M: Compared> {
     agreement: &'c dyn World,
     inputs: &'c GridInputs<M>,
+    /// Has its keys.
+    base: &'c Scenario,
     problem: M::Problem,
     /// Per sample.
     steps: u64,
@@ -162,6 +163,7 @@ impl<'c, M: Compared> Grid<'c, M> {
     pub(super) fn of(
         transports: &'c dyn Transports,
         inputs: &'c GridInputs<M>,
+        base: &'c Scenario,
         problem: M::Problem,
         sampling: Sampling,
         timelines: Timelines<'c>,
@@ -177,7 +179,7 @@ impl<'c, M: Compared> Grid<'c, M> {
         let heartbeat = Heartbeat::default();
         let fingerprint = fingerprint(Subject { world: &*world, setup: &subject, heartbeat: &heartbeat })?;
         let steps = sampling.steps;
-        Ok(Self { agreement, inputs, problem, steps, fingerprint, timelines })
+        Ok(Self { agreement, inputs, base, problem, steps, fingerprint, timelines })
     }
 
     /// Completes the last timeline.
@@ -231,8 +233,8 @@ impl RowContext for GridContext {
     }
 
     fn extent(&self) -> String {
-        let Self { kind, nodes, fields, messages, .. } = self;
-        format!("{kind} on {nodes} nodes, {}, {} messages", counted(*fields, "field"), name_of(messages))
+        let Self { kind, nodes, fields, .. } = self;
+        format!("{kind} on {nodes} nodes, {}", counted(*fields, "field"))
     }
 
     fn ranks(&self) -> usize {
@@ -254,8 +256,7 @@ impl<M: Compared> Ground for Grid<'_, M> {
     type Seen = u64;
 
     fn prepare(&self, variant: &Variant) -> Result<Prepared<GridSetup<M>, GridContext>, lab::Problem> {
-        let base = keys_of(self.inputs).map_err(|error| lab::Problem::failed(error.to_string()))?;
-        let adapted = adapt_variant(variant, &base).map_err(lab::Problem::unavailable)?;
+        let adapted = adapt_variant(variant, self.base).map_err(lab::Problem::unavailable)?;
         variant.strategy.backend.availability().map_err(lab::Problem::unavailable)?;
         let mut inputs = self.with(variant);
         inputs.scenario.parallel_mut().rma = adapted.scenario.parallel.rma;

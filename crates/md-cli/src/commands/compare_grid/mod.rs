@@ -6,18 +6,16 @@
 mod ground;
 
 use md_lab::Transports;
-use md_lab::compare::RowContext;
 
-use super::compare::{Choices, Conditions, Outputs, conduct};
+use super::compare::{Conditions, Outputs, conduct};
 use super::timeline::Timelines;
 use super::{grid_run, open_on_root, refused};
 use crate::args::CompareArgs;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::memory;
-use crate::output::grid::GridContext;
-use crate::output::{ResultFiles, Verbosity};
 use crate::scenario::{Scenario, ScenarioSource, load};
+use crate::strategies::Choices;
 pub use ground::Compared;
 use ground::Grid;
 
@@ -47,14 +45,15 @@ pub fn compare_on_grid<M: Compared>(
     let steps = args.steps.unwrap_or(STEPS);
     let between_nodes = inputs.scenario.parallel().between_nodes;
     let conditions = Conditions { transports, args, variants: &variants, between_nodes, steps, end_job };
+    conditions.watch_agreement();
     let frame = conditions.frame(|variant| ground::is_own(variant, &base, inputs))?;
     let outputs = open_on_root(agreement, || {
-        let elsewhere = &conditions.timelines(GridContext::KEYS);
-        let results = ResultFiles { elsewhere, ..ResultFiles::default() };
-        let directory = grid_run::output_directory(inputs, &results, Verbosity::unless(args.quiet))?;
-        Ok::<_, RunError>(Outputs::new(directory, args, variants.len(), frame))
+        Outputs::open(&conditions, frame, |results, verbosity| {
+            grid_run::output_directory(inputs, results, verbosity)
+        })
     })?;
-    let grid = Grid::of(transports, inputs, problem, conditions.sampling(), Timelines::new(&args.trace))?;
+    let timelines = Timelines::new(&args.trace);
+    let grid = Grid::of(transports, inputs, &base, problem, conditions.sampling(), timelines)?;
     let outcome = conduct(&grid, &conditions, outputs)?;
     grid.finish()?;
     outcome.into_result("wrong values")

@@ -17,7 +17,6 @@ use md_lab::plot::Picture;
 use md_lab::significant;
 use md_lab::sweep::{Kind, Row, Sample, Scaling, read_sweep, scaling_picture, sweep_csv};
 
-use super::compare::Choices;
 use super::{grid_run, output_directory, refused};
 use crate::args::{DEFAULT_LAUNCHER, SweepArgs};
 use crate::cores;
@@ -26,6 +25,7 @@ use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Remains, RunError};
 use crate::grid_inputs::{AnyInputs, GridModel};
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
 use crate::scenario::same_elsewhere;
+use crate::strategies::Choices;
 use crate::text_file::read_text;
 use jobs::{grid_jobs, particle_jobs};
 

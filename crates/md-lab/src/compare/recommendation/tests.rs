@@ -6,7 +6,7 @@ use md_engine::Phase;
 
 use super::recommendation;
 use crate::compare::comparison::{Comparison, Control, RankedBy};
-use crate::compare::fixtures::{comparison, phases, strategy, unavailable};
+use crate::compare::fixtures::{comparison, on_nodes, phases, strategy, unavailable};
 
 /// The sentences of a recommendation of `shm`, without the lines for the scenario, which must follow.
 fn sentences(comparison: &Comparison, shell: &str) -> String {
@@ -30,6 +30,21 @@ fn a_clear_winner() {
     shell = "half"
     exchange = "direct"
     partition = "rect"
+    "#);
+}
+
+/// With the keys that a grid has, in the words and in the lines for its scenario.
+#[test]
+fn a_clear_winner_on_a_grid() {
+    let comparison = on_nodes(&[(Backend::P2p, 12.0, 1.3), (Backend::Shm, 3.0, 1.0)]);
+    insta::assert_snapshot!(recommendation(&comparison), @r#"
+    Use shm direct messages=per-field. It is surely the fastest: 3 us [2.85, 3.15]; next is p2p direct messages=aggregated, 12 us [11.4, 12.6].
+    Against p2p (p2p direct messages=aggregated): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.3 ms [1.23, 1.37]: 23.1 % less, surely.
+
+    [parallel]
+    backend = "shm"
+    exchange = "direct"
+    messages = "per-field"
     "#);
 }
 

@@ -27,7 +27,12 @@ impl Vector {
         let extent =
             numbers.saturating_sub(1).checked_mul(stride).and_then(|last| (last + 1).checked_mul(NUMBER));
         let (Some(extent), true) = (extent, stride > 0 && numbers > 0) else {
-            return Err(refused(call, format!("there are no {numbers} numbers, one of every {stride}")));
+            return Err(refused(
+                call,
+                format!(
+                    "{numbers} numbers, one of every {stride}: both must be positive, and fit into memory"
+                ),
+            ));
         };
         let [many, stride] = [numbers, stride].map(|number| count(call, number));
         let (many, stride) = (many?, stride?);

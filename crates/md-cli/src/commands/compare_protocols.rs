@@ -6,80 +6,24 @@ use md_engine::Protocol;
 use md_lab::Transports;
 use md_lab::protocols::{Measuring, Row, alone_s, measure, protocols_csv, table};
 
-use super::strategies::{Selection, select};
+use super::{open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
-use crate::commands::{open_on_root, output_directory, refused};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputError, Progress, ResultFiles, Screen, Verbosity};
-use crate::scenario::{Parallel, Scenario, fault};
+use crate::scenario::{Parallel, Scenario};
 use crate::session::warn;
+use crate::strategies::Combined;
 use crate::{memory, setup};
 
 /// Steps of a run where nothing else is said.
 const STEPS: u64 = 20;
 
-/// What is combined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Combined {
-    protocols: Selection<Protocol>,
-    partitions: Selection<PartitionKind>,
-}
-
-impl Combined {
-    /// `None` where `--protocols` is not given.
-    ///
-    /// # Errors
-    /// An unknown name, and all that are known; an option that has no meaning beside it.
-    pub fn read(args: &CompareArgs) -> Result<Option<Self>, String> {
-        let protocols = select("--protocols", &args.protocols, Protocol::ALL)?;
-        if protocols == Selection::Own {
-            return Ok(None);
-        }
-        let partitions = select("--partitions", &args.divisions.partitions, PartitionKind::ALL)?;
-        let others = [
-            ("--vary", args.vary.is_empty()),
-            ("--shells", args.divisions.shells.is_empty()),
-            ("--exchanges", args.divisions.exchanges.is_empty()),
-            ("--trace", args.trace.trace.is_none()),
-        ];
-        match others.into_iter().find(|(_, is_absent)| !is_absent) {
-            Some((option, _)) => Err(format!("{option} has no meaning beside --protocols")),
-            None => Ok(Some(Self { protocols, partitions })),
-        }
-    }
-
-    /// All combinations that the scenario can have, and of those that were named why it cannot.
-    fn scenarios(&self, base: &Scenario) -> (Vec<Scenario>, Vec<String>) {
-        let (mut able, mut remarks) = (Vec::new(), Vec::new());
-        let partitions = self.partitions.resolve(base.parallel.partition, PartitionKind::ALL);
-        let has_stripe = partitions.contains(&PartitionKind::Stripe);
-        // `simple` has its one partition; the others are there for the other protocols.
-        let is_for_others = |protocol: Protocol, partition: PartitionKind| {
-            protocol == Protocol::Simple && has_stripe && partition != PartitionKind::Stripe
-        };
-        for protocol in self.protocols.resolve(base.parallel.protocol, Protocol::ALL) {
-            for &partition in &partitions {
-                let grid = base.parallel.grid.filter(|_| partition == PartitionKind::Rect);
-                let parallel = Parallel { protocol, partition, grid, ..base.parallel.clone() };
-                let scenario = Scenario { parallel, ..base.clone() };
-                match fault(&scenario) {
-                    None => able.push(scenario),
-                    Some(_) if is_for_others(protocol, partition) => (),
-                    Some(why) => remarks.push(why),
-                }
-            }
-        }
-        remarks.dedup();
-        (able, remarks)
-    }
-}
-
 /// Measures all combinations one after the other. *Collective.*
 ///
 /// # Errors
 /// See [`RunError`]; no combination that is possible.
-pub fn compare_protocols(
+pub(super) fn compare_protocols(
     transports: &dyn Transports,
     inputs: &Inputs,
     args: &CompareArgs,

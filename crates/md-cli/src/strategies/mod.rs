@@ -1,5 +1,9 @@
 //! Which strategies are compared: names from the command line, and all combinations of them.
 
+mod adapt;
+mod combined;
+mod varied;
+
 use md_comm::Backend;
 use md_core::Shell;
 use md_core::halo::ExchangePattern;
@@ -8,11 +12,12 @@ use md_grid::Messages;
 use md_lab::{Setting, Strategy, Variant};
 use serde::Serialize;
 
-use super::adapt::adapt;
-use super::protocols::Combined;
-use super::varied::{MESSAGES, Varied, combinations, messages_of, path_of, variant};
 use crate::args::{CompareArgs, DivisionArgs};
 use crate::scenario::{Scenario, listed, name_of, nearest};
+pub(crate) use adapt::{adapt, adapt_variant};
+pub use combined::Combined;
+pub(crate) use varied::MESSAGES;
+use varied::{Varied, combinations, messages_of, path_of, variant};
 
 /// Stands for all names that are possible here.
 pub(super) const ALL: &str = "all";
@@ -39,7 +44,7 @@ pub struct Choices {
     /// How fields of a grid share messages; the scenario's, where that is not varied.
     messages: Vec<Messages>,
     /// Protocols instead of strategies.
-    pub(in crate::commands) combined: Option<Combined>,
+    pub(crate) combined: Option<Combined>,
 }
 
 impl Choices {
@@ -98,7 +103,7 @@ impl Choices {
     }
 
     /// An option that chooses among what only particles have, if one was given.
-    pub(in crate::commands) fn of_particles(&self) -> Option<&'static str> {
+    pub(crate) fn of_particles(&self) -> Option<&'static str> {
         let options = [
             ("--shells", self.shells == Selection::Own),
             ("--protocols", self.combined.is_none()),
@@ -108,7 +113,7 @@ impl Choices {
     }
 
     /// The same of what only a grid has.
-    pub(in crate::commands) fn of_grids(&self) -> Option<&'static str> {
+    pub(crate) fn of_grids(&self) -> Option<&'static str> {
         (!self.messages.is_empty()).then_some("--vary parallel.messages")
     }
 
@@ -171,7 +176,7 @@ impl Choices {
 }
 
 impl<T: Copy> Selection<T> {
-    pub(in crate::commands) fn resolve(&self, own: T, all: &[T]) -> Vec<T> {
+    pub(crate) fn resolve(&self, own: T, all: &[T]) -> Vec<T> {
         match self {
             Self::Own => vec![own],
             Self::All => all.to_vec(),
@@ -181,11 +186,7 @@ impl<T: Copy> Selection<T> {
 }
 
 /// The values behind `names`, each once.
-pub(in crate::commands) fn select<T>(
-    option: &str,
-    names: &[String],
-    values: &[T],
-) -> Result<Selection<T>, String>
+pub(crate) fn select<T>(option: &str, names: &[String], values: &[T]) -> Result<Selection<T>, String>
 where
     T: Copy + PartialEq + Serialize,
 {
@@ -225,7 +226,7 @@ pub(super) mod tests {
         select(option, &names, Shell::ALL)
     }
 
-    pub(in crate::commands::compare) fn scenario(parallel: &str) -> Scenario {
+    pub(super) fn scenario(parallel: &str) -> Scenario {
         let text = format!(
             "[simulation]\nsteps = 1\n[system]\nlattice = {{ kind = \"sc\", density = 1.0, cells = [9, 9, 9] }}\n{parallel}"
         );

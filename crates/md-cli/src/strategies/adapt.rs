@@ -18,7 +18,7 @@ pub(crate) fn adapt(strategy: Strategy, base: &Scenario) -> Result<Adapted, Stri
 ///
 /// # Errors
 /// Why there is none.
-pub(in crate::commands) fn adapt_variant(variant: &Variant, base: &Scenario) -> Result<Adapted, String> {
+pub(crate) fn adapt_variant(variant: &Variant, base: &Scenario) -> Result<Adapted, String> {
     let (mut scenario, strategy) = (base.clone(), variant.strategy);
     let parallel = &mut scenario.parallel;
     parallel.adopt(strategy);
@@ -51,7 +51,7 @@ pub(crate) struct Adapted {
 
 impl Adapted {
     /// What has been left out and why, in words; empty if nothing.
-    pub(in crate::commands) fn note(&self) -> String {
+    pub(crate) fn note(&self) -> String {
         let line = |Refusal { key, reason }: &Refusal| {
             format!("`parallel.rma.{}` left at its default: {reason}", key.name())
         };
@@ -78,7 +78,7 @@ mod tests {
     use md_lab::Setting;
 
     use super::*;
-    use crate::commands::compare::strategies::tests::scenario;
+    use crate::strategies::tests::scenario;
 
     /// Without MPI no backend over windows fits.
     #[cfg(feature = "mpi")]

@@ -5,13 +5,13 @@ use md_grid::Messages;
 use md_lab::{Setting, Strategy, Variant};
 
 use super::adapt::leave_out_refused;
-use super::strategies::{ALL, select, unknown};
+use super::{ALL, select, unknown};
 use crate::scenario::{Rma, Scenario};
 
 /// The keys that can be varied are those of this table.
 const TABLE: &str = "parallel.rma.";
 /// And this one, of a grid.
-pub(in crate::commands) const MESSAGES: &str = "parallel.messages";
+pub(crate) const MESSAGES: &str = "parallel.messages";
 
 /// The values of [`MESSAGES`] in `parallel.messages=aggregated,per-field`; `None` of another key.
 pub(super) fn messages_of(text: &str) -> Option<Result<Vec<Messages>, String>> {
