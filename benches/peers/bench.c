@@ -10,10 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT = 64, LARGE_PAGE = 2 << 20, AHEAD = MANY + 1 };
 /* What a copy copies at a time. */
-enum { BLOCK = 2048 };
+enum { BLOCK = 2048, STREAMS = 19 };
 /* Pushes and pulls each go to another place of so many bytes; three arrays go to each neighbour. */
 enum { WALK = 32 << 20, ARRAYS = 3, NUMBER = 8 };
 /* Calls for progress beside a computation, of messages of at least so many bytes; samples of a wait for somebody who computes, and for how long. */
@@ -275,8 +278,30 @@ static void passive(void) {
     if (rank == 0) printf("passive,%d,%.9g\n", bytes, least);
 }
 
-static void copy(void) {
-    for (int i = 0; i < bytes; i += BLOCK) memcpy(to + i, from + i, bytes - i < BLOCK ? bytes - i : BLOCK);
+/* Of so many streams a block each in turn; one has blocks that memcpy moves by plain loads and stores, all together fit into a first cache. */
+static void copy_in_turn(int streams, int block) {
+    int each = (bytes + streams - 1) / streams;
+    for (int at = 0; at < each; at += block)
+        for (int stream = 0; stream < streams; stream++) {
+            int start = stream * each + at, end = stream * each + (at + block < each ? at + block : each);
+            end = end < bytes ? end : bytes;
+            if (start < end) memcpy(to + start, from + start, end - start);
+        }
+    __asm__ volatile("" ::: "memory");
+}
+
+static void copy(void) { copy_in_turn(1, BLOCK); }
+static void copy_19(void) { copy_in_turn(STREAMS, BLOCK / 4); }
+
+/* By stores past the caches, where the CPU has such. */
+static void copy_streaming(void) {
+    int streamed = 0;
+#ifdef __SSE2__
+    for (; streamed + (int)sizeof(__m128i) <= bytes; streamed += sizeof(__m128i))
+        _mm_stream_si128((__m128i *)(to + streamed), _mm_loadu_si128((__m128i *)(from + streamed)));
+    _mm_sfence();
+#endif
+    memcpy(to + streamed, from + streamed, bytes - streamed);
     __asm__ volatile("" ::: "memory");
 }
 
@@ -318,6 +343,7 @@ int main(int count, char **words) {
         {"roundtrip", roundtrip, 0}, {"nonblocking", nonblocking, 0}, {"put", put, 0}, {"bandwidth", bandwidth, 0}, {"sync26", sync26, 0},
         {"ringshift", ringshift, 0}, {"strided", strided, 0}, {"strided_packed", strided_packed, 0}, {"elementwise", elementwise, 0},
         {"push", push, 0}, {"pull", pull, 0}, {"packing_three", three, 0}, {"packing_packed", packed, 0}, {"copy", copy, 0},
+        {"copy_19", copy_19, 0}, {"copy_streaming", copy_streaming, 0},
         {"overlap_communication", overlap_communication, LEAST_OVERLAPPED},
         {"overlap_computation", overlap_computation, LEAST_OVERLAPPED},
         {"overlap_both", overlap_both, LEAST_OVERLAPPED}, {"overlap_progress", overlap_progress, LEAST_OVERLAPPED},

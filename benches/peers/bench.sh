@@ -39,6 +39,7 @@ TWINS = {
     "overlap_communication": ("overlap-communication", "p2p", TWO),
     "overlap_both": ("overlap-both", "p2p", TWO), "overlap_progress": ("overlap-progress", "p2p", TWO), "passive": ("passive", "lock", ONE),
     "strided": ("strided-datatype", "put", ONE), "strided_packed": ("strided-packed", "put", ONE), "copy": ("copy-1-stream", "memory", ONE),
+    "copy_19": ("copy-19-streams", "memory", ONE), "copy_streaming": ("copy-streaming", "memory", ONE),
     "osu_latency": ("roundtrip", "p2p", TWO), "osu_bw": ("bandwidth-one-buffer", "p2p", lambda size: MANY),
     "osu_put_latency": ("elementwise-whole", "put", ONE), "osu_get_latency": ("roundtrip", "get", ONE),
 }

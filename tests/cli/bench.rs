@@ -50,7 +50,7 @@ fn twins_in_c_are_measured_beside_it() {
         Some("twin,bytes,per,c_us,md_us,ratio,difference_us,within,plain_c_us,plain_difference_us")
     );
     let twins = "roundtrip nonblocking put bandwidth sync26 ringshift strided strided_packed elementwise push pull packing_three \
-                 packing_packed passive copy osu_latency osu_bw osu_put_latency osu_get_latency";
+                 packing_packed passive copy copy_19 copy_streaming osu_latency osu_bw osu_put_latency osu_get_latency";
     let twins = twins.split(' ').flat_map(|twin| ["8", "100000"].map(|bytes| format!("{twin},{bytes},")));
     // A computation as long as a short message is none.
     let overlaps = ["communication", "both", "progress"].map(|part| format!("overlap_{part},100000,"));
