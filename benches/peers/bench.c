@@ -261,7 +261,7 @@ static void compute_for(double seconds) {
     for (double begun = MPI_Wtime(); MPI_Wtime() - begun < seconds;) continue;
 }
 
-/* Rank 0 locks, puts and unlocks while the other computes and makes no call of MPI's: the shortest time of rank 0. */
+/* Rank 0 locks, puts and unlocks while the other computes and asks MPI for nothing but the time: the shortest time of rank 0. */
 static void passive(void) {
     double least = 1;
     for (int i = 0; i < WAITS; i++) {

@@ -18,10 +18,10 @@ const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,byt
 const FILES: [&str; 5] = ["compare.csv", "compare.png", "compare.svg", "recommendation.txt", "scenario.toml"];
 
 /// A row of compare.csv by column.
-struct Row(csv::StringRecord, csv::StringRecord);
+pub(crate) struct Row(csv::StringRecord, csv::StringRecord);
 
 impl Row {
-    fn text(&self, column: &str) -> &str {
+    pub(crate) fn text(&self, column: &str) -> &str {
         let place = self.0.iter().position(|name| name == column).unwrap();
         &self.1[place]
     }
@@ -52,6 +52,11 @@ impl Row {
 fn rows(workdir: &Workdir) -> Vec<Row> {
     let text = workdir.read("out/compare.csv");
     assert!(text.starts_with(COLUMNS), "{text}");
+    rows_of(&text)
+}
+
+/// Of a table of any columns.
+pub(crate) fn rows_of(text: &str) -> Vec<Row> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().unwrap().clone();
     reader.records().map(|record| Row(header.clone(), record.unwrap())).collect()

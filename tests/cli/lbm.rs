@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use md_core::SimdLevel;
 use serde_json::Value;
 
+use crate::compare::rows_of;
 use crate::support::{Said, Start, Workdir, error, error_everywhere, p2p_available, repository, starts};
 
 const FLOW: &str = r#"[lbm]
@@ -379,18 +380,13 @@ fn strategies_of_a_flow_are_compared() {
         let advice = workdir.read("out/recommendation.txt");
         assert!(advice.contains("So nothing is recommended.") && !advice.contains(" rect"), "{advice}");
         let table = workdir.read("out/compare.csv");
-        let mut reader = csv::Reader::from_reader(table.as_bytes());
-        let header = reader.headers().unwrap().clone();
-        let place = |name: &str| header.iter().position(|own| own == name).unwrap();
-        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-        let names: Vec<String> = rows
-            .iter()
-            .map(|row| format!("{} {}", &row[place("backend")], &row[place("exchange")]))
-            .collect();
+        let rows = rows_of(&table);
+        let names: Vec<String> =
+            rows.iter().map(|row| format!("{} {}", row.text("backend"), row.text("exchange"))).collect();
         assert_eq!(names, expected);
         for row in &rows {
-            assert_eq!((&row[place("correct")], &row[place("status")]), ("true", "ok"), "{row:?}");
-            assert!(row[place("bytes_per_exchange")].parse::<f64>().unwrap() > 0.0, "{row:?}");
+            assert_eq!((row.text("correct"), row.text("status")), ("true", "ok"), "{table}");
+            assert!(row.text("bytes_per_exchange").parse::<f64>().unwrap() > 0.0, "{table}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `md-cli stencil`, and `check` and `compare` on its scenarios.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use crate::compare::rows_of;
 use crate::support::{Start, Workdir, error, error_everywhere, p2p_available, repository, starts, text_of};
 use insta::assert_snapshot;
 
@@ -193,14 +194,11 @@ fn every_backend_gives_the_same_bits() {
     let options = "--backends all --steps 2 --repeat 2 --quiet --set parallel.messages=per-field";
     workdir.succeed(Start::Mpirun(2), &format!("compare melt.toml {options}"));
     let table = workdir.read("out/compare.csv");
-    let mut reader = csv::Reader::from_reader(table.as_bytes());
-    let header = reader.headers().unwrap().clone();
-    let place = |name: &str| header.iter().position(|own| own == name).unwrap();
-    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let rows = rows_of(&table);
     assert!(rows.len() >= 10, "{table}");
     for row in &rows {
-        assert_eq!((&row[place("correct")], &row[place("status")]), ("true", "ok"), "{row:?}");
-        assert_eq!(row[place("messages_per_exchange")].parse(), Ok(18.0), "{row:?}");
+        assert_eq!((row.text("correct"), row.text("status")), ("true", "ok"), "{table}");
+        assert_eq!(row.text("messages_per_exchange").parse(), Ok(18.0), "{table}");
     }
 }
 
@@ -229,29 +227,16 @@ fn expect_rows(said: &str, beginnings: &[&str]) {
     }
 }
 
-/// As on particles, but with the keys that a grid has.
-#[test]
-fn a_grid_gets_advice_in_its_own_keys() {
-    let workdir = Workdir::new(SWAP);
-    let call = "compare melt.toml --exchanges all --vary parallel.messages=all --steps 2 --repeat 6";
-    let said = workdir.succeed(Start::Threads(2), call);
-    let advice = workdir.read("out/recommendation.txt");
-    assert!(said.stdout.ends_with(&advice), "{}", said.stdout);
-    let keys: Vec<&str> = advice.lines().filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
-    assert!(keys.is_empty() || keys == ["backend", "exchange", "messages"], "{advice}");
-    assert!(
-        advice.contains("local direct messages=") || advice.contains("local staged messages="),
-        "{advice}"
-    );
-    assert!(!advice.contains(" rect"), "{advice}");
-}
-
 #[test]
 fn messages_of_fields_can_be_varied() {
     let workdir = Workdir::new(SWAP);
     let call = "compare melt.toml --vary parallel.messages=all --steps 2 --repeat 2";
     let said = workdir.succeed(Start::Threads(2), call);
     expect_rows(&said.stdout, &["local direct aggregated", "local direct per-field"]);
+    // What is recommended names strategies by the keys that a grid has.
+    let advice = workdir.read("out/recommendation.txt");
+    assert!(said.stdout.ends_with(&advice), "{}", said.stdout);
+    assert!(advice.contains("local direct messages=") && !advice.contains(" rect"), "{advice}");
     let table = workdir.read("out/compare.csv");
     assert!(
         table.contains("local,direct,aggregated,") && table.contains("local,direct,per-field,"),

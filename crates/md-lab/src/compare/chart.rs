@@ -4,7 +4,7 @@
 use md_core::words::counted;
 use md_engine::Phase;
 
-use super::comparison::{Comparison, HALO_PHASES, Ranked, RankedBy, RowContext};
+use super::comparison::{Comparison, HALO_PHASES, Job, Ranked, RankedBy, RowContext};
 use super::{MICROSECONDS, unit_of};
 use crate::plot::{Bars, Stacks};
 
@@ -52,8 +52,8 @@ fn parts(ranking: &[Ranked]) -> Stacks {
 fn title<C: RowContext>(comparison: &Comparison<C>) -> String {
     let context = comparison.rows.first().map(|row| &row.context);
     context.map_or_else(String::new, |context| {
-        let ranks = counted(context.ranks(), "rank");
-        format!("Halo exchange, {}, {ranks}, {}", context.extent(), context.host())
+        let Job { ranks, host, .. } = context.job();
+        format!("Halo exchange, {}, {}, {host}", context.extent(), counted(ranks, "rank"))
     })
 }
 

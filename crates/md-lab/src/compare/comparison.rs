@@ -74,7 +74,7 @@ pub trait RowContext: Clone + Send + 'static {
     const BEFORE: &'static str;
     /// Columns of the messages and bytes of an exchange.
     const SENT: &'static str;
-    /// The phases that have a column.
+    /// The phases of the halo that have a column, before that of what is hidden.
     const PHASES: &'static [Phase];
     /// Columns behind the note: of [`Self::after`].
     const AFTER: &'static [&'static str];
@@ -88,14 +88,19 @@ pub trait RowContext: Clone + Send + 'static {
     /// What is computed and how much of it, in words: `16000 atoms`.
     fn extent(&self) -> String;
 
+    /// What it was measured with.
+    fn job(&self) -> Job<'_>;
+}
+
+/// What a row was measured with.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'c> {
     /// Number of ranks.
-    fn ranks(&self) -> usize;
-
+    pub ranks: usize,
     /// Steps of a sample.
-    fn steps(&self) -> u64;
-
+    pub steps: u64,
     /// Host name of rank 0.
-    fn host(&self) -> &str;
+    pub host: &'c str,
 }
 
 /// A strategy whose numbers can be trusted.

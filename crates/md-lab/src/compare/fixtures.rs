@@ -8,7 +8,7 @@ use md_core::partition::PartitionKind;
 use md_engine::Phase;
 use serde::Serialize;
 
-use super::comparison::{Comparison, Measured, RowContext, Status, StepPhases, StrategyReport};
+use super::comparison::{Comparison, Job, Measured, RowContext, Status, StepPhases, StrategyReport};
 use crate::statistics::Interval;
 use crate::{RunContext, Setting, Strategy};
 
@@ -82,7 +82,7 @@ impl RowContext for Nodes {
     const KEYS: &'static [&'static str] = &["backend", "exchange"];
     const BEFORE: &'static str = "nodes";
     const SENT: &'static str = "messages_per_exchange,bytes_per_exchange";
-    const PHASES: &'static [Phase] = &[Phase::HaloPack, Phase::HaloHidden];
+    const PHASES: &'static [Phase] = &[Phase::HaloPack];
     const AFTER: &'static [&'static str] = &[];
 
     fn before(&self) -> impl Serialize {
@@ -97,16 +97,8 @@ impl RowContext for Nodes {
         "512 nodes".to_owned()
     }
 
-    fn ranks(&self) -> usize {
-        2
-    }
-
-    fn steps(&self) -> u64 {
-        10
-    }
-
-    fn host(&self) -> &str {
-        "node-1"
+    fn job(&self) -> Job<'_> {
+        Job { ranks: 2, steps: 10, host: "node-1" }
     }
 }
 

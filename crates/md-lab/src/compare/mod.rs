@@ -23,7 +23,7 @@ mod trials;
 mod fixtures;
 
 pub use chart::chart;
-pub use comparison::{Comparison, RowContext, Status};
+pub use comparison::{Comparison, Job, RowContext, Status};
 pub use measure::{Sample, TRIAL, WARM_UP, exchanges_of_a_sample, time_exchanges};
 pub use outcome::{Exclusion, Problem, agree};
 pub use particles::{Particles, Plan};

@@ -10,7 +10,7 @@ use md_core::words::counted;
 use md_engine::{EngineError, NeighborReport, ParticleRow, Phase, RowVector, Setup, Simulation, Timings};
 use serde::Serialize;
 
-use super::comparison::RowContext;
+use super::comparison::{HALO_PHASES, Job, RowContext};
 use super::measure::{Sample, TRIAL, exchanges_of_a_sample, time_exchanges};
 use super::outcome::Problem;
 use super::reference::Reference;
@@ -45,16 +45,7 @@ impl RowContext for RunContext {
     const KEYS: &'static [&'static str] = &Strategy::KEYS;
     const BEFORE: &'static str = "backend,shell,exchange,partition,ranks,atoms";
     const SENT: &'static str = "messages,bytes";
-    const PHASES: &'static [Phase] = &[
-        Phase::HaloPack,
-        Phase::HaloTransfer,
-        Phase::HaloWait,
-        Phase::HaloUnpack,
-        Phase::ForceReturn,
-        Phase::Border,
-        Phase::Migrate,
-        Phase::HaloHidden,
-    ];
+    const PHASES: &'static [Phase] = &HALO_PHASES;
     const AFTER: &'static [&'static str] =
         &["grid", "threads", "precision", "steps", "seed", "mpi_library", "host", "version"];
 
@@ -71,16 +62,8 @@ impl RowContext for RunContext {
         counted(self.atoms, "atom")
     }
 
-    fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    fn host(&self) -> &str {
-        &self.host
+    fn job(&self) -> Job<'_> {
+        Job { ranks: self.ranks, steps: self.steps, host: &self.host }
     }
 }
 

@@ -1,5 +1,6 @@
 //! compare.csv.
 
+use md_engine::Phase;
 use serde::Serialize;
 
 use super::comparison::{Comparison, Measured, RowContext, StrategyReport};
@@ -18,7 +19,7 @@ const JUDGEMENT: [&str; 3] = ["correct", "status", "note"];
 /// # Errors
 /// A value that CSV cannot hold.
 pub fn compare_csv<C: RowContext>(comparison: &Comparison<C>) -> Result<Vec<u8>, EncodeError> {
-    let phases: Vec<String> = C::PHASES.iter().map(|phase| format!("{}_s", phase.name())).collect();
+    let phases: Vec<String> = phases::<C>().map(|phase| format!("{}_s", phase.name())).collect();
     let first = comparison.rows.first();
     let varied = first.into_iter().flat_map(|row| row.variant.settings.iter().map(|it| it.key.as_str()));
     let columns = [C::BEFORE, C::SENT].into_iter().chain(INTERVALS).chain(phases.iter().map(String::as_str));
@@ -26,12 +27,17 @@ pub fn compare_csv<C: RowContext>(comparison: &Comparison<C>) -> Result<Vec<u8>,
     table(&columns.collect::<Vec<_>>(), comparison.rows.iter().map(|row| compare_row(comparison, row)))
 }
 
+/// Those that have a column.
+fn phases<C: RowContext>() -> impl Iterator<Item = Phase> {
+    C::PHASES.iter().copied().chain([Phase::HaloHidden])
+}
+
 fn compare_row<'c, C: RowContext>(
     comparison: &Comparison<C>,
     report: &'c StrategyReport<C>,
 ) -> impl Serialize + use<'c, C> {
     let settings: Vec<_> = report.variant.settings.iter().map(|setting| &setting.value).collect();
-    let gaps = || vec![None; COUNTS + INTERVALS.len() + C::PHASES.len()];
+    let gaps = || vec![None; COUNTS + INTERVALS.len() + phases::<C>().count()];
     (
         (report.context.before(), report.measured.as_ref().map_or_else(gaps, measured_values::<C>)),
         (report.correct, report.status, &report.note),
@@ -42,7 +48,7 @@ fn compare_row<'c, C: RowContext>(
 fn measured_values<C: RowContext>(measured: &Measured) -> Vec<Option<f64>> {
     let Measured { messages, bytes, exchange, step, .. } = measured;
     let bounds = [exchange, step].into_iter().flat_map(|time| [time.median_s, time.low_s, time.high_s]);
-    let phases = C::PHASES.iter().map(|&phase| measured.phases[phase as usize]);
+    let phases = phases::<C>().map(|phase| measured.phases[phase as usize]);
     [*messages, *bytes].into_iter().chain(bounds).chain(phases).map(Some).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The ranked table on the screen.
 
-use super::comparison::{Comparison, RankedBy, RowContext, StrategyReport};
+use super::comparison::{Comparison, Job, RankedBy, RowContext, StrategyReport};
 use super::{MICROSECONDS, MILLISECONDS, Unit};
 use crate::statistics::Interval;
 use crate::{Setting, Variant, name_of};
@@ -38,17 +38,17 @@ pub fn table<C: RowContext>(comparison: &Comparison<C>) -> String {
 
 fn heading<C: RowContext>(comparison: &Comparison<C>) -> String {
     let Some(first) = comparison.rows.first() else { return String::new() };
-    let context = &first.context;
+    let Job { ranks, steps, .. } = first.context.job();
     let by = match comparison.ranked_by() {
         RankedBy::Exchange => "the exchange alone",
         RankedBy::Step | RankedBy::WholeStep => "the step",
     };
     format!(
         "{}, {}, {} of {}; median [{}], best first by {by}\n",
-        context.extent(),
-        counted(context.ranks(), "rank"),
+        first.context.extent(),
+        counted(ranks, "rank"),
         counted(comparison.repeat, "repetition"),
-        counted(context.steps(), "step"),
+        counted(steps, "step"),
         comparison.bounds()
     )
 }

@@ -10,7 +10,7 @@ use md_grid::lbm::{FlowRun, LaneReal};
 use md_grid::stencil::{self, Precision, Problem};
 use md_grid::{Application, Decomposition, Messages, application};
 use md_lab::compare::{
-    self as lab, Ground, Prepared, RowContext, Sample, Sampling, Subject, TRIAL, WARM_UP,
+    self as lab, Ground, Job, Prepared, RowContext, Sample, Sampling, Subject, TRIAL, WARM_UP,
     exchanges_of_a_sample, time_exchanges,
 };
 use md_lab::trace::TracedWorld;
@@ -221,7 +221,7 @@ impl RowContext for GridContext {
     const BEFORE: &'static str = Self::COLUMNS;
     const SENT: &'static str = "messages_per_exchange,bytes_per_exchange";
     const PHASES: &'static [Phase] =
-        &[Phase::HaloPack, Phase::HaloTransfer, Phase::HaloWait, Phase::HaloUnpack, Phase::HaloHidden];
+        &[Phase::HaloPack, Phase::HaloTransfer, Phase::HaloWait, Phase::HaloUnpack];
     const AFTER: &'static [&'static str] = &[];
 
     fn before(&self) -> impl Serialize {
@@ -237,16 +237,8 @@ impl RowContext for GridContext {
         format!("{kind} on {nodes} nodes, {}", counted(*fields, "field"))
     }
 
-    fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    fn host(&self) -> &str {
-        &self.host
+    fn job(&self) -> Job<'_> {
+        Job { ranks: self.ranks, steps: self.steps, host: &self.host }
     }
 }
 

@@ -103,7 +103,7 @@ fn recommend<C: RowContext>(comparison: &Comparison<C>) -> Vec<String> {
     let ranking = comparison.ranking();
     match ranking[..] {
         [] => vec!["Nothing could be measured, so nothing is recommended.".to_owned()],
-        [..] if comparison.rows.iter().all(|row| row.context.ranks() == 1) => vec![ONE_RANK.to_owned()],
+        [..] if comparison.rows.iter().all(|row| row.context.job().ranks == 1) => vec![ONE_RANK.to_owned()],
         [only] => {
             vec![format!("Only {only} could be measured: there is nothing to compare it with.")]
         }
