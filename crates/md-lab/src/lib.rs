@@ -9,6 +9,7 @@ mod error;
 pub mod fit;
 pub mod machine;
 mod names;
+mod outcome;
 pub mod partition;
 pub mod plot;
 pub mod predict;
@@ -25,6 +26,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use error::EncodeError;
 pub use names::{in_words, name_of, significant};
+pub use outcome::{Problem, Status, agree};
 pub use strategy::{RunContext, Setting, Strategy, Variant};
 #[cfg(feature = "mpi")]
 pub use transports::Processes;

@@ -10,9 +10,8 @@ use md_lab::bench::{
     self, ALL, Benchmark, Ground, Machine, Row, Settings, bench_csv, core_complexes, picture, samples_csv,
     table,
 };
-use md_lab::compare::{Exclusion, Status};
 use md_lab::plot::Picture;
-use md_lab::{Transports, lock};
+use md_lab::{Problem, Status, Transports, lock};
 
 use super::{note_lock, open_on_root};
 use crate::args::BenchArgs;
@@ -111,7 +110,7 @@ impl Outputs {
     }
 
     /// Publishes what there is, before the job ends for something that happened to what is being measured.
-    fn give_up(&mut self, Exclusion { status, note }: Exclusion) {
+    fn give_up(&mut self, Problem { status, note }: Problem) {
         let current = self.current.take().map(|row| Row { status, note, ..row });
         self.rows.extend(current);
         // The job ends with an error in any case; what could not be written has been shown.
@@ -207,9 +206,7 @@ fn watch(outputs: &Arc<Mutex<Outputs>>, heartbeat: Heartbeat, limit: Duration, e
         move || Some(heartbeat.count()),
         move |_| {
             let mut outputs = lock(&outputs);
-            let note =
-                format!("a call did not come back within {} s; the job was ended", limit.as_secs_f64());
-            outputs.give_up(Exclusion { status: Status::Timeout, note });
+            outputs.give_up(Problem::stood_still(limit));
             outputs.directory.unlock();
             end_job(COMMUNICATION_FAILED);
         },

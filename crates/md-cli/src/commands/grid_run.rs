@@ -31,6 +31,44 @@ use crate::session::note;
 use md_lab::significant;
 use steps::{Console, End, Span, Steps, into_result};
 
+/// A scenario with a grid, and what it is made of.
+pub trait Runnable: GridModel {
+    /// What is computed, on a number of ranks.
+    type Problem;
+
+    /// The scenario on so many ranks.
+    ///
+    /// # Errors
+    /// A grid that cannot be divided so.
+    fn problem(inputs: &GridInputs<Self>, ranks: usize) -> Result<Self::Problem, RunError>;
+
+    /// Makes sure that so many bytes are enough for each rank.
+    ///
+    /// # Errors
+    /// They are not.
+    fn expect_room(
+        inputs: &GridInputs<Self>,
+        problem: &Self::Problem,
+        available: Option<f64>,
+    ) -> Result<(), RunError>;
+
+    /// Who has which nodes.
+    fn decomposition(problem: &Self::Problem) -> &Decomposition;
+
+    /// What makes the rows of its tables stand alone.
+    fn context(&self, world: &dyn World, problem: &Self::Problem) -> GridContext;
+
+    /// The application at its start. *Collective.*
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    fn open<'w>(
+        world: &'w dyn World,
+        inputs: &GridInputs<Self>,
+        problem: &Self::Problem,
+    ) -> Result<Box<dyn Application + 'w>, RunError>;
+}
+
 /// What one application writes and knows beside what all do. Everything is *collective*.
 pub(super) trait Extension<A: ?Sized> {
     /// Looks at the state after a step; step 0 is the start.

@@ -5,8 +5,6 @@ pub mod backends;
 pub mod bench;
 pub mod check;
 pub mod compare;
-pub mod compare_grid;
-mod compare_protocols;
 #[cfg(test)]
 mod faulty;
 pub mod fit;

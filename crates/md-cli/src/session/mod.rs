@@ -25,8 +25,7 @@ use md_comm::{Backend, CommError, World, launch, local};
 
 use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, ScenarioArgs, ThreadChoice};
 use crate::commands::bench::{Wanted, bench};
-use crate::commands::compare::compare;
-use crate::commands::compare_grid::compare_on_grid;
+use crate::commands::compare::{compare, compare_on_grid};
 use crate::commands::fit::fit;
 use crate::commands::partition::{partition, partitions};
 use crate::commands::predict::{Wish, predict};

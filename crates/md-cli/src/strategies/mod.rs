@@ -8,8 +8,7 @@ use md_comm::Backend;
 use md_core::Shell;
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
-use md_grid::Messages;
-use md_lab::{Setting, Strategy, Variant};
+use md_lab::{Strategy, Variant};
 use serde::Serialize;
 
 use crate::args::{CompareArgs, DivisionArgs};
@@ -17,7 +16,7 @@ use crate::scenario::{Scenario, listed, name_of, nearest};
 pub(crate) use adapt::{adapt, adapt_variant};
 pub use combined::Combined;
 pub(crate) use varied::MESSAGES;
-use varied::{Varied, combinations, messages_of, path_of, variant};
+use varied::{Key, Varied, combinations, variant};
 
 /// Stands for all names that are possible here.
 pub(super) const ALL: &str = "all";
@@ -41,8 +40,6 @@ pub struct Choices {
     exchanges: Selection<ExchangePattern>,
     partitions: Selection<PartitionKind>,
     varied: Vec<Varied>,
-    /// How fields of a grid share messages; the scenario's, where that is not varied.
-    messages: Vec<Messages>,
     /// Protocols instead of strategies.
     pub(crate) combined: Option<Combined>,
 }
@@ -53,23 +50,16 @@ impl Choices {
     /// # Errors
     /// An unknown name: the nearest valid one and all of them.
     pub fn read(args: &CompareArgs) -> Result<Self, String> {
-        let (mut varied, mut messages): (Vec<Varied>, _) = (Vec::new(), Vec::new());
+        let mut varied: Vec<Varied> = Vec::new();
         for text in &args.vary {
-            if let Some(values) = messages_of(text) {
-                if !messages.is_empty() {
-                    return Err(format!("--vary {MESSAGES} is given twice: name all values at once"));
-                }
-                messages = values?;
-                continue;
-            }
             let one = Varied::read(text)?;
             if varied.iter().any(|other| other.key == one.key) {
-                return Err(format!("--vary {} is given twice: name all values at once", path_of(one.key)));
+                return Err(format!("--vary {} is given twice: name all values at once", one.key.path()));
             }
             varied.push(one);
         }
         let combined = Combined::read(args)?;
-        Ok(Self { varied, messages, combined, ..Self::of(&args.backends, &args.divisions)? })
+        Ok(Self { varied, combined, ..Self::of(&args.backends, &args.divisions)? })
     }
 
     /// These names.
@@ -97,7 +87,6 @@ impl Choices {
             exchanges: select("--exchanges", exchanges, ExchangePattern::ALL)?,
             partitions: Selection::Own,
             varied: Vec::new(),
-            messages: Vec::new(),
             combined: None,
         })
     }
@@ -114,7 +103,7 @@ impl Choices {
 
     /// The same of what only a grid has.
     pub(crate) fn of_grids(&self) -> Option<&'static str> {
-        (!self.messages.is_empty()).then_some("--vary parallel.messages")
+        self.varied.iter().any(|it| it.key == Key::Messages).then_some("--vary parallel.messages")
     }
 
     /// All combinations of strategies and values that are varied. What makes no difference for a backend is there once.
@@ -137,20 +126,10 @@ impl Choices {
         match (0..self.varied.len()).find(|&number| !is_used(number)) {
             Some(number) => Err(format!(
                 "--vary {}: none of the backends that are compared has a use for it",
-                path_of(self.varied[number].key)
+                self.varied[number].key.path()
             )),
-            None if self.messages.is_empty() => Ok(variants),
-            None => Ok(variants.iter().flat_map(|variant| self.with_messages(variant)).collect()),
+            None => Ok(variants),
         }
-    }
-
-    /// A variant with every way that fields share messages.
-    fn with_messages(&self, variant: &Variant) -> impl Iterator<Item = Variant> {
-        self.messages.iter().map(|messages| {
-            let mut variant = variant.clone();
-            variant.settings.push(Setting { key: MESSAGES.to_owned(), value: Some(name_of(messages)) });
-            variant
-        })
     }
 
     /// All combinations, backends outermost; `all` backends are those that `here` names.
@@ -263,7 +242,6 @@ pub(super) mod tests {
             exchanges: Selection::All,
             partitions: Selection::All,
             varied: Vec::new(),
-            messages: Vec::new(),
             combined: None,
         };
         let strategies = choices.strategies(&scenario(""), &[Backend::P2p, Backend::Shm]);

@@ -5,32 +5,49 @@ use md_grid::Messages;
 use md_lab::{Setting, Strategy, Variant};
 
 use super::adapt::leave_out_refused;
-use super::{ALL, select, unknown};
-use crate::scenario::{Rma, Scenario};
+use super::{ALL, and_all, unknown};
+use crate::scenario::{Rma, Scenario, name_of};
 
-/// The keys that can be varied are those of this table.
-const TABLE: &str = "parallel.rma.";
-/// And this one, of a grid.
+/// A key that can be varied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    /// Of `[parallel.rma]`.
+    Rma(RmaKey),
+    /// How fields of a grid share messages.
+    Messages,
+}
+
+/// As in `--set`.
 pub(crate) const MESSAGES: &str = "parallel.messages";
 
-/// The values of [`MESSAGES`] in `parallel.messages=aggregated,per-field`; `None` of another key.
-pub(super) fn messages_of(text: &str) -> Option<Result<Vec<Messages>, String>> {
-    let (path, values) = text.split_once('=').filter(|(path, _)| path.trim() == MESSAGES)?;
-    let names: Vec<String> = values.split(',').map(str::to_owned).collect();
-    let option = format!("--vary {}", path.trim());
-    Some(
-        select(&option, &names, Messages::ALL)
-            .map(|chosen| chosen.resolve(Messages::default(), Messages::ALL)),
-    )
+impl Key {
+    fn all() -> impl Iterator<Item = Self> {
+        RmaKey::ALL.iter().map(|&key| Self::Rma(key)).chain([Self::Messages])
+    }
+
+    /// As in `--set`.
+    pub(super) fn path(self) -> String {
+        match self {
+            Self::Rma(key) => format!("parallel.rma.{}", key.name()),
+            Self::Messages => MESSAGES.to_owned(),
+        }
+    }
+
+    fn values(self) -> Vec<String> {
+        match self {
+            Self::Rma(key) => Rma::values(key).into_iter().map(str::to_owned).collect(),
+            Self::Messages => Messages::ALL.iter().map(name_of).collect(),
+        }
+    }
 }
 
 /// Several values of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Varied {
     /// Which.
-    pub(super) key: RmaKey,
+    pub(super) key: Key,
     /// Without repetition.
-    pub(super) values: Vec<&'static str>,
+    pub(super) values: Vec<String>,
 }
 
 impl Varied {
@@ -41,39 +58,33 @@ impl Varied {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let Some((path, values)) = text.split_once('=') else {
             return Err(format!(
-                "no `=` in `--vary {text}`\ngive a key and its values, for example {TABLE}slots=1,2"
+                "no `=` in `--vary {text}`\ngive a key and its values, for example parallel.rma.slots=1,2"
             ));
         };
-        let key = path.trim().strip_prefix(TABLE).and_then(RmaKey::from_name);
-        let Some(key) = key else {
-            let paths = RmaKey::ALL.iter().map(|&key| path_of(key)).chain([MESSAGES.to_owned()]);
-            let paths: Vec<String> = paths.collect();
-            return Err(unknown("--vary", path.trim(), paths.iter().map(String::as_str)));
+        let path = path.trim();
+        let Some(key) = Key::all().find(|key| key.path() == path) else {
+            let paths: Vec<String> = Key::all().map(Key::path).collect();
+            return Err(unknown("--vary", path, paths.iter().map(String::as_str)));
         };
-        let (valid, option) = (Rma::values(key), format!("--vary {path}"));
+        let valid = key.values();
         let mut named = Vec::new();
         for name in values.split(',').map(str::trim) {
-            match valid.iter().find(|valid| **valid == name) {
+            match valid.iter().find(|valid| *valid == name) {
                 _ if name == ALL => return Ok(Self { key, values: valid }),
                 Some(value) if named.contains(value) => (),
-                Some(value) => named.push(*value),
-                None => return Err(unknown(&option, name, valid.into_iter().chain([ALL]))),
+                Some(value) => named.push(value.clone()),
+                None => return Err(unknown(&format!("--vary {path}"), name, and_all(&valid))),
             }
         }
         Ok(Self { key, values: named })
     }
 }
 
-/// As in `--set`.
-pub(super) fn path_of(key: RmaKey) -> String {
-    format!("{TABLE}{}", key.name())
-}
-
 /// A value of each key, in the order of the keys; the last one changes first.
-pub(super) fn combinations(varied: &[Varied]) -> Vec<Vec<(RmaKey, &'static str)>> {
+pub(super) fn combinations(varied: &[Varied]) -> Vec<Vec<(Key, &str)>> {
     varied.iter().fold(vec![Vec::new()], |combinations, Varied { key, values }| {
         let with = |combination: &Vec<_>| {
-            let each = values.iter().map(|&value| [&combination[..], &[(*key, value)]].concat());
+            let each = values.iter().map(|value| [&combination[..], &[(*key, value.as_str())]].concat());
             each.collect::<Vec<_>>()
         };
         combinations.iter().flat_map(with).collect()
@@ -81,14 +92,21 @@ pub(super) fn combinations(varied: &[Varied]) -> Vec<Vec<(RmaKey, &'static str)>
 }
 
 /// A strategy with some values of the keys that are varied; without those that mean nothing to its backend beside the others.
-pub(super) fn variant(strategy: Strategy, combination: &[(RmaKey, &str)], base: &Scenario) -> Variant {
+pub(super) fn variant(strategy: Strategy, combination: &[(Key, &str)], base: &Scenario) -> Variant {
     let mover = strategy.mover(base.parallel.between_nodes);
-    let mut rma = combination.iter().fold(base.parallel.rma, |rma, (key, _)| rma.without(*key));
+    let of_rma = combination.iter().filter_map(|&(key, value)| match key {
+        Key::Rma(key) => Some((key, value)),
+        Key::Messages => None,
+    });
+    let mut rma = of_rma.clone().fold(base.parallel.rma, |rma, (key, _)| rma.without(key));
     leave_out_refused(&mut rma, mover, &[]);
-    let rma = combination.iter().fold(rma, |rma, (key, value)| rma.with(*key, value).unwrap_or(rma));
-    let setting = |&(key, value): &(RmaKey, &str)| {
-        let is_used = mover.has_use_for(key, &rma.options());
-        Setting { key: path_of(key), value: is_used.then(|| value.to_owned()) }
+    let rma = of_rma.fold(rma, |rma, (key, value)| rma.with(key, value).unwrap_or(rma));
+    let setting = |&(key, value): &(Key, &str)| {
+        let is_used = match key {
+            Key::Rma(key) => mover.has_use_for(key, &rma.options()),
+            Key::Messages => true,
+        };
+        Setting { key: key.path(), value: is_used.then(|| value.to_owned()) }
     };
     Variant { strategy, settings: combination.iter().map(setting).collect() }
 }
@@ -117,7 +135,10 @@ mod tests {
         give a key and its values, for example parallel.rma.slots=1,2
         ");
         let asserts = Varied::read("parallel.rma.asserts=true,false,true").unwrap();
-        assert_eq!(asserts, Varied { key: RmaKey::Asserts, values: vec!["true", "false"] });
+        assert_eq!(
+            asserts,
+            Varied { key: Key::Rma(RmaKey::Asserts), values: vec!["true".to_owned(), "false".to_owned()] }
+        );
         for &key in RmaKey::ALL {
             for value in Rma::values(key) {
                 let set = Rma::default().with(key, value).unwrap();

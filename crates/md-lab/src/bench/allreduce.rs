@@ -2,7 +2,7 @@
 
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 
 /// 1 to 4096 numbers.
@@ -35,7 +35,7 @@ impl Benchmark for Allreduce {
         let mut sums: Vec<f64> = numbers(world.rank()).collect();
         world.sum(&mut sums)?;
         if sums != wanted {
-            return Err(Problem::wrong("a sum over the ranks is wrong".to_owned()));
+            return Err(Problem::wrong("a sum over the ranks is wrong"));
         }
         let mut values = vec![1.0; count];
         let samples_s = sample_in_turn(world, 2, effort, |kind, iterations| {

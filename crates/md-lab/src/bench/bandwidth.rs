@@ -8,7 +8,7 @@ use md_comm::{
 use super::line::{Content, Handling, Line, one_way, spec, verified};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Distance, Ground, Mechanism, Stage, powers_of_two};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::{Effort, sample_in_turn};
 
 /// Messages at a time, unless they are large.

@@ -2,7 +2,7 @@
 
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 
 /// The world's barrier.

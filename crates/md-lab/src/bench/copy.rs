@@ -6,7 +6,7 @@ use md_comm::{CommError, Reduction, World};
 
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage, block};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 
 /// Of all that is read: more than caches hold, and less.

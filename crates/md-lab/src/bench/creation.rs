@@ -6,7 +6,7 @@ use super::line::{Line, spec};
 use super::series::{Series, parts};
 use super::torus::{NEIGHBOURS, Torus};
 use super::{Benchmark, Case, Ground, Stage};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 
 /// Of one message of 26.

@@ -5,7 +5,7 @@ use md_comm::mpi::{At, PlainWindow};
 use super::plain::{Epochs, Ways, allocated, content, fill};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage};
-use crate::compare::Problem;
+use crate::Problem;
 
 /// 1 to 10^5 numbers.
 const SIZES: [usize; 4] = [8, 800, 8_000, 800_000];

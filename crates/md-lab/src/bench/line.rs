@@ -5,7 +5,7 @@ use md_comm::{
 };
 
 use super::block;
-use crate::compare::Problem;
+use crate::Problem;
 
 /// Name of the contexts in errors.
 const NAME: &str = "bench";

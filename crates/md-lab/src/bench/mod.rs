@@ -41,8 +41,8 @@ use std::time::{Duration, Instant};
 use md_comm::monitor::Heartbeat;
 use md_comm::{CommError, World};
 
-use crate::compare::{Exclusion, Problem, Status, agree};
 use crate::sampling::Effort;
+use crate::{Problem, Status, agree};
 use crate::{Transports, in_words, name_of};
 pub use copy::copy_bytes_per_s;
 pub use ground::{Case, Distance, Ground, Mechanism};
@@ -165,14 +165,14 @@ pub struct Settings {
 
 impl Settings {
     /// Where messages are buffered twice at both ends, and copied.
-    fn expect_room(&self, benchmark: &dyn Benchmark, case: &Case) -> Result<(), Exclusion> {
+    fn expect_room(&self, benchmark: &dyn Benchmark, case: &Case) -> Result<(), Problem> {
         const COPIES: usize = 4;
         let needed = (COPIES * (benchmark.messages(case) + 1)) as f64 * case.bytes as f64;
         match self.memory {
             Some(there) if needed > there => {
                 let [needed, there] = [needed, there].map(in_words);
                 let note = format!("takes about {needed} of memory per rank, but there are {there}");
-                Err(Exclusion { status: Status::Unavailable, note })
+                Err(Problem::unavailable(note))
             }
             _ => Ok(()),
         }
@@ -180,12 +180,12 @@ impl Settings {
 }
 
 /// Where it moves whole numbers.
-fn expect_length(benchmark: &dyn Benchmark, case: &Case) -> Result<(), Exclusion> {
+fn expect_length(benchmark: &dyn Benchmark, case: &Case) -> Result<(), Problem> {
     const NUMBER: usize = size_of::<f64>();
     match benchmark.least_bytes() {
         Some(least) if case.bytes < least || !case.bytes.is_multiple_of(NUMBER) => {
             let note = format!("moves whole numbers of {NUMBER} bytes, at least {least} bytes");
-            Err(Exclusion { status: Status::Unavailable, note })
+            Err(Problem::unavailable(note))
         }
         _ => Ok(()),
     }
@@ -317,8 +317,8 @@ fn measured(
     Some(Row { summary: Some(summary?), samples_s, bytes_moved, note, rma_component, ..row })
 }
 
-fn failed(benchmark: &dyn Benchmark, case: &Case, settings: &Settings, why: Exclusion) -> Row {
-    let Exclusion { status, note } = why;
+fn failed(benchmark: &dyn Benchmark, case: &Case, settings: &Settings, why: Problem) -> Row {
+    let Problem { status, note } = why;
     Row { status, note, ..empty(benchmark.name().to_owned(), case, settings) }
 }
 

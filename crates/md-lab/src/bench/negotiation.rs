@@ -6,7 +6,7 @@ use super::line::{Line, spec, verified};
 use super::series::{Series, parts};
 use super::torus::{NEIGHBOURS, Torus};
 use super::{Benchmark, Case, Ground, Stage, creation};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 
 /// Of a context with 26 neighbours on a torus.

@@ -6,7 +6,7 @@ use md_comm::mpi::{At, PlainWindow};
 use super::plain::{allocated, content, fill, verified};
 use super::series::{Series, parts};
 use super::{Case, Stage};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 
 /// A put, a flush and a word that tells of it, there and back; `get`: a get and a flush, which is there and back by itself.

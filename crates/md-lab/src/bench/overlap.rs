@@ -8,7 +8,7 @@ use md_comm::{Buffering, CommError, Edge, Exchange, Flow, World};
 use super::line::{Handling, Line, spec, verified};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 use crate::statistics::Interval;
 

@@ -9,7 +9,7 @@ use super::plain::{Epochs, Ways, allocated, content};
 use super::series::{Series, parts};
 use super::torus::{NEIGHBOURS, Torus};
 use super::{Benchmark, Case, Ground, Stage};
-use crate::compare::Problem;
+use crate::Problem;
 
 /// Of an array: 1, 100 and 10^4 numbers.
 const SIZES: [usize; 3] = [8, 800, 80_000];

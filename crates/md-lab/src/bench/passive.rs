@@ -7,7 +7,7 @@ use md_comm::mpi::{At, PlainWindow};
 use super::plain::{allocated, content, fill, verified};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage, compute_for};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_timed;
 
 /// What the others compute.

@@ -5,7 +5,7 @@ use md_comm::{Asserts, CommError, Rank, World};
 
 use super::Stage;
 use super::line::Content;
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 
 /// Window memory of so many bytes that the library chooses, without promises.
@@ -91,7 +91,7 @@ fn with_windows<T>(
     work: impl FnOnce(&mut PlainWindow) -> Result<T, Problem>,
 ) -> Result<T, Problem> {
     let mpi = stage.transports.mpi();
-    let mpi = mpi.ok_or_else(|| Problem::unavailable("it takes calls of MPI's own".to_owned()))?;
+    let mpi = mpi.ok_or_else(|| Problem::unavailable("it takes calls of MPI's own"))?;
     let mut window = PlainWindow::open(mpi, spec)?;
     let result = work(&mut window);
     if result.is_err() {
@@ -106,7 +106,7 @@ fn with_windows<T>(
 fn expect(stage: &Stage, is_right: bool) -> Result<(), Problem> {
     let mut is_wrong = [f64::from(u8::from(!is_right))];
     stage.world.max(&mut is_wrong)?;
-    if is_wrong[0] == 0.0 { Ok(()) } else { Err(Problem::wrong("a window has wrong bytes".to_owned())) }
+    if is_wrong[0] == 0.0 { Ok(()) } else { Err(Problem::wrong("a window has wrong bytes")) }
 }
 
 /// What a rank writes.

@@ -7,7 +7,7 @@ use super::line::WALK;
 use super::plain::{content, fill, verified};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Distance, Ground, Stage};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 
 const SIZES: [usize; 6] = [8, 512, 8 << 10, 128 << 10, 1 << 20, 8 << 20];

@@ -5,7 +5,7 @@ use md_comm::Buffering;
 use super::line::{Handling, Line, one_way, spec, verified};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage, powers_of_two};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 
 /// Rank 0 to its partner and back, with messages as they are, with copies, and with copies that no cache holds.

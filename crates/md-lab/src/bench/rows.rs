@@ -2,7 +2,7 @@
 
 use md_core::words::counted;
 
-use crate::compare::Status;
+use crate::Status;
 use crate::statistics::{SAMPLES_FOR_CONFIDENCE, Summary};
 use crate::tables::{aligned, table as csv};
 use crate::{EncodeError, name_of, significant};

@@ -5,7 +5,7 @@ use md_comm::mpi::{self, At, PlainWindow};
 use super::plain::{Epochs, Ways, allocated, content, fill};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage, block};
-use crate::compare::Problem;
+use crate::Problem;
 
 /// As in Lattice Boltzmann studies.
 const BYTES: usize = 8_500_000;

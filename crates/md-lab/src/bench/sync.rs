@@ -6,7 +6,7 @@ use super::line::{Handling, Line, spec, verified};
 use super::series::{Series, parts};
 use super::torus::Torus;
 use super::{Benchmark, Case, Ground, Mechanism, Stage};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_in_turn;
 
 /// 1, 10^3 and 10^6 numbers (Schmelz 2019).

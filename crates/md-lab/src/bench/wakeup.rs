@@ -7,7 +7,7 @@ use md_comm::Buffering;
 use super::line::{Handling, Line, one_way, spec, verified};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage, compute_for};
-use crate::compare::Problem;
+use crate::Problem;
 use crate::sampling::sample_timed;
 
 /// What comes before.

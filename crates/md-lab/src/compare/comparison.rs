@@ -7,24 +7,7 @@ use md_engine::Phase;
 use serde::Serialize;
 
 use crate::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
-use crate::{RunContext, Variant};
-
-/// How a strategy fared, from harmless to grave: a rank that fails makes others time out, so its failure is what is
-/// reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::VariantArray)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Checked and measured.
-    Ok,
-    /// Its forces, or values, are not those of the reference: not measured.
-    Wrong,
-    /// Not possible here.
-    Unavailable,
-    /// A wait or a call took longer than the limit.
-    Timeout,
-    /// A call failed.
-    Failed,
-}
+use crate::{RunContext, Status, Variant};
 
 /// Seconds per step of each phase, indexed by `Phase as usize`: mean over ranks, median over repetitions.
 pub(super) type StepPhases = [f64; Phase::ALL.len()];
@@ -67,7 +50,7 @@ impl Measured {
 }
 
 /// What strategies are compared on, particles or nodes of a grid: what makes a row of compare.csv stand alone there.
-pub trait RowContext: Clone + Send + 'static {
+pub trait RowContext: Clone + Serialize + Send + 'static {
     /// Those of [`Strategy::KEYS`](crate::Strategy::KEYS) that there are.
     const KEYS: &'static [&'static str];
     /// Columns before the numbers: of [`Self::before`].
@@ -208,11 +191,6 @@ impl RankedBy {
 }
 
 impl<C: RowContext> Comparison<C> {
-    /// Without rows yet; `own` is the number of the scenario's own setting among the variants.
-    pub fn of(own: Option<usize>, between_nodes: Backend, repeat: usize, ranks_per_core: f64) -> Self {
-        Self { rows: Vec::new(), own, controls: Vec::new(), between_nodes, repeat, ranks_per_core }
-    }
-
     /// What the bounds of the intervals are.
     pub fn bounds(&self) -> &'static str {
         if self.repeat < SAMPLES_FOR_CONFIDENCE { "range" } else { "95 % interval" }

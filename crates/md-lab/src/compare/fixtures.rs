@@ -8,9 +8,9 @@ use md_core::partition::PartitionKind;
 use md_engine::Phase;
 use serde::Serialize;
 
-use super::comparison::{Comparison, Job, Measured, RowContext, Status, StepPhases, StrategyReport};
+use super::comparison::{Comparison, Job, Measured, RowContext, StepPhases, StrategyReport};
 use crate::statistics::Interval;
-use crate::{RunContext, Setting, Strategy};
+use crate::{RunContext, Setting, Status, Strategy};
 
 /// A median with bounds 5 % below and above.
 pub(crate) fn around(median_s: f64) -> Interval {
@@ -75,7 +75,7 @@ pub(crate) fn comparison(strategies: &[(Backend, f64, f64)]) -> Comparison {
 }
 
 /// A context with fewer keys and other columns, as a grid has.
-#[derive(Clone)]
+#[derive(Clone, Serialize)]
 pub(crate) struct Nodes;
 
 impl RowContext for Nodes {

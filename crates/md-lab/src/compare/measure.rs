@@ -1,17 +1,20 @@
 //! One sample of one strategy: the exchange alone, and some steps.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use md_comm::monitor::Heartbeat;
-use md_comm::{CommError, World};
+use md_comm::{CommError, Traffic, World};
+use md_engine::clock::PhaseObserver;
 use md_engine::{Phase, Timings};
 
 use super::comparison::StepPhases;
+use crate::Problem;
 
 /// Exchanges before the clock starts.
 pub const WARM_UP: usize = 5;
 /// Exchanges by which their number per sample is chosen.
-pub const TRIAL: usize = 10;
+const TRIAL: usize = 10;
 /// What a sample of exchanges should take.
 const SAMPLE_S: f64 = 0.02;
 /// Bounds on the number of exchanges per sample.
@@ -19,66 +22,145 @@ const EXCHANGES: [f64; 2] = [10.0, 20_000.0];
 
 /// One sample, the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sample {
+pub(super) struct Sample {
     /// One exchange, of the slowest rank.
-    pub exchange_s: f64,
+    pub(super) exchange_s: f64,
     /// One step, of the slowest rank.
-    pub step_s: f64,
+    pub(super) step_s: f64,
     /// Its phases, mean over ranks.
-    pub phases: StepPhases,
+    pub(super) phases: StepPhases,
     /// Share of its steps that rebuilt, 0 to 1.
-    pub rebuilt_share: f64,
+    pub(super) rebuilt_share: f64,
     /// Messages of one exchange, mean over ranks.
-    pub messages: f64,
+    pub(super) messages: f64,
     /// Bytes of one exchange, mean over ranks.
+    pub(super) bytes: f64,
+}
+
+/// Where a strategy is at work.
+#[derive(Clone, Copy)]
+pub struct Place<'s> {
+    /// Its own world.
+    pub world: &'s dyn World,
+    /// To be told that the work goes on.
+    pub heartbeat: &'s Heartbeat,
+}
+
+/// A strategy at work: a simulation, or an application on a grid. All methods that can fail are *collective*.
+pub trait Running {
+    /// Exchanges of the halo alone, as [`Place::time`] times them.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn time_exchanges(&mut self, place: Place, count: usize) -> Result<Exchanged, Problem>;
+
+    /// Forgets the times so far.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn start_measuring(&mut self) -> Result<(), Problem>;
+
+    /// Makes an ordinary step.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn step(&mut self) -> Result<(), Problem>;
+
+    /// Times of so many steps since measuring was started, reduced over the ranks; looks at what the steps have left in doubt.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn timings(&mut self, steps: u64) -> Result<Timings, Problem>;
+
+    /// Is to tell of each phase.
+    fn observe(&mut self, observer: Rc<dyn PhaseObserver>);
+
+    /// Closes the contexts.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn finalise(self) -> Result<(), Problem>;
+}
+
+/// What exchanges alone have come to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exchanged {
+    /// One of them, of the slowest rank.
+    pub seconds: f64,
+    /// Messages that this rank sends in one.
+    pub messages: f64,
+    /// Bytes that this rank sends in one.
     pub bytes: f64,
 }
 
-impl Sample {
-    /// Of the seconds of an exchange, the messages and bytes that this rank has sent in it, and so many steps. *Collective.*
+impl Exchanged {
+    /// Where so much was sent in so many of them.
+    pub fn of(seconds: f64, Traffic { messages, bytes }: Traffic, exchanges: usize) -> Self {
+        let [messages, bytes] = [messages, bytes].map(|count| count as f64 / exchanges as f64);
+        Self { seconds, messages, bytes }
+    }
+}
+
+impl Place<'_> {
+    /// Seconds per exchange of the slowest rank, the same number on all, after [`WARM_UP`] more of them. *Collective.*
     ///
     /// # Errors
-    /// Communication.
-    pub fn of(
-        world: &dyn World,
-        exchange_s: f64,
-        mut sent: [f64; 2],
-        (timings, steps): (&Timings, u64),
-    ) -> Result<Self, CommError> {
-        world.sum(&mut sent)?;
-        let [messages, bytes] = sent.map(|sum| sum / world.ranks() as f64);
+    /// Those of the exchange, and communication.
+    pub fn time<E: From<CommError>>(
+        self,
+        count: usize,
+        mut exchange: impl FnMut() -> Result<(), E>,
+    ) -> Result<f64, E> {
+        (0..WARM_UP).try_for_each(|_| exchange())?;
+        self.world.barrier()?;
+        let begun = Instant::now();
+        for _ in 0..count {
+            exchange()?;
+            self.heartbeat.beat();
+        }
+        let mut slowest = [begun.elapsed().as_secs_f64()];
+        self.world.max(&mut slowest)?;
+        Ok(slowest[0] / count as f64)
+    }
+
+    /// Makes ordinary steps. *Collective.*
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn make_steps(self, running: &mut impl Running, steps: u64) -> Result<(), Problem> {
+        for _ in 0..steps {
+            running.step()?;
+            self.heartbeat.beat();
+        }
+        Ok(())
+    }
+
+    /// Exchanges that take about `SAMPLE_S`, the same number on all ranks. *Collective.*
+    pub(super) fn calibrate(self, running: &mut impl Running) -> Result<usize, Problem> {
+        let [least, most] = EXCHANGES;
+        let exchange_s = running.time_exchanges(self, TRIAL)?.seconds;
+        Ok((SAMPLE_S / exchange_s.max(f64::MIN_POSITIVE)).clamp(least, most) as usize)
+    }
+
+    /// One sample of so many exchanges and steps. *Collective.*
+    pub(super) fn sample(
+        self,
+        running: &mut impl Running,
+        exchanges: usize,
+        steps: u64,
+    ) -> Result<Sample, Problem> {
+        let Exchanged { seconds: exchange_s, messages, bytes } = running.time_exchanges(self, exchanges)?;
+        let mut sent = [messages, bytes];
+        self.world.sum(&mut sent)?;
+        let [messages, bytes] = sent.map(|sum| sum / self.world.ranks() as f64);
+        self.world.barrier()?;
+        running.start_measuring()?;
+        self.make_steps(running, steps)?;
+        let timings = running.timings(steps)?;
         let step_s = timings.phase(Phase::Total).seconds.max / steps as f64;
+        let phases = Phase::ALL.map(|phase| timings.phase(phase).seconds.avg / steps as f64);
         // All ranks rebuild together, and a rebuild makes the border once.
         let rebuilt_share = timings.phase(Phase::Border).calls as f64 / steps as f64;
-        let phases = Phase::ALL.map(|phase| timings.phase(phase).seconds.avg / steps as f64);
-        Ok(Self { exchange_s, step_s, phases, rebuilt_share, messages, bytes })
+        Ok(Sample { exchange_s, step_s, phases, rebuilt_share, messages, bytes })
     }
-}
-
-/// So many that they take about `SAMPLE_S`.
-pub fn exchanges_of_a_sample(exchange_s: f64) -> usize {
-    let [least, most] = EXCHANGES;
-    (SAMPLE_S / exchange_s.max(f64::MIN_POSITIVE)).clamp(least, most) as usize
-}
-
-/// Seconds per exchange of the slowest rank, the same number on all. *Collective.*
-///
-/// # Errors
-/// Communication.
-pub fn time_exchanges<E: From<CommError>>(
-    world: &dyn World,
-    heartbeat: &Heartbeat,
-    exchanges: usize,
-    mut exchange: impl FnMut() -> Result<(), E>,
-) -> Result<f64, E> {
-    (0..WARM_UP).try_for_each(|_| exchange())?;
-    world.barrier()?;
-    let begun = Instant::now();
-    for _ in 0..exchanges {
-        exchange()?;
-        heartbeat.beat();
-    }
-    let mut slowest = [begun.elapsed().as_secs_f64()];
-    world.max(&mut slowest)?;
-    Ok(slowest[0] / exchanges as f64)
 }

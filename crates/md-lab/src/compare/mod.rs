@@ -9,8 +9,8 @@
 
 mod chart;
 mod comparison;
+mod conduct;
 mod measure;
-mod outcome;
 mod particles;
 mod recommendation;
 mod reference;
@@ -23,16 +23,15 @@ mod trials;
 mod fixtures;
 
 pub use chart::chart;
-pub use comparison::{Comparison, Job, RowContext, Status};
-pub use measure::{Sample, TRIAL, WARM_UP, exchanges_of_a_sample, time_exchanges};
-pub use outcome::{Exclusion, Problem, agree};
-pub use particles::{Particles, Plan};
+pub use comparison::{Comparison, Job, RowContext, StrategyReport};
+pub use conduct::{Conditions, Publisher, conduct};
+pub use measure::{Exchanged, Place, Running, WARM_UP};
+pub use particles::Particles;
 pub use recommendation::recommendation;
 pub use reference::{Reference, ReferenceError, Terms};
-pub use results::Results;
 pub use rows::compare_csv;
 pub use table::table;
-pub use trials::{Ground, Prepared, Sampling, Subject, Trials};
+pub use trials::{Ground, Prepared, Recording};
 
 use crate::significant;
 use crate::statistics::Interval;

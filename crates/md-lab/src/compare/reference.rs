@@ -13,6 +13,8 @@ use md_core::force::Precision;
 use md_core::words::counted;
 use md_engine::{EngineError, ParticleRow, Setup, for_each_rank, forces_by_direct_sum, forces_without_halo};
 
+use super::measure::Place;
+
 /// Largest difference of a force, in units of the rms force.
 fn force_bound(precision: Precision) -> f64 {
     match precision {
@@ -83,7 +85,8 @@ impl Reference {
 
     /// Holds it against the forces by another way, to rounding. *Collective.*
     fn confirm(&self, world: &dyn World, rows: &[ParticleRow]) -> Result<(), ReferenceError> {
-        match self.compare(world, &Heartbeat::default(), rows, force_bound(Precision::Double))? {
+        let place = Place { world, heartbeat: &Heartbeat::default() };
+        match self.compare(place, rows, force_bound(Precision::Double))? {
             Ok(()) => Ok(()),
             Err(difference) => Err(ReferenceError::Disagreement { difference }),
         }
@@ -100,12 +103,12 @@ impl Reference {
     }
 
     /// Number of particles.
-    pub(super) fn atoms(&self) -> u64 {
+    pub fn atoms(&self) -> u64 {
         self.atoms
     }
 
     /// Of a particle.
-    pub(super) fn diameter(&self) -> f64 {
+    pub fn diameter(&self) -> f64 {
         self.terms.diameter
     }
 
@@ -114,19 +117,13 @@ impl Reference {
     ///
     /// # Errors
     /// Communication.
-    pub(super) fn check(
-        &self,
-        world: &dyn World,
-        heartbeat: &Heartbeat,
-        rows: &[ParticleRow],
-    ) -> Result<Result<(), String>, EngineError> {
-        self.compare(world, heartbeat, rows, force_bound(self.terms.precision))
+    pub fn check(&self, place: Place, rows: &[ParticleRow]) -> Result<Result<(), String>, EngineError> {
+        self.compare(place, rows, force_bound(self.terms.precision))
     }
 
     fn compare(
         &self,
-        world: &dyn World,
-        heartbeat: &Heartbeat,
+        Place { world, heartbeat }: Place,
         rows: &[ParticleRow],
         bound: f64,
     ) -> Result<Result<(), String>, EngineError> {
@@ -220,7 +217,7 @@ mod tests {
 
     fn check(reference: &[[f64; 3]], found: &[[f64; 3]]) -> Result<(), String> {
         on_two_ranks(reference, found, |reference, world, rows| {
-            reference.check(world, &Heartbeat::default(), rows).unwrap()
+            reference.check(Place { world, heartbeat: &Heartbeat::default() }, rows).unwrap()
         })
     }
 

@@ -3,11 +3,11 @@
 use md_comm::Blocking;
 use md_engine::Phase;
 
-use super::comparison::{Comparison, Control, Measured, RowContext, Status, StrategyReport};
+use super::comparison::{Comparison, Control, Measured, RowContext, StrategyReport};
+use super::conduct::Conditions;
 use super::measure::Sample;
-use super::outcome::Exclusion;
-use crate::Variant;
 use crate::statistics::Interval;
+use crate::{Problem, Status, Variant};
 
 /// Said of strategies that were not reached.
 const NOT_REACHED: &str =
@@ -16,22 +16,17 @@ const NOT_REACHED: &str =
 /// One strategy so far.
 #[derive(Debug, Clone)]
 pub(super) struct Entry<C> {
-    variant: Variant,
-    /// What makes its row stand alone.
-    context: C,
-    /// Whether it has computed what is right.
-    pub(super) correct: Option<bool>,
-    /// `None` as long as nothing has gone wrong.
-    exclusion: Option<Status>,
-    /// In words.
-    note: String,
+    /// What will be reported; its status is that of the trials, the same on all ranks.
+    pub(super) row: StrategyReport<C>,
     /// One per repetition.
     pub(super) samples: Vec<Sample>,
 }
 
-/// All strategies so far, with what makes a row stand alone.
+/// All strategies so far.
 #[derive(Debug)]
-pub struct Results<C> {
+pub(super) struct Results<C> {
+    /// What is known beside the measurements.
+    frame: Comparison<C>,
     /// In the order they were asked for.
     pub(super) entries: Vec<Entry<C>>,
     /// The strategy that is at work.
@@ -40,17 +35,19 @@ pub struct Results<C> {
     controls: Vec<(Blocking, usize, Vec<Sample>)>,
 }
 
-impl<C> Default for Results<C> {
-    fn default() -> Self {
-        Self { entries: Vec::new(), current: None, controls: Vec::new() }
+impl<C: RowContext> Results<C> {
+    /// Nothing measured yet.
+    pub(super) fn new(conditions: &Conditions) -> Self {
+        let &Conditions { own, between_nodes, ranks_per_core, repeat, .. } = conditions;
+        let (rows, controls) = (Vec::new(), Vec::new());
+        let frame = Comparison { rows, own, controls, between_nodes, repeat, ranks_per_core };
+        Self { frame, entries: Vec::new(), current: None, controls: Vec::new() }
     }
-}
 
-impl<C: Clone> Results<C> {
     /// The job ends for what has happened to the current strategy. Only the first reason is told.
-    pub fn give_up_current(&mut self, why: &Exclusion) {
+    pub(super) fn give_up_current(&mut self, why: Problem) {
         if let Some(entry) = self.current.take().and_then(|current| self.entries.get_mut(current)) {
-            entry.fail(why.status, &why.note);
+            entry.fail(why);
         }
     }
 
@@ -63,43 +60,45 @@ impl<C: Clone> Results<C> {
     }
 
     /// All that is known of every strategy.
-    pub fn rows(&self) -> Vec<StrategyReport<C>> {
+    pub(super) fn rows(&self) -> Vec<StrategyReport<C>> {
         self.entries.iter().map(Entry::report).collect()
     }
-}
 
-impl<C: RowContext> Results<C> {
-    /// Everything known now; `frame` is what is known beside the measurements.
-    pub fn comparison(&self, frame: &Comparison<C>) -> Comparison<C> {
+    /// Everything known now.
+    pub(super) fn comparison(&self) -> Comparison<C> {
         let controls = self.controls.iter().filter_map(|&(beside, row, ref samples)| {
             Some(Control { beside, row, again: measured(samples)? })
         });
-        Comparison { rows: self.rows(), controls: controls.collect(), ..frame.clone() }
+        Comparison { rows: self.rows(), controls: controls.collect(), ..self.frame.clone() }
     }
 }
 
 impl<C: Clone> Entry<C> {
     /// Nothing known yet but what is to be noted in any case.
     pub(super) fn new(variant: Variant, context: C, note: String) -> Self {
-        Self { variant, context, correct: None, exclusion: None, note, samples: Vec::new() }
+        let (measured, correct, status) = (None, None, Status::Ok);
+        Self {
+            row: StrategyReport { variant, context, measured, correct, status, note },
+            samples: Vec::new(),
+        }
     }
 
     /// Something has gone wrong; that is said first.
-    pub(super) fn fail(&mut self, status: Status, note: &str) {
-        self.exclusion = Some(status);
-        let notes = [note, &self.note].into_iter().filter(|note| !note.is_empty());
-        self.note = notes.collect::<Vec<_>>().join("; ");
+    pub(super) fn fail(&mut self, Problem { status, note }: Problem) {
+        let said = std::mem::take(&mut self.row.note);
+        self.row.note = [note, said].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ");
+        self.row.status = status;
+        if status == Status::Wrong {
+            self.row.correct = Some(false);
+        }
     }
 
     fn report(&self) -> StrategyReport<C> {
-        let measured = measured(&self.samples);
-        let (status, note) = match (self.exclusion, &measured) {
-            (Some(status), _) => (status, self.note.clone()),
-            (None, Some(_)) => (Status::Ok, self.note.clone()),
-            (None, None) => (Status::Unavailable, NOT_REACHED.to_owned()),
-        };
-        let Self { variant, context, correct, .. } = self.clone();
-        StrategyReport { variant, context, measured, correct, status, note }
+        let row = StrategyReport { measured: measured(&self.samples), ..self.row.clone() };
+        if row.status == Status::Ok && row.measured.is_none() {
+            return StrategyReport { status: Status::Unavailable, note: NOT_REACHED.to_owned(), ..row };
+        }
+        row
     }
 }
 

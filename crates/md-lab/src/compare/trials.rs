@@ -1,17 +1,18 @@
 //! Who is checked and measured when.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use md_comm::monitor::Heartbeat;
 use md_comm::{Backend, Blocking, RmaOptions, World};
 use md_engine::EngineError;
 
-use super::comparison::{RowContext, Status};
-use super::measure::Sample;
-use super::outcome::{Exclusion, Problem, agree};
+use super::comparison::{BASELINE, RowContext};
+use super::conduct::Conditions;
+use super::measure::{Place, Running};
 use super::results::{Entry, Results};
-use crate::{Transports, Variant, lock};
+use crate::trace::TracedWorld;
+use crate::{Problem, Variant, agree, lock};
 
 /// What strategies are tried on: particles, or nodes of a grid.
 pub trait Ground {
@@ -21,6 +22,10 @@ pub trait Ground {
     type Context: RowContext;
     /// What it is judged by.
     type Seen;
+    /// It at work.
+    type Running<'s>: Running
+    where
+        Self: 's;
 
     /// Everything that a strategy needs.
     ///
@@ -31,40 +36,50 @@ pub trait Ground {
     /// What makes the row of a strategy stand alone for which there is no set-up.
     fn context(&self, variant: &Variant) -> Self::Context;
 
+    /// Begins in the initial state. *Collective.*
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn open<'s>(&'s self, world: &'s dyn World, setup: &'s Self::Setup)
+    -> Result<Self::Running<'s>, Problem>;
+
     /// Computes what a strategy is judged by. *Collective.*
     ///
     /// # Errors
     /// What went wrong.
-    fn look(&self, subject: Subject<Self::Setup>) -> Result<Self::Seen, Problem>;
+    fn look(&self, place: Place, setup: &Self::Setup) -> Result<Self::Seen, Problem>;
 
-    /// Whether that is right, and if not, what is wrong, the same on all ranks. *Collective* in the agreement's world.
+    /// What is wrong with that, if it was not known at once; the same on all ranks. *Collective* in the agreement's world.
     ///
     /// # Errors
     /// The agreement's world is broken.
-    fn judge(
-        &self,
-        agreement: &dyn World,
-        heartbeat: &Heartbeat,
-        seen: &Self::Seen,
-    ) -> Result<Result<(), String>, EngineError>;
+    fn judge(&self, _: Place, _: &Self::Seen) -> Result<Result<(), String>, EngineError> {
+        Ok(Ok(()))
+    }
 
-    /// Exchanges that make a sample, the same number on all ranks. *Collective.*
+    /// Works with a strategy in its initial state. *Collective.*
     ///
     /// # Errors
     /// What went wrong.
-    fn calibrate(&self, subject: Subject<Self::Setup>) -> Result<usize, Problem>;
-
-    /// One sample of so many exchanges and steps. *Collective.*
-    ///
-    /// # Errors
-    /// What went wrong.
-    fn sample(&self, subject: Subject<Self::Setup>, exchanges: usize, steps: u64) -> Result<Sample, Problem>;
-
-    /// Makes so many steps more, and writes their timeline, where that is wanted: the same on all ranks. *Collective.*
-    ///
-    /// # Errors
-    /// What went wrong.
-    fn record(&self, subject: Subject<Self::Setup>, variant: &Variant, steps: u64) -> Result<(), Problem>;
+    fn at_work<'s, T>(
+        &'s self,
+        Place { world, heartbeat }: Place<'s>,
+        setup: &'s Self::Setup,
+        work: impl FnOnce(&mut Self::Running<'s>) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let mut running = self.open(world, setup)?;
+        heartbeat.beat();
+        let result = work(&mut running);
+        heartbeat.beat();
+        match result {
+            Ok(result) => running.finalise().map(|()| result),
+            Err(problem) => {
+                // Taking back what is under way may take long, and the job will be ended from outside.
+                std::mem::forget(running);
+                Err(problem)
+            }
+        }
+    }
 }
 
 /// A strategy on its ground.
@@ -79,42 +94,22 @@ pub struct Prepared<S, C> {
     pub context: C,
 }
 
-/// What a piece of work is done with.
-pub struct Subject<'s, S> {
-    /// The strategy's own world.
-    pub world: &'s dyn World,
-    /// Everything that does not change.
-    pub setup: &'s S,
-    /// To be told that the work goes on.
-    pub heartbeat: &'s Heartbeat,
+/// Where timelines go.
+#[derive(Clone, Copy)]
+pub struct Recording<'c> {
+    /// That each rank keeps.
+    pub events: usize,
+    /// Takes the next part of the timeline of the strategy of these names, on rank 0.
+    pub take: &'c dyn Fn(&[String], &[u8]),
 }
 
-impl<S> Clone for Subject<'_, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S> Copy for Subject<'_, S> {}
-
-/// How much is measured.
-#[derive(Debug, Clone, Copy)]
-pub struct Sampling {
-    /// Samples per strategy.
-    pub repeat: usize,
-    /// Steps per sample.
-    pub steps: u64,
-    /// Longest wait for other ranks.
-    pub timeout: Duration,
-}
+/// A strategy on a ground.
+type PreparedOn<G> = Prepared<<G as Ground>::Setup, <G as Ground>::Context>;
 
 /// A strategy to be tried.
 struct Candidate<'c, S> {
-    variant: Variant,
     /// Its own world and set-up; `None` if it is out.
     ready: Option<(Box<dyn World + 'c>, S)>,
-    /// Why it is out; the same on all ranks.
-    exclusion: Option<Status>,
     /// Exchanges per sample.
     exchanges: usize,
 }
@@ -128,102 +123,82 @@ enum Purpose {
     Control(Blocking),
 }
 
-/// Its own world, and what it becomes.
-type Ready<'c, G> = (Box<dyn World + 'c>, Prepared<<G as Ground>::Setup, <G as Ground>::Context>);
-
 /// The trials of all candidates on one rank.
-pub struct Trials<'c, G: Ground> {
-    transports: &'c dyn Transports,
+pub(super) struct Trials<'c, G: Ground> {
     ground: &'c G,
-    /// What `hybrid` uses between nodes.
-    between_nodes: Backend,
-    sampling: Sampling,
+    conditions: Conditions<'c>,
     /// What shows that the trials go on.
-    pub heartbeat: Heartbeat,
-    /// On rank 0.
-    results: Option<Arc<Mutex<Results<G::Context>>>>,
+    pub(super) heartbeat: Heartbeat,
+    /// On all ranks, with notes on rank 0.
+    results: Arc<Mutex<Results<G::Context>>>,
     candidates: Vec<Candidate<'c, G::Setup>>,
 }
 
 impl<'c, G: Ground> Trials<'c, G> {
-    /// Without candidates yet; results are for rank 0.
-    pub fn new(
-        transports: &'c dyn Transports,
+    /// Without candidates yet.
+    pub(super) fn new(
         ground: &'c G,
-        between_nodes: Backend,
-        sampling: Sampling,
-        results: Option<Arc<Mutex<Results<G::Context>>>>,
+        conditions: Conditions<'c>,
+        results: Arc<Mutex<Results<G::Context>>>,
     ) -> Self {
-        let (heartbeat, candidates) = (Heartbeat::default(), Vec::new());
-        Self { transports, ground, between_nodes, sampling, heartbeat, results, candidates }
+        Self { ground, conditions, heartbeat: Heartbeat::default(), results, candidates: Vec::new() }
     }
 
-    /// Checks and measures all strategies; says what was wrong with each, and meanwhile how many samples of all repetitions are done.
-    /// *Collective.*
+    /// Checks and measures all strategies; says meanwhile how many samples of all repetitions are done. *Collective.*
     ///
     /// # Errors
     /// The agreement's world is broken.
-    pub fn run(
-        &mut self,
-        variants: &[Variant],
-        tell: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Option<Status>>, EngineError> {
+    pub(super) fn run(&mut self, tell: &mut dyn FnMut(usize)) -> Result<(), EngineError> {
         tell(0);
-        variants.iter().try_for_each(|variant| self.admit(variant))?;
+        self.conditions.variants.iter().try_for_each(|variant| self.admit(variant))?;
         let (mut measured, mut done) = (Vec::new(), 0);
-        for (group, members) in groups(variants, self.between_nodes) {
+        for (group, members) in groups(self.conditions.variants, self.conditions.between_nodes) {
             let passed = self.qualify(&members)?;
             let baseline = self.baseline(&measured).filter(|_| !passed.is_empty());
             let control = baseline.map(|number| (number, Purpose::Control(group)));
             let rows = passed.iter().map(|&number| (number, Purpose::Row));
             let lanes: Vec<_> = rows.chain(control).collect();
             self.measure(&lanes, &mut |samples| tell(done + samples))?;
-            done += members.len() * self.sampling.repeat;
+            done += members.len() * self.conditions.repeat;
             tell(done);
             self.record(&passed)?;
             measured.extend(passed);
         }
-        Ok(self.candidates.iter().map(|candidate| candidate.exclusion).collect())
+        Ok(())
     }
 
     /// What later groups are measured beside: two-sided messages, or else the first that is still in.
     fn baseline(&self, measured: &[usize]) -> Option<usize> {
         let mut valid = measured.iter().copied().filter(|&number| self.candidates[number].ready.is_some());
-        let two_sided = |&number: &usize| self.candidates[number].variant.strategy.backend == Backend::P2p;
+        let two_sided = |&number: &usize| self.conditions.variants[number].strategy.backend == BASELINE;
         valid.clone().find(two_sided).or_else(|| valid.next())
     }
 
     /// Takes a strategy in, or finds out why it cannot be. *Collective.*
     fn admit(&mut self, variant: &Variant) -> Result<(), EngineError> {
-        let agreement = self.transports.agreement();
         self.heartbeat.beat();
-        let outcome = agree(agreement, self.prepare(variant))?;
-        if let Some(results) = &self.results {
-            let (context, note) = match &outcome {
-                Ok((_, prepared)) => (prepared.context.clone(), prepared.note.clone()),
-                Err(_) => (self.ground.context(variant), String::new()),
-            };
-            lock(results).entries.push(Entry::new(variant.clone(), context, note));
-        }
-        let variant = variant.clone();
-        self.candidates.push(Candidate { variant, ready: None, exclusion: None, exchanges: 0 });
-        let number = self.candidates.len() - 1;
-        match outcome {
-            Ok((world, prepared)) => self.candidates[number].ready = Some((world, prepared.setup)),
-            Err(exclusion) => self.leave_out(number, exclusion),
-        }
+        let outcome = agree(self.conditions.transports.agreement(), self.prepare(variant))?;
+        let (ready, context, note, problem) = match outcome {
+            Ok((world, Prepared { setup, context, note, .. })) => (Some((world, setup)), context, note, None),
+            Err(problem) => (None, self.ground.context(variant), String::new(), Some(problem)),
+        };
+        let mut entry = Entry::new(variant.clone(), context, note);
+        problem.into_iter().for_each(|problem| entry.fail(problem));
+        lock(&self.results).entries.push(entry);
+        self.candidates.push(Candidate { ready, exchanges: 0 });
         Ok(())
     }
 
-    fn prepare(&self, variant: &Variant) -> Result<Ready<'c, G>, Problem> {
+    fn prepare(&self, variant: &Variant) -> Result<(Box<dyn World + 'c>, PreparedOn<G>), Problem> {
         let backend = variant.strategy.backend;
         if backend == Backend::Auto {
             // It chooses while it negotiates, which a frozen halo never does.
-            return Err(Problem::unavailable("chooses among the others; compare those".to_owned()));
+            return Err(Problem::unavailable("chooses among the others; compare those"));
         }
+        backend.availability().map_err(Problem::unavailable)?;
         let prepared = self.ground.prepare(variant)?;
-        let world = self.transports.world(backend, prepared.options)?;
-        world.set_watchdog(self.sampling.timeout);
+        let world = self.conditions.transports.world(backend, prepared.options)?;
+        world.set_watchdog(self.conditions.timeout);
         Ok((world, prepared))
     }
 
@@ -234,7 +209,10 @@ impl<'c, G: Ground> Trials<'c, G> {
             if !self.check(number)? {
                 continue;
             }
-            if let Some(exchanges) = self.attempt(number, G::calibrate)? {
+            let calibrated = self.attempt(number, |ground, place, setup| {
+                ground.at_work(place, setup, |running| place.calibrate(running))
+            })?;
+            if let Some(exchanges) = calibrated {
                 self.candidates[number].exchanges = exchanges;
                 passed.push(number);
             }
@@ -245,13 +223,12 @@ impl<'c, G: Ground> Trials<'c, G> {
     /// Judges what a strategy computes. *Collective.*
     fn check(&mut self, number: usize) -> Result<bool, EngineError> {
         let Some(seen) = self.attempt(number, G::look)? else { return Ok(false) };
-        let judged = self.ground.judge(self.transports.agreement(), &self.heartbeat, &seen)?;
-        if let Some(results) = &self.results {
-            lock(results).entries[number].correct = Some(judged.is_ok());
-        }
+        let agreement = Place { world: self.conditions.transports.agreement(), heartbeat: &self.heartbeat };
+        let judged = self.ground.judge(agreement, &seen)?;
         let is_right = judged.is_ok();
-        if let Err(note) = judged {
-            self.leave_out(number, Exclusion { status: Status::Wrong, note });
+        match judged {
+            Ok(()) => lock(&self.results).entries[number].row.correct = Some(true),
+            Err(what) => self.leave_out(number, Problem::wrong(what)),
         }
         Ok(is_right)
     }
@@ -262,15 +239,16 @@ impl<'c, G: Ground> Trials<'c, G> {
         lanes: &[(usize, Purpose)],
         tell: &mut dyn FnMut(usize),
     ) -> Result<(), EngineError> {
-        let (steps, mut done) = (self.sampling.steps, 0);
-        for repetition in 0..self.sampling.repeat {
+        let (steps, mut done) = (self.conditions.steps, 0);
+        for repetition in 0..self.conditions.repeat {
             for turn in 0..lanes.len() {
                 let (number, purpose) = lanes[(turn + repetition) % lanes.len()];
                 let exchanges = self.candidates[number].exchanges;
-                let sample =
-                    self.attempt(number, |ground, subject| ground.sample(subject, exchanges, steps))?;
-                if let (Some(sample), Some(results)) = (sample, &self.results) {
-                    let mut results = lock(results);
+                let sample = self.attempt(number, |ground, place, setup| {
+                    ground.at_work(place, setup, |running| place.sample(running, exchanges, steps))
+                })?;
+                if let Some(sample) = sample {
+                    let mut results = lock(&self.results);
                     match purpose {
                         Purpose::Row => results.entries[number].samples.push(sample),
                         Purpose::Control(group) => results.add_control(group, number, sample),
@@ -283,12 +261,28 @@ impl<'c, G: Ground> Trials<'c, G> {
         Ok(())
     }
 
-    /// Makes the steps of one more sample of each strategy, where a timeline is wanted. *Collective.*
+    /// Makes the steps of one more sample of each strategy, and writes their timeline, where that is wanted. *Collective.*
     fn record(&mut self, numbers: &[usize]) -> Result<(), EngineError> {
-        let steps = self.sampling.steps;
+        let Some(Recording { events, take }) = self.conditions.recording else { return Ok(()) };
+        let steps = self.conditions.steps;
         for &number in numbers {
-            let variant = self.candidates[number].variant.clone();
-            self.attempt(number, |ground, subject| ground.record(subject, &variant, steps))?;
+            let names = self.conditions.variants[number].names(G::Context::KEYS);
+            let context = lock(&self.results).entries[number].row.context.clone();
+            self.attempt(number, |ground, place, setup| {
+                let world = &TracedWorld::new(place.world, events)?;
+                let traced = Place { world, ..place };
+                ground.at_work(traced, setup, |running| {
+                    world.start(|observer| running.observe(observer))?;
+                    traced.make_steps(running, steps)?;
+                    world.stop()?;
+                    let Ok(_) = world.write(&context, |part| {
+                        traced.heartbeat.beat();
+                        take(&names, part);
+                        Ok::<_, Infallible>(())
+                    })?;
+                    Ok(())
+                })
+            })?;
         }
         Ok(())
     }
@@ -297,32 +291,27 @@ impl<'c, G: Ground> Trials<'c, G> {
     fn attempt<T>(
         &mut self,
         number: usize,
-        work: impl FnOnce(&G, Subject<G::Setup>) -> Result<T, Problem>,
+        work: impl FnOnce(&G, Place, &G::Setup) -> Result<T, Problem>,
     ) -> Result<Option<T>, EngineError> {
         let Some((world, setup)) = &self.candidates[number].ready else {
             return Ok(None);
         };
-        if let Some(results) = &self.results {
-            lock(results).current = Some(number);
-        }
+        lock(&self.results).current = Some(number);
         self.heartbeat.beat();
-        let mine = work(self.ground, Subject { world: &**world, setup, heartbeat: &self.heartbeat });
+        let mine = work(self.ground, Place { world: &**world, heartbeat: &self.heartbeat }, setup);
         self.heartbeat.beat();
-        match agree(self.transports.agreement(), mine)? {
+        match agree(self.conditions.transports.agreement(), mine)? {
             Ok(result) => Ok(Some(result)),
-            Err(exclusion) => {
-                self.leave_out(number, exclusion);
+            Err(problem) => {
+                self.leave_out(number, problem);
                 Ok(None)
             }
         }
     }
 
-    fn leave_out(&mut self, number: usize, Exclusion { status, note }: Exclusion) {
-        let candidate = &mut self.candidates[number];
-        (candidate.ready, candidate.exclusion) = (None, Some(status));
-        if let Some(results) = &self.results {
-            lock(results).entries[number].fail(status, &note);
-        }
+    fn leave_out(&mut self, number: usize, problem: Problem) {
+        self.candidates[number].ready = None;
+        lock(&self.results).entries[number].fail(problem);
     }
 }
 

@@ -1,172 +1,188 @@
 //! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and ranked.
+//!
+//! Here stands what comparisons on particles and on grids share: their outputs, and how the program ends.
 
-mod conduct;
+mod grid;
+mod particles;
+mod protocols;
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use md_comm::World;
-use md_core::force::Precision;
-use md_core::partition::PartitionKind;
-use md_engine::{NeighborReport, Protocol, Setup};
-use md_lab::compare::{Particles, Plan, Prepared, Problem, Reference, RowContext, Terms};
-use md_lab::{RunContext, Strategy, Transports, Variant};
+use md_comm::{Backend, World};
+use md_lab::compare::{
+    Comparison, Conditions, Ground, Publisher, Recording, RowContext, StrategyReport, chart, compare_csv,
+    conduct, recommendation, table,
+};
+use md_lab::plot::Picture;
+use md_lab::{Status, Transports, Variant};
 
-use super::compare_protocols::compare_protocols;
 use super::timeline::Timelines;
-use super::{context, context_without_setup, open_on_root, output_directory};
+use super::{ROOT, open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
-use crate::error::RunError;
-use crate::inputs::Inputs;
-use crate::output::warnings::first_danger;
-use crate::scenario::{Neighbor, Parallel, Scenario};
-use crate::session::warn;
-use crate::strategies::{Choices, adapt_variant};
-use crate::{memory, setup};
-pub(super) use conduct::{Conditions, Outputs, conduct};
+use crate::cores;
+use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
+use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ResultFiles, Screen, Verbosity};
+use crate::session::print_error;
+pub use grid::compare_on_grid;
+pub(super) use grid::keys_of;
+pub(super) use particles::by_ghosts;
+pub use particles::compare;
 
-/// Steps per sample.
-const STEPS: u64 = 20;
+/// How a comparison was asked for.
+#[derive(Clone, Copy)]
+struct Call<'c> {
+    transports: &'c dyn Transports,
+    args: &'c CompareArgs,
+    /// Ends all ranks with an exit code, from any thread, also while a call does not return.
+    end_job: fn(u8),
+}
 
-/// Compares strategies on this rank; `end_job` ends all ranks with an exit code, from any thread, also while a call does not
-/// return. *Collective.*
+impl<'c> Call<'c> {
+    /// What these strategies are compared in; `own` says which is the scenario's own setting. From here on the ranks' agreement has its
+    /// watchdog. *Collective.*
+    fn conditions(
+        &self,
+        variants: &'c [Variant],
+        own: impl FnMut(&Variant) -> bool,
+        between_nodes: Backend,
+        steps: u64,
+    ) -> Result<Conditions<'c>, RunError> {
+        let Self { transports, args, .. } = *self;
+        let conditions = Conditions {
+            transports,
+            variants,
+            own: variants.iter().position(own),
+            between_nodes,
+            repeat: args.repeat as usize,
+            steps,
+            timeout: Duration::from_secs_f64(args.timeout),
+            ranks_per_core: ranks_per_core(transports.agreement())?,
+            recording: None,
+        };
+        conditions.watch_agreement();
+        Ok(conditions)
+    }
+
+    /// Where results are written and shown, on rank 0, in a directory that is opened for these files.
+    fn open<C: RowContext>(
+        &self,
+        variants: &[Variant],
+        open: impl FnOnce(&ResultFiles, Verbosity) -> Result<OutputDirectory, OutputError>,
+    ) -> Result<Outputs, OutputError> {
+        let Self { args, end_job, .. } = *self;
+        let names = variants.iter().map(|variant| variant.names(C::KEYS));
+        let elsewhere: &Vec<PathBuf> = &Timelines::files(&args.trace, names).collect();
+        let verbosity = Verbosity::unless(args.quiet);
+        let directory = open(&ResultFiles { elsewhere, ..ResultFiles::default() }, verbosity)?;
+        let mut screen = Screen::stdout(verbosity);
+        screen.print(&format!("comparing {} strategies, {} repetitions\n", variants.len(), args.repeat));
+        Ok(Outputs { directory, screen, end_job })
+    }
+
+    /// Checks and measures all strategies and publishes the results, where what is wrong is called so. *Collective.*
+    ///
+    /// # Errors
+    /// As [`ending`]; the agreement's world is broken; output.
+    fn conduct<G: Ground>(
+        &self,
+        ground: &G,
+        conditions: Conditions,
+        outputs: Option<Outputs>,
+        wrong: &str,
+    ) -> Result<(), RunError> {
+        let timelines = Timelines::new(&self.args.trace);
+        let take = |names: &[String], part: &[u8]| timelines.take(names, part);
+        let recording = timelines.events().map(|events| Recording { events, take: &take });
+        let samples = (conditions.variants.len() * conditions.repeat) as u64;
+        let mut shown = outputs.is_some().then(|| Progress::over_samples(self.args.progress, samples));
+        let mut tell = |done: usize| shown.iter_mut().for_each(|it| it.tick(done as u64));
+        let rows = conduct(ground, Conditions { recording, ..conditions }, outputs, &mut tell);
+        shown.iter().for_each(Progress::finish);
+        let rows = rows?;
+        timelines.finish()?;
+        ending(&rows, wrong)
+    }
+}
+
+/// Ranks on rank 0's machine per hardware thread of it. *Collective.*
+fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
+    let hosts = world.gather(ROOT, gethostname::gethostname().as_encoded_bytes())?;
+    let here = hosts.iter().filter(|host| *host == &hosts[0]).count();
+    Ok(here as f64 / cores::of_machine() as f64)
+}
+
+/// Where a comparison is written and shown, on rank 0.
+struct Outputs {
+    directory: OutputDirectory,
+    screen: Screen,
+    end_job: fn(u8),
+}
+
+impl<C: RowContext> Publisher<C> for Outputs {
+    type Error = RunError;
+
+    /// The most precious file first.
+    fn publish(&mut self, comparison: &Comparison<C>) -> Result<(), RunError> {
+        let Self { directory, screen, .. } = self;
+        let (advice, chart) = (recommendation(comparison), chart(comparison));
+        screen.print(&format!("\n{}\n{advice}", table(comparison)));
+        directory.write_encoded(KnownFile::COMPARE, compare_csv(comparison))?;
+        directory.write_encoded(KnownFile::RECOMMENDATION, Ok(advice.into_bytes()))?;
+        directory.write_encoded(KnownFile::COMPARE_SVG, chart.svg().map(String::into_bytes))?;
+        directory.write_encoded(KnownFile::COMPARE_PNG, chart.png())?;
+        directory.finish()?;
+        Ok(screen.finish()?)
+    }
+
+    fn end_job(&mut self, reason: &str) {
+        self.directory.unlock();
+        print_error(&format!("{reason}; see {}", KnownFile::COMPARE.name()));
+        (self.end_job)(COMMUNICATION_FAILED);
+    }
+}
+
+/// How the program ends; the reasons are known on rank 0, which says them.
 ///
 /// # Errors
-/// [`RunError::Compared`] if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
-pub fn compare(
-    transports: &dyn Transports,
-    inputs: &Inputs,
-    args: &CompareArgs,
-    choices: &Choices,
-    end_job: fn(u8),
-) -> Result<(), RunError> {
-    if let Some(combined) = &choices.combined {
-        return compare_protocols(transports, inputs, args, combined);
+/// [`RunError::Compared`] if a strategy was wrong, failed or timed out, or none could be measured.
+fn ending<C: RowContext>(rows: &[StrategyReport<C>], wrong: &str) -> Result<(), RunError> {
+    let named = |wanted: Status| -> Vec<String> {
+        let with = rows.iter().filter(|row| row.status == wanted);
+        let name = |row: &StrategyReport<C>| {
+            let names = row.variant.names(C::KEYS);
+            format!("{} ({})", names[0], names[1..].join(", "))
+        };
+        with.map(name).collect()
+    };
+    RunError::of_outcomes(
+        [
+            (wrong, named(Status::Wrong)),
+            ("failed", named(Status::Failed)),
+            ("timed out", named(Status::Timeout)),
+        ],
+        KnownFile::COMPARE.name(),
+    )?;
+    if rows.iter().any(|row| row.status == Status::Ok) {
+        return Ok(());
     }
-    if let Some(option) = choices.of_grids() {
-        return Err(super::refused(format!(
-            "{option} is for scenarios with a grid, and this one has particles"
-        )));
+    let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
+    for row in rows {
+        reasons.entry(&row.note).or_default().push(row.variant.strategy.backend.name());
     }
-    let agreement = transports.agreement();
-    let scenario = &by_ghosts(&inputs.scenario, agreement.rank());
-    let variants = choices.variants(scenario, &transports.backends()).map_err(super::refused)?;
-    let steps = args.steps.unwrap_or_else(|| steps(&scenario.neighbor));
-    let between_nodes = scenario.parallel.between_nodes;
-    let conditions = Conditions { transports, args, variants: &variants, between_nodes, steps, end_job };
-    let is_own =
-        |variant: &Variant| adapt_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
-    conditions.watch_agreement();
-    let frame = conditions.frame(is_own)?;
-    // What cannot be computed or written is found out first, before old results are removed and new ones computed.
-    let setup = divided_by_any(inputs, agreement.ranks())?;
-    memory::expect_timeline(agreement, &args.trace)?;
-    let outputs = open_on_root(agreement, || {
-        memory::expect(inputs, &setup, memory::of_machine())?;
-        Ok::<_, RunError>(Outputs::open(&conditions, frame, |results, verbosity| {
-            output_directory(inputs, results, verbosity)
-        })?)
-    })?;
-    let reference = Reference::compute(agreement, &setup, terms(inputs))?;
-    let available = memory::available_to_all(agreement)?;
-    let timelines = Timelines::new(&args.trace);
-    let plan =
-        ScenarioPlan { inputs, scenario, agreement, available, steps, warned: Cell::new(false), timelines };
-    let outcome = conduct(&Particles { plan: &plan, reference }, &conditions, outputs)?;
-    plan.timelines.finish()?;
-    outcome.into_result("wrong forces")
-}
-
-/// What strategies become in the inputs' scenario.
-struct ScenarioPlan<'c> {
-    inputs: &'c Inputs,
-    scenario: &'c Scenario,
-    agreement: &'c dyn World,
-    /// Bytes that each rank can have; `None` where nothing tells.
-    available: Option<f64>,
-    /// Per sample.
-    steps: u64,
-    /// Whether stale neighbourhoods have been warned of.
-    warned: Cell<bool>,
-    timelines: Timelines<'c>,
-}
-
-impl Plan for ScenarioPlan<'_> {
-    fn prepare(&self, variant: &Variant) -> Result<Prepared<Setup, RunContext>, Problem> {
-        let adapted = adapt_variant(variant, self.scenario).map_err(Problem::unavailable)?;
-        let (note, scenario) = (adapted.note(), adapted.scenario);
-        variant.strategy.backend.availability().map_err(Problem::unavailable)?;
-        let setup = setup::of_scenario(self.inputs, &scenario, self.agreement.ranks())?;
-        memory::expect(self.inputs, &setup, self.available)?;
-        let context = context(self.agreement, &scenario, &setup, self.steps);
-        Ok(Prepared { setup, options: scenario.parallel.rma.options(), note, context })
-    }
-
-    fn context(&self, strategy: Strategy) -> RunContext {
-        RunContext { strategy, ..context_without_setup(self.agreement, self.scenario, self.steps) }
-    }
-
-    fn look_at(&self, report: &NeighborReport) {
-        if let Some(danger) = first_danger(report).filter(|_| !self.warned.replace(true)) {
-            warn(&danger);
-        }
-    }
-
-    fn timeline_events(&self) -> Option<usize> {
-        self.timelines.events()
-    }
-
-    fn take_timeline(&self, variant: &Variant, part: &[u8]) {
-        self.timelines.take(&variant.names(RunContext::KEYS), part);
-    }
-}
-
-/// What a set-up may fail with.
-impl From<RunError> for Problem {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Scenario(error) => Self::unavailable(error.to_string()),
-            RunError::Communication(error) => error.into(),
-            other => Self::failed(other.to_string()),
-        }
-    }
-}
-
-/// Strategies move ghosts, whatever the scenario's protocol; rank 0 says so.
-pub(super) fn by_ghosts(scenario: &Scenario, rank: usize) -> Scenario {
-    let protocol = scenario.parallel.protocol;
-    if protocol != Protocol::One && rank == super::ROOT {
-        let name = protocol.name();
-        warn(&format!(
-            "`parallel.protocol` is `{name}`, but strategies move ghosts: these are numbers of `one`"
-        ));
-    }
-    let parallel = Parallel { protocol: Protocol::One, ..scenario.parallel.clone() };
-    Scenario { parallel, ..scenario.clone() }
-}
-
-/// The initial state, divided as any number of ranks can divide it.
-fn divided_by_any(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
-    let mut scenario = inputs.scenario.clone();
-    scenario.parallel = Parallel { partition: PartitionKind::Stripe, ..Parallel::default() };
-    scenario.neighbor.precision = Precision::Double;
-    setup::of_scenario(inputs, &scenario, ranks)
-}
-
-fn terms(inputs: &Inputs) -> Terms {
-    let (interaction, species) = (&inputs.scenario.interaction, &inputs.scenario.species);
-    Terms {
-        diameter: interaction.diameter(species),
-        force_unit: interaction.force_unit(species),
-        precision: inputs.scenario.neighbor.precision,
-    }
-}
-
-/// So many that the neighbourhood is not rebuilt in between, where it is rebuilt on a schedule that leaves room.
-fn steps(neighbor: &Neighbor) -> u64 {
-    match neighbor.rebuild.every {
-        Some(every @ 2..=STEPS) => every - 1,
-        _ => STEPS,
-    }
+    let one = |(note, mut backends): (&str, Vec<&str>)| {
+        backends.dedup();
+        format!("{}: {note}", backends.join(", "))
+    };
+    Err(RunError::Compared {
+        summary: format!(
+            "nothing could be measured: {}",
+            reasons.into_iter().map(one).collect::<Vec<_>>().join("; ")
+        ),
+        exit_code: COMMUNICATION_FAILED,
+        remains: Remains::Nothing,
+    })
 }

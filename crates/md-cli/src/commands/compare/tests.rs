@@ -9,8 +9,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::args::{Cli, Command, ScenarioArgs};
 use crate::commands::faulty::{self, FaultyTransports};
-#[cfg(feature = "mpi")]
-use crate::error::Remains;
+use crate::inputs::Inputs;
+use crate::strategies::Choices;
 
 /// Two ranks along x, forces at the start only after displacement.
 const SCENARIO: &str = r#"[simulation]

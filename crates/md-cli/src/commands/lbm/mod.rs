@@ -5,11 +5,11 @@ mod obstacle;
 mod recorder;
 
 use md_comm::World;
-use md_grid::lbm::{Flow, FlowRun, LaneReal, Overlap};
+use md_grid::lbm::{FlowRun, LaneReal, Mask, Overlap};
 use md_grid::stencil::Precision;
-use md_grid::{Decomposition, Schedule};
+use md_grid::{Application, Decomposition, Schedule};
 
-use super::grid_run::{self, GridJob};
+use super::grid_run::{self, GridJob, Runnable};
 use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::asked_level::asked_level;
@@ -24,7 +24,7 @@ use crate::scenario::{LbmScenario, name_of};
 use md_lab::in_words;
 use recorder::Recorder;
 
-pub(super) use flow::{decomposition, expect_room};
+use flow::{decomposition, expect_room};
 
 /// Runs the scenario on this rank. *Collective.*
 ///
@@ -52,7 +52,7 @@ fn run<T: LaneReal>(
     expect_room(inputs, &decomposition, memory::available_to_all(world)?)?;
     let (solid, mask) = obstacle::mask(world, inputs, &decomposition)?;
     let nowhere = obstacle::expect_fluid(world, inputs, &solid)?;
-    let context = context(world, &inputs.scenario, &decomposition);
+    let context = inputs.scenario.context(world, &decomposition);
     let traced = traced(world, &args.trace)?;
     let world = traced.as_ref().map_or(world, |traced| traced);
     let flow = flow::set_up::<T>(world, inputs, &decomposition, solid)?;
@@ -78,17 +78,6 @@ pub fn check(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<String, R
     Ok(inputs.effective_toml()? + &format!("\n# needs about {needed} of memory per rank\n"))
 }
 
-/// The flow of a scenario at its start. *Collective.*
-pub(super) fn at_start<T: LaneReal>(
-    world: &dyn World,
-    inputs: &GridInputs<LbmScenario>,
-    decomposition: &Decomposition,
-) -> Result<Flow<T>, RunError> {
-    let (mask, _) = obstacle::mask(world, inputs, decomposition)?;
-    obstacle::expect_fluid(world, inputs, &mask)?;
-    flow::set_up(world, inputs, decomposition, mask)
-}
-
 /// What a step sends and computes on so many ranks.
 pub(super) fn schedule(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<Schedule, RunError> {
     let LbmScenario { lbm, parallel, .. } = &inputs.scenario;
@@ -101,30 +90,67 @@ pub(super) fn schedule(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result
     Ok(inputs.scenario.crossing().schedule(decomposition, parallel.messages, number_bytes, overlap))
 }
 
-/// What makes the rows of a flow's tables stand alone.
-pub(super) fn context(
-    world: &dyn World,
-    scenario: &LbmScenario,
-    decomposition: &Decomposition,
-) -> GridContext {
-    let LbmScenario { lbm, parallel, .. } = scenario;
-    let crossed = |counts: [usize; 3]| counts.map(|count| count.to_string()).join("x");
-    GridContext {
-        backend: parallel.backend,
-        exchange: parallel.exchange,
-        messages: parallel.messages,
-        kind: "lbm".to_owned(),
-        nodes: crossed(lbm.grid),
-        // The flow: its populations are updated together.
-        fields: 1,
-        depth: 1,
-        grid: crossed(decomposition.ranks()),
-        ranks: world.ranks(),
-        threads: parallel.threads,
-        precision: name_of(lbm.precision),
-        steps: lbm.steps,
-        mpi_library: world.library().lines().next().unwrap_or_default().to_owned(),
-        host: gethostname::gethostname().to_string_lossy().into_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+impl Runnable for LbmScenario {
+    type Problem = Decomposition;
+
+    fn problem(inputs: &GridInputs<Self>, ranks: usize) -> Result<Decomposition, RunError> {
+        decomposition(ranks, inputs)
     }
+
+    fn expect_room(
+        inputs: &GridInputs<Self>,
+        decomposition: &Decomposition,
+        available: Option<f64>,
+    ) -> Result<(), RunError> {
+        expect_room(inputs, decomposition, available)
+    }
+
+    fn decomposition(problem: &Decomposition) -> &Decomposition {
+        problem
+    }
+
+    fn context(&self, world: &dyn World, decomposition: &Decomposition) -> GridContext {
+        let LbmScenario { lbm, parallel, .. } = self;
+        let crossed = |counts: [usize; 3]| counts.map(|count| count.to_string()).join("x");
+        GridContext {
+            backend: parallel.backend,
+            exchange: parallel.exchange,
+            messages: parallel.messages,
+            kind: "lbm".to_owned(),
+            nodes: crossed(lbm.grid),
+            // The flow: its populations are updated together.
+            fields: 1,
+            depth: 1,
+            grid: crossed(decomposition.ranks()),
+            ranks: world.ranks(),
+            threads: parallel.threads,
+            precision: name_of(lbm.precision),
+            steps: lbm.steps,
+            mpi_library: world.library().lines().next().unwrap_or_default().to_owned(),
+            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    fn open<'w>(
+        world: &'w dyn World,
+        inputs: &GridInputs<Self>,
+        decomposition: &Decomposition,
+    ) -> Result<Box<dyn Application + 'w>, RunError> {
+        let (mask, _) = obstacle::mask(world, inputs, decomposition)?;
+        obstacle::expect_fluid(world, inputs, &mask)?;
+        Ok(match inputs.scenario.lbm.precision {
+            Precision::Double => flow_at_start::<f64>(world, inputs, decomposition, mask)?,
+            Precision::Single => flow_at_start::<f32>(world, inputs, decomposition, mask)?,
+        })
+    }
+}
+
+fn flow_at_start<'w, T: LaneReal>(
+    world: &'w dyn World,
+    inputs: &GridInputs<LbmScenario>,
+    decomposition: &Decomposition,
+    mask: Mask,
+) -> Result<Box<dyn Application + 'w>, RunError> {
+    Ok(Box::new(FlowRun::new(world, flow::set_up::<T>(world, inputs, decomposition, mask)?)))
 }

@@ -18,7 +18,7 @@ use md_lab::predict::{
 use md_lab::{Strategy, name_of};
 use measured::costs;
 
-use super::compare_grid::keys_of;
+use super::compare::keys_of;
 use super::predict::{Wish, each_once, warn_of_missing};
 use super::{lbm, note_lock, note_removal, refused};
 use crate::args::PredictArgs;

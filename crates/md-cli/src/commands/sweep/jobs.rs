@@ -8,7 +8,8 @@ use md_lab::{Strategy, name_of};
 
 use super::{Job, Wanted, first_of};
 use crate::args::SweepArgs;
-use crate::commands::compare_grid::{Compared, keys_of};
+use crate::commands::compare::keys_of;
+use crate::commands::grid_run::Runnable;
 use crate::commands::{found_from_anywhere, refused};
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
@@ -131,7 +132,7 @@ fn of_particles(
 }
 
 /// Of the nodes of a grid, as many as the scenario has, or as many per rank as it says.
-pub(super) fn grid_jobs<M: Compared>(
+pub(super) fn grid_jobs<M: Runnable>(
     inputs: &GridInputs<M>,
     args: &SweepArgs,
     choices: &Choices,
@@ -168,7 +169,7 @@ pub(super) fn grid_jobs<M: Compared>(
     wanted(GRID, scaling, jobs, left_out, effective_toml(&inputs.scenario))
 }
 
-fn on_grid<M: Compared>(
+fn on_grid<M: Runnable>(
     inputs: &GridInputs<M>,
     [ranks, threads]: [usize; 2],
     backend: Backend,

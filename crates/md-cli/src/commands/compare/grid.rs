@@ -1,0 +1,266 @@
+//! `md-cli compare` on a grid: halo strategies on a stencil or a flow, checked bit by bit.
+//!
+//! The reference is the same problem with two-sided messages (threads: with their own): all strategies must give its bits.
+
+use std::rc::Rc;
+
+use md_comm::{RmaOptions, Traffic, World};
+use md_core::words::counted;
+use md_engine::clock::PhaseObserver;
+use md_engine::{Phase, Timings};
+use md_grid::{Application, GridError, Messages, application};
+use md_lab::compare::{Conditions, Exchanged, Ground, Job, Place, Prepared, RowContext, Running, WARM_UP};
+use md_lab::{Problem, Transports, Variant, name_of};
+use serde::Serialize;
+
+use super::{Call, open_on_root, refused};
+use crate::args::CompareArgs;
+use crate::commands::grid_run::{self, Runnable};
+use crate::error::RunError;
+use crate::grid_inputs::{GridInputs, GridModel};
+use crate::memory;
+use crate::output::grid::GridContext;
+use crate::scenario::{Scenario, ScenarioSource, load};
+use crate::strategies::{Choices, MESSAGES, adapt_variant};
+
+/// Steps per sample.
+const STEPS: u64 = 10;
+
+/// Compares strategies on this rank; `end_job` ends all ranks with an exit code, from any thread. *Collective.*
+///
+/// # Errors
+/// [`RunError::Compared`] if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
+pub fn compare_on_grid<M: Runnable>(
+    transports: &dyn Transports,
+    inputs: &GridInputs<M>,
+    args: &CompareArgs,
+    choices: &Choices,
+    end_job: fn(u8),
+) -> Result<(), RunError> {
+    let agreement = transports.agreement();
+    if let Some(option) = choices.of_particles() {
+        return Err(refused(format!("{option} is for scenarios of particles, and this one has a grid")));
+    }
+    memory::expect_timeline(agreement, &args.trace)?;
+    let problem = M::problem(inputs, agreement.ranks())?;
+    M::expect_room(inputs, &problem, memory::available_to_all(agreement)?)?;
+    let base = keys_of(inputs)?;
+    let variants = choices.variants(&base, &transports.backends()).map_err(refused)?;
+    let steps = args.steps.unwrap_or(STEPS);
+    let call = Call { transports, args, end_job };
+    let is_own = |variant: &Variant| is_own(variant, &base, inputs);
+    let between_nodes = inputs.scenario.parallel().between_nodes;
+    let conditions = call.conditions(&variants, is_own, between_nodes, steps)?;
+    let outputs = open_on_root(agreement, || {
+        call.open::<GridContext>(&variants, |results, verbosity| {
+            grid_run::output_directory(inputs, results, verbosity)
+        })
+    })?;
+    let grid = Grid::of(transports, inputs, &base, problem, &conditions)?;
+    call.conduct(&grid, conditions, outputs, "wrong values")
+}
+
+/// A scenario of particles with the same `[parallel]`: strategies are combinations of its keys.
+pub(in crate::commands) fn keys_of<M: GridModel>(inputs: &GridInputs<M>) -> Result<Scenario, RunError> {
+    const PARTICLES: &str =
+        "[simulation]\nsteps = 1\n[system]\nlattice = { kind = \"sc\", density = 1.0, cells = [9, 9, 9] }\n";
+    let source = ScenarioSource { text: PARTICLES.to_owned(), ..ScenarioSource::default() };
+    Ok(Scenario { parallel: inputs.scenario.parallel().transport(), ..load(&source)? })
+}
+
+/// Steps after which the bits are compared.
+const CHECKED_STEPS: u64 = 3;
+
+/// A scenario's grid, and the bits that every strategy must give.
+struct Grid<'c, M: Runnable> {
+    agreement: &'c dyn World,
+    inputs: &'c GridInputs<M>,
+    /// Has its keys.
+    base: &'c Scenario,
+    problem: M::Problem,
+    /// Per sample.
+    steps: u64,
+    /// Of the values after [`CHECKED_STEPS`].
+    fingerprint: u64,
+}
+
+/// What a strategy becomes.
+struct GridSetup<M: Runnable> {
+    inputs: GridInputs<M>,
+    problem: M::Problem,
+}
+
+impl<'c, M: Runnable> Grid<'c, M> {
+    /// With the bits of the first of the backends. *Collective.*
+    fn of(
+        transports: &'c dyn Transports,
+        inputs: &'c GridInputs<M>,
+        base: &'c Scenario,
+        problem: M::Problem,
+        &Conditions { steps, timeout, .. }: &Conditions,
+    ) -> Result<Self, RunError> {
+        let agreement = transports.agreement();
+        let world = &*transports.world(transports.backends()[0], RmaOptions::default())?;
+        world.set_watchdog(timeout);
+        // That backend may not take datatypes.
+        let mut packed = inputs.clone();
+        packed.scenario.parallel_mut().messages = Messages::default();
+        let packed_problem = M::problem(&packed, agreement.ranks())?;
+        let mut app = M::open(world, &packed, &packed_problem)?;
+        let made = (0..CHECKED_STEPS).try_for_each(|_| app.step().map(|_| ()));
+        let fingerprint = |()| application::fingerprint(&*app, world, M::decomposition(&packed_problem));
+        match made.and_then(fingerprint) {
+            Ok(fingerprint) => {
+                app.finalise()?;
+                Ok(Self { agreement, inputs, base, problem, steps, fingerprint })
+            }
+            Err(error) => {
+                // As in `Ground::at_work`.
+                std::mem::forget(app);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn with(&self, variant: &Variant) -> GridInputs<M> {
+        let mut inputs = self.inputs.clone();
+        let parallel = inputs.scenario.parallel_mut();
+        (parallel.backend, parallel.exchange) = (variant.strategy.backend, variant.strategy.exchange);
+        parallel.messages = messages_of(variant).unwrap_or(parallel.messages);
+        inputs
+    }
+
+    fn context_of(&self, scenario: &M, problem: &M::Problem) -> GridContext {
+        GridContext { steps: self.steps, ..scenario.context(self.agreement, problem) }
+    }
+}
+
+/// How fields share messages, where that is varied.
+fn messages_of(variant: &Variant) -> Option<Messages> {
+    let is_meant = |messages: &Messages| {
+        let value = Some(name_of(messages));
+        variant.settings.iter().any(|it| it.key == MESSAGES && it.value == value)
+    };
+    Messages::ALL.iter().copied().find(is_meant)
+}
+
+/// Whether a variant is the scenario's own setting; `base` has its keys.
+fn is_own<M: GridModel>(variant: &Variant, base: &Scenario, inputs: &GridInputs<M>) -> bool {
+    let own = inputs.scenario.parallel().messages;
+    messages_of(variant).is_none_or(|messages| messages == own)
+        && adapt_variant(variant, base).is_ok_and(|it| it.scenario == *base)
+}
+
+impl RowContext for GridContext {
+    const KEYS: &'static [&'static str] = &["backend", "exchange"];
+    const BEFORE: &'static str = Self::COLUMNS;
+    const SENT: &'static str = "messages_per_exchange,bytes_per_exchange";
+    const PHASES: &'static [Phase] =
+        &[Phase::HaloPack, Phase::HaloTransfer, Phase::HaloWait, Phase::HaloUnpack];
+    const AFTER: &'static [&'static str] = &[];
+
+    fn before(&self) -> impl Serialize {
+        self
+    }
+
+    fn after(&self) -> impl Serialize {
+        [""; 0]
+    }
+
+    fn extent(&self) -> String {
+        let Self { kind, nodes, fields, .. } = self;
+        format!("{kind} on {nodes} nodes, {}", counted(*fields, "field"))
+    }
+
+    fn job(&self) -> Job<'_> {
+        Job { ranks: self.ranks, steps: self.steps, host: &self.host }
+    }
+}
+
+impl<M: Runnable> Ground for Grid<'_, M> {
+    type Setup = GridSetup<M>;
+    type Context = GridContext;
+    type Seen = ();
+    type Running<'s>
+        = AtWork<'s>
+    where
+        Self: 's;
+
+    fn prepare(&self, variant: &Variant) -> Result<Prepared<GridSetup<M>, GridContext>, Problem> {
+        let adapted = adapt_variant(variant, self.base).map_err(Problem::unavailable)?;
+        let mut inputs = self.with(variant);
+        inputs.scenario.parallel_mut().rma = adapted.scenario.parallel.rma;
+        let problem = M::problem(&inputs, self.agreement.ranks());
+        let problem = problem.map_err(|error| Problem::unavailable(error.to_string()))?;
+        Ok(Prepared {
+            options: inputs.scenario.parallel().rma.options(),
+            note: adapted.note(),
+            context: self.context_of(&inputs.scenario, &problem),
+            setup: GridSetup { inputs, problem },
+        })
+    }
+
+    fn context(&self, variant: &Variant) -> GridContext {
+        self.context_of(&self.with(variant).scenario, &self.problem)
+    }
+
+    fn open<'s>(&'s self, world: &'s dyn World, setup: &'s GridSetup<M>) -> Result<AtWork<'s>, Problem> {
+        let GridSetup { inputs, problem } = setup;
+        Ok(AtWork { app: M::open(world, inputs, problem)?, world, sent_before: Traffic::default() })
+    }
+
+    fn look(&self, place: Place, setup: &GridSetup<M>) -> Result<(), Problem> {
+        let decomposition = M::decomposition(&setup.problem);
+        let fingerprint = self.at_work(place, setup, |running| {
+            place.make_steps(running, CHECKED_STEPS)?;
+            known(application::fingerprint(&*running.app, place.world, decomposition))
+        })?;
+        let what = || format!("other values after {CHECKED_STEPS} steps than the reference");
+        if fingerprint == self.fingerprint { Ok(()) } else { Err(Problem::wrong(what())) }
+    }
+}
+
+/// An application at work.
+struct AtWork<'s> {
+    app: Box<dyn Application + 's>,
+    world: &'s dyn World,
+    /// When measuring was started.
+    sent_before: Traffic,
+}
+
+impl Running for AtWork<'_> {
+    fn time_exchanges(&mut self, place: Place, count: usize) -> Result<Exchanged, Problem> {
+        let before = self.app.traffic();
+        let seconds = place.time(count, || known(self.app.exchange()))?;
+        let after = self.app.traffic();
+        let (messages, bytes) = (after.messages - before.messages, after.bytes - before.bytes);
+        Ok(Exchanged::of(seconds, Traffic { messages, bytes }, WARM_UP + count))
+    }
+
+    fn start_measuring(&mut self) -> Result<(), Problem> {
+        self.sent_before = self.app.traffic();
+        self.app.clock().restart();
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<(), Problem> {
+        known(self.app.step()).map(|_| ())
+    }
+
+    fn timings(&mut self, steps: u64) -> Result<Timings, Problem> {
+        let timing = application::timing(&mut *self.app, steps, self.sent_before);
+        Ok(Timings::reduce(&timing, self.world)?)
+    }
+
+    fn observe(&mut self, observer: Rc<dyn PhaseObserver>) {
+        self.app.clock().observe(observer);
+    }
+
+    fn finalise(self) -> Result<(), Problem> {
+        known(self.app.finalise())
+    }
+}
+
+fn known<T>(result: Result<T, GridError>) -> Result<T, Problem> {
+    Ok(result.map_err(RunError::from)?)
+}

@@ -1,0 +1,174 @@
+//! Strategies on particles: their forces are checked against a reference.
+
+use std::cell::Cell;
+
+use md_comm::World;
+use md_core::force::Precision;
+use md_core::partition::PartitionKind;
+use md_engine::{EngineError, NeighborReport, ParticleRow, Protocol, RowVector, Setup};
+use md_lab::compare::{self as lab, Ground, Place, Prepared, Reference, Terms};
+use md_lab::{Problem, RunContext, Status, Transports, Variant};
+
+use super::protocols::compare_protocols;
+use super::{Call, open_on_root, output_directory, refused};
+use crate::args::CompareArgs;
+use crate::commands::{ROOT, context, context_without_setup};
+use crate::error::RunError;
+use crate::inputs::Inputs;
+use crate::output::warnings::first_danger;
+use crate::scenario::{Neighbor, Parallel, Scenario};
+use crate::session::warn;
+use crate::strategies::{Choices, adapt_variant};
+use crate::{memory, setup};
+
+/// Steps per sample.
+const STEPS: u64 = 20;
+
+/// Compares strategies on this rank; `end_job` ends all ranks with an exit code, from any thread, also while a call does not
+/// return. *Collective.*
+///
+/// # Errors
+/// [`RunError::Compared`] if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
+pub fn compare(
+    transports: &dyn Transports,
+    inputs: &Inputs,
+    args: &CompareArgs,
+    choices: &Choices,
+    end_job: fn(u8),
+) -> Result<(), RunError> {
+    if let Some(combined) = &choices.combined {
+        return compare_protocols(transports, inputs, args, combined);
+    }
+    if let Some(option) = choices.of_grids() {
+        return Err(refused(format!("{option} is for scenarios with a grid, and this one has particles")));
+    }
+    let agreement = transports.agreement();
+    let scenario = &by_ghosts(&inputs.scenario, agreement.rank());
+    let variants = choices.variants(scenario, &transports.backends()).map_err(refused)?;
+    let steps = args.steps.unwrap_or_else(|| steps(&scenario.neighbor));
+    let is_own =
+        |variant: &Variant| adapt_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
+    let call = Call { transports, args, end_job };
+    let conditions = call.conditions(&variants, is_own, scenario.parallel.between_nodes, steps)?;
+    // What cannot be computed or written is found out first, before old results are removed and new ones computed.
+    let setup = divided_by_any(inputs, agreement.ranks())?;
+    memory::expect_timeline(agreement, &args.trace)?;
+    let outputs = open_on_root(agreement, || {
+        memory::expect(inputs, &setup, memory::of_machine())?;
+        Ok::<_, RunError>(call.open::<RunContext>(&variants, |results, verbosity| {
+            output_directory(inputs, results, verbosity)
+        })?)
+    })?;
+    let reference = Reference::compute(agreement, &setup, terms(inputs))?;
+    let available = memory::available_to_all(agreement)?;
+    let warned = Cell::new(false);
+    let look_at = &|report: &NeighborReport| {
+        first_danger(report).filter(|_| !warned.replace(true)).iter().for_each(|danger| warn(danger));
+    };
+    let ground = Particles { inputs, scenario, agreement, available, steps, reference, look_at };
+    call.conduct(&ground, conditions, outputs, "wrong forces")
+}
+
+/// The scenario, and the forces that every strategy must give.
+struct Particles<'c> {
+    inputs: &'c Inputs,
+    scenario: &'c Scenario,
+    agreement: &'c dyn World,
+    /// Bytes that each rank can have; `None` where nothing tells.
+    available: Option<f64>,
+    /// Per sample.
+    steps: u64,
+    reference: Reference,
+    /// Warns of stale neighbourhoods, once.
+    look_at: &'c dyn Fn(&NeighborReport),
+}
+
+impl Ground for Particles<'_> {
+    type Setup = Setup;
+    type Context = RunContext;
+    type Seen = Vec<ParticleRow>;
+    type Running<'s>
+        = lab::Particles<'s>
+    where
+        Self: 's;
+
+    fn prepare(&self, variant: &Variant) -> Result<Prepared<Setup, RunContext>, Problem> {
+        let adapted = adapt_variant(variant, self.scenario).map_err(Problem::unavailable)?;
+        let (note, scenario) = (adapted.note(), adapted.scenario);
+        let setup = setup::of_scenario(self.inputs, &scenario, self.agreement.ranks())?;
+        memory::expect(self.inputs, &setup, self.available)?;
+        let context = context(self.agreement, &scenario, &setup, self.steps);
+        Ok(Prepared { setup, options: scenario.parallel.rma.options(), note, context })
+    }
+
+    fn context(&self, variant: &Variant) -> RunContext {
+        let atoms = self.reference.atoms();
+        let own = context_without_setup(self.agreement, self.scenario, self.steps);
+        RunContext { strategy: variant.strategy, atoms, ..own }
+    }
+
+    fn open<'s>(&'s self, world: &'s dyn World, setup: &'s Setup) -> Result<lab::Particles<'s>, Problem> {
+        lab::Particles::new(world, setup, self.look_at)
+    }
+
+    fn look(&self, place: Place, setup: &Setup) -> Result<Vec<ParticleRow>, Problem> {
+        let displaced = setup.displaced(self.reference.diameter());
+        self.at_work(place, &displaced, |lab::Particles { simulation, .. }| {
+            simulation.recompute_from_fresh_halo()?;
+            Ok(simulation.rows(RowVector::Force)?)
+        })
+    }
+
+    fn judge(&self, agreement: Place, seen: &Vec<ParticleRow>) -> Result<Result<(), String>, EngineError> {
+        self.reference.check(agreement, seen)
+    }
+}
+
+/// What a set-up may fail with.
+impl From<RunError> for Problem {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Scenario(error) => Self::unavailable(error.to_string()),
+            RunError::Communication(error) => error.into(),
+            other => Self::new(Status::Failed, other.to_string()),
+        }
+    }
+}
+
+/// Strategies move ghosts, whatever the scenario's protocol; rank 0 says so.
+pub(in crate::commands) fn by_ghosts(scenario: &Scenario, rank: usize) -> Scenario {
+    let protocol = scenario.parallel.protocol;
+    if protocol != Protocol::One && rank == ROOT {
+        let name = protocol.name();
+        warn(&format!(
+            "`parallel.protocol` is `{name}`, but strategies move ghosts: these are numbers of `one`"
+        ));
+    }
+    let parallel = Parallel { protocol: Protocol::One, ..scenario.parallel.clone() };
+    Scenario { parallel, ..scenario.clone() }
+}
+
+/// The initial state, divided as any number of ranks can divide it.
+fn divided_by_any(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
+    let mut scenario = inputs.scenario.clone();
+    scenario.parallel = Parallel { partition: PartitionKind::Stripe, ..Parallel::default() };
+    scenario.neighbor.precision = Precision::Double;
+    setup::of_scenario(inputs, &scenario, ranks)
+}
+
+fn terms(inputs: &Inputs) -> Terms {
+    let (interaction, species) = (&inputs.scenario.interaction, &inputs.scenario.species);
+    Terms {
+        diameter: interaction.diameter(species),
+        force_unit: interaction.force_unit(species),
+        precision: inputs.scenario.neighbor.precision,
+    }
+}
+
+/// So many that the neighbourhood is not rebuilt in between, where it is rebuilt on a schedule that leaves room.
+fn steps(neighbor: &Neighbor) -> u64 {
+    match neighbor.rebuild.every {
+        Some(every @ 2..=STEPS) => every - 1,
+        _ => STEPS,
+    }
+}

@@ -1,0 +1,123 @@
+//! A whole comparison on one rank: trials that are watched, and what becomes of their results.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use md_comm::Backend;
+use md_comm::monitor::{Heartbeat, Monitor};
+use md_engine::EngineError;
+
+use super::comparison::{Comparison, RowContext, StrategyReport};
+use super::results::Results;
+use super::trials::{Ground, Recording, Trials};
+use crate::{Problem, Status, Transports, Variant, lock};
+
+/// What is compared, and how.
+#[derive(Clone, Copy)]
+pub struct Conditions<'c> {
+    /// Where the ranks agree, and a world per strategy.
+    pub transports: &'c dyn Transports,
+    /// The strategies.
+    pub variants: &'c [Variant],
+    /// The number of the scenario's own setting among them.
+    pub own: Option<usize>,
+    /// What `hybrid` uses between nodes.
+    pub between_nodes: Backend,
+    /// Samples per strategy.
+    pub repeat: usize,
+    /// Steps per sample.
+    pub steps: u64,
+    /// Longest wait for other ranks.
+    pub timeout: Duration,
+    /// See [`Comparison::ranks_per_core`].
+    pub ranks_per_core: f64,
+    /// Where timelines are wanted.
+    pub recording: Option<Recording<'c>>,
+}
+
+impl Conditions<'_> {
+    /// Gives the ranks' agreement its watchdog, which waits for computations too, such as the reference. A call that hangs is the
+    /// monitor's business.
+    pub fn watch_agreement(&self) {
+        const SHORTEST: Duration = Duration::from_secs(600);
+        self.transports.agreement().set_watchdog(SHORTEST.max(4 * self.timeout));
+    }
+}
+
+/// Where results go, on rank 0.
+pub trait Publisher<C>: Send + 'static {
+    /// What may go wrong.
+    type Error: From<EngineError>;
+
+    /// Shows all that is known, and writes it; called once.
+    ///
+    /// # Errors
+    /// It could not be written.
+    fn publish(&mut self, comparison: &Comparison<C>) -> Result<(), Self::Error>;
+
+    /// Ends all ranks for this reason; called from another thread, while a call of this one does not return.
+    fn end_job(&mut self, reason: &str);
+}
+
+/// Checks and measures all strategies, and publishes the results; `tell` hears how many samples are done. The rows have the same status on all
+/// ranks, and notes on rank 0. *Collective.*
+///
+/// # Errors
+/// The agreement's world is broken; results that could not be published.
+pub fn conduct<G: Ground, P: Publisher<G::Context>>(
+    ground: &G,
+    conditions: Conditions,
+    publisher: Option<P>,
+    tell: &mut dyn FnMut(usize),
+) -> Result<Vec<StrategyReport<G::Context>>, P::Error> {
+    let results = Arc::new(Mutex::new(Results::new(&conditions)));
+    let mut trials = Trials::new(ground, conditions, Arc::clone(&results));
+    let publisher = publisher.map(|publisher| Arc::new(Mutex::new(publisher)));
+    let monitor = publisher.as_ref().map(|publisher| {
+        let shared = (Arc::clone(&results), Arc::clone(publisher));
+        watch(shared, trials.heartbeat.clone(), 2 * conditions.timeout)
+    });
+    let ended = trials.run(tell);
+    drop(monitor);
+    let mut results = lock(&results);
+    let publish = |results: &Results<G::Context>| {
+        publisher.map_or(Ok(()), |publisher| lock(&publisher).publish(&results.comparison()))
+    };
+    if let Err(error) = ended {
+        results.give_up_current((&error).into());
+        // This ends with an error in any case; what could not be written has been shown.
+        let _ = publish(&results);
+        return Err(error.into());
+    }
+    publish(&results)?;
+    Ok(results.rows())
+}
+
+/// Results and their publisher, with the thread that watches.
+type Shared<C, P> = (Arc<Mutex<Results<C>>>, Arc<Mutex<P>>);
+
+/// On rank 0: if the measuring thread stands still, publishes what there is and ends the job. A wait that the transports' own
+/// watchdog can end comes first, on this rank and then on the others.
+fn watch<C: RowContext, P: Publisher<C>>(
+    (results, publisher): Shared<C, P>,
+    heartbeat: Heartbeat,
+    limit: Duration,
+) -> Monitor {
+    Monitor::start(
+        move || limit,
+        move || Some(heartbeat.count()),
+        move |_| {
+            let (mut results, mut publisher) = (lock(&results), lock(&publisher));
+            let stood_still = Problem::stood_still(limit);
+            let what = stood_still.note.clone();
+            results.give_up_current(stood_still);
+            let _ = publisher.publish(&results.comparison());
+            let rows = results.rows();
+            let hung = rows.iter().filter(|row| row.status == Status::Timeout);
+            let names: Vec<String> = hung.map(StrategyReport::name).collect();
+            let who =
+                if names.is_empty() { "before anything was measured".to_owned() } else { names.join(", ") };
+            publisher.end_job(&format!("timed out: {who}: {what}"));
+        },
+    )
+}
