@@ -1,11 +1,14 @@
 //! Everything that can end a command, and how it ends.
 
+use std::collections::BTreeMap;
+
 use md_comm::CommError;
 use md_engine::EngineError;
 pub use md_engine::Scope;
 use md_grid::GridError;
 use md_lab::compare::ReferenceError;
 use md_lab::trace::TraceError;
+use md_lab::{Problem, Status};
 
 use md_lab::machine::MachineError;
 use md_lab::predict::PredictError;
@@ -155,11 +158,34 @@ pub enum Remains {
     Unfinished,
 }
 
+/// What became of a measurement.
+pub(crate) struct Outcome<'r> {
+    /// What was measured.
+    pub(crate) name: String,
+    /// The backend, or other mechanism, that it was measured with.
+    pub(crate) by: &'r str,
+    /// What became of it.
+    pub(crate) status: Status,
+    /// Why.
+    pub(crate) note: &'r str,
+}
+
 impl From<ReferenceError> for RunError {
     fn from(error: ReferenceError) -> Self {
         match error {
             ReferenceError::Engine(error) => error.into(),
             disagreement @ ReferenceError::Disagreement { .. } => Self::Reference(disagreement.to_string()),
+        }
+    }
+}
+
+/// What a set-up may fail with.
+impl From<RunError> for Problem {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Scenario(error) => Self::unavailable(error.to_string()),
+            RunError::Communication(error) => error.into(),
+            other => Self::new(Status::Failed, other.to_string()),
         }
     }
 }
@@ -224,24 +250,45 @@ impl RunError {
         }
     }
 
-    /// How a command ends that has measured: what is named first was wrong, the others have failed or timed out. `file` has the details.
+    /// How measurements end, where what is wrong is called so; the reasons are known on rank 0, which says them.
     ///
     /// # Errors
-    /// [`Self::Compared`] if anything is named.
-    pub(crate) fn of_outcomes(
-        [wrong, failed, timeout]: [(&str, Vec<String>); 3],
-        file: &str,
-    ) -> Result<(), Self> {
-        let (is_wrong, is_broken) = (!wrong.1.is_empty(), !(failed.1.is_empty() && timeout.1.is_empty()));
-        if !is_wrong && !is_broken {
+    /// [`Self::Compared`] if one was wrong, failed or timed out, or none was possible.
+    pub(crate) fn of_outcomes(outcomes: &[Outcome], wrong: &str, file: &str) -> Result<(), Self> {
+        let named = |(what, wanted): (&str, Status)| -> Option<String> {
+            let with = outcomes.iter().filter(|outcome| outcome.status == wanted);
+            let names: Vec<&str> = with.map(|outcome| outcome.name.as_str()).collect();
+            (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+        };
+        let kinds = [(wrong, Status::Wrong), ("failed", Status::Failed), ("timed out", Status::Timeout)];
+        let faults = kinds.map(named);
+        let (is_wrong, is_broken) = (faults[0].is_some(), faults[1].is_some() || faults[2].is_some());
+        if is_wrong || is_broken {
+            return Err(Self::Compared {
+                summary: format!(
+                    "{}; see {file}",
+                    faults.into_iter().flatten().collect::<Vec<_>>().join("; ")
+                ),
+                exit_code: if is_wrong { RUN_FAILED } else { COMMUNICATION_FAILED },
+                remains: if is_broken { Remains::Unfinished } else { Remains::Nothing },
+            });
+        }
+        if outcomes.iter().any(|outcome| outcome.status == Status::Ok) {
             return Ok(());
         }
-        let parts = [wrong, failed, timeout].into_iter().filter(|(_, names)| !names.is_empty());
-        let summary: Vec<_> = parts.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect();
+        let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
+        for Outcome { by, note, .. } in outcomes {
+            let known = reasons.entry(note).or_default();
+            if !known.contains(by) {
+                known.push(by);
+            }
+        }
+        let one = |(note, by): (&str, Vec<&str>)| format!("{}: {note}", by.join(", "));
+        let reasons: Vec<String> = reasons.into_iter().map(one).collect();
         Err(Self::Compared {
-            summary: format!("{}; see {file}", summary.join("; ")),
-            exit_code: if is_wrong { RUN_FAILED } else { COMMUNICATION_FAILED },
-            remains: if is_broken { Remains::Unfinished } else { Remains::Nothing },
+            summary: format!("nothing could be measured: {}", reasons.join("; ")),
+            exit_code: COMMUNICATION_FAILED,
+            remains: Remains::Nothing,
         })
     }
 

@@ -11,11 +11,11 @@ use md_lab::bench::{
     table,
 };
 use md_lab::plot::Picture;
-use md_lab::{Problem, Status, Transports, lock};
+use md_lab::{Problem, Transports, lock};
 
-use super::{note_lock, open_on_root};
+use super::{note_lock, open_on_root, refused};
 use crate::args::BenchArgs;
-use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Remains, RunError};
+use crate::error::{COMMUNICATION_FAILED, Outcome, RunError};
 use crate::memory;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
 use crate::scenario::{listed, nearest};
@@ -214,34 +214,14 @@ fn watch(outputs: &Arc<Mutex<Outputs>>, heartbeat: Heartbeat, limit: Duration, e
 }
 
 fn exit_status(rows: &[Row], budget_s: f64) -> Result<(), RunError> {
-    let named = |wanted: Status| -> Vec<String> {
-        let with = rows.iter().filter(|row| row.status == wanted);
-        with.map(|row| format!("{} over {}", row.benchmark, row.mechanism)).collect()
-    };
-    RunError::of_outcomes(
-        [
-            ("wrong contents", named(Status::Wrong)),
-            ("failed", named(Status::Failed)),
-            ("timed out", named(Status::Timeout)),
-        ],
-        KnownFile::BENCH.name(),
-    )?;
-    let nothing =
-        |summary, exit_code| Err(RunError::Compared { summary, exit_code, remains: Remains::Nothing });
     if rows.is_empty() {
-        return nothing(
-            format!("nothing was measured: a budget of {budget_s} s is enough for no case"),
-            BAD_INPUT,
-        );
+        return Err(refused(format!("nothing was measured: a budget of {budget_s} s is enough for no case")));
     }
-    if rows.iter().any(|row| row.status == Status::Ok) {
-        return Ok(());
-    }
-    let mut reasons: Vec<String> =
-        rows.iter().map(|row| format!("{}: {}", row.mechanism, row.note)).collect();
-    reasons.sort();
-    reasons.dedup();
-    nothing(format!("nothing could be measured: {}", reasons.join("; ")), COMMUNICATION_FAILED)
+    let outcomes = rows.iter().map(|Row { benchmark, mechanism, status, note, .. }| {
+        let name = format!("{benchmark} over {mechanism}");
+        Outcome { name, by: mechanism, status: *status, note }
+    });
+    RunError::of_outcomes(&outcomes.collect::<Vec<_>>(), "wrong contents", KnownFile::BENCH.name())
 }
 
 #[cfg(feature = "mpi")]

@@ -11,7 +11,6 @@ use md_lab::predict::{
     Forecast, Placement, PredictError, Request, Scaling, chart, predict_and_tell, predict_csv, table,
 };
 
-use super::compare::by_ghosts;
 use super::{ROOT, planning_directory, refused};
 use crate::args::PredictArgs;
 use crate::error::RunError;
@@ -19,7 +18,7 @@ use crate::inputs::Inputs;
 use crate::output::{KnownFile, Progress, Screen, Verbosity};
 use crate::scenario::listed;
 use crate::session::warn;
-use crate::strategies::Choices;
+use crate::strategies::{Choices, by_ghosts};
 use crate::text_file::read_text;
 use crate::{memory, setup};
 

@@ -1,6 +1,7 @@
 //! Which strategies are compared: names from the command line, and all combinations of them.
 
 mod adapt;
+mod base;
 mod combined;
 mod varied;
 
@@ -14,6 +15,7 @@ use serde::Serialize;
 use crate::args::{CompareArgs, DivisionArgs};
 use crate::scenario::{Scenario, listed, name_of, nearest};
 pub(crate) use adapt::{adapt, adapt_variant};
+pub(crate) use base::{by_ghosts, keys_of};
 pub use combined::Combined;
 pub(crate) use varied::MESSAGES;
 use varied::{Key, Varied, combinations, variant};

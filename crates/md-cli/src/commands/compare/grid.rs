@@ -20,8 +20,8 @@ use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::memory;
 use crate::output::grid::GridContext;
-use crate::scenario::{Scenario, ScenarioSource, load};
-use crate::strategies::{Choices, MESSAGES, adapt_variant};
+use crate::scenario::Scenario;
+use crate::strategies::{Choices, MESSAGES, adapt_variant, keys_of};
 
 /// Steps per sample.
 const STEPS: u64 = 10;
@@ -58,14 +58,6 @@ pub fn compare_on_grid<M: Runnable>(
     })?;
     let grid = Grid::of(transports, inputs, &base, problem, &conditions)?;
     call.conduct(&grid, conditions, outputs, "wrong values")
-}
-
-/// A scenario of particles with the same `[parallel]`: strategies are combinations of its keys.
-pub(in crate::commands) fn keys_of<M: GridModel>(inputs: &GridInputs<M>) -> Result<Scenario, RunError> {
-    const PARTICLES: &str =
-        "[simulation]\nsteps = 1\n[system]\nlattice = { kind = \"sc\", density = 1.0, cells = [9, 9, 9] }\n";
-    let source = ScenarioSource { text: PARTICLES.to_owned(), ..ScenarioSource::default() };
-    Ok(Scenario { parallel: inputs.scenario.parallel().transport(), ..load(&source)? })
 }
 
 /// Steps after which the bits are compared.

@@ -8,7 +8,6 @@ mod protocols;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,18 +17,16 @@ use md_lab::compare::{
     conduct, recommendation, table,
 };
 use md_lab::plot::Picture;
-use md_lab::{Status, Transports, Variant};
+use md_lab::{Transports, Variant};
 
 use super::timeline::Timelines;
 use super::{ROOT, open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
 use crate::cores;
-use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
+use crate::error::{COMMUNICATION_FAILED, Outcome, RunError};
 use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ResultFiles, Screen, Verbosity};
 use crate::session::print_error;
 pub use grid::compare_on_grid;
-pub(super) use grid::keys_of;
-pub(super) use particles::by_ghosts;
 pub use particles::compare;
 
 /// How a comparison was asked for.
@@ -86,7 +83,7 @@ impl<'c> Call<'c> {
     /// Checks and measures all strategies and publishes the results, where what is wrong is called so. *Collective.*
     ///
     /// # Errors
-    /// As [`ending`]; the agreement's world is broken; output.
+    /// As [`RunError::of_outcomes`]; the agreement's world is broken; output.
     fn conduct<G: Ground>(
         &self,
         ground: &G,
@@ -104,7 +101,12 @@ impl<'c> Call<'c> {
         shown.iter().for_each(Progress::finish);
         let rows = rows?;
         timelines.finish()?;
-        ending(&rows, wrong)
+        let outcomes = rows.iter().map(|StrategyReport { variant, status, note, .. }| {
+            let names = variant.names(G::Context::KEYS);
+            let name = format!("{} ({})", names[0], names[1..].join(", "));
+            Outcome { name, by: variant.strategy.backend.name(), status: *status, note }
+        });
+        RunError::of_outcomes(&outcomes.collect::<Vec<_>>(), wrong, KnownFile::COMPARE.name())
     }
 }
 
@@ -143,46 +145,4 @@ impl<C: RowContext> Publisher<C> for Outputs {
         print_error(&format!("{reason}; see {}", KnownFile::COMPARE.name()));
         (self.end_job)(COMMUNICATION_FAILED);
     }
-}
-
-/// How the program ends; the reasons are known on rank 0, which says them.
-///
-/// # Errors
-/// [`RunError::Compared`] if a strategy was wrong, failed or timed out, or none could be measured.
-fn ending<C: RowContext>(rows: &[StrategyReport<C>], wrong: &str) -> Result<(), RunError> {
-    let named = |wanted: Status| -> Vec<String> {
-        let with = rows.iter().filter(|row| row.status == wanted);
-        let name = |row: &StrategyReport<C>| {
-            let names = row.variant.names(C::KEYS);
-            format!("{} ({})", names[0], names[1..].join(", "))
-        };
-        with.map(name).collect()
-    };
-    RunError::of_outcomes(
-        [
-            (wrong, named(Status::Wrong)),
-            ("failed", named(Status::Failed)),
-            ("timed out", named(Status::Timeout)),
-        ],
-        KnownFile::COMPARE.name(),
-    )?;
-    if rows.iter().any(|row| row.status == Status::Ok) {
-        return Ok(());
-    }
-    let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
-    for row in rows {
-        reasons.entry(&row.note).or_default().push(row.variant.strategy.backend.name());
-    }
-    let one = |(note, mut backends): (&str, Vec<&str>)| {
-        backends.dedup();
-        format!("{}: {note}", backends.join(", "))
-    };
-    Err(RunError::Compared {
-        summary: format!(
-            "nothing could be measured: {}",
-            reasons.into_iter().map(one).collect::<Vec<_>>().join("; ")
-        ),
-        exit_code: COMMUNICATION_FAILED,
-        remains: Remains::Nothing,
-    })
 }

@@ -5,20 +5,20 @@ use std::cell::Cell;
 use md_comm::World;
 use md_core::force::Precision;
 use md_core::partition::PartitionKind;
-use md_engine::{EngineError, NeighborReport, ParticleRow, Protocol, RowVector, Setup};
+use md_engine::{EngineError, NeighborReport, ParticleRow, RowVector, Setup};
 use md_lab::compare::{self as lab, Ground, Place, Prepared, Reference, Terms};
-use md_lab::{Problem, RunContext, Status, Transports, Variant};
+use md_lab::{Problem, RunContext, Transports, Variant};
 
 use super::protocols::compare_protocols;
 use super::{Call, open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
-use crate::commands::{ROOT, context, context_without_setup};
+use crate::commands::{context, context_without_setup};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
 use crate::scenario::{Neighbor, Parallel, Scenario};
 use crate::session::warn;
-use crate::strategies::{Choices, adapt_variant};
+use crate::strategies::{Choices, adapt_variant, by_ghosts};
 use crate::{memory, setup};
 
 /// Steps per sample.
@@ -122,30 +122,6 @@ impl Ground for Particles<'_> {
     fn judge(&self, agreement: Place, seen: &Vec<ParticleRow>) -> Result<Result<(), String>, EngineError> {
         self.reference.check(agreement, seen)
     }
-}
-
-/// What a set-up may fail with.
-impl From<RunError> for Problem {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Scenario(error) => Self::unavailable(error.to_string()),
-            RunError::Communication(error) => error.into(),
-            other => Self::new(Status::Failed, other.to_string()),
-        }
-    }
-}
-
-/// Strategies move ghosts, whatever the scenario's protocol; rank 0 says so.
-pub(in crate::commands) fn by_ghosts(scenario: &Scenario, rank: usize) -> Scenario {
-    let protocol = scenario.parallel.protocol;
-    if protocol != Protocol::One && rank == ROOT {
-        let name = protocol.name();
-        warn(&format!(
-            "`parallel.protocol` is `{name}`, but strategies move ghosts: these are numbers of `one`"
-        ));
-    }
-    let parallel = Parallel { protocol: Protocol::One, ..scenario.parallel.clone() };
-    Scenario { parallel, ..scenario.clone() }
 }
 
 /// The initial state, divided as any number of ranks can divide it.

@@ -49,91 +49,6 @@ fn compare_broken(backends: &str, timeout_s: &str) -> (Result<(), RunError>, Tem
     (first, folder)
 }
 
-/// These columns of all rows.
-#[cfg(feature = "mpi")]
-fn columns<const N: usize>(folder: &TempDir, names: [&str; N]) -> Vec<[String; N]> {
-    let text = std::fs::read_to_string(folder.path().join("out/compare.csv")).unwrap();
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header = reader.headers().unwrap().clone();
-    let column = |name: &str| header.iter().position(|column| column == name).unwrap();
-    let columns = names.map(column);
-    reader.records().map(|record| record.unwrap()).map(|row| columns.map(|i| row[i].to_owned())).collect()
-}
-
-/// `backend correct status note` of all rows.
-#[cfg(feature = "mpi")]
-fn rows(folder: &TempDir) -> Vec<String> {
-    let rows = columns(folder, ["backend", "correct", "status", "note"]);
-    rows.iter().map(|row| row.join(" ").trim().to_owned()).collect()
-}
-
-#[cfg(feature = "mpi")]
-fn ending(outcome: Result<(), RunError>) -> (u8, Remains) {
-    let error = outcome.unwrap_err();
-    let RunError::Compared { exit_code, remains, .. } = error else { panic!("{error}") };
-    (exit_code, remains)
-}
-
-/// Without MPI its backends are refused before anything is opened.
-#[cfg(feature = "mpi")]
-#[test]
-fn a_wrong_transport_is_caught_before_it_is_measured() {
-    let (outcome, folder) = compare_broken("rma-lock,p2p", "20");
-    assert_eq!(ending(outcome), (1, Remains::Nothing));
-    let rows = rows(&folder);
-    assert!(rows[0].starts_with("rma-lock false wrong wrong forces: that on particle"), "{rows:?}");
-    assert_eq!(rows[1], "p2p true ok");
-}
-
-/// Without MPI its backends are refused before anything is opened.
-#[cfg(feature = "mpi")]
-#[test]
-fn a_strategy_that_fails_on_one_rank_does_not_spoil_the_others() {
-    let (outcome, folder) = compare_broken("p2p,rma-pscw,p2p-persistent", "1");
-    assert_eq!(ending(outcome), (3, Remains::Unfinished));
-    let failed = "rma-pscw true failed rank 1: MPI_Win_wait failed: deliberate";
-    assert_eq!(rows(&folder), ["p2p true ok", failed, "p2p-persistent true ok"]);
-}
-
-/// Without MPI its backends are refused before anything is opened.
-#[cfg(feature = "mpi")]
-#[test]
-fn a_strategy_that_hangs_times_out_and_the_others_go_on() {
-    let (outcome, folder) = compare_broken("rma-fence,shm,p2p", "2");
-    assert_eq!(ending(outcome), (3, Remains::Unfinished));
-    let rows = rows(&folder);
-    assert!(rows[0].starts_with("rma-fence  timeout positions: rank 0 waited 2"), "{rows:?}");
-    assert_eq!(rows[1], "shm  unavailable these ranks share nothing");
-    assert_eq!(rows[2], "p2p true ok");
-}
-
-/// As a flush that hangs in the MPI library: no watchdog helps, the job is ended.
-/// Without MPI its backends are refused before anything is opened.
-#[cfg(feature = "mpi")]
-#[test]
-fn a_flush_that_hangs_leaves_the_groups_before_it_complete() {
-    let (outcome, folder) = compare_broken("rma-fence,rma-notify,p2p,p2p-persistent", "2");
-    assert!(outcome.is_err(), "the job was ended");
-    let rows = rows(&folder);
-    assert!(rows[0].contains("unavailable not measured: the job had to be ended before"), "{rows:?}");
-    assert_eq!(rows[1], "rma-notify  timeout a call did not come back within 4 s; the job was ended");
-    assert_eq!(rows[2..], ["p2p true ok", "p2p-persistent true ok"]);
-    let numbers = columns(&folder, ["exchange_median_s", "step_high_s", "messages"]);
-    for number in numbers[2..].iter().flatten() {
-        assert!(number.parse::<f64>().unwrap() > 0.0, "{numbers:?}");
-    }
-}
-
-/// Without MPI its backends are refused before anything is opened.
-#[cfg(feature = "mpi")]
-#[test]
-fn groups_without_two_sided_messages_have_a_control_too() {
-    let (outcome, folder) = compare_broken("rma-ring,p2p-persistent,rma-barrier", "20");
-    assert!(outcome.is_ok());
-    let text = std::fs::read_to_string(folder.path().join("out/recommendation.txt")).unwrap();
-    assert!(text.contains("beside p2p-persistent half direct rect once more"), "{text}");
-}
-
 /// But for nothing at all, as without MPI.
 #[test]
 fn what_cannot_be_is_no_failure() {
@@ -141,5 +56,84 @@ fn what_cannot_be_is_no_failure() {
     assert_eq!(outcome.is_ok(), cfg!(feature = "mpi"));
     for file in ["compare.csv", "compare.svg", "compare.png", "recommendation.txt", "scenario.toml"] {
         assert!(folder.path().join("out").join(file).exists(), "{file}");
+    }
+}
+
+/// Without MPI its backends are refused before anything is opened.
+#[cfg(feature = "mpi")]
+mod faults {
+    use super::*;
+    use crate::error::Remains;
+
+    /// These columns of all rows.
+    fn columns<const N: usize>(folder: &TempDir, names: [&str; N]) -> Vec<[String; N]> {
+        let text = std::fs::read_to_string(folder.path().join("out/compare.csv")).unwrap();
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let header = reader.headers().unwrap().clone();
+        let column = |name: &str| header.iter().position(|column| column == name).unwrap();
+        let columns = names.map(column);
+        reader.records().map(|record| record.unwrap()).map(|row| columns.map(|i| row[i].to_owned())).collect()
+    }
+
+    /// `backend correct status note` of all rows.
+    fn rows(folder: &TempDir) -> Vec<String> {
+        let rows = columns(folder, ["backend", "correct", "status", "note"]);
+        rows.iter().map(|row| row.join(" ").trim().to_owned()).collect()
+    }
+
+    fn ending(outcome: Result<(), RunError>) -> (u8, Remains) {
+        let error = outcome.unwrap_err();
+        let RunError::Compared { exit_code, remains, .. } = error else { panic!("{error}") };
+        (exit_code, remains)
+    }
+
+    #[test]
+    fn a_wrong_transport_is_caught_before_it_is_measured() {
+        let (outcome, folder) = compare_broken("rma-lock,p2p", "20");
+        assert_eq!(ending(outcome), (1, Remains::Nothing));
+        let rows = rows(&folder);
+        assert!(rows[0].starts_with("rma-lock false wrong wrong forces: that on particle"), "{rows:?}");
+        assert_eq!(rows[1], "p2p true ok");
+    }
+
+    #[test]
+    fn a_strategy_that_fails_on_one_rank_does_not_spoil_the_others() {
+        let (outcome, folder) = compare_broken("p2p,rma-pscw,p2p-persistent", "1");
+        assert_eq!(ending(outcome), (3, Remains::Unfinished));
+        let failed = "rma-pscw true failed rank 1: MPI_Win_wait failed: deliberate";
+        assert_eq!(rows(&folder), ["p2p true ok", failed, "p2p-persistent true ok"]);
+    }
+
+    #[test]
+    fn a_strategy_that_hangs_times_out_and_the_others_go_on() {
+        let (outcome, folder) = compare_broken("rma-fence,shm,p2p", "2");
+        assert_eq!(ending(outcome), (3, Remains::Unfinished));
+        let rows = rows(&folder);
+        assert!(rows[0].starts_with("rma-fence  timeout positions: rank 0 waited 2"), "{rows:?}");
+        assert_eq!(rows[1], "shm  unavailable these ranks share nothing");
+        assert_eq!(rows[2], "p2p true ok");
+    }
+
+    /// As a flush that hangs in the MPI library: no watchdog helps, the job is ended.
+    #[test]
+    fn a_flush_that_hangs_leaves_the_groups_before_it_complete() {
+        let (outcome, folder) = compare_broken("rma-fence,rma-notify,p2p,p2p-persistent", "2");
+        assert!(outcome.is_err(), "the job was ended");
+        let rows = rows(&folder);
+        assert!(rows[0].contains("unavailable not measured: the job had to be ended before"), "{rows:?}");
+        assert_eq!(rows[1], "rma-notify  timeout a call did not come back within 4 s; the job was ended");
+        assert_eq!(rows[2..], ["p2p true ok", "p2p-persistent true ok"]);
+        let numbers = columns(&folder, ["exchange_median_s", "step_high_s", "messages"]);
+        for number in numbers[2..].iter().flatten() {
+            assert!(number.parse::<f64>().unwrap() > 0.0, "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn groups_without_two_sided_messages_have_a_control_too() {
+        let (outcome, folder) = compare_broken("rma-ring,p2p-persistent,rma-barrier", "20");
+        assert!(outcome.is_ok());
+        let text = std::fs::read_to_string(folder.path().join("out/recommendation.txt")).unwrap();
+        assert!(text.contains("beside p2p-persistent half direct rect once more"), "{text}");
     }
 }

@@ -18,7 +18,6 @@ use md_lab::predict::{
 use md_lab::{Strategy, name_of};
 use measured::costs;
 
-use super::compare::keys_of;
 use super::predict::{Wish, each_once, warn_of_missing};
 use super::{lbm, note_lock, note_removal, refused};
 use crate::args::PredictArgs;
@@ -29,6 +28,7 @@ use crate::output::{
     KnownFile, OutputDirectory, Progress, ResultFiles, Screen, Verbosity, holds_results_but,
 };
 use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
+use crate::strategies::keys_of;
 
 /// A scenario whose steps are known without running it.
 pub trait Scheduled: GridModel {

@@ -8,7 +8,6 @@ use md_lab::{Strategy, name_of};
 
 use super::{Job, Wanted, first_of};
 use crate::args::SweepArgs;
-use crate::commands::compare::keys_of;
 use crate::commands::grid_run::Runnable;
 use crate::commands::{found_from_anywhere, refused};
 use crate::error::RunError;
@@ -17,7 +16,7 @@ use crate::inputs::Inputs;
 use crate::output::grid::GridContext;
 use crate::scenario::{Scenario, ScenarioSource, effective_toml, fault, load_as};
 use crate::setup;
-use crate::strategies::{Choices, adapt};
+use crate::strategies::{Choices, adapt, keys_of};
 
 /// Of nodes of a grid.
 const GRID: Kind = Kind {

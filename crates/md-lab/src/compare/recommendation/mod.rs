@@ -203,10 +203,10 @@ fn slower_step(best: Ranked, present: Ranked) -> String {
          instead of {}.",
         present,
         best,
-        microseconds(&best.measured.exchange),
-        microseconds(&present.measured.exchange),
-        milliseconds(&best.measured.step),
-        milliseconds(&present.measured.step)
+        in_unit(MICROSECONDS, &best.measured.exchange),
+        in_unit(MICROSECONDS, &present.measured.exchange),
+        in_unit(MILLISECONDS, &best.measured.step),
+        in_unit(MILLISECONDS, &present.measured.step)
     )
 }
 
@@ -224,7 +224,7 @@ fn surety<C: RowContext>(comparison: &Comparison<C>, best: Ranked, next: Ranked)
 fn gain<C: RowContext>(comparison: &Comparison<C>, best: Ranked, other: Ranked, label: &str) -> String {
     let [exchange, other_exchange] = [best, other].map(|ranked| ranked.measured.exchange);
     let [step, other_step] = [best, other].map(|ranked| ranked.measured.step);
-    let steps = [step, other_step].map(|step| milliseconds(&step));
+    let steps = [step, other_step].map(|step| in_unit(MILLISECONDS, &step));
     let in_the_step = if comparison.is_surely_below(RankedBy::Step, best, other) {
         let share = (1.0 - step.median_s / other_step.median_s) * PERCENT;
         format!("a step takes {} instead of {}: {share:.1} % less, surely", steps[0], steps[1])
@@ -241,7 +241,8 @@ fn gain<C: RowContext>(comparison: &Comparison<C>, best: Ranked, other: Ranked, 
     let ratio = other_exchange.median_s / exchange.median_s;
     let (factor, direction) = if ratio < 1.0 { (1.0 / ratio, "slower") } else { (ratio, "faster") };
     let factor = significant(factor, 2);
-    let exchange = format!("{} instead of {}", microseconds(&exchange), microseconds(&other_exchange));
+    let exchange =
+        format!("{} instead of {}", in_unit(MICROSECONDS, &exchange), in_unit(MICROSECONDS, &other_exchange));
     format!("{against}: the exchange alone takes {exchange} ({factor} times {direction}); {in_the_step}.")
 }
 
@@ -277,14 +278,6 @@ fn per(by: RankedBy) -> &'static str {
         RankedBy::Exchange => "",
         RankedBy::Step | RankedBy::WholeStep => " per step",
     }
-}
-
-fn microseconds(interval: &Interval) -> String {
-    in_unit(MICROSECONDS, interval)
-}
-
-fn milliseconds(interval: &Interval) -> String {
-    in_unit(MILLISECONDS, interval)
 }
 
 fn in_unit(unit: Unit, interval: &Interval) -> String {
