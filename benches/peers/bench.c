@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/mman.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -18,7 +19,9 @@ enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT =
 /* What a copy copies at a time. */
 enum { BLOCK = 2048, STREAMS = 19 };
 /* Pushes and pulls each go to another place of so many bytes; three arrays go to each neighbour. */
-enum { WALK = 32 << 20, ARRAYS = 3, NUMBER = 8 };
+enum { LEAST_WALK = 32 << 20, ARRAYS = 3, NUMBER = 8 };
+/* Of each rank; together they go through twice what the last cache holds. */
+static size_t walk;
 /* Calls for progress beside a computation, of messages of at least so many bytes; samples of a wait for somebody who computes, and for how long. */
 enum { CALLS = 16, WAITS = 4, LEAST_OVERLAPPED = 100000 };
 static const double computation_s = 0.24, start_s = 0.005;
@@ -184,7 +187,7 @@ static void elementwise(void) {
 
 static size_t place;
 
-static size_t next_place(void) { return (place = place + 1 < (size_t)WALK / bytes ? place + 1 : 0) * bytes; }
+static size_t next_place(void) { return (place = place + 1 < walk / bytes ? place + 1 : 0) * bytes; }
 
 static void push(void) {
     MPI_Put(from, bytes, MPI_BYTE, peer, next_place(), bytes, MPI_BYTE, wide);
@@ -357,19 +360,21 @@ int main(int count, char **words) {
     int samples = count > 1 ? atoi(words[1]) : 0;
     if (samples < 1 || samples > MOST_SAMPLES || !(is_plain || is_large)) MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 3; i < count; i++)
-        if (atoi(words[i]) < NUMBER || atoi(words[i]) % NUMBER != 0 || atoi(words[i]) > WALK) {
-            fprintf(stderr, "%s: bytes are multiples of %d, at most %d\n", words[i], NUMBER, WALK);
+        if (atoi(words[i]) < NUMBER || atoi(words[i]) % NUMBER != 0 || atoi(words[i]) > LEAST_WALK) {
+            fprintf(stderr, "%s: bytes are multiples of %d, at most %d\n", words[i], NUMBER, LEAST_WALK);
             MPI_Abort(MPI_COMM_WORLD, 2);
         }
     /* Both ranks' pages are there, and known to both, before anything is timed. */
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    walk = cache > LEAST_WALK ? cache : LEAST_WALK;
     char *memory;
-    MPI_Win_allocate(WALK, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &wide);
-    memset(memory, 0, WALK);
+    MPI_Win_allocate(walk, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &wide);
+    memset(memory, 0, walk);
     MPI_Win_lock_all(0, wide);
     MPI_Win_sync(wide);
     MPI_Barrier(MPI_COMM_WORLD);
-    char *all = room_for(WALK);
-    MPI_Get(all, WALK, MPI_BYTE, peer, 0, WALK, MPI_BYTE, wide);
+    char *all = room_for(walk);
+    MPI_Get(all, walk, MPI_BYTE, peer, 0, walk, MPI_BYTE, wide);
     MPI_Win_flush(peer, wide);
     free(all);
     for (int i = 3; i < count; i++) {

@@ -8,7 +8,7 @@ use md_comm::Backend;
 use md_comm::monitor::{Heartbeat, Monitor};
 use md_lab::bench::{
     self, ALL, Benchmark, Ground, Machine, Row, Settings, bench_csv, core_complexes, picture, samples_csv,
-    table,
+    table, walk_bytes,
 };
 use md_lab::plot::Picture;
 use md_lab::{Problem, Transports, lock};
@@ -170,7 +170,10 @@ fn settings(transports: &dyn Transports, args: &BenchArgs, wanted: &Wanted) -> R
     let (agreement, here) = (transports.agreement(), transports.backends());
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let sizes: Vec<usize> = args.sizes.iter().map(|&bytes| bytes as usize).collect();
+    let (nodes, memory) = (transports.nodes()?, memory::available_to_all(agreement)?);
     Ok(Settings {
+        walk_bytes: walk_bytes(agreement, &nodes, memory)?,
+        memory,
         budget: Duration::from_secs_f64(args.budget),
         samples: args.runs.map(|runs| runs as usize),
         timeout: Duration::from_secs_f64(args.timeout),
@@ -178,11 +181,10 @@ fn settings(transports: &dyn Transports, args: &BenchArgs, wanted: &Wanted) -> R
             backends: wanted.backends.resolve(here[0], &here),
             sizes: Some(sizes).filter(|sizes| !sizes.is_empty()),
             has_calls: wanted.calls == Calls::Measured && transports.has_calls(),
-            nodes: transports.nodes()?,
+            nodes,
             complexes: core_complexes(agreement)?,
         },
         machine: Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?,
-        memory: memory::available_to_all(agreement)?,
     })
 }
 

@@ -103,7 +103,7 @@ impl PlainWindow {
     /// data. *Collective.*
     ///
     /// # Errors
-    /// [`CommError::Mpi`] if the library makes none.
+    /// [`CommError::OutOfMemory`], [`CommError::OutOfSharedMemory`]; [`CommError::Mpi`] if the library makes none.
     pub fn open(on: &MpiWorld, spec: PlainSpec) -> Result<Self, CommError> {
         let world = on.duplicate()?;
         let PlainSpec { memory, windows, bytes, asserts } = spec;
@@ -113,9 +113,16 @@ impl PlainWindow {
         };
         let (extent, limit) = (word_of(bytes) + ALIGNMENT, world.inner().limit());
         let request = Request { memory, windows, extent, origins: 2, words: 1, asserts, limit };
-        let window = Window::new(&world.inner().communicator, request)?;
+        let inner = world.inner();
+        let window = inner.make_window(&inner.communicator, request)?;
+        let window = window.map_err(|message| CommError::Mpi { call: "MPI_Win_allocate", message })?;
         on.inner().note_component(&window)?;
         Ok(Self { world, window, spec, epoch: Epoch::Nobody })
+    }
+
+    /// Of each window.
+    pub fn bytes(&self) -> usize {
+        self.spec.bytes
     }
 
     /// The memory that puts are from, with so many bytes.

@@ -5,33 +5,28 @@ use md_comm::{
 };
 
 use super::block;
+use super::walk::Walk;
 use crate::Problem;
 
 /// Name of the contexts in errors.
 const NAME: &str = "bench";
 
 /// What happens to messages on the way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Handling {
+#[derive(Clone, Copy)]
+pub(super) enum Handling<'w> {
     /// Nothing is written or read: what the transport itself takes.
     InPlace,
     /// Copied from private memory and into private memory, so that all transports move the same.
     Copied,
-    /// The same, each message from and to another place of [`WALK`] bytes, so that private memory is in no cache of a core's own.
-    Walked,
+    /// The same, each message from and to another place of a walk.
+    Walked(&'w Walk),
 }
-
-/// More than second-level caches and a core's share of a last one hold. (To fill what a socket's cores share, up to hundreds of MiB, would take
-/// longer than the benchmark.)
-pub(super) const WALK: usize = 32 << 20;
 
 /// A context and the memory beside it.
 pub(super) struct Line {
     context: Exchange,
     sends: Vec<(EdgeId, usize)>,
     private: Vec<u8>,
-    /// Where in private memory the last message was.
-    place: usize,
     rank: Rank,
 }
 
@@ -71,7 +66,7 @@ impl Line {
             .map(|(number, edge)| (EdgeId(number), edge.send_capacity))
             .collect();
         let longest = sends.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0);
-        Ok(Self { context, sends, private: block(longest, 1)?, place: 0, rank })
+        Ok(Self { context, sends, private: block(longest, 1)?, rank })
     }
 
     /// Once, and something else while messages are under way. *Collective* where the transport is.
@@ -80,22 +75,28 @@ impl Line {
         handling: Handling,
         during: impl FnOnce(&mut Exchange) -> Result<(), CommError>,
     ) -> Result<(), CommError> {
-        if handling == Handling::Walked && self.private.len() < WALK {
-            self.private = block(WALK, 1)?;
-        }
-        let Self { context, sends, private, place, .. } = self;
+        let Self { context, sends, private, .. } = self;
         for &(edge, bytes) in &*sends {
             let buffer = context.send_buffer(edge, bytes)?;
-            if handling != Handling::InPlace {
-                buffer.copy_from_slice(next(private, place, bytes, handling)?);
+            match handling {
+                Handling::InPlace => (),
+                Handling::Copied => buffer.copy_from_slice(&private[..bytes]),
+                Handling::Walked(walk) => walk.next(bytes, |memory| buffer.copy_from_slice(memory)),
             }
             context.start(edge)?;
         }
         context.initiate()?;
         during(context)?;
         while let Some(Arrival { bytes, .. }) = context.next()? {
-            if handling != Handling::InPlace {
-                next(private, place, bytes.len(), handling)?.copy_from_slice(bytes);
+            match handling {
+                Handling::InPlace => (),
+                Handling::Copied => {
+                    if private.len() < bytes.len() {
+                        *private = block(bytes.len(), 1)?;
+                    }
+                    private[..bytes.len()].copy_from_slice(bytes);
+                }
+                Handling::Walked(walk) => walk.next(bytes.len(), |memory| memory.copy_from_slice(bytes)),
             }
         }
         context.complete()
@@ -147,23 +148,6 @@ impl Line {
     }
 }
 
-/// Private memory of the next message: where that of the last was, or behind it.
-fn next<'a>(
-    private: &'a mut Vec<u8>,
-    place: &mut usize,
-    bytes: usize,
-    handling: Handling,
-) -> Result<&'a mut [u8], CommError> {
-    if private.len() < bytes {
-        *private = block(bytes, 1)?;
-    }
-    let behind = if handling == Handling::Walked { *place + bytes.next_multiple_of(LINE) } else { 0 };
-    *place = if behind + bytes <= private.len() { behind } else { 0 };
-    Ok(&mut private[*place..*place + bytes])
-}
-
-/// Bytes of a cache line: no two messages share one.
-const LINE: usize = 64;
 const WORD: usize = 8;
 
 /// What a message holds.

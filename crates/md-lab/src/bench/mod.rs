@@ -33,6 +33,7 @@ mod strided;
 mod sync;
 mod torus;
 mod wakeup;
+mod walk;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -52,6 +53,7 @@ pub use picture::picture;
 pub use rows::{Row, bench_csv, samples_csv, table};
 use series::Series;
 use torus::Torus;
+pub use walk::{Walk, walk_bytes};
 
 /// All benchmarks, in the order in which they run.
 pub static ALL: &[&dyn Benchmark] = &[
@@ -120,6 +122,10 @@ pub struct Stage<'s> {
     pub transports: &'s dyn Transports,
     /// For the whole case.
     pub effort: Effort,
+    /// Through which messages of round trips go.
+    pub walk: &'s Walk,
+    /// The same of windows, where there is room for it.
+    pub walk_bytes: usize,
 }
 
 /// A block of so many bytes.
@@ -161,6 +167,8 @@ pub struct Settings {
     pub machine: Machine,
     /// Bytes that each rank can have; `None` where nothing tells.
     pub memory: Option<f64>,
+    /// See [`walk_bytes`].
+    pub walk_bytes: usize,
 }
 
 impl Settings {
@@ -228,6 +236,7 @@ pub fn run(
         cases.into_iter().partition(|(benchmark, _)| known.insert(benchmark.name()));
     cases.extend(others);
     let (begun, agreement) = (Instant::now(), transports.agreement());
+    let (walk, walk_bytes) = (&Walk::new(settings.walk_bytes), settings.walk_bytes);
     let (mut rows, mut worlds, mut skipped) = (Vec::new(), HashMap::new(), 0);
     for (done, (benchmark, case)) in cases.iter().enumerate() {
         let next = Some(empty(benchmark.name().to_owned(), case, settings));
@@ -257,7 +266,7 @@ pub fn run(
         let Some(Some(world)) = worlds.get(&case.mechanism) else { continue };
         let budget_s = left_s[0] / (cases.len() - done) as f64;
         let effort = Effort { budget_s, limit_s: left_s[0], samples: settings.samples };
-        let stage = Stage { world: &**world, transports, effort };
+        let stage = Stage { world: &**world, transports, effort, walk, walk_bytes };
         match agree(agreement, benchmark.run(case, &stage))? {
             Ok(series) => {
                 let component = component(transports, &**world, case.mechanism);

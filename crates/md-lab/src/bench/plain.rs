@@ -13,15 +13,15 @@ pub(super) fn allocated(bytes: usize) -> PlainSpec {
     PlainSpec { memory: PlainMemory::Allocated, windows: 1, bytes, asserts: Asserts::Off }
 }
 
-/// Works with windows whose contents are then as `right` says: who it is, whose bytes; a rank whose bytes are wrong makes an error on all. What has
+/// Works with windows of the first of these kinds that there is room for, whose contents are then as `right` says: who it is, whose bytes; a rank whose bytes are wrong makes an error on all. What has
 /// failed is left as it is. *Collective.*
 pub(super) fn verified<T>(
     stage: &Stage,
-    spec: PlainSpec,
+    specs: &[PlainSpec],
     work: impl FnOnce(&mut PlainWindow) -> Result<T, Problem>,
     right: impl FnOnce(&PlainWindow, &[u8]) -> Result<bool, Problem>,
 ) -> Result<T, Problem> {
-    with_windows(stage, spec, |window| {
+    with_windows(stage, specs, |window| {
         let result = work(window)?;
         let own = window.with_own(0, |own| own.to_vec())?;
         let is_right = right(window, &own)?;
@@ -63,7 +63,7 @@ impl Ways<'_> {
     /// Samples them in turn; then each fills empty windows. *Collective.*
     pub(super) fn sample(&self, stage: &Stage, spec: PlainSpec) -> Result<Vec<Vec<f64>>, Problem> {
         let Self { count, epochs, prepare, once, right } = *self;
-        with_windows(stage, spec, |window| {
+        with_windows(stage, &[spec], |window| {
             prepare(window)?;
             epochs.begin(window)?;
             let samples_s = sample_in_turn(stage.world, count, stage.effort, |way, iterations| {
@@ -87,12 +87,17 @@ impl Ways<'_> {
 /// *Collective.*
 fn with_windows<T>(
     stage: &Stage,
-    spec: PlainSpec,
+    specs: &[PlainSpec],
     work: impl FnOnce(&mut PlainWindow) -> Result<T, Problem>,
 ) -> Result<T, Problem> {
     let mpi = stage.transports.mpi();
     let mpi = mpi.ok_or_else(|| Problem::unavailable("it takes calls of MPI's own"))?;
-    let mut window = PlainWindow::open(mpi, spec)?;
+    let has_room = |opened: &Result<_, _>| {
+        !matches!(opened, Err(CommError::OutOfMemory { .. } | CommError::OutOfSharedMemory { .. }))
+    };
+    let (last, others) = specs.split_last().ok_or_else(|| Problem::unavailable("no window is wanted"))?;
+    let roomy = others.iter().map(|&spec| PlainWindow::open(mpi, spec)).find(has_room);
+    let mut window = roomy.unwrap_or_else(|| PlainWindow::open(mpi, *last))?;
     let result = work(&mut window);
     if result.is_err() {
         std::mem::forget(window);

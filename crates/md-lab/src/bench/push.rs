@@ -3,9 +3,9 @@
 use md_comm::Asserts;
 use md_comm::mpi::{At, PlainMemory, PlainSpec, PlainWindow};
 
-use super::line::WALK;
 use super::plain::{content, fill, verified};
 use super::series::{Series, parts};
+use super::walk::LEAST_WALK;
 use super::{Benchmark, Case, Distance, Ground, Stage};
 use crate::Problem;
 use crate::sampling::sample_in_turn;
@@ -43,9 +43,11 @@ impl Benchmark for Push {
         let partner = [(0, peer), (peer, 0)].into_iter().find(|&(rank, _)| rank == world.rank());
         let is_store = case.mechanism.name() == STORE;
         // Inside a node, where caches would move small messages, each goes to another place.
-        let places = if case.distance == Distance::Between { 1 } else { (WALK / bytes.max(1)).max(1) };
-        let mut place = 0;
+        let places = |walk_bytes: usize| {
+            if case.distance == Distance::Between { 1 } else { (walk_bytes / bytes.max(1)).max(1) }
+        };
         let work = |window: &mut PlainWindow| {
+            let (places, mut place) = (places(window.bytes()), 0);
             fill(window, world, bytes)?;
             window.with_own(0, |own| content(world.rank()).fill(&mut own[..bytes]))?;
             window.lock_all()?;
@@ -77,7 +79,12 @@ impl Benchmark for Push {
             Ok(partner.is_none_or(|(_, rank)| content(rank).first_wrong(came).is_none()))
         };
         let memory = if is_store { PlainMemory::Shared } else { PlainMemory::Allocated };
-        let spec = PlainSpec { memory, windows: 1, bytes: places * bytes, asserts: Asserts::Off };
-        Ok(parts(&[""], verified(stage, spec, work, right)?, bytes as f64))
+        let specs = [stage.walk_bytes, LEAST_WALK].map(|walk_bytes| PlainSpec {
+            memory,
+            windows: 1,
+            bytes: places(walk_bytes) * bytes,
+            asserts: Asserts::Off,
+        });
+        Ok(parts(&[""], verified(stage, &specs, work, right)?, bytes as f64))
     }
 }

@@ -28,15 +28,16 @@ impl Benchmark for Roundtrip {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, effort, .. } = *stage;
+        let Stage { world, effort, walk, .. } = *stage;
         #[cfg(feature = "mpi")]
         if matches!(case.mechanism, super::Mechanism::Other(_)) {
             return super::onesided::run(case, stage);
         }
+        walk.begin(case.bytes)?;
         let edges = one_way(world.rank(), [0, case.peer], 1, case.bytes);
         let there = Line::open(world, spec(edges, Buffering::Double))?;
         let back = there.reverse()?;
-        let handling = [Handling::InPlace, Handling::Copied, Handling::Walked];
+        let handling = [Handling::InPlace, Handling::Copied, Handling::Walked(walk)];
         let samples_s = verified(world, [there, back], |lines| {
             sample_in_turn(world, handling.len(), effort, |kind, iterations| {
                 for _ in 0..iterations {
