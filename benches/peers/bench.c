@@ -18,7 +18,7 @@
 enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT = 64, LARGE_PAGE = 2 << 20, AHEAD = MANY + 1 };
 /* What a copy copies at a time. */
 enum { BLOCK = 2048, STREAMS = 19 };
-/* Pushes and pulls each go to another place of so many bytes; three arrays go to each neighbour. */
+/* Pushes and pulls each go to another place of so many bytes, at least; three arrays go to each neighbour. */
 enum { LEAST_WALK = 32 << 20, ARRAYS = 3, NUMBER = 8 };
 /* Of each rank; together they go through twice what the last cache holds. */
 static size_t walk;
