@@ -2,14 +2,13 @@
  * Memory is in large pages, as that of a context is, or in plain ones, as a program gets that asks for nothing (unless the system gives large ones
  * to all), OSU's benchmarks among them. One of OSU's loops is not as theirs: osu_bw receives all messages in one place, which MPI forbids (MPI-3.1
  * section 3.7.2); here each has its own.
- * usage: mpirun -n 2 bench SAMPLES large|plain BYTES...
+ * usage: mpirun -n 2 bench SAMPLES large|plain WALK_BYTES BYTES...
  * prints: name,bytes,time_s: the smallest sample, of the slower rank (of passive, of rank 0) */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/mman.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -20,7 +19,7 @@ enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT =
 enum { BLOCK = 2048, STREAMS = 19 };
 /* Pushes and pulls each go to another place of so many bytes, at least; three arrays go to each neighbour. */
 enum { LEAST_WALK = 32 << 20, ARRAYS = 3, NUMBER = 8 };
-/* Of each rank; together they go through twice what the last cache holds. */
+/* What each of the two ranks goes through: as much as `md-cli bench --walk`. */
 static size_t walk;
 /* Calls for progress beside a computation, of messages of at least so many bytes; samples of a wait for somebody who computes, and for how long. */
 enum { CALLS = 16, WAITS = 4, LEAST_OVERLAPPED = 100000 };
@@ -358,15 +357,14 @@ int main(int count, char **words) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     peer = 1 - rank;
     int samples = count > 1 ? atoi(words[1]) : 0;
-    if (samples < 1 || samples > MOST_SAMPLES || !(is_plain || is_large)) MPI_Abort(MPI_COMM_WORLD, 2);
-    for (int i = 3; i < count; i++)
+    if (samples < 1 || samples > MOST_SAMPLES || !(is_plain || is_large) || count < 5 || atol(words[3]) < LEAST_WALK) MPI_Abort(MPI_COMM_WORLD, 2);
+    walk = count > 3 ? strtoul(words[3], NULL, 10) : 0;
+    for (int i = 4; i < count; i++)
         if (atoi(words[i]) < NUMBER || atoi(words[i]) % NUMBER != 0 || atoi(words[i]) > LEAST_WALK) {
             fprintf(stderr, "%s: bytes are multiples of %d, at most %d\n", words[i], NUMBER, LEAST_WALK);
             MPI_Abort(MPI_COMM_WORLD, 2);
         }
     /* Both ranks' pages are there, and known to both, before anything is timed. */
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    walk = cache > LEAST_WALK ? cache : LEAST_WALK;
     char *memory;
     MPI_Win_allocate(walk, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &wide);
     memset(memory, 0, walk);
@@ -377,7 +375,7 @@ int main(int count, char **words) {
     MPI_Get(all, walk, MPI_BYTE, peer, 0, walk, MPI_BYTE, wide);
     MPI_Win_flush(peer, wide);
     free(all);
-    for (int i = 3; i < count; i++) {
+    for (int i = 4; i < count; i++) {
         bytes = atoi(words[i]);
         size_t room = (size_t)ARRAYS * NEIGHBOURS * bytes + ALIGNMENT;
         from = room_for(2 * room), to = room_for(room), posted = room_for(2 * bytes), private_bytes = room_for(room);

@@ -41,7 +41,11 @@ fn twins_in_c_are_measured_beside_it() {
         return;
     }
     let mut command = Command::new(repository("benches/peers/bench.sh"));
-    command.args(["1", "8,100000"]).env("MD_CLI", md_cli()).env("EFFORT", "--runs 5 --budget 3600");
+    command
+        .args(["1", "8,100000"])
+        .env("MD_CLI", md_cli())
+        .env("EFFORT", "--runs 5 --budget 3600")
+        .env("WALK", "33554432");
     let said = Said::of(command);
     assert_eq!(said.code, Some(0), "{said:?}");
     let mut lines = said.stdout.lines();
@@ -83,6 +87,41 @@ fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
     assert!(!workdir.path("out/.md-cli.lock").exists());
 }
 
+/// Windows of less than they ask for do; where there is no room for these either, other benchmarks go on.
+#[test]
+fn windows_that_shared_memory_has_no_room_for() {
+    let can_mount = || {
+        let tried = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).output();
+        tried.is_ok_and(|tried| tried.status.success())
+    };
+    if !p2p_available() || !can_mount() {
+        return;
+    }
+    let pushed = |room: &str| {
+        let workdir = Workdir::new(MELT);
+        let bench = workdir.under_mpirun(2, &md_cli());
+        let mount = format!("mount -t tmpfs -o size={room} tmpfs /dev/shm && exec \"$@\"");
+        let mut command = Command::new("unshare");
+        command.args(["-m", "--", "sh", "-c", &mount, "sh"]).arg(bench.get_program()).args(bench.get_args());
+        command.envs(bench.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let call = "bench push elementwise --sizes 8,16384 --walk 50000000 --runs 6 --budget 3600 --quiet --output out";
+        command.args(call.split(' ')).current_dir(workdir.path("."));
+        let said = Said::of(command);
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+        let text = workdir.read("out/bench.csv");
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let records: Vec<_> = reader.records().map(Result::unwrap).collect();
+        let of = |row: &csv::StringRecord| [0, 1, 3, 11, 12].map(|column| row[column].to_owned()).join(" ");
+        records.iter().map(of).collect::<Vec<_>>()
+    };
+    let has = |rows: &[String], row: &str| assert!(rows.iter().any(|it| it == row), "{row}: {rows:?}");
+    let [roomy, small, none] = ["200m", "80m", "40m"].map(pushed);
+    has(&roomy, "push put 16384 ok through 50 MB");
+    has(&small, "push put 16384 ok through 34 MB");
+    has(&none, "push put 16384 unavailable there is no room for its windows of 34 MB");
+    has(&none, "elementwise put 16384 ok ");
+}
+
 #[test]
 fn plain_calls_and_everything_over_mpi() {
     if !p2p_available() {
@@ -91,7 +130,8 @@ fn plain_calls_and_everything_over_mpi() {
     for (ranks, distance) in [(1, "own"), (2, "inside")] {
         let workdir = Workdir::new(MELT);
         let mut command = workdir.under_mpirun(ranks, &md_cli());
-        let call = "bench all --sizes 8 --backends p2p,rma-fence --output out --runs 5 --budget 3600";
+        let call =
+            "bench all --sizes 8 --walk 100000 --backends p2p,rma-fence --output out --runs 5 --budget 3600";
         command.args(call.split(' '));
         let said = Said::of(command);
         assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
@@ -176,7 +216,7 @@ fn what_the_budget_does_not_allow_is_skipped() {
 #[test]
 fn one_over_threads_with_its_samples() {
     let workdir = Workdir::new(MELT);
-    let call = "bench roundtrip --ranks 2 --budget 3600 --runs 7 --sizes 8,64 --samples raw/all.csv --quiet --output out";
+    let call = "bench roundtrip --ranks 2 --budget 3600 --runs 7 --sizes 8,64 --samples raw/all.csv --walk 4096 --quiet --output out";
     let said = workdir.call(Start::Plain, call);
     assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "", ""));
     let rows = rows(&workdir);

@@ -70,7 +70,7 @@ fn a_table_of_benchmarks_has_what_a_fit_needs() {
         return;
     }
     let workdir = Workdir::new(MELT);
-    let call = "bench roundtrip sync26 overlap barrier allreduce --backends p2p,rma-fence,shm --sizes 0,8,512 --quiet --runs 5 \
+    let call = "bench roundtrip sync26 overlap barrier allreduce --backends p2p,rma-fence,shm --sizes 0,8,512 --walk 100000 --quiet --runs 5 \
                 --budget 3600 --output measured";
     let said = under_mpirun(&workdir, call);
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");

@@ -76,7 +76,7 @@ fn attempt(launcher: Launcher, nodes: &[&str]) -> Result<(Times, Times), String>
     };
     let named = ["--backends", &backends];
     ranks(
-        "bench roundtrip sync26 --sizes 8,512,1024,8192,32768 --runs 5 --budget 60 --quiet --output @bench",
+        "bench roundtrip sync26 --sizes 8,512,1024,8192,32768 --walk 1000000 --runs 5 --budget 60 --quiet --output @bench",
         &named,
     )?;
     ranks("fit --bench @bench/bench.csv --budget 1 --quiet --output @fit", &[])?;

@@ -170,6 +170,19 @@ pub(crate) struct Outcome<'r> {
     pub(crate) note: &'r str,
 }
 
+/// All that was said, with those of whom it was said: `shm, p2p: the ranks are threads`.
+fn reasons_of(outcomes: &[Outcome]) -> String {
+    let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
+    for Outcome { by, note, .. } in outcomes {
+        let known = reasons.entry(note).or_default();
+        if !known.contains(by) {
+            known.push(by);
+        }
+    }
+    let one = |(note, by): (&str, Vec<&str>)| format!("{}: {note}", by.join(", "));
+    reasons.into_iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
 impl From<ReferenceError> for RunError {
     fn from(error: ReferenceError) -> Self {
         match error {
@@ -179,7 +192,7 @@ impl From<ReferenceError> for RunError {
     }
 }
 
-/// What a set-up may fail with.
+/// What a set-up, or an application on a grid, may fail with.
 impl From<RunError> for Problem {
     fn from(error: RunError) -> Self {
         match error {
@@ -250,7 +263,7 @@ impl RunError {
         }
     }
 
-    /// How measurements end, where what is wrong is called so; the reasons are known on rank 0, which says them.
+    /// How measurements end; `wrong` is what is said of those that are not right. The reasons are known on rank 0, which says them.
     ///
     /// # Errors
     /// [`Self::Compared`] if one was wrong, failed or timed out, or none was possible.
@@ -276,17 +289,8 @@ impl RunError {
         if outcomes.iter().any(|outcome| outcome.status == Status::Ok) {
             return Ok(());
         }
-        let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
-        for Outcome { by, note, .. } in outcomes {
-            let known = reasons.entry(note).or_default();
-            if !known.contains(by) {
-                known.push(by);
-            }
-        }
-        let one = |(note, by): (&str, Vec<&str>)| format!("{}: {note}", by.join(", "));
-        let reasons: Vec<String> = reasons.into_iter().map(one).collect();
         Err(Self::Compared {
-            summary: format!("nothing could be measured: {}", reasons.join("; ")),
+            summary: format!("nothing could be measured: {}", reasons_of(outcomes)),
             exit_code: COMMUNICATION_FAILED,
             remains: Remains::Nothing,
         })

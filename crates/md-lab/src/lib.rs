@@ -26,7 +26,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use error::EncodeError;
 pub use names::{in_words, name_of, significant};
-pub use outcome::{Problem, Status, agree};
+pub(crate) use outcome::agree;
+pub use outcome::{Problem, Status};
 pub use strategy::{RunContext, Setting, Strategy, Variant};
 #[cfg(feature = "mpi")]
 pub use transports::Processes;

@@ -36,7 +36,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Whatever white space is in the text.
+    /// With this text, in which runs of white space become one blank.
     pub fn new(status: Status, text: impl AsRef<str>) -> Self {
         Self { status, note: text.as_ref().split_whitespace().collect::<Vec<_>>().join(" ") }
     }
@@ -94,7 +94,10 @@ impl From<EngineError> for Problem {
 ///
 /// # Errors
 /// The agreement's world is broken too.
-pub fn agree<T>(agreement: &dyn World, mine: Result<T, Problem>) -> Result<Result<T, Problem>, CommError> {
+pub(crate) fn agree<T>(
+    agreement: &dyn World,
+    mine: Result<T, Problem>,
+) -> Result<Result<T, Problem>, CommError> {
     let own = mine.as_ref().map_or_else(|problem| problem.status, |_| Status::Ok);
     let mut gravest = [f64::from(own as u8)];
     agreement.max(&mut gravest)?;

@@ -244,6 +244,9 @@ pub struct BenchArgs {
     /// Bytes of a message [default: each benchmark's own]
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(..=1 << 30))]
     pub sizes: Vec<u64>,
+    /// Bytes of memory that messages of `roundtrip`, `push` and `pull` go through, each to or from another place [default: twice the last cache]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    pub walk: Option<u64>,
     /// Backends, or `all` that run here
     #[arg(long, value_name = "A,B|all", default_value = "all", value_delimiter = ',')]
     pub backends: Vec<String>,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use md_comm::Backend;
 use md_comm::monitor::{Heartbeat, Monitor};
 use md_lab::bench::{
-    self, ALL, Benchmark, Ground, Machine, Row, Settings, bench_csv, core_complexes, picture, samples_csv,
-    table, walk_bytes,
+    self, ALL, Benchmark, Ground, Machine, Row, Settings, bench_csv, core_complexes, largest_cache, picture,
+    samples_csv, table,
 };
 use md_lab::plot::Picture;
 use md_lab::{Problem, Transports, lock};
@@ -170,10 +170,10 @@ fn settings(transports: &dyn Transports, args: &BenchArgs, wanted: &Wanted) -> R
     let (agreement, here) = (transports.agreement(), transports.backends());
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let sizes: Vec<usize> = args.sizes.iter().map(|&bytes| bytes as usize).collect();
-    let (nodes, memory) = (transports.nodes()?, memory::available_to_all(agreement)?);
     Ok(Settings {
-        walk_bytes: walk_bytes(agreement, &nodes, memory)?,
-        memory,
+        last_cache_bytes: largest_cache(agreement)?,
+        walk_bytes: args.walk.map(|bytes| bytes as usize),
+        memory: memory::available_to_all(agreement)?,
         budget: Duration::from_secs_f64(args.budget),
         samples: args.runs.map(|runs| runs as usize),
         timeout: Duration::from_secs_f64(args.timeout),
@@ -181,7 +181,7 @@ fn settings(transports: &dyn Transports, args: &BenchArgs, wanted: &Wanted) -> R
             backends: wanted.backends.resolve(here[0], &here),
             sizes: Some(sizes).filter(|sizes| !sizes.is_empty()),
             has_calls: wanted.calls == Calls::Measured && transports.has_calls(),
-            nodes,
+            nodes: transports.nodes()?,
             complexes: core_complexes(agreement)?,
         },
         machine: Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?,
@@ -240,7 +240,10 @@ mod tests {
     fn bench_broken(call: &str) -> (String, u8, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().display().to_string();
-        let words = ["md-cli", "bench", "--quiet", "--budget", "3600", "--runs", "6", "--output", &out];
+        let words = [
+            "md-cli", "bench", "--quiet", "--budget", "3600", "--runs", "6", "--walk", "128", "--output",
+            &out,
+        ];
         let Command::Bench(args) = Cli::parse_from(words.into_iter().chain(call.split(' '))).command else {
             panic!("another command")
         };
@@ -261,8 +264,8 @@ mod tests {
         let (error, code, rows) = bench_broken("roundtrip --backends rma-lock,p2p --sizes 64,128");
         assert_eq!((error.as_str(), code), ("wrong contents: roundtrip over rma-lock; see bench.csv", 1));
         let wrong = "rma-lock 64 wrong byte 37 of 64 from rank 0, channel 0, is wrong";
-        let walks = |row| [row; 3];
-        assert_eq!(rows, [walks("p2p 64 ok ").as_slice(), &[wrong], &walks("p2p 128 ok ")].concat());
+        let p2p = |bytes| ["", "", "through 0.1 kB"].map(|note| format!("p2p {bytes} ok {note}"));
+        assert_eq!(rows, [p2p(64).as_slice(), &[wrong.to_owned()], &p2p(128)].concat());
     }
 
     #[test]

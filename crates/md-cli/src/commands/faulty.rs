@@ -123,7 +123,7 @@ impl World for FaultyWorld<'_> {
             return Err(CommError::Unavailable { backend: "shm", reason });
         }
         let exchange = self.inner.open(spec)?;
-        if !["positions", "bench"].contains(&exchange.spec().name) {
+        if !["positions", "fields", "bench"].contains(&exchange.spec().name) {
             return Ok(exchange);
         }
         let (fault, rank) = (self.fault, self.rank());

@@ -69,6 +69,7 @@ fn benchmark(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Re
         budget: SHARE_OF_MESSAGES * args.budget,
         runs: None,
         sizes: Vec::new(),
+        walk: None,
         backends: Vec::new(),
         ranks: None,
         timeout: args.timeout,

@@ -11,7 +11,7 @@ use md_lab::predict::{
     Forecast, Placement, PredictError, Request, Scaling, chart, predict_and_tell, predict_csv, table,
 };
 
-use super::{ROOT, planning_directory, refused};
+use super::{planning_directory, refused};
 use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
@@ -62,7 +62,8 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     let machine = read_machine(&args.machine)?;
     inputs.beside.push(args.machine.clone());
     // Every number of ranks has a grid of its own.
-    let mut scenario = by_ghosts(&inputs.scenario, ROOT);
+    let (mut scenario, warning) = by_ghosts(&inputs.scenario);
+    warning.iter().for_each(|text| warn(text));
     scenario.parallel.grid = None;
     let config = setup::of_scenario(&inputs, &scenario, 1)?.config;
     let is_no_mover = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);

@@ -2,23 +2,19 @@
 
 use md_engine::Protocol;
 
-use crate::commands::ROOT;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::scenario::{Parallel, Scenario, ScenarioSource, load};
-use crate::session::warn;
 
-/// Strategies move ghosts, whatever the scenario's protocol; rank 0 says so.
-pub(crate) fn by_ghosts(scenario: &Scenario, rank: usize) -> Scenario {
+/// Strategies move ghosts, whatever the scenario's protocol; a warning of that, where it matters.
+pub(crate) fn by_ghosts(scenario: &Scenario) -> (Scenario, Option<String>) {
     let protocol = scenario.parallel.protocol;
-    if protocol != Protocol::One && rank == ROOT {
+    let warning = (protocol != Protocol::One).then(|| {
         let name = protocol.name();
-        warn(&format!(
-            "`parallel.protocol` is `{name}`, but strategies move ghosts: these are numbers of `one`"
-        ));
-    }
+        format!("`parallel.protocol` is `{name}`, but strategies move ghosts: these are numbers of `one`")
+    });
     let parallel = Parallel { protocol: Protocol::One, ..scenario.parallel.clone() };
-    Scenario { parallel, ..scenario.clone() }
+    (Scenario { parallel, ..scenario.clone() }, warning)
 }
 
 /// A scenario of particles with the same `[parallel]`: strategies are combinations of its keys.

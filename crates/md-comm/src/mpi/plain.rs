@@ -103,7 +103,8 @@ impl PlainWindow {
     /// data. *Collective.*
     ///
     /// # Errors
-    /// [`CommError::OutOfMemory`], [`CommError::OutOfSharedMemory`]; [`CommError::Mpi`] if the library makes none.
+    /// [`CommError::OutOfMemory`] and [`CommError::OutOfSharedMemory`], before the library is asked; [`CommError::Unavailable`] if the library
+    /// makes none on one of the ranks.
     pub fn open(on: &MpiWorld, spec: PlainSpec) -> Result<Self, CommError> {
         let world = on.duplicate()?;
         let PlainSpec { memory, windows, bytes, asserts } = spec;
@@ -115,12 +116,12 @@ impl PlainWindow {
         let request = Request { memory, windows, extent, origins: 2, words: 1, asserts, limit };
         let inner = world.inner();
         let window = inner.make_window(&inner.communicator, request)?;
-        let window = window.map_err(|message| CommError::Mpi { call: "MPI_Win_allocate", message })?;
+        let window = window.map_err(|reason| CommError::Unavailable { backend: "windows", reason })?;
         on.inner().note_component(&window)?;
         Ok(Self { world, window, spec, epoch: Epoch::Nobody })
     }
 
-    /// Of each window.
+    /// Bytes of each window.
     pub fn bytes(&self) -> usize {
         self.spec.bytes
     }

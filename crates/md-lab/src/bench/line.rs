@@ -1,5 +1,7 @@
 //! A context whose messages are moved over and over, and looked at before and after.
 
+use std::cell::RefCell;
+
 use md_comm::{
     Arrival, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Rank, Sizes, World,
 };
@@ -19,7 +21,7 @@ pub(super) enum Handling<'w> {
     /// Copied from private memory and into private memory, so that all transports move the same.
     Copied,
     /// The same, each message from and to another place of a walk.
-    Walked(&'w Walk),
+    Walked(&'w RefCell<Walk>),
 }
 
 /// A context and the memory beside it.
@@ -81,7 +83,7 @@ impl Line {
             match handling {
                 Handling::InPlace => (),
                 Handling::Copied => buffer.copy_from_slice(&private[..bytes]),
-                Handling::Walked(walk) => walk.next(bytes, |memory| buffer.copy_from_slice(memory)),
+                Handling::Walked(walk) => buffer.copy_from_slice(walk.borrow_mut().next(bytes)),
             }
             context.start(edge)?;
         }
@@ -96,7 +98,7 @@ impl Line {
                     }
                     private[..bytes.len()].copy_from_slice(bytes);
                 }
-                Handling::Walked(walk) => walk.next(bytes.len(), |memory| memory.copy_from_slice(bytes)),
+                Handling::Walked(walk) => walk.borrow_mut().next(bytes.len()).copy_from_slice(bytes),
             }
         }
         context.complete()

@@ -35,6 +35,7 @@ mod torus;
 mod wakeup;
 mod walk;
 
+use std::cell::RefCell;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -53,7 +54,8 @@ pub use picture::picture;
 pub use rows::{Row, bench_csv, samples_csv, table};
 use series::Series;
 use torus::Torus;
-pub use walk::{Walk, walk_bytes};
+pub use walk::largest_cache;
+use walk::{Walk, walk_bytes};
 
 /// All benchmarks, in the order in which they run.
 pub static ALL: &[&dyn Benchmark] = &[
@@ -122,10 +124,10 @@ pub struct Stage<'s> {
     pub transports: &'s dyn Transports,
     /// For the whole case.
     pub effort: Effort,
-    /// Through which messages of round trips go.
-    pub walk: &'s Walk,
-    /// The same of windows, where there is room for it.
-    pub walk_bytes: usize,
+    /// Private memory that messages go through.
+    walk: &'s RefCell<Walk>,
+    /// What each rank that moves messages goes through, of private memory or of a window.
+    walk_bytes: usize,
 }
 
 /// A block of so many bytes.
@@ -167,8 +169,10 @@ pub struct Settings {
     pub machine: Machine,
     /// Bytes that each rank can have; `None` where nothing tells.
     pub memory: Option<f64>,
-    /// See [`walk_bytes`].
-    pub walk_bytes: usize,
+    /// Of the largest last cache; see [`largest_cache`].
+    pub last_cache_bytes: usize,
+    /// What each rank that moves messages goes through; `None`: what leaves that cache.
+    pub walk_bytes: Option<usize>,
 }
 
 impl Settings {
@@ -236,7 +240,7 @@ pub fn run(
         cases.into_iter().partition(|(benchmark, _)| known.insert(benchmark.name()));
     cases.extend(others);
     let (begun, agreement) = (Instant::now(), transports.agreement());
-    let (walk, walk_bytes) = (&Walk::new(settings.walk_bytes), settings.walk_bytes);
+    let walk = &RefCell::default();
     let (mut rows, mut worlds, mut skipped) = (Vec::new(), HashMap::new(), 0);
     for (done, (benchmark, case)) in cases.iter().enumerate() {
         let next = Some(empty(benchmark.name().to_owned(), case, settings));
@@ -266,6 +270,8 @@ pub fn run(
         let Some(Some(world)) = worlds.get(&case.mechanism) else { continue };
         let budget_s = left_s[0] / (cases.len() - done) as f64;
         let effort = Effort { budget_s, limit_s: left_s[0], samples: settings.samples };
+        let beyond_caches = || walk_bytes(case.distance, settings.last_cache_bytes, settings.memory);
+        let walk_bytes = settings.walk_bytes.unwrap_or_else(beyond_caches);
         let stage = Stage { world: &**world, transports, effort, walk, walk_bytes };
         match agree(agreement, benchmark.run(case, &stage))? {
             Ok(series) => {
@@ -275,10 +281,9 @@ pub fn run(
                 }));
             }
             Err(exclusion) => {
-                let left = worlds.insert(case.mechanism, None);
                 // Taking back what is under way may take long; with a world that is left behind, MPI is not finalised.
                 if exclusion.status != Status::Unavailable {
-                    std::mem::forget(left);
+                    std::mem::forget(worlds.insert(case.mechanism, None));
                 }
                 rows.push(failed(*benchmark, case, settings, exclusion));
             }

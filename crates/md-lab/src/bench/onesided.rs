@@ -47,7 +47,7 @@ pub(super) fn run(case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let from = if is_first { peer } else { 0 };
         Ok(!(is_first || is_second && !gets) || content(from).first_wrong(came).is_none())
     };
-    let samples_s = verified(stage, &[allocated(bytes)], work, right)?;
+    let samples_s = verified(stage, allocated(bytes), work, right)?;
     Ok(parts(&[""], samples_s, if gets { 1.0 } else { 2.0 } * bytes as f64))
 }
 
@@ -75,7 +75,7 @@ pub(super) fn many(case: &Case, stage: &Stage, messages: usize) -> Result<Vec<Se
         let is_asked = if gets { is_first } else { world.rank() == peer };
         Ok(!is_asked || content(from).first_wrong(came).is_none())
     };
-    let samples_s = verified(stage, &[allocated(bytes * messages)], work, right)?;
+    let samples_s = verified(stage, allocated(bytes * messages), work, right)?;
     Ok(parts(&[""], samples_s, (messages * bytes) as f64))
 }
 

@@ -56,7 +56,7 @@ impl Benchmark for Passive {
             })
         };
         let right = |_: &_, own: &[u8]| Ok(!is_target || content(0).first_wrong(own).is_none());
-        let samples_s = verified(stage, &[allocated(bytes)], work, right)?;
+        let samples_s = verified(stage, allocated(bytes), work, right)?;
         let mut series = parts(&[""], samples_s, bytes as f64);
         series[0].note = format!("the others compute {} ms", COMPUTATION.as_millis());
         Ok(series)

@@ -5,25 +5,42 @@ use md_comm::{Asserts, CommError, Rank, World};
 
 use super::Stage;
 use super::line::Content;
-use crate::Problem;
 use crate::sampling::sample_in_turn;
+use crate::{Problem, in_words};
 
 /// Window memory of so many bytes that the library chooses, without promises.
 pub(super) fn allocated(bytes: usize) -> PlainSpec {
     PlainSpec { memory: PlainMemory::Allocated, windows: 1, bytes, asserts: Asserts::Off }
 }
 
-/// Works with windows of the first of these kinds that there is room for, whose contents are then as `right` says: who it is, whose bytes; a rank whose bytes are wrong makes an error on all. What has
-/// failed is left as it is. *Collective.*
+/// Windows for a benchmark.
+#[derive(Clone, Copy)]
+pub(super) struct Windows {
+    pub(super) spec: PlainSpec,
+    /// What does where there is no room for that many bytes.
+    pub(super) least_bytes: usize,
+    /// Bytes at the beginning that are looked at in the end.
+    pub(super) seen: usize,
+}
+
+impl From<PlainSpec> for Windows {
+    fn from(spec: PlainSpec) -> Self {
+        Self { spec, least_bytes: spec.bytes, seen: spec.bytes }
+    }
+}
+
+/// Works with windows, whose contents are then looked at: `right` gets this rank's, and says whether they are what they have to be. If they are not on one
+/// rank, that is an error on all. What has failed is left as it is. *Collective.*
 pub(super) fn verified<T>(
     stage: &Stage,
-    specs: &[PlainSpec],
+    windows: impl Into<Windows>,
     work: impl FnOnce(&mut PlainWindow) -> Result<T, Problem>,
     right: impl FnOnce(&PlainWindow, &[u8]) -> Result<bool, Problem>,
 ) -> Result<T, Problem> {
-    with_windows(stage, specs, |window| {
+    let windows = windows.into();
+    with_windows(stage, windows, |window| {
         let result = work(window)?;
-        let own = window.with_own(0, |own| own.to_vec())?;
+        let own = window.with_own(0, |own| own[..windows.seen].to_vec())?;
         let is_right = right(window, &own)?;
         expect(stage, is_right)?;
         Ok(result)
@@ -63,7 +80,7 @@ impl Ways<'_> {
     /// Samples them in turn; then each fills empty windows. *Collective.*
     pub(super) fn sample(&self, stage: &Stage, spec: PlainSpec) -> Result<Vec<Vec<f64>>, Problem> {
         let Self { count, epochs, prepare, once, right } = *self;
-        with_windows(stage, &[spec], |window| {
+        with_windows(stage, spec.into(), |window| {
             prepare(window)?;
             epochs.begin(window)?;
             let samples_s = sample_in_turn(stage.world, count, stage.effort, |way, iterations| {
@@ -87,17 +104,24 @@ impl Ways<'_> {
 /// *Collective.*
 fn with_windows<T>(
     stage: &Stage,
-    specs: &[PlainSpec],
+    Windows { spec, least_bytes, .. }: Windows,
     work: impl FnOnce(&mut PlainWindow) -> Result<T, Problem>,
 ) -> Result<T, Problem> {
     let mpi = stage.transports.mpi();
     let mpi = mpi.ok_or_else(|| Problem::unavailable("it takes calls of MPI's own"))?;
-    let has_room = |opened: &Result<_, _>| {
-        !matches!(opened, Err(CommError::OutOfMemory { .. } | CommError::OutOfSharedMemory { .. }))
+    let opened = match PlainWindow::open(mpi, spec) {
+        Err(error) if least_bytes < spec.bytes && is_about_room(&error) => {
+            PlainWindow::open(mpi, PlainSpec { bytes: least_bytes, ..spec })
+        }
+        opened => opened,
     };
-    let (last, others) = specs.split_last().ok_or_else(|| Problem::unavailable("no window is wanted"))?;
-    let roomy = others.iter().map(|&spec| PlainWindow::open(mpi, spec)).find(has_room);
-    let mut window = roomy.unwrap_or_else(|| PlainWindow::open(mpi, *last))?;
+    let mut window = opened.map_err(|error| match is_about_room(&error) {
+        true => Problem::unavailable(format!(
+            "there is no room for its windows of {}",
+            in_words(least_bytes as f64)
+        )),
+        false => error.into(),
+    })?;
     let result = work(&mut window);
     if result.is_err() {
         std::mem::forget(window);
@@ -105,6 +129,11 @@ fn with_windows<T>(
     }
     window.finalise()?;
     result
+}
+
+/// Whether memory, which all ranks look for before they make a window, was not there.
+fn is_about_room(error: &CommError) -> bool {
+    matches!(error, CommError::OutOfMemory { .. } | CommError::OutOfSharedMemory { .. })
 }
 
 /// On all ranks. *Collective.*

@@ -3,9 +3,9 @@
 use md_comm::Asserts;
 use md_comm::mpi::{At, PlainMemory, PlainSpec, PlainWindow};
 
-use super::plain::{content, fill, verified};
+use super::plain::{Windows, content, fill, verified};
 use super::series::{Series, parts};
-use super::walk::LEAST_WALK;
+use super::walk::{LEAST_WALK, through};
 use super::{Benchmark, Case, Distance, Ground, Stage};
 use crate::Problem;
 use crate::sampling::sample_in_turn;
@@ -43,11 +43,13 @@ impl Benchmark for Push {
         let partner = [(0, peer), (peer, 0)].into_iter().find(|&(rank, _)| rank == world.rank());
         let is_store = case.mechanism.name() == STORE;
         // Inside a node, where caches would move small messages, each goes to another place.
-        let places = |walk_bytes: usize| {
+        let mut gone_through = 0;
+        let places_in = |walk_bytes: usize| {
             if case.distance == Distance::Between { 1 } else { (walk_bytes / bytes.max(1)).max(1) }
         };
         let work = |window: &mut PlainWindow| {
-            let (places, mut place) = (places(window.bytes()), 0);
+            gone_through = window.bytes();
+            let (places, mut place) = (places_in(gone_through), 0);
             fill(window, world, bytes)?;
             window.with_own(0, |own| content(world.rank()).fill(&mut own[..bytes]))?;
             window.lock_all()?;
@@ -75,16 +77,16 @@ impl Benchmark for Push {
             Ok(samples_s)
         };
         let right = |window: &PlainWindow, own: &[u8]| {
-            let came = if *self == Self::Pull { window.got()? } else { &own[..bytes] };
+            let came = if *self == Self::Pull { window.got()? } else { own };
             Ok(partner.is_none_or(|(_, rank)| content(rank).first_wrong(came).is_none()))
         };
         let memory = if is_store { PlainMemory::Shared } else { PlainMemory::Allocated };
-        let specs = [stage.walk_bytes, LEAST_WALK].map(|walk_bytes| PlainSpec {
-            memory,
-            windows: 1,
-            bytes: places(walk_bytes) * bytes,
-            asserts: Asserts::Off,
-        });
-        Ok(parts(&[""], verified(stage, &specs, work, right)?, bytes as f64))
+        let [walked, least] = [stage.walk_bytes, LEAST_WALK.min(stage.walk_bytes)]
+            .map(|walk_bytes| places_in(walk_bytes) * bytes);
+        let spec = PlainSpec { memory, windows: 1, bytes: walked, asserts: Asserts::Off };
+        let samples_s = verified(stage, Windows { spec, least_bytes: least, seen: bytes }, work, right)?;
+        let mut series = parts(&[""], samples_s, bytes as f64);
+        series.iter_mut().for_each(|series| series.note = through(gone_through));
+        Ok(series)
     }
 }

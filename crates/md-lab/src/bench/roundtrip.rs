@@ -4,9 +4,10 @@ use md_comm::Buffering;
 
 use super::line::{Handling, Line, one_way, spec, verified};
 use super::series::{Series, parts};
+use super::walk::through;
 use super::{Benchmark, Case, Ground, Stage, powers_of_two};
-use crate::Problem;
 use crate::sampling::sample_in_turn;
+use crate::{Problem, agree};
 
 /// Rank 0 to its partner and back, with messages as they are, with copies, and with copies that no cache holds.
 pub(super) struct Roundtrip;
@@ -28,12 +29,14 @@ impl Benchmark for Roundtrip {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, effort, walk, .. } = *stage;
+        let Stage { world, effort, walk, walk_bytes, .. } = *stage;
         #[cfg(feature = "mpi")]
         if matches!(case.mechanism, super::Mechanism::Other(_)) {
             return super::onesided::run(case, stage);
         }
-        walk.begin(case.bytes)?;
+        let moves = [0, case.peer].contains(&world.rank());
+        let taken = if moves { walk.borrow_mut().begin(walk_bytes, case.bytes) } else { Ok(()) };
+        agree(stage.transports.agreement(), taken.map_err(Problem::from))??;
         let edges = one_way(world.rank(), [0, case.peer], 1, case.bytes);
         let there = Line::open(world, spec(edges, Buffering::Double))?;
         let back = there.reverse()?;
@@ -46,6 +49,8 @@ impl Benchmark for Roundtrip {
                 Ok(())
             })
         })?;
-        Ok(parts(&["", "copied", "walked"], samples_s, 2.0 * case.bytes as f64))
+        let mut series = parts(&["", "copied", "walked"], samples_s, 2.0 * case.bytes as f64);
+        series[2].note = through(walk_bytes);
+        Ok(series)
     }
 }

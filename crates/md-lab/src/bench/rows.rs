@@ -1,5 +1,7 @@
 //! bench.csv, the raw samples, and the tables on the screen.
 
+use std::collections::HashSet;
+
 use md_core::words::counted;
 
 use crate::Status;
@@ -130,11 +132,7 @@ pub fn table(rows: &[Row]) -> String {
         text += &aligned(&lines);
         text.push('\n');
     }
-    for row in rows.iter().filter(|row| !row.note.is_empty()) {
-        let Row { benchmark, mechanism, bytes, status, note, .. } = row;
-        let status = if *status == Status::Ok { String::new() } else { format!(" ({})", name_of(status)) };
-        text += &format!("{benchmark} {mechanism} {bytes} bytes{status}: {note}\n");
-    }
+    text += &notes(rows);
     let few = rows.iter().filter(|row| row.has_few_samples()).count();
     if few > 0 {
         let few = counted(few, "row");
@@ -157,4 +155,21 @@ pub(super) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
         }
         found
     })
+}
+/// A line for each; what is true of several rows of a benchmark is said once.
+fn notes(rows: &[Row]) -> String {
+    let (mut text, mut told) = (String::new(), HashSet::new());
+    for row in rows.iter().filter(|row| !row.note.is_empty()) {
+        let Row { benchmark, mechanism, bytes, status, note, .. } = row;
+        let is_alike = |other: &&Row| (&other.benchmark, &other.note) == (benchmark, note);
+        text += &match status {
+            Status::Ok if rows.iter().filter(is_alike).count() == 1 => {
+                format!("{benchmark} {mechanism} {bytes} bytes: {note}\n")
+            }
+            Status::Ok if told.insert((benchmark, note)) => format!("{benchmark}: {note}\n"),
+            Status::Ok => String::new(),
+            _ => format!("{benchmark} {mechanism} {bytes} bytes ({}): {note}\n", name_of(status)),
+        };
+    }
+    text
 }

@@ -1,15 +1,15 @@
 //! Memory through which messages walk, so that no cache holds where they are from and where they go.
 
-use std::cell::{Cell, RefCell};
 use std::fs::read_to_string;
 
-use md_comm::{CommError, Rank, World};
+use md_comm::{CommError, World};
 
-use super::block;
+use super::{Distance, block};
+use crate::in_words;
 
 /// More than second-level caches hold.
 pub(super) const LEAST_WALK: usize = 32 << 20;
-/// All ranks of a node go through so many times what its last cache holds.
+/// Those who share a last cache go through so many times what it holds.
 const CACHES: usize = 2;
 /// Of a rank's memory a walk may take this part.
 const SHARE_OF_MEMORY: f64 = 0.1;
@@ -17,52 +17,55 @@ const SHARE_OF_MEMORY: f64 = 0.1;
 const LINE: usize = 64;
 
 /// Private memory that is gone through from one message to the next, over all cases.
-pub struct Walk {
-    memory: RefCell<Vec<u8>>,
-    bytes: usize,
+#[derive(Default)]
+pub(super) struct Walk {
+    memory: Vec<u8>,
+    /// What the present case goes through.
+    length: usize,
     /// Behind the last message.
-    place: Cell<usize>,
+    place: usize,
 }
 
 impl Walk {
-    /// Of so many bytes, which [`Self::begin`] takes.
-    pub(super) fn new(bytes: usize) -> Self {
-        Self { memory: RefCell::default(), bytes, place: Cell::new(0) }
-    }
-
-    /// Makes sure that there is memory for messages of so many bytes, before anything is timed.
-    pub(super) fn begin(&self, bytes: usize) -> Result<(), CommError> {
-        let (mut memory, length) = (self.memory.borrow_mut(), self.bytes.max(bytes));
-        if memory.len() < length {
-            *memory = block(length, 1)?;
+    /// Goes through so many bytes from now on, or a message if that is longer; the memory is there before anything is timed.
+    pub(super) fn begin(&mut self, length: usize, message: usize) -> Result<(), CommError> {
+        self.length = length.max(message);
+        if self.memory.len() < self.length {
+            self.memory = block(self.length, 1)?;
         }
         Ok(())
     }
 
-    /// Works on the next so many bytes.
-    pub(super) fn next(&self, bytes: usize, work: impl FnOnce(&mut [u8])) {
-        let mut memory = self.memory.borrow_mut();
-        let place = if self.place.get() + bytes <= memory.len() { self.place.get() } else { 0 };
-        self.place.set(place + bytes.next_multiple_of(LINE));
-        work(&mut memory[place..place + bytes]);
+    /// Memory of the next message, not longer than [`Self::begin`] was told.
+    pub(super) fn next(&mut self, bytes: usize) -> &mut [u8] {
+        let bytes = bytes.min(self.length);
+        let place = if self.place + bytes <= self.length { self.place } else { 0 };
+        self.place = place + bytes.next_multiple_of(LINE);
+        &mut self.memory[place..place + bytes]
     }
 }
 
-/// What each rank's part of a walk has to be, the same on all, where `nodes` has the node of each rank and each can have so much memory. *Collective.*
+/// What each rank that sends or receives goes through, where a last cache holds so much and each rank can have so much memory.
+pub(super) fn walk_bytes(distance: Distance, last_cache: usize, memory: Option<f64>) -> usize {
+    // Two ranks share a cache where they share a node, unless they are bound to two parts of it.
+    let shared_by = if distance == Distance::Inside { 2 } else { 1 };
+    let most = memory.map_or(usize::MAX, |bytes| (SHARE_OF_MEMORY * bytes) as usize);
+    (CACHES * last_cache / shared_by).min(most).max(LEAST_WALK)
+}
+
+/// In words, for a row.
+pub(super) fn through(bytes: usize) -> String {
+    format!("through {}", in_words(bytes as f64))
+}
+
+/// Bytes of the largest last cache of all nodes; 0 where nothing tells. *Collective.*
 ///
 /// # Errors
 /// Communication.
-pub fn walk_bytes(world: &dyn World, nodes: &[Rank], memory: Option<f64>) -> Result<usize, CommError> {
-    let wanted = part_of_walk(last_cache().unwrap_or(0), nodes, world.rank(), memory);
-    let mut least = [-(wanted as f64)];
-    world.max(&mut least)?;
-    Ok(-least[0] as usize)
-}
-
-fn part_of_walk(last_cache: usize, nodes: &[Rank], rank: Rank, memory: Option<f64>) -> usize {
-    let beside = nodes.iter().filter(|node| **node == nodes[rank]).count();
-    let most = memory.map_or(usize::MAX, |bytes| (SHARE_OF_MEMORY * bytes) as usize);
-    (CACHES * last_cache / beside.max(1)).min(most).max(LEAST_WALK)
+pub fn largest_cache(world: &dyn World) -> Result<usize, CommError> {
+    let mut largest = [last_cache().unwrap_or(0) as f64];
+    world.max(&mut largest)?;
+    Ok(largest[0] as usize)
 }
 
 /// Bytes of the last cache of the first hardware thread; the last level has the highest number.
@@ -83,26 +86,25 @@ mod tests {
 
     #[test]
     fn messages_come_back_to_a_place_only_after_all_the_others() {
-        let walk = Walk::new(256);
-        walk.begin(64).unwrap();
-        let place = |bytes| {
-            let mut place = 0;
-            walk.next(bytes, |memory| place = memory.as_ptr().addr());
-            place
-        };
+        let mut walk = Walk::default();
+        walk.begin(256, 64).unwrap();
+        let mut place = |bytes| walk.next(bytes).as_ptr().addr();
         let first = place(1);
         let places = [place(64), place(65), place(8)].map(|place| place - first);
         assert_eq!(places, [64, 128, 0], "the last does not fit behind the others");
+        walk.begin(256, 1000).unwrap();
+        assert_eq!(walk.next(1000).len(), 1000, "a message that is longer");
     }
 
     #[test]
-    fn ranks_of_a_node_share_the_walk_and_memory_bounds_it() {
+    fn ranks_that_share_a_cache_share_the_walk_and_memory_bounds_it() {
         assert_eq!(kibibytes("491520K"), Some(480 << 20));
         assert_eq!(kibibytes("2M"), None);
         let cache = 100 << 20;
-        assert_eq!(part_of_walk(cache, &[0, 1], 1, None), 2 * cache);
-        assert_eq!(part_of_walk(cache, &[0, 0], 1, None), cache);
-        assert_eq!(part_of_walk(cache, &[0, 0], 0, Some(5e8)), 50_000_000);
-        assert_eq!(part_of_walk(cache, &[0, 0], 0, Some(1e6)), LEAST_WALK);
+        let bytes = |distance, memory| walk_bytes(distance, cache, memory);
+        assert_eq!(bytes(Distance::Inside, None), cache);
+        assert_eq!([Distance::Across, Distance::Between].map(|it| bytes(it, None)), [2 * cache; 2]);
+        assert_eq!(bytes(Distance::Inside, Some(5e8)), 50_000_000);
+        assert_eq!(bytes(Distance::Inside, Some(1e6)), LEAST_WALK);
     }
 }

@@ -49,18 +49,21 @@ pub trait Publisher<C>: Send + 'static {
     /// What may go wrong.
     type Error: From<EngineError>;
 
+    /// Shows how many samples are done.
+    fn show_progress(&mut self, done: usize);
+
     /// Shows all that is known, and writes it; called once.
     ///
     /// # Errors
     /// It could not be written.
     fn publish(&mut self, comparison: &Comparison<C>) -> Result<(), Self::Error>;
 
-    /// Ends all ranks for this reason; called from another thread, while a call of this one does not return.
+    /// Ends all ranks for this reason; called from the thread that watches, while the one that measures stands still.
     fn end_job(&mut self, reason: &str);
 }
 
-/// Checks and measures all strategies, and publishes the results; `tell` hears how many samples are done. The rows have the same status on all
-/// ranks, and notes on rank 0. *Collective.*
+/// Checks and measures all strategies, and publishes the results. The rows have the same status on all ranks, and notes on rank 0.
+/// *Collective.*
 ///
 /// # Errors
 /// The agreement's world is broken; results that could not be published.
@@ -68,20 +71,21 @@ pub fn conduct<G: Ground, P: Publisher<G::Context>>(
     ground: &G,
     conditions: Conditions,
     publisher: Option<P>,
-    tell: &mut dyn FnMut(usize),
 ) -> Result<Vec<StrategyReport<G::Context>>, P::Error> {
     let results = Arc::new(Mutex::new(Results::new(&conditions)));
     let mut trials = Trials::new(ground, conditions, Arc::clone(&results));
     let publisher = publisher.map(|publisher| Arc::new(Mutex::new(publisher)));
     let monitor = publisher.as_ref().map(|publisher| {
-        let shared = (Arc::clone(&results), Arc::clone(publisher));
-        watch(shared, trials.heartbeat.clone(), 2 * conditions.timeout)
+        let (results, publisher) = (Arc::clone(&results), Arc::clone(publisher));
+        watch(results, publisher, trials.heartbeat.clone(), 2 * conditions.timeout)
     });
-    let ended = trials.run(tell);
+    let ended = trials.run(&mut |done| {
+        publisher.iter().for_each(|publisher| lock(publisher).show_progress(done));
+    });
     drop(monitor);
     let mut results = lock(&results);
     let publish = |results: &Results<G::Context>| {
-        publisher.map_or(Ok(()), |publisher| lock(&publisher).publish(&results.comparison()))
+        publisher.as_ref().map_or(Ok(()), |publisher| lock(publisher).publish(&results.comparison()))
     };
     if let Err(error) = ended {
         results.give_up_current((&error).into());
@@ -93,13 +97,11 @@ pub fn conduct<G: Ground, P: Publisher<G::Context>>(
     Ok(results.rows())
 }
 
-/// Results and their publisher, with the thread that watches.
-type Shared<C, P> = (Arc<Mutex<Results<C>>>, Arc<Mutex<P>>);
-
 /// On rank 0: if the measuring thread stands still, publishes what there is and ends the job. A wait that the transports' own
 /// watchdog can end comes first, on this rank and then on the others.
 fn watch<C: RowContext, P: Publisher<C>>(
-    (results, publisher): Shared<C, P>,
+    results: Arc<Mutex<Results<C>>>,
+    publisher: Arc<Mutex<P>>,
     heartbeat: Heartbeat,
     limit: Duration,
 ) -> Monitor {

@@ -66,13 +66,21 @@ pub trait Running {
     /// What went wrong.
     fn step(&mut self) -> Result<(), Problem>;
 
-    /// Times of so many steps since measuring was started, reduced over the ranks; looks at what the steps have left in doubt.
+    /// Completes the last of so many steps since measuring was started; their times, reduced over the ranks.
     ///
     /// # Errors
     /// What went wrong.
-    fn timings(&mut self, steps: u64) -> Result<Timings, Problem>;
+    fn timings(&mut self, place: Place, steps: u64) -> Result<Timings, Problem>;
 
-    /// Is to tell of each phase.
+    /// Looks at what the steps have left in doubt, after they were timed.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn look_back(&mut self, _: Place) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// Tells this observer of each phase from now on.
     fn observe(&mut self, observer: Rc<dyn PhaseObserver>);
 
     /// Closes the contexts.
@@ -94,7 +102,7 @@ pub struct Exchanged {
 }
 
 impl Exchanged {
-    /// Where so much was sent in so many of them.
+    /// Of the seconds of one exchange, and what this rank has sent in so many.
     pub fn of(seconds: f64, Traffic { messages, bytes }: Traffic, exchanges: usize) -> Self {
         let [messages, bytes] = [messages, bytes].map(|count| count as f64 / exchanges as f64);
         Self { seconds, messages, bytes }
@@ -121,6 +129,14 @@ impl Place<'_> {
         let mut slowest = [begun.elapsed().as_secs_f64()];
         self.world.max(&mut slowest)?;
         Ok(slowest[0] / count as f64)
+    }
+
+    /// Ordinary steps, timed phase by phase. *Collective.*
+    pub(super) fn time_steps(self, running: &mut impl Running, steps: u64) -> Result<Timings, Problem> {
+        self.world.barrier()?;
+        running.start_measuring()?;
+        self.make_steps(running, steps)?;
+        running.timings(self, steps)
     }
 
     /// Makes ordinary steps. *Collective.*
@@ -153,10 +169,8 @@ impl Place<'_> {
         let mut sent = [messages, bytes];
         self.world.sum(&mut sent)?;
         let [messages, bytes] = sent.map(|sum| sum / self.world.ranks() as f64);
-        self.world.barrier()?;
-        running.start_measuring()?;
-        self.make_steps(running, steps)?;
-        let timings = running.timings(steps)?;
+        let timings = self.time_steps(running, steps)?;
+        running.look_back(self)?;
         let step_s = timings.phase(Phase::Total).seconds.max / steps as f64;
         let phases = Phase::ALL.map(|phase| timings.phase(phase).seconds.avg / steps as f64);
         // All ranks rebuild together, and a rebuild makes the border once.

@@ -26,7 +26,7 @@ pub use chart::chart;
 pub use comparison::{Comparison, Job, RowContext, StrategyReport};
 pub use conduct::{Conditions, Publisher, conduct};
 pub use measure::{Exchanged, Place, Running, WARM_UP};
-pub use particles::Particles;
+pub use particles::ParticlesAtWork;
 pub use recommendation::recommendation;
 pub use reference::{Reference, ReferenceError, Terms};
 pub use rows::compare_csv;

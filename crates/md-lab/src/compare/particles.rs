@@ -41,15 +41,14 @@ impl RowContext for RunContext {
 }
 
 /// A simulation at work.
-pub struct Particles<'s> {
+pub struct ParticlesAtWork<'s> {
     /// The simulation.
     pub simulation: Simulation<'s>,
-    world: &'s dyn World,
     /// Takes note of how the neighbourhood has held in a sample; on rank 0.
     look_at: &'s dyn Fn(&NeighborReport),
 }
 
-impl<'s> Particles<'s> {
+impl<'s> ParticlesAtWork<'s> {
     /// In the initial state. *Collective.*
     ///
     /// # Errors
@@ -59,11 +58,11 @@ impl<'s> Particles<'s> {
         setup: &'s Setup,
         look_at: &'s dyn Fn(&NeighborReport),
     ) -> Result<Self, Problem> {
-        Ok(Self { simulation: Simulation::new(world, setup)?, world, look_at })
+        Ok(Self { simulation: Simulation::new(world, setup)?, look_at })
     }
 }
 
-impl Running for Particles<'_> {
+impl Running for ParticlesAtWork<'_> {
     fn time_exchanges(&mut self, place: Place, count: usize) -> Result<Exchanged, Problem> {
         let mut frozen = self.simulation.freeze()?;
         let sent = frozen.traffic();
@@ -79,17 +78,20 @@ impl Running for Particles<'_> {
         Ok(())
     }
 
-    fn timings(&mut self, _: u64) -> Result<Timings, Problem> {
-        let Self { simulation, world, look_at } = self;
-        let timings = Timings::reduce(&simulation.timing()?, *world)?;
+    fn timings(&mut self, place: Place, _: u64) -> Result<Timings, Problem> {
+        Ok(Timings::reduce(&self.simulation.timing()?, place.world)?)
+    }
+
+    fn look_back(&mut self, place: Place) -> Result<(), Problem> {
+        let Self { simulation, look_at } = self;
         // Of a neighbourhood that was kept, only a step that computes the energy finds out whether it still held.
         if matches!(simulation.setup().config.neighbor.rebuild, RebuildPolicy::Every(2..)) {
             simulation.step(Evaluation::WithEnergyAndVirial)?;
         }
-        if world.rank() == ROOT {
+        if place.world.rank() == ROOT {
             look_at(&simulation.neighbor_report());
         }
-        Ok(timings)
+        Ok(())
     }
 
     fn observe(&mut self, observer: Rc<dyn PhaseObserver>) {

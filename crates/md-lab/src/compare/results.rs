@@ -1,4 +1,4 @@
-//! Results of a comparison so far, on rank 0, at any time ready to be published.
+//! Results of a comparison so far, the same on all ranks but for notes, which rank 0 has; at any time ready to be published.
 
 use md_comm::Blocking;
 use md_engine::Phase;

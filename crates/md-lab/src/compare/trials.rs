@@ -22,7 +22,7 @@ pub trait Ground {
     type Context: RowContext;
     /// What it is judged by.
     type Seen;
-    /// It at work.
+    /// A strategy at work there.
     type Running<'s>: Running
     where
         Self: 's;
@@ -43,13 +43,13 @@ pub trait Ground {
     fn open<'s>(&'s self, world: &'s dyn World, setup: &'s Self::Setup)
     -> Result<Self::Running<'s>, Problem>;
 
-    /// Computes what a strategy is judged by. *Collective.*
+    /// Computes what a strategy is judged by; what is known to be wrong at once is a problem already. *Collective.*
     ///
     /// # Errors
     /// What went wrong.
     fn look(&self, place: Place, setup: &Self::Setup) -> Result<Self::Seen, Problem>;
 
-    /// What is wrong with that, if it was not known at once; the same on all ranks. *Collective* in the agreement's world.
+    /// What is wrong with what was seen, in words, the same on all ranks. *Collective* in the agreement's world.
     ///
     /// # Errors
     /// The agreement's world is broken.
@@ -273,7 +273,7 @@ impl<'c, G: Ground> Trials<'c, G> {
                 let traced = Place { world, ..place };
                 ground.at_work(traced, setup, |running| {
                     world.start(|observer| running.observe(observer))?;
-                    traced.make_steps(running, steps)?;
+                    traced.time_steps(running, steps)?;
                     world.stop()?;
                     let Ok(_) = world.write(&context, |part| {
                         traced.heartbeat.beat();

@@ -174,7 +174,7 @@ impl<M: Runnable> Ground for Grid<'_, M> {
     type Context = GridContext;
     type Seen = ();
     type Running<'s>
-        = AtWork<'s>
+        = GridAtWork<'s>
     where
         Self: 's;
 
@@ -196,16 +196,16 @@ impl<M: Runnable> Ground for Grid<'_, M> {
         self.context_of(&self.with(variant).scenario, &self.problem)
     }
 
-    fn open<'s>(&'s self, world: &'s dyn World, setup: &'s GridSetup<M>) -> Result<AtWork<'s>, Problem> {
+    fn open<'s>(&'s self, world: &'s dyn World, setup: &'s GridSetup<M>) -> Result<GridAtWork<'s>, Problem> {
         let GridSetup { inputs, problem } = setup;
-        Ok(AtWork { app: M::open(world, inputs, problem)?, world, sent_before: Traffic::default() })
+        Ok(GridAtWork { app: M::open(world, inputs, problem)?, sent_before: Traffic::default() })
     }
 
     fn look(&self, place: Place, setup: &GridSetup<M>) -> Result<(), Problem> {
         let decomposition = M::decomposition(&setup.problem);
         let fingerprint = self.at_work(place, setup, |running| {
             place.make_steps(running, CHECKED_STEPS)?;
-            known(application::fingerprint(&*running.app, place.world, decomposition))
+            or_problem(application::fingerprint(&*running.app, place.world, decomposition))
         })?;
         let what = || format!("other values after {CHECKED_STEPS} steps than the reference");
         if fingerprint == self.fingerprint { Ok(()) } else { Err(Problem::wrong(what())) }
@@ -213,17 +213,16 @@ impl<M: Runnable> Ground for Grid<'_, M> {
 }
 
 /// An application at work.
-struct AtWork<'s> {
+struct GridAtWork<'s> {
     app: Box<dyn Application + 's>,
-    world: &'s dyn World,
     /// When measuring was started.
     sent_before: Traffic,
 }
 
-impl Running for AtWork<'_> {
+impl Running for GridAtWork<'_> {
     fn time_exchanges(&mut self, place: Place, count: usize) -> Result<Exchanged, Problem> {
         let before = self.app.traffic();
-        let seconds = place.time(count, || known(self.app.exchange()))?;
+        let seconds = place.time(count, || or_problem(self.app.exchange()))?;
         let after = self.app.traffic();
         let (messages, bytes) = (after.messages - before.messages, after.bytes - before.bytes);
         Ok(Exchanged::of(seconds, Traffic { messages, bytes }, WARM_UP + count))
@@ -236,12 +235,12 @@ impl Running for AtWork<'_> {
     }
 
     fn step(&mut self) -> Result<(), Problem> {
-        known(self.app.step()).map(|_| ())
+        or_problem(self.app.step()).map(|_| ())
     }
 
-    fn timings(&mut self, steps: u64) -> Result<Timings, Problem> {
+    fn timings(&mut self, place: Place, steps: u64) -> Result<Timings, Problem> {
         let timing = application::timing(&mut *self.app, steps, self.sent_before);
-        Ok(Timings::reduce(&timing, self.world)?)
+        Ok(Timings::reduce(&timing, place.world)?)
     }
 
     fn observe(&mut self, observer: Rc<dyn PhaseObserver>) {
@@ -249,10 +248,10 @@ impl Running for AtWork<'_> {
     }
 
     fn finalise(self) -> Result<(), Problem> {
-        known(self.app.finalise())
+        or_problem(self.app.finalise())
     }
 }
 
-fn known<T>(result: Result<T, GridError>) -> Result<T, Problem> {
+fn or_problem<T>(result: Result<T, GridError>) -> Result<T, Problem> {
     Ok(result.map_err(RunError::from)?)
 }

@@ -49,7 +49,7 @@ impl<'c> Call<'c> {
         steps: u64,
     ) -> Result<Conditions<'c>, RunError> {
         let Self { transports, args, .. } = *self;
-        let conditions = Conditions {
+        let mut conditions = Conditions {
             transports,
             variants,
             own: variants.iter().position(own),
@@ -57,10 +57,11 @@ impl<'c> Call<'c> {
             repeat: args.repeat as usize,
             steps,
             timeout: Duration::from_secs_f64(args.timeout),
-            ranks_per_core: ranks_per_core(transports.agreement())?,
+            ranks_per_core: 0.0,
             recording: None,
         };
         conditions.watch_agreement();
+        conditions.ranks_per_core = ranks_per_core(transports.agreement())?;
         Ok(conditions)
     }
 
@@ -77,10 +78,11 @@ impl<'c> Call<'c> {
         let directory = open(&ResultFiles { elsewhere, ..ResultFiles::default() }, verbosity)?;
         let mut screen = Screen::stdout(verbosity);
         screen.print(&format!("comparing {} strategies, {} repetitions\n", variants.len(), args.repeat));
-        Ok(Outputs { directory, screen, end_job })
+        let progress = Progress::over_samples(args.progress, variants.len() as u64 * u64::from(args.repeat));
+        Ok(Outputs { directory, screen, progress, end_job })
     }
 
-    /// Checks and measures all strategies and publishes the results, where what is wrong is called so. *Collective.*
+    /// Checks and measures all strategies and publishes the results; `wrong` is what is said of a strategy that is not right. *Collective.*
     ///
     /// # Errors
     /// As [`RunError::of_outcomes`]; the agreement's world is broken; output.
@@ -94,12 +96,7 @@ impl<'c> Call<'c> {
         let timelines = Timelines::new(&self.args.trace);
         let take = |names: &[String], part: &[u8]| timelines.take(names, part);
         let recording = timelines.events().map(|events| Recording { events, take: &take });
-        let samples = (conditions.variants.len() * conditions.repeat) as u64;
-        let mut shown = outputs.is_some().then(|| Progress::over_samples(self.args.progress, samples));
-        let mut tell = |done: usize| shown.iter_mut().for_each(|it| it.tick(done as u64));
-        let rows = conduct(ground, Conditions { recording, ..conditions }, outputs, &mut tell);
-        shown.iter().for_each(Progress::finish);
-        let rows = rows?;
+        let rows = conduct(ground, Conditions { recording, ..conditions }, outputs)?;
         timelines.finish()?;
         let outcomes = rows.iter().map(|StrategyReport { variant, status, note, .. }| {
             let names = variant.names(G::Context::KEYS);
@@ -121,15 +118,21 @@ fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
 struct Outputs {
     directory: OutputDirectory,
     screen: Screen,
+    progress: Progress,
     end_job: fn(u8),
 }
 
 impl<C: RowContext> Publisher<C> for Outputs {
     type Error = RunError;
 
+    fn show_progress(&mut self, done: usize) {
+        self.progress.tick(done as u64);
+    }
+
     /// The most precious file first.
     fn publish(&mut self, comparison: &Comparison<C>) -> Result<(), RunError> {
-        let Self { directory, screen, .. } = self;
+        let Self { directory, screen, progress, .. } = self;
+        progress.finish();
         let (advice, chart) = (recommendation(comparison), chart(comparison));
         screen.print(&format!("\n{}\n{advice}", table(comparison)));
         directory.write_encoded(KnownFile::COMPARE, compare_csv(comparison))?;

@@ -12,7 +12,7 @@ use md_lab::{Problem, RunContext, Transports, Variant};
 use super::protocols::compare_protocols;
 use super::{Call, open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
-use crate::commands::{context, context_without_setup};
+use crate::commands::{ROOT, context, context_without_setup};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
@@ -43,7 +43,8 @@ pub fn compare(
         return Err(refused(format!("{option} is for scenarios with a grid, and this one has particles")));
     }
     let agreement = transports.agreement();
-    let scenario = &by_ghosts(&inputs.scenario, agreement.rank());
+    let (scenario, warning) = &by_ghosts(&inputs.scenario);
+    warning.iter().filter(|_| agreement.rank() == ROOT).for_each(|text| warn(text));
     let variants = choices.variants(scenario, &transports.backends()).map_err(refused)?;
     let steps = args.steps.unwrap_or_else(|| steps(&scenario.neighbor));
     let is_own =
@@ -88,7 +89,7 @@ impl Ground for Particles<'_> {
     type Context = RunContext;
     type Seen = Vec<ParticleRow>;
     type Running<'s>
-        = lab::Particles<'s>
+        = lab::ParticlesAtWork<'s>
     where
         Self: 's;
 
@@ -107,13 +108,17 @@ impl Ground for Particles<'_> {
         RunContext { strategy: variant.strategy, atoms, ..own }
     }
 
-    fn open<'s>(&'s self, world: &'s dyn World, setup: &'s Setup) -> Result<lab::Particles<'s>, Problem> {
-        lab::Particles::new(world, setup, self.look_at)
+    fn open<'s>(
+        &'s self,
+        world: &'s dyn World,
+        setup: &'s Setup,
+    ) -> Result<lab::ParticlesAtWork<'s>, Problem> {
+        lab::ParticlesAtWork::new(world, setup, self.look_at)
     }
 
     fn look(&self, place: Place, setup: &Setup) -> Result<Vec<ParticleRow>, Problem> {
         let displaced = setup.displaced(self.reference.diameter());
-        self.at_work(place, &displaced, |lab::Particles { simulation, .. }| {
+        self.at_work(place, &displaced, |lab::ParticlesAtWork { simulation, .. }| {
             simulation.recompute_from_fresh_halo()?;
             Ok(simulation.rows(RowVector::Force)?)
         })

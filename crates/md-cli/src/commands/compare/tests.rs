@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::args::{Cli, Command, ScenarioArgs};
 use crate::commands::faulty::{self, FaultyTransports};
-use crate::inputs::Inputs;
+use crate::grid_inputs::AnyInputs;
 use crate::strategies::Choices;
 
 /// Two ranks along x, forces at the start only after displacement.
@@ -28,11 +28,15 @@ ranks = 2
 
 const RANKS: usize = 2;
 
-/// A comparison on two ranks; what rank 0 returned, and the files.
-fn compare_broken(backends: &str, timeout_s: &str) -> (Result<(), RunError>, TempDir) {
+/// A grid on two ranks.
+#[cfg(feature = "mpi")]
+const GRID: &str = "[stencil]\nkind = \"swap\"\ngrid = [12, 8, 8]\nfields = 2\ndepth = 2\nsteps = 4\n[parallel]\nbackend = \"local\"\nranks = 2\n";
+
+/// A comparison on two ranks; what rank 0 returned, and the files. The other rank ends alike, unless it was ended.
+fn compare_broken(scenario: &str, backends: &str, timeout_s: &str) -> (Result<(), RunError>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.toml");
-    std::fs::write(&path, SCENARIO).unwrap();
+    std::fs::write(&path, scenario).unwrap();
     let (path, out) = (path.display().to_string(), folder.path().join("out").display().to_string());
     let cli = Cli::parse_from(
         ["md-cli", "compare", &path, "--output", &out, "--quiet", "--repeat", "2", "--steps", "2"]
@@ -41,18 +45,29 @@ fn compare_broken(backends: &str, timeout_s: &str) -> (Result<(), RunError>, Tem
     );
     let Command::Compare(args) = cli.command else { panic!("another command") };
     let choices = Choices::read(&args).unwrap();
-    let inputs = Inputs::read(&ScenarioArgs { steps: None, ..args.scenario.clone() }).unwrap();
+    let inputs = AnyInputs::read_file(&ScenarioArgs { steps: None, ..args.scenario.clone() }).unwrap();
     let ended = local::run(RANKS, Duration::from_secs(60), |world| {
-        compare(&FaultyTransports(world), &inputs, &args, &choices, faulty::end)
+        let transports = &FaultyTransports(world);
+        match &inputs {
+            AnyInputs::Particles(inputs) => compare(transports, inputs, &args, &choices, faulty::end),
+            AnyInputs::Stencil(inputs) => compare_on_grid(transports, inputs, &args, &choices, faulty::end),
+            AnyInputs::Lbm(_) => panic!("no flow here"),
+        }
     });
-    let first = ended.into_iter().next().unwrap().unwrap();
+    let mut ended = ended.into_iter();
+    let [first, second] = [ended.next(), ended.next()].map(Option::unwrap);
+    let first = first.unwrap();
+    if let Ok(second) = second {
+        let code = |ended: &Result<(), RunError>| ended.as_ref().err().map(RunError::exit_code);
+        assert_eq!(code(&second), code(&first), "{second:?}, {first:?}");
+    }
     (first, folder)
 }
 
 /// But for nothing at all, as without MPI.
 #[test]
 fn what_cannot_be_is_no_failure() {
-    let (outcome, folder) = compare_broken("shm,p2p", "20");
+    let (outcome, folder) = compare_broken(SCENARIO, "shm,p2p", "20");
     assert_eq!(outcome.is_ok(), cfg!(feature = "mpi"));
     for file in ["compare.csv", "compare.svg", "compare.png", "recommendation.txt", "scenario.toml"] {
         assert!(folder.path().join("out").join(file).exists(), "{file}");
@@ -89,7 +104,7 @@ mod faults {
 
     #[test]
     fn a_wrong_transport_is_caught_before_it_is_measured() {
-        let (outcome, folder) = compare_broken("rma-lock,p2p", "20");
+        let (outcome, folder) = compare_broken(SCENARIO, "rma-lock,p2p", "20");
         assert_eq!(ending(outcome), (1, Remains::Nothing));
         let rows = rows(&folder);
         assert!(rows[0].starts_with("rma-lock false wrong wrong forces: that on particle"), "{rows:?}");
@@ -97,8 +112,16 @@ mod faults {
     }
 
     #[test]
+    fn a_wrong_transport_is_caught_on_a_grid_too() {
+        let (outcome, folder) = compare_broken(GRID, "rma-lock,p2p", "20");
+        assert_eq!(ending(outcome), (1, Remains::Nothing));
+        let wrong = "rma-lock false wrong other values after 3 steps than the reference";
+        assert_eq!(rows(&folder), [wrong, "p2p true ok"]);
+    }
+
+    #[test]
     fn a_strategy_that_fails_on_one_rank_does_not_spoil_the_others() {
-        let (outcome, folder) = compare_broken("p2p,rma-pscw,p2p-persistent", "1");
+        let (outcome, folder) = compare_broken(SCENARIO, "p2p,rma-pscw,p2p-persistent", "1");
         assert_eq!(ending(outcome), (3, Remains::Unfinished));
         let failed = "rma-pscw true failed rank 1: MPI_Win_wait failed: deliberate";
         assert_eq!(rows(&folder), ["p2p true ok", failed, "p2p-persistent true ok"]);
@@ -106,7 +129,7 @@ mod faults {
 
     #[test]
     fn a_strategy_that_hangs_times_out_and_the_others_go_on() {
-        let (outcome, folder) = compare_broken("rma-fence,shm,p2p", "2");
+        let (outcome, folder) = compare_broken(SCENARIO, "rma-fence,shm,p2p", "2");
         assert_eq!(ending(outcome), (3, Remains::Unfinished));
         let rows = rows(&folder);
         assert!(rows[0].starts_with("rma-fence  timeout positions: rank 0 waited 2"), "{rows:?}");
@@ -117,7 +140,7 @@ mod faults {
     /// As a flush that hangs in the MPI library: no watchdog helps, the job is ended.
     #[test]
     fn a_flush_that_hangs_leaves_the_groups_before_it_complete() {
-        let (outcome, folder) = compare_broken("rma-fence,rma-notify,p2p,p2p-persistent", "2");
+        let (outcome, folder) = compare_broken(SCENARIO, "rma-fence,rma-notify,p2p,p2p-persistent", "2");
         assert!(outcome.is_err(), "the job was ended");
         let rows = rows(&folder);
         assert!(rows[0].contains("unavailable not measured: the job had to be ended before"), "{rows:?}");
@@ -131,7 +154,7 @@ mod faults {
 
     #[test]
     fn groups_without_two_sided_messages_have_a_control_too() {
-        let (outcome, folder) = compare_broken("rma-ring,p2p-persistent,rma-barrier", "20");
+        let (outcome, folder) = compare_broken(SCENARIO, "rma-ring,p2p-persistent,rma-barrier", "20");
         assert!(outcome.is_ok());
         let text = std::fs::read_to_string(folder.path().join("out/recommendation.txt")).unwrap();
         assert!(text.contains("beside p2p-persistent half direct rect once more"), "{text}");
