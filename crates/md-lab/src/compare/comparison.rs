@@ -60,13 +60,17 @@ pub trait RowContext: Clone + Serialize + Send + 'static {
     /// The phases of the halo that have a column, before that of what is hidden.
     const PHASES: &'static [Phase];
     /// Columns behind the note: of [`Self::after`].
-    const AFTER: &'static [&'static str];
+    const AFTER: &'static [&'static str] = &[];
 
     /// Values before the numbers.
-    fn before(&self) -> impl Serialize;
+    fn before(&self) -> impl Serialize {
+        self
+    }
 
     /// Values behind the note.
-    fn after(&self) -> impl Serialize;
+    fn after(&self) -> impl Serialize {
+        [""; 0]
+    }
 
     /// What is computed and how much of it, in words: `16000 atoms`.
     fn extent(&self) -> String;
@@ -271,8 +275,7 @@ impl<C: RowContext> Comparison<C> {
 
     /// Whether the row is the [`Self::baseline`].
     pub fn is_baseline(&self, row: &StrategyReport<C>) -> bool {
-        let measured = row.valid();
-        measured.is_some() && measured == self.baseline()
+        row.valid().is_some_and(|ranked| Some(ranked) == self.baseline())
     }
 
     /// Strategies with a valid measurement, best first.

@@ -83,14 +83,9 @@ impl RowContext for Nodes {
     const BEFORE: &'static str = "nodes";
     const SENT: &'static str = "messages_per_exchange,bytes_per_exchange";
     const PHASES: &'static [Phase] = &[Phase::HaloPack];
-    const AFTER: &'static [&'static str] = &[];
 
     fn before(&self) -> impl Serialize {
         512
-    }
-
-    fn after(&self) -> impl Serialize {
-        [""; 0]
     }
 
     fn extent(&self) -> String {

@@ -47,35 +47,24 @@ pub struct Place<'s> {
 }
 
 /// A strategy at work: a simulation, or an application on a grid. All methods that can fail are *collective*.
+///
+/// # Errors
+/// Of all methods what went wrong.
+#[expect(clippy::missing_errors_doc, reason = "the trait says it of all methods")]
 pub trait Running {
     /// Exchanges of the halo alone, as [`Place::time`] times them.
-    ///
-    /// # Errors
-    /// What went wrong.
     fn time_exchanges(&mut self, place: Place, count: usize) -> Result<Exchanged, Problem>;
 
     /// Forgets the times so far.
-    ///
-    /// # Errors
-    /// What went wrong.
     fn start_measuring(&mut self) -> Result<(), Problem>;
 
     /// Makes an ordinary step.
-    ///
-    /// # Errors
-    /// What went wrong.
     fn step(&mut self) -> Result<(), Problem>;
 
     /// Completes the last of so many steps since measuring was started; their times, reduced over the ranks.
-    ///
-    /// # Errors
-    /// What went wrong.
     fn timings(&mut self, place: Place, steps: u64) -> Result<Timings, Problem>;
 
     /// Looks at what the steps have left in doubt, after they were timed.
-    ///
-    /// # Errors
-    /// What went wrong.
     fn look_back(&mut self, _: Place) -> Result<(), Problem> {
         Ok(())
     }
@@ -84,9 +73,6 @@ pub trait Running {
     fn observe(&mut self, observer: Rc<dyn PhaseObserver>);
 
     /// Closes the contexts.
-    ///
-    /// # Errors
-    /// What went wrong.
     fn finalise(self) -> Result<(), Problem>;
 }
 

@@ -15,6 +15,10 @@ use crate::trace::TracedWorld;
 use crate::{Problem, Variant, agree, lock};
 
 /// What strategies are tried on: particles, or nodes of a grid.
+///
+/// # Errors
+/// Of all methods what went wrong with the strategy; of [`Self::judge`], that the agreement's world is broken.
+#[expect(clippy::missing_errors_doc, reason = "the trait says it of all methods")]
 pub trait Ground {
     /// What a strategy becomes there.
     type Setup;
@@ -28,39 +32,24 @@ pub trait Ground {
         Self: 's;
 
     /// Everything that a strategy needs.
-    ///
-    /// # Errors
-    /// Why there is none.
     fn prepare(&self, variant: &Variant) -> Result<Prepared<Self::Setup, Self::Context>, Problem>;
 
     /// What makes the row of a strategy stand alone for which there is no set-up.
     fn context(&self, variant: &Variant) -> Self::Context;
 
     /// Begins in the initial state. *Collective.*
-    ///
-    /// # Errors
-    /// What went wrong.
     fn open<'s>(&'s self, world: &'s dyn World, setup: &'s Self::Setup)
     -> Result<Self::Running<'s>, Problem>;
 
     /// Computes what a strategy is judged by; what is known to be wrong at once is a problem already. *Collective.*
-    ///
-    /// # Errors
-    /// What went wrong.
     fn look(&self, place: Place, setup: &Self::Setup) -> Result<Self::Seen, Problem>;
 
     /// What is wrong with what was seen, in words, the same on all ranks. *Collective* in the agreement's world.
-    ///
-    /// # Errors
-    /// The agreement's world is broken.
     fn judge(&self, _: Place, _: &Self::Seen) -> Result<Result<(), String>, EngineError> {
         Ok(Ok(()))
     }
 
     /// Works with a strategy in its initial state. *Collective.*
-    ///
-    /// # Errors
-    /// What went wrong.
     fn at_work<'s, T>(
         &'s self,
         Place { world, heartbeat }: Place<'s>,

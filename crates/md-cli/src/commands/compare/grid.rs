@@ -11,13 +11,12 @@ use md_engine::{Phase, Timings};
 use md_grid::{Application, GridError, Messages, application};
 use md_lab::compare::{Conditions, Exchanged, Ground, Job, Place, Prepared, RowContext, Running, WARM_UP};
 use md_lab::{Problem, Transports, Variant, name_of};
-use serde::Serialize;
 
 use super::{Call, open_on_root, refused};
 use crate::args::CompareArgs;
 use crate::commands::grid_run::{self, Runnable};
 use crate::error::RunError;
-use crate::grid_inputs::{GridInputs, GridModel};
+use crate::grid_inputs::GridInputs;
 use crate::memory;
 use crate::output::grid::GridContext;
 use crate::scenario::Scenario;
@@ -48,7 +47,11 @@ pub fn compare_on_grid<M: Runnable>(
     let variants = choices.variants(&base, &transports.backends()).map_err(refused)?;
     let steps = args.steps.unwrap_or(STEPS);
     let call = Call { transports, args, end_job };
-    let is_own = |variant: &Variant| is_own(variant, &base, inputs);
+    let own = inputs.scenario.parallel().messages;
+    let is_own = |variant: &Variant| {
+        messages_of(variant).is_none_or(|messages| messages == own)
+            && adapt_variant(variant, &base).is_ok_and(|it| it.scenario == base)
+    };
     let between_nodes = inputs.scenario.parallel().between_nodes;
     let conditions = call.conditions(&variants, is_own, between_nodes, steps)?;
     let outputs = open_on_root(agreement, || {
@@ -136,28 +139,12 @@ fn messages_of(variant: &Variant) -> Option<Messages> {
     Messages::ALL.iter().copied().find(is_meant)
 }
 
-/// Whether a variant is the scenario's own setting; `base` has its keys.
-fn is_own<M: GridModel>(variant: &Variant, base: &Scenario, inputs: &GridInputs<M>) -> bool {
-    let own = inputs.scenario.parallel().messages;
-    messages_of(variant).is_none_or(|messages| messages == own)
-        && adapt_variant(variant, base).is_ok_and(|it| it.scenario == *base)
-}
-
 impl RowContext for GridContext {
     const KEYS: &'static [&'static str] = &["backend", "exchange"];
     const BEFORE: &'static str = Self::COLUMNS;
     const SENT: &'static str = "messages_per_exchange,bytes_per_exchange";
     const PHASES: &'static [Phase] =
         &[Phase::HaloPack, Phase::HaloTransfer, Phase::HaloWait, Phase::HaloUnpack];
-    const AFTER: &'static [&'static str] = &[];
-
-    fn before(&self) -> impl Serialize {
-        self
-    }
-
-    fn after(&self) -> impl Serialize {
-        [""; 0]
-    }
 
     fn extent(&self) -> String {
         let Self { kind, nodes, fields, .. } = self;
@@ -207,8 +194,8 @@ impl<M: Runnable> Ground for Grid<'_, M> {
             place.make_steps(running, CHECKED_STEPS)?;
             or_problem(application::fingerprint(&*running.app, place.world, decomposition))
         })?;
-        let what = || format!("other values after {CHECKED_STEPS} steps than the reference");
-        if fingerprint == self.fingerprint { Ok(()) } else { Err(Problem::wrong(what())) }
+        let wrong = || Problem::wrong(format!("other values after {CHECKED_STEPS} steps than the reference"));
+        (fingerprint == self.fingerprint).then_some(()).ok_or_else(wrong)
     }
 }
 
