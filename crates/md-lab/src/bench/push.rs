@@ -1,7 +1,7 @@
 //! Into another rank's memory, or out of it.
 
-use md_comm::Asserts;
 use md_comm::mpi::{At, PlainMemory, PlainSpec, PlainWindow};
+use md_comm::{Asserts, CommError};
 
 use super::plain::{Windows, content, fill, verified};
 use super::series::{Series, parts};
@@ -41,7 +41,11 @@ impl Benchmark for Push {
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let (world, bytes, peer) = (stage.world, case.bytes, case.peer);
         let partner = [(0, peer), (peer, 0)].into_iter().find(|&(rank, _)| rank == world.rank());
-        let is_store = case.mechanism.name() == STORE;
+        let access = match self {
+            Self::Pull => Access::Get,
+            Self::Push if case.mechanism.name() == STORE => Access::Store,
+            Self::Push => Access::Put,
+        };
         // Inside a node, where caches would move small messages, each goes to another place.
         let mut gone_through = 0;
         let places_in = |walk_bytes: usize| {
@@ -55,13 +59,7 @@ impl Benchmark for Push {
             window.lock_all()?;
             let once = |window: &mut PlainWindow, place: usize| {
                 let Some((_, rank)) = partner else { return Ok(()) };
-                let at = At { offset: place * bytes, ..At::start_of(rank) };
-                match self {
-                    Self::Pull => window.get(bytes, at)?,
-                    Self::Push if is_store => window.store(0..bytes, at)?,
-                    Self::Push => window.put(0..bytes, at)?,
-                }
-                window.flush()
+                access.once(window, bytes, At { offset: place * bytes, ..At::start_of(rank) })
             };
             // Every page once.
             (0..places).step_by((PAGE / bytes.max(1)).max(1)).try_for_each(|place| once(window, place))?;
@@ -80,13 +78,36 @@ impl Benchmark for Push {
             let came = if *self == Self::Pull { window.got()? } else { own };
             Ok(partner.is_none_or(|(_, rank)| content(rank).first_wrong(came).is_none()))
         };
-        let memory = if is_store { PlainMemory::Shared } else { PlainMemory::Allocated };
+        let memory =
+            if case.mechanism.name() == STORE { PlainMemory::Shared } else { PlainMemory::Allocated };
         let [walked, least] = [stage.walk_bytes, LEAST_WALK.min(stage.walk_bytes)]
             .map(|walk_bytes| places_in(walk_bytes) * bytes);
         let spec = PlainSpec { memory, windows: 1, bytes: walked, asserts: Asserts::Off };
         let samples_s = verified(stage, Windows { spec, least_bytes: least, seen: bytes }, work, right)?;
         let mut series = parts(&[""], samples_s, bytes as f64);
-        series.iter_mut().for_each(|series| series.note = through(gone_through));
+        if gone_through > bytes {
+            series.iter_mut().for_each(|series| series.note = through(gone_through));
+        }
         Ok(series)
+    }
+}
+
+/// How a message is moved.
+#[derive(Debug, Clone, Copy)]
+enum Access {
+    Put,
+    Get,
+    Store,
+}
+
+impl Access {
+    /// Moves a message and waits until it is there.
+    fn once(self, window: &mut PlainWindow, bytes: usize, at: At) -> Result<(), CommError> {
+        match self {
+            Self::Put => window.put(0..bytes, at)?,
+            Self::Get => window.get(bytes, at)?,
+            Self::Store => window.store(0..bytes, at)?,
+        }
+        window.flush()
     }
 }
