@@ -25,7 +25,7 @@ for round in $(seq "$rounds"); do
         ${EFFORT:---budget 25} --output "$folder/md-$round"
 done
 python3 - "$folder" <<'EOF_PYTHON'
-import csv, sys
+import csv, statistics, sys
 from pathlib import Path
 
 # Twin: benchmark and mechanism of ours, and by how much a sample is divided: by the messages of a rank that are under way at once, and osu_latency is
@@ -45,20 +45,27 @@ TWINS = {
     "osu_latency": ("roundtrip", "p2p", TWO), "osu_bw": ("bandwidth-one-buffer", "p2p", lambda size: MANY),
     "osu_put_latency": ("elementwise-whole", "put", ONE), "osu_get_latency": ("roundtrip", "get", ONE),
 }
-# Each program chooses a computation as long as its own exchange: what counts is what the exchange adds to it.
+# Each program chooses a computation as long as its own exchange, anew in each round: what counts is what the exchange adds to it, in the median round.
 ADDED = {"overlap_both", "overlap_progress"}
 COMPUTATION = "overlap_computation", ("overlap-computation", "p2p")
 folder = Path(sys.argv[1])
 theirs, ours = {"large": {}, "plain": {}}, {}
 for pages, times in theirs.items():
-    for file in folder.glob(f"{pages}-*.csv"):
+    for file in sorted(folder.glob(f"{pages}-*.csv")):
         for name, size, time in csv.reader(file.open()):
             times.setdefault((name, int(size)), []).append(float(time))
-for file in folder.glob("md-*/bench.csv"):
+for file in sorted(folder.glob("md-*/bench.csv")):
     for row in csv.DictReader(file.open()):
         if row["status"] == "ok":
             key = row["benchmark"], row["mechanism"], int(row["bytes"])
             ours.setdefault(key, []).append(float(row["min_s"]))
+
+
+def one(rounds, alone, many):
+    taken = statistics.median(both - computed for both, computed in zip(rounds, alone)) if alone else min(rounds)
+    return 1e6 * taken / many
+
+
 print("twin,bytes,per,c_us,md_us,ratio,difference_us,within,plain_c_us,plain_difference_us")
 for name, size in sorted(theirs["large"]):
     if name not in TWINS:
@@ -66,10 +73,9 @@ for name, size in sorted(theirs["large"]):
     benchmark, mechanism, per = TWINS[name]
     found = ours.get((benchmark, mechanism, size))
     if found:
-        computed = name in ADDED
-        one = lambda samples, alone: 1e6 * (min(samples) - (min(alone) if computed else 0)) / per(size)
-        c, plain = (one(theirs[pages][name, size], theirs[pages].get((COMPUTATION[0], size))) for pages in ("large", "plain"))
-        md = one(found, ours.get((*COMPUTATION[1], size)))
+        alone = lambda times, computation: times.get((*computation, size)) if name in ADDED else None
+        c, plain = (one(times[name, size], alone(times, COMPUTATION[:1]), per(size)) for times in theirs.values())
+        md = one(found, alone(ours, COMPUTATION[1]), per(size))
         within = "yes" if abs(md - c) <= max(0.1 * c, 0.2) else "no"
         print(f"{name},{size},{per(size)},{c:.3f},{md:.3f},{md / c:.3f},{md - c:+.3f},{within},{plain:.3f},{md - plain:+.3f}")
 EOF_PYTHON

@@ -55,7 +55,7 @@ negotiation  what a rebuild pays for such a context where nothing has grown
 ringshift    every rank to the next one, and to both neighbours, with copies
 wakeup       a round trip after computation of 0, 1, 10 and 100 ms
 copy         memory: one stream, 19 in turn, and one with streaming stores
-passive      rank 0 locks its partner's window, puts and unlocks, while the others compute 240 ms
+passive      rank 0 locks its partner's window, puts and unlocks, right after its own, while the others compute 240 ms
 packing      three arrays to 26 neighbours, put one by one or copied into one message; one window, 26, with assertions, with two slots a message
 push, pull   rank 0 and its partner at once, with put and flush, streaming stores into shared memory, or get and flush
 strided      every second number of 17 MB, as a derived datatype or packed

@@ -1,7 +1,6 @@
 //! How much of an exchange hides behind computation.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use md_comm::{Buffering, CommError, Edge, Exchange, Flow, World};
 
@@ -9,17 +8,17 @@ use super::line::{Handling, Line, spec, verified};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage};
 use crate::Problem;
-use crate::sampling::sample_in_turn;
+use crate::sampling::{Effort, sample_in_turn};
 use crate::statistics::Interval;
 
 /// 10^5 numbers, and 4 MB.
 const SIZES: [usize; 2] = [800_000, 4_000_000];
 /// Pieces of computation between calls that drive progress.
 pub(crate) const BLOCKS: usize = 16;
-/// Exchanges that tell how long the computation has to be.
-const TRIAL: usize = 5;
+/// Share of the budget that tells how long the computation has to be.
+const TRIAL: f64 = 0.1;
 /// Units that tell how long one takes.
-const TRIAL_UNITS: usize = 200_000;
+const TRIAL_UNITS: usize = 10_000;
 const PARTS: [&str; 5] = ["communication", "computation", "both", "progress", CALL];
 const CALL: &str = "call";
 
@@ -40,7 +39,7 @@ impl Benchmark for Overlap {
         let Stage { world, effort, .. } = *stage;
         let line = Line::open(world, spec(ring(world, case.bytes), Buffering::Double))?;
         let samples_s = verified(world, [line], |[line]| {
-            let units = units_as_long_as(line, world)?;
+            let units = units_as_long_as(line, world, effort)?;
             sample_in_turn(world, PARTS.len(), effort, |kind, iterations| {
                 (0..iterations).try_for_each(|_| iterate(line, PARTS[kind], units))?;
                 Ok(())
@@ -108,23 +107,30 @@ fn iterate(line: &mut Line, part: &str, units: usize) -> Result<(), CommError> {
 }
 
 /// Units of computation that take as long as an exchange, the same on all ranks. *Collective.*
-fn units_as_long_as(line: &mut Line, world: &dyn World) -> Result<usize, Problem> {
-    let begun = Instant::now();
-    compute(TRIAL_UNITS);
-    let unit_s = begun.elapsed().as_secs_f64() / TRIAL_UNITS as f64;
-    world.barrier()?;
-    let begun = Instant::now();
-    (0..TRIAL).try_for_each(|_| line.exchange(Handling::InPlace, |_| Ok(())))?;
-    let mut units = [begun.elapsed().as_secs_f64() / TRIAL as f64 / unit_s];
-    world.max(&mut units)?;
-    Ok(units[0].ceil() as usize)
+fn units_as_long_as(line: &mut Line, world: &dyn World, effort: Effort) -> Result<usize, Problem> {
+    let effort = Effort { budget_s: TRIAL * effort.budget_s, ..effort };
+    let samples_s = sample_in_turn(world, 2, effort, |kind, iterations| {
+        (0..iterations).try_for_each(|_| match kind {
+            0 => line.exchange(Handling::InPlace, |_| Ok(())),
+            _ => {
+                compute(TRIAL_UNITS);
+                Ok(())
+            }
+        })?;
+        Ok::<_, Problem>(())
+    })?;
+    let shortest_s = samples_s.iter().map(|samples| samples.iter().copied().fold(f64::INFINITY, f64::min));
+    let units = shortest_s.reduce(|exchange_s, trial_s| TRIAL_UNITS as f64 * exchange_s / trial_s);
+    Ok(units.unwrap_or_default().ceil() as usize)
 }
 
-/// Arithmetic in registers, on numbers of which the compiler does not know that they stay what they are.
+/// Arithmetic in registers, on numbers of which the compiler does not know that they stay what they are. Not inlined: trial and
+/// measurement are then the same code. No fused operation, which is a call into a library where the CPU at hand is not known.
+#[inline(never)]
 fn compute(units: usize) {
     let mut numbers = black_box([1.0_f64; 8]);
     for _ in 0..units {
-        numbers.iter_mut().for_each(|number| *number = number.mul_add(0.999_999, 1e-6));
+        numbers.iter_mut().for_each(|number| *number = *number * 0.999_999 + 1e-6);
     }
     black_box(numbers);
 }
