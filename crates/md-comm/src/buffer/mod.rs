@@ -26,6 +26,8 @@ const PAGE: usize = 4096;
 #[derive(Debug, Default)]
 pub struct AlignedBuffer {
     memory: Memory,
+    /// Bytes of the memory. Kept here because every message asks for it.
+    capacity: usize,
     length: usize,
 }
 
@@ -104,20 +106,27 @@ impl AlignedBuffer {
     ///
     /// # Errors
     /// [`CommError::OutOfMemory`]; the buffer is as it was.
+    #[inline]
     pub fn set_length(&mut self, length: usize) -> Result<(), CommError> {
-        if length > self.capacity() {
-            let mut memory = Memory::of(length)?;
-            let before = self.memory.bytes();
-            memory.bytes_mut()[..before.len()].copy_from_slice(before);
-            self.memory = memory;
+        if length > self.capacity {
+            self.grow(length)?;
         }
         self.length = length;
         Ok(())
     }
 
+    #[cold]
+    fn grow(&mut self, least: usize) -> Result<(), CommError> {
+        let mut memory = Memory::of(least)?;
+        let before = self.memory.bytes();
+        memory.bytes_mut()[..before.len()].copy_from_slice(before);
+        (self.capacity, self.memory) = (memory.bytes().len(), memory);
+        Ok(())
+    }
+
     /// Bytes that fit without a new allocation.
     pub fn capacity(&self) -> usize {
-        self.memory.bytes().len()
+        self.capacity
     }
 
     /// The bytes.

@@ -169,7 +169,8 @@ impl Transfers {
         tag: c_int,
         most: usize,
     ) -> Result<(), CommError> {
-        self.bytes_mut(i, most)?;
+        self.expect_inactive(i)?;
+        self.messages[i].buffer.set_length(most)?;
         self.begin(i, on, from, tag)
     }
 
