@@ -106,22 +106,15 @@ fn iterate(line: &mut Line, part: &str, units: usize) -> Result<(), CommError> {
     }
 }
 
-/// Units of computation that take as long as an exchange, the same on all ranks. *Collective.*
-fn units_as_long_as(line: &mut Line, world: &dyn World, effort: Effort) -> Result<usize, Problem> {
+/// Units of computation that take as long as an exchange, by the shortest of some samples of the first two parts; the same on all ranks. *Collective.*
+fn units_as_long_as(line: &mut Line, world: &dyn World, effort: Effort) -> Result<usize, CommError> {
     let effort = Effort { budget_s: TRIAL * effort.budget_s, ..effort };
     let samples_s = sample_in_turn(world, 2, effort, |kind, iterations| {
-        (0..iterations).try_for_each(|_| match kind {
-            0 => line.exchange(Handling::InPlace, |_| Ok(())),
-            _ => {
-                compute(TRIAL_UNITS);
-                Ok(())
-            }
-        })?;
-        Ok::<_, Problem>(())
+        (0..iterations).try_for_each(|_| iterate(line, PARTS[kind], TRIAL_UNITS))
     })?;
-    let shortest_s = samples_s.iter().map(|samples| samples.iter().copied().fold(f64::INFINITY, f64::min));
-    let units = shortest_s.reduce(|exchange_s, trial_s| TRIAL_UNITS as f64 * exchange_s / trial_s);
-    Ok(units.unwrap_or_default().ceil() as usize)
+    let shortest_s = |kind: usize| samples_s[kind].iter().copied().fold(f64::INFINITY, f64::min);
+    let [exchange_s, trial_s] = [0, 1].map(shortest_s);
+    Ok((TRIAL_UNITS as f64 * exchange_s / trial_s).ceil() as usize)
 }
 
 /// Arithmetic in registers, on numbers of which the compiler does not know that they stay what they are. Not inlined: trial and
