@@ -4,6 +4,7 @@
 //! the transport, so that misuse is refused with the same words whatever the transport. A refused call changes nothing:
 //! the caller may go on as if it had not been made.
 
+use std::fmt::Display;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -15,6 +16,17 @@ enum Outgoing {
     Idle,
     Packing { bytes: usize },
     Started,
+}
+
+/// How far the present exchange is along one edge.
+#[derive(Debug, Clone, Copy)]
+struct Progress {
+    outgoing: Outgoing,
+    arrived: bool,
+}
+
+impl Progress {
+    const NONE: Self = Self { outgoing: Outgoing::Idle, arrived: false };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +43,14 @@ pub(crate) struct Ledger {
     terms: Rc<Terms>,
     /// Longest message sent so far, for variable sizes: the next negotiation makes room for it.
     longest_sent: Vec<usize>,
-    outgoing: Vec<Outgoing>,
-    arrived: Vec<bool>,
+    progress: Vec<Progress>,
+    /// Edges that send.
+    sending: usize,
     /// Edges that receive.
     receiving: usize,
+    /// Edges that are not started yet. Counted, because to look through all of them shows beside a small message.
+    unstarted: usize,
+    /// Edges whose message has not been taken yet.
     awaited: usize,
     phase: Phase,
     traffic: Traffic,
@@ -45,13 +61,15 @@ impl Ledger {
     pub(crate) fn new(rank: Rank, ranks: usize, spec: ExchangeSpec) -> Result<Self, CommError> {
         spec.check(ranks)?;
         let edges = spec.edges.len();
-        let receiving = spec.edges.iter().filter(|edge| edge.flow.receives()).count();
+        let count = |flows: fn(Flow) -> bool| spec.edges.iter().filter(|edge| flows(edge.flow)).count();
+        let (sending, receiving) = (count(Flow::sends), count(Flow::receives));
         Ok(Self {
             terms: Rc::new(Terms { rank, spec, receive_capacity: vec![0; edges] }),
             longest_sent: vec![0; edges],
-            outgoing: vec![Outgoing::Idle; edges],
-            arrived: vec![false; edges],
+            progress: vec![Progress::NONE; edges],
+            sending,
             receiving,
+            unstarted: sending,
             awaited: receiving,
             phase: Phase::Packing,
             traffic: Traffic::default(),
@@ -68,59 +86,51 @@ impl Ledger {
     }
 
     fn existing(&self, edge: EdgeId) -> Result<&Edge, CommError> {
-        self.spec().edges.get(edge.0).ok_or_else(|| self.misuse(format!("there is no edge {}", edge.0)))
+        self.spec().edges.get(edge.0).ok_or_else(|| self.misuse(format_args!("there is no edge {}", edge.0)))
     }
 
     /// `send_buffer`: may this edge be packed with so many bytes? Packing it again before `start` is allowed. A variable
     /// message may be longer than the capacity.
     pub(crate) fn pack(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError> {
-        let Edge { peer, flow, send_capacity: capacity, .. } = *self.existing(edge)?;
+        let &Edge { peer, flow, send_capacity: capacity, .. } = self.existing(edge)?;
         if !flow.sends() {
-            return Err(self.misuse(format!("edge {} does not send", edge.0)));
+            return Err(self.misuse(format_args!("edge {} does not send", edge.0)));
         }
-        if self.outgoing[edge.0] == Outgoing::Started {
-            return Err(self.misuse(format!("edge {} was started already", edge.0)));
+        if self.progress[edge.0].outgoing == Outgoing::Started {
+            return Err(self.misuse(format_args!("edge {} was started already", edge.0)));
         }
-        let fixed = self.spec().sizes == Sizes::Fixed;
-        if fixed && bytes > capacity {
-            return Err(CommError::CapacityExceeded { context: self.spec().name, peer, bytes, capacity });
+        if bytes != capacity && self.spec().sizes == Sizes::Fixed {
+            return Err(self.wrong_length(edge, peer, [bytes, capacity]));
         }
-        if fixed && bytes != capacity {
-            let what = format!("edge {} sends exactly {capacity} bytes, not {bytes}", edge.0);
-            return Err(self.misuse(what));
-        }
-        self.outgoing[edge.0] = Outgoing::Packing { bytes };
+        self.progress[edge.0].outgoing = Outgoing::Packing { bytes };
         Ok(())
     }
 
     /// `start`: the length of the message that may leave now.
     pub(crate) fn start(&mut self, edge: EdgeId) -> Result<usize, CommError> {
         self.existing(edge)?;
-        match self.outgoing[edge.0] {
-            Outgoing::Packing { bytes } => {
-                self.outgoing[edge.0] = Outgoing::Started;
-                if self.spec().sizes == Sizes::Variable {
-                    self.longest_sent[edge.0] = self.longest_sent[edge.0].max(bytes);
-                }
-                self.traffic.messages += 1;
-                self.traffic.bytes += bytes as u64;
-                Ok(bytes)
-            }
-            Outgoing::Started => Err(self.misuse(format!("edge {} was started already", edge.0))),
-            Outgoing::Idle => Err(self.misuse(format!("edge {} was not packed before its start", edge.0))),
+        let outgoing = &mut self.progress[edge.0].outgoing;
+        let Outgoing::Packing { bytes } = *outgoing else {
+            let why =
+                if *outgoing == Outgoing::Idle { "not packed before its start" } else { "started already" };
+            return Err(self.misuse(format_args!("edge {} was {why}", edge.0)));
+        };
+        *outgoing = Outgoing::Started;
+        self.unstarted -= 1;
+        if self.spec().sizes == Sizes::Variable {
+            self.longest_sent[edge.0] = self.longest_sent[edge.0].max(bytes);
         }
+        self.traffic.messages += 1;
+        self.traffic.bytes += bytes as u64;
+        Ok(bytes)
     }
 
     pub(crate) fn initiate(&mut self) -> Result<(), CommError> {
         if self.phase == Phase::Receiving {
-            return Err(self.misuse("initiated twice".to_owned()));
+            return Err(self.misuse("initiated twice"));
         }
-        let late = self
-            .edge_ids()
-            .find(|&EdgeId(i)| self.spec().edges[i].flow.sends() && self.outgoing[i] != Outgoing::Started);
-        if let Some(EdgeId(i)) = late {
-            let what = format!("initiated before edge {i} (rank {}) was started", self.spec().edges[i].peer);
-            return Err(self.misuse(what));
+        if self.unstarted > 0 {
+            return Err(self.initiated_early());
         }
         self.phase = Phase::Receiving;
         Ok(())
@@ -130,12 +140,12 @@ impl Ledger {
     pub(crate) fn expect_initiated(&self) -> Result<(), CommError> {
         match self.phase {
             Phase::Receiving => Ok(()),
-            Phase::Packing => Err(self.misuse("used before initiate".to_owned())),
+            Phase::Packing => Err(self.misuse("used before initiate")),
         }
     }
 
     pub(crate) fn awaits(&self, edge: EdgeId) -> bool {
-        self.spec().edges[edge.0].flow.receives() && !self.arrived[edge.0]
+        self.spec().edges[edge.0].flow.receives() && !self.progress[edge.0].arrived
     }
 
     pub(crate) fn all_arrived(&self) -> bool {
@@ -146,12 +156,14 @@ impl Ledger {
     pub(crate) fn arrive<'a>(&mut self, edge: EdgeId, bytes: &'a [u8]) -> Result<Arrival<'a>, CommError> {
         let capacity = self.receive_capacity(edge);
         if self.spec().sizes == Sizes::Fixed && bytes.len() != capacity {
-            return Err(self.mismatch(edge, format!("has {} bytes, agreed were {capacity}", bytes.len())));
+            return Err(
+                self.mismatch(edge, format_args!("has {} bytes, agreed were {capacity}", bytes.len()))
+            );
         }
         if !self.awaits(edge) {
-            return Err(self.mismatch(edge, "is the second of one exchange".to_owned()));
+            return Err(self.mismatch(edge, "is the second of one exchange"));
         }
-        self.arrived[edge.0] = true;
+        self.progress[edge.0].arrived = true;
         self.awaited -= 1;
         Ok(Arrival { edge, bytes })
     }
@@ -160,7 +172,7 @@ impl Ledger {
     pub(crate) fn complete(&mut self) -> Result<(), CommError> {
         self.expect_initiated()?;
         if !self.all_arrived() {
-            return Err(self.misuse(format!("completed before the arrival of {}", self.awaited_edges())));
+            return Err(self.misuse(format_args!("completed before the arrival of {}", self.awaited_edges())));
         }
         self.forget_exchange();
         Ok(())
@@ -168,8 +180,9 @@ impl Ledger {
 
     /// For collective operations on the context: nothing may be in flight.
     pub(crate) fn expect_idle(&self, operation: &str) -> Result<(), CommError> {
-        let idle = self.phase == Phase::Packing && self.outgoing.iter().all(|&state| state == Outgoing::Idle);
-        if idle { Ok(()) } else { Err(self.misuse(format!("{operation} inside an exchange"))) }
+        let mut edges = self.progress.iter();
+        let idle = self.phase == Phase::Packing && edges.all(|edge| edge.outgoing == Outgoing::Idle);
+        if idle { Ok(()) } else { Err(self.misuse(format_args!("{operation} inside an exchange"))) }
     }
 
     /// `rank 3 (channel 0), rank 5 (channel 0)`: the edges that have not delivered yet.
@@ -183,9 +196,26 @@ impl Ledger {
 
     fn forget_exchange(&mut self) {
         self.phase = Phase::Packing;
-        self.outgoing.fill(Outgoing::Idle);
-        self.arrived.fill(false);
-        self.awaited = self.receiving;
+        self.progress.fill(Progress::NONE);
+        (self.unstarted, self.awaited) = (self.sending, self.receiving);
+    }
+
+    /// Of a message of fixed length.
+    #[cold]
+    fn wrong_length(&self, edge: EdgeId, peer: Rank, [bytes, capacity]: [usize; 2]) -> CommError {
+        if bytes > capacity {
+            return CommError::CapacityExceeded { context: self.spec().name, peer, bytes, capacity };
+        }
+        self.misuse(format_args!("edge {} sends exactly {capacity} bytes, not {bytes}", edge.0))
+    }
+
+    #[cold]
+    fn initiated_early(&self) -> CommError {
+        let edges = self.spec().edges.iter().zip(&self.progress).enumerate();
+        let mut late =
+            edges.filter(|(_, (edge, progress))| edge.flow.sends() && progress.outgoing != Outgoing::Started);
+        let (i, peer) = late.next().map_or((0, 0), |(i, (edge, _))| (i, edge.peer));
+        self.misuse(format_args!("initiated before edge {i} (rank {peer}) was started"))
     }
 }
 
@@ -211,8 +241,8 @@ impl Ledger {
         if need.len() == self.spec().edges.len() {
             return Ok(());
         }
-        let what = format!("negotiated {} lengths for {} edges", need.len(), self.spec().edges.len());
-        Err(self.misuse(what))
+        let (needs, edges) = (need.len(), self.spec().edges.len());
+        Err(self.misuse(format_args!("negotiated {needs} lengths for {edges} edges")))
     }
 
     /// Whether `need` would change a capacity of this rank.
@@ -308,16 +338,19 @@ impl Terms {
         if peer == self.rank && flow.receives() { edges.iter().position(sends_here) } else { None }
     }
 
+    #[cold]
     pub(crate) fn timeout(&self, waited_s: f64, awaited: String) -> CommError {
         CommError::Timeout { context: self.spec.name, rank: self.rank, waited_s, awaited }
     }
 
-    pub(crate) fn misuse(&self, what: String) -> CommError {
-        CommError::Misuse { context: self.spec.name, what }
+    #[cold]
+    pub(crate) fn misuse(&self, what: impl Display) -> CommError {
+        CommError::Misuse { context: self.spec.name, what: what.to_string() }
     }
 
-    pub(crate) fn mismatch(&self, edge: EdgeId, what: String) -> CommError {
+    #[cold]
+    pub(crate) fn mismatch(&self, edge: EdgeId, what: impl Display) -> CommError {
         let Edge { peer, receive_channel: channel, .. } = *self.edge(edge);
-        CommError::Mismatch { context: self.spec.name, peer, channel, what }
+        CommError::Mismatch { context: self.spec.name, peer, channel, what: what.to_string() }
     }
 }

@@ -1,14 +1,12 @@
 //! A byte buffer whose first byte is 64-byte aligned, without unsafe code.
 //!
-//! Structure: zeroed memory of the system's allocator, of which the bytes in front of the first aligned one are left alone. Advantage: packed
-//! `f64` arrays can be cast in place, and rows start on a cache line. Disadvantage: it is never given back before the buffer is dropped.
+//! Structure: zeroed blocks of a cache line from the system's allocator. Advantage: packed `f64` arrays can be cast in place, and rows start on
+//! a cache line. Disadvantage: memory is never given back before the buffer is dropped.
 //!
 //! Buffers of two pages and more start with a page and lie in pages of megabytes ([`pool`]). Where the library lets the kernel copy large
 //! messages from process to process (`process_vm_readv`), what a copy costs goes with the pages it touches.
 
 mod pool;
-
-use std::ops::Range;
 
 use bytemuck::allocation::try_zeroed_vec;
 use bytemuck::{Pod, Zeroable};
@@ -32,21 +30,25 @@ pub struct AlignedBuffer {
 }
 
 /// Where the bytes are.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 enum Memory {
-    /// There are none.
-    #[default]
-    Nowhere,
-    /// In an allocation, from an aligned byte on.
-    Own(Vec<u8>, Range<usize>),
+    /// In an allocation, from a block on.
+    Own { blocks: Vec<Block>, first: usize },
     /// In a large page, beside others.
     Shared(Piece),
 }
 
-/// What an empty buffer is a slice of, for it is aligned too.
-#[derive(Clone, Copy, Pod, Zeroable)]
+/// What memory is made of.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Block([u8; ALIGNMENT]);
+
+/// None, and aligned.
+impl Default for Memory {
+    fn default() -> Self {
+        Self::Own { blocks: Vec::new(), first: 0 }
+    }
+}
 
 impl Memory {
     /// Room for so many bytes, zero or what other buffers have left there.
@@ -63,24 +65,26 @@ impl Memory {
     /// Whole multiples of the alignment, from one on. Memory that is asked for as zeros has no pages yet.
     fn own(bytes: usize, alignment: usize) -> Option<Self> {
         let length = bytes.checked_next_multiple_of(alignment)?;
-        let mut memory: Vec<u8> = try_zeroed_vec(length.checked_add(alignment)?).ok()?;
-        prefer_large_pages(&mut memory);
-        let start = memory.as_ptr().addr().wrapping_neg() % alignment;
-        Some(Self::Own(memory, start..start + length))
+        let spare = alignment - ALIGNMENT;
+        let mut blocks: Vec<Block> = try_zeroed_vec(length.checked_add(spare)? / ALIGNMENT).ok()?;
+        prefer_large_pages(&mut blocks);
+        let first = blocks.as_ptr().addr().wrapping_neg() % alignment / ALIGNMENT;
+        blocks.truncate(first + length / ALIGNMENT);
+        Some(Self::Own { blocks, first })
     }
 
+    #[inline]
     fn bytes(&self) -> &[u8] {
         match self {
-            Self::Nowhere => bytemuck::cast_slice::<Block, _>(&[]),
-            Self::Own(memory, range) => &memory[range.clone()],
+            Self::Own { blocks, first } => bytemuck::cast_slice(&blocks[*first..]),
             Self::Shared(piece) => piece.bytes(),
         }
     }
 
+    #[inline]
     fn bytes_mut(&mut self) -> &mut [u8] {
         match self {
-            Self::Nowhere => bytemuck::cast_slice_mut::<Block, _>(&mut []),
-            Self::Own(memory, range) => &mut memory[range.clone()],
+            Self::Own { blocks, first } => bytemuck::cast_slice_mut(&mut blocks[*first..]),
             Self::Shared(piece) => piece.bytes_mut(),
         }
     }
@@ -130,11 +134,13 @@ impl AlignedBuffer {
     }
 
     /// The bytes.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.memory.bytes()[..self.length]
     }
 
     /// The bytes, to be written.
+    #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory.bytes_mut()[..self.length]
     }

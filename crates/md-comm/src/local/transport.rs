@@ -61,7 +61,7 @@ impl LocalTransport {
             }
             let message = self.take_from_sender(Kind::Capacity, edge)?;
             let length = decode_length(message.bytes());
-            length.ok_or_else(|| self.terms.mismatch(edge, "is no capacity".to_owned()))
+            length.ok_or_else(|| self.terms.mismatch(edge, "is no capacity"))
         };
         let capacities = self.terms.edge_ids().map(capacity).collect::<Result<Vec<_>, _>>()?;
         ledger.learn_capacities(&capacities);
@@ -145,7 +145,7 @@ impl Transport for LocalTransport {
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
         let message = self.arrived[edge.0].as_ref().map(AlignedBuffer::bytes);
-        message.ok_or_else(|| self.terms.mismatch(edge, "is not there".to_owned()))
+        message.ok_or_else(|| self.terms.mismatch(edge, "is not there"))
     }
 
     fn complete(&mut self) -> Result<(), CommError> {

@@ -92,7 +92,7 @@ pub(super) fn tell(
             return Ok(0);
         }
         let number = decode_length(incoming.bytes(i)?);
-        number.ok_or_else(|| terms.mismatch(EdgeId(i), "is no number".to_owned()))
+        number.ok_or_else(|| terms.mismatch(EdgeId(i), "is no number"))
     };
     edges.iter().enumerate().map(number).collect()
 }

@@ -90,7 +90,7 @@ impl Overflow {
         if bytes.len() == expected {
             return Ok(Some(bytes));
         }
-        Err(terms.mismatch(edge, format!("has {} bytes, announced were {expected}", bytes.len())))
+        Err(terms.mismatch(edge, format_args!("has {} bytes, announced were {expected}", bytes.len())))
     }
 
     /// The exchange is over.

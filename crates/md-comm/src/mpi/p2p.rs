@@ -88,8 +88,9 @@ pub(super) struct P2p {
     overflow: Overflow,
     /// Received, not looked at yet.
     completed_receives: VecDeque<usize>,
-    /// Arrived, not handed out yet.
-    ready: VecDeque<usize>,
+    /// Edges whose messages of this exchange have arrived, in that order, and how many of them have been handed out.
+    arrived: Vec<EdgeId>,
+    handed_out: usize,
     /// Last, so that MPI is finalised after the requests are gone.
     world: Rc<Inner>,
 }
@@ -117,7 +118,8 @@ impl P2p {
         let receives = Transfers::incoming(edges.len()).in_pieces(&chunks);
         let receives = requests.prepare(receives.of_exact_lengths(terms.spec().sizes == Sizes::Fixed));
         let answered = (0..edges.len()).filter(|&i| edges[i].flow == Flow::Both).collect();
-        let [completed_receives, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
+        let (completed_receives, arrived) =
+            (VecDeque::with_capacity(edges.len()), Vec::with_capacity(edges.len()));
         let overflow = Overflow::new(overflowing, &terms);
         let mut context = Self {
             terms,
@@ -128,7 +130,8 @@ impl P2p {
             receives,
             overflow,
             completed_receives,
-            ready,
+            arrived,
+            handed_out: 0,
             world,
         };
         context.post_receives()?;
@@ -140,7 +143,7 @@ impl P2p {
     fn collect(&mut self) -> Result<(), CommError> {
         let awaits_receives = self.receives.any_active();
         match self.terms.spec().sizes {
-            Sizes::Fixed => self.receives.poll(|i| self.ready.push_back(i))?,
+            Sizes::Fixed => self.receives.poll(|i| self.arrived.push(EdgeId(i)))?,
             Sizes::Variable => self.collect_of_any_length()?,
         }
         if awaits_receives {
@@ -155,14 +158,19 @@ impl P2p {
         while let Some(i) = self.completed_receives.pop_front() {
             match self.announced(EdgeId(i))? {
                 Some(bytes) => self.overflow.expect(&self.world, &self.terms, EdgeId(i), bytes)?,
-                None => self.ready.push_back(i),
+                None => self.arrived.push(EdgeId(i)),
             }
         }
-        self.overflow.poll(|i| self.ready.push_back(i))
+        self.overflow.poll(|i| self.arrived.push(EdgeId(i)))
     }
 
     /// Waits until the messages sent from a set of buffers have left it; some of them, where `is_over` says so.
+    #[inline]
     fn finish_sends(&mut self, set: usize, is_over: fn(&Self) -> bool) -> Result<(), CommError> {
+        if self.sends[set].any_active() { self.wait_for_sends(set, is_over) } else { Ok(()) }
+    }
+
+    fn wait_for_sends(&mut self, set: usize, is_over: fn(&Self) -> bool) -> Result<(), CommError> {
         let mut wait = SpinWait::new(self.world.watchdog());
         while self.sends[set].any_active() && !is_over(self) {
             self.sends[set].poll(|_| ())?;
@@ -225,10 +233,12 @@ impl Transport for P2p {
             Poll::Probe | Poll::Wait => (),
         }
         poll.answer(self.world.watchdog(), ledger, self, |context| {
-            if context.ready.is_empty() {
+            if context.handed_out == context.arrived.len() {
                 context.collect()?;
             }
-            Ok(context.ready.pop_front().map(EdgeId))
+            let next = context.arrived.get(context.handed_out).copied();
+            context.handed_out += usize::from(next.is_some());
+            Ok(next)
         })
     }
 
@@ -251,6 +261,8 @@ impl Transport for P2p {
         if self.terms.spec().sizes == Sizes::Variable {
             self.overflow.next_exchange();
         }
+        self.arrived.clear();
+        self.handed_out = 0;
         self.post_receives()?;
         self.current = next_in_turn(self.current, self.sends.len());
         self.finish_sends(self.current, |_| false)
@@ -298,7 +310,7 @@ impl P2p {
         match bytes.get(self.terms.receive_capacity(edge)..) {
             Some(notice) if !notice.is_empty() => {
                 let length = decode_length(notice);
-                length.map(Some).ok_or_else(|| self.terms.mismatch(edge, "is too long".to_owned()))
+                length.map(Some).ok_or_else(|| self.terms.mismatch(edge, "is too long"))
             }
             _ => Ok(None),
         }
@@ -310,7 +322,7 @@ impl P2p {
             let early = !self.receives.is_active(edge.0)
                 || self.receives.cancel(edge.0, self.world.watchdog())? == Cancelled::Delivered;
             if early {
-                return Err(self.terms.mismatch(edge, "came between two exchanges".to_owned()));
+                return Err(self.terms.mismatch(edge, "came between two exchanges"));
             }
         }
         Ok(())

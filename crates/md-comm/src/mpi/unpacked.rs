@@ -87,7 +87,7 @@ impl Datatypes {
         for (edge, unpacked) in terms.edge_ids().zip(&edges) {
             let (comes, room) = (terms.receive_capacity(edge), bytes(&unpacked.receives));
             if comes != room {
-                return Err(terms.mismatch(edge, format!("has {comes} bytes, there is room for {room}")));
+                return Err(terms.mismatch(edge, format_args!("has {comes} bytes, there is room for {room}")));
             }
         }
         let (traffic, observer) = (Traffic::default(), None);

@@ -47,11 +47,9 @@ pub(super) use transfers::{Cancelled, Transfers, Way};
 pub(super) use window::{Assertion, Group, Memory, Place, RANKS_PER_FLUSH, Request, Vector, Window};
 
 /// Turns a return code into a result with the library's text (MPI-3.1 section 8.3).
+#[inline]
 fn check(call: &'static str, code: c_int) -> Result<(), CommError> {
-    if code == ffi::MPI_SUCCESS as c_int {
-        return Ok(());
-    }
-    Err(failure(call, code))
+    if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(failure(call, code)) }
 }
 
 /// The same for a call that may wait for other ranks, under the watchdog.
@@ -64,6 +62,7 @@ fn guarded_to(call: Call, peer: Rank, make: impl FnOnce() -> c_int) -> Result<()
     check(call.into(), watched(call, Some(peer), make))
 }
 
+#[cold]
 fn failure(call: &'static str, code: c_int) -> CommError {
     CommError::Mpi { call, message: error_text(code) }
 }
@@ -140,11 +139,14 @@ pub(super) fn end_process(exit_code: i32) -> ! {
 }
 
 /// A length as MPI's `int`.
+#[inline]
 fn count(call: &'static str, bytes: usize) -> Result<c_int, CommError> {
-    c_int::try_from(bytes).map_err(|_| {
-        let message = format!("a message of {bytes} bytes is longer than 2 GiB");
-        CommError::Mpi { call, message }
-    })
+    c_int::try_from(bytes).map_err(|_| too_long(call, bytes))
+}
+
+#[cold]
+fn too_long(call: &'static str, bytes: usize) -> CommError {
+    CommError::Mpi { call, message: format!("a message of {bytes} bytes is longer than 2 GiB") }
 }
 
 /// A request that nothing is pending on.

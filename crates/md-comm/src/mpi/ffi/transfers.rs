@@ -32,6 +32,16 @@ pub(crate) enum Way {
     In,
 }
 
+impl Way {
+    /// The call that begins a message, for errors.
+    fn call(self) -> &'static str {
+        match self {
+            Self::Out => "MPI_Isend",
+            Self::In => "MPI_Irecv",
+        }
+    }
+}
+
 /// A numbered set of buffers, each with at most one pending message.
 #[derive(Debug)]
 pub(crate) struct Transfers {
@@ -135,12 +145,14 @@ impl Transfers {
     }
 
     /// The buffer of a message that is not under way.
+    #[inline]
     pub(crate) fn bytes(&self, i: usize) -> Result<&[u8], CommError> {
         self.expect_inactive(i)?;
         Ok(self.messages[i].buffer.bytes())
     }
 
     /// The buffer of a message that is not under way, with so many bytes.
+    #[inline]
     pub(crate) fn bytes_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
         self.expect_inactive(i)?;
         let buffer = &mut self.messages[i].buffer;
@@ -174,34 +186,43 @@ impl Transfers {
         self.begin(i, on, from, tag)
     }
 
-    /// Sends or receives the buffer, which has no message under way, piece by piece.
+    /// Sends or receives the buffer, which has no message under way.
     fn begin(&mut self, i: usize, on: &Communicator, peer: Rank, tag: c_int) -> Result<(), CommError> {
-        let call = if self.way == Way::Out { "MPI_Isend" } else { "MPI_Irecv" };
-        let Message { buffer, chunk, received, .. } = &mut self.messages[i];
-        let whole = buffer.bytes_mut();
-        let (start, bytes, chunk) = (whole.as_mut_ptr(), whole.len(), *chunk);
+        let Message { buffer, chunk, received, requests, .. } = &mut self.messages[i];
         *received = 0;
-        let begin_piece = |transfers: &mut Self, piece, offset: usize, length| {
-            let (start, length) = (start.wrapping_add(offset), count(call, length)?);
-            let envelope = Envelope { start, length, peer: peer as c_int, tag, on: on.raw };
-            transfers.begin_piece(i, piece, envelope)
+        let (chunk, request, whole) = (*chunk, requests.start, buffer.bytes_mut());
+        let envelope = Envelope {
+            start: whole.as_mut_ptr(),
+            length: count(self.way.call(), whole.len().min(chunk))?,
+            peer: peer as c_int,
+            tag,
+            on: on.raw,
         };
         // Nearly all messages; what pieces need shows beside a small one.
-        if bytes <= chunk {
-            return begin_piece(self, 0, 0, bytes);
+        if whole.len() <= chunk {
+            self.begin_piece(i, request, envelope)
+        } else {
+            self.begin_pieces(i, envelope)
         }
-        let chunk = chunk.max(bytes.div_ceil(MOST_PIECES));
-        let pieces = bytes.div_ceil(chunk);
-        self.make_room(i, pieces);
-        (0..pieces).try_for_each(|piece| {
-            let offset = piece * chunk;
-            begin_piece(self, piece, offset, chunk.min(bytes - offset))
-        })
     }
 
-    #[inline]
-    fn begin_piece(&mut self, i: usize, piece: usize, envelope: Envelope) -> Result<(), CommError> {
-        let request = self.messages[i].requests.start + piece;
+    /// Piece by piece; the envelope is that of the first.
+    #[cold]
+    fn begin_pieces(&mut self, i: usize, first: Envelope) -> Result<(), CommError> {
+        let Message { buffer, chunk, .. } = &self.messages[i];
+        let bytes = buffer.bytes().len();
+        let chunk = (*chunk).max(bytes.div_ceil(MOST_PIECES));
+        self.make_room(i, bytes.div_ceil(chunk));
+        for (request, offset) in self.requests_of(i).zip((0..bytes).step_by(chunk)) {
+            let length = count(self.way.call(), chunk.min(bytes - offset))?;
+            let start = first.start.wrapping_add(offset);
+            self.begin_piece(i, request, Envelope { start, length, ..first })?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn begin_piece(&mut self, i: usize, request: usize, envelope: Envelope) -> Result<(), CommError> {
         match self.kept {
             Some(_) => self.start_kept(request, envelope)?,
             None => self.start_new(request, envelope)?,
@@ -235,27 +256,30 @@ impl Transfers {
     }
 
     /// Starts the piece with a request of its own.
+    #[inline]
     fn start_new(&mut self, request: usize, envelope: Envelope) -> Result<(), CommError> {
         let Envelope { start, length, peer, tag, on } = envelope;
         let (start, request) = (start.cast(), &raw mut self.requests[request]);
         // SAFETY: the buffer has `length` bytes from `start` and obeys this type's invariant until the request is over.
         // Test: suite, memcheck.
-        let (call, code) = unsafe {
+        let code = unsafe {
             match self.way {
-                Way::Out => ("MPI_Isend", ffi::MPI_Isend(start, length, byte(), peer, tag, on, request)),
-                Way::In => ("MPI_Irecv", ffi::MPI_Irecv(start, length, byte(), peer, tag, on, request)),
+                Way::Out => ffi::MPI_Isend(start, length, byte(), peer, tag, on, request),
+                Way::In => ffi::MPI_Irecv(start, length, byte(), peer, tag, on, request),
             }
         };
-        check(call, code)
+        check(self.way.call(), code)
     }
 
+    #[inline]
     fn expect_inactive(&self, i: usize) -> Result<(), CommError> {
-        if self.is_active(i) {
-            let message = format!("buffer {i} is used by a pending message");
-            return Err(CommError::Mpi { call: "a buffer access", message });
-        }
-        Ok(())
+        if self.is_active(i) { Err(in_use(i)) } else { Ok(()) }
     }
+}
+
+#[cold]
+fn in_use(i: usize) -> CommError {
+    CommError::Mpi { call: "a buffer access", message: format!("buffer {i} is used by a pending message") }
 }
 
 impl Transfers {
@@ -263,46 +287,59 @@ impl Transfers {
     /// length. Never blocks. MPI-3.1 section 3.7.5.
     #[inline]
     pub(crate) fn poll(&mut self, done: impl FnMut(usize)) -> Result<(), CommError> {
-        if self.active == 0 { Ok(()) } else { self.poll_active(done) }
-    }
-
-    fn poll_active(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
-        let many = if self.active == 1 { self.test_last()? } else { self.test_some()? };
-        self.active -= many;
-        for entry in 0..many {
-            let request = self.finished[entry] as usize;
-            self.states[request].is_active = false;
-            let i = self.states[request].message;
-            let message = &mut self.messages[i];
-            message.under_way -= 1;
-            match self.way {
-                Way::Out => (),
-                Way::In if self.exact => message.received += 1,
-                Way::In => self.set_received_length(i, entry)?,
-            }
-            if !self.is_active(i) {
-                done(i);
-            }
+        match self.active {
+            0 => Ok(()),
+            1 => self.poll_last(done),
+            _ => self.poll_several(done),
         }
-        Ok(())
     }
 
     /// Tests the one request that is active: Open MPI's `MPI_Testsome` looks before it moves data, `MPI_Test` before and
     /// after. MPI-3.1 section 3.7.3.
-    fn test_last(&mut self) -> Result<usize, CommError> {
+    fn poll_last(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
         if !self.states[self.last].is_active {
-            let Some(last) = self.states.iter().position(|state| state.is_active) else { return Ok(0) };
+            let Some(last) = self.states.iter().position(|state| state.is_active) else { return Ok(()) };
             self.last = last;
         }
-        let (request, mut done) = (self.last, 0);
+        let (request, status) = (&raw mut self.requests[self.last], &raw mut self.statuses[0]);
+        let mut is_over = 0;
         // SAFETY: the request is active, and its buffer obeys this type's invariant; an integer and a status are written.
         // Test: suite, memcheck.
-        let code = unsafe {
-            ffi::MPI_Test(&raw mut self.requests[request], &raw mut done, &raw mut self.statuses[0])
-        };
+        let code = unsafe { ffi::MPI_Test(request, &raw mut is_over, status) };
         check("MPI_Test", code)?;
-        self.finished[0] = request as c_int;
-        Ok((done != 0).into())
+        if is_over == 0 { Ok(()) } else { self.end_request(self.last, 0, &mut done) }
+    }
+
+    #[inline(never)]
+    fn poll_several(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
+        let many = self.test_some()?;
+        (0..many).try_for_each(|entry| self.end_request(self.finished[entry] as usize, entry, &mut done))
+    }
+
+    /// Books that a request is over, with the status of this entry.
+    #[inline]
+    fn end_request(
+        &mut self,
+        request: usize,
+        entry: usize,
+        done: &mut impl FnMut(usize),
+    ) -> Result<(), CommError> {
+        let state = &mut self.states[request];
+        state.is_active = false;
+        let i = state.message;
+        self.active -= 1;
+        let message = &mut self.messages[i];
+        message.under_way -= 1;
+        let is_over = message.under_way == 0;
+        match self.way {
+            Way::Out => (),
+            Way::In if self.exact => message.received += 1,
+            Way::In => self.set_received_length(i, entry)?,
+        }
+        if is_over {
+            done(i);
+        }
+        Ok(())
     }
 
     /// Tests all requests, and notes which are over and how.

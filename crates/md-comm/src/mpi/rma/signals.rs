@@ -84,7 +84,7 @@ impl Signals {
             if self.coming.is_active(edge.0)
                 && self.coming.cancel(edge.0, parts.world.watchdog())? == Cancelled::Delivered
             {
-                return Err(parts.terms.mismatch(edge, "came between two exchanges".to_owned()));
+                return Err(parts.terms.mismatch(edge, "came between two exchanges"));
             }
         }
         Ok(())

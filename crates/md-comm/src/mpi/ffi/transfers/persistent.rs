@@ -27,6 +27,7 @@ impl Transfers {
     }
 
     /// Starts a piece from its persistent request. MPI-3.1 section 3.9.
+    #[inline(never)]
     pub(super) fn start_kept(&mut self, i: usize, envelope: Envelope) -> Result<(), CommError> {
         let old = self.kept.as_mut().and_then(|kept| kept[i].replace(envelope));
         if old != Some(envelope) {

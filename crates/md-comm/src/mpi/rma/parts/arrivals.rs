@@ -83,7 +83,7 @@ impl Parts {
                     self.overflow.expect(&self.world, &self.terms, EdgeId(i), length)?;
                 }
                 (true, Sizes::Fixed) => {
-                    return Err(self.terms.mismatch(EdgeId(i), format!("claims to have {length} bytes")));
+                    return Err(self.terms.mismatch(EdgeId(i), format_args!("claims to have {length} bytes")));
                 }
             }
         }
