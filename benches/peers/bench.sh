@@ -3,11 +3,13 @@
 # message where several of a rank are under way at once (of elementwise per put, of overlap what the exchange adds to the computation), one way as
 # osu_latency gives it, and the ratio; `within` is a tenth or 0.2 us of that time. Beside them the twins with their memory in plain pages, as
 # programs have it that ask for nothing (a context asks for large ones). usage: bench.sh [ROUNDS [BYTES,BYTES...]], multiples of 8.
-# Numbers are worth something on a quiet machine only. In the environment: BENCHMARKS, fewer of them; EFFORT, options for `md-cli bench`
-# instead of --budget 25; WALK, bytes that pushes and pulls go through, at least 32 MiB [default: the last cache, which the two ranks share].
+# Both programs take as many samples, since the smallest of more is smaller on a noisy machine; numbers are worth something on a quiet one only.
+# In the environment: BENCHMARKS, fewer of them; EFFORT, options for `md-cli bench` instead of --runs 31 --budget 25; WALK, bytes that pushes and
+# pulls go through, at least 32 MiB [default: the last cache, which the two ranks share].
 set -euo pipefail
 least_walk=$((32 << 20)) cache=$(getconf LEVEL3_CACHE_SIZE || echo 0)
 walk=${WALK:-$((cache > least_walk ? cache : least_walk))}
+samples=31
 rounds=${1:-5} sizes=${2:-8,1024,16384,262144}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 target=${CARGO_TARGET_DIR:-target} md=${MD_CLI:-}
@@ -18,11 +20,11 @@ trap 'rm -rf "$folder"' EXIT
 for round in $(seq "$rounds"); do
     for pages in large plain; do
         # shellcheck disable=SC2086 # a list of words
-        scripts/mpirun.sh 2 "$folder/bench-c" 31 "$pages" "$walk" ${sizes//,/ } >"$folder/$pages-$round.csv"
+        scripts/mpirun.sh 2 "$folder/bench-c" $samples "$pages" "$walk" ${sizes//,/ } >"$folder/$pages-$round.csv"
     done
     # shellcheck disable=SC2086
     scripts/mpirun.sh 2 "$md" bench ${BENCHMARKS:-roundtrip bandwidth sync26 elementwise ringshift strided push pull packing overlap passive copy} --backends p2p --sizes "$sizes" --walk "$walk" --quiet \
-        ${EFFORT:---budget 25} --output "$folder/md-$round"
+        ${EFFORT:---runs $samples --budget 25} --output "$folder/md-$round"
 done
 python3 - "$folder" <<'EOF_PYTHON'
 import csv, statistics, sys

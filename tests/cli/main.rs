@@ -48,6 +48,7 @@ mod scripts;
 mod shell;
 mod stage_outputs;
 mod stencil;
+mod stencil_errors;
 #[path = "../support/mod.rs"]
 mod support;
 mod sweeps;

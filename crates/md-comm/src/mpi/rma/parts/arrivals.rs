@@ -83,7 +83,9 @@ impl Parts {
                     self.overflow.expect(&self.world, &self.terms, EdgeId(i), length)?;
                 }
                 (true, Sizes::Fixed) => {
-                    return Err(self.terms.mismatch(EdgeId(i), format_args!("claims to have {length} bytes")));
+                    return Err(self
+                        .terms
+                        .mismatch(EdgeId(i), format_args!("claims to have {length} bytes")));
                 }
             }
         }
