@@ -3,13 +3,15 @@
 # message where several of a rank are under way at once (of elementwise per put, of overlap what the exchange adds to the computation), one way as
 # osu_latency gives it, and the ratio; `within` is a tenth or 0.2 us of that time. Beside them the twins with their memory in plain pages, as
 # programs have it that ask for nothing (a context asks for large ones). usage: bench.sh [ROUNDS [BYTES,BYTES...]], multiples of 8.
-# Both programs take as many samples, since the smallest of more is smaller on a noisy machine; numbers are worth something on a quiet one only.
-# In the environment: BENCHMARKS, fewer of them; EFFORT, options for `md-cli bench` instead of --runs 31 --budget 25; WALK, bytes that pushes and
-# pulls go through, at least 32 MiB [default: the last cache, which the two ranks share].
+# Numbers are worth something on a quiet machine only; on another one the smallest of more samples is smaller, so that both programs should take as
+# many: SAMPLES=60 EFFORT="--runs 60 --budget 600". In the environment: BENCHMARKS, fewer of them; SAMPLES of the twins [default: 10]; EFFORT, options
+# for `md-cli bench` instead of --budget 25, which is 6 to 10 samples; WALK, bytes that pushes and pulls go through, at least 32 MiB [default: the
+# last cache, which the two ranks share].
 set -euo pipefail
 least_walk=$((32 << 20)) cache=$(getconf LEVEL3_CACHE_SIZE || echo 0)
 walk=${WALK:-$((cache > least_walk ? cache : least_walk))}
-samples=31
+samples=${SAMPLES:-10}
+benchmarks=${BENCHMARKS:-roundtrip bandwidth sync26 elementwise ringshift strided push pull packing overlap passive copy}
 rounds=${1:-5} sizes=${2:-8,1024,16384,262144}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 target=${CARGO_TARGET_DIR:-target} md=${MD_CLI:-}
@@ -23,10 +25,11 @@ for round in $(seq "$rounds"); do
         scripts/mpirun.sh 2 "$folder/bench-c" $samples "$pages" "$walk" ${sizes//,/ } >"$folder/$pages-$round.csv"
     done
     # shellcheck disable=SC2086
-    scripts/mpirun.sh 2 "$md" bench ${BENCHMARKS:-roundtrip bandwidth sync26 elementwise ringshift strided push pull packing overlap passive copy} --backends p2p --sizes "$sizes" --walk "$walk" --quiet \
-        ${EFFORT:---runs $samples --budget 25} --output "$folder/md-$round"
+    scripts/mpirun.sh 2 "$md" bench $benchmarks --backends p2p --sizes "$sizes" --walk "$walk" --quiet \
+        ${EFFORT:---budget 25} --output "$folder/md-$round"
 done
-python3 - "$folder" <<'EOF_PYTHON'
+# shellcheck disable=SC2086
+python3 - "$folder" $benchmarks <<'EOF_PYTHON'
 import csv, statistics, sys
 from pathlib import Path
 
@@ -50,7 +53,7 @@ TWINS = {
 # Each program chooses a computation as long as its own exchange, anew in each round: what counts is what the exchange adds to it, in the median round.
 ADDED = {"overlap_both", "overlap_progress"}
 COMPUTATION = "overlap_computation", ("overlap-computation", "p2p")
-folder = Path(sys.argv[1])
+folder, asked = Path(sys.argv[1]), sys.argv[2:]
 theirs, ours = {"large": {}, "plain": {}}, {}
 for pages, times in theirs.items():
     for file in sorted(folder.glob(f"{pages}-*.csv")):
@@ -74,6 +77,8 @@ for name, size in sorted(theirs["large"]):
         continue
     benchmark, mechanism, per = TWINS[name]
     found = ours.get((benchmark, mechanism, size))
+    if not found and benchmark.split("-")[0] in asked:
+        print(f"no time for the twin of {name} with {size} bytes", file=sys.stderr)
     if found:
         alone = lambda times, computation: times.get((*computation, size)) if name in ADDED else None
         c, plain = (one(times[name, size], alone(times, COMPUTATION[:1]), per(size)) for times in theirs.values())

@@ -20,13 +20,13 @@ enum Outgoing {
 
 /// How far the present exchange is along one edge.
 #[derive(Debug, Clone, Copy)]
-struct Progress {
+struct EdgeState {
     outgoing: Outgoing,
     arrived: bool,
 }
 
-impl Progress {
-    const NONE: Self = Self { outgoing: Outgoing::Idle, arrived: false };
+impl EdgeState {
+    const IDLE: Self = Self { outgoing: Outgoing::Idle, arrived: false };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +43,12 @@ pub(crate) struct Ledger {
     terms: Rc<Terms>,
     /// Longest message sent so far, for variable sizes: the next negotiation makes room for it.
     longest_sent: Vec<usize>,
-    progress: Vec<Progress>,
+    states: Vec<EdgeState>,
     /// Edges that send.
     sending: usize,
     /// Edges that receive.
     receiving: usize,
-    /// Edges that are not started yet. Counted, because to look through all of them shows beside a small message.
+    /// Sending edges that are not started yet. Counted, because to look through all of them shows beside a small message.
     unstarted: usize,
     /// Edges whose message has not been taken yet.
     awaited: usize,
@@ -66,7 +66,7 @@ impl Ledger {
         Ok(Self {
             terms: Rc::new(Terms { rank, spec, receive_capacity: vec![0; edges] }),
             longest_sent: vec![0; edges],
-            progress: vec![Progress::NONE; edges],
+            states: vec![EdgeState::IDLE; edges],
             sending,
             receiving,
             unstarted: sending,
@@ -92,24 +92,24 @@ impl Ledger {
     /// `send_buffer`: may this edge be packed with so many bytes? Packing it again before `start` is allowed. A variable
     /// message may be longer than the capacity.
     pub(crate) fn pack(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError> {
-        let &Edge { peer, flow, send_capacity: capacity, .. } = self.existing(edge)?;
+        let &Edge { flow, send_capacity: capacity, .. } = self.existing(edge)?;
         if !flow.sends() {
             return Err(self.misuse(format_args!("edge {} does not send", edge.0)));
         }
-        if self.progress[edge.0].outgoing == Outgoing::Started {
+        if self.states[edge.0].outgoing == Outgoing::Started {
             return Err(self.misuse(format_args!("edge {} was started already", edge.0)));
         }
         if bytes != capacity && self.spec().sizes == Sizes::Fixed {
-            return Err(self.wrong_length(edge, peer, [bytes, capacity]));
+            return Err(self.wrong_length(edge, bytes));
         }
-        self.progress[edge.0].outgoing = Outgoing::Packing { bytes };
+        self.states[edge.0].outgoing = Outgoing::Packing { bytes };
         Ok(())
     }
 
     /// `start`: the length of the message that may leave now.
     pub(crate) fn start(&mut self, edge: EdgeId) -> Result<usize, CommError> {
         self.existing(edge)?;
-        let outgoing = &mut self.progress[edge.0].outgoing;
+        let outgoing = &mut self.states[edge.0].outgoing;
         let Outgoing::Packing { bytes } = *outgoing else {
             let why =
                 if *outgoing == Outgoing::Idle { "not packed before its start" } else { "started already" };
@@ -145,7 +145,7 @@ impl Ledger {
     }
 
     pub(crate) fn awaits(&self, edge: EdgeId) -> bool {
-        self.spec().edges[edge.0].flow.receives() && !self.progress[edge.0].arrived
+        self.spec().edges[edge.0].flow.receives() && !self.states[edge.0].arrived
     }
 
     pub(crate) fn all_arrived(&self) -> bool {
@@ -163,7 +163,7 @@ impl Ledger {
         if !self.awaits(edge) {
             return Err(self.mismatch(edge, "is the second of one exchange"));
         }
-        self.progress[edge.0].arrived = true;
+        self.states[edge.0].arrived = true;
         self.awaited -= 1;
         Ok(Arrival { edge, bytes })
     }
@@ -180,7 +180,7 @@ impl Ledger {
 
     /// For collective operations on the context: nothing may be in flight.
     pub(crate) fn expect_idle(&self, operation: &str) -> Result<(), CommError> {
-        let mut edges = self.progress.iter();
+        let mut edges = self.states.iter();
         let idle = self.phase == Phase::Packing && edges.all(|edge| edge.outgoing == Outgoing::Idle);
         if idle { Ok(()) } else { Err(self.misuse(format_args!("{operation} inside an exchange"))) }
     }
@@ -196,13 +196,14 @@ impl Ledger {
 
     fn forget_exchange(&mut self) {
         self.phase = Phase::Packing;
-        self.progress.fill(Progress::NONE);
+        self.states.fill(EdgeState::IDLE);
         (self.unstarted, self.awaited) = (self.sending, self.receiving);
     }
 
-    /// Of a message of fixed length.
+    /// Why a message of fixed sizes may not have this length.
     #[cold]
-    fn wrong_length(&self, edge: EdgeId, peer: Rank, [bytes, capacity]: [usize; 2]) -> CommError {
+    fn wrong_length(&self, edge: EdgeId, bytes: usize) -> CommError {
+        let &Edge { peer, send_capacity: capacity, .. } = self.edge(edge);
         if bytes > capacity {
             return CommError::CapacityExceeded { context: self.spec().name, peer, bytes, capacity };
         }
@@ -211,11 +212,19 @@ impl Ledger {
 
     #[cold]
     fn initiated_early(&self) -> CommError {
-        let edges = self.spec().edges.iter().zip(&self.progress).enumerate();
-        let mut late =
-            edges.filter(|(_, (edge, progress))| edge.flow.sends() && progress.outgoing != Outgoing::Started);
-        let (i, peer) = late.next().map_or((0, 0), |(i, (edge, _))| (i, edge.peer));
-        self.misuse(format_args!("initiated before edge {i} (rank {peer}) was started"))
+        let edges = self.spec().edges.iter().zip(&self.states).enumerate();
+        let is_late =
+            |edge: &Edge, state: &EdgeState| edge.flow.sends() && state.outgoing != Outgoing::Started;
+        match edges
+            .filter(|(_, (edge, state))| is_late(edge, state))
+            .map(|(i, (edge, _))| (i, edge.peer))
+            .next()
+        {
+            Some((i, peer)) => {
+                self.misuse(format_args!("initiated before edge {i} (rank {peer}) was started"))
+            }
+            None => self.misuse("initiated before all edges were started"),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A byte buffer whose first byte is 64-byte aligned, without unsafe code.
 //!
-//! Structure: zeroed blocks of a cache line from the system's allocator. Advantage: packed `f64` arrays can be cast in place, and rows start on
-//! a cache line. Disadvantage: memory is never given back before the buffer is dropped.
+//! Structure: zeroed memory of the system's allocator, of which the bytes in front of the first aligned one are left alone. Advantage: packed
+//! `f64` arrays can be cast in place, and rows start on a cache line. Disadvantage: it is never given back before the buffer is dropped.
 //!
 //! Buffers of two pages and more start with a page and lie in pages of megabytes ([`pool`]). Where the library lets the kernel copy large
 //! messages from process to process (`process_vm_readv`), what a copy costs goes with the pages it touches.
@@ -9,7 +9,6 @@
 mod pool;
 
 use bytemuck::allocation::try_zeroed_vec;
-use bytemuck::{Pod, Zeroable};
 
 use self::pool::Piece;
 use crate::{CommError, prefer_large_pages};
@@ -32,21 +31,15 @@ pub struct AlignedBuffer {
 /// Where the bytes are.
 #[derive(Debug)]
 enum Memory {
-    /// In an allocation, from a block on.
-    Own { blocks: Vec<Block>, first: usize },
-    /// In a large page, beside others.
+    /// In an allocation, from an aligned byte to its end.
+    Own { memory: Vec<u8>, first: usize },
+    /// In a large page, beside others; or nowhere, if there are none.
     Shared(Piece),
 }
 
-/// What memory is made of.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-struct Block([u8; ALIGNMENT]);
-
-/// None, and aligned.
 impl Default for Memory {
     fn default() -> Self {
-        Self::Own { blocks: Vec::new(), first: 0 }
+        Self::Shared(Piece::empty())
     }
 }
 
@@ -65,18 +58,17 @@ impl Memory {
     /// Whole multiples of the alignment, from one on. Memory that is asked for as zeros has no pages yet.
     fn own(bytes: usize, alignment: usize) -> Option<Self> {
         let length = bytes.checked_next_multiple_of(alignment)?;
-        let spare = alignment - ALIGNMENT;
-        let mut blocks: Vec<Block> = try_zeroed_vec(length.checked_add(spare)? / ALIGNMENT).ok()?;
-        prefer_large_pages(&mut blocks);
-        let first = blocks.as_ptr().addr().wrapping_neg() % alignment / ALIGNMENT;
-        blocks.truncate(first + length / ALIGNMENT);
-        Some(Self::Own { blocks, first })
+        let mut memory: Vec<u8> = try_zeroed_vec(length.checked_add(alignment)?).ok()?;
+        prefer_large_pages(&mut memory);
+        let first = memory.as_ptr().addr().wrapping_neg() % alignment;
+        memory.truncate(first + length);
+        Some(Self::Own { memory, first })
     }
 
     #[inline]
     fn bytes(&self) -> &[u8] {
         match self {
-            Self::Own { blocks, first } => bytemuck::cast_slice(&blocks[*first..]),
+            Self::Own { memory, first } => &memory[*first..],
             Self::Shared(piece) => piece.bytes(),
         }
     }
@@ -84,7 +76,7 @@ impl Memory {
     #[inline]
     fn bytes_mut(&mut self) -> &mut [u8] {
         match self {
-            Self::Own { blocks, first } => bytemuck::cast_slice_mut(&mut blocks[*first..]),
+            Self::Own { memory, first } => &mut memory[*first..],
             Self::Shared(piece) => piece.bytes_mut(),
         }
     }

@@ -10,7 +10,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::allocation::try_zeroed_vec;
+use bytemuck::{Pod, Zeroable};
 
+use super::ALIGNMENT;
 use crate::prefer_large_pages;
 
 /// A page of the larger kind on most machines, in bytes.
@@ -65,7 +67,16 @@ fn large_page() -> Option<&'static mut [u8]> {
     Some(&mut memory[before..before + LARGE_PAGE])
 }
 
+/// What the empty piece is a slice of, for it is aligned too.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Block([u8; ALIGNMENT]);
+
 impl Piece {
+    pub(super) fn empty() -> Self {
+        Self(bytemuck::cast_slice_mut::<Block, _>(&mut []))
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         self.0
     }
@@ -77,6 +88,9 @@ impl Piece {
 
 impl Drop for Piece {
     fn drop(&mut self) {
+        if self.0.is_empty() {
+            return;
+        }
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         pool.dropped.push(std::mem::take(&mut self.0));
     }

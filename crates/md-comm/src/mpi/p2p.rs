@@ -88,7 +88,8 @@ pub(super) struct P2p {
     overflow: Overflow,
     /// Received, not looked at yet.
     completed_receives: VecDeque<usize>,
-    /// Edges whose messages of this exchange have arrived, in that order, and how many of them have been handed out.
+    /// Edges whose messages have arrived since the last `complete`, in that order: each at most once, because receives are posted there. So
+    /// many of them have been handed out.
     arrived: Vec<EdgeId>,
     handed_out: usize,
     /// Last, so that MPI is finalised after the requests are gone.

@@ -28,37 +28,54 @@ pub fn prefer_large_pages<T>(memory: &mut [T]) {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::AlignedBuffer;
 
-    /// What `/proc/self/smaps` says of the mapping that an address is in.
-    fn flags_of(address: usize, maps: &str) -> String {
+    /// What `/proc/self/smaps` says of the mapping that an address is in; `None` where there are no large pages.
+    fn told_of(address: usize, key: &str) -> Option<String> {
+        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
+            return None;
+        }
         let mut is_it = false;
-        for line in maps.lines() {
+        for line in std::fs::read_to_string("/proc/self/smaps").unwrap().lines() {
             let bounds = line.split(' ').next().and_then(|range| range.split_once('-'));
             let bounds = bounds.map(|(from, to)| [from, to].map(|it| usize::from_str_radix(it, 16)));
             if let Some([Ok(from), Ok(to)]) = bounds {
                 is_it = (from..to).contains(&address);
             }
-            if is_it && let Some(flags) = line.strip_prefix("VmFlags:") {
-                return flags.to_owned();
+            if is_it && let Some(value) = line.strip_prefix(key) {
+                return Some(value.to_owned());
             }
         }
         panic!("no mapping at {address:x}");
     }
 
+    fn expect_advice(address: usize, is_advised: bool) {
+        let Some(flags) = told_of(address, "VmFlags:") else { return };
+        assert_eq!(flags.split_whitespace().any(|flag| flag == "hg"), is_advised, "{flags}");
+    }
+
     #[test]
     fn much_memory_is_advised_and_keeps_what_it_holds() {
-        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
-            return;
-        }
         for (bytes, is_advised) in [(2 << 20, false), (64 << 20, true)] {
             let mut memory: Vec<u8> = Vec::with_capacity(bytes);
             prefer_large_pages(memory.spare_capacity_mut());
             memory.resize(bytes, 7);
-            let middle = memory.as_ptr().addr() + bytes / 2;
-            let flags = flags_of(middle, &std::fs::read_to_string("/proc/self/smaps").unwrap());
-            assert_eq!(flags.split_whitespace().any(|flag| flag == "hg"), is_advised, "{flags}");
+            expect_advice(memory.as_ptr().addr() + bytes / 2, is_advised);
             prefer_large_pages(memory.spare_capacity_mut());
             assert!(memory.iter().all(|&byte| byte == 7));
+        }
+    }
+
+    /// The advice has to come before the first byte is written.
+    #[test]
+    fn long_buffers_are_advised_and_have_no_pages_yet() {
+        for bytes in [3 << 19, 256 << 20] {
+            let buffer = AlignedBuffer::new(bytes).unwrap();
+            let middle = buffer.bytes().as_ptr().addr() + bytes / 2;
+            expect_advice(middle, true);
+            let Some(resident) = told_of(middle, "Rss:") else { return };
+            let resident_kb: usize = resident.trim().trim_end_matches(" kB").parse().unwrap();
+            assert!(resident_kb << 10 < bytes.max(64 << 20), "{bytes} bytes: {resident}");
         }
     }
 }

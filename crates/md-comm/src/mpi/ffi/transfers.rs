@@ -199,28 +199,29 @@ impl Transfers {
             on: on.raw,
         };
         // Nearly all messages; what pieces need shows beside a small one.
-        if whole.len() <= chunk {
+        let bytes = whole.len();
+        if bytes <= chunk {
             self.begin_piece(i, request, envelope)
         } else {
-            self.begin_pieces(i, envelope)
+            self.begin_pieces(i, envelope, bytes)
         }
     }
 
-    /// Piece by piece; the envelope is that of the first.
-    #[cold]
-    fn begin_pieces(&mut self, i: usize, first: Envelope) -> Result<(), CommError> {
-        let Message { buffer, chunk, .. } = &self.messages[i];
-        let bytes = buffer.bytes().len();
-        let chunk = (*chunk).max(bytes.div_ceil(MOST_PIECES));
+    /// Piece by piece; the envelope is that of the first. Not inlined, so that whole messages do not save the registers that it needs.
+    #[inline(never)]
+    fn begin_pieces(&mut self, i: usize, first: Envelope, bytes: usize) -> Result<(), CommError> {
+        let chunk = self.messages[i].chunk.max(bytes.div_ceil(MOST_PIECES));
         self.make_room(i, bytes.div_ceil(chunk));
-        for (request, offset) in self.requests_of(i).zip((0..bytes).step_by(chunk)) {
+        let request = self.messages[i].requests.start;
+        for (piece, offset) in (0..bytes).step_by(chunk).enumerate() {
             let length = count(self.way.call(), chunk.min(bytes - offset))?;
             let start = first.start.wrapping_add(offset);
-            self.begin_piece(i, request, Envelope { start, length, ..first })?;
+            self.begin_piece(i, request + piece, Envelope { start, length, ..first })?;
         }
         Ok(())
     }
 
+    /// Inlined where it is called: an envelope that is handed over goes through memory, which shows beside a small message.
     #[inline(always)]
     fn begin_piece(&mut self, i: usize, request: usize, envelope: Envelope) -> Result<(), CommError> {
         match self.kept {
@@ -310,6 +311,7 @@ impl Transfers {
         if is_over == 0 { Ok(()) } else { self.end_request(self.last, 0, &mut done) }
     }
 
+    /// Not inlined, so that a single message does not save the registers that it needs.
     #[inline(never)]
     fn poll_several(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
         let many = self.test_some()?;

@@ -26,7 +26,8 @@ impl Transfers {
         self
     }
 
-    /// Starts a piece from its persistent request. MPI-3.1 section 3.9.
+    /// Starts a piece from its persistent request. MPI-3.1 section 3.9. Not inlined, so that messages without one
+    /// do not save the registers that it needs.
     #[inline(never)]
     pub(super) fn start_kept(&mut self, i: usize, envelope: Envelope) -> Result<(), CommError> {
         let old = self.kept.as_mut().and_then(|kept| kept[i].replace(envelope));
