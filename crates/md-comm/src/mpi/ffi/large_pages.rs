@@ -36,7 +36,7 @@ mod tests {
             return None;
         }
         let mut is_it = false;
-        for line in std::fs::read_to_string("/proc/self/smaps").unwrap().lines() {
+        for line in std::fs::read_to_string("/proc/self/smaps").unwrap_or_default().lines() {
             let bounds = line.split(' ').next().and_then(|range| range.split_once('-'));
             let bounds = bounds.map(|(from, to)| [from, to].map(|it| usize::from_str_radix(it, 16)));
             if let Some([Ok(from), Ok(to)]) = bounds {
