@@ -212,19 +212,14 @@ impl Ledger {
 
     #[cold]
     fn initiated_early(&self) -> CommError {
-        let edges = self.spec().edges.iter().zip(&self.states).enumerate();
-        let is_late =
-            |edge: &Edge, state: &EdgeState| edge.flow.sends() && state.outgoing != Outgoing::Started;
-        match edges
-            .filter(|(_, (edge, state))| is_late(edge, state))
-            .map(|(i, (edge, _))| (i, edge.peer))
-            .next()
-        {
-            Some((i, peer)) => {
-                self.misuse(format_args!("initiated before edge {i} (rank {peer}) was started"))
-            }
-            None => self.misuse("initiated before all edges were started"),
-        }
+        let is_late = |edge: &EdgeId| {
+            self.edge(*edge).flow.sends() && self.states[edge.0].outgoing != Outgoing::Started
+        };
+        let Some(edge) = self.edge_ids().find(is_late) else {
+            return self.misuse("initiated before all edges were started");
+        };
+        let peer = self.edge(edge).peer;
+        self.misuse(format_args!("initiated before edge {} (rank {peer}) was started", edge.0))
     }
 }
 

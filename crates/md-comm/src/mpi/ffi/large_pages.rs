@@ -66,16 +66,21 @@ mod tests {
         }
     }
 
-    /// The advice has to come before the first byte is written.
     #[test]
-    fn long_buffers_are_advised_and_have_no_pages_yet() {
-        for bytes in [3 << 19, 256 << 20] {
-            let buffer = AlignedBuffer::new(bytes).unwrap();
-            let middle = buffer.bytes().as_ptr().addr() + bytes / 2;
-            expect_advice(middle, true);
-            let Some(resident) = told_of(middle, "Rss:") else { return };
-            let resident_kb: usize = resident.trim().trim_end_matches(" kB").parse().unwrap();
-            assert!(resident_kb << 10 < bytes.max(64 << 20), "{bytes} bytes: {resident}");
-        }
+    fn buffers_beyond_those_that_share_pages_are_advised() {
+        let buffer = AlignedBuffer::new(3 << 19).unwrap();
+        expect_advice(buffer.bytes().as_ptr().addr() + (3 << 18), true);
+    }
+
+    /// The advice has to come before anything is written. A mapping may hold what other tests have written, too: less than half of this.
+    #[test]
+    fn a_long_buffer_has_no_pages_yet() {
+        let bytes = 256 << 20;
+        let buffer = AlignedBuffer::new(bytes).unwrap();
+        let middle = buffer.bytes().as_ptr().addr() + bytes / 2;
+        expect_advice(middle, true);
+        let Some(resident) = told_of(middle, "Rss:") else { return };
+        let resident_kb: usize = resident.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(resident_kb << 10 < bytes / 2, "{resident}");
     }
 }
