@@ -149,6 +149,7 @@ impl Exchange {
     /// # Errors
     /// [`CommError::CapacityExceeded`] if `bytes` is more than negotiated for [`crate::Sizes::Fixed`],
     /// [`CommError::Misuse`] if it is less, if the edge does not send, or was started already in this exchange.
+    #[inline]
     pub fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         self.ledger.pack(edge, bytes)?;
         // The clock runs on until the message is packed: where it is packed in place, that is part of moving it.
@@ -160,6 +161,7 @@ impl Exchange {
     ///
     /// # Errors
     /// [`CommError::Misuse`] if the edge was not packed or was started already; the transport's errors.
+    #[inline]
     pub fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let bytes = self.ledger.start(edge)?;
         if let Some(observer) = &self.observer {
@@ -172,6 +174,7 @@ impl Exchange {
     ///
     /// # Errors
     /// [`CommError::Misuse`] if an edge was not started, or the exchange was initiated already; the transport's errors.
+    #[inline]
     pub fn initiate(&mut self) -> Result<(), CommError> {
         self.ledger.initiate()?;
         self.timed(|transport| transport.initiate())
@@ -191,6 +194,7 @@ impl Exchange {
     /// [`CommError::Timeout`] names the edges still awaited when the watchdog's limit has passed;
     /// [`CommError::Misuse`] before [`Self::initiate`].
     #[expect(clippy::should_implement_trait, reason = "an arrival borrows from the context")]
+    #[inline]
     pub fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
         let waits_since = self.observer.as_ref().map(|_| Instant::now());
         match self.poll(Poll::Wait)? {
@@ -220,6 +224,10 @@ impl Exchange {
     }
 
     /// The edge whose [`Self::message`] has arrived, for contexts that are part of another.
+    ///
+    /// Inlined, so that the answer is not copied as a whole: it was stored in parts, and such a copy waits until all stores before it, those to
+    /// memory of another rank included, have reached the cache.
+    #[inline(always)]
     pub(crate) fn poll(&mut self, poll: Poll) -> Result<Option<EdgeId>, CommError> {
         self.ledger.expect_initiated()?;
         self.run_clock();
@@ -238,6 +246,7 @@ impl Exchange {
     }
 
     /// The message that has arrived; where this rank stood still for it, since when.
+    #[inline]
     pub(crate) fn message(
         &mut self,
         edge: EdgeId,
@@ -256,6 +265,7 @@ impl Exchange {
     ///
     /// # Errors
     /// [`CommError::Misuse`] if a message has not been taken; the transport's errors.
+    #[inline]
     pub fn complete(&mut self) -> Result<(), CommError> {
         self.ledger.complete()?;
         self.timed(|transport| transport.complete())?;

@@ -91,6 +91,7 @@ impl Ledger {
 
     /// `send_buffer`: may this edge be packed with so many bytes? Packing it again before `start` is allowed. A variable
     /// message may be longer than the capacity.
+    #[inline]
     pub(crate) fn pack(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError> {
         let &Edge { flow, send_capacity: capacity, .. } = self.existing(edge)?;
         if !flow.sends() {
@@ -107,6 +108,7 @@ impl Ledger {
     }
 
     /// `start`: the length of the message that may leave now.
+    #[inline]
     pub(crate) fn start(&mut self, edge: EdgeId) -> Result<usize, CommError> {
         self.existing(edge)?;
         let outgoing = &mut self.states[edge.0].outgoing;
@@ -125,6 +127,7 @@ impl Ledger {
         Ok(bytes)
     }
 
+    #[inline]
     pub(crate) fn initiate(&mut self) -> Result<(), CommError> {
         if self.phase == Phase::Receiving {
             return Err(self.misuse("initiated twice"));
@@ -153,6 +156,7 @@ impl Ledger {
     }
 
     /// Books an arrival after checking its length; a variable one may be longer than the capacity.
+    #[inline]
     pub(crate) fn arrive<'a>(&mut self, edge: EdgeId, bytes: &'a [u8]) -> Result<Arrival<'a>, CommError> {
         let capacity = self.receive_capacity(edge);
         if self.spec().sizes == Sizes::Fixed && bytes.len() != capacity {
@@ -169,6 +173,7 @@ impl Ledger {
     }
 
     /// `complete`: only when everything has been delivered.
+    #[inline]
     pub(crate) fn complete(&mut self) -> Result<(), CommError> {
         self.expect_initiated()?;
         if !self.all_arrived() {

@@ -141,6 +141,7 @@ impl P2p {
 
     /// Notes what has arrived and lets MPI move what is under way. Asking for receives moves sends too, so that sends
     /// are asked for only where nothing else is awaited: every question shows beside a small message.
+    #[inline(always)]
     fn collect(&mut self) -> Result<(), CommError> {
         let awaits_receives = self.receives.any_active();
         match self.terms.spec().sizes {
@@ -154,6 +155,7 @@ impl P2p {
     }
 
     /// Notes what has arrived, be it a message or the notice of one that comes by another way.
+    #[inline(never)]
     fn collect_of_any_length(&mut self) -> Result<(), CommError> {
         self.receives.poll(|i| self.completed_receives.push_back(i))?;
         while let Some(i) = self.completed_receives.pop_front() {
@@ -290,6 +292,7 @@ impl Transport for P2p {
 }
 
 impl P2p {
+    #[inline(always)]
     pub(super) fn post_receives(&mut self) -> Result<(), CommError> {
         for (i, edge) in self.terms.spec().edges.iter().enumerate() {
             if edge.flow.receives() {

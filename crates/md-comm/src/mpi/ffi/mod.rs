@@ -187,3 +187,11 @@ fn blank_status() -> ffi::MPI_Status {
     // Test: suite.
     unsafe { std::mem::zeroed() }
 }
+
+/// For calls whose status is not looked at: the library does not fill it in then.
+#[inline]
+fn ignored_status() -> *mut ffi::MPI_Status {
+    // SAFETY: a constant of the library, set before `main`.
+    // Test: suite.
+    unsafe { ffi::RSMPI_STATUS_IGNORE }
+}

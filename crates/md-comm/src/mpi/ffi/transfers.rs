@@ -5,6 +5,9 @@
 //!
 //! Invariant: while a request of message `i` is active (`under_way > 0`), its buffer is neither moved in memory, resized, nor
 //! handed out. (Moving the `Transfers` value moves only the vectors' headers, not the blocks MPI points to.)
+//!
+//! What every message passes through is inlined, up to the library's call: after the kernel has copied a message, each further function costs
+//! several times what it does otherwise.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -16,7 +19,9 @@ use mpi::ffi;
 
 pub(crate) use self::ending::Cancelled;
 use self::persistent::Envelope;
-use crate::mpi::ffi::{Communicator, blank_status, byte, check, count, error_text, null_request};
+use crate::mpi::ffi::{
+    Communicator, blank_status, byte, check, count, error_text, ignored_status, null_request,
+};
 use crate::{AlignedBuffer, CommError, Rank};
 
 mod ending;
@@ -136,6 +141,11 @@ impl Transfers {
         self
     }
 
+    /// Whether the library is asked how long a message is.
+    fn wants_lengths(&self) -> bool {
+        self.way == Way::In && !self.exact
+    }
+
     pub(crate) fn is_active(&self, i: usize) -> bool {
         self.messages[i].under_way > 0
     }
@@ -145,14 +155,14 @@ impl Transfers {
     }
 
     /// The buffer of a message that is not under way.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn bytes(&self, i: usize) -> Result<&[u8], CommError> {
         self.expect_inactive(i)?;
         Ok(self.messages[i].buffer.bytes())
     }
 
     /// The buffer of a message that is not under way, with so many bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn bytes_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
         self.expect_inactive(i)?;
         let buffer = &mut self.messages[i].buffer;
@@ -161,6 +171,7 @@ impl Transfers {
     }
 
     /// Sends the buffer as it is. MPI-3.1 section 3.7.2.
+    #[inline(always)]
     pub(crate) fn send(
         &mut self,
         i: usize,
@@ -173,6 +184,7 @@ impl Transfers {
     }
 
     /// Posts a receive of up to `most` bytes. MPI-3.1 section 3.7.2.
+    #[inline(always)]
     pub(crate) fn receive(
         &mut self,
         i: usize,
@@ -187,6 +199,7 @@ impl Transfers {
     }
 
     /// Sends or receives the buffer, which has no message under way.
+    #[inline(always)]
     fn begin(&mut self, i: usize, on: &Communicator, peer: Rank, tag: c_int) -> Result<(), CommError> {
         let Message { buffer, chunk, received, requests, .. } = &mut self.messages[i];
         *received = 0;
@@ -286,7 +299,7 @@ fn in_use(i: usize) -> CommError {
 impl Transfers {
     /// Lets MPI work and hands the numbers of finished messages to `done`; a received buffer then has the message's
     /// length. Never blocks. MPI-3.1 section 3.7.5.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll(&mut self, done: impl FnMut(usize)) -> Result<(), CommError> {
         match self.active {
             0 => Ok(()),
@@ -297,14 +310,16 @@ impl Transfers {
 
     /// Tests the one request that is active: Open MPI's `MPI_Testsome` looks before it moves data, `MPI_Test` before and
     /// after. MPI-3.1 section 3.7.3.
+    #[inline(always)]
     fn poll_last(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
         if !self.states[self.last].is_active {
             let Some(last) = self.states.iter().position(|state| state.is_active) else { return Ok(()) };
             self.last = last;
         }
-        let (request, status) = (&raw mut self.requests[self.last], &raw mut self.statuses[0]);
+        let request = &raw mut self.requests[self.last];
+        let status = if self.wants_lengths() { &raw mut self.statuses[0] } else { ignored_status() };
         let mut is_over = 0;
-        // SAFETY: the request is active, and its buffer obeys this type's invariant; an integer and a status are written.
+        // SAFETY: the request is active, and its buffer obeys this type's invariant; an integer and at most a status are written.
         // Test: suite, memcheck.
         let code = unsafe { ffi::MPI_Test(request, &raw mut is_over, status) };
         check("MPI_Test", code)?;
