@@ -154,7 +154,8 @@ impl P2p {
         self.sends.iter_mut().try_for_each(|sends| sends.poll(|_| ()))
     }
 
-    /// Notes what has arrived, be it a message or the notice of one that comes by another way.
+    /// Notes what has arrived, be it a message or the notice of one that comes by another way. Not inlined, so that messages of known length do
+    /// not save the registers that it needs.
     #[inline(never)]
     fn collect_of_any_length(&mut self) -> Result<(), CommError> {
         self.receives.poll(|i| self.completed_receives.push_back(i))?;

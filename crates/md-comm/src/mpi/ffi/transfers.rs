@@ -6,8 +6,8 @@
 //! Invariant: while a request of message `i` is active (`under_way > 0`), its buffer is neither moved in memory, resized, nor
 //! handed out. (Moving the `Transfers` value moves only the vectors' headers, not the blocks MPI points to.)
 //!
-//! What every message passes through is inlined, up to the library's call: after the kernel has copied a message, each further function costs
-//! several times what it does otherwise.
+//! What a whole message with a request of its own passes through is inlined, up to the library's call: each further function call shows beside
+//! it. What only others need is not.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -341,6 +341,7 @@ impl Transfers {
         entry: usize,
         done: &mut impl FnMut(usize),
     ) -> Result<(), CommError> {
+        let wants_length = self.wants_lengths();
         let state = &mut self.states[request];
         state.is_active = false;
         let i = state.message;
@@ -349,9 +350,9 @@ impl Transfers {
         message.under_way -= 1;
         let is_over = message.under_way == 0;
         match self.way {
+            Way::In if wants_length => self.set_received_length(i, entry)?,
+            Way::In => message.received += 1,
             Way::Out => (),
-            Way::In if self.exact => message.received += 1,
-            Way::In => self.set_received_length(i, entry)?,
         }
         if is_over {
             done(i);
