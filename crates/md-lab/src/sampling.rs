@@ -10,7 +10,7 @@ use crate::statistics::SAMPLES_FOR_CONFIDENCE;
 const SAMPLE_S: f64 = 0.02;
 /// Samples, where the budget allows them.
 const MOST_SAMPLES: f64 = 30.0;
-/// Samples, whatever their share of the budget.
+/// Samples, whatever their share of the budget, unless a number is asked for.
 const LEAST_SAMPLES: f64 = SAMPLES_FOR_CONFIDENCE as f64;
 /// Share of the samples that comes before them and is thrown away.
 const WARM_UP: f64 = 0.1;
@@ -31,7 +31,7 @@ pub struct Effort {
     pub budget_s: f64,
     /// Seconds after which no more samples are taken than one of each kind, however few there are.
     pub limit_s: f64,
-    /// Samples of each kind; the budget decides if there is no such number.
+    /// Samples of each kind, with shorter loops where the budget does not suffice; it decides how many if there is no such number.
     pub samples: Option<usize>,
 }
 
@@ -60,7 +60,8 @@ pub fn sample_timed<E: From<CommError>>(
     mut run: impl FnMut(usize, usize) -> Result<Option<f64>, E>,
 ) -> Result<Vec<Vec<f64>>, E> {
     let first = Instant::now();
-    let rounds_at_least = (1.0 + WARM_UP) * LEAST_SAMPLES + 1.0;
+    let least_samples = effort.samples.map_or(LEAST_SAMPLES, |samples| samples as f64);
+    let rounds_at_least = (1.0 + WARM_UP) * least_samples + 1.0;
     let sample_s = SAMPLE_S.min(effort.budget_s / (kinds as f64 * rounds_at_least));
     let mut time = |kind: usize, iterations: &mut usize| -> Result<[f64; 3], E> {
         let slice = iterations.div_ceil(SLICES);
@@ -75,8 +76,7 @@ pub fn sample_timed<E: From<CommError>>(
             counted_s += counted.unwrap_or(slice_s);
             let mut slowest = [taken_s, counted_s, first.elapsed().as_secs_f64()];
             world.max(&mut slowest)?;
-            let is_over = effort.samples.is_none() && slowest[0] > OVERRUN * sample_s;
-            if is_over || done == *iterations {
+            if slowest[0] > OVERRUN * sample_s || done == *iterations {
                 *iterations = done;
                 return Ok(slowest);
             }
@@ -170,6 +170,25 @@ mod tests {
         });
         // Six samples and warm-up of a thousand iterations each were planned.
         assert!(*count[0].as_ref().unwrap() < FAST + 1000, "{count:?}");
+    }
+
+    #[test]
+    fn as_many_as_asked_for_share_the_budget() {
+        const ASKED: usize = 50;
+        let effort = Effort { budget_s: 0.05, limit_s: 60.0, samples: Some(ASKED) };
+        let ended = local::run(1, Duration::from_secs(20), |world| {
+            let done = Cell::new(0);
+            let run = |_, iterations| {
+                (0..iterations).for_each(|_| compute_for(Duration::from_micros(1)));
+                done.set(done.get() + iterations);
+                Ok::<_, CommError>(())
+            };
+            let samples_s = sample_in_turn(world, 1, effort, run).unwrap();
+            (samples_s[0].len(), done.get())
+        });
+        let &(samples, iterations) = ended[0].as_ref().unwrap();
+        // The budget is 50,000 iterations; beside them are the trials. Loops as long as those of six samples would be 360,000.
+        assert!(samples == ASKED && iterations < 60_000, "{samples} samples, {iterations} iterations");
     }
 
     /// Also where the first look has used it up.

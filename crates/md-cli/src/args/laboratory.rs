@@ -238,7 +238,7 @@ pub struct BenchArgs {
     /// Seconds for all of them
     #[arg(long, value_name = "SECONDS", default_value_t = 170.0, value_parser = positive_seconds)]
     pub budget: f64,
-    /// Samples of each case [default: as many as the budget allows, up to 30]
+    /// Samples of each case, in shorter loops where the budget does not suffice [default: as many as the budget allows, 6 to 30]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
     pub runs: Option<u32>,
     /// Bytes of a message [default: each benchmark's own]
