@@ -41,7 +41,7 @@ impl Benchmark for Bandwidth {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, effort, .. } = *stage;
+        let Stage { world, transports, effort, .. } = *stage;
         let messages = self.messages(case);
         #[cfg(feature = "mpi")]
         if matches!(case.mechanism, Mechanism::Other(_)) {
@@ -62,7 +62,9 @@ impl Benchmark for Bandwidth {
         })?;
         // Not in turn with the others: the library would look through the receives that their context has posted for each message.
         if has_one_buffer {
-            let mut one_buffer = OneBuffer::open(case.bytes, world, &edges)?;
+            // Memory that is lent cannot be left behind: who waits in vain for its messages ends the job. In the world of agreement that is
+            // later than the end of a standstill, of which what has been measured is written.
+            let mut one_buffer = OneBuffer::open(case.bytes, transports.agreement(), &edges)?;
             samples_s.extend(sample_in_turn(world, 1, of_kinds(1), |_, iterations| {
                 (0..iterations).try_for_each(|_| one_buffer.exchange()).map_err(Problem::from)
             })?);
