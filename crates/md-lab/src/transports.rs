@@ -5,7 +5,7 @@ use md_comm::{Backend, CommError, Rank, RmaOptions, World};
 /// Opens worlds with one backend or another over the same ranks.
 pub trait Transports {
     /// The world in which the ranks agree on what has become of a strategy. Strategies never use it, so it is in step
-    /// whatever they leave behind.
+    /// whatever they leave behind; nor does what is measured, but for messages of lent memory, whose failure ends the job.
     fn agreement(&self) -> &dyn World;
 
     /// A world of its own for one strategy. *Collective.*

@@ -62,8 +62,8 @@ impl Benchmark for Bandwidth {
         })?;
         // Not in turn with the others: the library would look through the receives that their context has posted for each message.
         if has_one_buffer {
-            // Memory that is lent cannot be left behind: who waits in vain for its messages ends the job. In the world of agreement that is
-            // later than the end of a standstill, of which what has been measured is written.
+            // Memory that is lent cannot be left behind: a rank that waits in vain for its messages ends the job. The world of agreement waits for
+            // longer than the monitor, so that the monitor ends the job first, and writes what has been measured.
             let mut one_buffer = OneBuffer::open(case.bytes, transports.agreement(), &edges)?;
             samples_s.extend(sample_in_turn(world, 1, of_kinds(1), |_, iterations| {
                 (0..iterations).try_for_each(|_| one_buffer.exchange()).map_err(Problem::from)
