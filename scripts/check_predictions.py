@@ -55,7 +55,7 @@ def of_grid(family, scenario, steps, key, sizes, run, run_steps, fixed=()):
 
 
 CASES = [
-    Case("melt", "configs/lj-melt.toml", 40, []),
+    Case("melt", "configs/lj-bench.toml", 40, []),
     Case("sparse", "configs/sparse.toml", 200, []),
     # The same particles per cell in an eighth of the box.
     Case("dense", "configs/dense.toml", 2, ["system.lattice.cells=[56,56,56]"]),

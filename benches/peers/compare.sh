@@ -96,7 +96,7 @@ level_in() {
 md_level() {
     local directory code=0
     directory=$(mktemp -d)
-    { "$md_cli" forces configs/lj-melt.toml --quiet --output "$directory" --set "system.lattice.cells=[6,6,6]" \
+    { "$md_cli" forces configs/lj-bench.toml --quiet --output "$directory" --set "system.lattice.cells=[6,6,6]" \
         --set "neighbor.precision='$1'" >&2 &&
         python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["simd"])' "$directory/summary.json"; } ||
         code=$?

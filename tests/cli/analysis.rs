@@ -262,6 +262,26 @@ fn velocity_of_row(row: &str) -> [f64; 3] {
     [7, 8, 9].map(|at: usize| fields[at].parse().unwrap())
 }
 
+/// A run begins out of equilibrium: means from its first step on are told only where they are asked for, or where other
+/// stages came before.
+#[test]
+fn averages_are_of_what_may_be_equilibrium() {
+    let rows = |text: &str| {
+        let workdir = Workdir::new(text);
+        workdir.succeed(Start::Threads(1), "run melt.toml --quiet --output out");
+        let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+        summary.get("averages").map(|averages| averages["rows"].as_u64().unwrap())
+    };
+    assert_eq!(rows(MELT), None);
+    assert_eq!(
+        rows(&MELT.replace("thermo", "averages = { start = 0 }\nthermo")),
+        Some(4),
+        "steps 0, 7, 14, 20"
+    );
+    let stages = "[[stage]]\nsteps = 10\n[[stage]]\nsteps = 10\n";
+    assert!(rows(&format!("{}{stages}", MELT.replace("steps = 20\n", ""))).is_some());
+}
+
 /// Means, surface tension and viscosity are those of the rows of thermo.csv, by their definitions.
 #[test]
 fn averages_and_viscosity_are_those_of_the_rows() {

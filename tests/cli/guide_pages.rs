@@ -51,7 +51,11 @@ fn a_liquid_at_a_temperature() {
     let workdir = carry_out("liquid", 3, ALONE, &[]);
     let thermo = workdir.read("out/denser/thermo.csv");
     assert_eq!(thermo.lines().count(), 4, "steps 0, 100, 200");
-    assert!(workdir.read("out/minimised/minimised.extxyz").starts_with("2048\n"));
+    assert!(workdir.read("out/minimised/minimised.extxyz").starts_with("864\n"));
+    let summary: serde_json::Value =
+        serde_json::from_str(&workdir.read("out/minimised/summary.json")).unwrap();
+    assert_eq!(summary["converged"], true);
+    assert!(summary["steps"].as_u64().unwrap() > 10, "it moves particles: {}", summary["steps"]);
 }
 
 #[test]

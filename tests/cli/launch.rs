@@ -20,30 +20,33 @@ fn the_version_and_the_help_of_the_program() {
 
     Usage: md-cli <COMMAND>
 
-    Commands:
+    Simulate:
       run            Run a scenario
       check          Check a scenario and print it with all defaults filled in
-      forces         Evaluate the forces of the initial state, without motion: forces.csv and
-                     summary.json
+      forces         Evaluate the forces of the initial state, without motion: forces.csv and summary.json
       minimise       Minimise the energy by FIRE: minimised.extxyz and summary.json
-      from-lammps    Make a scenario from a LAMMPS script, and tell what of it could not be taken
-      analyse        Compute from a trajectory what a run computes as it goes: rdf.csv, msd.csv,
-                     vacf.csv, profiles
-      plot           Draw what a run wrote into one page: plot.html
+      from-lammps    Make a scenario from a LAMMPS script, and list what could not be taken
+
+    Look at results:
+      plot           Draw the tables of a run as one page: plot.html
+      analyse        Compute the analyses of a run from a trajectory: rdf.csv, msd.csv, vacf.csv, profiles
+      inspect        Show what a checkpoint or a trajectory holds, and check it
+
+    Choose and measure the exchange:
+      compare        Measure halo strategies on this scenario and machine, and recommend one
+      sweep          Run a scenario with several sizes, ranks and strategies, one job at a time: sweep.csv
+      trace-summary  Summarise a timeline: which ranks waited for which, and where the time went
+      bench          Measure the transports with micro-benchmarks: bench.csv, bench.svg
+      fit            Measure this machine and fit a model of its costs: machine.toml, fit.svg
+      predict        Predict the time of a step on any number of ranks from a fitted machine
+      partition      Evaluate partitions on any number of ranks, without a run: partition.csv
+      backends       List the halo backends and whether they are available here
+
+    Applications on grids:
       stencil        Run a stencil application on the same halo exchange: fields on a grid
       lbm            Run a flow by the lattice Boltzmann method on the same halo exchange
-      compare        Measure halo strategies on this scenario and machine, and recommend one
-      sweep          Run a scenario with many sizes, ranks and strategies, one job after another:
-                     sweep.csv
-      trace-summary  Tell from a timeline who waited for whom, and what the run's length consists of
-      bench          Measure the transports with micro-benchmarks: bench.csv, bench.svg
-      fit            Measure what messages and computation cost on this machine, and fit a model:
-                     machine.toml, fit.svg
-      predict        Predict the time of a step on any number of ranks from a machine's measured costs
-      partition      Tell what partitions come to on any number of ranks, without running:
-                     partition.csv, partition.svg
-      inspect        Show what a checkpoint or a trajectory holds, and check it
-      backends       List the halo backends and whether they are available here
+
+    Tools:
       schema         Print the JSON Schema of a scenario, for editors
       completions    Print what a shell needs to complete commands and options
       man            Print the manual page of the program or of a command, for man
@@ -52,6 +55,8 @@ fn the_version_and_the_help_of_the_program() {
     Options:
       -h, --help     Print help
       -V, --version  Print version
+
+    `md-cli help COMMAND` describes a command.
     ");
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct Workdir {
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
-    /// Without what `mpirun` adds.
+    /// Without what `mpirun` adds, and without the warning of other programs: tests run beside each other.
     pub(crate) stderr: String,
 }
 
@@ -200,7 +200,10 @@ pub(crate) fn error(workdir: &Workdir, arguments: &str, start: Start) -> String 
     format!("exit code {}\n{}", said.code.expect("it ended by itself"), said.stderr)
 }
 
-/// Removes what Open MPI says itself: blocks between lines of dashes, and lines that begin with host and process.
+/// What a measuring command says of a machine that is busy.
+const OTHER_PROGRAMS: &str = "warning: other programs used ";
+
+/// Removes what Open MPI says itself, and what depends on the load of the machine: blocks between lines of dashes, and lines that begin with host and process.
 fn without_launcher(text: &str) -> String {
     let is_rule = |line: &str| line.len() > 60 && line.bytes().all(|byte| byte == b'-');
     let mut inside = false;
@@ -208,7 +211,7 @@ fn without_launcher(text: &str) -> String {
     for line in text.split_inclusive('\n') {
         if is_rule(line.trim_end()) {
             inside = !inside;
-        } else if !inside && !is_note_of_launcher(line) {
+        } else if !inside && !is_note_of_launcher(line) && !line.starts_with(OTHER_PROGRAMS) {
             own.push_str(line);
         }
     }

@@ -18,7 +18,7 @@ fn log(processes: &str) -> Vec<[String; 5]> {
 }
 
 fn melt() -> String {
-    text_of(&repository("configs/lj-melt.toml"))
+    text_of(&repository("configs/lj-bench.toml"))
 }
 
 fn assert_first_row(row: &ThermoRow, printed: &[String; 5], case: &str) {

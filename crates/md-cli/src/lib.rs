@@ -30,6 +30,7 @@ mod cores;
 pub mod early_end;
 pub mod error;
 pub mod grid_inputs;
+mod host_load;
 pub mod input;
 pub mod inputs;
 mod lammps_script;

@@ -4,6 +4,7 @@ use md_comm::Choice;
 use md_engine::{BalanceReport, BoxReport, EnergyReport, NeighborReport};
 
 use crate::early_end::Ended;
+use crate::host_load::HostUse;
 
 /// What a finished run knows about itself beside its timings: the rest of summary.json.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +41,8 @@ pub struct RunFacts {
     pub warned: Vec<String>,
     /// What makes ranks take turns on their cores, in words.
     pub crowding: Option<String>,
+    /// What the cores of the host were used for.
+    pub host_use: Option<HostUse>,
     /// File name of the trajectory that was written.
     pub trajectory: Option<String>,
     /// The step of the checkpoint that the run has gone on from.

@@ -3,11 +3,12 @@
 mod grid;
 mod laboratory;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::output::ProgressMode;
 pub use grid::GridArgs;
@@ -31,6 +32,61 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// Commands by purpose, in the order in which the help lists them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Simulate", &["run", "check", "forces", "minimise", "from-lammps"]),
+    ("Look at results", &["plot", "analyse", "inspect"]),
+    (
+        "Choose and measure the exchange",
+        &["compare", "sweep", "trace-summary", "bench", "fit", "predict", "partition", "backends"],
+    ),
+    ("Applications on grids", &["stencil", "lbm"]),
+    ("Tools", &["schema", "completions", "man", "help"]),
+];
+
+/// The help of the whole program: the groups stand where clap would list all commands.
+const HELP_TEMPLATE: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
+
+impl Cli {
+    /// Parses a command line, of which the first word is the name of the program.
+    ///
+    /// # Errors
+    /// A word that is not valid, or a request for help or the version.
+    pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut command = Self::with_groups();
+        let matches = command.try_get_matches_from_mut(words)?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+
+    /// The definition of the command line, whose help lists the commands by group.
+    fn with_groups() -> clap::Command {
+        let mut command = Self::command();
+        command.build();
+        let groups = grouped(&command);
+        Self::command()
+            .help_template(HELP_TEMPLATE)
+            .before_help(groups)
+            .after_help("`md-cli help COMMAND` describes a command.")
+    }
+}
+
+/// The commands with their summaries, group by group.
+fn grouped(command: &clap::Command) -> String {
+    let header = command.get_styles().get_header();
+    let width = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or_default();
+    let line = |name: &&str| {
+        let found = command.find_subcommand(name);
+        let about = found.and_then(clap::Command::get_about).map(ToString::to_string).unwrap_or_default();
+        format!("  {name:width$}  {about}\n")
+    };
+    let group = |(title, names): &(&str, &[&str])| {
+        let lines: String = names.iter().map(line).collect();
+        format!("{header}{title}:{header:#}\n{lines}\n")
+    };
+    GROUPS.iter().map(group).collect()
+}
+
 /// The commands.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
@@ -42,11 +98,11 @@ pub enum Command {
     Forces(ForcesArgs),
     /// Minimise the energy by FIRE: minimised.extxyz and summary.json
     Minimise(MinimiseArgs),
-    /// Make a scenario from a LAMMPS script, and tell what of it could not be taken
+    /// Make a scenario from a LAMMPS script, and list what could not be taken
     FromLammps(FromLammpsArgs),
-    /// Compute from a trajectory what a run computes as it goes: rdf.csv, msd.csv, vacf.csv, profiles
+    /// Compute the analyses of a run from a trajectory: rdf.csv, msd.csv, vacf.csv, profiles
     Analyse(AnalyseArgs),
-    /// Draw what a run wrote into one page: plot.html
+    /// Draw the tables of a run as one page: plot.html
     Plot(PlotArgs),
     /// Run a stencil application on the same halo exchange: fields on a grid
     Stencil(GridArgs),
@@ -55,20 +111,20 @@ pub enum Command {
     /// Measure halo strategies on this scenario and machine, and recommend one
     #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),
-    /// Run a scenario with many sizes, ranks and strategies, one job after another: sweep.csv
+    /// Run a scenario with several sizes, ranks and strategies, one job at a time: sweep.csv
     Sweep(SweepArgs),
-    /// Tell from a timeline who waited for whom, and what the run's length consists of
+    /// Summarise a timeline: which ranks waited for which, and where the time went
     TraceSummary(TraceSummaryArgs),
     /// Measure the transports with micro-benchmarks: bench.csv, bench.svg
     #[command(after_long_help = BENCH_HELP)]
     Bench(BenchArgs),
-    /// Measure what messages and computation cost on this machine, and fit a model: machine.toml, fit.svg
+    /// Measure this machine and fit a model of its costs: machine.toml, fit.svg
     #[command(after_long_help = FIT_HELP)]
     Fit(FitArgs),
-    /// Predict the time of a step on any number of ranks from a machine's measured costs
+    /// Predict the time of a step on any number of ranks from a fitted machine
     #[command(after_long_help = PREDICT_HELP)]
     Predict(PredictArgs),
-    /// Tell what partitions come to on any number of ranks, without running: partition.csv, partition.svg
+    /// Evaluate partitions on any number of ranks, without a run: partition.csv
     #[command(after_long_help = PARTITION_HELP)]
     Partition(PartitionArgs),
     /// Show what a checkpoint or a trajectory holds, and check it
@@ -349,8 +405,20 @@ mod tests {
 
     #[test]
     fn the_definition_is_consistent() {
-        use clap::CommandFactory;
-        Cli::command().debug_assert();
+        Cli::with_groups().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_one_group_and_has_a_short_summary() {
+        let mut command = Cli::command();
+        command.build();
+        let mut defined: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        (defined.sort_unstable(), listed.sort_unstable());
+        assert_eq!(defined, listed);
+        let help = Cli::with_groups().render_help().to_string();
+        let too_long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 100).collect();
+        assert!(too_long.is_empty(), "{too_long:?}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use md_lab::{Problem, Transports, lock};
 use super::{note_lock, open_on_root, refused};
 use crate::args::BenchArgs;
 use crate::error::{COMMUNICATION_FAILED, Outcome, RunError};
+use crate::host_load::HostLoad;
 use crate::memory;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
 use crate::scenario::{listed, nearest};
@@ -138,6 +139,7 @@ pub fn bench(
     let heartbeat = Heartbeat::default();
     let monitor = outputs.as_ref().map(|outputs| watch(outputs, heartbeat.clone(), limit, end_job));
     let mut progress = None;
+    let load = HostLoad::begin();
     let done = bench::run(transports, &wanted.benchmarks, &settings, &heartbeat, |step, rows| {
         if let Some(outputs) = &outputs {
             let mut outputs = lock(outputs);
@@ -162,6 +164,7 @@ pub fn bench(
     if let Some(outputs) = &outputs {
         lock(outputs).publish()?;
     }
+    load.warn_of_others(agreement)?;
     exit_status(&rows, args.budget)
 }
 

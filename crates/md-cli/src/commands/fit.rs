@@ -13,7 +13,9 @@ use super::bench::{Wanted, bench};
 use super::open_on_root;
 use crate::args::{BenchArgs, FitArgs};
 use crate::error::RunError;
+use crate::host_load::HostLoad;
 use crate::output::{KnownFile, OutputDirectory, Progress, Screen, Verbosity};
+use crate::session::warn;
 use crate::text_file::read_text;
 
 /// Of the budget, where both are measured.
@@ -47,6 +49,7 @@ pub fn fit(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Resu
         OutputDirectory::without_scenario(args.output.clone(), &results, &inputs, &[])
     })?;
     let mut progress = None;
+    let load = HostLoad::begin();
     let computes = fit::measure_compute(transports, budget_s, |done, of| {
         if directory.is_some() {
             progress.get_or_insert_with(|| Progress::over_cases(args.progress, of as u64)).tick(done as u64);
@@ -54,6 +57,7 @@ pub fn fit(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Resu
     });
     progress.iter().for_each(Progress::finish);
     let computes = computes?;
+    load.warn_of_others(agreement)?;
     if let (Some(directory), Some(rows)) = (directory, rows) {
         let command = std::env::args().collect::<Vec<_>>().join(" ");
         let commands = vec![format!("{command} (ranks: {})", agreement.ranks())];
@@ -84,6 +88,10 @@ fn benchmark(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Re
 fn publish(fitted: &Fitted, directory: &OutputDirectory, args: &FitArgs) -> Result<(), RunError> {
     let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
     screen.print(&table(fitted));
+    // The table has them.
+    if args.quiet {
+        fitted.machine.doubts(|_| true).iter().for_each(|doubt| warn(doubt));
+    }
     match &args.bench {
         _ if !fitted.messages.is_empty() => (),
         Some(bench) => {

@@ -23,6 +23,7 @@ use crate::output::grid::{
     GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
 use crate::output::run_output::Kept;
+use crate::output::screen::where_results_are;
 use crate::output::{
     GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, within_columns,
 };
@@ -321,6 +322,7 @@ fn conclude(
     let timeline = timeline?;
     screen.print(&report(timings, context, facts));
     screen.print(&timeline);
+    screen.print(&where_results_are(directory.path()));
     screen.finish()
 }
 

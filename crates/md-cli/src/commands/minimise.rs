@@ -146,10 +146,11 @@ fn conclude(
     let [before, after] = [energy_before, sums.pairs.energy].map(|energy| energy / sums.atoms);
     let console = &mut *console.borrow_mut();
     console.print(&format!(
-        "\n{} after {}\npotential energy {}\n  ({before} per atom before, {after} after)\nlargest force {largest:.3e}\n{FINAL_STATE}\n",
+        "\n{} after {}\npotential energy {}\n  ({before} per atom before, {after} after)\nlargest force {largest:.3e}\nThe final state is in `{}`\n",
         if is_converged { "Minimised" } else { "Not minimised" },
         counted(steps, "step"),
-        totals.potential_energy
+        totals.potential_energy,
+        directory.path().join(FINAL_STATE).display()
     ));
     Ok(console.screen.finish()?)
 }

@@ -248,6 +248,7 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
         balance: simulation.balance_report().clone(),
         warned: Vec::new(),
         crowding: None,
+        host_use: None,
         trajectory: None,
         resumed_from_step: None,
         rma_component: rma_component(world, parallel.backend),

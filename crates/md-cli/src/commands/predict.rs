@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use md_comm::Backend;
-use md_lab::machine::Machine;
+use md_lab::machine::{ComputeCost, Machine};
 use md_lab::name_of;
 use md_lab::plot::Picture;
 use md_lab::predict::{
@@ -20,7 +20,7 @@ use crate::scenario::listed;
 use crate::session::warn;
 use crate::strategies::{Choices, by_ghosts};
 use crate::text_file::read_text;
-use crate::{memory, setup};
+use crate::{cores, memory, setup};
 
 /// What a user has chosen by name.
 pub struct Wish {
@@ -83,6 +83,10 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     let mut progress = Progress::over_cases(args.progress, request.ranks.len() as u64);
     let forecast = predict_and_tell(&config, &machine, &request, |done| progress.tick(done as u64));
     progress.finish();
+    let neighbor = config.neighbor;
+    warn_of_doubts(&machine, args, |cost| {
+        (cost.method, cost.precision) == (neighbor.method, neighbor.precision)
+    });
     let forecast = forecast.map_err(|error| match error {
         PredictError::NoCompute { .. } => refused(format!("{}: {error}", args.machine.display())),
         error => error.into(),
@@ -98,6 +102,17 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     directory.write_encoded(KnownFile::PREDICT_SVG, chart(&forecast).svg().map(String::into_bytes))?;
     directory.finish()?;
     Ok(screen.finish()?)
+}
+
+/// Says which costs cannot be relied on, and on how many nodes the ranks are taken to be where that is not given.
+pub(super) fn warn_of_doubts(machine: &Machine, args: &PredictArgs, is_used: impl Fn(&ComputeCost) -> bool) {
+    machine.doubts(is_used).iter().for_each(|doubt| warn(&format!("{}: {doubt}", args.machine.display())));
+    let (most, cores) = (args.ranks.iter().copied().max().unwrap_or(0), cores::of_machine());
+    if args.ranks_per_node.is_none() && most as usize > cores {
+        warn(&format!(
+            "without --ranks-per-node all ranks are taken to be on one node: up to {most}, where this machine has {cores} cores"
+        ));
+    }
 }
 
 /// Says that a number of ranks has no row, and why, where no table does.

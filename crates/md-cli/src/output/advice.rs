@@ -5,6 +5,7 @@ use md_engine::balance::DEFAULT_THRESHOLD;
 use md_engine::{BalanceReport, Phase, Spread, Timings};
 
 use super::statistics::percent;
+use crate::host_load::HostUse;
 
 /// Waiting below this share of the run is not worth a word.
 const WORTH_MENTIONING_PERCENT: f64 = 10.0;
@@ -15,16 +16,40 @@ const MANY_MORE_PERCENT: f64 = 5.0;
 /// So many particles more than the average are no accident of a small system, whatever the times say.
 const FAR_MORE_PERCENT: f64 = 50.0;
 
-/// What to try, if the ranks shared cores (in the words of the warning), waited for each other or were unevenly loaded by more than a tenth, or if one of them has far more
-/// particles than the average. What `balance` has done already is not advised.
-pub fn advice(timings: &Timings, crowding: Option<&str>, balance: &BalanceReport) -> Option<String> {
-    if crowding.is_some() {
-        return crowding.map(str::to_owned);
+/// What the host had to do with the times of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Host<'a> {
+    /// Why ranks took turns on their cores, in the words of the warning.
+    pub crowding: Option<&'a str>,
+    /// What its cores were used for.
+    pub used: Option<HostUse>,
+}
+
+/// Returns what to try, if ranks shared cores, waited for each other or were unevenly loaded by more than a tenth, or if one of
+/// them has far more particles than the average. What `balance` has done already is not advised, and the exchange is not
+/// blamed for what other programs on the host may have caused.
+pub fn advice(timings: &Timings, host: Host, balance: &BalanceReport) -> Option<String> {
+    if host.crowding.is_some() {
+        return host.crowding.map(str::to_owned);
     }
     let [total_s, wait_s] = [Phase::Total, Phase::HaloWait].map(|phase| timings.phase(phase).seconds.avg);
     let waiting = percent(wait_s, total_s);
     let Spread { avg, max, .. } = timings.work_s;
     let lost_to_imbalance = percent(max - avg, total_s);
+    let is_slow = lost_to_imbalance.max(waiting) >= WORTH_MENTIONING_PERCENT;
+    let used = host.used.filter(|_| is_slow);
+    if let Some(HostUse { threads, cores, .. }) = used.filter(HostUse::is_oversubscribed) {
+        return Some(format!(
+            "{waiting:.0} % of the run is spent waiting for other ranks, of which {threads} threads take turns on {cores} cores; use \
+             at most as many ranks times threads as there are cores"
+        ));
+    }
+    if let Some(HostUse { by_others, cores, .. }) = used.filter(HostUse::has_others) {
+        return Some(format!(
+            "{waiting:.0} % of the run is spent waiting for other ranks, and other programs used {by_others:.1} of the {cores} cores \
+             meanwhile: run again on an idle machine, or with fewer ranks, before you change anything else"
+        ));
+    }
     if lost_to_imbalance >= WORTH_MENTIONING_PERCENT {
         return Some(format!(
             "the slowest rank computes for {:.0} % longer than the average, which costs {lost_to_imbalance:.0} % of \
@@ -43,7 +68,7 @@ pub fn advice(timings: &Timings, crowding: Option<&str>, balance: &BalanceReport
     (waiting >= WORTH_MENTIONING_PERCENT).then(|| {
         format!(
             "{waiting:.0} % of the run is spent waiting for other ranks, {lost_to_imbalance:.0} % because some compute \
-             for longer; try another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores"
+             for longer; try another parallel.backend or parallel.shell (`md-cli compare`), or fewer ranks"
         )
     })
 }
@@ -85,7 +110,7 @@ mod tests {
     use md_engine::RankTiming;
 
     fn told(ranks: &[RankTiming]) -> String {
-        advice(&reduced(ranks), None, &BalanceReport::default()).unwrap()
+        advice(&reduced(ranks), Host::default(), &BalanceReport::default()).unwrap()
     }
 
     /// Five layers of cells on three ranks: two, two and one, which no plane can mend.
@@ -96,7 +121,7 @@ mod tests {
         slow.owned *= 2;
         let balanced =
             |last| BalanceReport { checks: 3, imbalance_last: Some(last), ..BalanceReport::default() };
-        let told = |last| advice(&reduced(&ranks), None, &balanced(last)).unwrap();
+        let told = |last| advice(&reduced(&ranks), Host::default(), &balanced(last)).unwrap();
         insta::assert_snapshot!(told(1.2), @r#"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run; parallel.balance is on and leaves 1.20 times the mean work on the busiest rank, because it moves whole cells or layers of them; try parallel.partition = "rcb" if it is another, or a number of ranks by which the cells can be divided"#);
         insta::assert_snapshot!(told(1.01), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although parallel.balance gives it no more pairs to compute than others; look for other programs on its core, or let parallel.balance weigh by time");
     }
@@ -117,7 +142,7 @@ mod tests {
     #[test]
     fn waiting_without_imbalance_points_at_the_exchange() {
         let [rank, _] = two_ranks();
-        insta::assert_snapshot!(told(&[rank, rank]), @"31 % of the run is spent waiting for other ranks, 0 % because some compute for longer; try another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores");
+        insta::assert_snapshot!(told(&[rank, rank]), @"31 % of the run is spent waiting for other ranks, 0 % because some compute for longer; try another parallel.backend or parallel.shell (`md-cli compare`), or fewer ranks");
     }
 
     #[test]
@@ -129,17 +154,30 @@ mod tests {
 
     #[test]
     fn shared_cores_explain_everything_else() {
-        assert_eq!(
-            advice(&reduced(&two_ranks()), Some("one core"), &BalanceReport::default()).unwrap(),
-            "one core"
-        );
+        let used = Some(HostUse { by_others: 1.0, cores: 2, threads: 3 });
+        let host = Host { crowding: Some("one core"), used };
+        assert_eq!(advice(&reduced(&two_ranks()), host, &BalanceReport::default()).unwrap(), "one core");
+    }
+
+    #[test]
+    fn other_programs_are_named_before_the_exchange_is_blamed() {
+        let [waits, works] = two_ranks();
+        let told_on = |ranks: [RankTiming; 2], by_others, threads| {
+            let used = Some(HostUse { by_others, cores: 2, threads });
+            advice(&reduced(&ranks), Host { used, ..Host::default() }, &BalanceReport::default())
+        };
+        let told = |ranks, by_others| told_on(ranks, by_others, 2);
+        insta::assert_snapshot!(told([waits, waits], 0.75).unwrap(), @"31 % of the run is spent waiting for other ranks, and other programs used 0.8 of the 2 cores meanwhile: run again on an idle machine, or with fewer ranks, before you change anything else");
+        assert!(told([waits, waits], 0.05).unwrap().contains("try another parallel.backend"));
+        assert_eq!(told([works, works], 0.75), None, "nothing is lost");
+        insta::assert_snapshot!(told_on([waits, waits], 0.75, 3).unwrap(), @"31 % of the run is spent waiting for other ranks, of which 3 threads take turns on 2 cores; use at most as many ranks times threads as there are cores");
     }
 
     #[test]
     fn a_good_run_gets_no_advice() {
         let [_, rank] = two_ranks();
         let off = BalanceReport::default();
-        assert_eq!(advice(&reduced(&[rank, rank]), None, &off), None);
-        assert_eq!(advice(&Timings::default(), None, &off), None);
+        assert_eq!(advice(&reduced(&[rank, rank]), Host::default(), &off), None);
+        assert_eq!(advice(&Timings::default(), Host::default(), &off), None);
     }
 }

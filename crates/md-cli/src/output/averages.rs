@@ -20,6 +20,8 @@ pub(super) struct Averages {
     /// What stands before `output` in the scenario of the run.
     within: String,
     seen: Seen,
+    /// Whether the rows may be those of equilibrium: the scenario says where they begin, or steps came before the last stage.
+    may_be_equilibrium: bool,
 }
 
 /// Of the columns, and of the surface tension where it is asked for.
@@ -39,13 +41,15 @@ impl Averages {
         let tension = output.surface_tension;
         let recalled = recalled(opening, NAME, |words| Seen::from_words(words, tension));
         let seen = recalled.unwrap_or_else(|| Seen::new(looks.every, tension));
-        Self { looks, tension, within: opening.within.clone(), seen }
+        let may_be_equilibrium = output.averages.is_some();
+        Self { looks, tension, within: opening.within.clone(), seen, may_be_equilibrium }
     }
 
     /// Rows of another interval have another correlation: what has been seen does not go with them.
     pub(super) fn begin_stage(&mut self, stage: &StageBegin) {
         self.looks.every = stage.plan.thermo;
         self.looks.begin_stage(stage);
+        self.may_be_equilibrium |= stage.first_step > 0;
         if self.seen.every != self.looks.every {
             if self.seen.rows() > 0 {
                 let within = &self.within;
@@ -75,7 +79,8 @@ impl Averages {
         OutputMemory { name: NAME.to_owned(), words: self.seen.words(self.tension) }
     }
 
-    /// Entries of summary.json: by column, and the surface tension; nothing where there are no rows.
+    /// Entries of summary.json: by column, and the surface tension; nothing where there are no rows. Averages from the first
+    /// step of a run on would be those of a system on its way to equilibrium, so they are left out unless they are asked for.
     pub(super) fn summary(&self, timestep: f64) -> Map<String, Value> {
         let rows = self.seen.rows();
         let (mut columns_of_rows, mut summary) = (Map::new(), Map::new());
@@ -93,7 +98,7 @@ impl Averages {
                 None => summary.insert("surface_tension".to_owned(), entry),
             };
         }
-        if rows > 0 {
+        if rows > 0 && self.may_be_equilibrium {
             summary.insert(NAME.to_owned(), Value::Object(columns_of_rows));
         }
         summary

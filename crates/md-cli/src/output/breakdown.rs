@@ -3,7 +3,7 @@
 use md_core::words::counted;
 use md_engine::{BalanceReport, NeighborReport, Phase, Spread, Timings};
 
-use super::advice::advice;
+use super::advice::{Host, advice};
 use super::choices::choice_lines;
 use super::screen::within_columns;
 use super::statistics::{
@@ -28,7 +28,7 @@ pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> 
         check_lines(context, facts),
         balance_lines(&facts.balance),
         choice_lines(&facts.choices),
-        advice(timings, facts.crowding.as_deref(), &facts.balance)
+        advice(timings, Host { crowding: facts.crowding.as_deref(), used: facts.host_use }, &facts.balance)
             .map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
     ];
     [

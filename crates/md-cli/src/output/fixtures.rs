@@ -110,6 +110,7 @@ pub(super) fn facts() -> RunFacts {
         warnings: Vec::new(),
         warned: Vec::new(),
         crowding: None,
+        host_use: None,
         trajectory: None,
         resumed_from_step: None,
         rma_component: "none".to_owned(),

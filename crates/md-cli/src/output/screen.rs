@@ -1,7 +1,7 @@
 //! Text on standard output, and numbers for people; files have the exact ones.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::{Intact, OutputError};
 use crate::printable::escaped;
@@ -23,6 +23,22 @@ pub fn within_columns(text: &str) -> String {
         long => format!("{}\n", textwrap::fill(long, &wrapping)),
     };
     text.split_inclusive('\n').map(line).collect()
+}
+
+/// Returns the last line of a run: where its files are, and the command that draws them.
+pub fn where_results_are(directory: &Path) -> String {
+    let (path, word) = (directory.display(), shell_word(&directory.to_string_lossy()));
+    format!("\nResults are in `{path}`; to draw them: md-cli plot {word}\n")
+}
+
+/// A word that a shell takes as it is.
+fn shell_word(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);
+    match text.chars().all(is_plain) && !text.starts_with('-') {
+        true => text.to_owned(),
+        false if text.starts_with('-') => format!("'./{}'", text.replace('\'', "'\\''")),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 /// How much a run says on standard output.
@@ -233,6 +249,15 @@ mod tests {
         assert!(screen.write_result("the schema\n").is_err());
         let error = screen.finish().unwrap_err();
         insta::assert_snapshot!(error, @"cannot write `standard output`: no storage space; all files are complete");
+    }
+
+    #[test]
+    fn the_command_to_draw_results_can_be_pasted() {
+        let line = |path: &str| where_results_are(Path::new(path));
+        assert_eq!(line("out/a"), "\nResults are in `out/a`; to draw them: md-cli plot out/a\n");
+        for (path, word) in [("a b", "'a b'"), ("it's", r"'it'\''s'"), ("-a", "'./-a'"), ("$x", "'$x'")] {
+            assert!(line(path).ends_with(&format!("md-cli plot {word}\n")), "{path}");
+        }
     }
 
     #[test]

@@ -4,18 +4,68 @@ use md_lab::plot::{Curve, Curves, Stacked};
 
 use super::table::Table;
 
-/// Columns of thermo.csv that stand in one chart.
-const THERMO: [(&str, &[&str]); 7] = [
-    ("Temperature", &["temperature"]),
-    ("Energy per atom", &["potential_per_atom", "kinetic_per_atom", "total_per_atom", "conserved_per_atom"]),
-    ("Pressure", &["pressure"]),
-    ("Pressure along the axes", &["pressure_xx", "pressure_yy", "pressure_zz"]),
-    ("Shear pressure", &["pressure_xy", "pressure_xz", "pressure_yz"]),
-    ("Box", &["box_x", "box_y", "box_z"]),
-    ("Density", &["density"]),
+/// Columns of thermo.csv that stand in one chart, with their unit in reduced units. V is the volume of a cube of side sigma,
+/// in two dimensions the area of a square.
+const THERMO: [(&str, &str, &[&str]); 7] = [
+    ("Temperature", "ε/k", &["temperature"]),
+    (
+        "Energy per atom",
+        "ε",
+        &["potential_per_atom", "kinetic_per_atom", "total_per_atom", "conserved_per_atom"],
+    ),
+    ("Pressure", "ε/V", &["pressure"]),
+    ("Pressure along the axes", "ε/V", &["pressure_xx", "pressure_yy", "pressure_zz"]),
+    ("Shear pressure", "ε/V", &["pressure_xy", "pressure_xz", "pressure_yz"]),
+    ("Box lengths", "σ", &["box_x", "box_y", "box_z"]),
+    ("Density", "1/V", &["density"]),
 ];
 /// Of these those that are not the same all the time.
-const VARYING: [&str; 3] = ["Shear pressure", "Box", "Density"];
+const VARYING: [&str; 3] = ["Shear pressure", "Box lengths", "Density"];
+
+/// What the first words of the names of columns stand for, with their unit in reduced units.
+const QUANTITIES: [(&str, &str, &str); 12] = [
+    ("g", "Radial distribution function g(r)", ""),
+    ("n", "Neighbours within r", ""),
+    ("msd", "Mean squared displacement", "σ²"),
+    ("origins", "Number of time origins", ""),
+    ("vacf", "Velocity autocorrelation", "σ²/τ²"),
+    ("diffusion", "Diffusion coefficient", "σ²/τ"),
+    ("stress", "Stress correlation", "ε²/V²"),
+    ("viscosity", "Shear viscosity", "ετ/V"),
+    ("density", "Density", "1/V"),
+    ("temperature", "Temperature", "ε/k"),
+    ("pressure", "Pressure", "ε/V"),
+    ("velocity", "Velocity", "σ/τ"),
+];
+
+/// What the columns stand for over which others are drawn.
+const AXES: [(&str, &str); 5] =
+    [("time", "time (τ)"), ("r", "distance r (σ)"), ("x", "x (σ)"), ("y", "y (σ)"), ("z", "z (σ)")];
+
+/// In what the quantities of a folder are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Units {
+    /// Reduced units of particles in so many dimensions.
+    Reduced { dimension: u64 },
+    /// Those of a grid, which have no names.
+    Lattice,
+}
+
+impl Units {
+    fn titled(self, words: &str, unit: &str) -> String {
+        let unit = match self {
+            Self::Reduced { dimension: 2 } => unit.replace("V²", "σ⁴").replace('V', "σ²"),
+            Self::Reduced { .. } => unit.replace("V²", "σ⁶").replace('V', "σ³"),
+            Self::Lattice => String::new(),
+        };
+        if unit.is_empty() { words.to_owned() } else { format!("{words} ({unit})") }
+    }
+
+    fn axis(self, column: &str) -> String {
+        let found = AXES.iter().find(|(name, _)| self != Self::Lattice && *name == column);
+        found.map_or(column, |(_, words)| words).to_owned()
+    }
+}
 
 /// Rows of timing.csv that are no part of the time: the sum, and what passes beside other phases.
 const NO_PARTS: [&str; 2] = ["total", "halo_hidden"];
@@ -24,12 +74,12 @@ const NO_PARTS: [&str; 2] = ["total", "halo_hidden"];
 const MOST_RANKS: usize = 32;
 
 /// The state of a run over time; that of a grid has columns of its own.
-pub(super) fn thermo(table: &Table) -> Vec<Curves> {
+pub(super) fn thermo(table: &Table, units: Units) -> Vec<Curves> {
     if table.column("time").is_none() {
-        return over_first_column(table, "thermo");
+        return over_first_column(table, "thermo", Units::Lattice);
     }
-    let chart = |(title, columns): &(&str, &[&str])| {
-        let mut chart = curves(table, title, "time", columns)?;
+    let chart = |(title, unit, columns): &(&str, &str, &[&str])| {
+        let mut chart = curves(table, units.titled(title, unit), "time", columns, units)?;
         chart.curves.retain(|curve| !VARYING.contains(title) || varies(curve));
         (!chart.curves.is_empty()).then_some(chart)
     };
@@ -49,7 +99,7 @@ fn error_column(table: &Table, column: &str) -> Option<String> {
 
 /// Any table whose first column is what the others are over: one chart for columns whose names begin alike. Columns of errors become
 /// bands.
-pub(super) fn over_first_column(table: &Table, name: &str) -> Vec<Curves> {
+pub(super) fn over_first_column(table: &Table, name: &str, units: Units) -> Vec<Curves> {
     let mut names = table.names();
     let Some(first) = names.next() else { return Vec::new() };
     let errors: Vec<String> = table.names().filter_map(|name| error_column(table, name)).collect();
@@ -61,21 +111,34 @@ pub(super) fn over_first_column(table: &Table, name: &str) -> Vec<Curves> {
             None => groups.push((stem, vec![column])),
         }
     }
-    let chart = |(stem, columns): &(&str, Vec<&str>)| {
-        let title = if columns.len() == 1 { columns[0] } else { stem };
-        curves(table, &format!("{name}: {title}"), first, columns)
-    };
+    let chart =
+        |(stem, columns): &(&str, Vec<&str>)| curves(table, title(stem, name, units), first, columns, units);
     groups.iter().filter_map(chart).collect()
 }
 
-fn curves(table: &Table, title: &str, x: &str, columns: &[&str]) -> Option<Curves> {
+/// Of the columns whose names begin with this, in the table of such a name.
+fn title(stem: &str, table: &str, units: Units) -> String {
+    let known = QUANTITIES.iter().find(|(name, ..)| *name == stem);
+    let (words, unit) =
+        known.map_or_else(|| (capitalised(stem), ""), |(_, words, unit)| ((*words).to_owned(), *unit));
+    let across = table.strip_prefix("profile_").map(|axis| format!(" across {axis}")).unwrap_or_default();
+    let at = if table == "probe" { " at the probes" } else { "" };
+    units.titled(&format!("{words}{across}{at}"), unit)
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn curves(table: &Table, title: String, x: &str, columns: &[&str], units: Units) -> Option<Curves> {
     let curve = |&name: &&str| {
         let points = table.points(x, name);
         let errors = error_column(table, name).map(|error| table.errors(name, &error)).unwrap_or_default();
         (!points.is_empty()).then(|| Curve { name: name.to_owned(), points, errors })
     };
     let curves: Vec<Curve> = columns.iter().filter_map(curve).collect();
-    (!curves.is_empty()).then(|| Curves { title: title.to_owned(), axis: x.to_owned(), curves })
+    (!curves.is_empty()).then(|| Curves { title, axis: units.axis(x), curves })
 }
 
 /// Whether a quantity is not the same all the time.
@@ -110,7 +173,7 @@ pub(super) fn timing(mean: &Table, ranks: Option<&Table>) -> Option<Stacked> {
     }
     Some(Stacked {
         title: "Where the time went".to_owned(),
-        description: "seconds".to_owned(),
+        description: "time (s)".to_owned(),
         parts: parts.into_iter().map(|(phase, _)| phase).collect(),
         bars,
     })

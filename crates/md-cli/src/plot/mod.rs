@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::error::RunError;
 use crate::output::KnownFile;
+use charts::Units;
 use table::Table;
 
 /// Tables of analyses; those of profiles have an axis in their names.
@@ -37,11 +38,11 @@ const FACTS: [&str; 14] = [
 ];
 
 /// For the screen and for paper, where the smallest letters have more than 7 pt and three pictures find room on a page.
-const STYLE: &str = "body{font-family:sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#000;background:#fff}\
+const STYLE: &str = "body{font-family:sans-serif;max-width:75em;margin:1em auto;padding:0 1em;color:#000;background:#fff}\
     .facts{display:flex;flex-wrap:wrap;gap:0 4em;align-items:flex-start}\
-    table{border-collapse:collapse}td{padding:.1em 1em .1em 0;vertical-align:top}\
-    figure{margin:1em 0;break-inside:avoid}figcaption{font-size:small}svg{max-width:100%;height:auto}\
-    .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(34em,1fr));gap:1em}\
+    table{border-collapse:collapse}td{padding:.1em 1em .1em 0;vertical-align:top;overflow-wrap:anywhere}\
+    figure{margin:1em 0;break-inside:avoid}figcaption{font-size:small}svg{max-width:100%;height:auto;display:block}\
+    .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(34em,100%),1fr));gap:1em}\
     @media print{body{margin:0;max-width:none}figure{margin:.2em 0}svg{display:block}.charts{display:block}.charts svg{width:80%}}";
 
 /// A picture and the file that it is made of.
@@ -57,13 +58,16 @@ struct Figure {
 /// A table that cannot be read, or drawn.
 pub(crate) fn page(folder: &Path) -> Result<Option<String>, RunError> {
     let mut figures = Vec::new();
+    let scenario = scenario(folder);
+    let units = units(&scenario);
     if let Some(table) = Table::read(&folder.join(KnownFile::THERMO.name()))? {
-        add(&mut figures, KnownFile::THERMO.name(), &charts::thermo(&table))?;
+        add(&mut figures, KnownFile::THERMO.name(), &charts::thermo(&table, units))?;
     }
     for path in analyses(folder) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if let Some(table) = Table::read(&path)? {
-            add(&mut figures, &name, &charts::over_first_column(&table, name.trim_end_matches(".csv")))?;
+            let charts = charts::over_first_column(&table, name.trim_end_matches(".csv"), units);
+            add(&mut figures, &name, &charts)?;
         }
     }
     if let Some(mean) = Table::read(&folder.join(KnownFile::TIMING.name()))? {
@@ -73,7 +77,7 @@ pub(crate) fn page(folder: &Path) -> Result<Option<String>, RunError> {
             figures.push(Figure { svg, source: KnownFile::TIMING.name().to_owned(), is_wide: true });
         }
     }
-    Ok((!figures.is_empty()).then(|| html(folder, &figures)))
+    Ok((!figures.is_empty()).then(|| html(folder, &scenario, &figures)))
 }
 
 fn add(figures: &mut Vec<Figure>, source: &str, charts: &[impl Picture]) -> Result<(), RunError> {
@@ -105,10 +109,11 @@ fn analyses(folder: &Path) -> Vec<PathBuf> {
     ANALYSES.iter().map(|name| folder.join(name)).filter(|path| path.exists()).chain(profiles).collect()
 }
 
-fn html(folder: &Path, figures: &[Figure]) -> String {
-    let title = title(folder);
+fn html(folder: &Path, scenario: &toml::Table, figures: &[Figure]) -> String {
+    let title = title(folder, scenario);
     let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
          </head>\n<body>\n<h1>{title}</h1>\n{}",
         facts(folder)
     );
@@ -122,10 +127,23 @@ fn html(folder: &Path, figures: &[Figure]) -> String {
     page + "</body>\n</html>\n"
 }
 
-/// The scenario's, or else the folder's name.
-fn title(folder: &Path) -> String {
+/// The effective scenario, if it is there.
+fn scenario(folder: &Path) -> toml::Table {
     let text = fs::read_to_string(folder.join(KnownFile::SCENARIO.name())).unwrap_or_default();
-    let scenario: toml::Table = text.parse().unwrap_or_default();
+    text.parse().unwrap_or_default()
+}
+
+/// Those of particles, unless the scenario is that of a grid.
+fn units(scenario: &toml::Table) -> Units {
+    if ["lbm", "stencil"].iter().any(|table| scenario.contains_key(*table)) {
+        return Units::Lattice;
+    }
+    let dimension = scenario.get("simulation").and_then(|table| table.get("dimension")?.as_integer());
+    Units::Reduced { dimension: dimension.map_or(3, i64::unsigned_abs) }
+}
+
+/// The scenario's, or else the folder's name.
+fn title(folder: &Path, scenario: &toml::Table) -> String {
     let titles = ["simulation", "lbm"].map(|table| scenario.get(table)?.get("title")?.as_str());
     let own = titles.into_iter().flatten().find(|title| !title.is_empty()).map(str::to_owned);
     escaped(&own.unwrap_or_else(|| folder.display().to_string()))

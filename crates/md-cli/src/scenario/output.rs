@@ -26,7 +26,8 @@ pub struct Output {
     /// `--wall-time` ends the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
-    /// Means of the columns of thermo.csv, in summary.json; they begin with the last stage where this is left out.
+    /// Means of the columns of thermo.csv, in summary.json. Where this is left out they are those of the last of several stages,
+    /// and a run of one stage has none, as it begins out of equilibrium.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub averages: Option<Averages>,
     /// Radial distribution functions g(r) of all pairs of species: rdf.csv.

@@ -20,7 +20,6 @@ mod speak;
 
 use std::time::Duration;
 
-use clap::Parser;
 use md_comm::{Backend, CommError, World, launch, local};
 
 use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, ScenarioArgs, ThreadChoice};
@@ -56,7 +55,7 @@ const LONGEST_PLAIN: usize = 200;
 /// Runs the program and returns its exit code.
 pub fn main() -> u8 {
     fail_in_order();
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
             // If the terminal is gone there is nobody to tell.
@@ -166,8 +165,8 @@ pub fn main() -> u8 {
 
 /// The same refusal of a command line in which what acts on a terminal is escaped: clap would leave it out of its words.
 fn error_with_escapes(error: clap::Error) -> clap::Error {
-    let words = std::env::args_os().map(|word| escaped(&word.to_string_lossy()));
-    Cli::try_parse_from(words).err().filter(clap::Error::use_stderr).unwrap_or(error)
+    let words = std::env::args_os().map(|word| escaped(&word.to_string_lossy()).into());
+    Cli::read(words).err().filter(clap::Error::use_stderr).unwrap_or(error)
 }
 
 /// Ranks that will run the scenario where this process was started as it was.

@@ -8,7 +8,9 @@ use md_core::force::{MethodKind, Precision};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::potential::LennardJones;
 use md_core::rebuild::RebuildPolicy;
-use md_engine::{Config, EngineError, Phase, RankTiming, Setup, Simulation};
+use md_engine::{
+    Config, EngineError, GasKeys, ParticleSource, Phase, RandomGas, RankTiming, Setup, Simulation,
+};
 
 use super::least_squares::{Coefficient, Fit, Residuals, half_widths};
 use crate::machine::ComputeCost;
@@ -22,9 +24,14 @@ const KINDS: [(MethodKind, Precision); 3] = [
 ];
 /// Unit cells of 4 particles per rank and dimension: 2,048 to 108,000 particles.
 const SIZES: [u32; 4] = [8, 13, 20, 30];
-/// Density and cutoff of gases and liquids: 0.3 to 33 particles per cell.
+/// Density and cutoff of gases and liquids: 0.3 to 33 particles per cell, and in each of them some pairs within the cutoff.
 const STATES: [[f64; 2]; 5] = [[0.005, 3.5], [0.02, 3.5], [0.3, 2.5], [0.6, 3.5], [0.85, 2.5]];
 const TEMPERATURE: f64 = 1.44;
+/// Below this density the sites of a lattice are further from each other than the cutoff, so particles lie at random.
+const DENSEST_GAS: f64 = 0.1;
+/// Of two particles of a gas: where their energy is 0.
+const LEAST_DISTANCE: f64 = 1.0;
+const SEED: u64 = 20_041;
 /// Steps of a block, of which one rebuilds.
 const BLOCK: u64 = 10;
 const LEAST_BLOCKS: usize = 3;
@@ -193,8 +200,8 @@ fn observe(
     budget_s: f64,
 ) -> Result<Observation, EngineError> {
     let ranks = world.ranks();
-    let lattice = Lattice::with_density(LatticeKind::Fcc, density, [size * ranks as u32, size, size]);
-    let mut config = Config::new(lattice, LennardJones::reduced(cutoff));
+    let particles = particles(density, [size * ranks as u32, size, size]);
+    let mut config = Config::new(particles, LennardJones::reduced(cutoff));
     config.temperature = Some(TEMPERATURE);
     (config.neighbor.method, config.neighbor.precision) = (method, precision);
     config.neighbor.rebuild = RebuildPolicy::Every(BLOCK);
@@ -220,6 +227,22 @@ fn observe(
         phases: std::array::from_fn(|phase| own[6 + phase]),
         scatter: [own[4], own[5]],
     })
+}
+
+/// So many unit cells of a lattice, or as many particles of a gas in the same box.
+fn particles(density: f64, cells: [u32; 3]) -> ParticleSource {
+    let lattice = Lattice::with_density(LatticeKind::Fcc, density, cells);
+    if density > DENSEST_GAS {
+        return lattice.into();
+    }
+    ParticleSource::Gas(RandomGas::new(GasKeys {
+        atoms: lattice.len(),
+        lengths: lattice.lengths(),
+        is_periodic: [true; 3],
+        dimensions: 3,
+        least_distance: LEAST_DISTANCE,
+        seed: SEED,
+    }))
 }
 
 fn run(world: &dyn World, setup: &Setup, budget_s: f64) -> Result<Run, EngineError> {
@@ -383,6 +406,23 @@ mod tests {
         assert_eq!((cost.force_scatter, cost.particle_scatter), (0.03, 0.01));
         let close = |it: &Residuals| it.count > 0 && it.largest < 1e-6;
         assert!(fit.parts.iter().all(|part| close(&part.residuals) && close(&part.held_out)), "{fit:?}");
+    }
+
+    #[test]
+    fn every_system_has_pairs_from_the_first_step_on() {
+        for state in STATES {
+            let observe = |world: &dyn World| observe(world, SIZES[0], state, KINDS[0], 0.0).unwrap();
+            let all = local::run(1, Duration::from_secs(60), observe);
+            let Observation { owned, pairs, .. } = all.into_iter().next().unwrap().unwrap();
+            assert_eq!(owned, 2048.0);
+            // Half of the particles of a random gas in a sphere of the cutoff around each.
+            let [density, cutoff] = state;
+            let expected = 0.5 * owned * density * 4.0 / 3.0 * std::f64::consts::PI * cutoff.powi(3);
+            assert!(
+                pairs > 0.8 * expected,
+                "{state:?}: {pairs} pairs computed, {expected} expected within the cutoff"
+            );
+        }
     }
 
     #[test]

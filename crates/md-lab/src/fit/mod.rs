@@ -64,7 +64,7 @@ pub fn fit(rows: &[Measurement], computes: Vec<ComputeFit>, provenance: Provenan
     };
     let mut remarks = missing::missing(rows);
     remarks.extend(is_of_two(&machine.provenance));
-    remarks.extend(is_far_off(&machine));
+    remarks.extend(machine.doubts(|_| true));
     Fitted { machine, messages, collectives, computes, remarks }
 }
 
@@ -75,20 +75,6 @@ fn is_of_two(Provenance { host, cpu, messages, .. }: &Provenance) -> Option<Stri
         "messages were measured on {} ({}), computation on {host} ({cpu}): this machine is made of two",
         it.host, it.cpu
     ))
-}
-
-/// Time that others take is no matter of sizes.
-fn is_far_off(machine: &Machine) -> Option<String> {
-    const FAR: f64 = 0.3;
-    let messages = machine.messages.iter().map(|cost| cost.rms_residual);
-    let worst = messages.chain(machine.computes.iter().map(|cost| cost.rms_residual)).fold(0.0, f64::max);
-    let percent = 100.0 * worst;
-    let remark = || {
-        format!(
-            "a fit is off by {percent:.0} % (rms): if other work ran meanwhile, fit again on an idle machine"
-        )
-    };
-    (worst > FAR).then(remark)
 }
 
 #[cfg(test)]
@@ -128,7 +114,8 @@ mod tests {
             fit(&rows, Vec::new(), Provenance::default()).remarks.pop().unwrap()
         };
         let busy = remarks([1e-6, 1e-6, 1e-3, 1e-6, 1e-6]);
-        assert!(busy.ends_with("(rms): if other work ran meanwhile, fit again on an idle machine"), "{busy}");
+        assert!(busy.starts_with("messages by p2p: the fit is off by "), "{busy}");
+        assert!(busy.ends_with("; fit again with a larger --budget, on an idle machine"), "{busy}");
         assert!(!remarks([1e-6, 1e-6, 1e-6, 1e-6, 1e-6]).contains("idle"));
     }
 }

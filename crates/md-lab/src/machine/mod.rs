@@ -10,11 +10,13 @@ mod read;
 
 pub use read::MachineError;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use md_comm::Backend;
 use md_core::force::{MethodKind, Precision};
 use serde::{Deserialize, Serialize};
+
+use crate::name_of;
 
 /// A machine, as a whole file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -136,6 +138,21 @@ pub struct MessageCost {
 
 /// Half of 95 % intervals; none of a number that was held at a bound, or that nothing judges.
 pub type HalfWidths = BTreeMap<String, f64>;
+
+/// What is said of a fit that is off by more than a third; the larger one of two such numbers counts.
+fn doubt(name: &str, rms: f64, held_out_rms: Option<f64>) -> Option<String> {
+    const FAR: f64 = 0.3;
+    let held_out = held_out_rms.unwrap_or(0.0);
+    let of_what =
+        if held_out > rms { "measurements that were kept from it" } else { "what it was fitted to" };
+    let percent = 100.0 * rms.max(held_out);
+    (rms.max(held_out) > FAR).then(|| {
+        format!(
+            "{name}: the fit is off by {percent:.0} % (rms) of {of_what}, and so may be predictions; fit again with a larger \
+             --budget, on an idle machine"
+        )
+    })
+}
 
 /// Whether a fit to so many samples has a coefficient for each: its residuals are 0 and judge nothing. None are no fit, but somebody's numbers.
 fn is_unjudged(samples: u64, coefficients: u64) -> bool {
@@ -333,6 +350,21 @@ impl Machine {
     /// What a backend's windows cost at a rebuild, if that was measured.
     pub fn negotiation(&self, backend: Backend, distance: Distance) -> Option<&NegotiationCost> {
         self.negotiations.iter().find(|cost| (cost.backend, cost.distance) == (backend, distance))
+    }
+
+    /// Returns what cannot be relied on: a sentence for each kind of cost whose fit is far from what was measured, be it what
+    /// the fit knew or what it was kept from. Computation counts where `is_used` says so.
+    pub fn doubts(&self, is_used: impl Fn(&ComputeCost) -> bool) -> Vec<String> {
+        let messages = self.messages.iter().map(|cost| {
+            (format!("messages by {}", cost.backend.name()), cost.rms_residual, cost.held_out_rms_residual)
+        });
+        let computes = self.computes.iter().filter(|cost| is_used(cost)).map(|cost| {
+            let name =
+                format!("forces by {} in {} precision", name_of(&cost.method), name_of(&cost.precision));
+            (name, cost.rms_residual, cost.held_out_rms_residual)
+        });
+        let far = messages.chain(computes).filter_map(|(name, rms, held_out)| doubt(&name, rms, held_out));
+        far.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// What a method's work costs, if that was measured.

@@ -107,11 +107,12 @@ impl<'c> Call<'c> {
     }
 }
 
-/// Ranks on rank 0's machine per hardware thread of it. *Collective.*
+/// Ranks on rank 0's machine per hardware thread of it, or per core where a launcher has bound ranks to fewer. *Collective.*
 fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
     let hosts = world.gather(ROOT, gethostname::gethostname().as_encoded_bytes())?;
     let here = hosts.iter().filter(|host| *host == &hosts[0]).count();
-    Ok(here as f64 / cores::of_machine() as f64)
+    let bound = world.crowded_cores(1)?.map_or(0.0, |crowded| crowded.ranks as f64 / crowded.cores as f64);
+    Ok(bound.max(here as f64 / cores::of_machine() as f64))
 }
 
 /// Where a comparison is written and shown, on rank 0.

@@ -18,7 +18,7 @@ use md_lab::predict::{
 use md_lab::{Strategy, name_of};
 use measured::costs;
 
-use super::predict::{Wish, each_once, warn_of_missing};
+use super::predict::{Wish, each_once, warn_of_doubts, warn_of_missing};
 use super::{lbm, note_lock, note_removal, refused};
 use crate::args::PredictArgs;
 use crate::error::RunError;
@@ -106,6 +106,8 @@ pub fn predict_on_grid<M: Scheduled>(
     }
     expect_packed(inputs.scenario.parallel().messages, "the scenario's messages")?;
     let machine = super::predict::read_machine(&args.machine)?;
+    // What nodes cost is not the machine's, but that of measured runs.
+    warn_of_doubts(&machine, args, |_| false);
     let mut request = request(inputs, args, wish)?;
     let costs = costs(inputs, &args.measured, &machine, &request)?;
     let Forecast { mut predictions, mut remarks } = Forecast::default();

@@ -15,10 +15,12 @@ use crate::args::RunArgs;
 use crate::checkpoint::{self, Checkpoints};
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::RunError;
+use crate::host_load::HostLoad;
 use crate::inputs::Inputs;
 use crate::output::breakdown::run_report;
 use crate::output::outputs::Outputs;
 use crate::output::run_output::{Closing, OUTPUTS, Opening, RootOpening, open_outputs};
+use crate::output::screen::where_results_are;
 use crate::output::warnings::cause;
 use crate::output::{OutputDirectory, OutputError};
 use crate::replay;
@@ -51,6 +53,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let watch = |traced: &TracedWorld| traced.start(|observer| simulation.observe_phases(observer));
     traced.as_ref().map_or(Ok(()), watch)?;
     simulation.start_measuring()?;
+    let load = HostLoad::begin();
     let ran = run_stages(&mut simulation, &mut observers, &beginning.stages, beginning.begun);
     let is_whole = ran.map_err(|error| {
         RunError::with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
@@ -61,11 +64,12 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
         false => early_end.reason(world)?,
     };
     traced.as_ref().map_or(Ok(()), TracedWorld::stop)?;
+    let host_use = load.host_use(world, scenario.parallel.threads)?;
     let mut results = Results::of(&mut simulation, world, scenario, &beginning, ended)?;
     let mut closing = Closing::new(world, root.as_ref().map(|root| &root.directory));
     let grown = observers.finish(&mut closing);
     let Closing { summary: analyses, warned, .. } = closing;
-    results.facts = RunFacts { crowding, warned, analyses, ..results.facts };
+    results.facts = RunFacts { crowding, host_use, warned, analyses, ..results.facts };
     let timeline = write_timeline(traced.as_ref(), timeline, &results.context, simulation.state().step)?;
     root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline))?;
     let (done, steps) = (simulation.state().step, scenario.simulation.steps);
@@ -124,5 +128,7 @@ fn conclude(
     let timeline = timeline?;
     console.screen.print(&run_report(&results.timings, &results.context, &results.facts));
     console.screen.print(&timeline);
-    Ok(results.show(console)?)
+    results.show(console);
+    console.screen.print(&where_results_are(directory.path()));
+    Ok(console.screen.finish()?)
 }

@@ -66,7 +66,7 @@ impl Results {
     }
 
     /// Once all files are complete.
-    pub(super) fn show(&self, console: &mut Console) -> Result<(), OutputError> {
+    pub(super) fn show(&self, console: &mut Console) {
         let Self { context, facts, could_use, .. } = self;
         let Console { screen, progress } = console;
         facts.warnings.iter().for_each(|text| progress.suspend(|| warn(text)));
@@ -77,6 +77,5 @@ impl Results {
             let used = context.threads;
             screen.print(&format!("\nThreads per rank: {used}; --threads auto would use {threads}\n"));
         }
-        screen.finish()
     }
 }
