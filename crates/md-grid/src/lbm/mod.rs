@@ -10,11 +10,12 @@
 //! nodes while it is slow against sound (speed 0.577 nodes per step).
 //!
 //! Read in this order: `d3q19` (the lattice), `collision`, `kernel` (the loops over nodes, in two patterns), `stores` (how the second of
-//! two grids is written), `rows` (what moves beyond their ends), `walls` (bounce-back), `crossing` (what travels between ranks), `solver` (the step).
+//! two grids is written), `rows` (what moves beyond their ends), `walls` (bounce-back), `drag` (forces on them), `crossing` (what travels between ranks), `solver` (the step).
 
 mod collision;
 mod crossing;
 mod d3q19;
+mod drag;
 mod kernel;
 mod lanes;
 mod nodes;
@@ -29,6 +30,7 @@ mod walls;
 pub use collision::{Collision, FlowState, MAGIC_OF_PLATES, Moments, Rates};
 pub use crossing::Crossing;
 pub use d3q19::{POPULATIONS, SOUND_SPEED_SQUARED, VELOCITIES};
+pub use drag::Forces;
 pub use lanes::LaneReal;
 pub use nodes::Overlap;
 pub use options::{FlowOptions, Pattern};

@@ -10,6 +10,7 @@ use md_engine::{Flight, Phase};
 
 use super::collision::{Coefficients, FlowState, Moments, Rates};
 use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
+use super::drag::{self, Forces};
 use super::kernel::{Pass, Run, Sweeper};
 use super::lanes::LaneReal;
 use super::nodes::{Nodes, Overlap};
@@ -28,6 +29,8 @@ const BLOCKS: usize = 16;
 pub struct Flow<T> {
     block: Block,
     layout: Layout,
+    /// Of all ranks.
+    all_nodes: usize,
     options: FlowOptions,
     mask: Mask,
     nodes: Nodes,
@@ -88,6 +91,7 @@ impl<T: LaneReal> Flow<T> {
         let mut flow = Self {
             block,
             layout,
+            all_nodes: decomposition.nodes().iter().product(),
             nodes: Nodes::of(decomposition, layout, &mask, overlap, options.crossing),
             walls,
             sweeper,
@@ -279,6 +283,15 @@ impl<T: LaneReal> Flow<T> {
             }
         }
         sums.over_ranks(world)
+    }
+
+    /// Forces on obstacles and walls during the last step. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn forces(&self, world: &dyn World) -> Result<Forces, GridError> {
+        let most_links = self.all_nodes.saturating_mul(POPULATIONS);
+        drag::forces(world, &self.walls, (&self.grid, self.placement), most_links)
     }
 
     fn own_nodes(&self) -> impl Iterator<Item = [usize; 3]> + use<T> {

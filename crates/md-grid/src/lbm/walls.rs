@@ -91,13 +91,24 @@ struct Turned {
     length: usize,
 }
 
+/// What turns populations round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// Solid nodes.
+    Obstacle,
+    /// A face of the domain.
+    Wall,
+}
+
 /// Fluid nodes from which one population meets walls with the same effect.
 #[derive(Debug, Clone, PartialEq)]
-struct Links<T> {
+pub(super) struct Links<T> {
+    /// What it meets.
+    pub(super) body: Body,
     /// The population that moves towards the wall.
-    population: usize,
+    pub(super) population: usize,
     /// What a moving wall adds.
-    gain: T,
+    pub(super) gain: T,
     /// From the wall to the nodes of the opposite population, after a push or a shifted step.
     pushed: Vec<Turned>,
     /// From the nodes of the opposite population to the wall, after a local step.
@@ -128,25 +139,17 @@ struct Encounter<'a> {
 }
 
 impl Encounter<'_> {
-    /// None: it goes on. Otherwise what is added to it at the wall.
-    fn gain(&self, node: [isize; 3], population: usize) -> Option<f64> {
+    /// The body that turns a population round, and what is added to it there; none if it goes on.
+    fn of(&self, node: [isize; 3], population: usize) -> Option<(Body, f64)> {
         let step = VELOCITIES[population];
-        let mut velocity = [0.0; 3];
-        let mut walls = 0;
-        for axis in 0..3 {
-            if let Some(face) = self.face_crossed(node, step, axis) {
-                walls += 1;
-                (0..3)
-                    .for_each(|component| velocity[component] += self.velocities.0[face as usize][component]);
-            }
-        }
-        if walls > 0 {
-            // Where two walls meet, a population takes the mean of their velocities.
-            let velocity = velocity.map(|component: f64| component / f64::from(walls));
-            return Some(-6.0 * weight(population) * along(population, velocity));
+        let faces = (0..3).filter_map(|axis| self.face_crossed(node, step, axis));
+        // Where two walls meet, each adds its own part: so what a wall adds at a node is zero in all, whatever stands beside it.
+        let parts = faces.map(|face| along(population, self.velocities.0[face as usize]));
+        if let Some(along_all) = parts.reduce(|sum, part| sum + part) {
+            return Some((Body::Wall, -6.0 * weight(population) * along_all));
         }
         let there = [0, 1, 2].map(|axis| node[axis] + isize::from(step[axis]));
-        self.mask.is_solid(there).then_some(0.0)
+        self.mask.is_solid(there).then_some((Body::Obstacle, 0.0))
     }
 
     fn face_crossed(&self, node: [isize; 3], step: [i8; 3], axis: usize) -> Option<Face> {
@@ -181,11 +184,11 @@ impl<T: Real> Walls<T> {
                     continue;
                 }
                 for (population, &shift) in shifts.iter().enumerate().skip(1) {
-                    if let Some(gain) = encounter.gain(node, population) {
+                    if let Some((body, gain)) = encounter.of(node, population) {
                         let place = layout.index(node);
                         let wall = place.wrapping_add_signed(shift);
                         let elsewhere = rows.elsewhere(opposite(population), z as usize);
-                        let links = with_effect(&mut links, population, T::from_f64(gain));
+                        let links = with_effect(&mut links, body, population, T::from_f64(gain));
                         append(&mut links.pushed, wall, place.wrapping_add_signed(elsewhere));
                         append(&mut links.left, place, wall.wrapping_add_signed(elsewhere));
                     }
@@ -197,7 +200,7 @@ impl<T: Real> Walls<T> {
 
     /// Turns populations round.
     pub(super) fn bounce(&self, grid: &mut Components<'_, T>, placement: Placement) {
-        for Links { population, gain, pushed, left } in &self.links {
+        for Links { population, gain, pushed, left, .. } in &self.links {
             let (runs, components) = match placement {
                 Placement::Natural => (pushed, [*population, opposite(*population)]),
                 Placement::Swapped => (left, [opposite(*population), *population]),
@@ -209,13 +212,28 @@ impl<T: Real> Walls<T> {
             }
         }
     }
+
+    /// Populations as they have come back in the last step, run by run, with the links they belong to.
+    pub(super) fn returned<'g>(
+        &'g self,
+        grid: &'g Field<T>,
+        placement: Placement,
+    ) -> impl Iterator<Item = (&'g Links<T>, &'g [T])> {
+        self.links.iter().flat_map(move |links| {
+            let (runs, component) = match placement {
+                Placement::Natural => (&links.pushed, opposite(links.population)),
+                Placement::Swapped => (&links.left, links.population),
+            };
+            runs.iter().map(move |run| (links, &grid.component(component)[run.to..][..run.length]))
+        })
+    }
 }
 
-/// The links of a population with an effect.
-fn with_effect<T: Real>(links: &mut Vec<Links<T>>, population: usize, gain: T) -> &mut Links<T> {
-    let like = |links: &Links<T>| links.population == population && links.gain == gain;
+/// The links of a population with a body of an effect.
+fn with_effect<T: Real>(links: &mut Vec<Links<T>>, body: Body, population: usize, gain: T) -> &mut Links<T> {
+    let like = |links: &Links<T>| (links.body, links.population, links.gain) == (body, population, gain);
     let number = links.iter().position(like).unwrap_or_else(|| {
-        links.push(Links { population, gain, pushed: Vec::new(), left: Vec::new() });
+        links.push(Links { body, population, gain, pushed: Vec::new(), left: Vec::new() });
         links.len() - 1
     });
     &mut links[number]

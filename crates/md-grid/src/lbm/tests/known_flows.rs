@@ -106,30 +106,19 @@ fn the_magic_parameter_makes_a_parabola_exact_at_any_viscosity() {
     // tau = 1/2 + sqrt(3)/4 has this magic parameter with one relaxation time.
     let error = plates_error(Collision::Bgk, 3_f64.sqrt() / 12.0);
     assert!(error < 1e-10, "{error}");
-    // At others the walls stand elsewhere.
-    assert!(plates_error(Collision::Bgk, 1.0) > 1e-2);
 }
 
+/// At other magic parameters the flow is faster or slower at every node by the same velocity.
 #[test]
-fn mass_stays_to_rounding_among_moving_walls_and_obstacles() {
-    let mut walls = WallVelocities::default();
-    walls.0[Face::YHigh as usize] = [0.05, 0.0, 0.02];
-    let case = Case {
-        nodes: [12, 10, 14],
-        edges: [Edges::Periodic, Edges::Open, Edges::Periodic],
-        collision: Collision::Trt { magic: MAGIC_OF_PLATES },
-        viscosity: 0.02,
-        body_force: [1e-5, 0.0, -1e-5],
-        walls,
-        solid: |[x, y, z]| (x as i64 - 5).pow(2) + (y as i64 - 4).pow(2) + (z as i64 - 7).pow(2) < 9,
-        steps: 501,
-        ..Case::default()
-    };
-    for pattern in [Pattern::SingleGrid, Pattern::TwoGrid] {
-        let [before, after] = Case { pattern, ..case.clone() }.run::<f64>().totals;
-        let drift = (after.mass / before.mass - 1.0).abs();
-        assert!(drift < 1e-13, "{drift}");
-        assert!(before.fluid_nodes < 1680.0 && before.mass == before.fluid_nodes);
-        assert!(after.highest_speed > 0.01 && after.highest_speed < 0.1, "{after:?}");
+fn a_parabola_slips_along_the_walls_as_is_said() {
+    for (collision, viscosity) in [
+        (Collision::Bgk, 1.0),
+        (Collision::Bgk, 0.05),
+        (Collision::Trt { magic: 0.25 }, 0.3),
+        (Collision::Trt { magic: 4.0 }, 0.3),
+    ] {
+        let (found, said) = (plates_error(collision, viscosity), collision.slip(viscosity, 9).abs());
+        let error = (found - said).abs();
+        assert!(error < 1e-9 && said > 1e-3, "{collision:?}, viscosity {viscosity}: {found}, {said}");
     }
 }

@@ -1,7 +1,9 @@
 //! Flows that are known, and what no way of computing may change.
 
 mod cavity;
+mod drag;
 mod known_flows;
+mod mass;
 mod same_bits;
 
 use std::time::Duration;
@@ -12,7 +14,7 @@ use md_core::simd::SimdLevel;
 use md_engine::clock::PhaseClock;
 
 use super::{
-    Collision, Crossing, Flow, FlowOptions, FlowState, LaneReal, Mask, Moments, Overlap, POPULATIONS,
+    Collision, Crossing, Flow, FlowOptions, FlowState, Forces, LaneReal, Mask, Moments, Overlap, POPULATIONS,
     Pattern, Stores, Totals, WallVelocities,
 };
 use crate::{Decomposition, Edges, Layout, Messages};
@@ -27,6 +29,8 @@ struct Case {
     body_force: [f64; 3],
     walls: WallVelocities,
     solid: fn([usize; 3]) -> bool,
+    /// Seed and share of further solid nodes, at random.
+    scattered: Option<(u64, f64)>,
     initial: fn([usize; 3], [usize; 3]) -> FlowState,
     steps: usize,
     pattern: Pattern,
@@ -53,6 +57,7 @@ impl Default for Case {
             body_force: [0.0; 3],
             walls: WallVelocities::default(),
             solid: |_| false,
+            scattered: None,
             initial: |_, _| FlowState::default(),
             steps: 10,
             pattern: Pattern::SingleGrid,
@@ -74,6 +79,7 @@ struct Outcome<T> {
     nodes: [usize; 3],
     populations: Vec<[T; POPULATIONS]>,
     totals: [Totals; 2],
+    forces: Forces,
     body_force: [f64; 3],
 }
 
@@ -84,7 +90,9 @@ impl<T: LaneReal> Outcome<T> {
     }
 
     fn bits(&self) -> Vec<u64> {
-        self.populations.iter().flatten().map(|value| value.to_f64().to_bits()).collect()
+        let forces = self.forces.on_obstacles.into_iter().chain(self.forces.on_walls);
+        let populations = self.populations.iter().flatten().map(|value| value.to_f64());
+        populations.chain(forces).map(f64::to_bits).collect()
     }
 }
 
@@ -93,16 +101,33 @@ impl Case {
     fn run<T: LaneReal>(&self) -> Outcome<T> {
         let parts = local::run(self.ranks, Duration::from_secs(60), |world| self.run_rank::<T>(world));
         let mut populations = vec![[T::ZERO; POPULATIONS]; self.nodes.iter().product()];
-        let mut totals = None;
+        let mut ends = None;
         for part in parts {
-            let (own, both) = part.unwrap();
-            totals = Some(both);
+            let (own, end) = part.unwrap();
+            ends = Some(end);
             own.into_iter().for_each(|(place, values)| populations[place] = values);
         }
-        Outcome { nodes: self.nodes, populations, totals: totals.unwrap(), body_force: self.body_force }
+        let (totals, forces) = ends.unwrap();
+        Outcome { nodes: self.nodes, populations, totals, forces, body_force: self.body_force }
     }
 
-    fn run_rank<T: LaneReal>(&self, world: &dyn World) -> (Vec<(usize, [T; POPULATIONS])>, [Totals; 2]) {
+    fn is_solid(&self, node: [usize; 3]) -> bool {
+        let is_scattered = |(seed, share): (u64, f64)| {
+            let words = node.map(|index| index as u64);
+            let mixed = words.into_iter().fold(seed + 1, |sum, word| {
+                let mixed = (sum ^ (word + 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                mixed ^ (mixed >> 29)
+            });
+            ((mixed >> 40) as f64) < share * f64::from(1 << 24)
+        };
+        (self.solid)(node) || self.scattered.is_some_and(is_scattered)
+    }
+
+    /// Populations of own nodes, and what is known at the end.
+    fn run_rank<T: LaneReal>(
+        &self,
+        world: &dyn World,
+    ) -> (Vec<(usize, [T; POPULATIONS])>, ([Totals; 2], Forces)) {
         let grid = Decomposition::new(self.nodes, world.ranks(), self.grid, self.edges).unwrap();
         let block = grid.block(world.rank());
         let layout = Layout::new(block.size, [1; 3], size_of::<T>()).unwrap();
@@ -110,7 +135,7 @@ impl Case {
         let own = || every_node(block.size);
         let mask = || {
             let mut mask = Mask::fluid(layout).unwrap();
-            for node in own().filter(|&node| (self.solid)(global(node))) {
+            for node in own().filter(|&node| self.is_solid(global(node))) {
                 mask.set_solid(node.map(|index| index as isize));
             }
             mask
@@ -145,13 +170,13 @@ impl Case {
             (0..self.extra_exchanges).for_each(|_| flow.exchange(&mut clock).unwrap());
             flow.step(&mut clock).unwrap();
         }
-        let totals = [before, flow.totals(world).unwrap()];
+        let ends = ([before, flow.totals(world).unwrap()], flow.forces(world).unwrap());
         let [_, ny, nz] = self.nodes;
         let place = |[x, y, z]: [usize; 3]| (x * ny + y) * nz + z;
         let fluid = own().filter(|&node| flow.state(node).is_some());
         let populations = fluid.map(|node| (place(global(node)), flow.populations(node))).collect();
         flow.finalise().unwrap();
-        (populations, totals)
+        (populations, ends)
     }
 }
 

@@ -12,7 +12,7 @@ const WAYS: [(Pattern, Option<Stores>); 4] = [
 ];
 
 /// Everything at once: walls that move, obstacles across the borders of ranks, a force, rows that are no multiple of a vector.
-fn everything() -> Case {
+pub(super) fn everything() -> Case {
     let mut walls = WallVelocities::default();
     walls.0[Face::YLow as usize] = [0.03, 0.0, -0.01];
     Case {
