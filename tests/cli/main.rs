@@ -2,6 +2,7 @@
 
 mod analyse;
 mod analysis;
+mod atom_styles;
 mod auto;
 mod balanced_checkpoints;
 mod barostat_checkpoints;
@@ -25,6 +26,7 @@ mod grid_checkpoints;
 mod guide;
 mod guide_pages;
 mod hostile_lab;
+mod images;
 mod kept_results;
 mod killed;
 mod lammps_rerun;

@@ -5,11 +5,15 @@ use std::sync::{Arc, OnceLock};
 
 use md_comm::World;
 use md_core::Particle;
+use md_core::grid::axis;
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
 use crate::input::{self, InputParticles, Source};
-use crate::scenario::{self, InputFile, InputFormat, Scenario, ScenarioSource};
+use crate::output::trajectory::columns_of;
+use crate::scenario::{
+    self, InputFile, InputFormat, Positions, Scenario, ScenarioSource, Trajectory, TrajectoryColumn,
+};
 use crate::setup;
 use crate::text_file::{is_open_already, read_text, told};
 
@@ -91,15 +95,14 @@ impl Inputs {
         let Self { source, scenario, .. } = self;
         let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
         let mut particles = match file.format {
-            InputFormat::LammpsData => input::lammps_data::read(text)?,
+            InputFormat::LammpsData => input::lammps_data::read(text, &species, file.style)?,
             InputFormat::Extxyz => input::extxyz::read(text, &species, file.frame)?,
             InputFormat::Lammpstrj => input::lammpstrj::read(text, &species, file.frame)?,
             InputFormat::Netcdf => input::netcdf::read(text, &species, file.frame)?,
             InputFormat::Xtc => input::xtc::read(text, &species, file.frame)?,
         };
-        if let ([first, _, ..], true) = (&*species, particles.lacks_types) {
-            particles.notes.push(format!("the file has no types: all particles are of species `{first}`"));
-        }
+        particles.notes.extend(particles.notes_of_lacks(&species));
+        note_images(text, scenario, &mut particles)?;
         input::adopt(text.name(), &mut particles, source, scenario)?;
         // So that the scenario beside the results says what they depend on.
         for (species, mass) in scenario.species.iter_mut().zip(&particles.masses) {
@@ -121,6 +124,37 @@ impl Inputs {
         };
         text.agree(fault)
     }
+}
+
+/// Says which image counts of a file are left out, and whether those that are asked for begin at 0. *Collective.*
+fn note_images(
+    text: &Source<'_>,
+    scenario: &Scenario,
+    particles: &mut InputParticles,
+) -> Result<(), RunError> {
+    let is_periodic = setup::periodic_axes(scenario);
+    let mut counted = [0_u64; 3];
+    for images in &particles.images {
+        (0..3).for_each(|dim| counted[dim] |= u64::from(images.0[dim] != 0));
+    }
+    text.highest(&mut counted)?;
+    let left_out = (0..3).filter(|&dim| counted[dim] > 0 && !is_periodic[dim]);
+    particles.notes.extend(
+        left_out.map(|dim| {
+            format!("image counts along {} are left out: the box is not periodic there", axis(dim))
+        }),
+    );
+    let shows_images = |trajectory: &Trajectory| {
+        trajectory.positions == Positions::Unwrapped
+            || columns_of(trajectory).contains(&TrajectoryColumn::Images)
+    };
+    let untold = particles.untold_axes(is_periodic);
+    if let (Some(axes), true) = (untold, scenario.output.trajectory.as_ref().is_some_and(shows_images)) {
+        particles.notes.push(format!(
+            "the file has neither image counts nor unwrapped positions along {axes}: image counts begin at 0"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod file;
 
+pub(crate) use file::periodic_axes;
 use md_core::Dimension;
 use md_core::grid::{GridError, axis};
 use md_core::lattice::Lattice;

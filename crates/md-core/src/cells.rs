@@ -197,7 +197,7 @@ mod tests {
         let plan =
             HaloPlan::new(&grid, &whole, &Shell::Half.offsets(Dimension::Three), ExchangePattern::Direct, 0);
         let place = |id| random::normal_vector(7, id).map(|x| x.rem_euclid(f64::from(CELLS)));
-        let particle = |id| Particle { id, species: 0, position: place(id), velocity: [0.0; 3] };
+        let particle = |id| Particle { id, species: 0, position: place(id), ..Particle::default() };
         let (mut particles, mut cells): (Particles, _) =
             ((0..count).map(particle).collect(), LocalCells::default());
         cells.sort(&mut particles, &grid, &plan, &Threads::one());

@@ -93,7 +93,8 @@ impl Domain {
 
     /// Adds the box lengths in a displacement to the counts.
     fn count(&self, dim: usize, displacement: f64, mut images: ImageCounts) -> ImageCounts {
-        images.0[dim] += (displacement / self.lengths[dim]).round() as i32;
+        let crossed = (displacement / self.lengths[dim]).round() as i32;
+        images.0[dim] = images.0[dim].saturating_add(crossed);
         images
     }
 
@@ -174,9 +175,15 @@ mod tests {
     }
 
     fn one(x: f64, v: f64) -> Particles {
-        [Particle { id: 1, species: 0, position: [x, 0.0, 0.0], velocity: [v, 0.0, 0.0] }]
-            .into_iter()
-            .collect()
+        [Particle {
+            id: 1,
+            species: 0,
+            position: [x, 0.0, 0.0],
+            velocity: [v, 0.0, 0.0],
+            ..Particle::default()
+        }]
+        .into_iter()
+        .collect()
     }
 
     #[test]

@@ -12,6 +12,8 @@
 //! Sorting, migration and the border go through this table, so that a new field is registered in one place
 //! ([`crate::Particles::register`]) and moves with its particles.
 
+use std::ops::RangeInclusive;
+
 /// A field of [`crate::Particles`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Field(pub(crate) usize);
@@ -117,6 +119,8 @@ pub struct ImageCounts(pub [i32; 3]);
 impl ImageCounts {
     const BITS: u32 = 21;
     const MASK: u64 = (1 << Self::BITS) - 1;
+    /// The counts that are kept as they are.
+    pub const RANGE: RangeInclusive<i32> = -(1 << (Self::BITS - 1))..=(1 << (Self::BITS - 1)) - 1;
 
     /// From a word of [`Field::IMAGES`].
     pub fn unpack(word: u64) -> Self {

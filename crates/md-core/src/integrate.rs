@@ -189,6 +189,7 @@ mod tests {
             species: (id % 2) as u32,
             position: normal(id, 0),
             velocity: normal(id, 1),
+            ..Particle::default()
         };
         let mut particles: Particles = (1..=1000).map(particle).collect();
         particles.clear_forces(threads);
@@ -228,7 +229,7 @@ mod tests {
         for phase in [0.1_f64, 0.8, 1.9] {
             let timestep = phase / (STIFFNESS / MASS).sqrt();
             let integrator = VelocityVerlet::new(timestep, &[MASS], SimdLevel::detect());
-            let start = Particle { id: 1, species: 0, position: [START, 0.0, 0.0], velocity: [0.0; 3] };
+            let start = Particle { id: 1, species: 0, position: [START, 0.0, 0.0], ..Particle::default() };
             let mut particles: Particles = std::iter::once(start).collect();
             particles.clear_forces(&threads);
             pull(&mut particles);

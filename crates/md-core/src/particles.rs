@@ -16,7 +16,7 @@ use bytemuck::TransparentWrapper;
 use std::slice;
 
 /// One particle on its own: for initial states, migration tests and error messages.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Particle {
     /// Global id.
     pub id: u64,
@@ -26,6 +26,8 @@ pub struct Particle {
     pub position: [f64; 3],
     /// Velocity in units of sigma / tau.
     pub velocity: [f64; 3],
+    /// How often it has crossed the periodic faces before.
+    pub images: ImageCounts,
 }
 
 /// The particles of one rank.
@@ -176,7 +178,7 @@ impl Particles {
         self.put(self.owned - 1, particle);
     }
 
-    /// Overwrites the owned particle at `index`; no force acts on it yet, and it has crossed no face.
+    /// Overwrites the owned particle at `index`; no force acts on it yet.
     pub fn put(&mut self, index: usize, particle: Particle) {
         for dim in 0..3 {
             self.position[dim][index] = particle.position[dim];
@@ -185,7 +187,7 @@ impl Particles {
         }
         self.id[index] = particle.id;
         self.species[index] = u64::from(particle.species);
-        self.images[index] = 0;
+        self.images[index] = particle.images.pack();
         for column in self.registered.iter_mut().flat_map(|(_, columns)| columns) {
             column[index] = 0.0;
         }
@@ -240,6 +242,7 @@ impl Particles {
             species: self.species[index] as u32,
             position: self.position_of(index),
             velocity: [0, 1, 2].map(|dim| self.velocity[dim][index]),
+            images: self.images_of(index),
         }
     }
 

@@ -114,7 +114,7 @@ fn gather_examples(mine: &[LostParticle], world: &dyn World) -> Result<Vec<LostP
     let filled = gather_all(&words, world)?.into_iter().filter(|words| words[0].to_bits() != 0);
     let mut examples: Vec<LostParticle> = filled
         .map(|[id, x, y, z, dx, dy, dz]| LostParticle {
-            particle: Particle { id: id.to_bits(), species: 0, position: [x, y, z], velocity: [0.0; 3] },
+            particle: Particle { id: id.to_bits(), position: [x, y, z], ..Particle::default() },
             displacement: [dx, dy, dz],
         })
         .collect();

@@ -9,7 +9,7 @@ use md_core::grid::add;
 use md_core::lattice::Lattice;
 use md_core::observables::degrees_of_freedom;
 use md_core::velocities::{self, MomentumSums};
-use md_core::{Particle, Particles, random};
+use md_core::{ImageCounts, Particle, Particles, random};
 
 use crate::config::{Config, ParticleSource};
 use crate::decomposition::Division;
@@ -29,7 +29,7 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
     let limits = share_limits(&setup.config.shares);
     let made = |Site { id, position, species }: Site| {
         let species = species.unwrap_or_else(|| species_of(&limits, seed, id));
-        Particle { id, species, position, velocity: [0.0; 3] }
+        Particle { id, species, position, ..Particle::default() }
     };
     let here = |site: &Site| owned(&site.position);
     let mut particles: Particles = match &setup.config.particles {
@@ -48,8 +48,8 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
         }
         ParticleSource::List { particles, share, .. } => {
             let wrapped = particles.iter().map(|particle| {
-                let position = setup.domain.wrap_position(particle.position);
-                Particle { position, ..*particle }
+                let (position, images) = setup.domain.wrap_counting(particle.position, particle.images);
+                Particle { position, images, ..*particle }
             });
             match share {
                 None => wrapped.filter(|particle| owned(&particle.position)).collect(),
@@ -76,15 +76,15 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
 }
 
 /// A particle as it is sent.
-pub(crate) fn words(&Particle { id, species, position, velocity }: &Particle) -> [u64; 8] {
+pub(crate) fn words(&Particle { id, species, position, velocity, images }: &Particle) -> [u64; 9] {
     let ([x, y, z], [u, v, w]) = (position.map(f64::to_bits), velocity.map(f64::to_bits));
-    [id, species.into(), x, y, z, u, v, w]
+    [id, species.into(), x, y, z, u, v, w, images.pack()]
 }
 
 /// A particle that was sent.
-pub(crate) fn particle(&[id, species, x, y, z, u, v, w]: &[u64; 8]) -> Particle {
+pub(crate) fn particle(&[id, species, x, y, z, u, v, w, images]: &[u64; 9]) -> Particle {
     let [position, velocity] = [[x, y, z], [u, v, w]].map(|vector| vector.map(f64::from_bits));
-    Particle { id, species: species as u32, position, velocity }
+    Particle { id, species: species as u32, position, velocity, images: ImageCounts::unpack(images) }
 }
 
 /// The lattice sites that may lie, displaced, in cells of a rank.

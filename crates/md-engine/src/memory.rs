@@ -17,7 +17,7 @@ const CELL: f64 = 225.0;
 /// Bytes per particle and further thread: reactions.
 const THREAD: f64 = 30.0;
 /// Bytes per particle of a list, as it was read and as it was given to the engine.
-const LISTED: f64 = 200.0;
+const LISTED: f64 = 228.0;
 
 impl Setup {
     /// Bytes of memory that a rank will need in a run, about: measured systems at rest need between 0.8 and 1.3 times as many.

@@ -2,7 +2,7 @@
 
 use md_comm::World;
 use md_core::grid::axis;
-use md_core::{Boundary, Dimension, Domain, Particle, Particles};
+use md_core::{Boundary, Dimension, Domain, ImageCounts, Particle, Particles};
 
 use crate::checks::gather_all;
 use crate::config::FirstOfAll;
@@ -19,7 +19,8 @@ pub(crate) fn fault(
     domain: &Domain,
 ) -> Option<ParticleFault> {
     let fault = (0..3).find_map(|dim| position_fault(particle.position[dim], dim, domain));
-    let problem = fault.or_else(|| plane_fault(particle, first?, domain))?;
+    let problem =
+        fault.or_else(|| plane_fault(particle, first?, domain)).or_else(|| image_fault(particle, domain))?;
     Some(ParticleFault { id: particle.id, attribute: Attribute::Position, problem })
 }
 
@@ -87,6 +88,18 @@ fn position_fault(x: f64, dim: usize, domain: &Domain) -> Option<String> {
         )),
         Boundary::Reflecting | Boundary::Periodic => None,
     }
+}
+
+/// Image counts of a particle that is brought into the box must be some that are kept.
+fn image_fault(&Particle { position, images, .. }: &Particle, domain: &Domain) -> Option<String> {
+    let (_, counts) = domain.wrap_counting(position, images);
+    let dim = (0..3).find(|&dim| !ImageCounts::RANGE.contains(&counts.0[dim]))?;
+    let (first, last) = ImageCounts::RANGE.into_inner();
+    Some(format!(
+        "its image count along {} is {}: counts are from {first} to {last}",
+        axis(dim),
+        counts.0[dim]
+    ))
 }
 
 /// All particles of a 2D simulation have the same z.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use md_core::ImageCounts;
+
 use crate::text_file::CUT;
 
 /// Why a particle file was refused.
@@ -68,6 +70,8 @@ pub enum Problem {
     TypeRange { kind: i64, largest: u32 },
     #[error("id {id} cannot be: ids start at 1")]
     IdRange { id: i64 },
+    #[error("the image count {count} cannot be: counts are from {} to {}", ImageCounts::RANGE.start(), ImageCounts::RANGE.end())]
+    ImageRange { count: i64 },
     #[error("id {id} is given twice{}", first.map_or_else(String::new, |line| format!(", first in line {line}")))]
     DuplicateId { id: u64, first: Option<usize> },
     #[error("a velocity for id {id}, but there is no such atom")]
@@ -88,6 +92,8 @@ pub enum Problem {
     Coefficients { reason: String },
     #[error("particle {id}: {problem}")]
     Particle { id: u64, problem: String },
+    #[error("type {kind} is labelled `{name}`, but the scenario has `{name}` as its species {expected}")]
+    Label { name: String, kind: u32, expected: u32 },
     #[error("{0}")]
     Told(String),
     #[error("the box must have a positive edge along {axis}, found {length:?}")]

@@ -1,6 +1,7 @@
 //! Lines and their fields.
 
 use bytemuck::{Pod, Zeroable};
+use md_core::ImageCounts;
 
 use super::error::{Here, InputError, Problem};
 use super::source::Source;
@@ -79,6 +80,11 @@ impl<'t> Line<'t> {
         }
     }
 
+    /// How often a particle has crossed the faces across an axis.
+    pub(super) fn image(self, text: &str, place: &'static str) -> Result<i32, InputError> {
+        image_count(self.integer(text, place)?).map_err(|problem| self.here.error(problem))
+    }
+
     /// The error for a wrong number of columns.
     pub(super) fn columns(self, found: usize, expected: &str) -> InputError {
         let (text, expected) = (self.text.to_owned(), expected.to_owned());
@@ -94,6 +100,14 @@ impl<'t> Line<'t> {
     fn malformed(self, text: &str, expected: &'static str, place: &'static str) -> InputError {
         self.here.error(Problem::Malformed { text: text.to_owned(), expected, place })
     }
+}
+
+/// An image count that can be kept.
+pub(super) fn image_count(count: i64) -> Result<i32, Problem> {
+    i32::try_from(count)
+        .ok()
+        .filter(|count| ImageCounts::RANGE.contains(count))
+        .ok_or(Problem::ImageRange { count })
 }
 
 /// One particle and the line it comes from.
@@ -112,6 +126,17 @@ pub(super) struct Record {
     pub(super) velocity: [f64; 3],
     /// Momentum, where it stands in the same line.
     pub(super) momentum: [f64; 3],
+    /// Packed [`ImageCounts`].
+    pub(super) images: u64,
+}
+
+impl Record {
+    /// Sets the image count along an axis.
+    pub(super) fn set_image(&mut self, dim: usize, count: i32) {
+        let mut images = ImageCounts::unpack(self.images);
+        images.0[dim] = count;
+        self.images = images.pack();
+    }
 }
 
 /// Of all ranks' records those that this one keeps, by id. Refuses an id that stands twice, or another fault that comes first.
@@ -145,6 +170,7 @@ pub(super) fn particles(
         ids: records.iter().map(|record| record.id).collect(),
         types: records.iter().map(|record| record.kind).collect(),
         positions: records.iter().map(|record| record.position).collect(),
+        images: records.iter().map(|record| ImageCounts::unpack(record.images)).collect(),
         largest_type: records.iter().map(|record| record.kind).max().unwrap_or_default(),
         ..InputParticles::default()
     };

@@ -20,7 +20,9 @@ use std::collections::BTreeMap;
 
 pub use coefficients::adopt;
 pub use error::{InputError, Problem};
+use fields::AXES;
 pub(crate) use frames::{FrameReader, TextFormat, TrajectoryFrames};
+use md_core::ImageCounts;
 use md_engine::Share;
 pub(crate) use source::Source;
 
@@ -46,8 +48,15 @@ pub struct InputParticles {
     pub lacks_types: bool,
     /// Type numbers from 1, per particle.
     pub types: Vec<u32>,
+    /// Whether the file does not know ids: then particles are numbered in its order.
+    pub lacks_ids: bool,
     /// Positions per particle.
     pub positions: Vec<[f64; 3]>,
+    /// Box lengths from each position to where the particle would be without having been wrapped: 0 where
+    /// positions are unwrapped, or where the file does not tell.
+    pub images: Vec<ImageCounts>,
+    /// Along which axes the file tells that, by image counts or because its positions are unwrapped.
+    pub tells_images: [bool; 3],
     /// Velocities per particle, if the file has some.
     pub velocities: Option<Vec<[f64; 3]>>,
     /// Momenta per particle, if the file has some.
@@ -118,6 +127,22 @@ impl InputParticles {
             self.frame = Some(number);
             self.notes.push(format!("the particles are those of frame {number} of {count}{step}"));
         }
+    }
+
+    /// What is taken in the place of what the file lacks; `species` are the scenario's names.
+    pub(crate) fn notes_of_lacks(&self, species: &[String]) -> Vec<String> {
+        let first = species.first().map_or("", |name| name.as_str());
+        let types = format!("the file has no types: all particles are of species `{first}`");
+        let ids = "the file has no ids: particles are numbered in the order of the file".to_owned();
+        let notes = [(self.lacks_types, types), (self.lacks_ids, ids)];
+        notes.into_iter().filter_map(|(lacks, note)| lacks.then_some(note)).collect()
+    }
+
+    /// The axes among these along which the file does not tell how often particles have crossed the faces.
+    pub(crate) fn untold_axes(&self, is_periodic: [bool; 3]) -> Option<String> {
+        let untold = (0..3).filter(|&dim| is_periodic[dim] && !self.tells_images[dim]);
+        let names: Vec<String> = untold.map(|dim| AXES[dim].to_string()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
     }
 
     /// Whether anything says how the particles move.

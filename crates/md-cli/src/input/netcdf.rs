@@ -1,7 +1,8 @@
 //! AMBER's `NetCDF` convention, in the classic format: every rank reads its part of a frame where it stands.
 //!
 //! Of several frames the last is read unless another is asked for. Needed are `coordinates` and `cell_lengths`; `cell_origin` defaults to
-//! zero, `identifier` (or `id`) to the order of the particles, `atom_types` (or `type`) to 1; `velocities` and `mass` are read where they are there. Numbers are taken as reduced
+//! zero, `identifier` (or `id`) to the order of the particles, `atom_types` (or `type`) to 1; `velocities`, `mass` and `images` (or LAMMPS's `ix`,
+//! `iy`, `iz`) are read where they are there; positions are unwrapped where they are LAMMPS's `unwrapped_coordinates`, or where an attribute says so. Numbers are taken as reduced
 //! units, whatever the names of units in the file: the convention leaves no choice of these.
 
 use std::fs::File;
@@ -15,6 +16,12 @@ use super::source::Source;
 use super::{Contents, InputParticles};
 use crate::error::RunError;
 use crate::netcdf::{Header, Kind, Variable};
+
+/// Attribute of coordinates that are unwrapped: the convention has no word for it.
+pub(crate) const UNWRAPPED: &str = "unwrapped";
+
+/// Names of the variable with positions; the first is unwrapped, as LAMMPS names it.
+const POSITIONS: [&str; 2] = ["unwrapped_coordinates", "coordinates"];
 
 /// Names of the variable with types.
 const TYPES: [&str; 2] = ["atom_types", "type"];
@@ -38,6 +45,7 @@ pub(crate) fn read(
     let mut masses = Masses::new(species.len());
     let read = frames.records(part, species.len(), &mut masses).map_err(|problem| whole.error(problem));
     let records = source.agree(read)?;
+    let tells_images = frames.tells_images().map_err(|problem| whole.error(problem))?;
     let (masses, contradiction) = masses.of_all(source, species)?;
     let records = fields::sorted_by_id(source, records, contradiction)?;
     let mut particles = fields::particles(source, &records, frames.atoms)?;
@@ -45,6 +53,7 @@ pub(crate) fn read(
     if frames.header.variable("velocities").is_some() {
         particles.velocities = Some(records.iter().map(|record| record.velocity).collect());
     }
+    particles.tells_images = tells_images;
     particles.lacks_types = TYPES.iter().all(|name| frames.header.variable(name).is_none());
     particles.step = frames.number("step").map(|step| step as u64);
     particles.note_frame(frames.frame + 1, frames.header.records, None);
@@ -149,9 +158,11 @@ impl Frames {
             return Err(Problem::IdRange { id: row.id as i64 });
         }
         self.kinds(&part, species, &mut records)?;
-        let coordinates =
-            self.of_atoms(&["coordinates"], 3)?.ok_or_else(|| missing("variable `coordinates`"))?;
+        let coordinates = self.of_atoms(&POSITIONS, 3)?.ok_or_else(|| missing("variable `coordinates`"))?;
         self.vectors(coordinates, &part, &mut records, |row| &mut row.position)?;
+        for (variable, axes) in self.images()? {
+            self.set_images(variable, axes, &part, &mut records)?;
+        }
         if let Some(variable) = self.of_atoms(&["velocities"], 3)? {
             self.vectors(variable, &part, &mut records, |row| &mut row.velocity)?;
         }
@@ -186,6 +197,62 @@ impl Frames {
             } else {
                 fault.get_or_insert(Problem::TypeRange { kind: value as i64, largest });
             }
+        })?;
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// Whether positions are unwrapped, as the file says.
+    fn is_unwrapped(&self) -> bool {
+        let [unwrapped, coordinates] = POSITIONS.map(|name| self.header.variable(name));
+        let is_marked =
+            |variable: &Variable| variable.attributes.iter().any(|it| it.name == UNWRAPPED && it.text != "F");
+        unwrapped.is_some() || coordinates.is_some_and(is_marked)
+    }
+
+    /// Variables with image counts of positions, and of which axes they are.
+    fn images(&self) -> Result<Vec<(&Variable, std::ops::Range<usize>)>, Problem> {
+        if self.is_unwrapped() {
+            return Ok(Vec::new());
+        }
+        if let Some(all) = self.of_atoms(&["images"], 3)? {
+            return Ok(vec![(all, 0..3)]);
+        }
+        let along = |(dim, name): (usize, &str)| {
+            self.of_atoms(&[name], 1).map(|found| Some((found?, dim..dim + 1))).transpose()
+        };
+        ["ix", "iy", "iz"].into_iter().enumerate().filter_map(along).collect()
+    }
+
+    /// Along which axes it is known how often particles have crossed the faces.
+    fn tells_images(&self) -> Result<[bool; 3], Problem> {
+        let (is_unwrapped, images) = (self.is_unwrapped(), self.images()?);
+        Ok([0, 1, 2].map(|dim| is_unwrapped || images.iter().any(|(_, axes)| axes.contains(&dim))))
+    }
+
+    /// Takes the image counts of a part from a variable of these axes.
+    fn set_images(
+        &self,
+        variable: &Variable,
+        axes: std::ops::Range<usize>,
+        part: &std::ops::Range<u64>,
+        records: &mut [Record],
+    ) -> Result<(), Problem> {
+        let (width, mut next, mut fault) = (axes.len(), 0, None);
+        let wanted = width as u64 * part.start..width as u64 * part.end;
+        self.values(variable, wanted, |count| {
+            let whole = match count.fract() {
+                0.0 => fields::image_count(count as i64).map_err(|problem| problem.to_string()),
+                _ => Err(format!("{count} is not an integer")),
+            };
+            match (records.get_mut(next / width), whole) {
+                (Some(row), Ok(count)) => row.set_image(axes.start + next % width, count),
+                (Some(row), Err(problem)) => {
+                    let problem = format!("a number of `{}`: {problem}", variable.name);
+                    fault.get_or_insert(Problem::Particle { id: row.id, problem });
+                }
+                (None, _) => (),
+            }
+            next += 1;
         })?;
         fault.map_or(Ok(()), Err)
     }

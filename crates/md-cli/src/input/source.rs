@@ -263,7 +263,7 @@ impl<'s> Source<'s> {
     }
 
     /// The largest of all ranks' words, one by one. *Collective.*
-    pub(super) fn highest(&self, words: &mut [u64]) -> Result<(), RunError> {
+    pub(crate) fn highest(&self, words: &mut [u64]) -> Result<(), RunError> {
         self.world.map_or(Ok(()), |world| Ok(world.reduce(words, Reduction::Highest)?))
     }
 
@@ -271,7 +271,7 @@ impl<'s> Source<'s> {
     /// be a signal.
     pub(super) fn expect_room(&self, particles: u64, overview: &Overview) -> Result<usize, RunError> {
         /// Of a particle as it is read and as it is kept.
-        const BYTES: usize = 320;
+        const BYTES: usize = 352;
         /// Of a piece of the text.
         const MOST: usize = Blocks::BYTES as usize / "1 A 0 0 0\n".len();
         let all = usize::try_from(particles).unwrap_or(usize::MAX);

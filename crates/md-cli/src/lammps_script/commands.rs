@@ -9,6 +9,7 @@ use super::fixes::DRIFT_STAYS;
 use super::integrators::{Fix, Ramp};
 use super::system::{Block, ScriptLattice};
 use super::{Script, Taken};
+use crate::scenario::AtomStyle;
 
 /// Of what only concerns how LAMMPS itself runs or speaks.
 pub(super) const NEEDLESS: [&str; 13] = [
@@ -29,6 +30,9 @@ pub(super) const NEEDLESS: [&str; 13] = [
 
 impl Script<'_> {
     pub(super) fn carry_out(&mut self, command: &str, words: &[&str]) -> Taken {
+        if let ("atom_style", [style, ..]) = (command, words) {
+            self.system.atom_style = AtomStyle::named(style);
+        }
         match (command, words) {
             ("units", ["lj"])
             | ("atom_style", ["atomic"])

@@ -2,11 +2,14 @@
 
 use super::{Script, Taken};
 use crate::input::PairCoefficients;
+use crate::scenario::AtomStyle;
 
 impl Script<'_> {
     pub(super) fn read_data(&mut self, path: &str) -> Taken {
         let data = (self.data_of)(path)?;
         let in_file = |kind: usize| data.masses.get(kind.saturating_sub(1)).copied().flatten().is_some();
+        let style = AtomStyle::of_lines(data.heading, data.columns, self.system.atom_style)?;
+        self.system.file_style = (data.heading.is_none() && style != AtomStyle::Atomic).then_some(style);
         // Those of the file replace what was said before it.
         self.pairs.masses.retain(|&kind, _| !in_file(kind));
         self.system.file = Some(path.to_owned());

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use md_core::lattice::LatticeKind;
 use md_lab::name_of;
 
+use crate::scenario::AtomStyle;
+
 /// A lattice of `lattice STYLE DENSITY`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScriptLattice {
@@ -38,6 +40,10 @@ pub(super) struct System {
     pub(super) types: usize,
     pub(super) created: Vec<Created>,
     pub(super) file: Option<String>,
+    /// Style of the script, if it is one that is read.
+    pub(super) atom_style: Option<AtomStyle>,
+    /// Style of the file, where that does not name it.
+    pub(super) file_style: Option<AtomStyle>,
     /// Masses of that file, by type number - 1.
     pub(super) file_masses: Vec<Option<f64>>,
     /// Whether it says nothing of how its particles move.
@@ -142,7 +148,9 @@ impl System {
         if let Some(path) = &self.file {
             let copies = self.copies.map_or_else(String::new, |copies| format!(", replicate = {copies:?}"));
             let path = toml::Value::from(path.as_str());
-            return Ok(format!("file = {{ path = {path}, format = \"lammps-data\"{copies} }}"));
+            let style =
+                self.file_style.map_or_else(String::new, |it| format!(", style = \"{}\"", name_of(it)));
+            return Ok(format!("file = {{ path = {path}, format = \"lammps-data\"{style}{copies} }}"));
         }
         let box_block = self.box_block.ok_or("the script makes no box (create_box, read_data)")?;
         match &self.created[..] {

@@ -81,7 +81,7 @@ pub use species::Species;
 pub use stage::{Stage, StagePlan};
 pub use stage_output::{StageOutput, StageScenario};
 pub use stencil::{Stencil, StencilScenario};
-pub use system::{Axis, InputFile, InputFormat, Lattice, System};
+pub use system::{AtomStyle, Axis, InputFile, InputFormat, Lattice, System};
 pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 pub use wall::WallPair;
 pub(crate) use wording::{listed, nearest};

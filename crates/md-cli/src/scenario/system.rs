@@ -160,6 +160,10 @@ pub struct InputFile {
     pub path: String,
     /// Format of the file.
     pub format: InputFormat,
+    /// Atom style of a LAMMPS data file whose heading `Atoms` names none; where it is left out too, the number of columns
+    /// must tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<AtomStyle>,
     /// Which frame of a trajectory, counted from 1; the last one where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -169,6 +173,28 @@ pub struct InputFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(range(min = 1)))]
     pub replicate: Option<[u32; 3]>,
+}
+
+/// Atom styles of LAMMPS data files: what stands in a line of `Atoms`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtomStyle {
+    /// `id type x y z`.
+    Atomic,
+    /// `id type charge x y z`.
+    Charge,
+    /// As `molecular`.
+    Bond,
+    /// As `molecular`.
+    Angle,
+    /// `id molecule type x y z`.
+    Molecular,
+    /// `id molecule type charge x y z`.
+    Full,
+}
+
+impl AtomStyle {
+    pub(crate) const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
 /// Formats of particle files.
@@ -284,6 +310,10 @@ fn check_file(file: &InputFile, simulation: &Simulation) -> Checked {
     if file.path.trim().is_empty() {
         let help = "give a path, relative to the scenario's folder";
         return Err(Finding::new("system.file.path", "`system.file.path` is empty", help));
+    }
+    if file.style.is_some() && file.format != InputFormat::LammpsData {
+        let message = "only a LAMMPS data file has an atom style";
+        return Err(Finding::new("system.file.style", message, "leave `style` out").at_key());
     }
     match file.frame {
         Some(_) if file.format == InputFormat::LammpsData => {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use md_core::{Boundary, Particle};
+use md_core::{Boundary, ImageCounts, Particle};
 use md_engine::{Attribute, Config, FirstOfAll, ParticleFault, ParticleSource, Share};
 
 use super::DEFAULT_MASS;
@@ -44,11 +44,15 @@ fn list(scenario: &Scenario, file: &InputParticles, masses: &[f64]) -> Arc<[Part
         Some(_) => None,
         None => velocities(file, masses),
     };
+    let is_periodic = periodic_axes(scenario);
+    let images =
+        |index: usize| [0, 1, 2].map(|dim| if is_periodic[dim] { file.images[index].0[dim] } else { 0 });
     let particle = |index: usize| Particle {
         id: file.ids[index],
         species: file.types[index] - 1,
         position: file.positions[index],
         velocity: velocities.as_ref().map_or([0.0; 3], |velocities| velocities[index]),
+        images: ImageCounts(images(index)),
     };
     let (copies, number) = (copies(scenario), number(copies(scenario)));
     let places = || {
@@ -56,13 +60,25 @@ fn list(scenario: &Scenario, file: &InputParticles, masses: &[f64]) -> Arc<[Part
         (0..nz).flat_map(move |z| (0..ny).flat_map(move |y| (0..nx).map(move |x| [x, y, z])))
     };
     let copied = |particle: Particle| {
-        places().zip(0..).map(move |(place, copy)| Particle {
-            id: copied_id(particle.id, copy, number),
-            position: [0, 1, 2].map(|dim| particle.position[dim] + f64::from(place[dim]) * file.lengths[dim]),
-            ..particle
+        places().zip(0..).map(move |(place, copy)| {
+            // Boxes of the file from its position to where the copy would be without having been wrapped.
+            let boxes = |dim: usize| i64::from(particle.images.0[dim]) + i64::from(place[dim]);
+            let inside = |dim: usize| boxes(dim).rem_euclid(copies[dim].into()) as f64 * file.lengths[dim];
+            Particle {
+                id: copied_id(particle.id, copy, number),
+                position: [0, 1, 2].map(|dim| particle.position[dim] + inside(dim)),
+                images: ImageCounts([0, 1, 2].map(|dim| boxes(dim).div_euclid(copies[dim].into()) as i32)),
+                ..particle
+            }
         })
     };
     (0..file.ids.len()).map(particle).flat_map(copied).collect()
+}
+
+/// Along which axes particles come in again on the other side.
+pub(crate) fn periodic_axes(scenario: &Scenario) -> [bool; 3] {
+    let dimensions = usize::from(scenario.simulation.dimension);
+    [0, 1, 2].map(|dim| dim < dimensions && scenario.system.boundary[dim] == Boundary::Periodic)
 }
 
 /// Copies of the file's box along x, y and z.

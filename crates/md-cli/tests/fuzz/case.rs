@@ -196,7 +196,7 @@ fn at(setup: &Setup, rows: &[ParticleRow]) -> Result<Setup, String> {
         id: row.id,
         species: row.kind - 1,
         position: row.position,
-        velocity: [0.0; 3],
+        ..Particle::default()
     };
     let mut config = setup.config.clone();
     let particles = rows.iter().map(place).collect();
@@ -237,7 +237,7 @@ pub(crate) fn check_failure(error: &EngineError) -> Result<Vec<ParticleRow>, Str
 }
 
 /// The forces after so many steps.
-fn play(setup: &Setup, steps: u64) -> Result<Result<Vec<ParticleRow>, EngineError>, String> {
+pub(crate) fn play(setup: &Setup, steps: u64) -> Result<Result<Vec<ParticleRow>, EngineError>, String> {
     let ended = local::run(setup.ranks, LIMIT, |world| {
         let mut simulation = Simulation::new(world, setup)?;
         simulation.run(steps, &mut [])?;

@@ -175,7 +175,11 @@ impl Changed {
 
     fn extxyz(&self, rows: &[[f64; 3]]) -> String {
         let Features { has_walls, is_rich, is_long, .. } = self.features;
-        let (mass, columns) = if is_rich { ("2.0 ", "masses:R:1:momenta:R:3") } else { ("", "velo:R:3") };
+        let (mass, columns) = match (is_rich, is_long) {
+            (true, true) => ("2.0 1 -2 0 ", "masses:R:1:images:I:3:momenta:R:3"),
+            (true, false) => ("2.0 ", "masses:R:1:momenta:R:3"),
+            (false, _) => ("", "velo:R:3"),
+        };
         let wall = if has_walls { 'F' } else { 'T' };
         let entries =
             if is_rich { format!("pbc=\"{wall} T T\" Origin=\"0 -0.0 0\" ") } else { String::new() };
@@ -191,7 +195,12 @@ impl Changed {
     fn lammpstrj(&self, rows: &[[f64; 3]]) -> String {
         let Features { has_walls, is_rich, is_long, .. } = self.features;
         let (wall, length) = (if has_walls { "ff" } else { "pp" }, if is_rich { 8.4 } else { 1.0 });
-        let (names, tail) = if is_rich { ("xs ys zs mass", " 2.0") } else { ("x y z", "") };
+        let (names, tail) = match (is_rich, is_long) {
+            (true, true) => ("xs ys zs ix iy iz mass", " 1 -2 0 2.0"),
+            (true, false) => ("xs ys zs mass", " 2.0"),
+            (false, true) => ("xu yu zu", ""),
+            (false, false) => ("x y z", ""),
+        };
         let line = |(index, [x, y, z]): (usize, &[f64; 3])| {
             let [x, y, z] = [x, y, z].map(|x| x / length);
             format!("{} 1 {x} {y} {z}{tail} 0.1 0.0 {}\n", index + 1, self.vz())
@@ -219,7 +228,8 @@ impl Changed {
             ),
         };
         let atom = |(index, [x, y, z]): (usize, &[f64; 3])| {
-            format!("{} {} {x} {y} {z}\n", index + 1, index % types + 1)
+            let images = if is_long { " 0 3 -1" } else { "" };
+            format!("{} {} {x} {y} {z}{images}\n", index + 1, index % types + 1)
         };
         format!(
             "title\n\n{atoms} atoms\n{types} atom types\n0 8.4 xlo xhi\n0 8.4 ylo yhi\n0 8.4 zlo zhi\n\n\

@@ -19,6 +19,7 @@ mod case;
 mod checkpoints;
 mod files;
 mod grids;
+mod images;
 mod netcdf;
 mod predictions;
 mod scenarios;
@@ -89,6 +90,7 @@ kinds! {
     scenarios, "scenarios", 0.3, scenarios::changed(), scenarios::Changed::case;
     overrides, "overrides", 0.15, scenarios::overridden(), scenarios::Overridden::case;
     particle_files, "particle files", 0.15, files::changed(), files::Changed::case;
+    image_counts, "image counts", 0.1, images::files(), Clone::clone;
     trajectories, "trajectories", 0.1, files::trajectories(), Trajectory::case;
     compressed_particle_files, "compressed particle files", 0.05, files::compressed(), files::Compressed::case;
     scenarios_on_grids, "scenarios on grids", 0.1, grids::changed(), Clone::clone;

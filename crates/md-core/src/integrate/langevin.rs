@@ -184,7 +184,7 @@ mod tests {
             NoiseKey::of_seed(3),
         );
         let threads = Threads::one();
-        let at_rest = |id| Particle { id, species: 0, position: [0.0; 3], velocity: [0.0; 3] };
+        let at_rest = |id| Particle { id, species: 0, ..Particle::default() };
         let mut particles: Particles = (1..=500).map(at_rest).collect();
         particles.clear_forces(&threads);
         let owned = particles.owned();
@@ -235,6 +235,7 @@ mod tests {
             species: (id % 2) as u32,
             position: [1.0; 3],
             velocity: [id as f64, 0.5, 0.0],
+            ..Particle::default()
         };
         for masses in [&[1.3, 1.3][..], &[1.3, 0.7]] {
             let mut particles: Particles = (1..=1000).map(moving).collect();
@@ -260,6 +261,7 @@ mod tests {
             species: (id % 2) as u32,
             position: [1.0; 3],
             velocity: [0.1, 0.5, -1.0],
+            ..Particle::default()
         };
         let masses = [1.5, 0.5];
         let mut particles: Particles = (1..=777).map(moving).collect();

@@ -57,7 +57,7 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
         let position =
             [0, 1, 2].map(|dim| (site[dim] + 0.05 * jitter[dim]).clamp(0.0, 0.999 * domain.lengths[dim]));
         let species = (id % potential.species() as u64) as u32;
-        Particle { id, species, position, velocity: [0.0; 3] }
+        Particle { id, species, position, ..Particle::default() }
     };
     let mut particles: Particles = lattice.sites().map(particle).collect();
     let counts =

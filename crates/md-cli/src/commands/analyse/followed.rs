@@ -6,18 +6,19 @@ use crate::commands::refused;
 use crate::error::RunError;
 use crate::input::InputParticles;
 
-/// How often each particle has crossed the periodic faces. A file need not say so if none moves by more than half of
-/// the box in between.
+/// How often each particle has crossed the periodic faces: as the file tells; where it does not, as if none moved by
+/// more than half of the box in between.
 pub(super) struct Followed {
     pub(super) ids: Vec<u64>,
+    tells_images: [bool; 3],
     positions: Vec<[f64; 3]>,
     images: Vec<ImageCounts>,
 }
 
 impl Followed {
     pub(super) fn new(first: &InputParticles) -> Self {
-        let images = vec![ImageCounts([0; 3]); first.ids.len()];
-        Self { ids: first.ids.clone(), positions: first.positions.clone(), images }
+        let (ids, positions) = (first.ids.clone(), first.positions.clone());
+        Self { ids, tells_images: first.tells_images, positions, images: first.images.clone() }
     }
 
     /// The particles of a frame as the engine has them.
@@ -33,16 +34,26 @@ impl Followed {
                 "{name}: its particles are not those of the first frame, by their ids"
             )));
         }
+        if frame.tells_images != self.tells_images {
+            return Err(refused(format!(
+                "{name}: it has not image counts or unwrapped positions along the same axes as the first frame"
+            )));
+        }
         let mut particles = Particles::default();
         for (index, (&id, &position)) in frame.ids.iter().zip(&frame.positions).enumerate() {
-            for dim in (0..3).filter(|&dim| domain.is_periodic(dim)) {
+            let count = |dim: usize| {
                 let moved = (self.positions[index][dim] - position[dim]) / domain.lengths[dim];
-                self.images[index].0[dim] += moved.round() as i32;
-            }
+                match (domain.is_periodic(dim), frame.tells_images[dim]) {
+                    (false, _) => 0,
+                    (true, true) => frame.images[index].0[dim],
+                    (true, false) => self.images[index].0[dim].saturating_add(moved.round() as i32),
+                }
+            };
+            let images = ImageCounts([0, 1, 2].map(count));
+            self.images[index] = images;
             let species = frame.types[index] - 1;
             let velocity = velocity(frame, index, masses[species as usize]);
-            particles.push(Particle { id, species, position, velocity });
-            particles.images[index] = self.images[index].pack();
+            particles.push(Particle { id, species, position, velocity, images });
         }
         self.positions.clone_from(&frame.positions);
         Ok(particles)

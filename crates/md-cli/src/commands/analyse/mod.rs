@@ -28,8 +28,9 @@ use crate::output::run_output::{
 };
 use crate::output::trajectory::{Format, format_of};
 use crate::output::{KnownFile, OutputDirectory, OutputError};
-use crate::scenario::{self, CentreOfMass, Scenario, ScenarioSource, StagePlan};
+use crate::scenario::{self, CentreOfMass, Positions, Scenario, ScenarioSource, StagePlan, Trajectory};
 use crate::session::note;
+use crate::setup;
 use crate::text_file::read_text;
 use evaluated::{Evaluation, is_of_forces};
 use followed::Followed;
@@ -142,9 +143,11 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
         return Err(refused(format!("`{}`: the extension gives the format: {formats}", path.display())));
     };
     let mut frames = TrajectoryFrames::open(path, format.frames, species)?;
-    let Some((name, first)) = frames.next()? else {
+    let Some((name, mut first)) = frames.next()? else {
         return Err(refused(format!("`{}` has no frame", path.display())));
     };
+    let is_unwrapped = is_unwrapped(scenario, path);
+    first.tells_images = told_images(&first, is_unwrapped);
     let last_stage = first_of_last_stage(scenario, path)?;
     let folder = args.output.clone().unwrap_or_else(|| beside(path, ANALYSIS));
     let asked = possible(files(scenario), &first)?;
@@ -153,6 +156,7 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
     let directory = OutputDirectory::without_scenario(folder.clone(), &files, &[path], &[])?;
     note_lock(&directory);
     note_masses(scenario, &first);
+    note_lacks(scenario, &first);
     let (masses, domain) = (masses(scenario, &first), domain(scenario, &first));
     let atoms = first.ids.len() as u64;
     let subject = Subject { domain: &domain, atoms, masses: &masses, simd: asked_or_widest()? };
@@ -178,7 +182,8 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
         looks: 0,
     };
     let mut next = Some((name, first));
-    while let Some((name, frame)) = next {
+    while let Some((name, mut frame)) = next {
+        frame.tells_images = told_images(&frame, is_unwrapped);
         analysis.look(&name, frame)?;
         next = frames.next()?;
     }
@@ -263,6 +268,31 @@ fn note_masses(scenario: &Scenario, frame: &InputParticles) {
     }
 }
 
+/// Whether a trajectory is one that the scenario asks for with unwrapped positions: not every format says so itself.
+fn is_unwrapped(scenario: &Scenario, path: &Path) -> bool {
+    let same_name = |own: &Trajectory| Path::new(&own.path).file_name() == path.file_name();
+    let own = scenario.output.trajectory.as_ref().filter(|own| same_name(own));
+    own.is_some_and(|own| own.positions == Positions::Unwrapped)
+}
+
+/// Along which axes it is known how often particles have crossed the faces.
+fn told_images(frame: &InputParticles, is_unwrapped: bool) -> [bool; 3] {
+    if frame.tells_images == [false; 3] { [is_unwrapped; 3] } else { frame.tells_images }
+}
+
+/// Says what is taken in the place of what the frames lack.
+fn note_lacks(scenario: &Scenario, frame: &InputParticles) {
+    let species: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
+    frame.notes_of_lacks(&species).iter().for_each(|text| note(text));
+    let untold = frame.untold_axes(setup::periodic_axes(scenario));
+    if let (Some(axes), Some(_)) = (untold, scenario.output.msd) {
+        note(&format!(
+            "the trajectory has neither image counts nor unwrapped positions along {axes}: `output.msd` holds if no particle \
+             moves by more than half of the box between two frames"
+        ));
+    }
+}
+
 fn domain(scenario: &Scenario, frame: &InputParticles) -> Domain {
     let dimension = if scenario.simulation.dimension == 2 { Dimension::Two } else { Dimension::Three };
     let (origin, lengths) = (frame.origin, frame.lengths);
@@ -343,6 +373,13 @@ impl Analysis<'_> {
             let less = "leave it out, or analyse a trajectory with velocities";
             return Err(refused(format!(
                 "{name}: there are no velocities, of which `output.vacf` is made: {less}"
+            )));
+        }
+        let of_identity = [(scenario.output.msd.is_some(), "msd"), (scenario.output.vacf.is_some(), "vacf")];
+        if let Some((_, key)) = of_identity.into_iter().find(|(is_asked, _)| *is_asked && frame.lacks_ids) {
+            return Err(refused(format!(
+                "{name}: there is no column `id`, by which `output.{key}` finds particles again: leave it out, or \
+                 analyse a trajectory with ids"
             )));
         }
         let boundary = scenario.system.boundary.map(|boundary| boundary == Boundary::Periodic);

@@ -2,7 +2,7 @@
 
 use super::comment::Comment;
 use crate::input::error::{InputError, Problem};
-use crate::input::fields::Line;
+use crate::input::fields::{Line, Record};
 
 /// What a file without `Properties` has.
 const DEFAULT: &str = "species:S:1:pos:R:3";
@@ -22,6 +22,8 @@ pub(super) struct Columns {
     pub(super) velocity: Option<usize>,
     /// First column of momenta.
     pub(super) momentum: Option<usize>,
+    /// First column of image counts.
+    pub(super) images: Option<usize>,
     /// Column of masses.
     pub(super) mass: Option<usize>,
     /// Names that mean nothing here.
@@ -50,6 +52,7 @@ impl Columns {
                 "id" => Some((&mut columns.id, "I", "1")),
                 "vel" | "velo" | "velocities" => Some((&mut columns.velocity, "R", "3")),
                 "momenta" => Some((&mut columns.momentum, "R", "3")),
+                "images" => Some((&mut columns.images, "I", "3")),
                 "mass" | "masses" => Some((&mut columns.mass, "R", "1")),
                 _ => None,
             };
@@ -102,6 +105,19 @@ impl Columns {
     pub(super) fn momentum(&self, line: Line<'_>, fields: &[&str]) -> Result<Option<[f64; 3]>, InputError> {
         let vector = |column: usize| line.vector(&fields[column..column + 3], "column momenta");
         self.momentum.map(vector).transpose()
+    }
+
+    /// Takes the image counts of a row, if there are such columns.
+    pub(super) fn set_images(
+        &self,
+        line: Line<'_>,
+        fields: &[&str],
+        record: &mut Record,
+    ) -> Result<(), InputError> {
+        for (dim, column) in (0..3).zip(self.images.into_iter().flat_map(|first| first..first + 3)) {
+            record.set_image(dim, line.image(fields[column], "column images")?);
+        }
+        Ok(())
     }
 
     /// The mass of a row of type `kind`, if there is such a column.

@@ -1,10 +1,14 @@
-//! The comment line: `key=value` entries, values with spaces in quotes.
+//! The comment line: `key=value` entries, values with spaces in quotes, or arrays as `{1 2 3}`, `[1, 2, 3]`,
+//! `[[1, 2], [3, 4]]`.
 
 use crate::input::error::{InputError, Problem};
 use crate::input::fields::{AXES, Line};
 
 /// Entries that mean something here.
-const KNOWN: [&str; 5] = ["Lattice", "Properties", "pbc", "Origin", "Step"];
+const KNOWN: [&str; 6] = ["Lattice", "Properties", "pbc", "Origin", "Step", UNWRAPPED];
+
+/// Whether positions are unwrapped.
+const UNWRAPPED: &str = "unwrapped";
 
 /// Entries of the comment line, in order.
 #[derive(Debug)]
@@ -20,7 +24,9 @@ impl<'t> Comment<'t> {
             let (key, after) = rest.split_at(end);
             let (value, after) = match after.strip_prefix('=') {
                 Some(after) => value(after).ok_or_else(|| {
-                    line.unexpected(format!("the value of `{key}` has an opening quote but no closing one"))
+                    line.unexpected(format!(
+                        "the value of `{key}` has an opening quote or bracket but no closing one"
+                    ))
                 })?,
                 None => ("", after),
             };
@@ -45,8 +51,7 @@ impl<'t> Comment<'t> {
         let lattice = self.get("Lattice").ok_or_else(|| {
             line.here.error(Problem::Missing { what: "`Lattice`".to_owned(), expected: FORM.to_owned() })
         })?;
-        let numbers: Vec<f64> = lattice
-            .split_whitespace()
+        let numbers: Vec<f64> = words(lattice)
             .map(|text| line.number(text, "an edge of the box: Lattice"))
             .collect::<Result<_, _>>()?;
         let [ax, ay, az, bx, by, bz, cx, cy, cz] = numbers[..] else {
@@ -67,13 +72,7 @@ impl<'t> Comment<'t> {
     /// Which dimensions are periodic, where the file says so.
     pub(super) fn periodic(&self, line: Line<'_>) -> Result<Option<[bool; 3]>, InputError> {
         let Some(text) = self.get("pbc") else { return Ok(None) };
-        let one = |word: &str| match word {
-            "T" | "True" | "true" | "1" => Some(true),
-            "F" | "False" | "false" | "0" => Some(false),
-            _ => None,
-        };
-        let flags: Option<Vec<bool>> = text.split_whitespace().map(one).collect();
-        match flags.as_deref() {
+        match flags(text).as_deref() {
             Some(&[x, y, z]) => Ok(Some([x, y, z])),
             _ => {
                 Err(line
@@ -82,11 +81,20 @@ impl<'t> Comment<'t> {
         }
     }
 
+    /// Whether positions are unwrapped, as the file says.
+    pub(super) fn is_unwrapped(&self, line: Line<'_>) -> Result<bool, InputError> {
+        let Some(text) = self.get(UNWRAPPED) else { return Ok(false) };
+        match flags(text).as_deref() {
+            Some(&[flag]) => Ok(flag),
+            _ => Err(line.unexpected(format!("`{UNWRAPPED}` is `{text}`, expected T or F"))),
+        }
+    }
+
     fn origin(&self, line: Line<'_>) -> Result<[f64; 3], InputError> {
         let Some(origin) = self.get("Origin") else {
             return Ok([0.0; 3]);
         };
-        let fields: Vec<&str> = origin.split_whitespace().collect();
+        let fields: Vec<&str> = words(origin).collect();
         if fields.len() != 3 {
             return Err(line.unexpected(format!("`Origin` has {} numbers, expected 3", fields.len())));
         }
@@ -94,10 +102,39 @@ impl<'t> Comment<'t> {
     }
 }
 
-/// A value and what follows it; `None` when a quote is not closed.
+/// The elements of an array.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| letter.is_whitespace() || matches!(letter, ',' | '[' | ']'))
+        .filter(|word| !word.is_empty())
+}
+
+/// Words for true and false.
+fn flags(text: &str) -> Option<Vec<bool>> {
+    let one = |word: &str| match word {
+        "T" | "True" | "true" | "1" => Some(true),
+        "F" | "False" | "false" | "0" => Some(false),
+        _ => None,
+    };
+    words(text).map(one).collect()
+}
+
+/// A value and what follows it; `None` when a quote or a bracket is not closed.
 fn value(text: &str) -> Option<(&str, &str)> {
     match text.chars().next() {
         Some(quote @ ('"' | '\'')) => text[1..].split_once(quote),
+        Some('{') => text[1..].split_once('}'),
+        Some('[') => {
+            let mut open = 0_usize;
+            let end = text.find(|letter: char| {
+                open = match letter {
+                    '[' => open + 1,
+                    ']' => open - 1,
+                    _ => open,
+                };
+                open == 0
+            })?;
+            Some((&text[1..end], &text[end + 1..]))
+        }
         _ => Some(text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()))),
     }
 }

@@ -3,7 +3,8 @@
 //! Of several frames the last is read unless another is asked for. The box must be orthogonal; `Origin` is its lower
 //! corner, else zero; `pbc` must agree with the scenario. Needed columns are `pos` and one of `species` and `type`; `id`
 //! defaults to the order of the lines; velocities may be called `vel`, `velo` or `velocities`, or be given as `momenta`;
-//! `masses` (or `mass`) are those of the species; further columns are skipped, with a note.
+//! `masses` (or `mass`) are those of the species; `images` are
+//! image counts, unless the entry `unwrapped` says that positions are unwrapped; further columns are skipped, with a note.
 
 mod columns;
 mod comment;
@@ -59,7 +60,13 @@ pub(crate) fn read(
     fields::check_units(second, text)?;
     let second = Line { here: second, text };
     let comment = Comment::parse(second)?;
-    let columns = Columns::parse(second, &comment)?;
+    let mut columns = Columns::parse(second, &comment)?;
+    let is_unwrapped = comment.is_unwrapped(second)?;
+    let tells_images = is_unwrapped || columns.images.is_some();
+    if is_unwrapped {
+        // What follows from positions is not added to them.
+        columns.images = None;
+    }
     let Frames { count, frame: Frame { number, promised, .. }, overview, .. } = &frames;
     frames.frame.check_rows(source.name)?;
     let mut rows = Rows::new(source, &columns, species, source.expect_room(*promised, overview)?);
@@ -73,6 +80,7 @@ pub(crate) fn read(
     let mut particles = rows.particles(*promised)?;
     (particles.origin, particles.lengths) = comment.region(second)?;
     particles.periodic = comment.periodic(second)?;
+    particles.tells_images = [tells_images; 3];
     particles.step = comment.get("Step").and_then(|step| step.parse().ok());
     if !columns.unknown.is_empty() {
         let names = columns.unknown.join(", ");
@@ -268,14 +276,17 @@ impl<'r> Rows<'r> {
         }
         let kind = columns.kind(line, &fields, species)?;
         self.masses.note(line, columns.mass(line, &fields, kind)?, kind);
-        self.records.push(Record {
+        let mut record = Record {
             line: line.number_kept(),
             id: columns.id(line, &fields)?.unwrap_or(order),
             kind,
             position: columns.position(line, &fields)?,
             velocity: columns.velocity(line, &fields)?.unwrap_or_default(),
             momentum: columns.momentum(line, &fields)?.unwrap_or_default(),
-        });
+            ..Record::default()
+        };
+        columns.set_images(line, &fields, &mut record)?;
+        self.records.push(record);
         Ok(())
     }
 

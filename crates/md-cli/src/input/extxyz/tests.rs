@@ -1,3 +1,5 @@
+use md_core::ImageCounts;
+
 use super::*;
 use crate::input::ParticleLines;
 
@@ -35,6 +37,7 @@ fn a_small_file_is_read_and_sorted_by_id() {
         positions: vec![[-4.0, 1.0, 0.0], [4.0, 0.0, 1.0], [1.0, 2.0, 2.0]],
         velocities: Some(vec![[1.0, 0.0, 0.0], [0.0, 0.0, -0.0015], [0.0, 1.0, 0.0]]),
         largest_type: 2,
+        images: vec![ImageCounts::default(); 3],
         notes: vec![UNUSED.to_owned()],
         lines: [4, 5, 3].map(|line| ParticleLines { position: line, velocity: line }).to_vec(),
         ..InputParticles::default()
@@ -104,6 +107,49 @@ fn a_last_number_that_may_be_cut_is_refused() {
     assert!(parse("a", &format!("{} ", SMALL.trim_end()), &species()).is_ok());
 }
 
+/// As the format's specification has arrays, older and newer.
+#[test]
+fn arrays_are_read_in_every_form() {
+    let expected = parse("a", SMALL, &species()).unwrap();
+    for (lattice, origin, periodic) in [
+        ("{10 0 0 0 8 0 0 0 2.5}", "{-5 0 0}", "{T T F}"),
+        ("[[10, 0, 0], [0, 8, 0], [0, 0, 2.5]]", "[-5, 0, 0]", "[T, T, F]"),
+        ("[[10,0,0],[0,8,0],[0,0,2.5]]", "[-5,0.0,0]", "[true,true,false]"),
+        ("[10, 0, 0, 0, 8, 0, 0, 0, 2.5]", "\"-5 0 0\"", "\"T T F\""),
+        ("\"[[10, 0, 0], [0, 8, 0], [0, 0, 2.5]]\"", "'[-5, 0, 0]'", "T,T,F"),
+    ] {
+        let text = SMALL
+            .replace("\"10 0 0 0 8 0 0 0 2.5\"", lattice)
+            .replace("\"-5 0 0\"", &format!("{origin} pbc={periodic}"));
+        let found = parse("a", &text, &species()).unwrap();
+        assert_eq!(
+            found,
+            InputParticles { periodic: Some([true, true, false]), ..expected.clone() },
+            "{lattice}"
+        );
+    }
+    for (lattice, expected) in [
+        (
+            "[[10, 0, 0], [0, 8, 0], [0, 0, 2.5]",
+            "the value of `Lattice` has an opening quote or bracket but no closing one",
+        ),
+        (
+            "{10 0 0 0 8 0 0 0 2.5",
+            "the value of `Lattice` has an opening quote or bracket but no closing one",
+        ),
+        ("[[10, 0, 0], [0, 8, 0]]", "`Lattice` has 6 numbers, expected"),
+        (
+            "[[10, 0, 0], [1, 8, 0], [0, 0, 2.5]]",
+            "the triclinic box `[10, 0, 0], [1, 8, 0], [0, 0, 2.5]` is not supported",
+        ),
+        ("{10 0 0 1 8 0 0 0 2.5}", "the triclinic box `10 0 0 1 8 0 0 0 2.5` is not supported"),
+        ("{10 0 0 0 x 0 0 0 2.5}", "`x` is not a number (an edge of the box: Lattice)"),
+    ] {
+        let said = message(&SMALL.replace("\"10 0 0 0 8 0 0 0 2.5\"", lattice));
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
 #[test]
 fn properties_default_to_species_and_position() {
     let particles = parse("a", "2\nlattice='5 0 0 0 5 0 0 0 5'\nB 1 2 3\nA 0 0 0\n", &species()).unwrap();
@@ -135,7 +181,7 @@ fn every_fault_of_the_comment_line_is_named() {
         ("10 0 0 0 8", "nan 0 0 0 8", "a.extxyz:2: `nan` is not finite (an edge of the box: Lattice)"),
         ("10 0 0 0 8", "-10 0 0 0 8", "a.extxyz:2: the box must have a positive edge along x, found -10.0"),
         ("\"-5 0 0\"", "\"-5 0\"", "`Origin` has 2 numbers, expected 3"),
-        ("0\" Prop", "0 Prop", "the value of `Origin` has an opening quote but no closing one"),
+        ("0\" Prop", "0 Prop", "the value of `Origin` has an opening quote or bracket but no closing one"),
         ("id:I:1", "id:I", "`Properties` is `name:type:columns`"),
         ("id:I:1", "id:X:1", "`id` must be `id:I:1`"),
         ("forces:R:3", "forces:R:0", "`Properties` is `name:type:columns`"),

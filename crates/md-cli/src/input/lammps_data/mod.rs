@@ -1,16 +1,17 @@
 //! LAMMPS data files, optionally with velocities and the coefficients of `pair_style lj/cut`. Of the atom styles `charge`, `molecular` and `full`
 //! charges, molecules and bonds are left out, with a note; others than these and `atomic` are refused.
 //!
-//! The first line is a title. Image flags are dropped: positions are taken as they stand. `xy xz yz` is accepted when
-//! zero. Header counts of particles that are no points (`ellipsoids`, ...) are accepted when zero.
+//! The first line is a title. `xy xz yz` is accepted when zero. Header counts of particles that are no points (`ellipsoids`, ...) are accepted when zero.
 
 mod header;
 mod sections;
 mod style;
 mod summary;
+mod types;
 
 use std::collections::BTreeMap;
 
+use md_lab::name_of;
 use serde::{Deserialize, Serialize};
 
 use super::InputParticles;
@@ -19,13 +20,16 @@ use super::fields::{self, Line};
 use super::overview::Overview;
 use super::source::Source;
 use crate::error::RunError;
+use crate::scenario::AtomStyle;
 use header::{Draft, Header};
-use style::AtomStyle;
+use sections::Rows;
 pub(crate) use summary::{Summary, summary};
+use types::Types;
 
 /// The sections that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::VariantArray)]
 enum Section {
+    TypeLabels,
     Masses,
     PairCoeffs,
     PairIjCoeffs,
@@ -38,6 +42,7 @@ impl Section {
 
     fn name(self) -> &'static str {
         match self {
+            Self::TypeLabels => "Atom Type Labels",
             Self::Masses => "Masses",
             Self::PairCoeffs => "Pair Coeffs",
             Self::PairIjCoeffs => "PairIJ Coeffs",
@@ -49,6 +54,7 @@ impl Section {
     /// What its lines are in messages.
     fn content(self) -> &'static str {
         match self {
+            Self::TypeLabels => "labels",
             Self::Masses => "masses",
             Self::PairCoeffs | Self::PairIjCoeffs => "pairs of types",
             Self::Atoms => "atoms",
@@ -60,7 +66,7 @@ impl Section {
     fn promised(self, header: &Header) -> u64 {
         let types = u64::from(header.types);
         match self {
-            Self::Masses | Self::PairCoeffs => types,
+            Self::TypeLabels | Self::Masses | Self::PairCoeffs => types,
             Self::PairIjCoeffs => types * (types + 1) / 2,
             Self::Atoms | Self::Velocities => header.atoms,
         }
@@ -80,6 +86,8 @@ struct Content {
     found: u64,
     /// The last of them.
     last: usize,
+    /// Columns of the first.
+    columns: usize,
     /// The first one too many.
     excess: Option<(usize, String)>,
     /// The others, if they are no particles.
@@ -89,11 +97,12 @@ struct Content {
 impl Content {
     fn new(section: Section, heading: usize, style: &str, promised: u64) -> Self {
         let (style, excess, kept) = (style.to_owned(), None, Vec::new());
-        Self { section, heading, style, promised, found: 0, last: heading, excess, kept }
+        Self { section, heading, style, promised, found: 0, last: heading, columns: 0, excess, kept }
     }
 
     /// Takes down the next line.
     fn note(&mut self, number: usize, text: &str) {
+        self.note_columns(text);
         let is_kept = !matches!(self.section, Section::Atoms | Section::Velocities);
         if self.found == self.promised {
             self.excess = Some((number, text.to_owned()));
@@ -103,12 +112,24 @@ impl Content {
         (self.found, self.last) = (self.found + 1, number);
     }
 
+    /// The atom style that its heading names.
+    fn atom_style(&self) -> Option<AtomStyle> {
+        self.style.split_whitespace().next().and_then(AtomStyle::named)
+    }
+
+    fn note_columns(&mut self, text: &str) {
+        if self.found == 0 {
+            self.columns = text.split_whitespace().count();
+        }
+    }
+
     /// Takes down a line that is plainly one of the particles; most lines are.
     fn notes_plainly(&mut self, number: usize, raw: &str) -> bool {
         let is_bulk = matches!(self.section, Section::Atoms | Section::Velocities);
         let is_plain =
             is_bulk && self.found < self.promised && raw.starts_with(|first: char| first.is_ascii_digit());
         if is_plain {
+            self.note_columns(uncommented(raw).0);
             (self.found, self.last) = (self.found + 1, number);
         }
         is_plain
@@ -137,19 +158,24 @@ impl Content {
 /// # Errors
 /// The first fault, with its line and text.
 pub fn parse(name: &str, text: &str) -> Result<InputParticles, RunError> {
-    read(&Source::given(name, text))
+    read(&Source::given(name, text), &[], None)
 }
 
-/// Reads this rank's particles of a data file. *Collective.*
+/// Reads this rank's particles of a data file. `species` are the scenario's names, `style` is its atom style. *Collective.*
 ///
 /// # Errors
 /// As [`parse`], the same on all ranks; a file that cannot be read; communication.
-pub(crate) fn read(source: &Source<'_>) -> Result<InputParticles, RunError> {
+pub(crate) fn read(
+    source: &Source<'_>,
+    species: &[String],
+    style: Option<AtomStyle>,
+) -> Result<InputParticles, RunError> {
     let file = source.name;
     let (header, layout) = Layout::find(source)?;
     let section = |section: Section| layout.sections.get(&section);
-    let masses = section(Section::Masses)
-        .map_or(Ok(Vec::new()), |content| sections::masses(content, file, header.types))?;
+    let types = layout.types(&header, file)?;
+    let masses =
+        section(Section::Masses).map_or(Ok(Vec::new()), |content| sections::masses(content, file, &types))?;
     let Some(atoms) = section(Section::Atoms) else {
         let expected = format!("a section `Atoms # atomic` with {} lines", header.atoms);
         let problem = Problem::Missing { what: "section `Atoms`".to_owned(), expected };
@@ -157,31 +183,50 @@ pub(crate) fn read(source: &Source<'_>) -> Result<InputParticles, RunError> {
     };
     let velocities = section(Section::Velocities);
     [Some(atoms), velocities].into_iter().flatten().try_for_each(|content| content.check_count(file))?;
-    let mut particles = particles(source, &header, &layout)?;
+    let named = atoms.atom_style();
+    let chosen = AtomStyle::of_lines(named, atoms.columns, style);
+    let here = Here { file, line: Some(atoms.heading) };
+    let chosen = chosen.map_err(|text| here.error(Problem::Told(text)))?;
+    let rows = Rows { style: chosen, columns: atoms.columns, types: &types };
+    let mut particles = particles(source, &header, &layout, rows)?;
+    particles.tells_images = [chosen.has_images(atoms.columns); 3];
     for kind in [Section::PairCoeffs, Section::PairIjCoeffs] {
         if let Some(content) = section(kind) {
-            sections::coefficients(content, file, header.types, &mut particles)?;
+            sections::coefficients(content, file, &types, &mut particles)?;
         }
     }
     layout.overview.check_end(file, String::new())?;
-    particles.notes.extend(style::note(AtomStyle::of(&atoms.style), &layout.left_out));
+    if let Some(labels) = section(Section::TypeLabels) {
+        particles.notes.extend(types.note(Line::new(file, labels.heading, ""), species)?);
+    }
+    if named.or(style).is_none() && chosen != AtomStyle::Atomic {
+        particles.notes.push(format!(
+            "the heading `Atoms` names no style: lines of {} columns are read as `{}`",
+            atoms.columns,
+            name_of(chosen)
+        ));
+    }
+    particles.notes.extend(style::note(chosen, &layout.left_out));
     Ok(InputParticles { origin: header.origin, lengths: header.lengths, masses, ..particles })
 }
 
 /// This rank's particles, with velocities if there are some. *Collective.*
-fn particles(source: &Source<'_>, header: &Header, layout: &Layout) -> Result<InputParticles, RunError> {
+fn particles(
+    source: &Source<'_>,
+    header: &Header,
+    layout: &Layout,
+    rows: Rows<'_>,
+) -> Result<InputParticles, RunError> {
     let section = |section: Section| layout.sections.get(&section);
     let lines_of = |content: Option<&Content>| content.map_or(0..0, |it| it.heading + 1..it.last + 1);
     let [of_atoms, of_velocities] = [Section::Atoms, Section::Velocities].map(|it| lines_of(section(it)));
-    let style =
-        section(Section::Atoms).and_then(|atoms| AtomStyle::of(&atoms.style)).unwrap_or(AtomStyle::Atomic);
     let room = source.expect_room(header.atoms, &layout.overview)?;
     let (mut records, mut velocities, mut fault) = (Vec::with_capacity(room), Vec::new(), None);
     source.lines_again(&layout.overview.text, &[of_atoms.clone(), of_velocities], |number, raw| {
         let line = Line::new(source.name, number, uncommented(raw).0);
         if fault.is_none() && !line.text.is_empty() {
             fault = match of_atoms.contains(&number) {
-                true => sections::atom(line, header.types, style).map(|atom| records.push(atom)).err(),
+                true => sections::atom(line, rows).map(|atom| records.push(atom)).err(),
                 false => sections::velocity(line).map(|velocity| velocities.push(velocity)).err(),
             };
         }
@@ -211,6 +256,10 @@ struct Layout {
 }
 
 impl Layout {
+    fn types(&self, header: &Header, file: &str) -> Result<Types, InputError> {
+        Types::read(header.types, self.sections.get(&Section::TypeLabels), file)
+    }
+
     fn find(source: &Source<'_>) -> Result<(Header, Self), RunError> {
         let whole = Here { file: source.name, line: None };
         let (mut layout, text) = source.overview(Self::default(), |layout, number, raw| {
@@ -240,9 +289,8 @@ impl Layout {
         if line.text.is_empty() {
             return Ok(());
         }
-        if line.text.starts_with(char::is_alphabetic)
-            && (self.is_in_left_out || !is_damaged_row(line, self.current))
-        {
+        let is_in_section = self.current.is_some() || self.is_in_left_out;
+        if line.text.starts_with(char::is_alphabetic) && !is_row(line, is_in_section) {
             if style::LEFT_OUT.contains(&line.text) {
                 (self.current, self.is_in_left_out) = (None, true);
                 self.left_out.push(line.text.to_owned());
@@ -272,26 +320,27 @@ fn uncommented(line: &str) -> (&str, &str) {
     line.split_once('#').unwrap_or((line, ""))
 }
 
-/// Whether a line that begins with a letter is no heading but a row with a damaged first column: of a section, where
-/// no heading has numbers, or of the header, by its keyword.
-fn is_damaged_row(line: Line<'_>, current: Option<Section>) -> bool {
+/// Whether a line that begins with a letter is no heading but a row whose first column is a label or damaged: of a
+/// section, where no heading has numbers, or of the header, by its keyword.
+fn is_row(line: Line<'_>, is_in_section: bool) -> bool {
     let fields = line.fields();
-    match current {
-        Some(_) => fields.iter().skip(1).any(|field| field.parse::<f64>().is_ok()),
-        None => fields.len() > 1 && fields.last().is_some_and(|last| header::KEYWORDS.contains(last)),
+    match is_in_section {
+        true => fields.iter().skip(1).any(|field| field.parse::<f64>().is_ok()),
+        false => fields.len() > 1 && fields.last().is_some_and(|last| header::KEYWORDS.contains(last)),
     }
 }
 
 fn heading(line: Line<'_>, comment: &str) -> Result<Section, InputError> {
     let Some(section) = Section::ALL.iter().copied().find(|section| section.name() == line.text) else {
         let supported =
-            "the sections are `Masses`, `Pair Coeffs`, `PairIJ Coeffs`, `Atoms # atomic`, `Velocities`; those of bonds and angles are left out"
+            "the sections are `Atom Type Labels`, `Masses`, `Pair Coeffs`, `PairIJ Coeffs`, `Atoms # atomic`, `Velocities`; those of bonds and angles are left out"
                 .to_owned();
         return Err(line
             .here
             .error(Problem::Unsupported { what: format!("section `{}`", line.text), supported }));
     };
-    if section == Section::Atoms && AtomStyle::of(comment).is_none() {
+    let is_unknown = comment.split_whitespace().next().is_some_and(|word| AtomStyle::named(word).is_none());
+    if section == Section::Atoms && is_unknown {
         let what = format!("`Atoms # {comment}`");
         let supported =
             "the atom style must be `atomic` (id type x y z), `charge`, `molecular` or `full`".to_owned();

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::style::AtomStyle;
+use super::types::Types;
 use super::{Content, Section};
 use crate::input::error::{Here, InputError, Problem};
 use crate::input::fields::{Line, Record};
 use crate::input::{InputParticles, PairCoefficients, TypePair};
+use crate::scenario::AtomStyle;
 
 const VELOCITY: &str = "a velocity: id vx vy vz";
 const MASS: &str = "a mass: type mass";
@@ -19,15 +20,15 @@ pub(super) const LENNARD_JONES: &str = "lj/cut";
 pub(super) type Coefficients = BTreeMap<TypePair, PairCoefficients>;
 
 /// Masses by type number - 1.
-pub(super) fn masses(content: &Content, file: &str, types: u32) -> Result<Vec<Option<f64>>, InputError> {
+pub(super) fn masses(content: &Content, file: &str, types: &Types) -> Result<Vec<Option<f64>>, InputError> {
     content.check_count(file)?;
-    let mut masses = vec![None; types as usize];
+    let mut masses = vec![None; types.count as usize];
     for line in content.lines(file) {
         let fields = line.fields();
         let [kind, text] = fields.as_slice() else {
             return Err(line.columns(fields.len(), MASS));
         };
-        let kind = line.kind(kind, types, MASS)?;
+        let kind = types.kind(line, kind, MASS)?;
         let mass = line.number(text, MASS)?;
         if mass <= 0.0 {
             return Err(line.here.error(Problem::Mass { kind, text: (*text).to_owned() }));
@@ -39,30 +40,44 @@ pub(super) fn masses(content: &Content, file: &str, types: u32) -> Result<Vec<Op
     Ok(masses)
 }
 
+/// What lines of `Atoms` are made of.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'r> {
+    pub(super) style: AtomStyle,
+    /// As many as the first line has.
+    pub(super) columns: usize,
+    pub(super) types: &'r Types,
+}
+
 /// One atom.
-pub(super) fn atom(line: Line<'_>, types: u32, style: AtomStyle) -> Result<Record, InputError> {
+pub(super) fn atom(line: Line<'_>, rows: Rows<'_>) -> Result<Record, InputError> {
+    let Rows { style, columns, types } = rows;
     let (fields, form) = (line.fields(), style.form());
     let wrong = || line.columns(fields.len(), form);
+    if fields.len() != columns && style.has_lines_of(fields.len()) && style.has_lines_of(columns) {
+        return Err(line.columns(fields.len(), &format!("{columns} as in the first line of `Atoms`")));
+    }
     let (others, rest) = fields.split_at_checked(style.columns()).ok_or_else(wrong)?;
     let (position, images) = match rest {
         [x, y, z] => ([*x, *y, *z], None),
         [x, y, z, ix, iy, iz] => ([*x, *y, *z], Some([ix, iy, iz])),
         _ => return Err(wrong()),
     };
-    for image in images.into_iter().flatten() {
-        line.integer(image, form)?;
-    }
     let (id, kind) = style.id_and_kind(others).ok_or_else(wrong)?;
     if let Some(charge) = style.charge(others) {
         line.number(charge, form)?;
     }
-    Ok(Record {
+    let mut record = Record {
         line: line.number_kept(),
         id: line.id(id, form)?,
-        kind: line.kind(kind, types, form)?,
+        kind: types.kind(line, kind, form)?,
         position: line.vector(&position, form)?,
         ..Record::default()
-    })
+    };
+    for (dim, image) in images.into_iter().flatten().enumerate() {
+        record.set_image(dim, line.image(image, form)?);
+    }
+    Ok(record)
 }
 
 /// One line of velocities.
@@ -116,7 +131,7 @@ pub(super) fn give_velocities(
 pub(super) fn coefficients(
     content: &Content,
     file: &str,
-    types: u32,
+    types: &Types,
     particles: &mut InputParticles,
 ) -> Result<(), InputError> {
     if content.style != LENNARD_JONES {
@@ -131,7 +146,7 @@ pub(super) fn coefficients(
 pub(super) fn read_coefficients(
     content: &Content,
     file: &str,
-    types: u32,
+    types: &Types,
     before: &Coefficients,
 ) -> Result<Coefficients, InputError> {
     let mut all = Coefficients::new();
@@ -154,13 +169,13 @@ pub(super) fn read_coefficients(
 fn coefficients_of_pair(
     line: Line<'_>,
     section: Section,
-    types: u32,
+    types: &Types,
 ) -> Result<(TypePair, PairCoefficients), InputError> {
     const FORM: &str = "coefficients: type [type] epsilon sigma [cutoff]";
     let fields = line.fields();
     let kinds = if section == Section::PairIjCoeffs { 2 } else { 1 };
     let (kinds, numbers) = fields.split_at_checked(kinds).ok_or_else(|| line.columns(fields.len(), FORM))?;
-    let kinds: Vec<u32> = kinds.iter().map(|kind| line.kind(kind, types, FORM)).collect::<Result<_, _>>()?;
+    let kinds: Vec<u32> = kinds.iter().map(|kind| types.kind(line, kind, FORM)).collect::<Result<_, _>>()?;
     let numbers: Vec<f64> = numbers.iter().map(|text| line.number(text, FORM)).collect::<Result<_, _>>()?;
     let (epsilon, sigma, cutoff) = match numbers[..] {
         [epsilon, sigma] => (epsilon, sigma, None),

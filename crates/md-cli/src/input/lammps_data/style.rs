@@ -1,18 +1,15 @@
 //! Atom styles, and what is left out of files that have more than positions and velocities of points.
 
-/// What stands in a line of `Atoms`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AtomStyle {
-    /// `Atomic`, since the heading says nothing.
-    Unnamed,
-    Atomic,
-    Charge,
-    Molecular,
-    Full,
-}
+use md_lab::name_of;
+
+use crate::scenario::AtomStyle;
+
+/// Columns of a position, and of the image counts that may follow it.
+const POSITION: usize = 3;
+const IMAGES: usize = 3;
 
 /// Sections that have nothing to do with pair forces.
-pub(super) const LEFT_OUT: [&str; 8] = [
+pub(super) const LEFT_OUT: [&str; 12] = [
     "Bonds",
     "Angles",
     "Dihedrals",
@@ -21,30 +18,76 @@ pub(super) const LEFT_OUT: [&str; 8] = [
     "Angle Coeffs",
     "Dihedral Coeffs",
     "Improper Coeffs",
+    "Bond Type Labels",
+    "Angle Type Labels",
+    "Dihedral Type Labels",
+    "Improper Type Labels",
 ];
 
 impl AtomStyle {
-    /// What the comment of a heading says; `None` for a style of which nothing is read.
-    pub(super) fn of(comment: &str) -> Option<Self> {
-        match comment.split_whitespace().next() {
-            None => Some(Self::Unnamed),
-            Some("atomic") => Some(Self::Atomic),
-            Some("charge") => Some(Self::Charge),
-            Some("angle" | "bond" | "molecular") => Some(Self::Molecular),
-            Some("full") => Some(Self::Full),
-            Some(_) => None,
+    /// The style of this name, if it is one of these.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|style| name_of(style) == name)
+    }
+
+    /// Returns the style of lines of `Atoms`: that which is wanted, or that of the heading, or the only one with as many columns.
+    ///
+    /// # Errors
+    /// A heading that names a style with other lines than the wanted one; several styles or none with as many columns.
+    pub(crate) fn of_lines(
+        heading: Option<Self>,
+        columns: usize,
+        wanted: Option<Self>,
+    ) -> Result<Self, String> {
+        match (heading, wanted) {
+            (Some(own), Some(wanted)) if own.form() != wanted.form() => Err(format!(
+                "the heading is `Atoms # {}`, but the style is given as `{}`: one of the two is wrong",
+                name_of(own),
+                name_of(wanted)
+            )),
+            (None, Some(style)) if !style.has_lines_of(columns) => Err(format!(
+                "lines of {columns} columns are not of the style `{}`, which has {}",
+                name_of(style),
+                style.form()
+            )),
+            (_, Some(style)) | (Some(style), None) => Ok(style),
+            (None, None) => Self::of_columns(columns),
         }
+    }
+
+    fn of_columns(columns: usize) -> Result<Self, String> {
+        let styles = [Self::Atomic, Self::Charge, Self::Molecular, Self::Full];
+        let fit: Vec<Self> = styles.into_iter().filter(|style| style.has_lines_of(columns)).collect();
+        let names = |styles: &[Self]| {
+            styles.iter().map(|style| format!("`{}`", name_of(style))).collect::<Vec<_>>().join(" or ")
+        };
+        let help = "name the style in the heading, as in `Atoms # full`, or by `system.file.style`";
+        match fit[..] {
+            [style] => Ok(style),
+            [] => Err(format!("no style {} has lines of {columns} columns", names(&styles))),
+            _ => Err(format!(
+                "the heading `Atoms` names no style, and lines of {columns} columns may be {}: {help}",
+                names(&fit)
+            )),
+        }
+    }
+
+    /// Whether lines of this style may have so many columns.
+    pub(super) fn has_lines_of(self, columns: usize) -> bool {
+        columns == self.columns() + POSITION || self.has_images(columns)
+    }
+
+    /// Whether lines of so many columns have image counts.
+    pub(super) fn has_images(self, columns: usize) -> bool {
+        columns == self.columns() + POSITION + IMAGES
     }
 
     /// For messages.
     pub(super) fn form(self) -> &'static str {
         match self {
-            Self::Unnamed => {
-                "an atom: id type x y z [ix iy iz], or a heading with another style, such as `Atoms # full`"
-            }
             Self::Atomic => "an atom: id type x y z [ix iy iz]",
             Self::Charge => "an atom: id type charge x y z [ix iy iz]",
-            Self::Molecular => "an atom: id molecule type x y z [ix iy iz]",
+            Self::Bond | Self::Angle | Self::Molecular => "an atom: id molecule type x y z [ix iy iz]",
             Self::Full => "an atom: id molecule type charge x y z [ix iy iz]",
         }
     }
@@ -52,8 +95,8 @@ impl AtomStyle {
     /// Columns before the position.
     pub(super) fn columns(self) -> usize {
         match self {
-            Self::Unnamed | Self::Atomic => 2,
-            Self::Charge | Self::Molecular => 3,
+            Self::Atomic => 2,
+            Self::Charge | Self::Bond | Self::Angle | Self::Molecular => 3,
             Self::Full => 4,
         }
     }
@@ -61,8 +104,8 @@ impl AtomStyle {
     /// Of the columns before the position.
     pub(super) fn id_and_kind<'f>(self, columns: &[&'f str]) -> Option<(&'f str, &'f str)> {
         let kind = match self {
-            Self::Unnamed | Self::Atomic | Self::Charge => 1,
-            Self::Molecular | Self::Full => 2,
+            Self::Atomic | Self::Charge => 1,
+            Self::Bond | Self::Angle | Self::Molecular | Self::Full => 2,
         };
         Some((columns.first()?, columns.get(kind)?))
     }
@@ -70,19 +113,19 @@ impl AtomStyle {
     /// Of the columns before the position.
     pub(super) fn charge<'f>(self, columns: &[&'f str]) -> Option<&'f str> {
         match self {
-            Self::Unnamed | Self::Atomic | Self::Molecular => None,
+            Self::Atomic | Self::Bond | Self::Angle | Self::Molecular => None,
             Self::Charge | Self::Full => columns.last().copied(),
         }
     }
 }
 
 /// What the user should know of what a file has and a run has not.
-pub(super) fn note(style: Option<AtomStyle>, sections: &[String]) -> Option<String> {
+pub(super) fn note(style: AtomStyle, sections: &[String]) -> Option<String> {
     let of_atoms: &[&str] = match style {
-        None | Some(AtomStyle::Unnamed | AtomStyle::Atomic) => &[],
-        Some(AtomStyle::Charge) => &["charges"],
-        Some(AtomStyle::Molecular) => &["molecules"],
-        Some(AtomStyle::Full) => &["molecules", "charges"],
+        AtomStyle::Atomic => &[],
+        AtomStyle::Charge => &["charges"],
+        AtomStyle::Bond | AtomStyle::Angle | AtomStyle::Molecular => &["molecules"],
+        AtomStyle::Full => &["molecules", "charges"],
     };
     let sections = sections.iter().map(|name| format!("section `{name}`"));
     let all: Vec<String> = of_atoms.iter().map(|name| (*name).to_owned()).chain(sections).collect();

@@ -4,6 +4,7 @@ use super::sections::{self, Coefficients, LENNARD_JONES};
 use super::{Layout, Section};
 use crate::error::RunError;
 use crate::input::source::Source;
+use crate::scenario::AtomStyle;
 
 /// A data file without its particles.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -16,6 +17,10 @@ pub(crate) struct Summary {
     pub(crate) coefficients: Coefficients,
     /// Style of other coefficients, which are not read.
     pub(crate) other_pair_style: Option<String>,
+    /// Atom style that the heading `Atoms` names.
+    pub(crate) heading: Option<AtomStyle>,
+    /// Columns of the first line of `Atoms`.
+    pub(crate) columns: usize,
     /// Whether the particles have velocities.
     pub(crate) has_velocities: bool,
 }
@@ -27,16 +32,20 @@ pub(crate) struct Summary {
 pub(crate) fn summary(source: &Source<'_>) -> Result<Summary, RunError> {
     let (header, layout) = Layout::find(source)?;
     let section = |section: Section| layout.sections.get(&section);
+    let types = layout.types(&header, source.name)?;
     let masses = section(Section::Masses)
-        .map_or(Ok(Vec::new()), |content| sections::masses(content, source.name, header.types))?;
+        .map_or(Ok(Vec::new()), |content| sections::masses(content, source.name, &types))?;
     let has_velocities = section(Section::Velocities).is_some();
     let mut found = Summary { types: header.types as usize, masses, has_velocities, ..Summary::default() };
+    if let Some(atoms) = section(Section::Atoms) {
+        (found.heading, found.columns) = (atoms.atom_style(), atoms.columns);
+    }
     for content in [Section::PairCoeffs, Section::PairIjCoeffs].into_iter().filter_map(section) {
         if !matches!(content.style.as_str(), "" | LENNARD_JONES) {
             found.other_pair_style = Some(content.style.clone());
             continue;
         }
-        let read = sections::read_coefficients(content, source.name, header.types, &found.coefficients)?;
+        let read = sections::read_coefficients(content, source.name, &types, &found.coefficients)?;
         found.coefficients.extend(read);
     }
     Ok(found)

@@ -1,5 +1,7 @@
 use std::time::{Duration, Instant};
 
+use md_core::ImageCounts;
+
 use super::*;
 use crate::input::ParticleLines;
 
@@ -55,6 +57,8 @@ fn a_small_file_is_read_and_sorted_by_id() {
         positions: vec![[0.5, -4.0, 1.0], [9.0, 4.0, 0.0], [1.0, 2.0, 2.0]],
         velocities: Some(vec![[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -0.0015, 0.0]]),
         largest_type: 2,
+        images: [[0, 0, 0], [0, 1, 0], [0, 0, -1]].map(ImageCounts).to_vec(),
+        tells_images: [true; 3],
         lines: [(20, 26), (21, 25), (19, 27)]
             .map(|(position, velocity)| ParticleLines { position, velocity })
             .to_vec(),
@@ -170,14 +174,89 @@ fn every_fault_of_atoms_is_named() {
     ]);
 }
 
+/// [`SMALL`] with other rows of `Atoms`, below a heading.
+fn with_rows(heading: &str, rows: [&str; 3]) -> String {
+    let (before, rest) = SMALL.split_once("Atoms # atomic\n\n").unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    format!("{before}{heading}\n\n{}\n\n{after}", rows.join("\n"))
+}
+
 #[test]
-fn a_heading_without_a_style_is_named_where_lines_do_not_fit() {
-    let unnamed = SMALL.replace("Atoms # atomic", "Atoms");
-    assert!(parse("data.lammps", &unnamed).is_ok());
-    let full = unnamed.replace("1 2 0.5 -4", "1 7 2 0.25 0.5 -4");
-    let expected =
-        "expected an atom: id type x y z [ix iy iz], or a heading with another style, such as `Atoms # full`";
-    assert!(message(&full).ends_with(expected), "{}", message(&full));
+fn a_heading_without_a_style_leaves_it_to_the_scenario_or_the_columns() {
+    let expected = parse("a", SMALL).unwrap();
+    let plain = ["3 1 1 2 2", "1 2 0.5 -4 1", "2 1 9 4 0"];
+    let charge = ["3 1 2 1 2 2", "1 2 1 0.5 -4 1", "2 1 2 9 4 0"];
+    let molecular = ["3 2 1 1 2 2", "1 1 2 0.5 -4 1", "2 2 1 9 4 0"];
+    let full = ["3 2 1 0.5 1 2 2 0 0 -1", "1 1 2 0.5 0.5 -4 1 0 0 0", "2 2 1 0.5 9 4 0 0 1 0"];
+    let styled = |rows: [&str; 3], style: Option<AtomStyle>| {
+        read(&Source::given("d", &with_rows("Atoms", rows)), &[], style)
+    };
+    for (rows, style) in [
+        (plain, None),
+        (plain, Some(AtomStyle::Atomic)),
+        (charge, Some(AtomStyle::Charge)),
+        (molecular, Some(AtomStyle::Molecular)),
+        (molecular, Some(AtomStyle::Bond)),
+        (molecular, Some(AtomStyle::Angle)),
+        (full, None),
+        (full, Some(AtomStyle::Full)),
+    ] {
+        let found = styled(rows, style).unwrap();
+        assert_eq!((&found.types, &found.positions), (&expected.types, &expected.positions));
+        assert_eq!((found.velocities, found.tells_images), (expected.velocities.clone(), [rows == full; 3]));
+        let guess = "the heading `Atoms` names no style: lines of 10 columns are read as `full`";
+        assert_eq!(found.notes.iter().any(|note| note == guess), rows == full && style.is_none());
+    }
+    let help = "name the style in the heading, as in `Atoms # full`, or by `system.file.style`";
+    for (rows, style, expected) in [
+        (charge, None, format!("the heading `Atoms` names no style, and lines of 6 columns may be `charge` or `molecular`: {help}")),
+        (charge, Some(AtomStyle::Full), "lines of 6 columns are not of the style `full`, which has an atom: id molecule type charge x y z [ix iy iz]".to_owned()),
+        (["3 1 1 2", "", ""], None, "no style `atomic` or `charge` or `molecular` or `full` has lines of 4 columns".to_owned()),
+    ] {
+        let rows = if rows[1].is_empty() { [rows[0]; 3] } else { rows };
+        assert_eq!(styled(rows, style).unwrap_err().to_string(), format!("d:17: {expected}"));
+    }
+    let text = with_rows("Atoms # charge", charge);
+    let said = read(&Source::given("d", &text), &[], Some(AtomStyle::Molecular)).unwrap_err().to_string();
+    let expected = "d:17: the heading is `Atoms # charge`, but the style is given as `molecular`: one of the two is wrong";
+    assert_eq!(said, expected);
+}
+
+/// Newer versions of LAMMPS name types, in any place where a number may stand.
+#[test]
+fn labels_stand_for_types() {
+    let expected = parse("a", SMALL).unwrap();
+    let labels = "Atom Type Labels\n\n2 Kr\n1 Ar-1\n\nBond Type Labels\n\n1 Ar-Kr\n\nBond Coeffs\n\nAr-Kr 10.0 1.0\n\nMasses\n\n2 4.0";
+    let text = with_rows("Atoms # atomic", ["3 Ar-1 1 2 2 0 0 -1", "1 Kr 0.5 -4 1 0 0 0", "2 1 9 4 0 0 1 0"])
+        .replace("Masses\n\n2 4.0", labels)
+        .replace("1 1 # A", "Ar-1 1 # A\n\nPair Coeffs # lj/cut\n\nAr-1 1 1\nKr 1.5 0.9");
+    let of_species = |names: [&str; 2]| read(&Source::given("d", &text), &names.map(str::to_owned), None);
+    let found = of_species(["A", "B"]).unwrap();
+    assert_eq!((&found.types, &found.masses), (&expected.types, &expected.masses));
+    assert_eq!(found.coefficients[&[2, 2]].epsilon, 1.5);
+    assert_eq!(found.notes[0], "the file has labels of 2 types: `Ar-1` is species `A`, `Kr` is species `B`");
+    assert_eq!(
+        of_species(["Ar-1", "X"]).unwrap().notes[0],
+        "the file has labels of 1 type: `Kr` is species `X`"
+    );
+    assert!(!of_species(["Ar-1", "Kr"]).unwrap().notes[0].contains("labels"));
+    let said = of_species(["Kr", "Ar-1"]).unwrap_err().to_string();
+    assert_eq!(said, "d:12: type 1 is labelled `Ar-1`, but the scenario has `Ar-1` as its species 2");
+    for (from, to, expected) in [
+        ("2 Kr", "2 Ar-1", "data.lammps:15: the label of type 1 is given twice"),
+        ("2 Kr", "1 Kr", "data.lammps:15: the label of type 1 is given twice"),
+        (
+            "2 Kr",
+            "2 2Kr",
+            "data.lammps:14: cannot make sense of `2 2Kr`: a label must not begin like a number",
+        ),
+        ("2 Kr", "2 Kr 1", "data.lammps:14: found 3 columns in `2 Kr 1`, expected a label: type label"),
+        ("2 Kr\n", "", "data.lammps:14: the file ends too early: 2 labels promised, 1 found"),
+        ("1 Kr 0.5", "1 Ne 0.5", "`Ne` is not an integer (an atom: id type x y z [ix iy iz])"),
+    ] {
+        let said = message(&text.replacen(from, to, 1));
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 #[test]
@@ -233,7 +312,9 @@ fn many_pairs_of_types_take_no_longer_than_their_lines() {
 
 #[test]
 fn a_file_that_changes_while_it_is_read_is_refused() {
-    let said = |again: &str| read(&Source::changing("data.lammps", [SMALL, again])).unwrap_err().to_string();
+    let said = |again: &str| {
+        read(&Source::changing("data.lammps", [SMALL, again]), &[], None).unwrap_err().to_string()
+    };
     let size = |text: &str| format!("{} lines ({} bytes)", text.lines().count(), text.len());
     let begins = format!("data.lammps: the file changed while it was read: {} at first, then ", size(SMALL));
     let within_velocities = &SMALL[..SMALL.find("1 1 0 0\n").unwrap()];

@@ -3,20 +3,31 @@
 use super::frames::Region;
 use crate::input::InputParticles;
 use crate::input::error::{InputError, Problem};
-use crate::input::fields::Line;
+use crate::input::fields::{AXES, Line, Record};
 
 /// Where the columns stand.
 #[derive(Debug)]
 pub(super) struct Columns {
     /// Number of columns.
     pub(super) width: usize,
-    pub(super) id: usize,
-    pub(super) kind: usize,
-    position: ([usize; 3], Scale),
+    pub(super) id: Option<usize>,
+    pub(super) kind: Option<usize>,
+    position: [Coordinate; 3],
     /// Of velocities.
     pub(super) velocity: Option<[usize; 3]>,
     mass: Option<usize>,
     unknown: Vec<String>,
+}
+
+/// Where positions along an axis stand.
+#[derive(Debug, Clone, Copy)]
+struct Coordinate {
+    column: usize,
+    scale: Scale,
+    /// Column of the image counts that belong to them; none where positions are unwrapped.
+    images: Option<usize>,
+    /// Whether it is known how often particles have crossed the faces.
+    tells_images: bool,
 }
 
 /// What positions are given in.
@@ -28,20 +39,43 @@ enum Scale {
     Edges,
 }
 
-/// Names of positions, in the order in which they are looked for.
-const POSITIONS: [([&str; 3], Scale); 4] = [
-    (["x", "y", "z"], Scale::Lengths),
-    (["xu", "yu", "zu"], Scale::Lengths),
-    (["xs", "ys", "zs"], Scale::Edges),
-    (["xsu", "ysu", "zsu"], Scale::Edges),
-];
+/// What follows the axis in names of wrapped positions.
+const WRAPPED: [(&str, Scale); 2] = [("", Scale::Lengths), ("s", Scale::Edges)];
+
+/// The same of unwrapped positions.
+const UNWRAPPED: [(&str, Scale); 2] = [("u", Scale::Lengths), ("su", Scale::Edges)];
+
+impl Coordinate {
+    /// Wrapped positions with image counts, or else unwrapped ones, or else wrapped ones alone.
+    fn find(axis: char, column: impl Fn(&str) -> Option<usize>) -> Option<Self> {
+        let any = |names: [(&str, Scale); 2]| {
+            names.into_iter().find_map(|(suffix, scale)| Some((column(&format!("{axis}{suffix}"))?, scale)))
+        };
+        let images = column(&format!("i{axis}"));
+        let found = |(column, scale)| Self { column, scale, images: None, tells_images: true };
+        let (wrapped, unwrapped) = (any(WRAPPED).map(found), any(UNWRAPPED).map(found));
+        match (wrapped, unwrapped) {
+            (Some(wrapped), _) if images.is_some() => Some(Self { images, ..wrapped }),
+            (_, Some(unwrapped)) => Some(unwrapped),
+            (wrapped, None) => Some(Self { tells_images: false, ..wrapped? }),
+        }
+    }
+}
 
 /// What a frame may say of particles that a run has no use for, because it follows from the rest.
-const REDUNDANT: [&str; 7] = ["ix", "iy", "iz", "fx", "fy", "fz", "c_epot"];
+const REDUNDANT: [&str; 4] = ["fx", "fy", "fz", "c_epot"];
+
+/// Whether a column is one of positions or image counts, which may be there in several forms.
+fn is_of_position(name: &str) -> bool {
+    let forms = WRAPPED.into_iter().chain(UNWRAPPED).map(|(suffix, _)| suffix);
+    AXES.iter().any(|&axis| {
+        name == format!("i{axis}") || forms.clone().any(|suffix| name == format!("{axis}{suffix}"))
+    })
+}
 
 impl Columns {
-    /// Reads the heading of the particles, without `ITEM: ATOMS`.
-    pub(super) fn parse(line: Line<'_>, names: &str) -> Result<Self, InputError> {
+    /// Reads the heading of the particles, without `ITEM: ATOMS`. There must be types if there are several species.
+    pub(super) fn parse(line: Line<'_>, names: &str, species: usize) -> Result<Self, InputError> {
         let names: Vec<&str> = names.split_whitespace().collect();
         if let Some((_, twice)) =
             names.iter().enumerate().find(|(index, name)| names[..*index].contains(name))
@@ -54,18 +88,22 @@ impl Columns {
             let expected = "`ITEM: ATOMS id type x y z`".to_owned();
             line.here.error(Problem::Missing { what: what.to_owned(), expected })
         };
-        let position = POSITIONS.iter().find_map(|(names, scale)| Some((vector(*names)?, *scale)));
-        let position = position.ok_or_else(|| missing("columns of positions"))?;
+        let [x, y, z] = AXES.map(|axis| Coordinate::find(axis, column));
+        let (Some(x), Some(y), Some(z)) = (x, y, z) else { return Err(missing("a position")) };
         let (velocity, mass) = (vector(["vx", "vy", "vz"]), column("mass"));
         let (id, kind) = (column("id"), column("type"));
-        let (id, kind) =
-            (id.ok_or_else(|| missing("column `id`"))?, kind.ok_or_else(|| missing("column `type`"))?);
-        let used = [id, kind].into_iter().chain(position.0).chain(velocity.into_iter().flatten()).chain(mass);
+        if kind.is_none() && species > 1 {
+            return Err(missing("column `type`"));
+        }
+        let used = [id, kind, mass].into_iter().flatten().chain(velocity.into_iter().flatten());
         let used: Vec<usize> = used.collect();
-        let is_unknown = |(index, name): &(usize, &&str)| !used.contains(index) && !REDUNDANT.contains(name);
+        let is_known = |index: usize, name: &&str| {
+            used.contains(&index) || REDUNDANT.contains(name) || is_of_position(name)
+        };
+        let is_unknown = |(index, name): &(usize, &&str)| !is_known(*index, name);
         let unknown =
             names.iter().enumerate().filter(is_unknown).map(|(_, name)| format!("`{name}`")).collect();
-        Ok(Self { width: names.len(), id, kind, position, velocity, mass, unknown })
+        Ok(Self { width: names.len(), id, kind, position: [x, y, z], velocity, mass, unknown })
     }
 
     /// The position of a row.
@@ -75,12 +113,31 @@ impl Columns {
         fields: &[&str],
         region: &Region,
     ) -> Result<[f64; 3], InputError> {
-        let (columns, scale) = self.position;
-        let found = line.vector(&columns.map(|column| fields[column]), "columns of positions")?;
-        Ok(match scale {
-            Scale::Lengths => found,
-            Scale::Edges => [0, 1, 2].map(|dim| region.origin[dim] + found[dim] * region.lengths[dim]),
-        })
+        let found = line.vector(&self.position.map(|it| fields[it.column]), "columns of positions")?;
+        Ok([0, 1, 2].map(|dim| match self.position[dim].scale {
+            Scale::Lengths => found[dim],
+            Scale::Edges => region.origin[dim] + found[dim] * region.lengths[dim],
+        }))
+    }
+
+    /// Along which axes it is known how often particles have crossed the faces.
+    pub(super) fn tells_images(&self) -> [bool; 3] {
+        self.position.map(|it| it.tells_images)
+    }
+
+    /// Takes the image counts of a row.
+    pub(super) fn set_images(
+        &self,
+        line: Line<'_>,
+        fields: &[&str],
+        record: &mut Record,
+    ) -> Result<(), InputError> {
+        for (dim, coordinate) in self.position.iter().enumerate() {
+            if let Some(column) = coordinate.images {
+                record.set_image(dim, line.image(fields[column], "columns ix iy iz")?);
+            }
+        }
+        Ok(())
     }
 
     /// The velocity of a row, zero if there are none.

@@ -192,11 +192,11 @@ impl Frame {
         start..start + self.found as usize
     }
 
-    pub(super) fn columns(&self, file: &str) -> Result<Columns, InputError> {
+    pub(super) fn columns(&self, file: &str, species: usize) -> Result<Columns, InputError> {
         let (number, heading) =
             self.columns.as_ref().map_or((self.line, ""), |(number, text)| (*number, text.as_str()));
         let line = Line::new(file, number, heading);
-        Columns::parse(line, self.names())
+        Columns::parse(line, self.names(), species)
     }
 
     /// The box, which must be orthogonal.

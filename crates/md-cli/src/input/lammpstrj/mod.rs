@@ -1,8 +1,9 @@
 //! Text dumps of LAMMPS (`dump custom`): frames of sections that begin with `ITEM:`.
 //!
 //! Of several frames the last is read unless another is asked for. The box must be orthogonal; its boundaries must agree with the
-//! scenario. Needed columns are `id`, `type` and positions: `x y z`, scaled `xs ys zs`, unwrapped `xu yu zu` or both, `xsu ysu zsu`. `vx vy vz` are
-//! velocities, `mass` that of the species; further columns are skipped, with a note.
+//! scenario. Needed are columns of positions: `x y z`, scaled `xs ys zs`, unwrapped `xu yu zu` or both, `xsu ysu zsu`; of one species
+//! `type` may be missing, and `id` where particles are numbered by their rows. `ix iy iz` are the image counts of `x y z` and `xs ys zs`.
+//! `vx vy vz` are velocities, `mass` that of the species; further columns are skipped, with a note.
 
 mod columns;
 mod frames;
@@ -42,13 +43,15 @@ pub(crate) fn read(
 ) -> Result<InputParticles, RunError> {
     let frames = Frames::find(source, wanted)?;
     let frame = frames.checked(source.name, wanted)?;
-    let (region, columns) = (frame.region(source.name)?, frame.columns(source.name)?);
+    let (region, columns) = (frame.region(source.name)?, frame.columns(source.name, species.len())?);
+    let first_row = frame.rows().start;
     let mut records = Vec::with_capacity(source.expect_room(frame.promised, &frames.overview)?);
     let (mut masses, mut fault) = (Masses::new(species.len()), None);
     source.lines_again(&frames.overview.text, &[frame.rows()], |number, raw| {
         let line = Line::new(source.name, number, raw);
         if fault.is_none() {
-            fault = row(line, &columns, &region, species.len())
+            let order = (number - first_row) as u64 + 1;
+            fault = row(line, order, &columns, &region, species.len())
                 .map(|(record, mass)| {
                     masses.note(line, mass, record.kind);
                     records.push(record);
@@ -64,6 +67,8 @@ pub(crate) fn read(
     (particles.origin, particles.lengths, particles.periodic) =
         (region.origin, region.lengths, region.periodic);
     (particles.velocities, particles.masses) = (velocities, masses);
+    (particles.lacks_ids, particles.lacks_types) = (columns.id.is_none(), columns.kind.is_none());
+    particles.tells_images = columns.tells_images();
     particles.step = frame.step.parse().ok();
     columns.note_unknown(&mut particles);
     particles.note_frame(frame.number, frames.count, Some(&frame.step));
@@ -91,9 +96,10 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     })
 }
 
-/// A particle, and its mass if the file has it.
+/// A particle, and its mass if the file has it. The first row is number 1 in their order.
 fn row(
     line: Line<'_>,
+    order: u64,
     columns: &Columns,
     region: &frames::Region,
     species: usize,
@@ -102,15 +108,17 @@ fn row(
     if fields.len() != columns.width {
         return Err(line.columns(fields.len(), &format!("{} as `ITEM: ATOMS` says", columns.width)));
     }
-    let kind = line.kind(fields[columns.kind], u32::try_from(species).unwrap_or(u32::MAX), "column type")?;
-    let record = Record {
+    let largest = u32::try_from(species).unwrap_or(u32::MAX);
+    let kind = columns.kind.map_or(Ok(1), |column| line.kind(fields[column], largest, "column type"))?;
+    let mut record = Record {
         line: line.number_kept(),
-        id: line.id(fields[columns.id], "column id")?,
+        id: columns.id.map_or(Ok(order), |column| line.id(fields[column], "column id"))?,
         kind,
         position: columns.position(line, &fields, region)?,
         velocity: columns.velocity(line, &fields)?,
         ..Record::default()
     };
+    columns.set_images(line, &fields, &mut record)?;
     Ok((record, columns.mass(line, &fields, kind)?))
 }
 

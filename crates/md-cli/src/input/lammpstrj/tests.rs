@@ -1,5 +1,7 @@
 //! Frames of dumps: what LAMMPS writes, and what is wrong with others.
 
+use md_core::ImageCounts;
+
 use super::*;
 
 /// As LAMMPS 29 Sep 2021 writes `dump custom` with units, times and scaled positions.
@@ -37,6 +39,10 @@ fn a_frame_of_lammps() {
     assert_eq!((read.origin, read.lengths), ([-1.0, 0.0, 0.0], [4.0, 8.0, 1.0]));
     assert_eq!(read.periodic, Some([true, true, false]));
     assert_eq!(read.masses, [Some(1.5), Some(2.0)]);
+    assert_eq!(
+        (read.images, read.tells_images),
+        (vec![ImageCounts([1, 0, 0]), ImageCounts([0; 3])], [true; 3])
+    );
     assert_eq!(read.notes, ["columns of the file that mean nothing here are left out: `q`"]);
 }
 
@@ -81,7 +87,14 @@ fn what_is_wrong_is_said_with_its_line() {
             "pp pp ff\n3.5",
             "d:10: the box must have a positive edge along x, found -0.5",
         ),
-        ("id type", "iD type", "d:13: column `id` is missing: `ITEM: ATOMS id type x y z`"),
+        ("id type", "id kind", "d:13: column `type` is missing: `ITEM: ATOMS id type x y z`"),
+        ("xs ys", "xw ys", "d:13: a position is missing: `ITEM: ATOMS id type x y z`"),
+        ("0 1 0 0", "0 1.5 0 0", "d:15: `1.5` is not an integer (columns ix iy iz)"),
+        (
+            "0 1 0 0",
+            "0 -1048577 0 0",
+            "d:15: the image count -1048577 cannot be: counts are from -1048576 to 1048575",
+        ),
         ("xs ys", "xs zs", "d:13: column `zs` is given twice"),
         ("2 1 0.25", "2 3 0.25", "d:14: type 3 does not exist: the types are 1 to 2"),
         ("2 1 0.25", "1 1 0.25", "d:15: id 1 is given twice, first in line 14"),

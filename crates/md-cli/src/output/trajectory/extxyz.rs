@@ -18,7 +18,7 @@ use super::text::{Line, TYPICAL_NUMBER_BYTES};
 use super::{Compressible, Format};
 use crate::input;
 use crate::memory::Gathers;
-use crate::scenario::TrajectoryColumn;
+use crate::scenario::{Positions, TrajectoryColumn};
 
 /// What `Properties` begins with in all frames.
 const FIRST_PROPERTIES: &str = "species:S:1:pos:R:3:id:I:1:type:I:1:Z:I:1";
@@ -70,10 +70,11 @@ impl Extxyz {
 
     /// The second line.
     fn comment(&self, &Frame { step, time, origin: [ox, oy, oz], lengths: [lx, ly, lz] }: &Frame) -> String {
-        let Self { properties, boundary, .. } = self;
+        let Self { properties, boundary, layout, .. } = self;
+        let unwrapped = if layout.positions == Positions::Unwrapped { " unwrapped=T" } else { "" };
         format!(
             "Lattice=\"{lx:?} 0.0 0.0 0.0 {ly:?} 0.0 0.0 0.0 {lz:?}\" Origin=\"{ox:?} {oy:?} {oz:?}\" \
-             Properties={properties} Time={time:?} Step={step} pbc=\"{boundary}\""
+             Properties={properties} Time={time:?} Step={step} pbc=\"{boundary}\"{unwrapped}"
         )
     }
 

@@ -3,6 +3,7 @@
 use md_engine::Snapshot;
 
 use super::super::frame::{Frame, FrameLayout, OwnParticles};
+use crate::input::netcdf::UNWRAPPED;
 use crate::netcdf::{Attribute, Dimension, Header, Kind, Variable};
 use crate::scenario::{Positions, TrajectoryColumn, TrajectoryPrecision};
 
@@ -74,6 +75,9 @@ fn variables(layout: &FrameLayout) -> Vec<Variable> {
         variable("cell_angles", &[FRAME, CELL_ANGULAR], Kind::Double, Some("degree")),
         variable("coordinates", &[FRAME, ATOMS, SPATIAL], real, Some("angstrom")),
     ];
+    if let (Positions::Unwrapped, Some(coordinates)) = (layout.positions, all.last_mut()) {
+        coordinates.attributes.push(attribute((UNWRAPPED, "T")));
+    }
     all.extend(layout.columns.iter().filter_map(|column| {
         let vector = &[FRAME, ATOMS, SPATIAL];
         Some(match column {
