@@ -1,5 +1,6 @@
 //! The comment line: `key=value` entries, values with spaces in quotes.
 
+use crate::input::FrameTime;
 use crate::input::error::{InputError, Problem};
 use crate::input::fields::{AXES, Line};
 
@@ -80,6 +81,12 @@ impl<'t> Comment<'t> {
                     .unexpected(format!("`pbc` is `{text}`, expected one T or F per axis: `pbc=\"T T T\"`")))
             }
         }
+    }
+
+    /// The time of the frame, where the file says so by a number.
+    pub(super) fn time(&self) -> Option<FrameTime> {
+        let time: f64 = self.get("Time")?.parse().ok()?;
+        time.is_finite().then_some(FrameTime::Double(time))
     }
 
     fn origin(&self, line: Line<'_>) -> Result<[f64; 3], InputError> {

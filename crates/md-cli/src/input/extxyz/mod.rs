@@ -24,6 +24,9 @@ use comment::Comment;
 
 const PARTICLES: &str = "particles";
 
+/// What a frame of which little is left lacks.
+pub(super) const COMMENT_LINE: &str = "the comment line";
+
 /// Reads the last frame. `name` is for messages; `species` are the scenario's names, their order gives the types.
 ///
 /// # Errors
@@ -74,6 +77,7 @@ pub(crate) fn read(
     (particles.origin, particles.lengths) = comment.region(second)?;
     particles.periodic = comment.periodic(second)?;
     particles.step = comment.get("Step").and_then(|step| step.parse().ok());
+    particles.time = comment.time();
     if !columns.unknown.is_empty() {
         let names = columns.unknown.join(", ");
         particles.notes.push(format!("columns of the file that mean nothing here are left out: {names}"));
@@ -101,6 +105,7 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
         particles: frames.frame.promised,
         step: entry("Step"),
         time: entry("Time"),
+        units: None,
         origin,
         lengths,
         columns: entry("Properties").unwrap_or_default(),
@@ -190,7 +195,7 @@ impl Frames {
         }
         let comment = frame.comment.as_deref().ok_or_else(|| {
             let expected = "line 2 with `Lattice=\"...\"` and `Properties=...`".to_owned();
-            whole.error(Problem::Missing { what: "the comment line".to_owned(), expected })
+            whole.error(Problem::Missing { what: COMMENT_LINE.to_owned(), expected })
         })?;
         Ok((comment, Here { file, line: Some(frame.line + 1) }))
     }
