@@ -57,6 +57,9 @@ def check_frame(number, atoms, entries, table, atom_count):
     check(label + "masses", atoms.get_masses(), numbers("masses", float))
     if not np.allclose(atoms.get_velocities(), numbers("velo", float), rtol=1e-14, atol=0.0):
         sys.exit(f"check_ase: {label}get_velocities() does not give the velocities of the file")
+    kinetic = 0.5 * np.sum(numbers("masses", float)[:, None] * numbers("velo", float) ** 2)
+    if not np.isclose(atoms.get_kinetic_energy(), kinetic, rtol=1e-12, atol=0.0):
+        sys.exit(f"check_ase: {label}the kinetic energy is {atoms.get_kinetic_energy()}, in the file {kinetic}")
     check(label + "forces", atoms.get_forces(), numbers("forces", float))
     check(label + "energies", atoms.get_potential_energies(), numbers("energies", float))
     check(label + "images", atoms.arrays["images"], numbers("images", int))

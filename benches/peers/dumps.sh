@@ -73,7 +73,10 @@ END
 echo "$atoms particles, $frames frames"
 for _ in $(seq "$repeat"); do
     for count in "${ranks[@]}"; do
-        for name in t.extxyz t.extxyz.gz t.lammpstrj t.lammpstrj.gz t.nc t.xtc; do run_md "$count" "$name" "$name"; done
+        for name in t.extxyz t.extxyz.gz; do
+            run_md "$count" "$name" "$name" --set 'output.trajectory.columns=["velocity","mass"]'
+        done
+        for name in t.lammpstrj t.lammpstrj.gz t.nc t.xtc; do run_md "$count" "$name" "$name"; done
         run_md "$count" "t.nc (double)" t.nc --set output.trajectory.precision=double
         if command -v "$lmp" >/dev/null; then
             run_lmp "$count" "dump custom (6 digits)" custom d.lammpstrj

@@ -1,6 +1,7 @@
 //! The program as its users meet it: commands, files, errors, exit codes.
 
 mod analyse;
+mod analyse_files;
 mod analysis;
 mod atom_styles;
 mod auto;
@@ -48,6 +49,7 @@ mod protocols;
 mod scenario_errors;
 mod scripts;
 mod shell;
+mod species_names;
 mod stage_outputs;
 mod stencil;
 mod stencil_errors;

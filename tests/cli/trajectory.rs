@@ -30,7 +30,7 @@ fn frames_have_ids_types_and_velocities() {
     assert_eq!(lines.len(), 3 * 602, "frames of steps 0, 10 and 20");
     for (frame, (step, time)) in lines.chunks(602).zip([("0", "0.0"), ("10", "0.05"), ("20", "0.1")]) {
         assert_eq!(frame[0], "600");
-        let expected = "Properties=species:S:1:pos:R:3:id:I:1:type:I:1:Z:I:1:velo:R:3:masses:R:1";
+        let expected = "Properties=species:S:1:pos:R:3:id:I:1:type:I:1:Z:I:1:velo:R:3:masses:R:1:momenta:R:3";
         assert!(frame[1].contains(expected), "{}", frame[1]);
         assert!(frame[1].ends_with(&format!(" Time={time} Step={step} pbc=\"T T T\"")), "{}", frame[1]);
         for (line, id) in frame[2..].iter().zip(1..) {

@@ -11,6 +11,17 @@ use crate::EncodeError;
 pub const CONTEXT_COLUMNS: &str =
     "backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version";
 
+/// Names of columns as [`table`] takes them: with commas between them, in quotes where CSV needs that.
+///
+/// # Errors
+/// No memory.
+pub fn header(names: &[String]) -> Result<String, EncodeError> {
+    let mut writer = WriterBuilder::new().from_writer(Text(Vec::new()));
+    writer.write_record(names).map_err(EncodeError::new)?;
+    let bytes = writer.into_inner().map_err(|error| EncodeError::new(error.error()))?.0;
+    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+}
+
 /// A whole table: the line of column names, then the rows.
 ///
 /// # Errors

@@ -312,6 +312,12 @@ pub struct AnalyseArgs {
     /// Output directory; the folder `analysis` beside the trajectory where it is left out
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Steps between two frames, for a trajectory that says neither steps nor times, or says them wrong
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub frame_steps: Option<u64>,
+    /// Refuse a last frame that is cut, and frames of steps that have been there, instead of passing over them
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// Arguments of `plot`.

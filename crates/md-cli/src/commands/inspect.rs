@@ -25,14 +25,15 @@ pub fn inspect(path: &Path) -> Result<String, RunError> {
 }
 
 fn described(path: &str, contents: &Contents, bytes: u64) -> String {
-    let Contents { format, frames, particles, step, time, origin, lengths, columns } = contents;
+    let Contents { format, frames, particles, step, time, units, origin, lengths, columns } = contents;
     let entry = |name: &str, value: &Option<String>| {
         value.as_ref().map_or_else(String::new, |value| format!("{name:14}{value}\n"))
     };
     escaped(&format!(
-        "trajectory    {path}\nformat        {format}\nframes        {frames}\nparticles     {particles}\n{}{}\
+        "trajectory    {path}\nformat        {format}\nframes        {frames}\nparticles     {particles}\n{}{}{}\
          box           {lengths:?} from {origin:?}\ncolumns       {columns}\nsize          {bytes} bytes\n",
         entry("last step", step),
         entry("last time", time),
+        entry("units", units),
     ))
 }

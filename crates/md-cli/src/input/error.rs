@@ -52,6 +52,11 @@ pub enum Problem {
          the last whole one"
     )]
     CutFrame { number: u64, promised: u64, found: u64, whole: u64 },
+    #[error(
+        "it is cut: it has {size} bytes, but {what} ends at byte {end}{}",
+        if *whole > 0 { format!("; `system.file.frame = {whole}` is the last whole one") } else { String::new() }
+    )]
+    CutAt { size: u64, what: String, end: u64, whole: u64 },
     #[error("{CUT}{}", if *whole > 0 { format!("; `system.file.frame = {whole}` is the last whole one") } else { String::new() })]
     CutGzip { whole: u64 },
     #[error("`system.file.frame` is {number}, but the frames are 1 to {count}")]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::source::Source;
-use super::{InputParticles, extxyz, lammpstrj, netcdf, xtc};
+use super::{InputError, InputParticles, Problem, extxyz, lammpstrj, netcdf, xtc};
 use crate::error::RunError;
 use crate::text_file::{Blocks, CUT};
 
@@ -14,6 +14,16 @@ pub(crate) struct TrajectoryFrames {
     /// Frames that have been read.
     read: u64,
     place: Place,
+}
+
+/// What comes next in a trajectory.
+pub(crate) enum Next {
+    /// A frame, and its name in messages.
+    Frame(String, InputParticles),
+    /// The file ends within a frame, as the error says.
+    Cut(RunError),
+    /// The file ends.
+    End,
 }
 
 /// How frames of a format are found.
@@ -30,7 +40,7 @@ pub(crate) enum FrameReader {
 /// Where the next frame is.
 enum Place {
     Text { blocks: Blocks, format: TextFormat, rest: String, lines: usize },
-    Netcdf { frames: u64 },
+    Netcdf,
     Xtc(xtc::Place),
 }
 
@@ -47,55 +57,88 @@ impl TrajectoryFrames {
     /// # Errors
     /// A file that cannot be read.
     pub(crate) fn open(path: &Path, reader: FrameReader, species: Vec<String>) -> Result<Self, RunError> {
-        let name = path.to_string_lossy();
         let place = match reader {
             FrameReader::Text(format) => {
                 let blocks = Blocks::open(path, 1).map_err(|reason| unreadable(path, reason))?;
                 Place::Text { blocks, format, rest: String::new(), lines: 0 }
             }
-            FrameReader::Netcdf => {
-                Place::Netcdf { frames: netcdf::contents(&Source::file(&name, path, None))?.frames }
-            }
+            FrameReader::Netcdf => Place::Netcdf,
             FrameReader::Xtc => Place::Xtc(xtc::Place::default()),
         };
         Ok(Self { path: path.to_owned(), species, read: 0, place })
     }
 
-    /// The next frame and its name in messages.
+    /// The next frame.
     ///
     /// # Errors
     /// The first fault; of a text with its line, counted from the first of the frame.
-    pub(crate) fn next(&mut self) -> Result<Option<(String, InputParticles)>, RunError> {
+    pub(crate) fn next(&mut self) -> Result<Next, RunError> {
         let Self { path, species, read, place } = self;
         let number = *read + 1;
         let shown = path.display().to_string();
         let name = format!("{shown}, frame {number}");
         let file = Source::file(&shown, path, None);
-        let particles = match place {
+        let found = match place {
             Place::Text { blocks, format, rest, lines } => {
                 let text =
                     next_text(blocks, *format, rest, lines).map_err(|reason| unreadable(path, reason))?;
-                let Some(text) = text else { return Ok(None) };
-                let source = Source::given(&name, &text);
-                match format {
-                    TextFormat::Extxyz => extxyz::read(&source, species, None)?,
-                    TextFormat::Lammpstrj => lammpstrj::read(&source, species, None)?,
+                match text {
+                    Text::Frame(text) => format.read(&name, &text, species).map(Some),
+                    Text::Last(text) => match format.read(&name, &text, species) {
+                        Err(error) if is_cut(&error) || is_at_end(&error, &text) => {
+                            return Ok(Next::Cut(error));
+                        }
+                        read => read.map(Some),
+                    },
+                    Text::Cut => return Ok(Next::Cut(unreadable(path, CUT.to_owned()))),
+                    Text::End => Ok(None),
                 }
             }
-            Place::Netcdf { frames } if number > *frames => return Ok(None),
-            Place::Netcdf { .. } => netcdf::read(&file, species, Some(number))?,
-            Place::Xtc(place) => match xtc::read_next(&file, place, species)? {
-                Some(particles) => particles,
-                None => return Ok(None),
-            },
+            Place::Netcdf => netcdf::read(&file, species, Some(number)).map(Some),
+            Place::Xtc(place) => xtc::read_next(&file, place, species),
         };
-        *read = number;
-        Ok(Some((name, particles)))
+        match found {
+            Ok(Some(particles)) => {
+                *read = number;
+                Ok(Next::Frame(name, particles))
+            }
+            Ok(None) => Ok(Next::End),
+            Err(error) if is_cut(&error) => Ok(Next::Cut(error)),
+            Err(RunError::Input(InputError { problem: Problem::NoFrame { .. }, .. })) => Ok(Next::End),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether a frame cannot be read because the file ends within it.
+fn is_cut(error: &RunError) -> bool {
+    let RunError::Input(InputError { problem, .. }) = error else { return false };
+    match problem {
+        Problem::CutAt { .. } | Problem::NoNewline { .. } | Problem::Truncated { .. } => true,
+        Problem::Missing { what, .. } => [extxyz::COMMENT_LINE, lammpstrj::ROWS].contains(&what.as_str()),
+        _ => false,
     }
 }
 
 fn unreadable(path: &Path, reason: String) -> RunError {
     RunError::Unreadable { path: path.display().to_string(), reason }
+}
+
+/// Whether what is wrong is the last line of a text, and that has no end.
+fn is_at_end(error: &RunError, text: &str) -> bool {
+    let RunError::Input(InputError { line, .. }) = error else { return false };
+    !text.ends_with('\n') && *line == Some(text.lines().count())
+}
+
+/// What comes next in a text.
+enum Text {
+    /// A frame with something behind it, or all of it.
+    Frame(String),
+    /// What is left at the end: a frame or a part of it.
+    Last(String),
+    /// The end of what is left of a compressed file.
+    Cut,
+    End,
 }
 
 /// The text of the next frame, or what is left at the end.
@@ -104,24 +147,33 @@ fn next_text(
     format: TextFormat,
     rest: &mut String,
     lines: &mut usize,
-) -> Result<Option<String>, String> {
+) -> Result<Text, String> {
     loop {
         if let Some(end) = format.end(rest) {
             let after = rest.split_off(end);
-            return Ok(Some(std::mem::replace(rest, after)));
+            return Ok(Text::Frame(std::mem::replace(rest, after)));
         }
         match blocks.next(*lines)? {
             Some(block) => {
                 *lines += block.matches('\n').count();
                 rest.push_str(&block);
             }
-            None if blocks.is_cut() => return Err(CUT.to_owned()),
-            None => return Ok(Some(std::mem::take(rest)).filter(|text| !text.trim().is_empty())),
+            None if blocks.is_cut() => return Ok(Text::Cut),
+            None if rest.trim().is_empty() => return Ok(Text::End),
+            None => return Ok(Text::Last(std::mem::take(rest))),
         }
     }
 }
 
 impl TextFormat {
+    fn read(self, name: &str, text: &str, species: &[String]) -> Result<InputParticles, RunError> {
+        let source = Source::given(name, text);
+        match self {
+            Self::Extxyz => extxyz::read(&source, species, None),
+            Self::Lammpstrj => lammpstrj::read(&source, species, None),
+        }
+    }
+
     /// Where the first frame of a text ends, if all of it is there.
     fn end(self, text: &str) -> Option<usize> {
         match self {
@@ -150,10 +202,13 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let mut frames = TrajectoryFrames::open(&path, FrameReader::Text(format), vec!["A".to_owned()])?;
         let mut all = Vec::new();
-        while let Some((_, particles)) = frames.next()? {
-            all.push(particles);
+        loop {
+            match frames.next()? {
+                Next::Frame(_, particles) => all.push(particles),
+                Next::Cut(error) => return Err(error),
+                Next::End => return Ok(all),
+            }
         }
-        Ok(all)
     }
 
     /// A frame of a step, in which the first particle is at a place.
@@ -206,9 +261,10 @@ mod tests {
         let reader = FrameReader::Text(TextFormat::Extxyz);
         let mut frames = TrajectoryFrames::open(&path, reader, vec!["A".to_owned()]).unwrap();
         for number in 1..=3 {
-            assert!(frames.next().unwrap().is_some(), "{number}");
+            assert!(matches!(frames.next().unwrap(), Next::Frame(..)), "{number}");
         }
-        let text = frames.next().unwrap_err().to_string();
+        let Next::Cut(error) = frames.next().unwrap() else { panic!("it is cut") };
+        let text = error.to_string();
         assert!(text.contains("it is compressed by gzip, and cut"), "{text}");
     }
 }

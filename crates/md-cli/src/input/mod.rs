@@ -17,11 +17,12 @@ mod source;
 pub(crate) mod xtc;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 pub use coefficients::adopt;
 pub use error::{InputError, Problem};
 use fields::AXES;
-pub(crate) use frames::{FrameReader, TextFormat, TrajectoryFrames};
+pub(crate) use frames::{FrameReader, Next, TextFormat, TrajectoryFrames};
 use md_core::ImageCounts;
 use md_engine::Share;
 pub(crate) use source::Source;
@@ -67,12 +68,51 @@ pub struct InputParticles {
     pub other_pair_style: Option<String>,
     /// The step of a frame, if it says.
     pub step: Option<u64>,
+    /// The time of a frame, if it says.
+    pub time: Option<FrameTime>,
+    /// Units other than reduced ones, if the file names some.
+    pub units: Option<String>,
     /// Which frame they are, if the file has several.
     pub frame: Option<u64>,
     /// What the user should know about the file, for standard error.
     pub notes: Vec<String>,
     /// Where each particle stands.
     pub lines: Vec<ParticleLines>,
+}
+
+/// The time of a frame, by the precision that the file has it with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FrameTime {
+    /// Of an f32.
+    Single(f64),
+    /// Of an f64, or of a text.
+    Double(f64),
+}
+
+impl FrameTime {
+    /// The time, \[time\].
+    pub fn value(self) -> f64 {
+        match self {
+            Self::Single(time) | Self::Double(time) => time,
+        }
+    }
+
+    /// Distance to the nearest other time that the file could have, \[time\].
+    pub fn resolution(self) -> f64 {
+        match self {
+            Self::Single(time) => time.abs() * f64::from(f32::EPSILON),
+            Self::Double(time) => time.abs() * f64::EPSILON,
+        }
+    }
+}
+
+impl fmt::Display for FrameTime {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Single(time) => write!(formatter, "{:?}", time as f32),
+            Self::Double(time) => write!(formatter, "{time:?}"),
+        }
+    }
 }
 
 /// What a trajectory holds.
@@ -88,6 +128,8 @@ pub(crate) struct Contents {
     pub(crate) step: Option<String>,
     /// Its time, if it says.
     pub(crate) time: Option<String>,
+    /// Units other than reduced ones, if it names some.
+    pub(crate) units: Option<String>,
     /// Lower corner of its box.
     pub(crate) origin: [f64; 3],
     /// Edges of its box.
@@ -143,6 +185,12 @@ impl InputParticles {
         let untold = (0..3).filter(|&dim| is_periodic[dim] && !self.tells_images[dim]);
         let names: Vec<String> = untold.map(|dim| AXES[dim].to_string()).collect();
         (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// What becomes of the units that the file names.
+    pub(crate) fn note_of_units(&self) -> Option<String> {
+        let units = self.units.as_ref()?;
+        Some(format!("the file has {units}: its numbers are taken as they are, as reduced units"))
     }
 
     /// Whether anything says how the particles move.

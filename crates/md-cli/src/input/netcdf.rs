@@ -1,9 +1,13 @@
 //! AMBER's `NetCDF` convention, in the classic format: every rank reads its part of a frame where it stands.
 //!
 //! Of several frames the last is read unless another is asked for. Needed are `coordinates` and `cell_lengths`; `cell_origin` defaults to
-//! zero, `identifier` (or `id`) to the order of the particles, `atom_types` (or `type`) to 1; `velocities`, `mass` and `images` (or LAMMPS's `ix`,
-//! `iy`, `iz`) are read where they are there; positions are unwrapped where they are LAMMPS's `unwrapped_coordinates`, or where an attribute says so. Numbers are taken as reduced
-//! units, whatever the names of units in the file: the convention leaves no choice of these.
+//! zero, `identifier` (or `id`) to the order of the particles, `atom_types` (or `type`) to 1; `velocities`, `mass` and
+//! `images` (or LAMMPS's `ix`, `iy`, `iz`) are read where they are there; positions are unwrapped where they are LAMMPS's
+//! `unwrapped_coordinates`, or where an attribute says so. `scale_factor` and `add_offset` of a variable are applied. Numbers are taken as reduced units whatever their units are called, as the
+//! convention leaves no choice of these; a note tells of names other than `lj` in files of other programs, and names that
+//! contradict each other are refused.
+
+mod units;
 
 use std::fs::File;
 use std::io::BufReader;
@@ -13,7 +17,7 @@ use super::error::{Here, Problem};
 use super::fields::{self, AXES, Record};
 use super::masses::Masses;
 use super::source::Source;
-use super::{Contents, InputParticles};
+use super::{Contents, FrameTime, InputParticles};
 use crate::error::RunError;
 use crate::netcdf::{Header, Kind, Variable};
 
@@ -55,8 +59,10 @@ pub(crate) fn read(
     }
     particles.tells_images = tells_images;
     particles.lacks_types = TYPES.iter().all(|name| frames.header.variable(name).is_none());
-    particles.step = frames.number("step").map(|step| step as u64);
+    (particles.step, particles.time) = (frames.step, frames.time);
     particles.note_frame(frames.frame + 1, frames.header.records, None);
+    particles.units = frames.units;
+    particles.notes.extend(particles.note_of_units());
     Ok(particles)
 }
 
@@ -74,8 +80,9 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
         format: "NetCDF, AMBER's convention",
         frames: header.records,
         particles: frames.atoms,
-        step: frames.number("step").map(|step| step.to_string()),
-        time: frames.number("time").map(|time| format!("{time:?}")),
+        step: frames.step.map(|step| step.to_string()),
+        time: frames.time.map(|time| time.to_string()),
+        units: frames.units.clone(),
         origin: frames.origin,
         lengths: frames.lengths,
         columns: names.collect::<Vec<_>>().join(" "),
@@ -91,6 +98,10 @@ struct Frames {
     atoms: u64,
     origin: [f64; 3],
     lengths: [f64; 3],
+    step: Option<u64>,
+    time: Option<FrameTime>,
+    /// What the user should know of the units.
+    units: Option<String>,
 }
 
 impl Frames {
@@ -101,26 +112,38 @@ impl Frames {
         if number == 0 || number > count {
             return Err(Problem::NoFrame { number, count });
         }
+        if let (whole, Some((name, end))) = header.whole_records(size)
+            && number > whole
+        {
+            let what = format!("variable `{name}`");
+            return Err(Problem::CutAt { size, what, end, whole });
+        }
         let atoms = header.length("atom").filter(|&atoms| atoms > 0);
         let atoms = atoms.ok_or_else(|| missing("dimension `atom`"))?;
-        let mut frames = Self { file, header, frame: number - 1, atoms, origin: [0.0; 3], lengths: [0.0; 3] };
+        let units = units::of_file(&header)?;
+        let (origin, lengths, step, time) = Default::default();
+        let mut frames = Self { file, header, frame: number - 1, atoms, origin, lengths, step, time, units };
         frames.lengths = frames.cell("cell_lengths")?.ok_or_else(|| missing("variable `cell_lengths`"))?;
         frames.origin = frames.cell("cell_origin")?.unwrap_or_default();
         if frames.cell("cell_angles")?.is_some_and(|angles| angles != [90.0; 3]) {
             let supported = "all `cell_angles` must be 90".to_owned();
             return Err(Problem::Unsupported { what: "the triclinic box".to_owned(), supported });
         }
-        match AXES.into_iter().zip(frames.lengths).find(|(_, length)| *length <= 0.0) {
-            Some((axis, length)) => Err(Problem::Box { axis, length }),
-            None => Ok(frames),
+        if let Some((axis, length)) = AXES.into_iter().zip(frames.lengths).find(|(_, length)| *length <= 0.0)
+        {
+            return Err(Problem::Box { axis, length });
         }
+        frames.step = frames.number("step")?.map(|(step, _)| whole_step(step)).transpose()?;
+        frames.time = frames.number("time")?.map(|(time, kind)| frame_time(time, kind)).transpose()?;
+        Ok(frames)
     }
 
-    /// A number of the frame, if the file has it.
-    fn number(&self, name: &str) -> Option<f64> {
-        let (mut found, variable) = (None, self.header.variable(name)?);
-        self.values(variable, 0..1, |value| found = Some(value)).ok()?;
-        found
+    /// A number of the frame and its type, if the file has it.
+    fn number(&self, name: &str) -> Result<Option<(f64, Kind)>, Problem> {
+        let Some(variable) = self.header.variable(name) else { return Ok(None) };
+        let mut found = None;
+        self.values(variable, 0..1, |value| found = Some((value, variable.kind)))?;
+        Ok(found)
     }
 
     /// Three finite numbers of the frame, if the file has them.
@@ -298,6 +321,10 @@ impl Frames {
     ) -> Result<(), Problem> {
         let Self { file, header, frame, .. } = self;
         let width = variable.kind.bytes();
+        let packed = |name: &str| variable.number(name).map_err(Problem::Told);
+        let (scale, offset, fill) = (packed("scale_factor")?, packed("add_offset")?, packed("_FillValue")?);
+        let fill = fill.or(variable.kind.fill());
+        let mut is_missing = false;
         if header.values(variable).is_none_or(|values| values < wanted.end) {
             return Err(shape(&variable.name));
         }
@@ -308,20 +335,44 @@ impl Frames {
             let place = header.place(variable, *frame, first).ok_or_else(|| shape(&variable.name))?;
             bytes.resize((count * width) as usize, 0);
             file.read_exact_at(&mut bytes, place).map_err(|error| Problem::Told(error.to_string()))?;
-            bytes.chunks_exact(width as usize).for_each(|value| show(number(variable.kind, value)));
+            bytes.chunks_exact(width as usize).for_each(|value| {
+                let value = variable.kind.number(value);
+                is_missing |= fill == Some(value);
+                show(value * scale.unwrap_or(1.0) + offset.unwrap_or(0.0));
+            });
             first += count;
+        }
+        if is_missing {
+            return Err(Problem::Told(format!(
+                "frame {}: values of `{}` are missing",
+                frame + 1,
+                variable.name
+            )));
         }
         Ok(())
     }
 }
 
-/// A big-endian number.
-fn number(kind: Kind, bytes: &[u8]) -> f64 {
-    match (kind, bytes) {
-        (Kind::Int, &[a, b, c, d]) => i32::from_be_bytes([a, b, c, d]).into(),
-        (Kind::Float, &[a, b, c, d]) => f32::from_be_bytes([a, b, c, d]).into(),
-        (Kind::Double, bytes) => bytes.try_into().map_or(f64::NAN, f64::from_be_bytes),
-        _ => f64::NAN,
+fn whole_step(step: f64) -> Result<u64, Problem> {
+    /// Up to here all whole numbers are numbers of this type.
+    const MOST: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+    if step.fract() == 0.0 && (0.0..MOST).contains(&step) {
+        return Ok(step as u64);
+    }
+    Err(Problem::Malformed {
+        text: step.to_string(),
+        expected: "a whole number from 0",
+        place: "variable step",
+    })
+}
+
+fn frame_time(time: f64, kind: Kind) -> Result<FrameTime, Problem> {
+    match time {
+        _ if !time.is_finite() => {
+            Err(Problem::NotFinite { text: time.to_string(), place: "the time of the frame" })
+        }
+        _ if kind == Kind::Float => Ok(FrameTime::Single(time)),
+        _ => Ok(FrameTime::Double(time)),
     }
 }
 
@@ -342,17 +393,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::netcdf::{Dimension, Kind, Variable};
+    use crate::netcdf::{Attribute, Dimension, Kind, Value, Variable};
 
     const ATOMS: usize = 4;
 
     /// A file of two frames.
     fn file() -> Vec<u8> {
+        file_with(&[])
+    }
+
+    /// A file of two frames, with attributes of variables.
+    fn file_with(attributes: &[(&str, &str, Value)]) -> Vec<u8> {
+        let of = |variable: &str| {
+            let own = attributes.iter().filter(|(own, ..)| *own == variable);
+            own.map(|(_, name, value)| Attribute { name: (*name).to_owned(), value: value.clone() }).collect()
+        };
         let dimension = |(name, length): (&str, u64)| Dimension { name: name.to_owned(), length };
         let variable = |(name, dimensions, kind): (&str, &[usize], Kind)| Variable {
             name: name.to_owned(),
             dimensions: dimensions.to_vec(),
-            attributes: Vec::new(),
+            attributes: of(name),
             kind,
             begin: 0,
         };
@@ -411,16 +471,77 @@ mod tests {
     }
 
     #[test]
+    fn packed_numbers_are_unpacked() {
+        let number = |number: f64| Value::Numbers(vec![number]);
+        let bytes = file_with(&[
+            ("coordinates", "scale_factor", number(2.0)),
+            ("coordinates", "add_offset", number(-1.0)),
+            ("cell_lengths", "scale_factor", number(4.0)),
+            ("velocities", "scale_factor", number(20.455)),
+        ]);
+        let read = read_bytes(&bytes, Some(1)).unwrap();
+        assert_eq!((read.positions[3], read.lengths), ([-1.0, -0.8, -0.6], [40.0, 32.0, 24.0]));
+        assert_eq!(read.velocities.unwrap()[0], [1.5, 2.0, 2.5].map(|v| v * 20.455));
+        let fault =
+            |value| read_bytes(&file_with(&[("velocities", "scale_factor", value)]), None).unwrap_err();
+        let expected = "t.nc: `scale_factor` of variable `velocities` must be a finite number, found ";
+        assert_eq!(fault(Value::Text("two".to_owned())), format!("{expected}\"two\""));
+        assert_eq!(fault(Value::Numbers(vec![1.0, 2.0])), format!("{expected}[1.0, 2.0]"));
+        assert_eq!(fault(number(f64::NAN)), format!("{expected}[NaN]"));
+        let mut bytes = file();
+        let fill = bytes.len() - 4;
+        bytes[fill..].copy_from_slice(&[0x7c, 0xf0, 0, 0]);
+        assert_eq!(
+            read_bytes(&bytes, None).unwrap_err(),
+            "t.nc: frame 2: values of `velocities` are missing"
+        );
+    }
+
+    #[test]
+    fn units_are_told_and_must_not_contradict_each_other() {
+        let units = |all: &[(&'static str, &str)]| {
+            let attribute =
+                |&(variable, text): &(&'static str, &str)| (variable, "units", Value::Text(text.to_owned()));
+            let read = read_bytes(&file_with(&all.iter().map(attribute).collect::<Vec<_>>()), Some(1))?;
+            Ok(read.notes.into_iter().find(|note| note.contains("as reduced units")))
+        };
+        let note = |what: &str| {
+            Ok(Some(format!("the file has {what}: its numbers are taken as they are, as reduced units")))
+        };
+        assert_eq!(units(&[]), Ok(None));
+        assert_eq!(units(&[("coordinates", "lj"), ("velocities", "lj"), ("cell_lengths", "lj")]), Ok(None));
+        let amber = [("coordinates", "angstrom"), ("cell_lengths", "Angstrom "), ("velocities", "A/ps")];
+        assert_eq!(units(&amber), note("lengths in `angstrom`, times in `ps`"));
+        assert_eq!(units(&[("coordinates", "nanometer")]), note("lengths in `nanometer`"));
+        // As ASE writes it.
+        let ase = [("coordinates", "Angstrom/Femtosecond"), ("cell_lengths", "Angstrom")];
+        assert_eq!(units(&ase), note("lengths in `Angstrom`"));
+        let taken = "numbers are taken as they are, so all of them must have the same unit";
+        assert_eq!(
+            units(&[("coordinates", "nanometer"), ("cell_lengths", "angstrom")]),
+            Err(format!(
+                "t.nc: `coordinates` has lengths in `nanometer`, but `cell_lengths` in `angstrom`: {taken}"
+            ))
+        );
+        assert_eq!(
+            units(&[("coordinates", "nm"), ("velocities", "angstrom/ps")]),
+            Err(format!("t.nc: `coordinates` has lengths in `nm`, but `velocities` in `angstrom`: {taken}"))
+        );
+    }
+
+    #[test]
     fn damage_is_named() {
         let fault = |bytes: &[u8], wanted| read_bytes(bytes, wanted).unwrap_err();
         let whole = file();
         assert_eq!(fault(&whole, Some(3)), "t.nc: `system.file.frame` is 3, but the frames are 1 to 2");
         let size = whole.len();
         let cut = format!(
-            "t.nc: it is cut: it has {} bytes, but variable `velocities` ends at byte {size}",
+            "t.nc: it is cut: it has {} bytes, but variable `velocities` ends at byte {size}; `system.file.frame = 1` is the \
+             last whole one",
             size - 1
         );
         assert_eq!(fault(&whole[..size - 1], None), cut);
+        assert_eq!(read_bytes(&whole[..size - 1], Some(1)), read_bytes(&whole, Some(1)));
         let changed = |from_end: usize, with: &[u8]| {
             let mut bytes = file();
             bytes[size - from_end..][..with.len()].copy_from_slice(with);

@@ -2,16 +2,13 @@
 
 use std::io::Read;
 
-use super::{ATTRIBUTES, Attribute, DIMENSIONS, Dimension, Header, Kind, VARIABLES, Variable};
+use super::{ATTRIBUTES, Attribute, DIMENSIONS, Dimension, Header, Kind, VARIABLES, Value, Variable};
 
 /// No header of a trajectory is longer.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// More of anything than a trajectory has.
 const MOST_ELEMENTS: u64 = 1000;
-
-/// The largest type tag of version 1 and 2, and bytes of the values of each.
-const SIZES: [u64; 7] = [0, 1, 1, 2, 4, 4, 8];
 
 impl Header {
     /// From the beginning of a file of so many bytes.
@@ -21,12 +18,32 @@ impl Header {
     pub(crate) fn read(file: impl Read, size: u64) -> Result<Self, String> {
         let mut bytes = Vec::new();
         file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        let mut reader = Reader { bytes: &bytes, at: 0, wide: false };
+        let mut reader = Reader { bytes: &bytes, at: 0, version: Version::Classic };
         let header = reader.header(size)?;
         header.check(size).map(|()| header)
     }
 
-    /// Whether the values that it speaks of fit into a file of so many bytes.
+    /// The records that a file of so many bytes has as a whole, and the first variable that the next one lacks, with
+    /// the byte at which it would end.
+    pub(crate) fn whole_records(&self, size: u64) -> (u64, Option<(&str, u64)>) {
+        let ends = |record: u64, variable: &Variable| {
+            self.place(variable, record, self.values(variable)?).filter(|_| self.has_records(variable))
+        };
+        let missing = |record: u64| {
+            let mut late = self.variables.iter().filter_map(|it| Some((it.name.as_str(), ends(record, it)?)));
+            late.find(|(_, end)| *end > size)
+        };
+        let space = self.records_begin().map_or(0, |begin| size.saturating_sub(begin));
+        let fitting = match self.record_bytes() {
+            Some(bytes) if bytes > 0 => (space / bytes).min(self.records),
+            _ => self.records,
+        };
+        // The last record of a file need not be padded to its end.
+        let whole = if fitting < self.records && missing(fitting).is_none() { fitting + 1 } else { fitting };
+        if whole < self.records { (whole, missing(whole)) } else { (whole, None) }
+    }
+
+    /// Whether the values that it speaks of fit into a file of so many bytes; those of records are another matter.
     fn check(&self, size: u64) -> Result<(), String> {
         for variable in &self.variables {
             let name = &variable.name;
@@ -41,10 +58,9 @@ impl Header {
             }
             let larger = || format!("it is damaged: variable `{name}` is larger than any file");
             let values = self.values(variable).ok_or_else(larger)?;
-            let is_empty = self.has_records(variable) && self.records == 0;
             let last = self.records.saturating_sub(1);
-            let end = self.place(variable, last, if is_empty { 0 } else { values }).ok_or_else(larger)?;
-            if end > size && !is_empty {
+            let end = self.place(variable, last, values).ok_or_else(larger)?;
+            if end > size && !self.has_records(variable) {
                 return Err(format!(
                     "it is cut: it has {size} bytes, but variable `{name}` ends at byte {end}"
                 ));
@@ -57,35 +73,44 @@ impl Header {
 struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
-    /// Whether places have eight bytes.
-    wide: bool,
+    version: Version,
+}
+
+/// What has eight bytes in place of four.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    /// Nothing.
+    Classic,
+    /// Places.
+    Offsets,
+    /// Places, lengths and counts.
+    Data,
 }
 
 impl Reader<'_> {
     fn header(&mut self, size: u64) -> Result<Header, String> {
         match self.take(4)? {
             [b'C', b'D', b'F', 1] => (),
-            [b'C', b'D', b'F', 2] => self.wide = true,
-            [b'C', b'D', b'F', 5] => {
-                return Err(
-                    "it is NetCDF with 64-bit data, of which the classic format with 64-bit offsets is read"
-                        .to_owned(),
-                );
+            [b'C', b'D', b'F', 2] => self.version = Version::Offsets,
+            [b'C', b'D', b'F', 5] => self.version = Version::Data,
+            [b'C', b'D', b'F', other] => {
+                return Err(format!("it is NetCDF of version {other}, of which 1, 2 and 5 are read"));
             }
             [0x89, b'H', b'D', b'F'] => {
                 return Err("it is NetCDF-4 (HDF5), of which the classic format is read: convert it by `nccopy -k nc6`".to_owned());
             }
             _ => return Err("it is no NetCDF file: it does not begin with `CDF`".to_owned()),
         }
-        let records = self.number()?;
+        let records = self.length()?;
+        let unknown = if self.version == Version::Data { u64::MAX } else { u32::MAX.into() };
         let dimensions = self.list(DIMENSIONS, "dimensions", |reader| {
-            Ok(Dimension { name: reader.name()?, length: reader.number()? })
+            Ok(Dimension { name: reader.name()?, length: reader.length()? })
         })?;
         let attributes = self.attributes()?;
         let variables = self.list(VARIABLES, "variables", Self::variable)?;
         let mut header = Header { records, dimensions, attributes, variables };
         // A program that is still writing may not have said how many.
-        if records == u64::from(u32::MAX) {
+        if records == unknown {
             let space = header.records_begin().map_or(0, |begin| size.saturating_sub(begin));
             header.records =
                 header.record_bytes().filter(|&bytes| bytes > 0).map_or(0, |bytes| space / bytes);
@@ -96,32 +121,41 @@ impl Reader<'_> {
     fn variable(&mut self) -> Result<Variable, String> {
         let name = self.name()?;
         let count = self.count("dimensions of a variable")?;
-        let dimensions = (0..count).map(|_| Ok(self.number()? as usize)).collect::<Result<_, String>>()?;
+        let dimensions = (0..count).map(|_| Ok(self.length()? as usize)).collect::<Result<_, String>>()?;
         let attributes = self.attributes()?;
         let tag = self.number()?;
-        let Some(kind) = Kind::ALL.into_iter().find(|kind| u64::from(kind.tag()) == tag) else {
-            return Err(format!("variable `{name}` is of type {tag}, of which nothing is read here"));
+        let Some(kind) = Kind::of_tag(tag) else {
+            return Err(format!(
+                "it is damaged: variable `{name}` is of type {tag}, but the types are 1 to 11"
+            ));
         };
         // Its bytes follow from its dimensions.
-        self.number()?;
-        let begin = if self.wide { self.number()? << 32 | self.number()? } else { self.number()? };
+        self.length()?;
+        let begin = if self.version == Version::Classic { self.number()? } else { self.wide_number()? };
         Ok(Variable { name, dimensions, attributes, kind, begin })
     }
 
     fn attributes(&mut self) -> Result<Vec<Attribute>, String> {
-        let all = self.list(ATTRIBUTES, "attributes", |reader| {
+        self.list(ATTRIBUTES, "attributes", |reader| {
             let name = reader.name()?;
-            let (tag, values) = (reader.number()?, reader.number()?);
-            let bytes = SIZES.get(tag as usize).and_then(|bytes| values.checked_mul(*bytes));
-            let Some(bytes) = bytes.filter(|&bytes| bytes <= MOST_BYTES) else {
+            let (tag, values) = (reader.number()?, reader.length()?);
+            let kind = Kind::of_tag(tag);
+            let bytes = kind.and_then(|kind| values.checked_mul(kind.bytes()));
+            let (Some(kind), Some(bytes)) = (kind, bytes.filter(|&bytes| bytes <= MOST_BYTES)) else {
                 return Err(format!(
                     "it is damaged: attribute `{name}` is of type {tag} and has {values} values"
                 ));
             };
-            let text = String::from_utf8_lossy(reader.padded(bytes)?).into_owned();
-            Ok((tag == u64::from(Kind::Char.tag())).then_some(Attribute { name, text }))
-        })?;
-        Ok(all.into_iter().flatten().collect())
+            let bytes = reader.padded(bytes)?;
+            let value = match kind {
+                Kind::Char => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+                _ => {
+                    let numbers = bytes.chunks_exact(kind.bytes() as usize);
+                    Value::Numbers(numbers.map(|number| kind.number(number)).collect())
+                }
+            };
+            Ok(Attribute { name, value })
+        })
     }
 
     fn list<T>(
@@ -139,14 +173,14 @@ impl Reader<'_> {
     }
 
     fn count(&mut self, what: &str) -> Result<u64, String> {
-        match self.number()? {
+        match self.length()? {
             count if count <= MOST_ELEMENTS => Ok(count),
             count => Err(format!("it is damaged: it has {count} {what}")),
         }
     }
 
     fn name(&mut self) -> Result<String, String> {
-        let bytes = self.number()?;
+        let bytes = self.length()?;
         Ok(String::from_utf8_lossy(self.padded(bytes)?).into_owned())
     }
 
@@ -154,6 +188,15 @@ impl Reader<'_> {
     fn padded(&mut self, bytes: u64) -> Result<&[u8], String> {
         let (bytes, all) = (bytes as usize, (bytes as usize).saturating_add(3) / 4 * 4);
         self.take(all).map(|found| &found[..bytes])
+    }
+
+    /// A count or a length, which has eight bytes in version 5.
+    fn length(&mut self) -> Result<u64, String> {
+        if self.version == Version::Data { self.wide_number() } else { self.number() }
+    }
+
+    fn wide_number(&mut self) -> Result<u64, String> {
+        Ok(self.number()? << 32 | self.number()?)
     }
 
     fn number(&mut self) -> Result<u64, String> {

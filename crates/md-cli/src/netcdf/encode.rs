@@ -1,6 +1,6 @@
 //! Headers as bytes.
 
-use super::{ATTRIBUTES, Attribute, DIMENSIONS, Header, Kind, VARIABLES, VERSION};
+use super::{ATTRIBUTES, Attribute, DIMENSIONS, Header, Kind, VARIABLES, VERSION, Value};
 
 impl Header {
     /// Its bytes, once the variables have their places: those without records first, in order. `None` where a variable is too large
@@ -63,8 +63,18 @@ fn attributes(bytes: &mut Vec<u8>, attributes: &[Attribute]) -> Option<()> {
     list(bytes, ATTRIBUTES, attributes.len())?;
     attributes.iter().try_for_each(|attribute| {
         name(bytes, &attribute.name)?;
-        push(bytes, Kind::Char.tag().into())?;
-        name(bytes, &attribute.text)
+        match &attribute.value {
+            Value::Text(text) => {
+                push(bytes, Kind::Char.tag().into())?;
+                name(bytes, text)
+            }
+            Value::Numbers(numbers) => {
+                push(bytes, Kind::Double.tag().into())?;
+                push(bytes, numbers.len() as u64)?;
+                bytes.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
+                Some(())
+            }
+        }
     })
 }
 

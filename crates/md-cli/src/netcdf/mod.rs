@@ -1,4 +1,5 @@
-//! The classic `NetCDF` format, versions 1 and 2 (64-bit offsets): dimensions, variables, and where their values stand.
+//! The classic `NetCDF` format: dimensions, variables, and where their values stand. Versions 1, 2 (64-bit offsets) and 5
+//! (64-bit data) are read, version 2 is written.
 //!
 //! ```text
 //! CDF, version, number of records
@@ -27,40 +28,98 @@ pub(crate) const RECORDS_AT: u64 = 4;
 /// The most that fits there.
 pub(crate) const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
 
+/// What the attribute `program` of our own files says.
+pub(crate) const PROGRAM: &str = "md";
+
 /// Version with offsets of eight bytes.
 const VERSION: u8 = 2;
 
-/// Type of a variable's values.
+/// Type of a variable's values. The unsigned ones and those of 64 bits are of version 5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// i8.
+    Byte = 1,
     /// Text.
     Char,
+    /// i16.
+    Short,
     /// i32.
     Int,
     /// f32.
     Float,
     /// f64.
     Double,
+    /// u8.
+    UnsignedByte,
+    /// u16.
+    UnsignedShort,
+    /// u32.
+    UnsignedInt,
+    /// i64.
+    Int64,
+    /// u64.
+    UnsignedInt64,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Char, Self::Int, Self::Float, Self::Double];
+    /// In the order of their tags, from 1.
+    const ALL: [Self; 11] = [
+        Self::Byte,
+        Self::Char,
+        Self::Short,
+        Self::Int,
+        Self::Float,
+        Self::Double,
+        Self::UnsignedByte,
+        Self::UnsignedShort,
+        Self::UnsignedInt,
+        Self::Int64,
+        Self::UnsignedInt64,
+    ];
+
+    /// The type with a tag, if it is one.
+    fn of_tag(tag: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| u64::from(kind.tag()) == tag)
+    }
 
     fn tag(self) -> u32 {
+        self as u32
+    }
+
+    /// Bytes of a value.
+    pub(crate) fn bytes(self) -> u64 {
         match self {
-            Self::Char => 2,
-            Self::Int => 4,
-            Self::Float => 5,
-            Self::Double => 6,
+            Self::Byte | Self::Char | Self::UnsignedByte => 1,
+            Self::Short | Self::UnsignedShort => 2,
+            Self::Int | Self::Float | Self::UnsignedInt => 4,
+            Self::Double | Self::Int64 | Self::UnsignedInt64 => 8,
         }
     }
 
-    /// Of a value.
-    pub(crate) fn bytes(self) -> u64 {
+    /// The number that big-endian bytes are; NaN where they are text or have another length.
+    pub(crate) fn number(self, bytes: &[u8]) -> f64 {
+        match (self, bytes) {
+            (Self::Byte, &[byte]) => byte.cast_signed().into(),
+            (Self::UnsignedByte, &[byte]) => byte.into(),
+            (Self::Short, &[a, b]) => i16::from_be_bytes([a, b]).into(),
+            (Self::UnsignedShort, &[a, b]) => u16::from_be_bytes([a, b]).into(),
+            (Self::Int, &[a, b, c, d]) => i32::from_be_bytes([a, b, c, d]).into(),
+            (Self::UnsignedInt, &[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]).into(),
+            (Self::Float, &[a, b, c, d]) => f32::from_be_bytes([a, b, c, d]).into(),
+            (Self::Double, bytes) => bytes.try_into().map_or(f64::NAN, f64::from_be_bytes),
+            (Self::Int64, bytes) => bytes.try_into().map_or(f64::NAN, |it| i64::from_be_bytes(it) as f64),
+            (Self::UnsignedInt64, bytes) => {
+                bytes.try_into().map_or(f64::NAN, |it| u64::from_be_bytes(it) as f64)
+            }
+            _ => f64::NAN,
+        }
+    }
+
+    /// The value that stands where a program has written nothing, if the library has one for numbers of the type.
+    pub(crate) fn fill(self) -> Option<f64> {
         match self {
-            Self::Char => 1,
-            Self::Int | Self::Float => 4,
-            Self::Double => 8,
+            Self::Float | Self::Double => Some(9.969_209_968_386_869e36),
+            _ => None,
         }
     }
 }
@@ -73,15 +132,27 @@ pub(crate) struct Dimension {
     pub(crate) length: u64,
 }
 
-/// A text that says something about a file or a variable. Attributes of other types are left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What says something about a file or a variable.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Attribute {
     pub(crate) name: String,
-    pub(crate) text: String,
+    pub(crate) value: Value,
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    Numbers(Vec<f64>),
+}
+
+/// The value of the attribute of this name.
+fn value<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Value> {
+    attributes.iter().find(|attribute| attribute.name == name).map(|attribute| &attribute.value)
 }
 
 /// A variable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Variable {
     pub(crate) name: String,
     /// Indices of its dimensions, the slowest first.
@@ -92,8 +163,40 @@ pub(crate) struct Variable {
     pub(crate) begin: u64,
 }
 
+impl Variable {
+    /// The text of the attribute of this name, without white space and zeros around it; empty where there is none.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        match value(&self.attributes, name) {
+            Some(Value::Text(text)) => {
+                text.trim_matches(|letter: char| letter.is_whitespace() || letter == '\0')
+            }
+            _ => "",
+        }
+    }
+
+    /// The number of the attribute of this name, if there is one.
+    ///
+    /// # Errors
+    /// What is there in its place, in words that follow the name of the file.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, String> {
+        match value(&self.attributes, name) {
+            None => Ok(None),
+            Some(Value::Numbers(numbers)) if matches!(numbers[..], [number] if number.is_finite()) => {
+                Ok(numbers.first().copied())
+            }
+            Some(other) => {
+                let found = match other {
+                    Value::Text(text) => format!("{text:?}"),
+                    Value::Numbers(numbers) => format!("{numbers:?}"),
+                };
+                Err(format!("`{name}` of variable `{}` must be a finite number, found {found}", self.name))
+            }
+        }
+    }
+}
+
 /// What a file begins with.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Header {
     pub(crate) records: u64,
     pub(crate) dimensions: Vec<Dimension>,
@@ -105,6 +208,11 @@ impl Header {
     /// The variable of this name.
     pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)
+    }
+
+    /// Whether the file says that this program wrote it.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(value(&self.attributes, "program"), Some(Value::Text(program)) if program == PROGRAM)
     }
 
     /// The length of the dimension of this name.

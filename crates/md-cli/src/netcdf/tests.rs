@@ -6,14 +6,17 @@ fn header(atoms: u64) -> Header {
     let variable = |(name, dimensions, kind): (&str, &[usize], Kind)| Variable {
         name: name.to_owned(),
         dimensions: dimensions.to_vec(),
-        attributes: vec![Attribute { name: "units".to_owned(), text: "angstrom".to_owned() }],
+        attributes: vec![Attribute { name: "units".to_owned(), value: Value::Text("angstrom".to_owned()) }],
         kind,
         begin: 0,
     };
     Header {
         records: 3,
         dimensions: [("frame", 0), ("atom", atoms), ("spatial", 3)].map(dimension).into(),
-        attributes: vec![Attribute { name: "Conventions".to_owned(), text: "AMBER".to_owned() }],
+        attributes: vec![Attribute {
+            name: "Conventions".to_owned(),
+            value: Value::Text("AMBER".to_owned()),
+        }],
         variables: [
             ("coordinates", &[0, 1, 2][..], Kind::Float),
             ("spatial", &[2], Kind::Char),
@@ -35,8 +38,16 @@ fn a_header_reads_back() {
     let size = header.place(&header.variables[2], 2, 1).unwrap();
     assert_eq!(size, bytes.len() as u64 + 4 + 3 * 68);
     assert_eq!(Header::read(&bytes[..], size), Ok(header));
-    let cut = Header::read(&bytes[..], size - 1).unwrap_err();
-    assert_eq!(cut, format!("it is cut: it has {} bytes, but variable `time` ends at byte {size}", size - 1));
+    let cut = Header::read(&bytes[..], size - 1).unwrap();
+    assert_eq!(cut.whole_records(size), (3, None));
+    assert_eq!(cut.whole_records(size - 1), (2, Some(("time", size))));
+    assert_eq!(cut.whole_records(size - 68 - 9), (1, Some(("coordinates", size - 76))));
+    let text = Header::read(&bytes[..], bytes.len() as u64 + 2).unwrap_err();
+    let end = bytes.len() + 3;
+    assert_eq!(
+        text,
+        format!("it is cut: it has {} bytes, but variable `spatial` ends at byte {end}", end - 1)
+    );
     let cut = Header::read(&bytes[..100], size).unwrap_err();
     assert_eq!(cut, "it is cut: its header ends at byte 100");
 }
@@ -55,6 +66,7 @@ fn other_files_are_named() {
         fault(b"\x89HDF\r\n\x1a\n"),
         "it is NetCDF-4 (HDF5), of which the classic format is read: convert it by `nccopy -k nc6`"
     );
+    assert_eq!(fault(b"CDF\x04"), "it is NetCDF of version 4, of which 1, 2 and 5 are read");
     assert_eq!(fault(b"CD"), "it is cut: its header ends at byte 2");
 }
 

@@ -22,6 +22,7 @@ mod identity;
 mod known_file;
 mod lock;
 mod record_file;
+pub(crate) mod species_columns;
 
 pub mod advice;
 pub mod analysis;

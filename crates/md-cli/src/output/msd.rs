@@ -10,8 +10,8 @@ use super::analysis::{Looks, recalled};
 use super::run_output::{
     Closing, Kept, Opened, Opening, OutputKind, ParticleMemory, RunOutput, Scope, StageBegin,
 };
-use super::tables::table;
-use super::{KnownFile, OutputError};
+use super::tables::named_table;
+use super::{KnownFile, OutputError, species_columns};
 use crate::checkpoint::{OutputMemory, ParticleRows};
 use crate::error::RunError;
 use crate::scenario::CentreOfMass;
@@ -147,9 +147,6 @@ impl Msd<'_> {
 
     /// One row per lag.
     fn csv(&self) -> Result<Vec<u8>, OutputError> {
-        let columns =
-            |kind: &str| self.names.iter().map(move |name| format!(",{kind}_{name}")).collect::<String>();
-        let header = format!("time{}{},origins", columns("msd"), columns("error"));
         let species = 0..self.names.len();
         let row = |lag: usize| {
             let found: Vec<_> = species.clone().map(|species| self.origins.at(lag, species)).collect();
@@ -158,7 +155,7 @@ impl Msd<'_> {
             let origins = found.first().map_or(0, |found| found.origins);
             (self.time(lag), means, errors, origins)
         };
-        table(KnownFile::MSD, &[&header], (0..self.origins.lags()).map(row))
+        named_table(KnownFile::MSD, &species_columns::msd(&self.names), (0..self.origins.lags()).map(row))
     }
 
     /// Time of a lag, \[time\].

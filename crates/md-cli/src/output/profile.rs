@@ -8,7 +8,8 @@ use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use super::analysis::{Looks, recalled};
 use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
-use super::tables::table;
+use super::species_columns::{density, error_of};
+use super::tables::named_table;
 use super::{KnownFile, OutputError};
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
@@ -150,8 +151,7 @@ impl Averages {
                 .map(|(dim, axis)| (format!("velocity_{axis}"), Column::PerParticle(VELOCITIES + dim, 1.0))),
         );
         if species.len() > 1 {
-            let named =
-                |(kind, name): (usize, &String)| (format!("density_{name}"), Column::Mean(DENSITIES + kind));
+            let named = |(kind, name): (usize, &String)| (density(name), Column::Mean(DENSITIES + kind));
             columns.extend(species.iter().enumerate().map(named));
         }
         columns
@@ -175,11 +175,11 @@ impl Averages {
             let (values, errors): (Vec<f64>, Vec<f64>) = columns.iter().map(value).unzip();
             (low + (slab as f64 + 0.5) * length / self.bins as f64, values, errors)
         };
-        let of =
-            |suffix: &str| columns.iter().map(|(name, _)| format!(",{name}{suffix}")).collect::<String>();
-        let header = format!("{}{}{}", profile.axis, of(""), of("_error"));
+        let mut header = vec![profile.axis.clone()];
+        header.extend(columns.iter().map(|(name, _)| name.clone()));
+        header.extend(columns.iter().map(|(name, _)| error_of(name)));
         let known = if self.batches.samples() > 0 { self.bins } else { 0 };
-        table(file, &[&header], (0..known).map(row))
+        named_table(file, &header, (0..known).map(row))
     }
 
     fn words(&self) -> Vec<u64> {

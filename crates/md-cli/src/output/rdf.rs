@@ -8,8 +8,8 @@ use md_engine::{EngineError, Needs, Observer, ObserverError, Snapshot};
 
 use super::analysis::{Looks, check_distance, recalled};
 use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
-use super::tables::table;
-use super::{KnownFile, OutputError};
+use super::tables::named_table;
+use super::{KnownFile, OutputError, species_columns};
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 
@@ -130,30 +130,20 @@ impl RdfAverages {
         let classes = self.bins.bins;
         let pairs: Vec<[usize; 2]> = PairCounts::pairs(names.len()).collect();
         let (g, numbers) = means.split_at(pairs.len() * classes);
-        let mut columns = vec!["r".to_owned()];
-        let mut values: Vec<Vec<f64>> = Vec::new();
-        let mut push = |kind: &str, [a, b]: [usize; 2], column: Vec<f64>| {
-            columns.push(format!("{kind}_{}_{}", names[a], names[b]));
-            values.push(column);
-        };
-        for (&pair, g) in pairs.iter().zip(g.chunks_exact(classes)) {
-            push("g", pair, g.to_vec());
-        }
+        let mut values: Vec<Vec<f64>> = g.chunks_exact(classes).map(<[f64]>::to_vec).collect();
         for (&[a, b], numbers) in pairs.iter().zip(numbers.chunks_exact(classes)) {
-            push("n", [a, b], neighbours(numbers, [a, b], &self.counts));
+            values.push(neighbours(numbers, [a, b], &self.counts));
             if a != b {
-                push("n", [b, a], neighbours(numbers, [b, a], &self.counts));
+                values.push(neighbours(numbers, [b, a], &self.counts));
             }
         }
-        for (&pair, errors) in pairs.iter().zip(errors.chunks_exact(classes)) {
-            push("error", pair, errors.to_vec());
-        }
+        values.extend(errors.chunks_exact(classes).take(pairs.len()).map(<[f64]>::to_vec));
         let row = |class: usize| {
             let middle = (class as f64 + 0.5) * self.bins.width();
             (middle, values.iter().map(|column| column[class]).collect::<Vec<_>>())
         };
         let known = if self.batches.samples() > 0 { classes } else { 0 };
-        table(KnownFile::RDF, &[&columns.join(",")], (0..known).map(row))
+        named_table(KnownFile::RDF, &species_columns::rdf(names), (0..known).map(row))
     }
 
     fn words(&self) -> Vec<u64> {

@@ -93,6 +93,16 @@ pub(super) fn table<R: Serialize>(
     md_lab::tables::table(columns, entries).map_err(|reason| OutputError::encode(file, &reason))
 }
 
+/// A whole table whose columns have names with those of species in them.
+pub(super) fn named_table<R: Serialize>(
+    file: KnownFile,
+    columns: &[String],
+    entries: impl IntoIterator<Item = R>,
+) -> Result<Vec<u8>, OutputError> {
+    let header = md_lab::tables::header(columns).map_err(|reason| OutputError::encode(file, &reason))?;
+    table(file, &[&header], entries)
+}
+
 /// Rows without column names. A row is a tuple or a struct; those within it are laid out flat.
 pub(super) fn rows<R: Serialize>(
     file: KnownFile,

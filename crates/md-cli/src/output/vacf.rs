@@ -8,8 +8,8 @@ use super::analysis::{Looks, recalled};
 use super::run_output::{
     Closing, Kept, Opened, Opening, OutputKind, ParticleMemory, RunOutput, Scope, StageBegin,
 };
-use super::tables::table;
-use super::{KnownFile, OutputError};
+use super::tables::named_table;
+use super::{KnownFile, OutputError, species_columns};
 use crate::checkpoint::{OutputMemory, ParticleRows};
 use crate::error::RunError;
 
@@ -85,9 +85,6 @@ impl Vacf<'_> {
 
     /// One row per lag.
     fn csv(&self) -> Result<Vec<u8>, OutputError> {
-        const KINDS: [&str; 4] = ["vacf", "error", "diffusion", "diffusion_error"];
-        let columns = self.names.iter().flat_map(|name| KINDS.map(|kind| format!(",{kind}_{name}")));
-        let header = format!("time{}", columns.collect::<String>());
         let functions: Vec<_> = (0..self.names.len()).map(|species| self.windows.function(species)).collect();
         let lags = functions.first().filter(|_| self.windows.ended() > 0).map_or(0, Vec::len);
         // Green and Kubo: the integral over the number of dimensions.
@@ -99,7 +96,7 @@ impl Vacf<'_> {
             });
             (lag as f64 * self.interval, of_species.collect::<Vec<_>>())
         };
-        table(KnownFile::VACF, &[&header], (0..lags).map(row))
+        named_table(KnownFile::VACF, &species_columns::vacf(&self.names), (0..lags).map(row))
     }
 }
 

@@ -143,6 +143,6 @@ impl Model for Scenario {
         stage::check(self)?;
         parallel::check(&self.parallel, &self.simulation)?;
         protocol::check(&self.parallel, self.neighbor.method)?;
-        output::check(&self.output, self.species.len(), &self.simulation)
+        output::check(&self.output, &self.species, &self.simulation)
     }
 }

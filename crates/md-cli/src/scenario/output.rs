@@ -9,7 +9,9 @@ use super::analysis::{
 };
 use super::finding::{Checked, Finding, at_least_one};
 use super::simulation::Simulation;
+use super::species::Species;
 use super::trajectory::{self, Trajectory};
+use crate::output::{KnownFile, species_columns};
 
 /// `[output]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -95,7 +97,8 @@ fn default_keep() -> u64 {
     2
 }
 
-pub(super) fn check(output: &Output, species: usize, simulation: &Simulation) -> Checked {
+pub(super) fn check(output: &Output, named: &[Species], simulation: &Simulation) -> Checked {
+    let species = named.len();
     if output.directory.trim().is_empty() {
         let help = "give the folder of all files, for example \"out\"";
         return Err(Finding::new("output.directory", "`output.directory` is empty", help));
@@ -111,7 +114,30 @@ pub(super) fn check(output: &Output, species: usize, simulation: &Simulation) ->
     output.vacf.as_ref().map_or(Ok(()), |vacf| check_vacf(vacf, species, *timestep))?;
     output.viscosity.as_ref().map_or(Ok(()), |viscosity| check_viscosity(viscosity, *timestep))?;
     check_profiles(&output.profile, species, *dimension)?;
-    output.surface_tension.as_ref().map_or(Ok(()), |tension| check_surface_tension(tension, *dimension))
+    output.surface_tension.as_ref().map_or(Ok(()), |tension| check_surface_tension(tension, *dimension))?;
+    check_columns(output, named)
+}
+
+/// Makes sure that every column of every table has a name of its own.
+fn check_columns(output: &Output, species: &[Species]) -> Checked {
+    let names: Vec<String> = species.iter().map(|species| species.name.clone()).collect();
+    let profiles = output.profile.iter().enumerate();
+    let profiles =
+        profiles.map(|(at, it)| (format!("output.profile[{at}]"), KnownFile::PROFILES[it.axis as usize]));
+    let single = [
+        output.rdf.map(|_| ("output.rdf", KnownFile::RDF)),
+        output.msd.map(|_| ("output.msd", KnownFile::MSD)),
+        output.vacf.map(|_| ("output.vacf", KnownFile::VACF)),
+    ];
+    let single = single.into_iter().flatten().map(|(key, file)| (key.to_owned(), file));
+    for (key, file) in single.chain(profiles) {
+        if let Some(column) = species_columns::clash(file, &names) {
+            let message = format!("two columns of {} would both be `{column}`", file.name());
+            let help = "columns are named after species: give other names to those whose names are in it";
+            return Err(Finding::new(key, message, help).at_key());
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn check_checkpoint(checkpoint: Option<Checkpoint>) -> Checked {

@@ -144,7 +144,7 @@ pub(super) fn check(scenario: &Scenario) -> Checked {
             return Err(Finding::new(path.as_str(), message, "a name of its own for each stage"));
         }
         let Scenario { output, simulation, species, .. } = &stage.scenario;
-        output::check(output, species.len(), simulation).map_err(|finding| finding.within(&within))?;
+        output::check(output, species, simulation).map_err(|finding| finding.within(&within))?;
     }
     Ok(())
 }

@@ -19,8 +19,8 @@ pub struct Trajectory {
     /// Steps between two frames.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// What is written of each particle beside id, type and position; where it is left out, `velocity`, in `.extxyz` also `mass`, in
-    /// `.xtc` nothing.
+    /// What is written of each particle beside id, type and position; where it is left out, `velocity`, in `.extxyz` also `mass` and `momentum`,
+    /// in `.xtc` nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<TrajectoryColumn>>,
     /// Whether positions are wrapped into the box.

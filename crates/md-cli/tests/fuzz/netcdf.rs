@@ -49,7 +49,18 @@ const NAMES: [&str; 13] = [
     "\u{1b}[2J",
 ];
 
+/// Attributes that say what numbers are, and one that says nothing.
+const ATTRIBUTES: [&str; 5] = ["scale_factor", "add_offset", "_FillValue", "units", "title"];
+
+/// Units and other texts.
+const TEXTS: [&str; 9] =
+    ["lj", "angstrom", "nanometer", "picosecond", "angstrom/picosecond", "/", "", "ä", "\u{1b}[2J"];
+
+/// Versions of the format: places in eight bytes from 2 on, counts from 5 on.
+const VERSIONS: [u8; 3] = [1, 2, 5];
+
 /// Type tags.
+const CHAR: u32 = 2;
 const INT: u32 = 4;
 const FLOAT: u32 = 5;
 const DOUBLE: u32 = 6;
@@ -67,18 +78,26 @@ enum Change {
     Dimensions(usize, Vec<u32>),
     /// A variable is of another type.
     Kind(usize, u32),
+    /// A variable has an attribute: numbers of a type, or a text.
+    Attribute(usize, &'static str, Attribute),
     /// The file says that it has so many frames.
     Records(u32),
     /// Of its bytes.
     Bytes(ByteChange),
 }
 
+/// The value of an attribute.
+#[derive(Debug, Clone)]
+enum Attribute {
+    Text(&'static str),
+    Numbers(u32, Vec<f64>),
+}
+
 /// A trajectory with changes, and the frame that is asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Changed {
     features: Features,
-    /// Places in eight bytes, not in four.
-    is_wide: bool,
+    version: u8,
     /// Numbers in eight bytes.
     is_double: bool,
     atoms: usize,
@@ -99,16 +118,18 @@ pub(crate) fn changed() -> impl Strategy<Value = Changed> {
         1 => at().prop_map(Change::Drop),
         1 => (at(), select(NAMES.to_vec())).prop_map(|(one, name)| Change::Name(one, name)),
         1 => (at(), dimensions).prop_map(|(one, dimensions)| Change::Dimensions(one, dimensions)),
-        1 => (at(), 0..8_u32).prop_map(|(one, kind)| Change::Kind(one, kind)),
+        1 => (at(), 0..13_u32).prop_map(|(one, kind)| Change::Kind(one, kind)),
+        2 => (at(), select(ATTRIBUTES.to_vec()), attribute()).prop_map(|(one, name, value)| Change::Attribute(one, name, value)),
         1 => select(COUNTS.to_vec()).prop_map(Change::Records),
         5 => byte_change(HEAD).prop_map(Change::Bytes),
     ];
     let wanted = prop_oneof![2 => Just(None), 1 => (0..FRAMES + 2).prop_map(Some)];
-    let file = (any::<[bool; 4]>(), any::<[bool; 2]>(), 1..40_usize, 1..=FRAMES, wanted, any::<u64>());
+    let version = select(VERSIONS.to_vec());
+    let file = (any::<[bool; 4]>(), (version, any::<bool>()), 1..40_usize, 1..=FRAMES, wanted, any::<u64>());
     (file, vec(change, 0..4)).prop_map(
-        |((features, [is_wide, is_double], atoms, frames, wanted, seed), changes)| Changed {
+        |((features, (version, is_double), atoms, frames, wanted, seed), changes)| Changed {
             features: Features::new(features),
-            is_wide,
+            version,
             is_double,
             atoms,
             frames,
@@ -119,14 +140,23 @@ pub(crate) fn changed() -> impl Strategy<Value = Changed> {
     )
 }
 
+fn attribute() -> impl Strategy<Value = Attribute> {
+    let numbers = (1..12_u32, vec(select(VALUES.to_vec()), 0..3));
+    prop_oneof![
+        1 => select(TEXTS.to_vec()).prop_map(Attribute::Text),
+        2 => numbers.prop_map(|(kind, numbers)| Attribute::Numbers(kind, numbers)),
+        2 => select(vec![1.0, 0.5, 20.455]).prop_map(|number| Attribute::Numbers(DOUBLE, vec![number])),
+    ]
+}
+
 /// Unchanged files with all combinations of what they may have.
 pub(crate) fn valid() -> impl Iterator<Item = Changed> {
-    (0..64_u32).map(|bits| {
+    (0..96_u32).map(|bits| {
         let bit = |number: u32| bits >> number & 1 != 0;
         Changed {
             features: Features::new([0, 1, 2, 3].map(bit)),
-            is_wide: bit(4),
-            is_double: bit(5),
+            is_double: bit(4),
+            version: VERSIONS[bits as usize / 32],
             atoms: 30,
             frames: 2,
             wanted: None,
@@ -142,6 +172,7 @@ struct Variable {
     name: &'static str,
     dimensions: Vec<u32>,
     kind: u32,
+    attributes: Vec<(&'static str, Attribute)>,
     values: Vec<Vec<f64>>,
 }
 
@@ -155,7 +186,7 @@ impl Changed {
         let variable = |name, dimensions: &[u32], kind, of_frame: &dyn Fn(u64) -> Vec<f64>| {
             let count = if dimensions.first() == Some(&0) { frames } else { 1 };
             let values = (0..u64::from(count)).map(of_frame).collect();
-            Variable { name, dimensions: dimensions.to_vec(), kind, values }
+            Variable { name, dimensions: dimensions.to_vec(), kind, attributes: Vec::new(), values }
         };
         let ids = |frame: u64| (1..=atoms).map(|id| ((id + frame as usize) % atoms + 1) as f64).collect();
         let places =
@@ -200,6 +231,10 @@ impl Changed {
                 Change::Kind(place, kind) => {
                     variables.get_mut(one(*place)).into_iter().for_each(|it| it.kind = *kind);
                 }
+                Change::Attribute(place, name, value) => {
+                    let of = variables.get_mut(one(*place)).into_iter();
+                    of.for_each(|it| it.attributes.push((*name, value.clone())));
+                }
                 Change::Value(place, value, number) => {
                     let values = variables.get_mut(one(*place)).and_then(|it| it.values.last_mut());
                     let at = values.map(|values| (value % values.len().max(1), values));
@@ -209,7 +244,7 @@ impl Changed {
                 Change::Drop(_) | Change::Bytes(_) => (),
             }
         }
-        let header = header(&variables, [self.atoms as u32, records], self.is_wide);
+        let header = header(&variables, [self.atoms as u32, records], self.version);
         let mut bytes = [&header[..], &values(&variables)].concat();
         for change in &self.changes {
             if let Change::Bytes(change) = change {
@@ -232,9 +267,9 @@ impl Changed {
 /// Bytes of a value.
 fn width(kind: u32) -> usize {
     match kind {
-        1 | 2 => 1,
-        3 => 2,
-        DOUBLE => 8,
+        1 | CHAR | 7 => 1,
+        3 | 8 => 2,
+        DOUBLE | 10 | 11 => 8,
         _ => 4,
     }
 }
@@ -244,6 +279,7 @@ fn padded(values: &[f64], kind: u32) -> Vec<u8> {
         INT => (value as i32).to_be_bytes().to_vec(),
         FLOAT => (value as f32).to_be_bytes().to_vec(),
         DOUBLE => value.to_be_bytes().to_vec(),
+        10 => (value as i64).to_be_bytes().to_vec(),
         other => vec![value as u8; width(other)],
     };
     let mut bytes: Vec<u8> = values.iter().flat_map(value).collect();
@@ -265,44 +301,81 @@ fn values(variables: &[Variable]) -> Vec<u8> {
         .collect()
 }
 
-/// With the places of the variables' values behind it.
-fn header(variables: &[Variable], [atoms, records]: [u32; 2], is_wide: bool) -> Vec<u8> {
-    let encoded = |places: &[usize]| {
-        let mut bytes = vec![b'C', b'D', b'F', if is_wide { 2 } else { 1 }];
-        let number = |bytes: &mut Vec<u8>, number: usize| bytes.extend((number as u32).to_be_bytes());
-        let name = |bytes: &mut Vec<u8>, name: &str| {
-            number(bytes, name.len());
-            bytes.extend(name.as_bytes());
-            bytes.resize(bytes.len().next_multiple_of(4), 0);
-        };
-        bytes.extend(records.to_be_bytes());
-        [10, DIMENSIONS.len()].into_iter().for_each(|it| number(&mut bytes, it));
-        for (index, dimension) in DIMENSIONS.iter().enumerate() {
-            name(&mut bytes, dimension);
-            number(&mut bytes, [0, atoms as usize, 3, 3, 3][index]);
+/// Writes headers.
+struct Writer {
+    bytes: Vec<u8>,
+    version: u8,
+}
+
+impl Writer {
+    fn word(&mut self, word: u32) {
+        self.bytes.extend(word.to_be_bytes());
+    }
+
+    fn count(&mut self, count: usize) {
+        if self.version == 5 {
+            self.bytes.extend((count as u64).to_be_bytes());
+        } else {
+            self.word(count as u32);
         }
-        [12, 1].into_iter().for_each(|it| number(&mut bytes, it));
-        name(&mut bytes, "Conventions");
-        number(&mut bytes, 2);
-        name(&mut bytes, "AMBER");
-        [if variables.is_empty() { 0 } else { 11 }, variables.len()]
-            .into_iter()
-            .for_each(|it| number(&mut bytes, it));
-        for (variable, &place) in variables.iter().zip(places) {
-            name(&mut bytes, variable.name);
-            number(&mut bytes, variable.dimensions.len());
-            variable.dimensions.iter().for_each(|&it| number(&mut bytes, it as usize));
-            [0, 0, variable.kind as usize].into_iter().for_each(|it| number(&mut bytes, it));
-            number(
-                &mut bytes,
-                variable.values.first().map_or(0, |values| values.len() * width(variable.kind)),
-            );
-            if is_wide {
-                number(&mut bytes, 0);
+    }
+
+    fn list(&mut self, tag: u32, count: usize) {
+        self.word(if count == 0 { 0 } else { tag });
+        self.count(count);
+    }
+
+    fn name(&mut self, name: &str) {
+        self.count(name.len());
+        self.bytes.extend(name.as_bytes());
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+
+    fn attributes(&mut self, attributes: &[(&str, Attribute)]) {
+        self.list(12, attributes.len());
+        for (name, value) in attributes {
+            self.name(name);
+            match value {
+                Attribute::Text(text) => {
+                    self.word(CHAR);
+                    self.name(text);
+                }
+                Attribute::Numbers(kind, numbers) => {
+                    self.word(*kind);
+                    self.count(numbers.len());
+                    self.bytes.extend(padded(numbers, *kind));
+                }
             }
-            number(&mut bytes, place);
         }
-        bytes
+    }
+}
+
+/// With the places of the variables' values behind it.
+fn header(variables: &[Variable], [atoms, records]: [u32; 2], version: u8) -> Vec<u8> {
+    let encoded = |places: &[usize]| {
+        let mut writer = Writer { bytes: vec![b'C', b'D', b'F', version], version };
+        // A file that is still being written, in each version.
+        writer.count(if records == u32::MAX { usize::MAX } else { records as usize });
+        writer.list(10, DIMENSIONS.len());
+        for (index, dimension) in DIMENSIONS.iter().enumerate() {
+            writer.name(dimension);
+            writer.count([0, atoms as usize, 3, 3, 3][index]);
+        }
+        writer.attributes(&[("Conventions", Attribute::Text("AMBER"))]);
+        writer.list(11, variables.len());
+        for (variable, &place) in variables.iter().zip(places) {
+            writer.name(variable.name);
+            writer.count(variable.dimensions.len());
+            variable.dimensions.iter().for_each(|&it| writer.count(it as usize));
+            writer.attributes(&variable.attributes);
+            writer.word(variable.kind);
+            writer.count(variable.values.first().map_or(0, |values| values.len() * width(variable.kind)));
+            if version > 1 {
+                writer.word(0);
+            }
+            writer.word(place as u32);
+        }
+        writer.bytes
     };
     let mut places = vec![0; variables.len()];
     let mut next = encoded(&places).len();

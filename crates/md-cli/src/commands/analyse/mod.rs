@@ -5,6 +5,9 @@
 
 mod evaluated;
 mod followed;
+mod frames;
+mod rhythm;
+mod steps;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -21,12 +24,11 @@ use super::{note_lock, refused};
 use crate::args::AnalyseArgs;
 use crate::asked_level::asked_or_widest;
 use crate::error::{RUN_FAILED, Remains, RunError};
-use crate::input::{InputParticles, TrajectoryFrames};
+use crate::input::InputParticles;
 use crate::inputs::Inputs;
 use crate::output::run_output::{
     Closing, Console, OUTPUTS, Opened, Opening, RootOpening, RunOutput, StageBegin, Subject, open_outputs,
 };
-use crate::output::trajectory::{Format, format_of};
 use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::scenario::{self, CentreOfMass, Positions, Scenario, ScenarioSource, StagePlan, Trajectory};
 use crate::session::note;
@@ -34,6 +36,8 @@ use crate::setup;
 use crate::text_file::read_text;
 use evaluated::{Evaluation, is_of_forces};
 use followed::Followed;
+use frames::{Frames, Stepped};
+use rhythm::{Rhythm, Shifted};
 
 /// Folder beside a trajectory.
 const ANALYSIS: &str = "analysis";
@@ -136,39 +140,45 @@ fn possible(asked: Vec<KnownFile>, frame: &InputParticles) -> Result<Vec<KnownFi
 }
 
 fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<String, RunError> {
-    let (path, scenario) = (&args.trajectory, &inputs.scenario);
-    let species = scenario.species.iter().map(|species| species.name.clone()).collect();
-    let Some((format, _)) = format_of(&path.to_string_lossy()) else {
-        let formats = Format::extensions();
-        return Err(refused(format!("`{}`: the extension gives the format: {formats}", path.display())));
-    };
-    let mut frames = TrajectoryFrames::open(path, format.frames, species)?;
-    let Some((name, mut first)) = frames.next()? else {
+    let path = &args.trajectory;
+    let mut frames = Frames::open(args, &inputs.scenario)?;
+    let Some(mut first) = frames.next()? else {
         return Err(refused(format!("`{}` has no frame", path.display())));
     };
-    let is_unwrapped = is_unwrapped(scenario, path);
-    first.tells_images = told_images(&first, is_unwrapped);
-    let last_stage = first_of_last_stage(scenario, path)?;
+    let is_unwrapped = is_unwrapped(&inputs.scenario, path);
+    first.frame.tells_images = told_images(&first.frame, is_unwrapped);
+    let last_stage = first_of_last_stage(&inputs.scenario, path)?;
     let folder = args.output.clone().unwrap_or_else(|| beside(path, ANALYSIS));
-    let asked = possible(files(scenario), &first)?;
+    let asked = possible(files(&inputs.scenario), &first.frame)?;
     expect_no_run(&folder)?;
     let files: Vec<KnownFile> = asked.iter().copied().chain([KnownFile::SUMMARY]).collect();
     let directory = OutputDirectory::without_scenario(folder.clone(), &files, &[path], &[])?;
     note_lock(&directory);
-    note_masses(scenario, &first);
-    note_lacks(scenario, &first);
-    let (masses, domain) = (masses(scenario, &first), domain(scenario, &first));
-    let atoms = first.ids.len() as u64;
+    let mut rhythms = Rhythm::all(&inputs.scenario, last_stage);
+    rhythms.retain(|rhythm| asked.contains(&rhythm.file));
+    Rhythm::find(&mut rhythms, Frames::open(args, &inputs.scenario)?)?;
+    let mut inputs = inputs.clone();
+    rhythms.iter().for_each(|rhythm| rhythm.adapt(&mut inputs.scenario));
+    let (inputs, scenario) = (&inputs, &inputs.scenario);
+    first.frame.note_of_units().iter().for_each(|text| note(text));
+    note_masses(scenario, &first.frame);
+    note_lacks(scenario, &first.frame);
+    let (masses, domain) = (masses(scenario, &first.frame), domain(scenario, &first.frame));
+    let atoms = first.frame.ids.len() as u64;
     let subject = Subject { domain: &domain, atoms, masses: &masses, simd: asked_or_widest()? };
     let root = Some(RootOpening { directory: &directory, console: Console::silent() });
     let opening = Opening { world, scenario, subject, resumed: None, root, within: String::new() };
-    let kinds = OUTPUTS.iter().filter(|kind| kind.files.iter().any(|file| asked.contains(file)));
-    let mut outputs = open_outputs(kinds, &opening)?;
+    let mut outputs = Opened::new();
+    for kind in OUTPUTS.iter().filter(|kind| kind.files.iter().any(|file| asked.contains(file))) {
+        let by = Rhythm::shift(&rhythms, kind);
+        let of_kind = open_outputs(std::iter::once(kind), &opening)?.into_iter();
+        outputs.extend(of_kind.map(|output| -> Box<dyn RunOutput> { Box::new(Shifted { output, by }) }));
+    }
     if let Some(plan) = scenario.stages().last() {
         let stage = StageBegin { plan, number: 0, first_step: last_stage, is_last: true };
         outputs.iter_mut().for_each(|output| output.begin_stage(&stage));
     }
-    let followed = Followed::new(&first);
+    let followed = Followed::new(&first.frame);
     let evaluation = Evaluation::new(world, inputs, &masses);
     let mut analysis = Analysis {
         evaluation,
@@ -177,16 +187,17 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
         masses: &masses,
         outputs,
         followed,
-        last_stage,
+        rhythms,
         seen: Vec::new(),
         looks: 0,
     };
-    let mut next = Some((name, first));
-    while let Some((name, mut frame)) = next {
-        frame.tells_images = told_images(&frame, is_unwrapped);
-        analysis.look(&name, frame)?;
+    let mut next = Some(first);
+    while let Some(mut frame) = next {
+        frame.frame.tells_images = told_images(&frame.frame, is_unwrapped);
+        analysis.look(frame)?;
         next = frames.next()?;
     }
+    frames.notes().for_each(|text| note(&text));
     analysis.finish(&directory, path)?;
     directory.finish()?;
     Ok(files.iter().map(|file| format!("{}\n", folder.join(file.name()).display())).collect())
@@ -307,8 +318,7 @@ struct Analysis<'a> {
     masses: &'a [f64],
     outputs: Opened<'a>,
     followed: Followed,
-    /// The first step of the last stage that analyses look at.
-    last_stage: u64,
+    rhythms: Vec<Rhythm>,
     /// Steps of the frames.
     seen: Vec<u64>,
     /// How often an output has looked at a frame.
@@ -316,17 +326,10 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    fn look(&mut self, name: &str, frame: InputParticles) -> Result<(), RunError> {
-        // Frames that do not say their step are steps of their own.
-        let step = frame.step.unwrap_or(self.seen.len() as u64);
-        if self.seen.last().is_some_and(|&last| step <= last) {
-            let last = self.seen.last().copied().unwrap_or_default();
-            return Err(refused(format!(
-                "{name}: its step is {step}, but that of the frame before is {last}"
-            )));
-        }
+    fn look(&mut self, Stepped { name, step, frame }: Stepped) -> Result<(), RunError> {
+        let name = &*name;
         self.seen.push(step);
-        self.check_rhythm(name, step)?;
+        self.rhythms.iter_mut().try_for_each(|rhythm| rhythm.check(name, step))?;
         let scenario = &self.inputs.scenario;
         let domain = domain(scenario, &frame);
         self.check_content(name, &frame)?;
@@ -396,30 +399,6 @@ impl Analysis<'_> {
                 "{name}: the file has no types, but the scenario has {species} species: give one with a single species \
                  by --scenario FILE, in which all particles count as one, or analyse a trajectory with types"
             )));
-        }
-        Ok(())
-    }
-
-    /// Whether frames that are correlated in time follow each other as the scenario says.
-    fn check_rhythm(&self, name: &str, step: u64) -> Result<(), RunError> {
-        let output = &self.inputs.scenario.output;
-        let msd = output.msd.map(|keys| ("output.msd.every", keys.every, keys.start));
-        let vacf = output.vacf.map(|keys| ("output.vacf.every", keys.every, keys.start));
-        let viscosity = output.viscosity.map(|keys| ("output.viscosity.every", keys.every, keys.start));
-        for (key, every, start) in msd.into_iter().chain(vacf).chain(viscosity) {
-            let from = start.unwrap_or(self.last_stage);
-            let is_due = |step: u64| step >= from && step.is_multiple_of(every);
-            let mut before = self.seen.iter().rev().skip(1).filter(|&&before| is_due(before));
-            match before.next() {
-                Some(before) if is_due(step) && step - before != every => {
-                    return Err(refused(format!(
-                        "{name}: `{key}` is {every}, but the last such frame before step {step} is that of step {before}: \
-                         try --set {key}={}",
-                        step - before
-                    )));
-                }
-                _ => (),
-            }
         }
         Ok(())
     }

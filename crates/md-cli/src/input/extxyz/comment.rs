@@ -1,6 +1,7 @@
 //! The comment line: `key=value` entries, values with spaces in quotes, or arrays as `{1 2 3}`, `[1, 2, 3]`,
 //! `[[1, 2], [3, 4]]`.
 
+use crate::input::FrameTime;
 use crate::input::error::{InputError, Problem};
 use crate::input::fields::{AXES, Line};
 
@@ -88,6 +89,12 @@ impl<'t> Comment<'t> {
             Some(&[flag]) => Ok(flag),
             _ => Err(line.unexpected(format!("`{UNWRAPPED}` is `{text}`, expected T or F"))),
         }
+    }
+
+    /// The time of the frame, where the file says so by a number.
+    pub(super) fn time(&self) -> Option<FrameTime> {
+        let time: f64 = self.get("Time")?.parse().ok()?;
+        time.is_finite().then_some(FrameTime::Double(time))
     }
 
     fn origin(&self, line: Line<'_>) -> Result<[f64; 3], InputError> {

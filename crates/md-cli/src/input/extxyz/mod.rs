@@ -25,6 +25,9 @@ use comment::Comment;
 
 const PARTICLES: &str = "particles";
 
+/// What a frame of which little is left lacks.
+pub(super) const COMMENT_LINE: &str = "the comment line";
+
 /// Reads the last frame. `name` is for messages; `species` are the scenario's names, their order gives the types.
 ///
 /// # Errors
@@ -82,6 +85,7 @@ pub(crate) fn read(
     particles.periodic = comment.periodic(second)?;
     particles.tells_images = [tells_images; 3];
     particles.step = comment.get("Step").and_then(|step| step.parse().ok());
+    particles.time = comment.time();
     if !columns.unknown.is_empty() {
         let names = columns.unknown.join(", ");
         particles.notes.push(format!("columns of the file that mean nothing here are left out: {names}"));
@@ -109,6 +113,7 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
         particles: frames.frame.promised,
         step: entry("Step"),
         time: entry("Time"),
+        units: None,
         origin,
         lengths,
         columns: entry("Properties").unwrap_or_default(),
@@ -198,7 +203,7 @@ impl Frames {
         }
         let comment = frame.comment.as_deref().ok_or_else(|| {
             let expected = "line 2 with `Lattice=\"...\"` and `Properties=...`".to_owned();
-            whole.error(Problem::Missing { what: "the comment line".to_owned(), expected })
+            whole.error(Problem::Missing { what: COMMENT_LINE.to_owned(), expected })
         })?;
         Ok((comment, Here { file, line: Some(frame.line + 1) }))
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::PARTICLES;
 use super::columns::Columns;
+use super::{PARTICLES, ROWS};
 use crate::error::RunError;
 use crate::input::error::{Here, InputError, Problem};
 use crate::input::fields::{AXES, Line};
@@ -36,6 +36,7 @@ enum Section {
     #[default]
     Other,
     Step,
+    Time,
     Units,
     Count,
     Bounds,
@@ -50,6 +51,8 @@ pub(super) struct Frame {
     /// Its first line.
     line: usize,
     pub(super) step: String,
+    /// Empty where it does not say.
+    pub(super) time: String,
     /// Its number of particles, as it says.
     pub(super) promised: u64,
     /// Heading of the box and its three lines.
@@ -105,6 +108,10 @@ impl Frames {
         match self.section {
             Section::Rows => self.frame.found += u64::from(is_kept),
             Section::Step if is_kept => line.text.clone_into(&mut self.frame.step),
+            Section::Time if is_kept => {
+                line.number(line.text, "the time of the frame")?;
+                line.text.clone_into(&mut self.frame.time);
+            }
             Section::Bounds if is_kept => self.frame.bounds.push((number, line.text.to_owned())),
             Section::Units if line.text != "lj" => {
                 let what = format!("a file in `units {}`", line.text);
@@ -148,7 +155,7 @@ impl Frames {
         (self.section, self.awaited) = match heading {
             "TIMESTEP" => (Section::Step, 1),
             "UNITS" => (Section::Units, 1),
-            "TIME" => (Section::Other, 1),
+            "TIME" => (Section::Time, 1),
             "NUMBER OF ATOMS" => (Section::Count, 1),
             _ if heading.starts_with("BOX BOUNDS") => (Section::Bounds, 3),
             _ if heading.starts_with("ATOMS") && self.promised > 0 => (Section::Rows, self.promised),
@@ -172,8 +179,9 @@ impl Frames {
         let last = Here { file, line: Some(overview.text.lines) };
         match number {
             _ if is_whole => Ok(frame),
-            1 if frame.columns.is_none() => Err(last
-                .error(Problem::Missing { what: "`ITEM: ATOMS`".to_owned(), expected: HEADINGS.to_owned() })),
+            1 if frame.columns.is_none() => {
+                Err(last.error(Problem::Missing { what: ROWS.to_owned(), expected: HEADINGS.to_owned() }))
+            }
             1 => Err(last.error(Problem::Truncated { what: PARTICLES, promised, found })),
             _ => Err(last.error(Problem::CutFrame { number, promised, found, whole: number - 1 })),
         }

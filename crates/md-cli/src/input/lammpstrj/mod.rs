@@ -12,12 +12,15 @@ use super::error::InputError;
 use super::fields::{self, Line, Record};
 use super::masses::Masses;
 use super::source::Source;
-use super::{Contents, InputParticles};
+use super::{Contents, FrameTime, InputParticles};
 use crate::error::RunError;
 use columns::Columns;
 use frames::Frames;
 
 const PARTICLES: &str = "particles";
+
+/// What a frame of which little is left lacks.
+pub(super) const ROWS: &str = "`ITEM: ATOMS`";
 
 /// Reads a frame, counted from 1, or the last one. `name` is for messages; `species` are the scenario's names.
 ///
@@ -70,6 +73,7 @@ pub(crate) fn read(
     (particles.lacks_ids, particles.lacks_types) = (columns.id.is_none(), columns.kind.is_none());
     particles.tells_images = columns.tells_images();
     particles.step = frame.step.parse().ok();
+    particles.time = frame.time.parse().ok().map(FrameTime::Double);
     columns.note_unknown(&mut particles);
     particles.note_frame(frame.number, frames.count, Some(&frame.step));
     frames.overview.check_end_of_frame(source.name, frame.number, frames.count)?;
@@ -89,7 +93,8 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
         frames: frames.count,
         particles: frame.promised,
         step: Some(frame.step.clone()),
-        time: None,
+        time: Some(frame.time.clone()).filter(|time| !time.is_empty()),
+        units: None,
         origin: region.origin,
         lengths: region.lengths,
         columns: frame.names().to_owned(),

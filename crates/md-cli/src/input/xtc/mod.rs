@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use super::error::{Here, Problem};
 use super::fields::{self, AXES, Record};
 use super::source::Source;
-use super::{Contents, InputParticles};
+use super::{Contents, FrameTime, InputParticles};
 use crate::error::RunError;
 use coordinates::{Coordinates, Ranges};
 
@@ -87,6 +87,7 @@ fn read_after(
     particles.lengths = frames.wanted.lengths.map(f64::from);
     particles.masses = vec![None; species.len()];
     (particles.lacks_types, particles.step) = (true, Some(frames.wanted.step.into()));
+    particles.time = Some(frames.wanted.time);
     let Frames { number, count, .. } = frames;
     if number > 1 || count.is_some_and(|count| count > 1) {
         particles.frame = Some(number);
@@ -109,7 +110,8 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
         frames: number,
         particles: wanted.particles,
         step: Some(wanted.step.to_string()),
-        time: Some(format!("{:?}", wanted.time)),
+        time: Some(wanted.time.to_string()),
+        units: None,
         origin: [0.0; 3],
         lengths: wanted.lengths.map(f64::from),
         columns: "positions".to_owned(),
@@ -191,7 +193,7 @@ impl Frames {
 struct Frame {
     particles: u64,
     step: u32,
-    time: f32,
+    time: FrameTime,
     lengths: [f32; 3],
     /// The first number of its vectors that is beside their axes, and not zero.
     tilt: Option<f32>,
@@ -205,15 +207,7 @@ struct Frame {
 
 impl Frame {
     fn read(file: &File, at: u64, number: u64, size: u64) -> Result<Self, Problem> {
-        let cut = |end: u64| {
-            let hint = match number - 1 {
-                0 => String::new(),
-                whole => format!("; `system.file.frame = {whole}` is the last whole one"),
-            };
-            Problem::Told(format!(
-                "it is cut: it has {size} bytes, but frame {number} ends at byte {end}{hint}"
-            ))
-        };
+        let cut = |end: u64| Problem::CutAt { size, what: format!("frame {number}"), end, whole: number - 1 };
         let read = |bytes: &mut [u8], at: u64| match file.read_exact_at(bytes, at) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(cut(at + bytes.len() as u64)),
             done => done.map_err(|error| Problem::Told(error.to_string())),
@@ -253,7 +247,8 @@ impl Frame {
         }
         let tilt = [5, 6, 7, 9, 10, 11].map(number_of).into_iter().find(|&beside| beside != 0.0);
         let lengths = [number_of(4), number_of(8), number_of(12)];
-        Ok(Self { particles, step: word(2), time: number_of(3), lengths, tilt, width: *width, body, end })
+        let time = FrameTime::Single(number_of(3).into());
+        Ok(Self { particles, step: word(2), time, lengths, tilt, width: *width, body, end })
     }
 
     /// Whether it can be a system.
@@ -263,6 +258,9 @@ impl Frame {
         }
         if let Some(number) = self.lengths.iter().chain(&self.tilt).find(|number| !number.is_finite()) {
             return Err(Problem::NotFinite { text: number.to_string(), place: "the box of the frame" });
+        }
+        if !self.time.value().is_finite() {
+            return Err(Problem::NotFinite { text: self.time.to_string(), place: "the time of the frame" });
         }
         if let Some(tilt) = self.tilt {
             let supported = format!("its vectors must lie along the axes, found {tilt:?} beside one");

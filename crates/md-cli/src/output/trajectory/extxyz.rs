@@ -10,7 +10,7 @@
 //! ```
 //!
 //! `Z` (the atomic number, 0 for names that are no chemical elements) lets ASE accept any species name. OVITO reads velocities from
-//! `velo`; ASE has them as `atoms.arrays["velo"]`, and `atoms.get_velocities()` works with the column of momenta.
+//! `velo`, ASE from `momenta` and `masses`: a file has all three unless the scenario says otherwise.
 
 use super::frame::{Frame, FrameLayout, FrameRow, make_room};
 use super::records::{self, Encode};
@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
     extension: ".extxyz",
     compression: Compressible::Yes,
     columns: TrajectoryColumn::ALL,
-    default_columns: &[TrajectoryColumn::Velocity, TrajectoryColumn::Mass],
+    default_columns: &[TrajectoryColumn::Velocity, TrajectoryColumn::Mass, TrajectoryColumn::Momentum],
     default_precision: None,
     contents: input::extxyz::contents,
     frames: input::FrameReader::Text(input::TextFormat::Extxyz),

@@ -55,9 +55,9 @@ fn an_extxyz_frame() {
     let columns = extxyz::FORMAT.default_columns;
     insta::assert_snapshot!(text(extxyz::Extxyz::new(layout(columns, Positions::Wrapped)), &FRAME, &rows()), @r#"
         2
-        Lattice="10.0 0.0 0.0 0.0 8.0 0.0 0.0 0.0 0.5" Origin="0.0 0.0 0.0" Properties=species:S:1:pos:R:3:id:I:1:type:I:1:Z:I:1:velo:R:3:masses:R:1 Time=0.5 Step=100 pbc="T T F"
-        A 1.0 2.0 0.25 1 1 0 0.25 0.0 1.0 1.0
-        metal_B 0.30000000000000004 0.0 0.0 2 2 0 -0.5 1e-7 0.0 2.0
+        Lattice="10.0 0.0 0.0 0.0 8.0 0.0 0.0 0.0 0.5" Origin="0.0 0.0 0.0" Properties=species:S:1:pos:R:3:id:I:1:type:I:1:Z:I:1:velo:R:3:masses:R:1:momenta:R:3 Time=0.5 Step=100 pbc="T T F"
+        A 1.0 2.0 0.25 1 1 0 0.25 0.0 1.0 1.0 0.25 0.0 1.0
+        metal_B 0.30000000000000004 0.0 0.0 2 2 0 -0.5 1e-7 0.0 2.0 -1.0 2e-7 0.0
     "#);
     let all = layout(TrajectoryColumn::ALL, Positions::Unwrapped);
     insta::assert_snapshot!(text(extxyz::Extxyz::new(all), &FRAME, &rows()), @r#"

@@ -4,7 +4,7 @@ use md_engine::Snapshot;
 
 use super::super::frame::{Frame, FrameLayout, OwnParticles};
 use crate::input::netcdf::UNWRAPPED;
-use crate::netcdf::{Attribute, Dimension, Header, Kind, Variable};
+use crate::netcdf::{Attribute, Dimension, Header, Kind, PROGRAM, Value, Variable};
 use crate::scenario::{Positions, TrajectoryColumn, TrajectoryPrecision};
 
 /// Dimension of the particles.
@@ -24,7 +24,7 @@ pub(super) fn header_of(layout: &FrameLayout, atoms: u64) -> Header {
     let attributes = [
         ("Conventions", "AMBER"),
         ("ConventionVersion", "1.0"),
-        ("program", "md"),
+        ("program", PROGRAM),
         ("programVersion", env!("CARGO_PKG_VERSION")),
         ("title", "reduced units of the Lennard-Jones potential, whatever `units` says"),
     ];
@@ -46,7 +46,7 @@ pub(super) fn header_of(layout: &FrameLayout, atoms: u64) -> Header {
 }
 
 fn attribute((name, text): (&str, &str)) -> Attribute {
-    Attribute { name: name.to_owned(), text: text.to_owned() }
+    Attribute { name: name.to_owned(), value: Value::Text(text.to_owned()) }
 }
 
 /// Names and units as the convention prescribes them; `identifier`, `atom_types`, `mass` and `c_epot` as OVITO knows them.
@@ -165,7 +165,7 @@ fn encode<const N: usize>(
         Kind::Float => all.for_each(|(place, numbers)| {
             take(place, numbers.map(|number| (number as f32).to_be_bytes()).as_flattened());
         }),
-        Kind::Int | Kind::Char => all.for_each(|(place, numbers)| {
+        _ => all.for_each(|(place, numbers)| {
             take(place, numbers.map(|number| (number as i32).to_be_bytes()).as_flattened());
         }),
     }

@@ -1,0 +1,139 @@
+//! The frames of a trajectory in the order of their steps. What a job that was killed and started again leaves behind is passed
+//! over: a frame that is cut at the end, and frames of steps that have been there.
+
+use std::path::Path;
+
+use md_core::words::counted;
+
+use super::steps::Steps;
+use crate::args::AnalyseArgs;
+use crate::commands::refused;
+use crate::error::RunError;
+use crate::input::{InputParticles, Next, TrajectoryFrames};
+use crate::output::trajectory::{Format, format_of};
+use crate::scenario::Scenario;
+
+/// A frame and its step.
+pub(super) struct Stepped {
+    /// In messages.
+    pub(super) name: String,
+    pub(super) step: u64,
+    pub(super) frame: InputParticles,
+}
+
+/// The frames of a trajectory.
+pub(super) struct Frames<'a> {
+    path: &'a Path,
+    is_strict: bool,
+    frames: TrajectoryFrames,
+    steps: Steps,
+    /// Step and positions of the last frame.
+    last: Option<(u64, Vec<[f64; 3]>)>,
+    repeated: Repeated,
+    /// Why the last frame of the file cannot be read.
+    cut: Option<String>,
+}
+
+/// Frames that were passed over because their steps had been there.
+#[derive(Default)]
+struct Repeated {
+    count: usize,
+    /// Their lowest and highest step.
+    steps: Option<(u64, u64)>,
+    /// The largest difference of a coordinate to that of the first frame of the same step.
+    difference: f64,
+}
+
+impl<'a> Frames<'a> {
+    /// Opens a trajectory.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or whose name says nothing of its format.
+    pub(super) fn open(args: &'a AnalyseArgs, scenario: &Scenario) -> Result<Self, RunError> {
+        let path = &*args.trajectory;
+        let Some((format, _)) = format_of(&path.to_string_lossy()) else {
+            let formats = Format::extensions();
+            return Err(refused(format!("`{}`: the extension gives the format: {formats}", path.display())));
+        };
+        let species = scenario.species.iter().map(|species| species.name.clone()).collect();
+        let frames = TrajectoryFrames::open(path, format.frames, species)?;
+        let steps = Steps::new(scenario.simulation.timestep, args.frame_steps);
+        let (last, repeated, cut) = (None, Repeated::default(), None);
+        Ok(Self { path, is_strict: args.strict, frames, steps, last, repeated, cut })
+    }
+
+    /// The next frame of a later step than all before.
+    ///
+    /// # Errors
+    /// The first fault of the file; with `--strict` a cut frame, and one of a step that has been there.
+    pub(super) fn next(&mut self) -> Result<Option<Stepped>, RunError> {
+        loop {
+            let (name, frame) = match self.frames.next()? {
+                Next::Frame(name, frame) => (name, frame),
+                Next::Cut(error) if self.is_strict || self.last.is_none() => return Err(error),
+                Next::Cut(error) => {
+                    self.cut = Some(error.to_string());
+                    return Ok(None);
+                }
+                Next::End => return Ok(None),
+            };
+            let step = self.steps.next(&name, &frame)?;
+            match &self.last {
+                Some((last, _)) if step <= *last && self.is_strict => {
+                    return Err(refused(format!(
+                        "{name}: its step is {step}, but that of the frame before is {last}"
+                    )));
+                }
+                Some((last, positions)) if step <= *last => {
+                    let is_last = step == *last;
+                    self.repeated.note(step, is_last.then(|| difference(&frame, positions)));
+                }
+                _ => {
+                    self.last = Some((step, frame.positions.clone()));
+                    return Ok(Some(Stepped { name, step, frame }));
+                }
+            }
+        }
+    }
+
+    /// What has been passed over, for the user.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        let cut = self.cut.as_ref().map(|error| format!("{error}; the frame is passed over"));
+        cut.into_iter().chain(self.repeated.text(self.path))
+    }
+}
+
+impl Repeated {
+    fn note(&mut self, step: u64, difference: Option<f64>) {
+        let (lowest, highest) = self.steps.unwrap_or((step, step));
+        (self.count, self.steps) = (self.count + 1, Some((lowest.min(step), highest.max(step))));
+        self.difference = self.difference.max(difference.unwrap_or(0.0));
+    }
+
+    fn text(&self, path: &Path) -> Option<String> {
+        let (lowest, highest) = self.steps?;
+        let steps =
+            if lowest == highest { format!("step {lowest}") } else { format!("steps {lowest} to {highest}") };
+        let differs = match self.difference {
+            0.0 => String::new(),
+            by => {
+                format!("; positions of step {highest} differ by up to {by:e}: results join two runs there")
+            }
+        };
+        let frames = counted(self.count, "frame");
+        Some(format!(
+            "{}: {frames} of {steps} passed over: there were frames of these steps before, as a restart leaves them{differs}",
+            path.display()
+        ))
+    }
+}
+
+/// The largest difference of a coordinate to that of the same particle, by the nearest image.
+fn difference(frame: &InputParticles, positions: &[[f64; 3]]) -> f64 {
+    let along = |dim: usize, now: &[f64; 3], then: &[f64; 3]| {
+        let (apart, length) = (now[dim] - then[dim], frame.lengths[dim]);
+        (apart - length * (apart / length).round()).abs()
+    };
+    let pairs = frame.positions.iter().zip(positions);
+    pairs.flat_map(|(now, then)| [0, 1, 2].map(|dim| along(dim, now, then))).fold(0.0, f64::max)
+}

@@ -1,0 +1,152 @@
+//! Analyses that correlate frames in time: how far apart their frames are.
+//!
+//! A run looks every so many steps, whatever it writes; of a trajectory an analysis can only take the frames that there are. Where these
+//! are equally far apart, that is its interval.
+
+use md_engine::{Needs, Observer, ObserverError, Snapshot};
+
+use super::frames::Frames;
+use crate::commands::refused;
+use crate::error::RunError;
+use crate::output::KnownFile;
+use crate::output::run_output::{Closing, OutputKind, RunOutput, StageBegin};
+use crate::scenario::Scenario;
+use crate::session::note;
+
+/// An analysis that correlates frames in time.
+pub(super) struct Rhythm {
+    pub(super) file: KnownFile,
+    key: &'static str,
+    /// As the scenario has it.
+    every: u64,
+    from: u64,
+    /// The first step that is taken, the last so far, and the steps between two of them, as far as known.
+    first: Option<u64>,
+    last: Option<u64>,
+    interval: Option<u64>,
+}
+
+impl Rhythm {
+    /// Those that a scenario asks for, which begin with a step if they do not say when.
+    pub(super) fn all(scenario: &Scenario, begin: u64) -> Vec<Self> {
+        let output = &scenario.output;
+        let rhythm = |file, key, every, start: Option<u64>| {
+            let (from, [first, last, interval]) = (start.unwrap_or(begin), [None; 3]);
+            Self { file, key, every, from, first, last, interval }
+        };
+        let msd = output.msd.map(|it| rhythm(KnownFile::MSD, "msd", it.every, it.start));
+        let vacf = output.vacf.map(|it| rhythm(KnownFile::VACF, "vacf", it.every, it.start));
+        let viscosity =
+            output.viscosity.map(|it| rhythm(KnownFile::VISCOSITY, "viscosity", it.every, it.start));
+        msd.into_iter().chain(vacf).chain(viscosity).collect()
+    }
+
+    /// Looks at frames until all intervals are known.
+    ///
+    /// # Errors
+    /// As [`Frames::next`].
+    pub(super) fn find(all: &mut [Self], mut frames: Frames<'_>) -> Result<(), RunError> {
+        while all.iter().any(|rhythm| rhythm.interval.is_none()) {
+            let Some(found) = frames.next()? else { break };
+            for rhythm in
+                all.iter_mut().filter(|rhythm| rhythm.interval.is_none() && rhythm.takes(found.step))
+            {
+                match rhythm.first {
+                    None => rhythm.first = Some(found.step),
+                    Some(first) => rhythm.interval = Some(found.step - first),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn takes(&self, step: u64) -> bool {
+        step >= self.from && step.is_multiple_of(self.every)
+    }
+
+    /// The interval where it is not the scenario's, and how far the steps are behind multiples of it.
+    fn other(&self) -> Option<(u64, u64)> {
+        let interval = self.interval.filter(|&interval| interval != self.every)?;
+        Some((interval, self.first? % interval))
+    }
+
+    /// Takes the interval of the frames into the scenario, and says so.
+    pub(super) fn adapt(&self, scenario: &mut Scenario) {
+        let (Some((interval, shift)), Some(first)) = (self.other(), self.first) else { return };
+        let Self { key, every, .. } = self;
+        note(&format!(
+            "`output.{key}.every` is {every}, but the frames that it can take are {interval} steps apart: it takes these"
+        ));
+        let (start, output) = (Some(first - shift), &mut scenario.output);
+        let mut length = None;
+        match self.file {
+            KnownFile::MSD => {
+                output.msd.iter_mut().for_each(|keys| (keys.every, keys.start) = (interval, start));
+            }
+            KnownFile::VACF => output.vacf.iter_mut().for_each(|keys| {
+                (keys.every, keys.start, length) = (interval, start, Some(keys.length));
+            }),
+            _ => output.viscosity.iter_mut().for_each(|keys| {
+                (keys.every, keys.start, length) = (interval, start, Some(keys.length));
+            }),
+        }
+        let time = interval as f64 * scenario.simulation.timestep;
+        if let Some(length) = length.filter(|length| *length < time) {
+            note(&format!(
+                "`output.{key}.length` is {length:?}, less than the time {time:?} between two such frames: this time is taken"
+            ));
+        }
+    }
+
+    /// How far the steps of an output are behind multiples of its interval.
+    pub(super) fn shift(all: &[Self], kind: &OutputKind) -> u64 {
+        let own = all.iter().find(|rhythm| kind.files.contains(&rhythm.file));
+        own.and_then(Self::other).map_or(0, |(_, shift)| shift)
+    }
+
+    /// Makes sure that a frame follows the one before as the others do.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(super) fn check(&mut self, name: &str, step: u64) -> Result<(), RunError> {
+        if !self.takes(step) {
+            return Ok(());
+        }
+        let (before, expected) = (self.last.replace(step), self.interval.unwrap_or(self.every));
+        match before.map(|before| (before, step - before)) {
+            Some((before, apart)) if apart != expected => Err(refused(format!(
+                "{name}: the frames of `output.{key}` are {expected} steps apart, but before step {step} the last one is that of \
+                 step {before}: try --set output.{key}.every={apart}, or another `start`",
+                key = self.key
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An output whose steps are some behind multiples of its interval: it sees them as if they were not.
+pub(super) struct Shifted<'o> {
+    pub(super) output: Box<dyn RunOutput + 'o>,
+    pub(super) by: u64,
+}
+
+impl Observer for Shifted<'_> {
+    fn due(&self, step: u64) -> Option<Needs> {
+        self.output.due(step.checked_sub(self.by)?)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        let step = now.step.saturating_sub(self.by);
+        self.output.observe(&Snapshot { step, ..*now })
+    }
+}
+
+impl RunOutput for Shifted<'_> {
+    fn begin_stage(&mut self, stage: &StageBegin) {
+        self.output.begin_stage(stage);
+    }
+
+    fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {
+        self.output.finish(closing)
+    }
+}
