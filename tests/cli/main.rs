@@ -27,6 +27,7 @@ mod guide_pages;
 mod hostile_lab;
 mod kept_results;
 mod killed;
+mod lammps_examples;
 mod lammps_rerun;
 mod launch;
 mod lbm;

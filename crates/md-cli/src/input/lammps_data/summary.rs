@@ -10,6 +10,8 @@ use crate::input::source::Source;
 pub(crate) struct Summary {
     /// Number of types.
     pub(crate) types: usize,
+    /// Number of bonds, which are left out.
+    pub(crate) bonds: u64,
     /// By type number - 1; empty where the file has none.
     pub(crate) masses: Vec<Option<f64>>,
     /// Lennard-Jones parameters. A heading that says no style leaves it to the script, as LAMMPS does.
@@ -30,7 +32,8 @@ pub(crate) fn summary(source: &Source<'_>) -> Result<Summary, RunError> {
     let masses = section(Section::Masses)
         .map_or(Ok(Vec::new()), |content| sections::masses(content, source.name, header.types))?;
     let has_velocities = section(Section::Velocities).is_some();
-    let mut found = Summary { types: header.types as usize, masses, has_velocities, ..Summary::default() };
+    let (types, bonds) = (header.types as usize, header.bonds);
+    let mut found = Summary { types, bonds, masses, has_velocities, ..Summary::default() };
     for content in [Section::PairCoeffs, Section::PairIjCoeffs].into_iter().filter_map(section) {
         if !matches!(content.style.as_str(), "" | LENNARD_JONES) {
             found.other_pair_style = Some(content.style.clone());
