@@ -30,6 +30,7 @@ mod hostile_lab;
 mod images;
 mod kept_results;
 mod killed;
+mod lammps_examples;
 mod lammps_rerun;
 mod launch;
 mod lbm;

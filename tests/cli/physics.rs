@@ -247,7 +247,15 @@ fn a_time_step_in_which_nothing_starts_to_move() {
     let cold = melt_with("").read("melt.toml").replace("temperature = 1.44", "temperature = 0.0");
     let lattice = Workdir::new(&cold);
     let step = "--set simulation.timestep=1e-16";
-    assert_eq!(lattice.succeed(Start::Threads(1), &format!("run melt.toml --quiet {step}")).stderr, "");
+    let warning = "warning: nothing moves and no force acts: all velocities are 0, and so are all forces, to rounding, so every step is \
+                   like the first; give the particles a `system.temperature`, or velocities or places that are not in equilibrium\n";
+    for start in starts() {
+        assert_eq!(lattice.succeed(start, &format!("run melt.toml --quiet {step}")).stderr, warning);
+        assert!(lattice.read("out/summary.json").contains("nothing moves and no force acts"));
+    }
+    let langevin =
+        "--set integrator.kind=langevin --set integrator.temperature=1.0 --set integrator.friction=1.0";
+    assert_eq!(lattice.succeed(Start::Threads(1), &format!("run melt.toml --quiet {langevin}")).stderr, "");
     let pair = Workdir::new(&from_file("pair.extxyz").replace("temperature = 1.44\n", ""));
     let header = "Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:velo:R:3";
     pair.write("pair.extxyz", &format!("2\n{header}\nA 4 4 4 0 0 0\nA 5.2 4 4 0 0 0\n"));

@@ -336,6 +336,9 @@ pub struct FromLammpsArgs {
     /// A variable of the script, as LAMMPS's `-var NAME VALUE`; may be repeated
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
     pub variables: Vec<(String, String)>,
+    /// Write the scenario without the lines that are needed for the motion of particles and cannot be taken
+    #[arg(long)]
+    pub partial: bool,
 }
 
 fn positive_force(text: &str) -> Result<f64, &'static str> {

@@ -6,7 +6,7 @@ use super::refused;
 use crate::args::FromLammpsArgs;
 use crate::error::RunError;
 use crate::input::{Source, lammps_data};
-use crate::lammps_script::{Remark, translate};
+use crate::lammps_script::{Fate, Remark, translate};
 use crate::session::note;
 use crate::text_file::{is_open_already, read_text};
 
@@ -14,7 +14,7 @@ use crate::text_file::{is_open_already, read_text};
 /// head of the scenario.
 ///
 /// # Errors
-/// A script that cannot be read, or does not come to a scenario.
+/// A script that cannot be read, does not come to a scenario, or, unless a part is asked for, has a line that is needed and not taken.
 pub fn from_lammps(args: &FromLammpsArgs) -> Result<String, RunError> {
     let (path, name) = (&args.script, args.script.display().to_string());
     let text =
@@ -26,13 +26,28 @@ pub fn from_lammps(args: &FromLammpsArgs) -> Result<String, RunError> {
     match translated {
         Ok(translation) => {
             tell(&translation.remarks);
-            Ok(translation.scenario)
+            let not_taken = lines(&translation.remarks, Fate::NotTaken);
+            if args.partial || not_taken.is_empty() {
+                return Ok(translation.scenario);
+            }
+            Err(refused(format!(
+                "{name} does not come to a scenario: particles would move in another way without what is not taken (line {not_taken}); \
+                 `--partial` writes the scenario without it"
+            )))
         }
         Err((missing, remarks)) => {
             tell(&remarks);
             Err(refused(format!("{name} does not come to a scenario: {missing}")))
         }
     }
+}
+
+/// The numbers of the lines with a fate, for a message.
+fn lines(remarks: &[Remark], fate: Fate) -> String {
+    let mut numbers: Vec<_> =
+        remarks.iter().filter(|remark| remark.fate == fate).map(|remark| remark.line).collect();
+    numbers.dedup();
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// What the script gets from a data file, or why nothing.

@@ -215,16 +215,21 @@ struct RunSummary {
     ended: Ended,
 }
 
+/// Orders of magnitude of the scenario's pairs.
+fn units(Scenario { interaction, species, .. }: &Scenario) -> Units {
+    let force = interaction.force_unit(species);
+    Units { force, energy: force * interaction.diameter(species) }
+}
+
 fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summary: &RunSummary) -> RunFacts {
     let (interaction, parallel) = (&scenario.interaction, &scenario.parallel);
-    let force_unit = interaction.force_unit(&scenario.species);
-    let units = Units { force: force_unit, energy: force_unit * interaction.diameter(&scenario.species) };
     let RunSummary { sums, wall_s, drift_per_atom, ended } = *summary;
     let (neighborhood, energy) = (simulation.neighbor_report(), simulation.energy_report());
     let (level, choice) = simulation.simd();
     let box_changes = simulation.box_report();
     let left = simulation.unreached_balancings();
-    let mut warnings = warnings(&neighborhood, &energy, simulation.setup(), units, interaction.shift);
+    let mut warnings =
+        warnings(&neighborhood, &energy, simulation.setup(), units(scenario), interaction.shift);
     warnings.extend(limited_box(&box_changes));
     warnings.extend(left.and_then(|left| unreached(left, simulation.state().step)));
     RunFacts {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::Taken;
 use super::commands::{number, whole};
+use super::outcome::{Outcome, Taken};
 
 /// Steps between two looks where no fix says.
 const USUAL: u64 = 10;
@@ -56,7 +56,7 @@ impl Analyses {
             return Err(format!("a run has one `{kind}`"));
         }
         self.by_id.insert(id.to_owned(), Looks { analysis, every: USUAL, start });
-        Ok((kind != "rdf").then(|| "over several time origins, by species".to_owned()))
+        Ok(Outcome::differing((kind != "rdf").then(|| "over several time origins, by species".to_owned())))
     }
 
     /// Whether a fix looks at one of them: `c_ID` or `c_ID[...]`.

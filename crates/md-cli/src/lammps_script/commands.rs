@@ -5,28 +5,11 @@ use std::ops::RangeInclusive;
 use md_core::lattice::LatticeKind;
 
 use super::dump::Dump;
-use super::fixes::DRIFT_STAYS;
-use super::integrators::{Fix, Ramp};
+use super::integrators::Ramp;
+use super::outcome::{Outcome, Taken};
 use super::system::{Block, ScriptLattice};
-use super::{Script, Taken};
+use super::{Script, kinds};
 use crate::scenario::AtomStyle;
-
-/// Of what only concerns how LAMMPS itself runs or speaks.
-pub(super) const NEEDLESS: [&str; 13] = [
-    "atom_modify",
-    "comm_modify",
-    "comm_style",
-    "echo",
-    "info",
-    "log",
-    "newton",
-    "package",
-    "print",
-    "processors",
-    "shell",
-    "suffix",
-    "timer",
-];
 
 impl Script<'_> {
     pub(super) fn carry_out(&mut self, command: &str, words: &[&str]) -> Taken {
@@ -37,24 +20,27 @@ impl Script<'_> {
             ("units", ["lj"])
             | ("atom_style", ["atomic"])
             | ("thermo_modify", ["norm", "yes"])
-            | ("run_style", ["verlet"]) => Ok(None),
+            | ("run_style", ["verlet"]) => Ok(Outcome::Same),
+            ("thermo_modify", options) => self.thermo_options(options),
             ("thermo_style", columns) => {
                 let of_script =
                     |column: &&str| ["c_", "f_", "v_"].iter().any(|kind| column.starts_with(kind));
                 let note = "columns of computes, fixes and variables are left out";
-                Ok(columns.iter().any(of_script).then(|| note.to_owned()))
+                Ok(if columns.iter().any(of_script) { Outcome::no_effect(note) } else { Outcome::Same })
             }
             ("run_style", _) => Err("only verlet can be taken".to_owned()),
-            ("reset_timestep", _) => Ok(Some("steps are counted from the first run on".to_owned())),
+            ("reset_timestep", _) => Ok(Outcome::no_effect("steps are counted from the first run on")),
             ("restart", ["0"]) => {
                 self.motion.restart = None;
-                Ok(None)
+                Ok(Outcome::Same)
             }
             ("units", _) => Err("only reduced units (lj) can be taken".to_owned()),
-            ("atom_style", ["charge"]) => Ok(Some("charges are left out".to_owned())),
-            ("atom_style", ["bond" | "angle" | "molecular" | "full"]) => {
-                Ok(Some("molecules are points without bonds and charges here".to_owned()))
+            ("atom_style", ["charge"]) => {
+                Ok(Outcome::no_effect("charges are left out: only pairs have forces"))
             }
+            ("atom_style", ["bond" | "angle" | "molecular" | "full"]) => Ok(Outcome::no_effect(
+                "molecules and charges are left out; commands that make bonds are told by themselves",
+            )),
             ("atom_style", _) => {
                 Err("only atomic, charge, bond, angle, molecular and full can be taken".to_owned())
             }
@@ -63,27 +49,24 @@ impl Script<'_> {
             ("lattice", [style, scale, rest @ ..]) => self.lattice(style, scale, rest),
             ("region", [name, "block", ends @ ..]) => self.region(name, ends),
             ("create_box", [types, name]) => self.create_box(types, name),
-            ("create_atoms", [kind, "box"]) => self.system.create(count(kind)?, None).map(|()| None),
+            ("create_atoms", [kind, "box"]) => self.system.create(count(kind)?, None).map(|()| Outcome::Same),
             ("create_atoms", [kind, "region", name]) => {
-                self.system.create(count(kind)?, Some(name)).map(|()| None)
+                self.system.create(count(kind)?, Some(name)).map(|()| Outcome::Same)
             }
             ("read_data", [path]) => self.read_data(path),
             ("replicate", [x, y, z]) => self.replicate([x, y, z]),
             ("mass", [kind, mass]) => self.mass(kind, mass),
-            ("velocity", ["all", "create", temperature, seed, rest @ ..]) => {
-                self.velocities(temperature, seed, rest)
-            }
-            ("velocity", ["all", "set", x, y, z, rest @ ..]) => self.drift([x, y, z], rest),
+            ("velocity", words) => self.velocity(words),
             ("pair_style", [style, cutoff]) if is_lennard_jones(style) => {
                 self.pairs.cut_off_at(number(cutoff)?);
-                Ok(None)
+                Ok(Outcome::Same)
             }
             ("pair_style", _) => Err("only lj/cut and its accelerated variants can be taken".to_owned()),
             ("pair_coeff", [first, second, numbers @ ..]) => self.pair(first, second, numbers),
             ("pair_modify", options) => self.pair_options(options),
             ("neighbor", [skin, "bin" | "nsq" | "multi"]) => {
                 self.motion.skin = number(skin)?;
-                Ok(None)
+                Ok(Outcome::Same)
             }
             ("neigh_modify", options) => self.neighbors(options),
             ("fix", [id, "all", style @ ("ave/time" | "vector"), every, values @ ..])
@@ -93,44 +76,49 @@ impl Script<'_> {
                 self.analyses.look_every(whole(every)?.max(1), values, now);
                 self.analyses.fixes.insert((*id).to_owned());
                 let file = "analyses have files of their own, with the whole run's averages";
-                Ok((*style == "ave/time").then(|| file.to_owned()))
+                Ok(Outcome::differing((*style == "ave/time").then(|| file.to_owned())))
             }
             ("minimize", [_, force_tolerance, steps, _]) => self.minimise(force_tolerance, steps),
-            ("min_style" | "min_modify", _) => Ok(Some("minimised by FIRE".to_owned())),
-            ("fix", [id, "all", style, rest @ ..]) => self.fix(id, style, rest),
-            ("fix", [_, group, ..]) => Err(format!("it acts on the group `{group}`, not on all particles")),
-            ("fix_modify", [_, options @ ..])
-                if options.chunks(2).all(|pair| matches!(pair, ["energy" | "virial", "yes"])) =>
-            {
-                Ok(None)
+            ("min_style" | "min_modify", _) => Ok(Outcome::differs("minimised by FIRE")),
+            ("fix", [_, _, style, ..]) if kinds::is_observing(command, words) => {
+                Ok(Outcome::no_effect(format!("what the fix `{style}` computes is not written here")))
             }
+            ("fix", [id, "all", style, rest @ ..]) => self.fix(id, style, rest),
+            ("fix", [_, group, style, ..]) => Err(of_group(&format!("the fix `{style}`"), group)),
+            ("fix_modify", [id, options @ ..]) => self.modify_fix(id, options),
             ("unfix", [id]) => self.unfix(id),
             ("timestep", [timestep]) => {
                 self.motion.timestep = number(timestep)?;
-                Ok(None)
+                Ok(Outcome::Same)
             }
             ("thermo", [every]) => self.thermo(every),
             ("dump", [id, "all", style, every, file, columns @ ..]) => {
                 let (dump, difference) = Dump::read(style, whole(every)?.max(1), file, columns)?;
                 self.motion.frames.begin(id, dump, self.motion.has_run(), difference)
             }
-            ("dump", [_, group, ..]) => Err(format!("it is of the group `{group}`, not of all particles")),
+            ("dump", [_, group, ..]) => Err(of_group("it", group)),
             ("dump_modify", [id, options @ ..]) => self.motion.frames.modify(id, options),
             ("undump", [id]) => self.motion.frames.end(id),
             ("restart", [every, ..]) => {
                 self.motion.restart = Some(whole(every)?);
-                Ok(Some("checkpoints of md".to_owned()))
+                Ok(Outcome::differs("checkpoints of md"))
             }
             ("run", [steps, options @ ..])
                 if options.chunks(2).all(|pair| matches!(pair, ["pre" | "post", "no" | "yes"])) =>
             {
-                self.motion.run(whole(steps)?).map(|()| None)
+                self.run(whole(steps)?)
             }
-            ("balance", _) => Ok(Some("`parallel.balance` does it where it pays".to_owned())),
+            ("balance", _) => Ok(Outcome::no_effect("`parallel.balance` does it where it pays")),
             ("compute", [id, "all", kind @ ("rdf" | "msd" | "vacf"), rest @ ..]) => {
                 self.analyses.compute(id, kind, rest, self.motion.steps())
             }
-            _ => Err("it has no equivalent here, or not in this form".to_owned()),
+            ("compute", [_, _, kind, ..]) => {
+                Err(format!("what the compute `{kind}` computes is not written here"))
+            }
+            ("run", [_, keyword, ..]) => {
+                Err(format!("the keyword `{keyword}` of run has no equivalent here"))
+            }
+            _ => Err(kinds::unlike(command)),
         }
     }
 
@@ -140,15 +128,15 @@ impl Script<'_> {
             return Err("2 or 3 was expected".to_owned());
         }
         self.system.dimensions = Some(dimensions);
-        Ok(None)
+        Ok(Outcome::Same)
     }
 
     fn boundary(&mut self, words: [&&str; 3]) -> Taken {
         self.system.is_periodic = words.map(|word| *word == "p");
         match words.iter().all(|word| **word == "p") {
-            true => Ok(None),
+            true => Ok(Outcome::Same),
             false => {
-                Ok(Some("faces that are not periodic reflect here, and the box keeps its size".to_owned()))
+                Ok(Outcome::differs("faces that are not periodic reflect here, and the box keeps its size"))
             }
         }
     }
@@ -172,7 +160,7 @@ impl Script<'_> {
             return Err("the density is not above 0".to_owned());
         }
         self.system.lattice = Some(ScriptLattice { kind, density });
-        Ok(None)
+        Ok(Outcome::Same)
     }
 
     fn region(&mut self, name: &str, words: &[&str]) -> Taken {
@@ -190,7 +178,7 @@ impl Script<'_> {
             high[dim] = end(last, f64::INFINITY)? * cell[dim];
         }
         self.system.regions.insert(name.to_owned(), Block { low, high });
-        Ok(None)
+        Ok(Outcome::Same)
     }
 
     fn create_box(&mut self, types: &str, name: &str) -> Taken {
@@ -199,7 +187,7 @@ impl Script<'_> {
             return Err("the box has no ends".to_owned());
         }
         (self.system.box_block, self.system.types) = (Some(block), count(types)?);
-        Ok(None)
+        Ok(Outcome::Same)
     }
 
     fn replicate(&mut self, words: [&&str; 3]) -> Taken {
@@ -214,7 +202,7 @@ impl Script<'_> {
             *copies = product.ok_or_else(|| "too many copies".to_owned())?;
         }
         self.system.copies = Some(copies);
-        Ok(None)
+        Ok(Outcome::Same)
     }
 
     fn mass(&mut self, kinds: &str, mass: &str) -> Taken {
@@ -228,39 +216,13 @@ impl Script<'_> {
             }
             self.pairs.masses.insert(kind, mass);
         }
-        Ok(None)
-    }
-
-    fn velocities(&mut self, temperature: &str, seed: &str, rest: &[&str]) -> Taken {
-        let has = |option: [&str; 2]| rest.chunks(2).any(|pair| pair == option);
-        if has(["sum", "yes"]) || rest.contains(&"temp") || rest.contains(&"bias") {
-            return Err("velocities that are added, or of another temperature, cannot be taken".to_owned());
-        }
-        (self.system.temperature, self.motion.seed) = (Some(number(temperature)?), whole(seed)?);
-        // These replace all that was before them.
-        self.system.drift = None;
-        let same = "the temperature is the same, the velocities are drawn in another way";
-        let momentum = if has(["mom", "no"]) { ", with a total momentum of 0" } else { "" };
-        Ok(Some(format!("{same}{momentum}")))
-    }
-
-    fn drift(&mut self, words: [&&str; 3], rest: &[&str]) -> Taken {
-        if rest != ["sum", "yes"] {
-            return Err("velocities can only be added (`sum yes`)".to_owned());
-        }
-        let mut drift = self.system.drift.unwrap_or_default();
-        for (component, word) in drift.iter_mut().zip(words) {
-            *component += number(word)?;
-        }
-        self.system.drift = Some(drift);
-        let is_to_be_stopped = self.motion.fixes.values().any(|fix| matches!(fix, Fix::Momentum));
-        Ok(is_to_be_stopped.then(|| DRIFT_STAYS.to_owned()))
+        Ok(Outcome::Same)
     }
 
     fn pair(&mut self, first: &str, second: &str, numbers: &[&str]) -> Taken {
         let types = [self.types_of(first)?, self.types_of(second)?];
         let numbers = numbers.iter().map(|word| number(word)).collect::<Result<Vec<_>, _>>()?;
-        self.pairs.set(types, &numbers).map(|()| None)
+        self.pairs.set(types, &numbers).map(|()| Outcome::Same)
     }
 
     fn pair_options(&mut self, options: &[&str]) -> Taken {
@@ -273,29 +235,43 @@ impl Script<'_> {
                 _ => return Err(format!("its `{}`", pair.join(" "))),
             }
         }
-        Ok(None)
+        Ok(Outcome::Same)
     }
 
     fn neighbors(&mut self, options: &[&str]) -> Taken {
+        if options.contains(&"exclude") {
+            return Err("pairs that are excluded: all pairs within the cutoff interact here".to_owned());
+        }
         for pair in options.chunks(2) {
             match pair {
                 ["every", every] => self.motion.every = whole(every)?,
                 ["check", check] => self.motion.checks = yes(check)?,
-                ["delay" | "page" | "one" | "binsize" | "cluster" | "once", _] => (),
+                ["delay" | "page" | "one" | "binsize" | "cluster", _] | ["once", "no"] => (),
                 _ => return Err(format!("its `{}`", pair.join(" "))),
             }
         }
-        Ok(None)
+        Ok(Outcome::Same)
     }
 
     fn thermo(&mut self, every: &str) -> Taken {
         match whole(every)? {
-            0 => Ok(Some("the first and the last step are always written".to_owned())),
+            0 => Ok(Outcome::no_effect("the first and the last step are always written")),
             every => {
                 self.motion.thermo = every;
-                Ok(None)
+                Ok(Outcome::Same)
             }
         }
+    }
+
+    /// `thermo_modify`
+    fn thermo_options(&self, options: &[&str]) -> Taken {
+        let may_lose = options.windows(2).any(|pair| matches!(pair, ["lost", "ignore" | "warn"]));
+        if may_lose && self.system.is_periodic != [true; 3] {
+            return Err(
+                "particles that leave the box and are deleted (`lost`): here they are reflected".to_owned()
+            );
+        }
+        Ok(Outcome::no_effect("`thermo.csv` has its own columns, with energies per atom"))
     }
 
     fn minimise(&mut self, force_tolerance: &str, steps: &str) -> Taken {
@@ -303,10 +279,9 @@ impl Script<'_> {
         const USUAL: f64 = 1e-6;
         let tolerance = Some(number(force_tolerance)?).filter(|tolerance| *tolerance > 0.0);
         self.motion.minimise(tolerance.unwrap_or(USUAL), whole(steps)?);
-        Ok(Some(
+        Ok(Outcome::differs(
             "FIRE; the force tolerance is of the largest force on a particle, not of all components, and the energy tolerance is \
-             left out; particles are at rest behind it"
-                .to_owned(),
+             left out; particles are at rest behind it",
         ))
     }
 
@@ -320,6 +295,11 @@ impl Script<'_> {
         let bound = |word: &str, otherwise: usize| if word.is_empty() { Ok(otherwise) } else { count(word) };
         Ok(bound(first, 1)?..=bound(last, all)?)
     }
+}
+
+/// What acts on some particles alone.
+pub(super) fn of_group(what: &str, group: &str) -> String {
+    format!("a group: {what} acts on `{group}`, and here all particles are treated alike")
 }
 
 fn is_lennard_jones(style: &str) -> bool {

@@ -1,6 +1,7 @@
 //! `read_data`: what a data file says beside its particles.
 
-use super::{Script, Taken};
+use super::Script;
+use super::outcome::{Outcome, Taken};
 use crate::input::PairCoefficients;
 use crate::scenario::AtomStyle;
 
@@ -20,11 +21,15 @@ impl Script<'_> {
             let types = [first, second].map(|kind| kind as usize..=kind as usize);
             let numbers: Vec<f64> = [Some(epsilon), Some(sigma), cutoff].into_iter().flatten().collect();
             if let Err(reason) = self.pairs.set(types, &numbers) {
-                return Ok(Some(format!("its pair coefficients {first} {second} are not taken: {reason}")));
+                let part = format!("its pair coefficients {first} {second} are not taken: {reason}");
+                return Ok(Outcome::Partly(part));
             }
+        }
+        if data.bonds > 0 {
+            return Ok(Outcome::Partly(format!("bonds: its {} bonds are left out", data.bonds)));
         }
         let of_others =
             |style: String| format!("its pair coefficients are those of `{style}`, not of lj/cut");
-        Ok(data.other_pair_style.map(of_others))
+        Ok(Outcome::differing(data.other_pair_style.map(of_others)))
     }
 }

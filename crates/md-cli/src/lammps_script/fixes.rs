@@ -1,8 +1,10 @@
 //! `fix` and `unfix`: how particles move, and walls.
 
+use super::Script;
 use super::commands::{number, ramp, whole};
 use super::integrators::Fix;
-use super::{Script, Taken};
+use super::kinds::unlike_fix;
+use super::outcome::{Outcome, Taken};
 
 /// Of what would end it.
 pub(super) const DRIFT_STAYS: &str =
@@ -12,8 +14,8 @@ impl Script<'_> {
     pub(super) fn fix(&mut self, id: &str, style: &str, words: &[&str]) -> Taken {
         let fix = match (style, words) {
             ("nve", []) => Fix::Plain,
-            ("momentum" | "recenter", _) => return self.momentum(id, style, words),
-            ("enforce2d" | "balance", _) => Fix::Nothing,
+            ("momentum" | "recenter", _) => return self.momentum(id, words),
+            ("enforce2d", _) => Fix::Nothing,
             ("temp/berendsen", [from, to, damp]) => Fix::Berendsen(ramp(from, to)?, number(damp)?),
             ("temp/csvr", [from, to, damp, _]) => Fix::Csvr(ramp(from, to)?, number(damp)?),
             ("temp/rescale", [every, from, to, _, _]) => Fix::Rescale(ramp(from, to)?, whole(every)?.max(1)),
@@ -21,21 +23,23 @@ impl Script<'_> {
             ("nvt", _) => return self.canonical(id, words),
             ("npt", _) => return self.isobaric(id, words),
             ("wall/lj93" | "wall/reflect", _) => return self.walls(id, style == "wall/lj93", words),
-            _ => return Err(unlike(style)),
+            _ => return Err(unlike_fix(style)),
         };
         let difference = match fix {
             Fix::Rescale(..) => Some("the temperature is made exact, however far it is off"),
             _ => None,
         };
         self.motion.fixes.insert(id.to_owned(), fix);
-        Ok(difference.map(str::to_owned))
+        Ok(Outcome::differing(difference.map(str::to_owned)))
     }
 
     /// `FROM TO DAMP SEED [KEYWORD VALUE ...]`
     fn langevin(&mut self, id: &str, words: &[&str]) -> Taken {
         const LEFT_OUT: [&str; 5] = ["gjf", "tally", "zero", "angmom", "omega"];
         let Some(([from, to, damp, _], keywords)) = words.split_first_chunk() else {
-            return Err(unlike("langevin"));
+            return Err(
+                "a temperature at the start and the end, a damping time and a seed were expected".to_owned()
+            );
         };
         let (mut scheme, mut ignored) = ("baoab", Vec::new());
         for pair in keywords.chunks(2) {
@@ -43,28 +47,35 @@ impl Script<'_> {
                 ["gjf", "vfull" | "vhalf" | "yes"] => scheme = "gjf",
                 [keyword @ ("tally" | "zero"), "yes"] => ignored.push(keyword),
                 [keyword, "no"] if LEFT_OUT.contains(&keyword) => (),
-                _ => return Err(unlike("langevin")),
+                [keyword, ..] => {
+                    return Err(format!(
+                        "the keyword `{keyword}` of langevin, or its value, has no equivalent here"
+                    ));
+                }
+                [] => (),
             }
         }
         self.motion.fixes.insert(id.to_owned(), Fix::Langevin(ramp(from, to)?, number(damp)?, scheme));
-        Ok(Some(format!("{}, with other random numbers{}", scheme.to_uppercase(), without(&ignored))))
+        let scheme = scheme.to_uppercase();
+        Ok(Outcome::differs(format!("{scheme}, with other random numbers{}", without(&ignored))))
     }
 
     fn isobaric(&mut self, id: &str, words: &[&str]) -> Taken {
         let (fix, ignored) = Fix::isobaric(words)?;
         self.motion.fixes.insert(id.to_owned(), fix);
         let same = "the same ensemble by Bussi's thermostat and stochastic cell rescaling";
-        Ok(Some(format!("{same}{}", without(&ignored))))
+        Ok(Outcome::differs(format!("{same}{}", without(&ignored))))
     }
 
     fn canonical(&mut self, id: &str, words: &[&str]) -> Taken {
         let (fix, ignored) = Fix::canonical(words)?;
         self.motion.fixes.insert(id.to_owned(), fix);
-        Ok((!ignored.is_empty()).then(|| format!("the same ensemble{}", without(&ignored))))
+        let difference = (!ignored.is_empty()).then(|| format!("the same ensemble{}", without(&ignored)));
+        Ok(Outcome::differing(difference))
     }
 
     /// What takes the motion of the centre of mass away, which nothing does here.
-    fn momentum(&mut self, id: &str, style: &str, words: &[&str]) -> Taken {
+    fn momentum(&mut self, id: &str, words: &[&str]) -> Taken {
         if self.system.drift.is_some_and(|drift| drift != [0.0; 3]) {
             return Err(DRIFT_STAYS.to_owned());
         }
@@ -72,24 +83,56 @@ impl Script<'_> {
             return Err("nothing takes angular momentum away here".to_owned());
         }
         self.motion.fixes.insert(id.to_owned(), Fix::Momentum);
-        let taken = if style == "momentum" { "taken away" } else { "held" };
-        Ok(Some(format!(
-            "nothing is {taken} here: drawn velocities have no total momentum, that of a file stays, and walls and `langevin` change it"
-        )))
+        Ok(Outcome::no_effect("drawn velocities have no total momentum, and pairs do not change it"))
+    }
+
+    /// `run N`
+    pub(super) fn run(&mut self, steps: u64) -> Taken {
+        self.motion.run(steps)?;
+        let has = |kind: fn(&Fix) -> bool| self.motion.fixes.values().any(kind);
+        let (system, is_random) = (&self.system, has(|fix| matches!(fix, Fix::Langevin(..))));
+        let moves_itself = system.file.is_some() && !system.file_is_at_rest && system.temperature.is_none();
+        let given_by = match (system.is_periodic, moves_itself) {
+            ([true, true, true], false) if is_random => "langevin gives",
+            ([true, true, true], false) => return Ok(Outcome::Same),
+            ([true, true, true], true) => "the velocities of the file have",
+            _ => "walls give",
+        };
+        Ok(match has(|fix| matches!(fix, Fix::Momentum)) {
+            true => Outcome::Partly(format!("nothing takes away the total momentum that {given_by}")),
+            false => Outcome::Same,
+        })
     }
 
     pub(super) fn unfix(&mut self, id: &str) -> Taken {
         if self.motion.fixes.remove(id).is_some() {
-            return Ok(None);
+            return Ok(Outcome::Same);
         }
         if let Some(walls) = self.system.wall_fixes.remove(id) {
             self.system.walls.retain(|wall, _| !walls.contains(wall));
-            return Ok(None);
+            return Ok(Outcome::Same);
         }
         if self.analyses.fixes.remove(id) {
-            return Ok(Some("the analysis goes on to the end of the last run".to_owned()));
+            return Ok(Outcome::differs("the analysis goes on to the end of the last run"));
         }
-        Err("that fix was not taken either".to_owned())
+        Ok(Outcome::no_effect("that fix was not taken either"))
+    }
+
+    /// `fix_modify ID KEYWORD VALUE ...`
+    pub(super) fn modify_fix(&self, id: &str, options: &[&str]) -> Taken {
+        if !self.motion.fixes.contains_key(id) && !self.system.wall_fixes.contains_key(id) {
+            return Ok(Outcome::no_effect("that fix was not taken either"));
+        }
+        let mut is_counted = true;
+        for option in options.chunks(2) {
+            match option {
+                ["energy" | "virial", "yes"] => (),
+                ["energy" | "virial", "no"] => is_counted = false,
+                _ => return Err(format!("the fix with another `{}`", option.join(" "))),
+            }
+        }
+        let counted = "the energy and virial of walls count all the same";
+        Ok(Outcome::differing((!is_counted).then(|| counted.to_owned())))
     }
 
     /// `FACE PLACE [EPSILON SIGMA CUTOFF]`, several times.
@@ -119,13 +162,9 @@ impl Script<'_> {
             self.system.walls.insert((dim, is_upper), solid);
             self.system.wall_fixes.entry(id.to_owned()).or_default().push((dim, is_upper));
         }
-        Ok(is_solid
-            .then(|| "their energy and virial count, as after `fix_modify energy yes virial yes`".to_owned()))
+        let counted = "their energy and virial count, as after `fix_modify energy yes virial yes`";
+        Ok(Outcome::differing(is_solid.then(|| counted.to_owned())))
     }
-}
-
-fn unlike(style: &str) -> String {
-    format!("a fix `{style}` of this form has no equivalent here: the scenario is without it")
 }
 
 /// Keywords that are left out.

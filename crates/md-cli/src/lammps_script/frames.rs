@@ -1,8 +1,8 @@
 //! `dump`, `dump_modify` and `undump`: in which runs there are frames, and how often.
 
-use super::Taken;
 use super::commands::whole;
 use super::dump::Dump;
+use super::outcome::{Outcome, Taken};
 
 /// The trajectory of all runs.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +23,7 @@ impl Frames {
         self.dump = Some((id.to_owned(), dump));
         let late = is_late.then(|| "step 0 has a frame too".to_owned());
         let all: Vec<String> = [difference, late].into_iter().flatten().collect();
-        Ok((!all.is_empty()).then(|| all.join("; ")))
+        Ok(Outcome::differing((!all.is_empty()).then(|| all.join("; "))))
     }
 
     /// `dump_modify`
@@ -36,14 +36,17 @@ impl Frames {
                 _ => others = true,
             }
         }
-        Ok(others.then(|| "`output.trajectory` says all of it".to_owned()))
+        Ok(match others {
+            true => Outcome::no_effect("`output.trajectory` has the columns and the file"),
+            false => Outcome::Same,
+        })
     }
 
     /// `undump`
     pub(super) fn end(&mut self, id: &str) -> Taken {
         self.check(id)?;
         self.every = None;
-        Ok(None)
+        Ok(Outcome::Same)
     }
 
     fn check(&self, id: &str) -> Result<(), String> {

@@ -1,11 +1,12 @@
 //! Commands behind a run. What a scenario has once, for all of its stages, stays as the first of them found it: every run sees only
 //! what came before it.
 
+use super::Script;
 use super::analyses::Analyses;
 use super::motion::Motion;
+use super::outcome::Taken;
 use super::pairs::Pairs;
 use super::system::System;
-use super::{Script, Taken};
 
 /// What is done to the particles, rather than set: it has another effect behind a run, even with the same words.
 const DEEDS: [&str; 5] = ["create_atoms", "create_box", "read_data", "replicate", "velocity"];

@@ -70,8 +70,11 @@ struct Keywords<'w> {
 }
 
 impl<'w> Keywords<'w> {
-    /// None: there is one without an equivalent.
-    fn read(mut words: &[&'w str]) -> Result<Option<Self>, String> {
+    /// Reads those of a fix.
+    ///
+    /// # Errors
+    /// The first one without an equivalent.
+    fn read(style: &str, mut words: &[&'w str]) -> Result<Self, String> {
         /// Thermostats in LAMMPS's chain, where nothing is said.
         const USUAL: u64 = 3;
         let mut all = Self {
@@ -105,10 +108,14 @@ impl<'w> Keywords<'w> {
                     all.ignored.push(keyword);
                     rest
                 }
-                _ => return Ok(None),
+                _ => {
+                    return Err(format!(
+                        "the keyword `{keyword}` of {style}, or its value, has no equivalent here"
+                    ));
+                }
             };
         }
-        Ok(Some(all))
+        Ok(all)
     }
 
     fn press(&mut self, keyword: &str) {
@@ -137,11 +144,14 @@ impl Fix {
     /// # Errors
     /// Keywords without an equivalent.
     pub(super) fn canonical<'w>(words: &[&'w str]) -> Result<(Self, Vec<&'w str>), String> {
-        match Keywords::read(words)? {
-            Some(Keywords {
-                bath: Some((ramp, damp)), chain, pressures, couple: "none", ignored, ..
-            }) if pressures.is_empty() => Ok((Self::NoseHoover(ramp, damp, chain), ignored)),
-            _ => Err("a fix `nvt` of this form has no equivalent here".to_owned()),
+        match Keywords::read("nvt", words)? {
+            Keywords { bath: Some((ramp, damp)), chain, pressures, couple: "none", ignored, .. }
+                if pressures.is_empty() =>
+            {
+                Ok((Self::NoseHoover(ramp, damp, chain), ignored))
+            }
+            Keywords { bath: None, .. } => Err("nvt without `temp`".to_owned()),
+            _ => Err("nvt with a pressure".to_owned()),
         }
     }
 
@@ -150,9 +160,12 @@ impl Fix {
     /// # Errors
     /// Keywords or pressures without an equivalent.
     pub(super) fn isobaric<'w>(words: &[&'w str]) -> Result<(Self, Vec<&'w str>), String> {
-        let found = Keywords::read(words)?.and_then(|all| Some((all.bath?, all.pressure()?, all.ignored)));
-        let ((ramp, damp), (axes, pressure, time), mut ignored) =
-            found.ok_or("a fix `npt` of this form has no equivalent here")?;
+        let all = Keywords::read("npt", words)?;
+        let (ramp, damp) = all.bath.ok_or("npt without `temp`")?;
+        let (axes, pressure, time) = all.pressure().ok_or(
+            "npt with pressures that change or that differ between axes, with two axes coupled, or without a pressure",
+        )?;
+        let mut ignored = all.ignored;
         // Bussi's thermostat is no chain.
         ignored.extend(words.iter().filter(|&&word| word == "tchain"));
         Ok((Self::Isobaric(ramp, damp, pressure, time, axes), ignored))

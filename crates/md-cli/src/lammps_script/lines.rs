@@ -102,10 +102,19 @@ impl Variables {
                 let value = self.value(&formula);
                 value.map_or_else(|_| formula.clone(), |value| format!("{value:?}"))
             }
-            _ => return Err(format!("variables of style `{style}`")),
+            _ => {
+                return Err(format!("a variable of style `{style}`: a line that needs it is told by itself"));
+            }
         };
         self.texts.insert(name.clone(), text);
         Ok(())
+    }
+
+    /// A variable that cannot be set anew; those of the command line stay.
+    pub(super) fn forget(&mut self, name: &str) {
+        if !self.given.iter().any(|given| given == name) {
+            self.texts.remove(name);
+        }
     }
 
     fn value(&self, formula: &str) -> Result<f64, String> {

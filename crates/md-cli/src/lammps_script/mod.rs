@@ -12,42 +12,24 @@ mod fixes;
 mod frames;
 mod in_time;
 mod integrators;
+mod kinds;
 mod lines;
 mod motion;
+mod outcome;
 mod pairs;
 mod system;
+mod velocities;
 
 use analyses::Analyses;
-use commands::NEEDLESS;
 use lines::{Variables, commands as lines_of, words};
 use motion::Motion;
+pub(crate) use outcome::{Fate, Remark};
+use outcome::{Outcome, Taken, one_line};
 use pairs::Pairs;
 use system::System;
 
 use crate::input::lammps_data::Summary;
 use crate::scenario::{ScenarioSource, load};
-
-/// What has become of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Remark {
-    /// Line of the script, from 1.
-    pub(crate) line: usize,
-    /// The command as it is written.
-    pub(crate) text: String,
-    /// Whether the scenario does without it.
-    pub(crate) fate: Fate,
-    /// Why, or how it differs.
-    pub(crate) reason: String,
-}
-
-/// Whether a command was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// It is not in the scenario.
-    NotTaken,
-    /// It is, but not to the letter.
-    Differs,
-}
 
 /// A scenario and what is to be said about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,18 +38,6 @@ pub(crate) struct Translation {
     pub(crate) scenario: String,
     /// In the order of the lines.
     pub(crate) remarks: Vec<Remark>,
-}
-
-impl Remark {
-    /// For the screen, with the script's name.
-    pub(crate) fn shown(&self, name: &str) -> String {
-        let Self { line, text, fate, reason } = self;
-        let fate = match fate {
-            Fate::NotTaken => "not taken",
-            Fate::Differs => "differs",
-        };
-        format!("{name}:{line}: {fate}: `{text}`: {reason}")
-    }
 }
 
 /// Finds out what a data file says, or why nothing.
@@ -84,9 +54,6 @@ struct Script<'f> {
     /// Whether a `run` was not taken.
     lacks_a_run: bool,
 }
-
-/// What becomes of a command that is known here; an error says why it was not taken.
-type Taken = Result<Option<String>, String>;
 
 /// Translates a script, with variables of its command line (`-var NAME VALUE`).
 ///
@@ -106,12 +73,8 @@ pub(crate) fn translate(
             state.clear().map_err(refused)?;
             continue;
         }
-        let (fate, reason) = match state.take(&line.text) {
-            Ok(None) => continue,
-            Ok(Some(difference)) => (Fate::Differs, difference),
-            Err(reason) => (Fate::NotTaken, reason),
-        };
-        remarks.push(Remark { line: line.number, text: line.text, fate, reason });
+        let taken = state.take(&line.text);
+        remarks.extend(Remark::about(line.number, line.text, taken));
     }
     remarks.extend(state.without_run(script));
     let scenario = match state.scenario(name, script) {
@@ -129,17 +92,8 @@ pub(crate) fn translate(
 /// Where the scenario comes from and what it lacks, as comments.
 fn head(name: &str, remarks: &[Remark]) -> String {
     let mut text = format!("# From the LAMMPS script {}\n", one_line(name));
-    for remark in remarks {
-        let fate = if remark.fate == Fate::NotTaken { "not taken" } else { "differs" };
-        let (command, reason) = (one_line(&remark.text), one_line(&remark.reason));
-        text += &format!("# line {}, {fate}: {command} ({reason})\n", remark.line);
-    }
+    text.extend(remarks.iter().map(Remark::comment));
     text + "\n"
-}
-
-/// Comments are not to end where a control character stands.
-fn one_line(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 impl<'f> Script<'f> {
@@ -169,21 +123,31 @@ impl<'f> Script<'f> {
     fn take(&mut self, text: &str) -> Taken {
         let taken = self.take_line(text);
         self.lacks_a_run |= taken.is_err() && text.split_whitespace().next() == Some("run");
-        taken
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [command, arguments @ ..] = &words[..] else { return taken };
+        match taken {
+            Err(reason) if kinds::is_observing(command, arguments) => Ok(Outcome::NoEffect(reason)),
+            taken => taken,
+        }
     }
 
     fn take_line(&mut self, text: &str) -> Taken {
         if let Some(("variable", rest)) = text.split_once(char::is_whitespace) {
-            let put_in = self.variables.put_in(rest)?;
-            return self.variables.set(&words(&put_in)).map(|()| None);
+            let put_in = self.variables.put_in(rest);
+            let set = put_in.and_then(|put_in| self.variables.set(&words(&put_in)));
+            if set.is_err() {
+                // What it was before is not what a later line means.
+                self.variables.forget(rest.split_whitespace().next().unwrap_or_default());
+            }
+            return set.map(|()| Outcome::Same);
         }
-        if text.split_whitespace().next().is_some_and(|command| NEEDLESS.contains(&command)) {
-            return Ok(None);
+        if let Some(why) = text.split_whitespace().next().and_then(kinds::no_effect) {
+            return Ok(Outcome::NoEffect(why.to_owned()));
         }
         let put_in = self.variables.put_in(text)?;
         let words = words(&put_in);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let [command, arguments @ ..] = &words[..] else { return Ok(None) };
+        let [command, arguments @ ..] = &words[..] else { return Ok(Outcome::Same) };
         self.carry_out_in_time(command, arguments)
     }
 

@@ -110,6 +110,15 @@ fn drift(report: &EnergyReport, setup: &Setup, units: Units, cause: &str) -> Opt
     })
 }
 
+/// The warning for particles at rest, if their forces are rounding too.
+pub fn stillness(first_force: f64, units: Units) -> Option<String> {
+    (first_force <= ROUNDING * units.force).then(|| {
+        "nothing moves and no force acts: all velocities are 0, and so are all forces, to rounding, so every step is like the first; \
+         give the particles a `system.temperature`, or velocities or places that are not in equilibrium"
+            .to_owned()
+    })
+}
+
 /// Steps so short that some positions, or all, are the same after them.
 fn standstill(report: &EnergyReport, setup: &Setup, units: Units) -> Option<String> {
     /// Most coordinates are larger than this part of the farthest.

@@ -5,6 +5,7 @@ mod observers;
 mod own_outputs;
 mod results;
 mod stages;
+mod stillness;
 
 use md_comm::World;
 use md_lab::trace::TracedWorld;
@@ -31,6 +32,7 @@ use observers::{RunObservers, Ticks};
 use own_outputs::stage_outputs;
 use results::Results;
 use stages::run_stages;
+use stillness::warn_of_stillness;
 
 /// Runs the scenario on this rank. *Collective.*
 ///
@@ -49,6 +51,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let timeline = root.as_mut().and_then(|root| root.timeline.take());
     let mut observers = observers(world, inputs, &beginning, root.as_ref(), early_end)?;
     let crowding = warn_of_crowding(world, scenario.parallel.threads)?;
+    let stillness = warn_of_stillness(world, &simulation, scenario, &beginning.stages)?;
     early_end.listen();
     let watch = |traced: &TracedWorld| traced.start(|observer| simulation.observe_phases(observer));
     traced.as_ref().map_or(Ok(()), watch)?;
@@ -68,7 +71,8 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let mut results = Results::of(&mut simulation, world, scenario, &beginning, ended)?;
     let mut closing = Closing::new(world, root.as_ref().map(|root| &root.directory));
     let grown = observers.finish(&mut closing);
-    let Closing { summary: analyses, warned, .. } = closing;
+    let Closing { summary: analyses, mut warned, .. } = closing;
+    warned.extend(stillness);
     results.facts = RunFacts { crowding, host_use, warned, analyses, ..results.facts };
     let timeline = write_timeline(traced.as_ref(), timeline, &results.context, simulation.state().step)?;
     root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline))?;

@@ -13,6 +13,8 @@ pub(super) struct Header {
     pub(super) atoms: u64,
     /// Number of atom types.
     pub(super) types: u32,
+    /// Number of bonds, which are not read.
+    pub(super) bonds: u64,
     /// Lower corner of the box.
     pub(super) origin: [f64; 3],
     /// Edges of the box.
@@ -24,6 +26,7 @@ pub(super) struct Header {
 pub(super) struct Draft {
     atoms: Option<u64>,
     types: Option<u32>,
+    bonds: u64,
     bounds: [Option<(f64, f64)>; 3],
 }
 
@@ -62,6 +65,7 @@ impl Draft {
         let mut header = Header {
             atoms: self.atoms.ok_or_else(|| missing("N atoms"))?,
             types: self.types.ok_or_else(|| missing("N atom types"))?,
+            bonds: self.bonds,
             origin: [0.0; 3],
             lengths: [0.0; 3],
         };
@@ -95,7 +99,11 @@ impl Draft {
             [low, high, "zlo", "zhi"] => self.bound(2, line, low, high),
             [xy, xz, yz, "xy", "xz", "yz"] => refuse_tilt(line, &[xy, xz, yz]),
             [count, what @ ..] if LEFT_OUT.contains(&what.join(" ").as_str()) => {
-                line.integer(count, "a count of the header").map(drop)
+                let count = line.integer(count, "a count of the header")?;
+                if what == ["bonds"] {
+                    self.bonds = u64::try_from(count).unwrap_or(0);
+                }
+                Ok(())
             }
             ["0", what @ ..] if ABSENT.contains(&what.join(" ").as_str()) => Ok(()),
             _ => Err(line.unexpected(FORMS)),

@@ -11,6 +11,8 @@ use crate::scenario::AtomStyle;
 pub(crate) struct Summary {
     /// Number of types.
     pub(crate) types: usize,
+    /// Number of bonds, which are left out.
+    pub(crate) bonds: u64,
     /// By type number - 1; empty where the file has none.
     pub(crate) masses: Vec<Option<f64>>,
     /// Lennard-Jones parameters. A heading that says no style leaves it to the script, as LAMMPS does.
@@ -32,11 +34,12 @@ pub(crate) struct Summary {
 pub(crate) fn summary(source: &Source<'_>) -> Result<Summary, RunError> {
     let (header, layout) = Layout::find(source)?;
     let section = |section: Section| layout.sections.get(&section);
-    let types = layout.types(&header, source.name)?;
+    let labels = layout.types(&header, source.name)?;
     let masses = section(Section::Masses)
-        .map_or(Ok(Vec::new()), |content| sections::masses(content, source.name, &types))?;
+        .map_or(Ok(Vec::new()), |content| sections::masses(content, source.name, &labels))?;
     let has_velocities = section(Section::Velocities).is_some();
-    let mut found = Summary { types: header.types as usize, masses, has_velocities, ..Summary::default() };
+    let (types, bonds) = (header.types as usize, header.bonds);
+    let mut found = Summary { types, bonds, masses, has_velocities, ..Summary::default() };
     if let Some(atoms) = section(Section::Atoms) {
         (found.heading, found.columns) = (atoms.atom_style(), atoms.columns);
     }

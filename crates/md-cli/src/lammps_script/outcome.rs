@@ -1,0 +1,103 @@
+//! What becomes of a command, and what is said about it.
+
+/// What becomes of a command that can be carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The scenario does what it says.
+    Same,
+    /// The scenario does it in another way: in which.
+    Differs(String),
+    /// Particles move as without it: what it does instead.
+    NoEffect(String),
+    /// Particles would move in another way with the part that is left out: which part.
+    Partly(String),
+}
+
+/// An error says why a command that changes how particles move cannot be carried out.
+pub(super) type Taken = Result<Outcome, String>;
+
+/// What is said about a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Remark {
+    /// Line of the script, from 1.
+    pub(crate) line: usize,
+    /// The command as it is written.
+    pub(crate) text: String,
+    /// Whether the scenario does without it.
+    pub(crate) fate: Fate,
+    /// Why, or how it differs.
+    pub(crate) reason: String,
+}
+
+/// Whether a command was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Particles would move in another way with it, and it is not in the scenario.
+    NotTaken,
+    /// It is not in the scenario, and particles move as with it.
+    NoEffect,
+    /// It is in the scenario, but not to the letter.
+    Differs,
+}
+
+impl Outcome {
+    /// The scenario does it in another way.
+    pub(super) fn differs(how: impl Into<String>) -> Self {
+        Self::Differs(how.into())
+    }
+
+    /// Particles move as without it.
+    pub(super) fn no_effect(what: impl Into<String>) -> Self {
+        Self::NoEffect(what.into())
+    }
+
+    /// The same, or how it differs.
+    pub(super) fn differing(how: Option<String>) -> Self {
+        how.map_or(Self::Same, Self::Differs)
+    }
+
+    /// Its fate and the reason, where something is to be said.
+    fn remark(self) -> Option<(Fate, String)> {
+        match self {
+            Self::Same => None,
+            Self::Differs(how) => Some((Fate::Differs, how)),
+            Self::NoEffect(what) => Some((Fate::NoEffect, what)),
+            Self::Partly(part) => Some((Fate::NotTaken, part)),
+        }
+    }
+}
+
+impl Fate {
+    fn shown(self) -> &'static str {
+        match self {
+            Self::NotTaken => "not taken",
+            Self::NoEffect => "without effect",
+            Self::Differs => "differs",
+        }
+    }
+}
+
+impl Remark {
+    /// What is to be said about a command, if anything.
+    pub(super) fn about(line: usize, text: String, taken: Taken) -> Option<Self> {
+        let (fate, reason) = taken.map_or_else(|reason| Some((Fate::NotTaken, reason)), Outcome::remark)?;
+        Some(Self { line, text, fate, reason })
+    }
+
+    /// Returns the remark for the screen, with the script's name.
+    pub(crate) fn shown(&self, name: &str) -> String {
+        let Self { line, text, fate, reason } = self;
+        format!("{name}:{line}: {}: `{text}`: {reason}", fate.shown())
+    }
+
+    /// Returns the remark as a comment of the scenario.
+    pub(super) fn comment(&self) -> String {
+        let (command, reason) = (one_line(&self.text), one_line(&self.reason));
+        format!("# line {}, {}: {command} ({reason})\n", self.line, self.fate.shown())
+    }
+}
+
+/// Comments are not to end where a control character stands.
+pub(super) fn one_line(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
