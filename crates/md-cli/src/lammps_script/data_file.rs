@@ -6,7 +6,7 @@ use crate::input::PairCoefficients;
 
 impl Script<'_> {
     pub(super) fn read_data(&mut self, path: &str) -> Taken {
-        let data = (self.data_of)(path)?;
+        let data = (self.files.data)(path)?;
         let in_file = |kind: usize| data.masses.get(kind.saturating_sub(1)).copied().flatten().is_some();
         // Those of the file replace what was said before it.
         self.pairs.masses.retain(|&kind, _| !in_file(kind));

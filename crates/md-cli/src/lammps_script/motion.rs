@@ -101,6 +101,31 @@ impl Motion {
         end - self.parts.last().map_or(0, |part| part.steps).min(end)..end
     }
 
+    /// Whether a barostat acts in one of the runs so far.
+    pub(super) fn stretches_the_box(&self) -> bool {
+        self.parts.iter().any(|part| part.integrator.contains("barostat"))
+    }
+
+    /// A copy of the settings, without the runs.
+    pub(super) fn settings(&mut self) -> Self {
+        let parts = std::mem::take(&mut self.parts);
+        let settings = self.clone();
+        self.parts = parts;
+        settings
+    }
+
+    /// Returns to earlier settings and the first runs, this many.
+    pub(super) fn return_to(&mut self, settings: Self, runs: usize) {
+        let parts = std::mem::take(&mut self.parts);
+        *self = Self { parts, ..settings };
+        self.parts.truncate(runs);
+    }
+
+    /// Number of runs so far.
+    pub(super) fn runs(&self) -> usize {
+        self.parts.len()
+    }
+
     /// What a scenario has once for all of its stages.
     pub(super) fn common(&self) -> String {
         let Self { timestep, skin, every, checks, restart, seed, .. } = self;
@@ -133,7 +158,10 @@ impl Motion {
         match &self.parts[..] {
             [] => (),
             [part] => text += &format!("\n[integrator]\n{}", keys(&part.integrator)),
-            parts => parts.iter().for_each(|part| text += &self.stage(part, frames)),
+            parts => {
+                let never = self.steps().saturating_add(1);
+                parts.iter().for_each(|part| text += &stage(part, frames, never));
+            }
         }
         let thermo = self.parts.first().map_or(self.thermo, |part| part.thermo);
         text += &format!("\n[output]\nthermo = {{ every = {thermo} }}\n");
@@ -143,24 +171,23 @@ impl Motion {
         }
         text
     }
+}
 
-    /// A table `[[stage]]`, where `output.trajectory` has an interval, or is not there.
-    fn stage(&self, part: &Part, usual: Option<u64>) -> String {
-        let Part { steps, integrator, thermo, frames } = part;
-        let mut text = format!(
-            "\n[[stage]]\nsteps = {steps}\nthermo = {{ every = {thermo} }}\nintegrator = {integrator}\n"
-        );
-        match (usual, frames) {
-            (None, _) => (),
-            (Some(usual), Some(own)) if *own == usual => (),
-            (Some(_), Some(own)) => text += &format!("trajectory = {{ every = {own} }}\n"),
-            (Some(_), None) => {
-                let never = self.steps().saturating_add(1);
-                text += &format!("trajectory = {{ every = {never} }} # longer than all stages: no frames\n");
-            }
+/// A table `[[stage]]`, where `output.trajectory` has an interval, or is not there; with the number of a step that is never reached.
+fn stage(part: &Part, usual: Option<u64>, never: u64) -> String {
+    let Part { steps, integrator, thermo, frames } = part;
+    let mut text = format!(
+        "\n[[stage]]\nsteps = {steps}\nthermo = {{ every = {thermo} }}\nintegrator = {integrator}\n"
+    );
+    match (usual, frames) {
+        (None, _) => (),
+        (Some(usual), Some(own)) if *own == usual => (),
+        (Some(_), Some(own)) => text += &format!("trajectory = {{ every = {own} }}\n"),
+        (Some(_), None) => {
+            text += &format!("trajectory = {{ every = {never} }} # longer than all stages: no frames\n");
         }
-        text
     }
+    text
 }
 
 /// The keys of an inline table, one a line, as they are parted by `, ` outside of brackets.
