@@ -49,8 +49,7 @@ pub fn from_lammps(args: &FromLammpsArgs) -> Result<String, RunError> {
 /// The numbers of the lines with a fate, for a message.
 fn lines(remarks: &[Remark], fate: Fate) -> String {
     const MOST: usize = 20;
-    let mut places: Vec<_> =
-        remarks.iter().filter(|remark| remark.fate == fate).map(Remark::place).collect();
+    let mut places: Vec<_> = remarks.iter().filter(|remark| remark.fate == fate).map(Remark::place).collect();
     places.dedup();
     let others = places.len().saturating_sub(MOST);
     places.truncate(MOST);

@@ -148,7 +148,8 @@ impl Filled {
     fn region(&self, ends: &[Ends; 3]) -> Result<String, String> {
         let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
         for dim in 0..self.lattice.dimensions().unwrap_or(3) {
-            let [first, last] = self.planes[dim].map(|number| self.lattice.plane(dim, number) - ends[dim].low);
+            let [first, last] =
+                self.planes[dim].map(|number| self.lattice.plane(dim, number) - ends[dim].low);
             low[dim] = first;
             high[dim] = (last + 0.5 * self.lattice.gap(dim)).min(ends[dim].length());
             if high[dim] - last < 2.0 * ON_FACE * self.lattice.side(dim) {
@@ -184,8 +185,6 @@ fn entry(keys: &str, kind: usize) -> String {
 
 /// Around both.
 pub(super) fn joined(one: [Ends; 3], other: [Ends; 3]) -> [Ends; 3] {
-    [0, 1, 2].map(|dim| Ends {
-        low: one[dim].low.min(other[dim].low),
-        high: one[dim].high.max(other[dim].high),
-    })
+    [0, 1, 2]
+        .map(|dim| Ends { low: one[dim].low.min(other[dim].low), high: one[dim].high.max(other[dim].high) })
 }

@@ -1,6 +1,7 @@
 //! `read_data`: what a data file says beside its particles.
 
 use super::Script;
+use super::faces::Ends;
 use super::outcome::{Outcome, Taken};
 use crate::input::PairCoefficients;
 
@@ -11,6 +12,11 @@ impl Script<'_> {
         // Those of the file replace what was said before it.
         self.pairs.masses.retain(|&kind, _| !in_file(kind));
         self.system.file = Some(path.to_owned());
+        self.system.file_atoms = data.atoms;
+        self.system.box_region = Some([0, 1, 2].map(|dim| {
+            let low = data.origin[dim];
+            Ends { low, high: low + data.lengths[dim] }
+        }));
         self.system.types = data.types;
         self.system.file_masses = data.masses;
         self.system.file_is_at_rest = !data.has_velocities;
@@ -27,6 +33,9 @@ impl Script<'_> {
         }
         let of_others =
             |style: String| format!("its pair coefficients are those of `{style}`, not of lj/cut");
-        Ok(Outcome::differing(data.other_pair_style.map(of_others)))
+        let follows = self.system.follows_particles();
+        let of_box = follows.then(|| "the box at faces `s` and `m` is that of the file".to_owned());
+        let all: Vec<String> = data.other_pair_style.map(of_others).into_iter().chain(of_box).collect();
+        Ok(Outcome::differing((!all.is_empty()).then(|| all.join("; "))))
     }
 }

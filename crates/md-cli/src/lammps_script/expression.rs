@@ -43,7 +43,10 @@ const OPERATORS: [Operator; 15] = [
     ("^", 7, f64::powf),
 ];
 
-const FUNCTIONS: [(&str, fn(f64) -> f64); 14] = [
+/// Name and value.
+type Function = (&'static str, fn(f64) -> f64);
+
+const FUNCTIONS: [Function; 14] = [
     ("sqrt", f64::sqrt),
     ("exp", f64::exp),
     ("ln", f64::ln),
@@ -206,8 +209,24 @@ mod tests {
         }
         let signs = "-".repeat(1000);
         for text in [
-            "", "1+", "(1", "v_y", "c_msd[4]/4", "step*dt", "vdisplace(1,2)", "1 2", "+2", "1=1", "sqrt(-1)", "1/0",
-            "5%0", "1.5.2", "sqrt 4", "atan2(1)", "f(1", &signs,
+            "",
+            "1+",
+            "(1",
+            "v_y",
+            "c_msd[4]/4",
+            "step*dt",
+            "vdisplace(1,2)",
+            "1 2",
+            "+2",
+            "1=1",
+            "sqrt(-1)",
+            "1/0",
+            "5%0",
+            "1.5.2",
+            "sqrt 4",
+            "atan2(1)",
+            "f(1",
+            &signs,
         ] {
             assert!(evaluate(text, &names).is_err(), "{text}");
         }

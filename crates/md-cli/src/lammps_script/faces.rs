@@ -104,11 +104,7 @@ mod tests {
     #[test]
     fn the_words_of_boundary() {
         let faces = read(["p", "fs", "m"]).unwrap();
-        assert_eq!(faces, [
-            [Face::Periodic; 2],
-            [Face::Fixed, Face::Shrinking],
-            [Face::Outermost; 2],
-        ]);
+        assert_eq!(faces, [[Face::Periodic; 2], [Face::Fixed, Face::Shrinking], [Face::Outermost; 2],]);
         for (word, expected) in [
             ("pf", "`pf` is periodic on one side alone"),
             ("x", "`x` is not one or two of the letters p, f, s and m"),

@@ -85,10 +85,7 @@ const COMMANDS: [(&str, &[&str]); 9] = [
         "a state that LAMMPS has written: only data files can be read (`write_data` of LAMMPS writes one)",
         &["read_restart", "read_dump", "rerun", "reset_"],
     ),
-    (
-        "control of the script: give from-lammps the commands that are carried out",
-        &["if", "jump", "next"],
-    ),
+    ("control of the script: give from-lammps the commands that are carried out", &["if", "jump", "next"]),
     ("a program of its own: only commands of LAMMPS can be taken", &["python", "plugin", "kim", "message"]),
     (
         "several simulations or a search: a scenario is one simulation",

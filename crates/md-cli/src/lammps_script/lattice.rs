@@ -84,7 +84,11 @@ impl ScriptLattice {
                     }
                     rest
                 }
-                ["orient", axis, x, y, z, rest @ ..] if is_own_axis(axis, [number(x)?, number(y)?, number(z)?]) => rest,
+                ["orient", axis, x, y, z, rest @ ..]
+                    if is_own_axis(axis, [number(x)?, number(y)?, number(z)?]) =>
+                {
+                    rest
+                }
                 ["orient", ..] => return Err("a lattice that is turned cannot be taken".to_owned()),
                 [keyword, ..] => return Err(format!("the keyword `{keyword}` of lattice cannot be taken")),
             };
@@ -103,11 +107,12 @@ impl ScriptLattice {
 
     /// Planes per unit cell.
     pub(super) fn planes_per_cell(&self, dim: usize) -> i64 {
-        match (self.kind, dim) {
-            (Some(LatticeKind::Fcc | LatticeKind::Bcc), _) => 2,
-            (Some(LatticeKind::Hex | LatticeKind::Sq2), 0 | 1) => 2,
-            _ => 1,
-        }
+        let has_between = match self.kind {
+            Some(LatticeKind::Fcc | LatticeKind::Bcc) => true,
+            Some(LatticeKind::Hex | LatticeKind::Sq2) => dim < 2,
+            _ => false,
+        };
+        if has_between { 2 } else { 1 }
     }
 
     /// Side length of a unit cell.

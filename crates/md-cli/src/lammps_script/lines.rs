@@ -50,7 +50,7 @@ pub(super) fn commands(script: &str) -> Vec<Line> {
 }
 
 /// The line up to a `#` that is not between quotes; nothing where no word is left.
-fn without_comment(line: Line) -> Option<Line> {
+fn without_comment(mut line: Line) -> Option<Line> {
     let mut quotes = Quotes::default();
     let (mut at, all) = (0, line.text.as_str());
     while let Some(rest) = all.get(at..).filter(|rest| !rest.is_empty()) {
@@ -59,8 +59,9 @@ fn without_comment(line: Line) -> Option<Line> {
         }
         at += quotes.pass(rest);
     }
-    let text = all.get(..at).unwrap_or(all).trim_matches(BLANKS);
-    (!text.is_empty()).then(|| Line { number: line.number, text: text.to_owned() })
+    let text = all.get(..at).unwrap_or(all).trim_matches(BLANKS).to_owned();
+    line.text = text;
+    (!line.text.is_empty()).then_some(line)
 }
 
 /// Which quotes are open while a text is passed through.

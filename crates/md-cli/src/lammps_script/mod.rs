@@ -164,7 +164,8 @@ impl<'f> Script<'f> {
                 _ => self.take(&line.text),
             };
             let file = self.included.last().cloned();
-            self.remarks.extend(Remark::about(line.number, line.text, taken).map(|remark| Remark { file, ..remark }));
+            self.remarks
+                .extend(Remark::about(line.number, line.text, taken).map(|remark| Remark { file, ..remark }));
         }
         Ok(Flow::GoesOn)
     }

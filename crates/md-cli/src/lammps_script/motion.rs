@@ -176,9 +176,8 @@ impl Motion {
 /// A table `[[stage]]`, where `output.trajectory` has an interval, or is not there; with the number of a step that is never reached.
 fn stage(part: &Part, usual: Option<u64>, never: u64) -> String {
     let Part { steps, integrator, thermo, frames } = part;
-    let mut text = format!(
-        "\n[[stage]]\nsteps = {steps}\nthermo = {{ every = {thermo} }}\nintegrator = {integrator}\n"
-    );
+    let mut text =
+        format!("\n[[stage]]\nsteps = {steps}\nthermo = {{ every = {thermo} }}\nintegrator = {integrator}\n");
     match (usual, frames) {
         (None, _) => (),
         (Some(usual), Some(own)) if *own == usual => (),

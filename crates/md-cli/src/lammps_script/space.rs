@@ -1,12 +1,11 @@
 //! `boundary`, `lattice`, `region`, `create_box` and `create_atoms`, and what formulas know of them.
 
+use super::Script;
 use super::commands::{count, number, whole};
-use super::created::Created;
 use super::faces::{self, Ends};
 use super::lattice::ScriptLattice;
 use super::outcome::{Outcome, Taken};
 use super::system::Block;
-use super::Script;
 
 impl Script<'_> {
     pub(super) fn boundary(&mut self, words: [&str; 3]) -> Taken {
@@ -14,9 +13,7 @@ impl Script<'_> {
         if self.system.is_periodic_in_all() {
             return Ok(Outcome::Same);
         }
-        Ok(Outcome::differs(
-            "faces that are not periodic reflect here, and the box keeps the size that it has at step 0",
-        ))
+        Ok(Outcome::differs("faces that are not periodic reflect here, and the box keeps its size"))
     }
 
     pub(super) fn lattice(&mut self, words: &[&str]) -> Taken {
@@ -71,6 +68,9 @@ impl Script<'_> {
 
     pub(super) fn create_box(&mut self, types: &str, name: &str) -> Taken {
         let block = self.block(name)?;
+        if self.system.file.is_some() {
+            return Err("the file has a box already".to_owned());
+        }
         if !block.iter().all(|ends| ends.length().is_finite() && ends.length() > 0.0) {
             return Err("the box has no ends, or no room between them".to_owned());
         }
@@ -81,6 +81,9 @@ impl Script<'_> {
     /// `create_atoms TYPE STYLE ...`
     pub(super) fn create_atoms(&mut self, kind: &str, words: &[&str]) -> Taken {
         let kind = count(kind)?;
+        if self.system.file.is_some() {
+            return Err("particles beside those of a file".to_owned());
+        }
         match words {
             ["box"] => self.system.fill(kind, None)?,
             ["region", name] => self.system.fill(kind, Some(&self.block(name)?))?,
@@ -118,10 +121,7 @@ impl Script<'_> {
         };
         match name {
             "dt" => Ok(self.motion.timestep),
-            "atoms" if self.system.file.is_none() => {
-                let counts = self.system.created.iter().map(Created::count);
-                Ok(counts.fold(0, u64::saturating_add) as f64)
-            }
+            "atoms" => Ok(self.system.atoms() as f64),
             "vol" if self.system.dimensions() == 2 => of_box(|[x, y, _]| x.length() * y.length()),
             "vol" => of_box(|[x, y, z]| x.length() * y.length() * z.length()),
             "lx" => of_box(|[x, ..]| x.length()),
@@ -142,8 +142,7 @@ impl Script<'_> {
 
     /// Whether the box of a run is not that of its beginning.
     fn changes_its_box(&self) -> bool {
-        let follows = self.system.faces.as_flattened().iter().any(|face| face.follows_particles());
-        follows || self.motion.stretches_the_box()
+        self.system.follows_particles() || self.motion.stretches_the_box()
     }
 }
 

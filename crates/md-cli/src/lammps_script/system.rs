@@ -15,11 +15,12 @@ pub(super) struct System {
     pub(super) dimensions: Option<usize>,
     pub(super) lattice: ScriptLattice,
     pub(super) regions: BTreeMap<String, Block>,
-    /// The region of `create_box`.
+    /// The region of `create_box`, or the box of the file.
     pub(super) box_region: Option<Block>,
     pub(super) types: usize,
     pub(super) created: Vec<Created>,
     pub(super) file: Option<String>,
+    pub(super) file_atoms: u64,
     /// Masses of that file, by type number - 1.
     pub(super) file_masses: Vec<Option<f64>>,
     /// Whether it says nothing of how its particles move.
@@ -53,13 +54,30 @@ impl System {
     /// There is none.
     pub(super) fn first_box(&self) -> Result<Block, String> {
         let region = self.box_region.ok_or("there is no box")?;
-        Ok([0, 1, 2].map(|dim| region[dim].created(self.faces[dim])))
+        let copies = self.copies.unwrap_or([1; 3]);
+        Ok([0, 1, 2].map(|dim| {
+            let Ends { low, high } = region[dim];
+            let high = high + (f64::from(copies[dim]) - 1.0) * region[dim].length();
+            Ends { low, high }.created(self.faces[dim])
+        }))
+    }
+
+    /// Whether the particles decide where some faces are.
+    pub(super) fn follows_particles(&self) -> bool {
+        self.faces.as_flattened().iter().any(|face| face.follows_particles())
+    }
+
+    /// Number of particles.
+    pub(super) fn atoms(&self) -> u64 {
+        let copies = self.copies.unwrap_or([1; 3]).into_iter().map(u64::from);
+        let in_file = copies.fold(self.file_atoms, u64::saturating_mul);
+        self.created.iter().map(Created::count).fold(in_file, u64::saturating_add)
     }
 
     /// The box of the first step, which follows the particles at some faces.
     fn last_box(&self) -> Result<Block, String> {
         let region = self.box_region.ok_or("the script makes no box (create_box, read_data)")?;
-        if !self.faces.as_flattened().iter().any(|face| face.follows_particles()) {
+        if !self.follows_particles() {
             return Ok(region);
         }
         let extents: Option<Vec<_>> = self.created.iter().map(Created::extent).collect();
@@ -128,8 +146,9 @@ impl System {
         if self.types != 1 {
             return Err("particles at random are taken where there is one type".to_owned());
         }
-        let has_all =
-            |region: &Block| (0..3).all(|dim| region[dim].low <= bounds[dim].low && bounds[dim].high <= region[dim].high);
+        let has_all = |region: &Block| {
+            (0..3).all(|dim| region[dim].low <= bounds[dim].low && bounds[dim].high <= region[dim].high)
+        };
         if !region.is_none_or(has_all) || !self.created.is_empty() {
             return Err("particles at random are taken where they are alone and in the whole box".to_owned());
         }
@@ -171,8 +190,7 @@ impl System {
         if let Some(drift) = self.drift {
             text += &format!("drift = {drift:?}\n");
         }
-        let boundary =
-            [0, 1, 2].map(|dim| if self.is_periodic(dim) { "periodic" } else { "reflecting" });
+        let boundary = [0, 1, 2].map(|dim| if self.is_periodic(dim) { "periodic" } else { "reflecting" });
         text += &format!("boundary = {boundary:?}\n");
         let solid = |(&(dim, is_upper), wall): (&(usize, bool), &Option<[f64; 3]>)| {
             wall.map(|[epsilon, sigma, cutoff]| {
@@ -205,12 +223,14 @@ impl System {
                 "gas = {{ atoms = {count}, box = {lengths:?}, minimal_distance = {least_distance:?} }}"
             )),
             [Created::Lattice(filled)]
-                if self.types == 1 && let Some(cells) = filled.whole_cells(&ends) =>
+                if self.types == 1
+                    && let Some(cells) = filled.whole_cells(&ends) =>
             {
                 Ok(format!("lattice = {{ {}, cells = {cells:?} }}", filled.lattice.keys()))
             }
             all => {
-                let lattices = all.iter().map(|created| created.regions(&ends)).collect::<Result<String, _>>()?;
+                let lattices =
+                    all.iter().map(|created| created.regions(&ends)).collect::<Result<String, _>>()?;
                 Ok(format!("regions = {{ box = {lengths:?}, lattices = [\n{lattices}] }}"))
             }
         }

@@ -96,9 +96,7 @@ impl Variables {
             ("getenv", [name]) => Value::Text(std::env::var(name).unwrap_or_default()),
             ("internal", [_]) => Value::Unknown,
             ("equal", [formula]) => Value::Formula((*formula).to_owned()),
-            ("format", [of, conversion]) => {
-                Value::Formatted((*of).to_owned(), Conversion::read(conversion)?)
-            }
+            ("format", [of, conversion]) => Value::Formatted((*of).to_owned(), Conversion::read(conversion)?),
             ("equal" | "string" | "format" | "getenv" | "index" | "internal", _) => {
                 return Err(format!("the style `{style}` with {} words behind it", arguments.len()));
             }
@@ -205,9 +203,7 @@ impl Variables {
                     .parse()
                     .map_err(|_| format!("the variable `{variable}` is `{text}`, which is not a number")),
                 Value::Formula(formula) => self.evaluated_in(formula, keywords, depth + 1, count),
-                Value::Formatted(of, _) => {
-                    self.evaluated_in(&format!("v_{of}"), keywords, depth + 1, count)
-                }
+                Value::Formatted(of, _) => self.evaluated_in(&format!("v_{of}"), keywords, depth + 1, count),
                 Value::Unknown => Err(self.without_value(variable)),
             }
         })
@@ -282,9 +278,21 @@ mod tests {
     #[test]
     fn values_are_put_in_as_by_lammps() {
         let (variables, errors) = defined(&[
-            "x index 2 3", "x index 9", "y index 1", "third equal 1/3", "late equal v_b*3", "b equal 1", "b equal 2",
-            "e string \"x $b y\"", "l loop 3 10", "m loop 5 pad", "n loop 3 12 pad", "f format b %08.3f", "big equal lx*1e20",
-            "run equal step*2", "a atom x/2",
+            "x index 2 3",
+            "x index 9",
+            "y index 1",
+            "third equal 1/3",
+            "late equal v_b*3",
+            "b equal 1",
+            "b equal 2",
+            "e string \"x $b y\"",
+            "l loop 3 10",
+            "m loop 5 pad",
+            "n loop 3 12 pad",
+            "f format b %08.3f",
+            "big equal lx*1e20",
+            "run equal step*2",
+            "a atom x/2",
         ]);
         assert_eq!(errors, [] as [&str; 0]);
         for (text, expected) in [

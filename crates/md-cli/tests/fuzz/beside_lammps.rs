@@ -42,14 +42,20 @@ fn by_lammps(script: &str) -> Option<String> {
 fn steps_by_lammps(scripts: &[Script]) -> Option<Vec<Step>> {
     let all = scripts.iter().fold(String::new(), |all, script| all + &script.text + TAIL);
     let said = by_lammps(&all)?;
-    let rows = said.lines().zip(said.lines().skip(1)).filter(|(head, _)| head.trim_start().starts_with("Step "));
+    let rows =
+        said.lines().zip(said.lines().skip(1)).filter(|(head, _)| head.trim_start().starts_with("Step "));
     let step = |row: &str| {
         let numbers: Vec<f64> = row.split_whitespace().map(|word| word.parse().unwrap()).collect();
         let [_, atoms, energy_per_atom, pressure, x, y, z] = numbers[..] else { panic!("{row}") };
         Step { atoms, energy_per_atom, pressure, lengths: [x, y, z] }
     };
     let steps: Vec<Step> = rows.map(|(_, row)| step(row)).collect();
-    assert_eq!(steps.len(), scripts.len(), "LAMMPS ended early: {}", &said[said.len().saturating_sub(2000)..]);
+    assert_eq!(
+        steps.len(),
+        scripts.len(),
+        "LAMMPS ended early: {}",
+        &said[said.len().saturating_sub(2000)..]
+    );
     Some(steps)
 }
 
@@ -68,12 +74,7 @@ fn step_by_md(script: &Script) -> Result<Step, String> {
     });
     let totals = ended.into_iter().next().ok_or("no rank")?.map_err(|panic| panic.to_string())?;
     let (totals, atoms) = totals.map_err(|error| error.to_string())?;
-    Ok(Step {
-        atoms,
-        energy_per_atom: totals.potential_energy / atoms,
-        pressure: totals.pressure,
-        lengths,
-    })
+    Ok(Step { atoms, energy_per_atom: totals.potential_energy / atoms, pressure: totals.pressure, lengths })
 }
 
 /// What is different, if anything is.
@@ -89,7 +90,9 @@ fn difference(found: &Step, expected: &Step, dimensions: usize) -> Option<String
 /// The choices of many scripts, always the same ones.
 fn choices(count: usize) -> Vec<Vec<u32>> {
     let numbers = |seed: u64| {
-        (0..80).map(move |index| (md_core::random::uniform(seed, index) * f64::from(u32::MAX)) as u32).collect()
+        (0..80)
+            .map(move |index| (md_core::random::uniform(seed, index) * f64::from(u32::MAX)) as u32)
+            .collect()
     };
     (0..count as u64).map(numbers).collect()
 }

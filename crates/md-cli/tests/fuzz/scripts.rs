@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use md_cli::args::{Cli, Command};
-use md_cli::commands::from_lammps;
+use md_cli::commands::from_lammps::from_lammps;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -95,8 +95,17 @@ fn particles(choices: &mut Choices) -> Vec<String> {
             "create_atoms 1 region lower".to_owned(),
         ],
         2 => {
-            let (low, high) = choices.pick(&[("INF", "EDGE"), ("0.5", "2.5"), ("-0.75", "2"), ("0", "3.9"), ("-9.5", "-7.2")]);
-            vec![format!("region part block {low} {high} INF {high} INF INF"), "create_atoms 2 region part".to_owned()]
+            let (low, high) = choices.pick(&[
+                ("INF", "EDGE"),
+                ("0.5", "2.5"),
+                ("-0.75", "2"),
+                ("0", "3.9"),
+                ("-9.5", "-7.2"),
+            ]);
+            vec![
+                format!("region part block {low} {high} INF {high} INF INF"),
+                "create_atoms 2 region part".to_owned(),
+            ]
         }
         _ => box_of(2),
     };
@@ -115,8 +124,16 @@ fn pairs(choices: &mut Choices) -> Vec<String> {
         format!("pair_style {} {cutoff}", choices.pick(&["lj/cut", "lj/cut/opt"])),
         "pair_coeff * * 1.0 1.0".to_owned(),
     ];
-    lines.extend(choices.pick(&[None, Some("pair_coeff 2 2 0.5 1.1"), Some("pair_coeff 1*2 2 1.5 0.9")]).map(str::to_owned));
-    lines.extend(choices.pick(&[None, Some("pair_modify shift yes"), Some("pair_modify mix arithmetic shift no")]).map(str::to_owned));
+    lines.extend(
+        choices
+            .pick(&[None, Some("pair_coeff 2 2 0.5 1.1"), Some("pair_coeff 1*2 2 1.5 0.9")])
+            .map(str::to_owned),
+    );
+    lines.extend(
+        choices
+            .pick(&[None, Some("pair_modify shift yes"), Some("pair_modify mix arithmetic shift no")])
+            .map(str::to_owned),
+    );
     if choices.pick(&[false, false, true]) {
         lines.extend(["pair_style lj/cut 1.47", "pair_coeff * * 0.9 1.05 1.47"].map(str::to_owned));
     }
@@ -142,9 +159,14 @@ fn spelled(choices: &mut Choices, line: &str, variable: &str) -> String {
         6 => format!("# ignored &\n  {word} too\n\n{}\n", joined(word)),
         7 => format!("variable {variable} index {word} other\n{}\n", joined(&format!("${{{variable}}}"))),
         8 => format!("variable {variable} string \"{word}\"\n{}\n", joined(&format!("${{{variable}}}"))),
-        9 if is_number => format!("variable {variable} equal \"0.5 * {word} * 2\"\n{}\n", joined(&format!("${{{variable}}}"))),
+        9 if is_number => format!(
+            "variable {variable} equal \"0.5 * {word} * 2\"\n{}\n",
+            joined(&format!("${{{variable}}}"))
+        ),
         10 if is_number => format!("{}\n", joined(&format!("$({word}+0*PI)"))),
-        11 if is_number && word.contains('.') => format!("variable {variable} equal {word}\n{}\n", joined(&format!("$(v_{variable}:%.6f)"))),
+        11 if is_number && word.contains('.') => {
+            format!("variable {variable} equal {word}\n{}\n", joined(&format!("$(v_{variable}:%.6f)")))
+        }
         _ => format!("  {}\n", joined(word)),
     }
 }
@@ -154,11 +176,36 @@ fn spelled(choices: &mut Choices, line: &str, variable: &str) -> String {
 pub(crate) struct Damaged(Script);
 
 const LINES: [&str; 30] = [
-    "", "run 10", "run", "variable a equal v_a", "variable a index", "print \"$(1/0)\"", "timestep ${a", "fix 2 all nvt temp 1 1",
-    "pair_style morse 2.5", "pair_coeff * * 1", "clear", "include in.script", "include nowhere", "jump SELF", "next a", "quit",
-    "region all sphere 0 0 0 1", "create_atoms 3 box", "create_atoms 1 random 5 1 NULL", "create_atoms 1 single nan 0 0",
-    "lattice fcc 1e308", "lattice fcc 1e-300", "lattice none 1e-9", "region b block -1e300 1e300 0 1 0 1", "create_box 1 b",
-    "boundary p p q", "mass 1 $(lx)", "print \"", "velocity all create 1.0 1 # \u{1b}[31m", "dump d all atom 1 d.lammpstrj",
+    "",
+    "run 10",
+    "run",
+    "variable a equal v_a",
+    "variable a index",
+    "print \"$(1/0)\"",
+    "timestep ${a",
+    "fix 2 all nvt temp 1 1",
+    "pair_style morse 2.5",
+    "pair_coeff * * 1",
+    "clear",
+    "include in.script",
+    "include nowhere",
+    "jump SELF",
+    "next a",
+    "quit",
+    "region all sphere 0 0 0 1",
+    "create_atoms 3 box",
+    "create_atoms 1 random 5 1 NULL",
+    "create_atoms 1 single nan 0 0",
+    "lattice fcc 1e308",
+    "lattice fcc 1e-300",
+    "lattice none 1e-9",
+    "region b block -1e300 1e300 0 1 0 1",
+    "create_box 1 b",
+    "boundary p p q",
+    "mass 1 $(lx)",
+    "print \"",
+    "velocity all create 1.0 1 # \u{1b}[31m",
+    "dump d all atom 1 d.lammpstrj",
 ];
 
 /// Valid scripts, most of them with other lines in between.
@@ -181,7 +228,7 @@ pub(crate) fn translated(text: &str, options: &[&str]) -> Result<String, String>
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().join("in.script");
     std::fs::write(&path, text).map_err(|error| error.to_string())?;
-    let words = [&["md-cli", "from-lammps"], options].concat();
+    let words = [&["md-cli", "from-lammps"][..], options].concat();
     let words = words.into_iter().map(Into::into).chain([path.into_os_string()]);
     let Ok(Cli { command: Command::FromLammps(args) }) = Cli::try_parse_from(words) else {
         unreachable!("these are its words")

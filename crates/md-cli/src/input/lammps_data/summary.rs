@@ -8,6 +8,12 @@ use crate::input::source::Source;
 /// A data file without its particles.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Summary {
+    /// Number of particles.
+    pub(crate) atoms: u64,
+    /// Lower corner of the box.
+    pub(crate) origin: [f64; 3],
+    /// Edges of the box.
+    pub(crate) lengths: [f64; 3],
     /// Number of types.
     pub(crate) types: usize,
     /// Number of bonds, which are left out.
@@ -32,8 +38,16 @@ pub(crate) fn summary(source: &Source<'_>) -> Result<Summary, RunError> {
     let masses = section(Section::Masses)
         .map_or(Ok(Vec::new()), |content| sections::masses(content, source.name, header.types))?;
     let has_velocities = section(Section::Velocities).is_some();
-    let (types, bonds) = (header.types as usize, header.bonds);
-    let mut found = Summary { types, bonds, masses, has_velocities, ..Summary::default() };
+    let mut found = Summary {
+        atoms: header.atoms,
+        origin: header.origin,
+        lengths: header.lengths,
+        types: header.types as usize,
+        bonds: header.bonds,
+        masses,
+        has_velocities,
+        ..Summary::default()
+    };
     for content in [Section::PairCoeffs, Section::PairIjCoeffs].into_iter().filter_map(section) {
         if !matches!(content.style.as_str(), "" | LENNARD_JONES) {
             found.other_pair_style = Some(content.style.clone());
