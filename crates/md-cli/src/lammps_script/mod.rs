@@ -37,6 +37,7 @@ use variables::Variables;
 
 use crate::input::lammps_data::Summary;
 use crate::scenario::{ScenarioSource, load};
+use crate::text_file::LONGEST_SCENARIO;
 
 /// A scenario and what is to be said about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,8 +77,8 @@ struct Script<'f> {
     remarks: Vec<Remark>,
     /// Names of the included scripts that are being read.
     included: Vec<String>,
-    /// Number of commands so far.
-    commands: usize,
+    /// In commands.
+    work: usize,
 }
 
 /// Translates a script, with variables of its command line (`-var NAME VALUE`).
@@ -100,6 +101,10 @@ pub(crate) fn translate(
         Ok(tables) => format!("{}{tables}", head(name, &remarks)),
         Err(missing) => return Err((missing, remarks)),
     };
+    if scenario.len() as u64 >= LONGEST_SCENARIO {
+        let reason = format!("the scenario would be longer than {} MB", LONGEST_SCENARIO >> 20);
+        return Err((reason, remarks));
+    }
     let source =
         ScenarioSource { name: "scenario".to_owned(), text: scenario.clone(), overrides: Vec::new() };
     match load(&source) {
@@ -127,7 +132,7 @@ impl<'f> Script<'f> {
             lacks_a_run: false,
             remarks: Vec::new(),
             included: Vec::new(),
-            commands: 0,
+            work: 0,
         }
     }
 
@@ -136,13 +141,8 @@ impl<'f> Script<'f> {
     /// # Errors
     /// The command with which there is no scenario.
     fn carry_out_lines(&mut self, script: &str) -> Result<Flow, String> {
-        /// That of all files together.
-        const MOST_COMMANDS: usize = 1_000_000;
         for line in lines_of(script) {
-            self.commands += 1;
-            if self.commands > MOST_COMMANDS {
-                return Err(format!("it has more than {MOST_COMMANDS} commands"));
-            }
+            self.count_work()?;
             let taken = match line.text.split_whitespace().next() {
                 Some("clear") => {
                     self.clear().map_err(|reason| format!("line {}: `clear`: {reason}", line.number))?;
@@ -170,11 +170,29 @@ impl<'f> Script<'f> {
         Ok(Flow::GoesOn)
     }
 
+    /// Counts a command; it takes time for all that there is so far.
+    fn count_work(&mut self) -> Result<(), String> {
+        const MOST_COMMANDS: usize = 1_000_000;
+        /// Regions, pairs and the like that take as long as a command.
+        const PER_COMMAND: usize = 10;
+        let size = self.system.size() + self.pairs.size() + self.motion.fixes.len();
+        self.work += 1 + size / PER_COMMAND;
+        match self.work > MOST_COMMANDS {
+            true => Err(format!(
+                "it has more than {MOST_COMMANDS} commands, or too many for the pairs, regions and particles that it makes"
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// The name and the text of the script that `include` names.
     fn included_script(&self, line: &str) -> Result<(String, String), String> {
         const DEEPEST: usize = 16;
         let words = words(&self.variables.put_in(line, &|name| self.constant(name))?)?;
         let [_, name] = &words[..] else { return Err("one file was expected".to_owned()) };
+        if self.included.contains(name) {
+            return Err(format!("`{name}` includes itself"));
+        }
         if self.included.len() >= DEEPEST {
             return Err(format!("scripts include each other more than {DEEPEST} deep"));
         }

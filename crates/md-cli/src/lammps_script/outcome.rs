@@ -90,7 +90,7 @@ impl Remark {
     pub(crate) fn shown(&self, name: &str) -> String {
         let Self { file, line, text, fate, reason } = self;
         let name = file.as_deref().unwrap_or(name);
-        format!("{name}:{line}: {}: `{}`: {reason}", fate.shown(), one_line(text))
+        format!("{name}:{line}: {}: `{}`: {reason}", fate.shown(), text.replace('\n', " "))
     }
 
     /// Returns its line, with the file where that is an included one.

@@ -103,6 +103,11 @@ impl Pairs {
         Ok(())
     }
 
+    /// Number of pairs and masses.
+    pub(super) fn size(&self) -> usize {
+        self.wells.len() + self.masses.len()
+    }
+
     /// That of any pair, since all have the same.
     fn common_cutoff(&self) -> Option<f64> {
         self.wells.values().next().map(|well| well.cutoff)

@@ -67,6 +67,11 @@ impl System {
         self.faces.as_flattened().iter().any(|face| face.follows_particles())
     }
 
+    /// Number of things that it holds.
+    pub(super) fn size(&self) -> usize {
+        self.created.len() + self.regions.len() + self.walls.len() + self.wall_fixes.len()
+    }
+
     /// Number of particles.
     pub(super) fn atoms(&self) -> u64 {
         let copies = self.copies.unwrap_or([1; 3]).into_iter().map(u64::from);
