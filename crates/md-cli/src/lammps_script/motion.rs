@@ -154,16 +154,16 @@ impl Motion {
             true => self.parts.iter().find_map(|part| part.frames),
             false => self.frames.every(),
         };
+        let thermo = self.parts.first().map_or(self.thermo, |part| part.thermo);
         let mut text = format!("\n[neighbor]\nskin = {:?}\nrebuild = {{ {rebuild} }}\n", self.skin);
         match &self.parts[..] {
             [] => (),
             [part] => text += &format!("\n[integrator]\n{}", keys(&part.integrator)),
             parts => {
-                let never = self.steps().saturating_add(1);
-                parts.iter().for_each(|part| text += &stage(part, frames, never));
+                let usual = Usual { thermo, frames, never: self.steps().saturating_add(1) };
+                parts.iter().for_each(|part| text += &stage(part, &usual));
             }
         }
-        let thermo = self.parts.first().map_or(self.thermo, |part| part.thermo);
         text += &format!("\n[output]\nthermo = {{ every = {thermo} }}\n");
         text += &frames.map_or_else(String::new, |every| self.frames.key(every));
         if let Some(every) = self.restart {
@@ -173,16 +173,28 @@ impl Motion {
     }
 }
 
-/// A table `[[stage]]`, where `output.trajectory` has an interval, or is not there; with the number of a step that is never reached.
-fn stage(part: &Part, usual: Option<u64>, never: u64) -> String {
+/// Outputs of stages that say nothing of their own.
+struct Usual {
+    thermo: u64,
+    frames: Option<u64>,
+    /// The number of a step that is never reached.
+    never: u64,
+}
+
+/// A table `[[stage]]`.
+fn stage(part: &Part, usual: &Usual) -> String {
     let Part { steps, integrator, thermo, frames } = part;
-    let mut text =
-        format!("\n[[stage]]\nsteps = {steps}\nthermo = {{ every = {thermo} }}\nintegrator = {integrator}\n");
-    match (usual, frames) {
+    let mut text = format!("\n[[stage]]\nsteps = {steps}\n");
+    if *thermo != usual.thermo {
+        text += &format!("thermo = {{ every = {thermo} }}\n");
+    }
+    text += &format!("integrator = {integrator}\n");
+    match (usual.frames, frames) {
         (None, _) => (),
         (Some(usual), Some(own)) if *own == usual => (),
         (Some(_), Some(own)) => text += &format!("trajectory = {{ every = {own} }}\n"),
         (Some(_), None) => {
+            let never = usual.never;
             text += &format!("trajectory = {{ every = {never} }} # longer than all stages: no frames\n");
         }
     }
