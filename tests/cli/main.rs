@@ -22,6 +22,7 @@ mod extxyz_files;
 mod fit;
 mod from_lammps;
 mod from_lammps_forms;
+mod from_lammps_language;
 mod from_lammps_stages;
 mod grid_checkpoints;
 mod guide;

@@ -6,7 +6,7 @@ use super::refused;
 use crate::args::FromLammpsArgs;
 use crate::error::RunError;
 use crate::input::{Source, lammps_data};
-use crate::lammps_script::{Fate, Remark, translate};
+use crate::lammps_script::{Fate, Files, Remark, translate};
 use crate::session::note;
 use crate::text_file::{is_open_already, read_text};
 
@@ -21,7 +21,11 @@ pub fn from_lammps(args: &FromLammpsArgs) -> Result<String, RunError> {
         read_text(path, "script").map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
     // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
     let folder = path.parent().filter(|_| !is_open_already(path)).unwrap_or_else(|| Path::new(""));
-    let translated = translate(&name, &text, &args.variables, &|file| data_file(&folder.join(file)));
+    let files = Files {
+        data: &|file| data_file(&folder.join(file)),
+        script: &|file| read_text(&folder.join(file), "script"),
+    };
+    let translated = translate(&name, &text, &args.variables, files);
     let tell = |remarks: &[Remark]| remarks.iter().for_each(|remark| note(&remark.shown(&name)));
     match translated {
         Ok(translation) => {
@@ -44,10 +48,15 @@ pub fn from_lammps(args: &FromLammpsArgs) -> Result<String, RunError> {
 
 /// The numbers of the lines with a fate, for a message.
 fn lines(remarks: &[Remark], fate: Fate) -> String {
-    let mut numbers: Vec<_> =
-        remarks.iter().filter(|remark| remark.fate == fate).map(|remark| remark.line).collect();
-    numbers.dedup();
-    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    const MOST: usize = 20;
+    let mut places: Vec<_> = remarks.iter().filter(|remark| remark.fate == fate).map(Remark::place).collect();
+    places.dedup();
+    let others = places.len().saturating_sub(MOST);
+    places.truncate(MOST);
+    if others > 0 {
+        places.push(format!("and {others} others"));
+    }
+    places.join(", ")
 }
 
 /// What the script gets from a data file, or why nothing.

@@ -2,12 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use md_core::lattice::LatticeKind;
-
 use super::dump::Dump;
 use super::integrators::Ramp;
 use super::outcome::{Outcome, Taken};
-use super::system::{Block, ScriptLattice};
 use super::{Script, kinds};
 use crate::scenario::AtomStyle;
 
@@ -45,20 +42,17 @@ impl Script<'_> {
                 Err("only atomic, charge, bond, angle, molecular and full can be taken".to_owned())
             }
             ("dimension", [dimension]) => self.dimension(dimension),
-            ("boundary", [x, y, z]) => self.boundary([x, y, z]),
-            ("lattice", [style, scale, rest @ ..]) => self.lattice(style, scale, rest),
-            ("region", [name, "block", ends @ ..]) => self.region(name, ends),
+            ("boundary", &[x, y, z]) => self.boundary([x, y, z]),
+            ("lattice", words) => self.lattice(words),
+            ("region", [name, words @ ..]) => self.region(name, words),
             ("create_box", [types, name]) => self.create_box(types, name),
-            ("create_atoms", [kind, "box"]) => self.system.create(count(kind)?, None).map(|()| Outcome::Same),
-            ("create_atoms", [kind, "region", name]) => {
-                self.system.create(count(kind)?, Some(name)).map(|()| Outcome::Same)
-            }
+            ("create_atoms", [kind, words @ ..]) => self.create_atoms(kind, words),
             ("read_data", [path]) => self.read_data(path),
             ("replicate", [x, y, z]) => self.replicate([x, y, z]),
             ("mass", [kind, mass]) => self.mass(kind, mass),
             ("velocity", words) => self.velocity(words),
             ("pair_style", [style, cutoff]) if is_lennard_jones(style) => {
-                self.pairs.cut_off_at(number(cutoff)?);
+                self.pairs.begin(style, number(cutoff)?);
                 Ok(Outcome::Same)
             }
             ("pair_style", _) => Err("only lj/cut and its accelerated variants can be taken".to_owned()),
@@ -131,65 +125,6 @@ impl Script<'_> {
         Ok(Outcome::Same)
     }
 
-    fn boundary(&mut self, words: [&&str; 3]) -> Taken {
-        self.system.is_periodic = words.map(|word| *word == "p");
-        match words.iter().all(|word| **word == "p") {
-            true => Ok(Outcome::Same),
-            false => {
-                Ok(Outcome::differs("faces that are not periodic reflect here, and the box keeps its size"))
-            }
-        }
-    }
-
-    fn lattice(&mut self, style: &str, scale: &str, rest: &[&str]) -> Taken {
-        let is_plain = matches!(rest, [] | ["origin", "0" | "0.0", "0" | "0.0", "0" | "0.0"]);
-        let kind = match style {
-            "fcc" => LatticeKind::Fcc,
-            "bcc" => LatticeKind::Bcc,
-            "sc" => LatticeKind::Sc,
-            "hex" => LatticeKind::Hex,
-            "sq" => LatticeKind::Sq,
-            "sq2" => LatticeKind::Sq2,
-            _ => return Err("only fcc, bcc, sc, hex, sq and sq2 can be taken".to_owned()),
-        };
-        if !is_plain {
-            return Err("a lattice that is turned or shifted cannot be taken".to_owned());
-        }
-        let density = number(scale)?;
-        if density <= 0.0 {
-            return Err("the density is not above 0".to_owned());
-        }
-        self.system.lattice = Some(ScriptLattice { kind, density });
-        Ok(Outcome::Same)
-    }
-
-    fn region(&mut self, name: &str, words: &[&str]) -> Taken {
-        let (ends, options) = words.split_at_checked(6).ok_or("six ends were expected")?;
-        let cell = match (options, self.system.lattice) {
-            (["units", "box"], _) => [1.0; 3],
-            ([] | ["units", "lattice"], Some(lattice)) => lattice.cell(),
-            ([] | ["units", "lattice"], None) => return Err("there is no lattice before it".to_owned()),
-            _ => return Err(format!("its `{}`", options.join(" "))),
-        };
-        let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
-        for (dim, ends) in ends.chunks(2).enumerate() {
-            let [first, last] = ends else { continue };
-            low[dim] = end(first, f64::NEG_INFINITY)? * cell[dim];
-            high[dim] = end(last, f64::INFINITY)? * cell[dim];
-        }
-        self.system.regions.insert(name.to_owned(), Block { low, high });
-        Ok(Outcome::Same)
-    }
-
-    fn create_box(&mut self, types: &str, name: &str) -> Taken {
-        let block = *self.system.regions.get(name).ok_or_else(|| format!("there is no block `{name}`"))?;
-        if !block.low.iter().chain(&block.high).all(|end| end.is_finite()) {
-            return Err("the box has no ends".to_owned());
-        }
-        (self.system.box_block, self.system.types) = (Some(block), count(types)?);
-        Ok(Outcome::Same)
-    }
-
     fn replicate(&mut self, words: [&&str; 3]) -> Taken {
         if self.system.file.is_none() {
             return Err("only particles of a file can be copied".to_owned());
@@ -226,6 +161,7 @@ impl Script<'_> {
     }
 
     fn pair_options(&mut self, options: &[&str]) -> Taken {
+        self.pairs.check_style()?;
         for pair in options.chunks(2) {
             match pair {
                 ["shift", shift] => self.pairs.is_shifted = yes(shift)?,
@@ -266,7 +202,7 @@ impl Script<'_> {
     /// `thermo_modify`
     fn thermo_options(&self, options: &[&str]) -> Taken {
         let may_lose = options.windows(2).any(|pair| matches!(pair, ["lost", "ignore" | "warn"]));
-        if may_lose && self.system.is_periodic != [true; 3] {
+        if may_lose && !self.system.is_periodic_in_all() {
             return Err(
                 "particles that leave the box and are deleted (`lost`): here they are reflected".to_owned()
             );
@@ -322,15 +258,11 @@ pub(super) fn whole(word: &str) -> Result<u64, String> {
 }
 
 /// A number of types or a type.
-fn count(word: &str) -> Result<usize, String> {
+pub(super) fn count(word: &str) -> Result<usize, String> {
     match whole(word)? {
         count @ 1..=1000 => Ok(count as usize),
         _ => Err(format!("`{word}` is not from 1 to 1000")),
     }
-}
-
-fn end(word: &str, infinite: f64) -> Result<f64, String> {
-    if matches!(word, "INF" | "EDGE") { Ok(infinite) } else { number(word) }
 }
 
 fn yes(word: &str) -> Result<bool, String> {

@@ -1,19 +1,25 @@
 //! `read_data`: what a data file says beside its particles.
 
 use super::Script;
+use super::faces::Ends;
 use super::outcome::{Outcome, Taken};
 use crate::input::PairCoefficients;
 use crate::scenario::AtomStyle;
 
 impl Script<'_> {
     pub(super) fn read_data(&mut self, path: &str) -> Taken {
-        let data = (self.data_of)(path)?;
+        let data = (self.files.data)(path)?;
         let in_file = |kind: usize| data.masses.get(kind.saturating_sub(1)).copied().flatten().is_some();
         let style = AtomStyle::of_lines(data.heading, data.columns, self.system.atom_style)?;
         self.system.file_style = (data.heading.is_none() && style != AtomStyle::Atomic).then_some(style);
         // Those of the file replace what was said before it.
         self.pairs.masses.retain(|&kind, _| !in_file(kind));
         self.system.file = Some(path.to_owned());
+        self.system.file_atoms = data.atoms;
+        self.system.box_region = Some([0, 1, 2].map(|dim| {
+            let low = data.origin[dim];
+            Ends { low, high: low + data.lengths[dim] }
+        }));
         self.system.types = data.types;
         self.system.file_masses = data.masses;
         self.system.file_is_at_rest = !data.has_velocities;
@@ -30,6 +36,9 @@ impl Script<'_> {
         }
         let of_others =
             |style: String| format!("its pair coefficients are those of `{style}`, not of lj/cut");
-        Ok(Outcome::differing(data.other_pair_style.map(of_others)))
+        let follows = self.system.follows_particles();
+        let of_box = follows.then(|| "the box at faces `s` and `m` is that of the file".to_owned());
+        let all: Vec<String> = data.other_pair_style.map(of_others).into_iter().chain(of_box).collect();
+        Ok(Outcome::differing((!all.is_empty()).then(|| all.join("; "))))
     }
 }

@@ -1,22 +1,71 @@
-//! Formulas of `variable NAME equal` and `$(...)`: numbers, variables as `v_NAME`, + - * / ^, brackets and a few functions.
+//! Formulas of `variable NAME equal` and `$(...)`, with the operators and precedences of LAMMPS.
 
 use std::f64::consts::PI;
 
-/// What a formula comes to.
+/// Finds the value of a name that is no function: `v_NAME`, or a thermo keyword.
+pub(super) type Names<'n> = &'n dyn Fn(&str) -> Result<f64, String>;
+
+/// The value of a formula.
 ///
 /// # Errors
-/// What it has that is not known here.
-pub(super) fn evaluate(text: &str, variable: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
-    let mut parser = Parser { rest: text.trim(), variable, depth: 0 };
-    let value = parser.sum()?;
+/// The part of it that has no value here.
+pub(super) fn evaluate(text: &str, names: Names) -> Result<f64, String> {
+    let mut parser = Parser { rest: text.trim(), names, depth: 0 };
+    let value = parser.operation(0)?;
     if parser.rest.is_empty() { Ok(value) } else { Err(format!("`{}` in a formula", parser.rest)) }
 }
 
 struct Parser<'t> {
     rest: &'t str,
-    variable: &'t dyn Fn(&str) -> Option<f64>,
-    /// Brackets that are open.
+    names: Names<'t>,
+    /// Open brackets and signs in front of a value.
     depth: usize,
+}
+
+/// Symbol, precedence and effect. All bind to the left, also `^`. Longer symbols come first.
+type Operator = (&'static str, u8, fn(f64, f64) -> f64);
+
+const OPERATORS: [Operator; 15] = [
+    ("||", 1, |a, b| truth(a != 0.0 || b != 0.0)),
+    ("|^", 1, |a, b| truth((a != 0.0) != (b != 0.0))),
+    ("&&", 2, |a, b| truth(a != 0.0 && b != 0.0)),
+    ("==", 3, |a, b| truth(a == b)),
+    ("!=", 3, |a, b| truth(a != b)),
+    ("<=", 4, |a, b| truth(a <= b)),
+    (">=", 4, |a, b| truth(a >= b)),
+    ("<", 4, |a, b| truth(a < b)),
+    (">", 4, |a, b| truth(a > b)),
+    ("+", 5, |a, b| a + b),
+    ("-", 5, |a, b| a - b),
+    ("*", 6, |a, b| a * b),
+    ("/", 6, |a, b| a / b),
+    ("%", 6, |a, b| a % b),
+    ("^", 7, f64::powf),
+];
+
+/// Name and value.
+type Function = (&'static str, fn(f64) -> f64);
+
+const FUNCTIONS: [Function; 14] = [
+    ("sqrt", f64::sqrt),
+    ("exp", f64::exp),
+    ("ln", f64::ln),
+    ("log", f64::log10),
+    ("abs", f64::abs),
+    ("sin", f64::sin),
+    ("cos", f64::cos),
+    ("tan", f64::tan),
+    ("asin", f64::asin),
+    ("acos", f64::acos),
+    ("atan", f64::atan),
+    ("floor", f64::floor),
+    ("ceil", f64::ceil),
+    // Halves go up.
+    ("round", |x| (x + 0.5).floor()),
+];
+
+fn truth(is_true: bool) -> f64 {
+    f64::from(u8::from(is_true))
 }
 
 impl Parser<'_> {
@@ -26,54 +75,46 @@ impl Parser<'_> {
         rest.is_some()
     }
 
-    fn sum(&mut self) -> Result<f64, String> {
-        let mut value = self.product()?;
-        loop {
-            if self.takes("+") {
-                value += self.product()?;
-            } else if self.takes("-") {
-                value -= self.product()?;
-            } else {
-                return Ok(value);
-            }
+    /// Values joined by operators of this precedence or a higher one.
+    fn operation(&mut self, least: u8) -> Result<f64, String> {
+        let mut value = self.value()?;
+        while let Some((symbol, precedence, effect)) = self.operator(least) {
+            value = finite(effect(value, self.operation(precedence + 1)?), symbol)?;
         }
+        Ok(value)
     }
 
-    fn product(&mut self) -> Result<f64, String> {
-        let mut value = self.power()?;
-        loop {
-            if self.takes("*") {
-                value *= self.power()?;
-            } else if self.takes("/") {
-                value /= self.power()?;
-            } else {
-                return Ok(value);
-            }
-        }
-    }
-
-    fn power(&mut self) -> Result<f64, String> {
-        let base = self.value()?;
-        if self.takes("^") { Ok(base.powf(self.power()?)) } else { Ok(base) }
+    fn operator(&mut self, least: u8) -> Option<Operator> {
+        let found = OPERATORS.into_iter().find(|(symbol, ..)| self.rest.starts_with(symbol));
+        found.filter(|&(symbol, precedence, _)| precedence >= least && self.takes(symbol))
     }
 
     fn value(&mut self) -> Result<f64, String> {
         /// Deeper ones are no formulas.
-        const MOST_BRACKETS: usize = 100;
-        if self.takes("-") {
-            return Ok(-self.power()?);
+        const DEEPEST: usize = 40;
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err("too many brackets or signs in a formula".to_owned());
         }
-        if self.takes("(") {
-            self.depth += 1;
-            if self.depth > MOST_BRACKETS {
-                return Err("too many brackets in a formula".to_owned());
-            }
-            let value = self.sum()?;
-            self.depth -= 1;
-            return if self.takes(")") { Ok(value) } else { Err("a bracket that is not closed".to_owned()) };
-        }
-        let is_number = self.rest.starts_with(|letter: char| letter.is_ascii_digit() || letter == '.');
-        if is_number { self.number() } else { self.named() }
+        let value = if self.takes("-") {
+            -self.value()?
+        } else if self.takes("!") {
+            truth(self.value()? == 0.0)
+        } else if self.takes("(") {
+            let value = self.operation(0)?;
+            self.close()?;
+            value
+        } else if self.rest.starts_with(|letter: char| letter.is_ascii_digit() || letter == '.') {
+            self.number()?
+        } else {
+            self.named()?
+        };
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        if self.takes(")") { Ok(()) } else { Err("a bracket that is not closed".to_owned()) }
     }
 
     fn number(&mut self) -> Result<f64, String> {
@@ -84,40 +125,35 @@ impl Parser<'_> {
             letter.is_ascii_digit() || matches!(letter, '.' | 'e' | 'E') || is_sign
         };
         let text = self.cut(is_part);
-        text.parse().map_err(|_| format!("`{text}` is not a number"))
+        let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+        value.ok_or_else(|| format!("`{text}` is not a number"))
     }
 
     fn named(&mut self) -> Result<f64, String> {
         let name = self.cut(|letter| letter.is_alphanumeric() || letter == '_').to_owned();
-        if let Some(variable) = name.strip_prefix("v_") {
-            return (self.variable)(variable).ok_or_else(|| format!("the variable `{variable}`"));
+        if !self.rest.starts_with('(') {
+            return match name.as_str() {
+                "" => Err(format!("`{}` in a formula", self.rest)),
+                "PI" => Ok(PI),
+                _ => (self.names)(&name),
+            };
         }
-        if name == "PI" {
-            return Ok(PI);
+        let function = FUNCTIONS.into_iter().find(|(own, _)| *own == name);
+        if function.is_none() && name != "atan2" {
+            return Err(format!("`{name}{}` in a formula", self.rest));
         }
-        let function: fn(f64) -> f64 = match name.as_str() {
-            "sqrt" => f64::sqrt,
-            "exp" => f64::exp,
-            "ln" => f64::ln,
-            "log" => f64::log10,
-            "abs" => f64::abs,
-            "sin" => f64::sin,
-            "cos" => f64::cos,
-            "tan" => f64::tan,
-            "floor" => f64::floor,
-            "ceil" => f64::ceil,
-            "round" => f64::round,
-            _ => return Err(format!("`{name}{}` in a formula", self.rest)),
+        self.takes("(");
+        let first = self.operation(0)?;
+        let value = match function {
+            Some((_, function)) => function(first),
+            None if self.takes(",") => first.atan2(self.operation(0)?),
+            None => return Err(format!("`{name}` of one number")),
         };
-        if self.rest.starts_with('(') {
-            Ok(function(self.value()?))
-        } else {
-            Err(format!("`{name}` without brackets"))
-        }
+        self.close()?;
+        finite(value, &name)
     }
 
-    fn cut(&mut self, is_part: impl FnMut(char) -> bool) -> &str {
-        let mut is_part = is_part;
+    fn cut(&mut self, mut is_part: impl FnMut(char) -> bool) -> &str {
         let end = self.rest.find(|letter| !is_part(letter)).unwrap_or(self.rest.len());
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest.trim_start();
@@ -125,25 +161,74 @@ impl Parser<'_> {
     }
 }
 
+fn finite(value: f64, of: &str) -> Result<f64, String> {
+    if value.is_finite() { Ok(value) } else { Err(format!("`{of}` comes to no number in a formula")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The values are those that `lmp` prints.
     #[test]
     fn formulas() {
-        let variable = |name: &str| (name == "x").then_some(3.0);
+        let names = |name: &str| match name {
+            "v_x" => Ok(3.0),
+            "lx" => Ok(4.0),
+            _ => Err(format!("no `{name}`")),
+        };
         for (text, expected) in [
             ("20*3", 60.0),
             ("2 + 3 * v_x ^ 2", 29.0),
-            ("-2^2", -4.0),
+            ("-2^2", 4.0),
+            ("2^3^2", 64.0),
+            ("2^-1", 0.5),
+            ("--2", 2.0),
+            ("2*-3", -6.0),
+            ("7%3", 1.0),
+            ("7.5 % 2", 1.5),
+            ("round(-2.5)", -2.0),
+            ("round(2.5)", 3.0),
+            ("8-4-2", 2.0),
+            ("8/4/2", 1.0),
+            ("2==2 && 3>1", 1.0),
+            ("1<2 == 1", 1.0),
+            ("!0 + 1", 2.0),
+            ("3|^4", 0.0),
+            ("3|^0", 1.0),
+            ("1||0&&0", 1.0),
+            ("2!=2", 0.0),
+            ("1>=1", 1.0),
             ("(v_x/2+1)*1.5e-1", 0.375),
             ("sqrt(16.0) - ln(exp(1))", 3.0),
-            ("2*PI", 2.0 * PI),
+            ("atan2(1, 1)*4", PI),
+            ("2*PI + lx", 2.0 * PI + 4.0),
         ] {
-            assert!((evaluate(text, &variable).unwrap() - expected).abs() < 1e-12, "{text}");
+            let found = evaluate(text, &names).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert!((found - expected).abs() < 1e-12, "{text}: {found}");
         }
-        for text in ["", "1+", "(1", "v_y", "c_msd[4]/4", "step*dt", "vdisplace(1,2)", "1 2"] {
-            assert!(evaluate(text, &variable).is_err(), "{text}");
+        let signs = "-".repeat(1000);
+        for text in [
+            "",
+            "1+",
+            "(1",
+            "v_y",
+            "c_msd[4]/4",
+            "step*dt",
+            "vdisplace(1,2)",
+            "1 2",
+            "+2",
+            "1=1",
+            "sqrt(-1)",
+            "1/0",
+            "5%0",
+            "1.5.2",
+            "sqrt 4",
+            "atan2(1)",
+            "f(1",
+            &signs,
+        ] {
+            assert!(evaluate(text, &names).is_err(), "{text}");
         }
     }
 }

@@ -92,11 +92,11 @@ impl Script<'_> {
         let has = |kind: fn(&Fix) -> bool| self.motion.fixes.values().any(kind);
         let (system, is_random) = (&self.system, has(|fix| matches!(fix, Fix::Langevin(..))));
         let moves_itself = system.file.is_some() && !system.file_is_at_rest && system.temperature.is_none();
-        let given_by = match (system.is_periodic, moves_itself) {
-            ([true, true, true], false) if is_random => "langevin gives",
-            ([true, true, true], false) => return Ok(Outcome::Same),
-            ([true, true, true], true) => "the velocities of the file have",
-            _ => "walls give",
+        let given_by = match (system.is_periodic_in_all(), moves_itself) {
+            (true, false) if is_random => "langevin gives",
+            (true, false) => return Ok(Outcome::Same),
+            (true, true) => "the velocities of the file have",
+            (false, _) => "walls give",
         };
         Ok(match has(|fix| matches!(fix, Fix::Momentum)) {
             true => Outcome::Partly(format!("nothing takes away the total momentum that {given_by}")),
@@ -147,11 +147,11 @@ impl Script<'_> {
                 "xhi" | "yhi" | "zhi" => (usize::from(face.as_bytes()[0] - b'x'), true),
                 _ => return Err(format!("a wall `{face}`")),
             };
-            let cell = self.system.lattice.map_or(1.0, |lattice| lattice.cell()[dim]);
+            let cell = self.system.lattice.cell[dim];
             if place != "EDGE" && !self.system.is_face(dim, is_upper, number(place)? * cell) {
                 return Err(format!("a wall at {place}, which is no face of the box (in lattice units)"));
             }
-            if self.system.is_periodic[dim] {
+            if self.system.is_periodic(dim) {
                 return Err("a wall across a periodic direction".to_owned());
             }
             let numbers = wall[2..].iter().map(|word| number(word)).collect::<Result<Vec<_>, _>>()?;

@@ -14,6 +14,8 @@ const DEEDS: [&str; 5] = ["create_atoms", "create_box", "read_data", "replicate"
 /// What all runs so far have in common; where it is not complete, what is missing.
 type Common = [Result<String, String>; 3];
 
+type Settings = (System, Pairs, Motion, Analyses, usize);
+
 impl Script<'_> {
     /// Carries out a command as far as the runs before it do not change by it. One that is not taken leaves nothing behind.
     pub(super) fn carry_out_in_time(&mut self, command: &str, words: &[&str]) -> Taken {
@@ -25,21 +27,37 @@ impl Script<'_> {
                     .to_owned(),
             );
         }
-        let (common, before) = (is_late.then(|| self.common()), self.settings());
-        let taken = self.carry_out(command, words);
+        let can_change = is_late && command != "run";
+        let (common, before) = (can_change.then(|| self.common()), self.settings());
+        let mut taken = self.carry_out(command, words);
         let changes = common.is_some_and(|common| self.common() != common);
-        if changes || taken.is_err() {
-            (self.system, self.pairs, self.motion, self.analyses) = before;
-        }
         if changes && taken.is_ok() {
-            return Err("it comes after a run, and would change that, too: here all runs have the same, that of before"
+            taken = Err("it comes after a run, and would change that, too: here all runs have the same, that of before"
                 .to_owned());
+        }
+        if taken.is_err() {
+            self.return_to(before);
+        }
+        if let ("pair_style", [style, ..], Err(_)) = (command, words, &taken) {
+            self.pairs.pass_over(style, is_late);
         }
         taken
     }
 
-    fn settings(&self) -> (System, Pairs, Motion, Analyses) {
-        (self.system.clone(), self.pairs.clone(), self.motion.clone(), self.analyses.clone())
+    /// The settings, and the number of runs so far.
+    fn settings(&mut self) -> Settings {
+        (
+            self.system.clone(),
+            self.pairs.clone(),
+            self.motion.settings(),
+            self.analyses.clone(),
+            self.motion.runs(),
+        )
+    }
+
+    fn return_to(&mut self, (system, pairs, motion, analyses, runs): Settings) {
+        (self.system, self.pairs, self.analyses) = (system, pairs, analyses);
+        self.motion.return_to(motion, runs);
     }
 
     fn common(&self) -> Common {
@@ -51,7 +69,7 @@ impl Script<'_> {
     /// # Errors
     /// There is one already.
     pub(super) fn clear(&mut self) -> Result<(), String> {
-        if self.motion.has_run() || self.system.box_block.is_some() || self.system.file.is_some() {
+        if self.motion.has_run() || self.system.box_region.is_some() || self.system.file.is_some() {
             return Err("a scenario is one simulation: split the script there, and repeat the variables that the second part needs"
                 .to_owned());
         }

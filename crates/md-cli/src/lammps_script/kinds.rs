@@ -1,7 +1,7 @@
 //! What commands and fixes are by their names: those that particles move the same without, and what the others do that cannot be taken.
 
 /// Commands, and why particles move the same without them.
-const NO_EFFECT: [(&str, &[&str]); 4] = [
+const NO_EFFECT: [(&str, &[&str]); 5] = [
     (
         "it sets how LAMMPS itself runs or prints",
         &[
@@ -20,6 +20,7 @@ const NO_EFFECT: [(&str, &[&str]); 4] = [
         ],
     ),
     ("commands of the shell are not run", &["shell"]),
+    ("a place for `jump`, which is told by itself", &["label"]),
     ("it writes a file of LAMMPS's own", &["write_coeff", "write_data", "write_dump", "write_restart"]),
     ("a group of particles: each command that acts on it is told by itself", &["group"]),
 ];
@@ -84,10 +85,7 @@ const COMMANDS: [(&str, &[&str]); 9] = [
         "a state that LAMMPS has written: only data files can be read (`write_data` of LAMMPS writes one)",
         &["read_restart", "read_dump", "rerun", "reset_"],
     ),
-    (
-        "control of the script: give from-lammps the commands that are carried out",
-        &["if", "include", "jump", "next", "quit"],
-    ),
+    ("control of the script: give from-lammps the commands that are carried out", &["if", "jump", "next"]),
     ("a program of its own: only commands of LAMMPS can be taken", &["python", "plugin", "kim", "message"]),
     (
         "several simulations or a search: a scenario is one simulation",

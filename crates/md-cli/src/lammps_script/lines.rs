@@ -1,193 +1,159 @@
-//! A script as its interpreter reads it: comments, lines that go on in the next, quotes, variables.
+//! The lines of a script as LAMMPS's interpreter reads them: continuations, comments, quotes and words.
 
-use std::collections::BTreeMap;
-
-use super::expression::evaluate;
-
-/// A command with its words, variables put in.
+/// A command with its arguments, before variables are put in.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
-    /// Of its first line in the file, from 1.
+    /// Its first line in the file, from 1.
     pub(super) number: usize,
-    /// As it is written, in one line.
+    /// The text without the comment. Only triple quotes hold line breaks.
     pub(super) text: String,
 }
 
-/// The commands of a script, without comments.
+/// Characters that part words.
+const BLANKS: [char; 6] = [' ', '\t', '\n', '\x0b', '\x0c', '\r'];
+
+const TRIPLE: &str = "\"\"\"";
+
+/// The commands of a script.
+///
+/// A line goes on where its last visible character is `&`, even in a comment, and where triple quotes
+/// are open; a comment is removed from the joined text.
 pub(super) fn commands(script: &str) -> Vec<Line> {
     let mut all = Vec::new();
-    let mut begun: Option<Line> = None;
-    for (index, line) in script.lines().enumerate() {
-        let line = without_comment(line);
-        let (text, goes_on) = match line.trim_end().strip_suffix('&') {
-            Some(text) => (text, true),
-            None => (line, false),
-        };
-        let mut whole = begun.take().unwrap_or(Line { number: index + 1, text: String::new() });
-        whole.text.push_str(text.trim_end_matches(['\r', '\n']));
-        if goes_on {
-            whole.text.push(' ');
-            begun = Some(whole);
-        } else if !whole.text.trim().is_empty() {
-            whole.text = whole.text.trim().to_owned();
-            all.push(whole);
+    let mut begun: Option<(Line, usize)> = None;
+    for (index, line) in script.split_inclusive('\n').enumerate() {
+        let new = || (Line { number: index + 1, text: String::new() }, 0);
+        let (mut whole, quotes) = begun.take().unwrap_or_else(new);
+        let quotes = quotes + line.matches(TRIPLE).count();
+        whole.text.push_str(line);
+        let end = whole.text.trim_end_matches(BLANKS).len();
+        let is_last = !line.ends_with('\n');
+        if whole.text[..end].ends_with('&') && !is_last {
+            whole.text.truncate(end - 1);
+            begun = Some((whole, quotes));
+        } else if quotes % 2 == 1 && !is_last {
+            // One of the blanks at the end stays.
+            whole.text.truncate(end + 1);
+            begun = Some((whole, quotes));
+        } else {
+            all.extend(without_comment(whole));
         }
     }
-    all.extend(begun.filter(|line| !line.text.trim().is_empty()));
+    // A `&` in the last line of a file is a word.
+    all.extend(begun.and_then(|(mut line, quotes)| {
+        if quotes % 2 == 0 {
+            line.text.push('&');
+        }
+        without_comment(line)
+    }));
     all
 }
 
-/// Comments begin with `#`, but not between quotes.
-fn without_comment(line: &str) -> &str {
-    let mut quote = None;
-    for (at, letter) in line.char_indices() {
-        match (quote, letter) {
-            (None, '#') => return line.get(..at).unwrap_or_default(),
-            (None, '"' | '\'') => quote = Some(letter),
-            (Some(open), letter) if open == letter => quote = None,
-            _ => (),
+/// The line up to a `#` that is not between quotes; nothing where no word is left.
+fn without_comment(mut line: Line) -> Option<Line> {
+    let mut quotes = Quotes::default();
+    let (mut at, all) = (0, line.text.as_str());
+    while let Some(rest) = all.get(at..).filter(|rest| !rest.is_empty()) {
+        if rest.starts_with('#') && !quotes.are_open() {
+            break;
         }
+        at += quotes.pass(rest);
     }
-    line
+    let text = all.get(..at).unwrap_or(all).trim_matches(BLANKS).to_owned();
+    line.text = text;
+    (!line.text.is_empty()).then_some(line)
 }
 
-/// The words of a command; what stands between quotes is one.
-pub(super) fn words(text: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let (word, after) = match first {
-            '"' | '\'' => {
-                let inner = &rest[1..];
-                let end = inner.find(first).unwrap_or(inner.len());
-                (&inner[..end], inner.get(end + 1..).unwrap_or_default())
+/// Which quotes are open while a text is passed through.
+#[derive(Debug, Default)]
+pub(super) struct Quotes(Option<&'static str>);
+
+impl Quotes {
+    pub(super) fn are_open(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The number of bytes of the next character, or of the quotes that open or close here.
+    pub(super) fn pass(&mut self, rest: &str) -> usize {
+        let found = match self.0 {
+            None => [TRIPLE, "\"", "'"].into_iter().find(|quotes| rest.starts_with(quotes)),
+            Some(open) => Some(open).filter(|open| rest.starts_with(open)),
+        };
+        match found {
+            Some(quotes) => {
+                self.0 = if self.are_open() { None } else { Some(quotes) };
+                quotes.len()
             }
-            _ => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
+            None => rest.chars().next().map_or(1, char::len_utf8),
+        }
+    }
+}
+
+/// The words of a command; the text between quotes is one.
+///
+/// # Errors
+/// Quotes that are not closed, or after which no blank comes.
+pub(super) fn words(text: &str) -> Result<Vec<String>, String> {
+    let mut all = Vec::new();
+    let mut rest = text.trim_start_matches(BLANKS);
+    while !rest.is_empty() {
+        let quotes = [TRIPLE, "\"", "'"].into_iter().find(|quotes| rest.starts_with(quotes));
+        let (word, after) = match quotes {
+            Some(quotes) => {
+                let closed = rest[quotes.len()..].split_once(quotes);
+                let (word, after) = closed.ok_or("its quotes are not closed")?;
+                if !after.is_empty() && !after.starts_with(BLANKS) {
+                    return Err("after quotes there is no blank".to_owned());
+                }
+                (word, after)
+            }
+            None => rest.split_at(rest.find(BLANKS).unwrap_or(rest.len())),
         };
         all.push(word.to_owned());
-        rest = after.trim_start();
+        rest = after.trim_start_matches(BLANKS);
     }
-    all
-}
-
-/// Variables and their texts; those that were given from outside are not set again.
-#[derive(Debug, Default)]
-pub(super) struct Variables {
-    texts: BTreeMap<String, String>,
-    /// Names that `index` leaves alone.
-    given: Vec<String>,
-}
-
-impl Variables {
-    /// Those of the command line.
-    pub(super) fn given(pairs: &[(String, String)]) -> Self {
-        Self {
-            texts: pairs.iter().cloned().collect(),
-            given: pairs.iter().map(|(name, _)| name.clone()).collect(),
-        }
-    }
-
-    /// `variable NAME STYLE ARGUMENTS`.
-    ///
-    /// # Errors
-    /// Why it cannot be taken.
-    pub(super) fn set(&mut self, words: &[String]) -> Result<(), String> {
-        let [name, style, arguments @ ..] = words else { return Err("no name and style".to_owned()) };
-        let text = match (style.as_str(), arguments) {
-            ("index" | "string" | "getenv", _) if self.given.contains(name) => return Ok(()),
-            ("index" | "string", [first, ..]) => first.clone(),
-            ("equal", [_, ..]) => {
-                let formula = arguments.join(" ");
-                // A formula of what only a run knows is an error where somebody uses it.
-                let value = self.value(&formula);
-                value.map_or_else(|_| formula.clone(), |value| format!("{value:?}"))
-            }
-            _ => {
-                return Err(format!("a variable of style `{style}`: a line that needs it is told by itself"));
-            }
-        };
-        self.texts.insert(name.clone(), text);
-        Ok(())
-    }
-
-    /// A variable that cannot be set anew; those of the command line stay.
-    pub(super) fn forget(&mut self, name: &str) {
-        if !self.given.iter().any(|given| given == name) {
-            self.texts.remove(name);
-        }
-    }
-
-    fn value(&self, formula: &str) -> Result<f64, String> {
-        evaluate(formula, &|name| self.texts.get(name).and_then(|text| text.parse().ok()))
-    }
-
-    /// The text with `$x`, `${name}` and `$(formula)` put in.
-    ///
-    /// # Errors
-    /// A variable that there is not.
-    pub(super) fn put_in(&self, text: &str) -> Result<String, String> {
-        let mut done = String::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once('$') {
-            done.push_str(before);
-            let (value, behind) = self.reference(after)?;
-            done.push_str(&value);
-            rest = behind;
-        }
-        done.push_str(rest);
-        Ok(done)
-    }
-
-    fn reference<'t>(&self, after: &'t str) -> Result<(String, &'t str), String> {
-        if let Some(formula) = after.strip_prefix('(') {
-            let (formula, behind) = closed(formula).ok_or("a `$(` that is not closed")?;
-            // A format of the number may follow.
-            let formula = formula.split(":%").next().unwrap_or(formula);
-            return Ok((format!("{:?}", self.value(formula)?), behind));
-        }
-        let (name, behind) = match after.strip_prefix('{') {
-            Some(named) => named.split_once('}').ok_or("a `${` that is not closed")?,
-            None => after.split_at(after.chars().next().map_or(0, char::len_utf8)),
-        };
-        let text = self.texts.get(name).ok_or_else(|| format!("there is no variable `{name}`"))?;
-        Ok((text.clone(), behind))
-    }
-}
-
-/// The text up to the bracket that closes one which is open, and that behind it.
-fn closed(text: &str) -> Option<(&str, &str)> {
-    let mut depth = 1;
-    for (at, letter) in text.char_indices() {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => (),
-        }
-        if depth == 0 {
-            return Some((&text[..at], &text[at + 1..]));
-        }
-    }
-    None
+    Ok(all)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Each as `lmp` reads it.
     #[test]
-    fn lines_words_and_variables() {
-        let script = "# all\nfix 1 all & # goes on\n  nve\n\nprint \"a # b\" # c\nvariable x index 2 3\n";
-        let lines = commands(script);
-        let found: Vec<_> = lines.iter().map(|line| (line.number, words(&line.text))).collect();
-        let word = |text: &str| text.to_owned();
-        assert_eq!(found[0], (2, ["fix", "1", "all", "nve"].map(word).to_vec()));
-        assert_eq!(found[1], (5, ["print", "a # b"].map(word).to_vec()));
-        let mut variables = Variables::given(&[(word("y"), word("7"))]);
-        for text in ["x index 2 3", "y index 1", "long equal 20*v_x", "late equal step*dt"] {
-            variables.set(&words(text)).unwrap();
+    fn lines_are_joined_and_comments_removed_as_by_lammps() {
+        for (script, expected) in [
+            ("# all\nfix 1 all &\n  nve\n", vec![(2, "fix 1 all   nve")]),
+            ("variable q equal 1+&\n2\n", vec![(1, "variable q equal 1+2")]),
+            // `&` in front of a comment is a word; behind one it joins the next line to the comment.
+            ("run 1 & # c\nrun 2\n", vec![(1, "run 1 &"), (2, "run 2")]),
+            ("# c &\nrun 1\nrun 2 # c&  \nrun 3\nrun 4", vec![(3, "run 2"), (5, "run 4")]),
+            ("run 1&", vec![(1, "run 1&")]),
+            ("run 1 &\n", vec![(1, "run 1 &")]),
+            ("run 1 &\r\n 2\r\n\r\n", vec![(1, "run 1  2")]),
+            ("print \"a # b\" # c \" d\nprint 'e\"#' # f", vec![(1, "print \"a # b\""), (2, "print 'e\"#'")]),
+            ("print \"\"\"a\n# b\"\"\" # c\nrun 1", vec![(1, "print \"\"\"a\n# b\"\"\""), (3, "run 1")]),
+            ("", vec![]),
+        ] {
+            let found = commands(script);
+            let found: Vec<_> = found.iter().map(|line| (line.number, line.text.as_str())).collect();
+            assert_eq!(found, expected, "{script:?}");
         }
-        assert_eq!(variables.put_in("0 $x ${long} $y $(v_x/4+(1))").unwrap(), "0 2 40.0 7 1.5");
-        assert!(variables.put_in("$z").is_err() && variables.put_in("${x").is_err());
-        assert!(variables.set(&words("a loop 10")).is_err());
+    }
+
+    #[test]
+    fn quoted_words_are_those_of_lammps() {
+        for (text, expected) in [
+            ("a\tb  c", Ok(vec!["a", "b", "c"])),
+            ("print 'a \"b' \"c 'd\" \"\"\"e \"f\" g\"\"\"", Ok(vec!["print", "a \"b", "c 'd", "e \"f\" g"])),
+            ("a\"b c\"", Ok(vec!["a\"b", "c\""])),
+            ("print \"\"", Ok(vec!["print", ""])),
+            ("print \"a\"b", Err("after quotes there is no blank")),
+            ("print 'a", Err("its quotes are not closed")),
+            ("print \"\"\"a\"\"", Err("its quotes are not closed")),
+        ] {
+            let expected = expected.map(|words| words.into_iter().map(str::to_owned).collect());
+            assert_eq!(words(text), expected.map_err(str::to_owned), "{text}");
+        }
     }
 }

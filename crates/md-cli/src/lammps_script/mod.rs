@@ -5,31 +5,39 @@
 
 mod analyses;
 mod commands;
+mod created;
 mod data_file;
 mod dump;
 mod expression;
+mod faces;
 mod fixes;
 mod frames;
 mod in_time;
 mod integrators;
 mod kinds;
+mod lattice;
 mod lines;
 mod motion;
 mod outcome;
 mod pairs;
+mod printf;
+mod space;
 mod system;
+mod variables;
 mod velocities;
 
 use analyses::Analyses;
-use lines::{Variables, commands as lines_of, words};
+use lines::{commands as lines_of, words};
 use motion::Motion;
 pub(crate) use outcome::{Fate, Remark};
 use outcome::{Outcome, Taken, one_line};
 use pairs::Pairs;
 use system::System;
+use variables::Variables;
 
 use crate::input::lammps_data::Summary;
 use crate::scenario::{ScenarioSource, load};
+use crate::text_file::LONGEST_SCENARIO;
 
 /// A scenario and what is to be said about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,12 +48,25 @@ pub(crate) struct Translation {
     pub(crate) remarks: Vec<Remark>,
 }
 
-/// Finds out what a data file says, or why nothing.
-pub(crate) type DataOf<'f> = &'f dyn Fn(&str) -> Result<Summary, String>;
+/// How the files that a script names are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Files<'f> {
+    /// What a data file says beside its particles.
+    pub(crate) data: &'f dyn Fn(&str) -> Result<Summary, String>,
+    /// The text of another script.
+    pub(crate) script: &'f dyn Fn(&str) -> Result<String, String>,
+}
+
+/// Whether a script goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    GoesOn,
+    HasQuit,
+}
 
 /// All that the commands have said so far.
 struct Script<'f> {
-    data_of: DataOf<'f>,
+    files: Files<'f>,
     variables: Variables,
     system: System,
     pairs: Pairs,
@@ -53,6 +74,11 @@ struct Script<'f> {
     analyses: Analyses,
     /// Whether a `run` was not taken.
     lacks_a_run: bool,
+    remarks: Vec<Remark>,
+    /// Names of the included scripts that are being read.
+    included: Vec<String>,
+    /// In commands.
+    work: usize,
 }
 
 /// Translates a script, with variables of its command line (`-var NAME VALUE`).
@@ -63,24 +89,22 @@ pub(crate) fn translate(
     name: &str,
     script: &str,
     variables: &[(String, String)],
-    data_of: DataOf,
+    files: Files<'_>,
 ) -> Result<Translation, (String, Vec<Remark>)> {
-    let mut state = Script::new(data_of, Variables::given(variables));
-    let mut remarks = Vec::new();
-    for line in lines_of(script) {
-        if line.text == "clear" {
-            let refused = |reason| (format!("line {}: `clear`: {reason}", line.number), remarks.clone());
-            state.clear().map_err(refused)?;
-            continue;
-        }
-        let taken = state.take(&line.text);
-        remarks.extend(Remark::about(line.number, line.text, taken));
+    let mut state = Script::new(files, Variables::given(variables));
+    if let Err(reason) = state.carry_out_lines(script) {
+        return Err((reason, state.remarks));
     }
+    let mut remarks = std::mem::take(&mut state.remarks);
     remarks.extend(state.without_run(script));
     let scenario = match state.scenario(name, script) {
         Ok(tables) => format!("{}{tables}", head(name, &remarks)),
         Err(missing) => return Err((missing, remarks)),
     };
+    if scenario.len() as u64 >= LONGEST_SCENARIO {
+        let reason = format!("the scenario would be longer than {} MB", LONGEST_SCENARIO >> 20);
+        return Err((reason, remarks));
+    }
     let source =
         ScenarioSource { name: "scenario".to_owned(), text: scenario.clone(), overrides: Vec::new() };
     match load(&source) {
@@ -97,22 +121,91 @@ fn head(name: &str, remarks: &[Remark]) -> String {
 }
 
 impl<'f> Script<'f> {
-    fn new(data_of: DataOf<'f>, variables: Variables) -> Self {
+    fn new(files: Files<'f>, variables: Variables) -> Self {
         Self {
-            data_of,
+            files,
             variables,
-            system: System { is_periodic: [true; 3], ..System::default() },
+            system: System::default(),
             pairs: Pairs::default(),
             motion: Motion::default(),
             analyses: Analyses::default(),
             lacks_a_run: false,
+            remarks: Vec::new(),
+            included: Vec::new(),
+            work: 0,
         }
+    }
+
+    /// Carries out the commands of a script.
+    ///
+    /// # Errors
+    /// The command with which there is no scenario.
+    fn carry_out_lines(&mut self, script: &str) -> Result<Flow, String> {
+        for line in lines_of(script) {
+            self.count_work()?;
+            let taken = match line.text.split_whitespace().next() {
+                Some("clear") => {
+                    self.clear().map_err(|reason| format!("line {}: `clear`: {reason}", line.number))?;
+                    Ok(Outcome::Same)
+                }
+                Some("quit") => return Ok(Flow::HasQuit),
+                Some("include") => match self.included_script(&line.text) {
+                    Ok((name, text)) => {
+                        self.included.push(name);
+                        let flow = self.carry_out_lines(&text)?;
+                        self.included.pop();
+                        if flow == Flow::HasQuit {
+                            return Ok(flow);
+                        }
+                        Ok(Outcome::Same)
+                    }
+                    Err(reason) => Err(reason),
+                },
+                _ => self.take(&line.text),
+            };
+            let file = self.included.last().cloned();
+            self.remarks
+                .extend(Remark::about(line.number, line.text, taken).map(|remark| Remark { file, ..remark }));
+        }
+        Ok(Flow::GoesOn)
+    }
+
+    /// Counts a command; it takes time for all that there is so far.
+    fn count_work(&mut self) -> Result<(), String> {
+        const MOST_COMMANDS: usize = 1_000_000;
+        /// Regions, pairs and the like that take as long as a command.
+        const PER_COMMAND: usize = 10;
+        let size = self.system.size() + self.pairs.size() + self.motion.fixes.len();
+        self.work += 1 + size / PER_COMMAND;
+        match self.work > MOST_COMMANDS {
+            true => Err(format!(
+                "it has more than {MOST_COMMANDS} commands, or too many for the pairs, regions and particles that it makes"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The name and the text of the script that `include` names.
+    fn included_script(&self, line: &str) -> Result<(String, String), String> {
+        const DEEPEST: usize = 16;
+        let words = words(&self.variables.put_in(line, &|name| self.constant(name))?)?;
+        let [_, name] = &words[..] else { return Err("one file was expected".to_owned()) };
+        if self.included.contains(name) {
+            return Err(format!("`{name}` includes itself"));
+        }
+        if self.included.len() >= DEEPEST {
+            return Err(format!("scripts include each other more than {DEEPEST} deep"));
+        }
+        Ok((name.clone(), (self.files.script)(name)?))
     }
 
     /// Settings as at the beginning; variables stay.
     fn forget(&mut self) {
-        let variables = std::mem::take(&mut self.variables);
-        *self = Self::new(self.data_of, variables);
+        self.system = System::default();
+        self.pairs = Pairs::default();
+        self.motion = Motion::default();
+        self.analyses = Analyses::default();
+        self.lacks_a_run = false;
     }
 
     /// Number of types.
@@ -122,6 +215,11 @@ impl<'f> Script<'f> {
 
     fn take(&mut self, text: &str) -> Taken {
         let taken = self.take_line(text);
+        let mut first_words = text.split_whitespace();
+        if let (Err(_), Some("variable"), Some(name)) = (&taken, first_words.next(), first_words.next()) {
+            // Its value before is not the one that a later line means.
+            self.variables.forget(name);
+        }
         self.lacks_a_run |= taken.is_err() && text.split_whitespace().next() == Some("run");
         let words: Vec<&str> = text.split_whitespace().collect();
         let [command, arguments @ ..] = &words[..] else { return taken };
@@ -132,30 +230,33 @@ impl<'f> Script<'f> {
     }
 
     fn take_line(&mut self, text: &str) -> Taken {
-        if let Some(("variable", rest)) = text.split_once(char::is_whitespace) {
-            let put_in = self.variables.put_in(rest);
-            let set = put_in.and_then(|put_in| self.variables.set(&words(&put_in)));
-            if set.is_err() {
-                // What it was before is not what a later line means.
-                self.variables.forget(rest.split_whitespace().next().unwrap_or_default());
-            }
-            return set.map(|()| Outcome::Same);
-        }
-        if let Some(why) = text.split_whitespace().next().and_then(kinds::no_effect) {
+        let first = text.split_whitespace().next().unwrap_or_default();
+        if let Some(why) = kinds::no_effect(first) {
             return Ok(Outcome::NoEffect(why.to_owned()));
         }
-        let put_in = self.variables.put_in(text)?;
-        let words = words(&put_in);
+        let put_in = self.variables.put_in(text, &|name| self.constant(name))?;
+        let words = words(&put_in)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let [command, arguments @ ..] = &words[..] else { return Ok(Outcome::Same) };
-        self.carry_out_in_time(command, arguments)
+        match &words[..] {
+            ["variable", arguments @ ..] => self.variable(arguments),
+            [command, arguments @ ..] => self.carry_out_in_time(command, arguments),
+            [] => Ok(Outcome::Same),
+        }
+    }
+
+    /// `variable NAME STYLE ...`
+    fn variable(&mut self, words: &[&str]) -> Taken {
+        let mut variables = std::mem::take(&mut self.variables);
+        let set = variables.set(words, &|name| self.constant(name));
+        self.variables = variables;
+        set.map(|()| Outcome::Same)
     }
 
     /// What becomes of a script that only prepares a run.
     fn without_run(&self, script: &str) -> Option<Remark> {
         let line = lines_of(script).pop().filter(|_| !self.lacks_a_run && !self.motion.has_run())?;
         let reason = "there is no `run` with steps: the scenario makes one step".to_owned();
-        Some(Remark { line: line.number, text: line.text, fate: Fate::Differs, reason })
+        Remark::about(line.number, line.text, Ok(Outcome::Differs(reason)))
     }
 
     fn scenario(&self, name: &str, script: &str) -> Result<String, String> {

@@ -101,6 +101,31 @@ impl Motion {
         end - self.parts.last().map_or(0, |part| part.steps).min(end)..end
     }
 
+    /// Whether a barostat acts in one of the runs so far.
+    pub(super) fn stretches_the_box(&self) -> bool {
+        self.parts.iter().any(|part| part.integrator.contains("barostat"))
+    }
+
+    /// A copy of the settings, without the runs.
+    pub(super) fn settings(&mut self) -> Self {
+        let parts = std::mem::take(&mut self.parts);
+        let settings = self.clone();
+        self.parts = parts;
+        settings
+    }
+
+    /// Returns to earlier settings and the first runs, this many.
+    pub(super) fn return_to(&mut self, settings: Self, runs: usize) {
+        let parts = std::mem::take(&mut self.parts);
+        *self = Self { parts, ..settings };
+        self.parts.truncate(runs);
+    }
+
+    /// Number of runs so far.
+    pub(super) fn runs(&self) -> usize {
+        self.parts.len()
+    }
+
     /// What a scenario has once for all of its stages.
     pub(super) fn common(&self) -> String {
         let Self { timestep, skin, every, checks, restart, seed, .. } = self;
@@ -129,13 +154,16 @@ impl Motion {
             true => self.parts.iter().find_map(|part| part.frames),
             false => self.frames.every(),
         };
+        let thermo = self.parts.first().map_or(self.thermo, |part| part.thermo);
         let mut text = format!("\n[neighbor]\nskin = {:?}\nrebuild = {{ {rebuild} }}\n", self.skin);
         match &self.parts[..] {
             [] => (),
             [part] => text += &format!("\n[integrator]\n{}", keys(&part.integrator)),
-            parts => parts.iter().for_each(|part| text += &self.stage(part, frames)),
+            parts => {
+                let usual = Usual { thermo, frames, never: self.steps().saturating_add(1) };
+                parts.iter().for_each(|part| text += &stage(part, &usual));
+            }
         }
-        let thermo = self.parts.first().map_or(self.thermo, |part| part.thermo);
         text += &format!("\n[output]\nthermo = {{ every = {thermo} }}\n");
         text += &frames.map_or_else(String::new, |every| self.frames.key(every));
         if let Some(every) = self.restart {
@@ -143,24 +171,34 @@ impl Motion {
         }
         text
     }
+}
 
-    /// A table `[[stage]]`, where `output.trajectory` has an interval, or is not there.
-    fn stage(&self, part: &Part, usual: Option<u64>) -> String {
-        let Part { steps, integrator, thermo, frames } = part;
-        let mut text = format!(
-            "\n[[stage]]\nsteps = {steps}\nthermo = {{ every = {thermo} }}\nintegrator = {integrator}\n"
-        );
-        match (usual, frames) {
-            (None, _) => (),
-            (Some(usual), Some(own)) if *own == usual => (),
-            (Some(_), Some(own)) => text += &format!("trajectory = {{ every = {own} }}\n"),
-            (Some(_), None) => {
-                let never = self.steps().saturating_add(1);
-                text += &format!("trajectory = {{ every = {never} }} # longer than all stages: no frames\n");
-            }
-        }
-        text
+/// Outputs of stages that say nothing of their own.
+struct Usual {
+    thermo: u64,
+    frames: Option<u64>,
+    /// The number of a step that is never reached.
+    never: u64,
+}
+
+/// A table `[[stage]]`.
+fn stage(part: &Part, usual: &Usual) -> String {
+    let Part { steps, integrator, thermo, frames } = part;
+    let mut text = format!("\n[[stage]]\nsteps = {steps}\n");
+    if *thermo != usual.thermo {
+        text += &format!("thermo = {{ every = {thermo} }}\n");
     }
+    text += &format!("integrator = {integrator}\n");
+    match (usual.frames, frames) {
+        (None, _) => (),
+        (Some(usual), Some(own)) if *own == usual => (),
+        (Some(_), Some(own)) => text += &format!("trajectory = {{ every = {own} }}\n"),
+        (Some(_), None) => {
+            let never = usual.never;
+            text += &format!("trajectory = {{ every = {never} }} # longer than all stages: no frames\n");
+        }
+    }
+    text
 }
 
 /// The keys of an inline table, one a line, as they are parted by `, ` outside of brackets.

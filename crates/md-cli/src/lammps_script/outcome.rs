@@ -19,6 +19,8 @@ pub(super) type Taken = Result<Outcome, String>;
 /// What is said about a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remark {
+    /// The script that it is in, if that is an included one.
+    pub(crate) file: Option<String>,
     /// Line of the script, from 1.
     pub(crate) line: usize,
     /// The command as it is written.
@@ -81,19 +83,35 @@ impl Remark {
     /// What is to be said about a command, if anything.
     pub(super) fn about(line: usize, text: String, taken: Taken) -> Option<Self> {
         let (fate, reason) = taken.map_or_else(|reason| Some((Fate::NotTaken, reason)), Outcome::remark)?;
-        Some(Self { line, text, fate, reason })
+        Some(Self { file: None, line, text, fate, reason: shortened(reason) })
     }
 
     /// Returns the remark for the screen, with the script's name.
     pub(crate) fn shown(&self, name: &str) -> String {
-        let Self { line, text, fate, reason } = self;
-        format!("{name}:{line}: {}: `{text}`: {reason}", fate.shown())
+        let Self { file, line, text, fate, reason } = self;
+        let name = file.as_deref().unwrap_or(name);
+        format!("{name}:{line}: {}: `{}`: {reason}", fate.shown(), text.replace('\n', " "))
+    }
+
+    /// Returns its line, with the file where that is an included one.
+    pub(crate) fn place(&self) -> String {
+        let Self { file, line, .. } = self;
+        file.as_ref().map_or_else(|| line.to_string(), |file| format!("{line} of {}", one_line(file)))
     }
 
     /// Returns the remark as a comment of the scenario.
     pub(super) fn comment(&self) -> String {
         let (command, reason) = (one_line(&self.text), one_line(&self.reason));
-        format!("# line {}, {}: {command} ({reason})\n", self.line, self.fate.shown())
+        format!("# line {}, {}: {command} ({reason})\n", self.place(), self.fate.shown())
+    }
+}
+
+/// Words of a line may be long, and lines many.
+fn shortened(reason: String) -> String {
+    const LONGEST: usize = 1000;
+    match reason.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} ...", &reason[..end]),
+        None => reason,
     }
 }
 

@@ -9,6 +9,8 @@ use super::system::species_name;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pairs {
     pub(super) masses: BTreeMap<usize, f64>,
+    /// The `pair_style` in force.
+    style: Style,
     /// Of `pair_style`, for pairs that have none of their own.
     cutoff: Option<f64>,
     /// By types, the lower one first.
@@ -16,6 +18,17 @@ pub(super) struct Pairs {
     pub(super) is_shifted: bool,
     pub(super) has_tail: bool,
     pub(super) mixes_arithmetically: bool,
+}
+
+/// What the words of `pair_coeff` mean.
+#[derive(Debug, Clone, Default, PartialEq)]
+enum Style {
+    #[default]
+    Missing,
+    /// `lj/cut`, under this name.
+    Taken(String),
+    /// Another one, or one that comes too late.
+    NotTaken(String),
 }
 
 /// Parameters of a pair of types.
@@ -27,10 +40,37 @@ struct Well {
 }
 
 impl Pairs {
-    /// `pair_style lj/cut CUTOFF`, which all pairs have from now on, whatever they had before.
-    pub(super) fn cut_off_at(&mut self, cutoff: f64) {
+    /// `pair_style NAME CUTOFF` of Lennard-Jones pairs.
+    ///
+    /// All pairs have this cutoff from now on. With another name than before, nothing else of them stays.
+    pub(super) fn begin(&mut self, name: &str, cutoff: f64) {
+        let style = Style::Taken(name.to_owned());
+        if self.style != style {
+            *self = Self { masses: std::mem::take(&mut self.masses), style, ..Self::default() };
+        }
         self.cutoff = Some(cutoff);
         self.wells.values_mut().for_each(|well| well.cutoff = cutoff);
+    }
+
+    /// A `pair_style` that is not taken: the coefficients behind it are its own.
+    ///
+    /// The pairs of the runs so far stay, and where there is no run yet, none.
+    pub(super) fn pass_over(&mut self, name: &str, has_run: bool) {
+        if !has_run {
+            *self = Self { masses: std::mem::take(&mut self.masses), ..Self::default() };
+        }
+        self.style = Style::NotTaken(name.to_owned());
+    }
+
+    /// Makes sure that what is said of pairs is said of Lennard-Jones pairs.
+    ///
+    /// # Errors
+    /// The style that it belongs to.
+    pub(super) fn check_style(&self) -> Result<f64, String> {
+        if let Style::NotTaken(name) = &self.style {
+            return Err(format!("it belongs to the pair_style `{name}`, which is not taken"));
+        }
+        self.cutoff.ok_or_else(|| "there is no pair_style before it".to_owned())
     }
 
     /// `pair_coeff I J EPSILON SIGMA [CUTOFF]`
@@ -38,7 +78,7 @@ impl Pairs {
     /// # Errors
     /// Why that cannot be done here.
     pub(super) fn set(&mut self, types: [RangeInclusive<usize>; 2], numbers: &[f64]) -> Result<(), String> {
-        let global = self.cutoff.ok_or("there is no pair_style before it")?;
+        let global = self.check_style()?;
         let (epsilon, sigma, cutoff) = match *numbers {
             [epsilon, sigma] => (epsilon, sigma, global),
             [epsilon, sigma, cutoff] => (epsilon, sigma, cutoff),
@@ -63,6 +103,11 @@ impl Pairs {
         Ok(())
     }
 
+    /// Number of pairs and masses.
+    pub(super) fn size(&self) -> usize {
+        self.wells.len() + self.masses.len()
+    }
+
     /// That of any pair, since all have the same.
     fn common_cutoff(&self) -> Option<f64> {
         self.wells.values().next().map(|well| well.cutoff)
@@ -73,7 +118,10 @@ impl Pairs {
     /// # Errors
     /// What is missing.
     pub(super) fn tables(&self, types: usize) -> Result<String, String> {
-        let global = self.cutoff.ok_or("the script has no pair_style lj/cut")?;
+        let global = self.cutoff.ok_or_else(|| match &self.style {
+            Style::NotTaken(name) => format!("its pair_style `{name}` cannot be taken, only lj/cut"),
+            _ => "the script has no pair_style lj/cut".to_owned(),
+        })?;
         let cutoff = self.common_cutoff().unwrap_or(global);
         let mut text = String::new();
         for kind in 1..=types {

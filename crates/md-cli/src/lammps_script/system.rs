@@ -2,41 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use md_core::lattice::LatticeKind;
+use super::created::{Created, Filled, Random, Single, joined};
+use super::faces::{Ends, Face, Faces};
 use md_lab::name_of;
 
+use super::lattice::{Interval, ScriptLattice};
 use crate::scenario::AtomStyle;
 
-/// A lattice of `lattice STYLE DENSITY`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ScriptLattice {
-    pub(super) kind: LatticeKind,
-    pub(super) density: f64,
-}
-
-/// A block, in sigma.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Block {
-    pub(super) low: [f64; 3],
-    pub(super) high: [f64; 3],
-}
-
-/// Particles of `create_atoms`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Created {
-    lattice: ScriptLattice,
-    /// Number of the type, from 1.
-    kind: usize,
-    block: Block,
-}
+/// A block, with its faces, in sigma.
+pub(super) type Block = [Ends; 3];
 
 /// The box and its particles.
 #[derive(Debug, Clone, Default)]
 pub(super) struct System {
     pub(super) dimensions: Option<usize>,
-    pub(super) lattice: Option<ScriptLattice>,
+    pub(super) lattice: ScriptLattice,
     pub(super) regions: BTreeMap<String, Block>,
-    pub(super) box_block: Option<Block>,
+    /// The region of `create_box`, or the box of the file.
+    pub(super) box_region: Option<Block>,
     pub(super) types: usize,
     pub(super) created: Vec<Created>,
     pub(super) file: Option<String>,
@@ -44,13 +27,13 @@ pub(super) struct System {
     pub(super) atom_style: Option<AtomStyle>,
     /// Style of the file, where that does not name it.
     pub(super) file_style: Option<AtomStyle>,
+    pub(super) file_atoms: u64,
     /// Masses of that file, by type number - 1.
     pub(super) file_masses: Vec<Option<f64>>,
     /// Whether it says nothing of how its particles move.
     pub(super) file_is_at_rest: bool,
     pub(super) copies: Option<[u32; 3]>,
-    /// Whether each dimension is periodic.
-    pub(super) is_periodic: [bool; 3],
+    pub(super) faces: Faces,
     pub(super) temperature: Option<f64>,
     pub(super) drift: Option<[f64; 3]>,
     /// Across a dimension (0, 1, 2), at its upper face or not: reflecting, or solid with epsilon, sigma and cutoff.
@@ -59,58 +42,151 @@ pub(super) struct System {
     pub(super) wall_fixes: BTreeMap<String, Vec<(usize, bool)>>,
 }
 
-impl ScriptLattice {
-    fn spacing(self) -> f64 {
-        self.kind.spacing(self.density)
-    }
-
-    /// Side lengths of its unit cell, in which a script counts.
-    pub(super) fn cell(self) -> [f64; 3] {
-        md_core::lattice::Lattice::new(self.kind, self.spacing(), [1; 3]).lengths()
-    }
-
-    fn keys(self) -> String {
-        format!("kind = \"{}\", density = {:?}", name_of(self.kind), self.density)
-    }
-}
-
 impl System {
-    fn dimensions(&self) -> usize {
+    pub(super) fn dimensions(&self) -> usize {
         self.dimensions.unwrap_or(3)
     }
 
-    /// Fills a region, or all of the box, with particles of a type.
+    pub(super) fn is_periodic(&self, dim: usize) -> bool {
+        self.faces[dim] == [Face::Periodic; 2]
+    }
+
+    pub(super) fn is_periodic_in_all(&self) -> bool {
+        (0..3).all(|dim| self.is_periodic(dim))
+    }
+
+    /// The box after `create_box`.
     ///
     /// # Errors
-    /// Why that cannot be done here.
-    pub(super) fn create(&mut self, kind: usize, region: Option<&str>) -> Result<(), String> {
-        let lattice = self.lattice.ok_or("there is no lattice")?;
-        let box_block = self.box_block.ok_or("there is no box")?;
-        let block = match region {
-            None => box_block,
-            Some(name) => *self.regions.get(name).ok_or_else(|| format!("there is no block `{name}`"))?,
-        };
-        let cell = lattice.cell();
-        let mut inside = block;
-        for (dim, side) in cell.into_iter().enumerate().take(self.dimensions()) {
-            inside.low[dim] = block.low[dim].max(box_block.low[dim]);
-            let cells = inside.low[dim] / side;
-            if (cells - cells.round()).abs() > TOLERANCE {
-                return Err("the region begins between the unit cells of the lattice".to_owned());
-            }
-            // Sites on the upper faces of a region count, except for the last images across a periodic box.
-            let upper = block.high[dim] + FACE * side;
-            inside.high[dim] = if upper < box_block.high[dim] { upper } else { box_block.high[dim] };
+    /// There is none.
+    pub(super) fn first_box(&self) -> Result<Block, String> {
+        let region = self.box_region.ok_or("there is no box")?;
+        let copies = self.copies.unwrap_or([1; 3]);
+        Ok([0, 1, 2].map(|dim| {
+            let Ends { low, high } = region[dim];
+            let high = high + (f64::from(copies[dim]) - 1.0) * region[dim].length();
+            Ends { low, high }.created(self.faces[dim])
+        }))
+    }
+
+    /// Whether the particles decide where some faces are.
+    pub(super) fn follows_particles(&self) -> bool {
+        self.faces.as_flattened().iter().any(|face| face.follows_particles())
+    }
+
+    /// Number of things that it holds.
+    pub(super) fn size(&self) -> usize {
+        self.created.len() + self.regions.len() + self.walls.len() + self.wall_fixes.len()
+    }
+
+    /// Number of particles.
+    pub(super) fn atoms(&self) -> u64 {
+        let copies = self.copies.unwrap_or([1; 3]).into_iter().map(u64::from);
+        let in_file = copies.fold(self.file_atoms, u64::saturating_mul);
+        self.created.iter().map(Created::count).fold(in_file, u64::saturating_add)
+    }
+
+    /// The box of the first step, which follows the particles at some faces.
+    fn last_box(&self) -> Result<Block, String> {
+        let region = self.box_region.ok_or("the script makes no box (create_box, read_data)")?;
+        if !self.follows_particles() {
+            return Ok(region);
         }
-        self.created.push(Created { lattice, kind, block: inside });
+        let extents: Option<Vec<_>> = self.created.iter().map(Created::extent).collect();
+        let inner = extents.and_then(|extents| extents.into_iter().reduce(joined));
+        let inner = inner.ok_or("the box ends at its particles (s, m), and their places are random")?;
+        Ok([0, 1, 2].map(|dim| region[dim].around(inner[dim], self.faces[dim])))
+    }
+
+    fn check_type(&self, kind: usize) -> Result<(), String> {
+        let is_there = kind <= self.types;
+        is_there.then_some(()).ok_or_else(|| format!("there is no type {kind} in the box"))
+    }
+
+    /// Fills a region, or all of the box, with particles of a type on the sites of the lattice.
+    ///
+    /// # Errors
+    /// The reason why that cannot be done here.
+    pub(super) fn fill(&mut self, kind: usize, region: Option<&Block>) -> Result<(), String> {
+        /// LAMMPS leaves out sites so close to the upper face of a periodic box, in units of its length.
+        const MARGIN: f64 = 2.0 * 1e-6;
+        self.check_type(kind)?;
+        let (lattice, dimensions) = (self.lattice, self.dimensions());
+        lattice.sites()?;
+        if lattice.dimensions() != Some(dimensions) {
+            return Err(format!("its lattice is not one of {dimensions} dimensions"));
+        }
+        let bounds = self.first_box()?;
+        let mut planes = [[0; 2]; 3];
+        for (dim, planes) in planes.iter_mut().enumerate() {
+            let Ends { low, high } = bounds[dim];
+            let end = if self.is_periodic(dim) { high - MARGIN * (high - low) } else { high };
+            let inner = region.map_or(bounds[dim], |region| region[dim]);
+            *planes = lattice.planes_in(dim, Interval { low: low.max(inner.low), high: inner.high, end })?;
+        }
+        if dimensions == 2 && planes[2][1] > planes[2][0] {
+            return Err("it makes more than one layer in two dimensions".to_owned());
+        }
+        let filled = Created::Lattice(Filled { lattice, kind, planes });
+        self.created.extend(Some(filled).filter(|filled| filled.count() > 0));
         Ok(())
+    }
+
+    /// Puts one particle at a place, which LAMMPS leaves out where it is outside of the box.
+    ///
+    /// # Errors
+    /// There is no such type or no box.
+    pub(super) fn put(&mut self, kind: usize, place: [f64; 3]) -> Result<(), String> {
+        self.check_type(kind)?;
+        let (bounds, dimensions) = (self.first_box()?, self.dimensions());
+        if (0..3).all(|dim| bounds[dim].low <= place[dim] && place[dim] < bounds[dim].high) {
+            self.created.push(Created::Single(Single { kind, place, dimensions }));
+        }
+        Ok(())
+    }
+
+    /// Puts particles at random places of the box; with the least distance between two of them.
+    ///
+    /// # Errors
+    /// There are other types, or there is no box.
+    pub(super) fn scatter(&mut self, count: u64, region: Option<&Block>) -> Result<f64, String> {
+        /// In sigma, where there is room.
+        const USUAL_DISTANCE: f64 = 0.9;
+        /// Of the volume, with which places are easily found.
+        const FILLED: f64 = 0.3;
+        let bounds = self.first_box()?;
+        if self.types != 1 {
+            return Err("particles at random are taken where there is one type".to_owned());
+        }
+        let has_all = |region: &Block| {
+            (0..3).all(|dim| region[dim].low <= bounds[dim].low && bounds[dim].high <= region[dim].high)
+        };
+        if !region.is_none_or(has_all) || !self.created.is_empty() {
+            return Err("particles at random are taken where they are alone and in the whole box".to_owned());
+        }
+        let room = FILLED * self.volume()? / count.max(1) as f64;
+        let least_distance = room.powf(1.0 / self.dimensions() as f64).min(USUAL_DISTANCE);
+        self.created.push(Created::Random(Random { count, least_distance }));
+        Ok(least_distance)
+    }
+
+    /// The volume of the box, the area in two dimensions.
+    ///
+    /// # Errors
+    /// There is no box.
+    pub(super) fn volume(&self) -> Result<f64, String> {
+        let bounds = self.first_box()?;
+        Ok(bounds[..self.dimensions()].iter().map(|ends| ends.length()).product())
     }
 
     /// Whether a coordinate is that of a face of the box.
     pub(super) fn is_face(&self, dim: usize, is_upper: bool, x: f64) -> bool {
-        let Some(Block { low, high }) = self.box_block else { return false };
-        let face = if is_upper { high[dim] } else { low[dim] };
-        (x - face).abs() <= TOLERANCE * (high[dim] - low[dim])
+        /// Of the box length, which the rounding of a script's numbers makes uneven.
+        const TOLERANCE: f64 = 1e-6;
+        let Ok(bounds) = self.first_box() else { return false };
+        let Ends { low, high } = bounds[dim];
+        let face = if is_upper { high } else { low };
+        (x - face).abs() <= TOLERANCE * (high - low)
     }
 
     /// The table `[system]`.
@@ -126,8 +202,7 @@ impl System {
         if let Some(drift) = self.drift {
             text += &format!("drift = {drift:?}\n");
         }
-        let boundary =
-            self.is_periodic.map(|is_periodic| if is_periodic { "periodic" } else { "reflecting" });
+        let boundary = [0, 1, 2].map(|dim| if self.is_periodic(dim) { "periodic" } else { "reflecting" });
         text += &format!("boundary = {boundary:?}\n");
         let solid = |(&(dim, is_upper), wall): (&(usize, bool), &Option<[f64; 3]>)| {
             wall.map(|[epsilon, sigma, cutoff]| {
@@ -152,58 +227,29 @@ impl System {
                 self.file_style.map_or_else(String::new, |it| format!(", style = \"{}\"", name_of(it)));
             return Ok(format!("file = {{ path = {path}, format = \"lammps-data\"{style}{copies} }}"));
         }
-        let box_block = self.box_block.ok_or("the script makes no box (create_box, read_data)")?;
+        if self.box_region.is_some() && self.created.is_empty() {
+            return Err("the script makes no particles (create_atoms, read_data)".to_owned());
+        }
+        let ends = self.last_box()?;
+        let lengths = ends.map(Ends::length);
         match &self.created[..] {
-            [] => Err("the script makes no particles (create_atoms, read_data)".to_owned()),
-            [created] if self.types == 1 && self.whole_cells(created, box_block).is_some() => {
-                let cells = self.whole_cells(created, box_block).unwrap_or_default();
-                Ok(format!("lattice = {{ {}, cells = {cells:?} }}", created.lattice.keys()))
+            [Created::Random(Random { count, least_distance })] => Ok(format!(
+                "gas = {{ atoms = {count}, box = {lengths:?}, minimal_distance = {least_distance:?} }}"
+            )),
+            [Created::Lattice(filled)]
+                if self.types == 1
+                    && let Some(cells) = filled.whole_cells(&ends) =>
+            {
+                Ok(format!("lattice = {{ {}, cells = {cells:?} }}", filled.lattice.keys()))
             }
             all => {
-                let lattices: Vec<String> =
-                    all.iter().map(|created| self.region(created, box_block)).collect();
-                let lengths = [0, 1, 2].map(|dim| box_block.high[dim] - box_block.low[dim]);
-                Ok(format!("regions = {{ box = {lengths:?}, lattices = [\n{}] }}", lattices.concat()))
+                let lattices =
+                    all.iter().map(|created| created.regions(&ends)).collect::<Result<String, _>>()?;
+                Ok(format!("regions = {{ box = {lengths:?}, lattices = [\n{lattices}] }}"))
             }
         }
-    }
-
-    /// Unit cells along each dimension, if they fill the box.
-    fn whole_cells(&self, created: &Created, box_block: Block) -> Option<[u32; 3]> {
-        let cell = created.lattice.cell();
-        let mut cells = [1; 3];
-        for (dim, count) in cells.iter_mut().enumerate().take(self.dimensions()) {
-            let all = (box_block.high[dim] - box_block.low[dim]) / cell[dim];
-            let is_whole = (all - all.round()).abs() < TOLERANCE && all.round() >= 1.0;
-            let is_filled = self.is_face(dim, false, created.block.low[dim])
-                && self.is_face(dim, true, created.block.high[dim]);
-            if !is_whole || !is_filled || all > f64::from(u32::MAX) {
-                return None;
-            }
-            *count = all.round() as u32;
-        }
-        Some(cells)
-    }
-
-    fn region(&self, created: &Created, box_block: Block) -> String {
-        let flat = self.dimensions() == 2;
-        let from_box = |corner: [f64; 3]| {
-            [0, 1, 2].map(|dim| if dim == 2 && flat { 0.0 } else { corner[dim] - box_block.low[dim] })
-        };
-        let (low, high) = (from_box(created.block.low), from_box(created.block.high));
-        format!(
-            "    {{ {}, low = {low:?}, high = {high:?}, species = \"{}\" }},\n",
-            created.lattice.keys(),
-            species_name(created.kind)
-        )
     }
 }
-
-/// Of a unit cell: less than from one plane of sites to the next, and more than what a region leaves out at its upper face.
-const FACE: f64 = 1e-3;
-
-/// Of a length or a number of unit cells, which the rounding of a script's numbers makes uneven.
-const TOLERANCE: f64 = 1e-6;
 
 /// A, B, C ... for types 1, 2, 3 ...
 pub(super) fn species_name(kind: usize) -> String {

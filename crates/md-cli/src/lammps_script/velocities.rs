@@ -41,7 +41,7 @@ impl Script<'_> {
 
     /// `X Y Z [sum yes] [units box]`, by default in lattice units per time.
     fn set_velocities(&mut self, words: [&str; 3], options: &[&str]) -> Taken {
-        let mut unit = self.system.lattice.map_or([1.0; 3], |lattice| lattice.cell());
+        let mut unit = self.system.lattice.cell;
         let mut is_added = false;
         for option in options.chunks(2) {
             match option {

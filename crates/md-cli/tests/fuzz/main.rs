@@ -1,5 +1,5 @@
-//! Scenarios, overrides, particle files, trajectories, checkpoints, machines, timelines and tables that nobody has thought of: nothing panics or
-//! hangs, what is refused names its key or line, and what is accepted is run, with the forces of the direct sum, or gives
+//! Scenarios, overrides, particle files, trajectories, checkpoints, LAMMPS scripts, machines, timelines and
+//! tables that nobody has thought of: nothing panics or hangs, what is refused names its key or line, and what is accepted is run, with the forces of the direct sum, or gives
 //! numbers that times can have.
 //!
 //! | variable | meaning |
@@ -14,6 +14,7 @@
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "this is a test, which says how fast it was")]
 
 mod balancings;
+mod beside_lammps;
 mod binary;
 mod case;
 mod checkpoints;
@@ -23,6 +24,7 @@ mod images;
 mod netcdf;
 mod predictions;
 mod scenarios;
+mod scripts;
 mod tables;
 mod timelines;
 mod xtc;
@@ -102,6 +104,7 @@ kinds! {
     tables_of_balancings, "tables of balancings", 0.05, balancings::changed(), Clone::clone;
     machines, "machines", 0.05, predictions::changed(), predictions::Changed::case;
     timelines, "timelines", 0.1, timelines::changed(), Clone::clone;
+    lammps_scripts, "LAMMPS scripts", 0.1, scripts::damaged(), Clone::clone;
     tables_of_sweeps, "tables of sweeps", 0.05, tables::changed(), Clone::clone;
 }
 

@@ -9,6 +9,12 @@ use crate::scenario::AtomStyle;
 /// A data file without its particles.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Summary {
+    /// Number of particles.
+    pub(crate) atoms: u64,
+    /// Lower corner of the box.
+    pub(crate) origin: [f64; 3],
+    /// Edges of the box.
+    pub(crate) lengths: [f64; 3],
     /// Number of types.
     pub(crate) types: usize,
     /// Number of bonds, which are left out.
@@ -38,8 +44,16 @@ pub(crate) fn summary(source: &Source<'_>) -> Result<Summary, RunError> {
     let masses = section(Section::Masses)
         .map_or(Ok(Vec::new()), |content| sections::masses(content, source.name, &labels))?;
     let has_velocities = section(Section::Velocities).is_some();
-    let (types, bonds) = (header.types as usize, header.bonds);
-    let mut found = Summary { types, bonds, masses, has_velocities, ..Summary::default() };
+    let mut found = Summary {
+        atoms: header.atoms,
+        origin: header.origin,
+        lengths: header.lengths,
+        types: header.types as usize,
+        bonds: header.bonds,
+        masses,
+        has_velocities,
+        ..Summary::default()
+    };
     if let Some(atoms) = section(Section::Atoms) {
         (found.heading, found.columns) = (atoms.atom_style(), atoms.columns);
     }
@@ -48,7 +62,7 @@ pub(crate) fn summary(source: &Source<'_>) -> Result<Summary, RunError> {
             found.other_pair_style = Some(content.style.clone());
             continue;
         }
-        let read = sections::read_coefficients(content, source.name, &types, &found.coefficients)?;
+        let read = sections::read_coefficients(content, source.name, &labels, &found.coefficients)?;
         found.coefficients.extend(read);
     }
     Ok(found)

@@ -1,0 +1,195 @@
+//! The lattice of a script, in LAMMPS's arithmetic: whether a site on a face is inside depends on its last digit.
+
+use md_core::lattice::{Lattice, LatticeKind};
+use md_lab::name_of;
+
+use super::commands::number;
+
+/// `lattice STYLE SCALE [KEYWORD ...]`
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ScriptLattice {
+    /// Without one (`none`) there is only a unit of length.
+    kind: Option<LatticeKind>,
+    density: f64,
+    /// Lattice constant.
+    scale: f64,
+    /// Units of length along each dimension in which a script counts.
+    pub(super) cell: [f64; 3],
+    /// A corner of a unit cell, in these units.
+    origin: [f64; 3],
+}
+
+/// Planes of sites across a dimension, by their numbers, both included; planes of whole unit cells and those between them count.
+pub(super) type Planes = [i64; 2];
+
+/// An interval of a coordinate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Interval {
+    pub(super) low: f64,
+    /// Included.
+    pub(super) high: f64,
+    /// Excluded.
+    pub(super) end: f64,
+}
+
+impl Default for ScriptLattice {
+    /// That of a script without a `lattice`.
+    fn default() -> Self {
+        Self { kind: None, density: 1.0, scale: 1.0, cell: [1.0; 3], origin: [0.0; 3] }
+    }
+}
+
+impl ScriptLattice {
+    /// Reads the words behind `lattice`.
+    ///
+    /// # Errors
+    /// A style or a keyword that cannot be taken.
+    pub(super) fn read(style: &str, scale: &str, keywords: &[&str]) -> Result<Self, String> {
+        let kind = match style {
+            "none" => None,
+            "fcc" => Some(LatticeKind::Fcc),
+            "bcc" => Some(LatticeKind::Bcc),
+            "sc" => Some(LatticeKind::Sc),
+            "hex" => Some(LatticeKind::Hex),
+            "sq" => Some(LatticeKind::Sq),
+            "sq2" => Some(LatticeKind::Sq2),
+            _ => return Err("only fcc, bcc, sc, hex, sq and sq2 can be taken".to_owned()),
+        };
+        let density = number(scale)?;
+        if density <= 0.0 {
+            return Err("the density is not above 0".to_owned());
+        }
+        let scale = kind.map_or(density, |kind| scale_of(kind, density));
+        let cell = kind.map_or([1.0; 3], aspect).map(|side| scale * side);
+        let mut lattice = Self { kind, density, scale, cell, origin: [0.0; 3] };
+        lattice.set(keywords)?;
+        Ok(lattice)
+    }
+
+    fn set(&mut self, mut keywords: &[&str]) -> Result<(), String> {
+        loop {
+            keywords = match keywords {
+                [] => return Ok(()),
+                ["origin", x, y, z, rest @ ..] => {
+                    self.origin = [number(x)?, number(y)?, number(z)?];
+                    if !self.origin.iter().all(|part| (0.0..1.0).contains(part)) {
+                        return Err("its origin is not from 0 to below 1".to_owned());
+                    }
+                    rest
+                }
+                ["spacing", x, y, z, rest @ ..] => {
+                    self.cell = [number(x)?, number(y)?, number(z)?].map(|factor| factor * self.scale);
+                    if !self.cell.iter().all(|&side| side > 0.0) {
+                        return Err("its spacing is not above 0".to_owned());
+                    }
+                    rest
+                }
+                ["orient", axis, x, y, z, rest @ ..]
+                    if is_own_axis(axis, [number(x)?, number(y)?, number(z)?]) =>
+                {
+                    rest
+                }
+                ["orient", ..] => return Err("a lattice that is turned cannot be taken".to_owned()),
+                [keyword, ..] => return Err(format!("the keyword `{keyword}` of lattice cannot be taken")),
+            };
+        }
+    }
+
+    /// Its sites, in units of the sides of a unit cell.
+    ///
+    /// # Errors
+    /// There are none.
+    pub(super) fn sites(&self) -> Result<Vec<[f64; 3]>, String> {
+        let kind = self.kind.ok_or("there is no lattice")?;
+        let places = unit_cell(kind).sites().map(|(_, place)| place).collect::<Vec<_>>();
+        Ok(places.into_iter().map(|place| [0, 1, 2].map(|dim| place[dim] / aspect(kind)[dim])).collect())
+    }
+
+    /// Planes per unit cell.
+    pub(super) fn planes_per_cell(&self, dim: usize) -> i64 {
+        let has_between = match self.kind {
+            Some(LatticeKind::Fcc | LatticeKind::Bcc) => true,
+            Some(LatticeKind::Hex | LatticeKind::Sq2) => dim < 2,
+            _ => false,
+        };
+        if has_between { 2 } else { 1 }
+    }
+
+    /// Side length of a unit cell.
+    pub(super) fn side(&self, dim: usize) -> f64 {
+        self.scale * self.aspect(dim)
+    }
+
+    fn aspect(&self, dim: usize) -> f64 {
+        self.kind.map_or(1.0, |kind| aspect(kind)[dim])
+    }
+
+    /// Between two planes.
+    pub(super) fn gap(&self, dim: usize) -> f64 {
+        self.side(dim) / self.planes_per_cell(dim) as f64
+    }
+
+    /// The coordinate of a plane.
+    pub(super) fn plane(&self, dim: usize, number: i64) -> f64 {
+        let cells = number as f64 / self.planes_per_cell(dim) as f64;
+        self.scale * (self.aspect(dim) * cells) + self.cell[dim] * self.origin[dim]
+    }
+
+    /// The planes in an interval; the second number is below the first where there is none.
+    ///
+    /// # Errors
+    /// Their numbers are too large.
+    pub(super) fn planes_in(&self, dim: usize, interval: Interval) -> Result<Planes, String> {
+        /// Beyond that the last digit of a number says nothing of its place.
+        const LARGEST: f64 = 4e9;
+        let Interval { low, high, end } = interval;
+        let estimate = |place: f64| {
+            let number = ((place - self.plane(dim, 0)) / self.gap(dim)).round();
+            let is_small = number.abs() < LARGEST;
+            if is_small { Ok(number as i64) } else { Err("too many unit cells to be counted".to_owned()) }
+        };
+        let is_inside = |number: &i64| {
+            let place = self.plane(dim, *number);
+            low <= place && place <= high && place < end
+        };
+        let (first, last) = (estimate(low)?, estimate(high.min(end))?);
+        let first = (first - 1..=first + 1).find(|number| self.plane(dim, *number) >= low);
+        let last = (last - 1..=last + 1).rev().find(is_inside);
+        let first = first.unwrap_or(i64::MAX);
+        Ok([first, last.unwrap_or(first.saturating_sub(1))])
+    }
+
+    /// Keys of a scenario.
+    pub(super) fn keys(&self) -> String {
+        let kind = self.kind.map_or_else(String::new, name_of);
+        format!("kind = \"{kind}\", density = {:?}", self.density)
+    }
+
+    /// Dimensions of its unit cell, if it has one.
+    pub(super) fn dimensions(&self) -> Option<usize> {
+        self.kind.map(|kind| kind.dimension().count())
+    }
+}
+
+/// One cell with a lattice constant of 1.
+fn unit_cell(kind: LatticeKind) -> Lattice {
+    Lattice::new(kind, 1.0, [1; 3])
+}
+
+/// Side lengths of a unit cell, in units of the lattice constant.
+fn aspect(kind: LatticeKind) -> [f64; 3] {
+    unit_cell(kind).lengths()
+}
+
+/// Lattice constant.
+fn scale_of(kind: LatticeKind, density: f64) -> f64 {
+    let volume: f64 = aspect(kind).iter().product();
+    let per_volume = unit_cell(kind).len() as f64 / volume;
+    (per_volume / density).powf(1.0 / kind.dimension().count() as f64)
+}
+
+/// Whether a vector points along the axis of this name.
+fn is_own_axis(axis: &str, vector: [f64; 3]) -> bool {
+    let own = ["x", "y", "z"].iter().position(|name| *name == axis);
+    own.is_some_and(|own| (0..3).all(|dim| if dim == own { vector[dim] > 0.0 } else { vector[dim] == 0.0 }))
+}

@@ -1,0 +1,351 @@
+//! Variables of a script, and their values in its lines.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use super::expression::{Names, evaluate};
+use super::lines::Quotes;
+use super::printf::Conversion;
+
+/// Characters of a line with the values of its variables.
+const LONGEST_LINE: usize = 16 * 1024;
+
+/// Characters of all values.
+const LARGEST_TOTAL: usize = 16 * 1024 * 1024;
+
+/// Formulas that are evaluated for one value.
+const MOST_FORMULAS: usize = 10_000;
+
+/// Formulas that stand in one another.
+const DEEPEST: usize = 20;
+
+#[derive(Debug, Clone, PartialEq)]
+struct Variable {
+    style: String,
+    value: Value,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Value {
+    Text(String),
+    /// Evaluated where it is used.
+    Formula(String),
+    /// Another variable's number, in this form.
+    Formatted(String, Conversion),
+    /// Without a value before a run, or without one that could be taken.
+    Unknown,
+}
+
+/// Styles that have a value from their first definition on; later ones are passed over.
+const ONCE: [&str; 7] = ["index", "loop", "world", "universe", "uloop", "file", "atomfile"];
+
+/// All variables.
+#[derive(Debug, Default)]
+pub(super) struct Variables {
+    all: BTreeMap<String, Variable>,
+    /// Characters in their values.
+    total: usize,
+}
+
+/// A text and the rest behind it.
+type Parted<'t> = (&'t str, &'t str);
+
+impl Variables {
+    /// Those of the command line, which are of style `index`.
+    pub(super) fn given(pairs: &[(String, String)]) -> Self {
+        let index = |text: &String| Variable { style: "index".to_owned(), value: Value::Text(text.clone()) };
+        Self { all: pairs.iter().map(|(name, text)| (name.clone(), index(text))).collect(), total: 0 }
+    }
+
+    /// `variable NAME STYLE ARGUMENTS`, with the thermo keywords that have a value now.
+    ///
+    /// # Errors
+    /// The reason why the variable is not defined.
+    pub(super) fn set(&mut self, words: &[&str], keywords: Names) -> Result<(), String> {
+        let [name, style, arguments @ ..] = words else { return Err("no name and style".to_owned()) };
+        if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
+            return Err(format!("the name `{name}` has other characters than letters, digits and `_`"));
+        }
+        if *style == "delete" {
+            return self.put(name, None);
+        }
+        let before = self.all.get(*name).map(|variable| variable.style.as_str());
+        match before {
+            Some(_) if ONCE.contains(style) => return Ok(()),
+            Some(before) if before != *style => {
+                return Err(format!("`{name}` is a variable of style `{before}`, and keeps that style"));
+            }
+            _ => (),
+        }
+        let value = self.value_of(style, arguments, keywords)?;
+        self.put(name, Some(Variable { style: (*style).to_owned(), value }))
+    }
+
+    /// Takes the value away, after a definition that failed.
+    pub(super) fn forget(&mut self, name: &str) {
+        if let Some(variable) = self.all.get_mut(name) {
+            variable.value = Value::Unknown;
+        }
+    }
+
+    fn value_of(&self, style: &str, arguments: &[&str], keywords: Names) -> Result<Value, String> {
+        Ok(match (style, arguments) {
+            ("index", [first, ..]) => Value::Text((*first).to_owned()),
+            ("string", [text]) => Value::Text(self.put_in(text, keywords)?),
+            ("loop", _) => Value::Text(first_of_loop(arguments)?),
+            ("getenv", [name]) => Value::Text(std::env::var(name).unwrap_or_default()),
+            ("internal", [_]) => Value::Unknown,
+            ("equal", [formula]) => Value::Formula((*formula).to_owned()),
+            ("format", [of, conversion]) => Value::Formatted((*of).to_owned(), Conversion::read(conversion)?),
+            ("equal" | "string" | "format" | "getenv" | "index" | "internal", _) => {
+                return Err(format!("the style `{style}` with {} words behind it", arguments.len()));
+            }
+            ("atom" | "vector" | "file" | "atomfile" | "python" | "world" | "universe" | "uloop", _) => {
+                Value::Unknown
+            }
+            _ => return Err(format!("there is no style `{style}` of variables")),
+        })
+    }
+
+    fn put(&mut self, name: &str, variable: Option<Variable>) -> Result<(), String> {
+        let before = self.all.remove(name).map_or(0, |before| before.value.length());
+        let total = self.total - before.min(self.total);
+        let added = variable.as_ref().map_or(0, |variable| variable.value.length() + name.len());
+        if total + added > LARGEST_TOTAL {
+            return Err(format!("all variables together have more than {LARGEST_TOTAL} characters"));
+        }
+        self.total = total + added;
+        self.all.extend(variable.map(|variable| (name.to_owned(), variable)));
+        Ok(())
+    }
+
+    /// The text with the values of `$x`, `${name}` and `$(formula)` that are not between quotes.
+    ///
+    /// # Errors
+    /// A variable or a formula that has no value.
+    pub(super) fn put_in(&self, text: &str, keywords: Names) -> Result<String, String> {
+        let mut done = String::new();
+        let (mut rest, mut quotes) = (text, Quotes::default());
+        while !rest.is_empty() {
+            if let Some(after) = rest.strip_prefix('$').filter(|_| !quotes.are_open()) {
+                let (value, behind) = self.reference(after, keywords)?;
+                done.push_str(&value);
+                rest = behind;
+            } else {
+                let (same, behind) = rest.split_at(quotes.pass(rest));
+                done.push_str(same);
+                rest = behind;
+            }
+            if done.len() > LONGEST_LINE {
+                return Err(format!("with its variables it has more than {LONGEST_LINE} characters"));
+            }
+        }
+        Ok(done)
+    }
+
+    fn reference<'t>(&self, after: &'t str, keywords: Names) -> Result<(String, &'t str), String> {
+        if let Some(formula) = after.strip_prefix('(') {
+            let (formula, behind) = closed(formula).ok_or("a `$(` that is not closed")?;
+            let (formula, conversion) = match formula.rsplit_once(':') {
+                Some((formula, format)) if format.starts_with('%') => (formula, Conversion::read(format)?),
+                _ => (formula, Conversion::general(20)),
+            };
+            return Ok((conversion.write(self.evaluated(formula, keywords)?), behind));
+        }
+        let (name, behind) = match after.strip_prefix('{') {
+            Some(named) => named.split_once('}').ok_or("a `${` that is not closed")?,
+            None => after.split_at(after.chars().next().map_or(0, char::len_utf8)),
+        };
+        Ok((self.text(name, keywords)?, behind))
+    }
+
+    fn text(&self, name: &str, keywords: Names) -> Result<String, String> {
+        match &self.find(name)?.value {
+            Value::Text(text) => Ok(text.clone()),
+            Value::Formula(formula) => Ok(Conversion::general(15).write(self.evaluated(formula, keywords)?)),
+            Value::Formatted(of, conversion) => {
+                Ok(conversion.write(self.evaluated(&format!("v_{of}"), keywords)?))
+            }
+            Value::Unknown => Err(self.without_value(name)),
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<&Variable, String> {
+        self.all.get(name).ok_or_else(|| format!("there is no variable `{name}`"))
+    }
+
+    fn without_value(&self, name: &str) -> String {
+        let style = self.all.get(name).map_or("", |variable| &variable.style);
+        format!("the variable `{name}` of style `{style}` has no value here")
+    }
+
+    /// The value of a formula now.
+    fn evaluated(&self, formula: &str, keywords: Names) -> Result<f64, String> {
+        self.evaluated_in(formula, keywords, 0, &Cell::new(0))
+    }
+
+    fn evaluated_in(
+        &self,
+        formula: &str,
+        keywords: Names,
+        depth: usize,
+        count: &Cell<usize>,
+    ) -> Result<f64, String> {
+        count.set(count.get() + 1);
+        if depth > DEEPEST || count.get() > MOST_FORMULAS {
+            return Err("a formula depends on itself, or on too many others".to_owned());
+        }
+        evaluate(formula, &|name| {
+            let Some(variable) = name.strip_prefix("v_") else { return keywords(name) };
+            match &self.find(variable)?.value {
+                Value::Text(text) => text
+                    .trim()
+                    .parse()
+                    .map_err(|_| format!("the variable `{variable}` is `{text}`, which is not a number")),
+                Value::Formula(formula) => self.evaluated_in(formula, keywords, depth + 1, count),
+                Value::Formatted(of, _) => self.evaluated_in(&format!("v_{of}"), keywords, depth + 1, count),
+                Value::Unknown => Err(self.without_value(variable)),
+            }
+        })
+    }
+}
+
+impl Value {
+    fn length(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Formula(text) | Self::Formatted(text, _) => text.len(),
+            Self::Unknown => 0,
+        }
+    }
+}
+
+/// The first value of `loop N`, `loop FROM TO`, with `pad` as wide as the last one.
+fn first_of_loop(arguments: &[&str]) -> Result<String, String> {
+    let (numbers, is_padded) = match arguments {
+        [numbers @ .., "pad"] => (numbers, true),
+        numbers => (numbers, false),
+    };
+    let whole = |word: &str| word.parse().map_err(|_| format!("`{word}` is not a whole number"));
+    let [first, last]: [u32; 2] = match *numbers {
+        [last] => [1, whole(last)?],
+        [first, last] => [whole(first)?, whole(last)?],
+        _ => return Err("the style `loop` has a first and a last number".to_owned()),
+    };
+    if first > last {
+        return Err(format!("the loop from {first} to {last} has no value"));
+    }
+    let width = if is_padded { last.to_string().len() } else { 0 };
+    Ok(format!("{first:0width$}"))
+}
+
+/// The text up to the bracket that closes an open one, and the text behind that.
+fn closed(text: &str) -> Option<Parted<'_>> {
+    let mut depth = 1;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => (),
+        }
+        if depth == 0 {
+            return Some((&text[..at], &text[at + 1..]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines::words;
+    use super::*;
+
+    fn keywords(name: &str) -> Result<f64, String> {
+        if name == "lx" { Ok(4.0) } else { Err(format!("no `{name}`")) }
+    }
+
+    fn defined(definitions: &[&str]) -> (Variables, Vec<String>) {
+        let mut variables = Variables::given(&[("y".to_owned(), "7".to_owned())]);
+        let mut set = |text: &&str| {
+            let words = words(text).unwrap();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            variables.set(&words, &keywords).err()
+        };
+        let errors = definitions.iter().filter_map(&mut set).collect();
+        (variables, errors)
+    }
+
+    /// Texts are those that `lmp` prints.
+    #[test]
+    fn values_are_put_in_as_by_lammps() {
+        let (variables, errors) = defined(&[
+            "x index 2 3",
+            "x index 9",
+            "y index 1",
+            "third equal 1/3",
+            "late equal v_b*3",
+            "b equal 1",
+            "b equal 2",
+            "e string \"x $b y\"",
+            "l loop 3 10",
+            "m loop 5 pad",
+            "n loop 3 12 pad",
+            "f format b %08.3f",
+            "big equal lx*1e20",
+            "run equal step*2",
+            "a atom x/2",
+        ]);
+        assert_eq!(errors, [] as [&str; 0]);
+        for (text, expected) in [
+            ("0 $x ${third} $y $(v_x/4+(1))", "0 2 0.333333333333333 7 1.5"),
+            ("${late} $e|$l|$m|$n|${f}", "6 x 2 y|3|1|03|0002.000"),
+            ("$(1/3) $(1/3:%.3f) $(v_f) ${big}", "0.33333333333333331483 0.333 2 4e+20"),
+            ("'$x' \"$x\" $x", "'$x' \"$x\" 2"),
+            ("a'$x' \"\"\"$x \"$x\" \"\"\"$x", "a'$x' \"\"\"$x \"$x\" \"\"\"2"),
+        ] {
+            assert_eq!(variables.put_in(text, &keywords).unwrap(), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("$z", "there is no variable `z`"),
+            ("${x", "a `${` that is not closed"),
+            ("$(x", "a `$(` that is not closed"),
+            ("${run}", "no `step`"),
+            ("$(v_e)", "the variable `e` is `x 2 y`, which is not a number"),
+            ("$a", "the variable `a` of style `atom` has no value here"),
+            ("$(1:%d)", "`%d` is no format of a number, such as `%.3f`"),
+        ] {
+            assert_eq!(variables.put_in(text, &keywords).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn definitions_that_lammps_does_not_accept_are_refused() {
+        for (definition, expected) in [
+            ("x", "no name and style"),
+            ("x-y index 1", "the name `x-y` has other characters than letters, digits and `_`"),
+            ("y equal 3", "`y` is a variable of style `index`, and keeps that style"),
+            ("x equal 1 + 2", "the style `equal` with 3 words behind it"),
+            ("x loop 5 3", "the loop from 5 to 3 has no value"),
+            ("x other 1", "there is no style `other` of variables"),
+        ] {
+            assert_eq!(defined(&[definition]).1, [expected]);
+        }
+        assert_eq!(defined(&["y delete", "y equal 3"]).1, [] as [&str; 0]);
+    }
+
+    #[test]
+    fn variables_do_not_grow_without_bound() {
+        let doubled = |name: char, of: char| format!("{name} string ${of}${of}");
+        let mut texts = vec!["a string 0123456789".to_owned()];
+        texts.extend(('a'..'z').zip('b'..='z').map(|(of, name)| doubled(name, of)));
+        let errors = defined(&texts.iter().map(String::as_str).collect::<Vec<_>>()).1;
+        assert_eq!(errors[0], "with its variables it has more than 16384 characters");
+        let mut sums = vec!["a equal 1".to_owned()];
+        sums.extend(('a'..'z').zip('b'..='z').map(|(of, name)| format!("{name} equal v_{of}+v_{of}")));
+        let (variables, _) = defined(&sums.iter().map(String::as_str).collect::<Vec<_>>());
+        let expected = "a formula depends on itself, or on too many others";
+        assert_eq!(variables.put_in("$h", &keywords), Ok("128".to_owned()));
+        assert_eq!(variables.put_in("$x", &keywords).unwrap_err(), expected);
+        let (variables, _) = defined(&["a equal v_b", "b equal v_a"]);
+        assert_eq!(variables.put_in("$a", &keywords).unwrap_err(), expected);
+    }
+}
