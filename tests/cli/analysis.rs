@@ -413,3 +413,18 @@ fn averages_of_something_else_begin_anew() {
     let options = "--set output.thermo.every=4 --set output.surface_tension.axis=x";
     assert_eq!(rows("other", options), (5, surface.to_owned()));
 }
+
+/// Of classes so narrow or so wide, volumes are 0 or infinite.
+#[test]
+fn distances_whose_volumes_are_no_numbers_are_refused() {
+    let workdir = Workdir::new(MELT);
+    for (max, width) in [("1e-300", "5e-303"), ("1e-59", "5e-62"), ("1e300", "5e297")] {
+        let said =
+            workdir.call(Start::Plain, &format!("check melt.toml --set output.rdf={{every=50,max={max}}}"));
+        assert_eq!(said.code, Some(2), "{said:?}");
+        let text = said.stderr.replace("\n  │ ", " ");
+        let expected =
+            format!("`output.rdf.max` is {max}: each of its 200 classes is {width} wide, but must be");
+        assert!(text.contains(&expected), "{text}");
+    }
+}

@@ -48,6 +48,7 @@ mod plot;
 mod predict;
 mod profile;
 mod protocols;
+mod runaway_boxes;
 mod scenario_errors;
 mod scripts;
 mod shell;

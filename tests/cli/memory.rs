@@ -177,3 +177,62 @@ fn threads_that_cannot_be_had_are_one_error() {
     let [error] = errors[..] else { return assert!(said.stderr.contains("stack_overflow.rs"), "{said:?}") };
     assert!(is_refusal(error), "{said:?}");
 }
+
+/// Nothing is done for each site, copy or cell before it is known that there are not too many.
+#[test]
+fn what_takes_time_for_every_site_or_cell_is_estimated() {
+    let vapour = "vapour = { density = DENSITY, droplets = [{ centre = [0.27, 0.5, 0.5], radius = 19.0 }] }";
+    let lattice =
+        format!("lattice = {{ kind = \"fcc\", density = 0.8, cells = [20000, 400, 400], {vapour} }}");
+    let scenario = format!("[simulation]\nsteps = 5\n[system]\n{lattice}\ntemperature = 0.7\n");
+    let workdir = Workdir::new(&scenario.replace("DENSITY", "0.02"));
+    for command in ["check", "run"] {
+        let said = at_once(
+            &workdir,
+            &format!(
+                "{command} melt.toml --set system.lattice.cells=[60000,4000,400] --set parallel.backend=local"
+            ),
+        );
+        assert!(
+            said.contains(" particles need about ") && said.starts_with("exit code 2\n"),
+            "{command}: {said}"
+        );
+    }
+    workdir.write("melt.toml", &scenario.replace("DENSITY", "0.0001"));
+    let said = workdir.succeed(Start::Plain, "check melt.toml");
+    let tail = said.stdout.rsplit_once("\n\n").unwrap().1;
+    let expected = "# of the 12800000000 sites of the lattice some were tried: the number of particles is an estimate\n# needs about ";
+    assert!(tail.starts_with(expected), "{tail}");
+    // Regions are counted without a look at their sites, and a gas has no places before it is run.
+    let region = "{ kind = \"fcc\", density = 0.8, low = [0.0, 0.0, 0.0], high = [9e5, 9e5, 9e5] }";
+    for particles in [
+        format!("regions = {{ box = [1e6, 1e6, 1e6], lattices = [{region}] }}"),
+        "gas = { atoms = 900000000000000, density = 0.1 }".to_owned(),
+    ] {
+        workdir.write(
+            "melt.toml",
+            &format!("[simulation]\nsteps = 5\n[system]\n{particles}\ntemperature = 0.7\n"),
+        );
+        let said = at_once(&workdir, "check melt.toml");
+        assert!(said.contains(" particles need about "), "{said}");
+    }
+    // Copies of a file.
+    let file = "1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nA 1 1 1\n";
+    workdir.write("one.extxyz", file);
+    let copies = "file = { path = \"one.extxyz\", format = \"extxyz\", replicate = [100000, 100000, 1000] }";
+    workdir.write("melt.toml", &format!("[simulation]\nsteps = 5\n[system]\n{copies}\ntemperature = 0.7\n"));
+    for command in ["check melt.toml", "run melt.toml --set parallel.backend=local --set parallel.ranks=2"] {
+        let said = at_once(&workdir, command);
+        assert!(said.contains("10000000000000 particles need about "), "{command}: {said}");
+    }
+    // Cells that a partition has a table of.
+    let thin = "[simulation]\nsteps = 5\n[system]\ngas = { atoms = 4000000, density = 0.001 }\ntemperature = 0.7\n\
+                [parallel]\npartition = \"rcb\"\nranks = 4\nbackend = \"local\"\n";
+    workdir.write("melt.toml", thin);
+    let said = workdir.succeed(Start::Plain, "check melt.toml");
+    assert!(
+        said.stdout.contains(" cells were not divided by `rcb`, which takes a while\n"),
+        "{}",
+        said.stdout
+    );
+}

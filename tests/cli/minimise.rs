@@ -171,3 +171,26 @@ fn a_stage_that_does_not_come_to_its_tolerance_says_so() {
     }
     assert_eq!(found["warnings"].as_array().unwrap().len(), 3);
 }
+
+/// Rounding of forces in mixed precision is larger than small tolerances, however many steps are made.
+#[test]
+fn a_minimisation_in_mixed_precision_is_one_in_double() {
+    let gas = "[simulation]\nsteps = 10\nseed = 3\n[system]\ngas = { atoms = 120, box = [6.5, 7.0, 6.5], minimal_distance = 0.7 }\n\
+               temperature = 0.0\n[interaction]\nshift = \"force\"\n[neighbor]\nprecision = \"mixed\"\n";
+    let workdir = Workdir::new(gas);
+    let said = workdir.succeed(Start::Threads(2), "minimise melt.toml --quiet --force-tolerance 1e-6");
+    let note = "note: `minimise` computes in double precision: rounding in mixed precision leaves forces above small tolerances\n";
+    assert_eq!(said.stderr, note);
+    let found = summary(&workdir);
+    assert_eq!((&found["converged"], &found["precision"]), (&true.into(), &"double".into()));
+    assert!(found["largest_force"].as_f64().unwrap() <= 1e-6, "{found}");
+}
+
+#[test]
+fn a_run_in_mixed_precision_that_does_not_converge_says_that_rounding_may_be_why() {
+    let workdir = run_of("[integrator]\nkind = \"fire\"\n[neighbor]\nprecision = \"mixed\"\n");
+    let said = workdir.succeed(Start::Threads(1), "run melt.toml --quiet --steps 3");
+    let advice = "or a larger `integrator.force_tolerance`; or `neighbor.precision = \"double\"`, since rounding in mixed precision \
+                  may keep forces above it\n";
+    assert!(said.stderr.ends_with(advice), "{}", said.stderr);
+}

@@ -35,6 +35,8 @@ pub enum Ended {
     Converged,
     /// `--wall-time` was used up.
     WallTime,
+    /// The box could not follow the pressure.
+    Box,
     /// It was asked to.
     Signal(Signal),
 }
@@ -46,6 +48,7 @@ impl Ended {
             Self::AsPlanned => "steps",
             Self::Converged => "converged",
             Self::WallTime => "wall-time",
+            Self::Box => "box",
             Self::Signal(signal) => signal.name,
         }
     }

@@ -127,6 +127,18 @@ pub enum RunError {
         /// Steps that the scenario asks for.
         steps: u64,
     },
+    /// A run has ended in order because the box could not follow the pressure. Everything has been written.
+    #[error(
+        "ended after {done} of {steps} steps, since the barostat asks for a box in which the run cannot go on: {problem}\nall files are complete; --resume goes on from the last checkpoint with other keys"
+    )]
+    BoxEnded {
+        /// Why it cannot.
+        problem: String,
+        /// Steps done.
+        done: u64,
+        /// Steps that the scenario asks for.
+        steps: u64,
+    },
     /// A signal has ended a sweep. What was measured before has been written.
     #[error("ended by {} after {done} of {jobs} jobs; the same command goes on", signal.name)]
     Swept {
@@ -348,6 +360,7 @@ impl RunError {
             | Self::Energy { .. }
             | Self::Reference(_)
             | Self::NoRoom { .. }
+            | Self::BoxEnded { .. }
             | Self::Output(_)
             | Self::Communication(CommError::OutOfMemory { .. } | CommError::OutOfSharedMemory { .. }) => {
                 RUN_FAILED
@@ -368,6 +381,7 @@ impl RunError {
             | Self::Unlike(_)
             | Self::Reference(_)
             | Self::Signalled { .. }
+            | Self::BoxEnded { .. }
             | Self::Swept { .. }
             | Self::Scenario(_)
             | Self::Input(_)

@@ -85,13 +85,18 @@ impl Inputs {
             Self { path, source, scenario, particles: None, beside: Vec::new(), list: OnceLock::new() };
         if let (Some(path), Some(file)) = (inputs.particle_file(), inputs.scenario.system.file.clone()) {
             let name = path.display().to_string();
-            let read = inputs.read_particles(&file, &Source::file(&name, &path, world));
+            let read = inputs.read_particles(&file, &Source::file(&name, &path, world), world);
             read.map_err(|error| error.or_at_key(&inputs.source, "system.file.path"))?;
         }
         Ok(inputs)
     }
 
-    fn read_particles(&mut self, file: &InputFile, text: &Source<'_>) -> Result<(), RunError> {
+    fn read_particles(
+        &mut self,
+        file: &InputFile,
+        text: &Source<'_>,
+        world: Option<&dyn World>,
+    ) -> Result<(), RunError> {
         let Self { source, scenario, .. } = self;
         let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
         let mut particles = match file.format {
@@ -117,6 +122,8 @@ impl Inputs {
         if !is_shared {
             return Ok(());
         }
+        // Before copies are made.
+        world.map_or(Ok(()), |world| setup::expect_room_on_all(world, self))?;
         // What only the rank that keeps a particle can find out; everything else all ranks find out when they set up.
         let fault = match setup::of_scenario(self, &self.scenario, text.ranks()) {
             Err(RunError::Input(error)) => Err(error),

@@ -112,11 +112,39 @@ pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<
     expect_room(inputs, setup, setup.estimated_bytes(), available)
 }
 
+/// What a particle takes at least.
+const LEAST_BYTES: f64 = 150.0;
+
+/// Makes sure that each of so many ranks of this machine has memory for its share of particles.
+///
+/// # Errors
+/// As [`expect`].
+pub(crate) fn expect_particles(inputs: &Inputs, atoms: u64, ranks: usize) -> Result<(), RunError> {
+    expect_bytes(inputs, atoms, atoms as f64 / ranks as f64 * LEAST_BYTES, available(ranks))
+}
+
+/// The same of the ranks of a world. *Collective.*
+///
+/// # Errors
+/// As [`expect`]; communication.
+pub(crate) fn expect_particles_on_all(
+    world: &dyn World,
+    inputs: &Inputs,
+    atoms: u64,
+) -> Result<(), RunError> {
+    let needed = atoms as f64 / world.ranks() as f64 * LEAST_BYTES;
+    expect_bytes(inputs, atoms, needed, available_to_all(world)?)
+}
+
 fn expect_room(inputs: &Inputs, setup: &Setup, needed: f64, available: Option<f64>) -> Result<(), RunError> {
+    expect_bytes(inputs, setup.atoms(), needed, available)
+}
+
+fn expect_bytes(inputs: &Inputs, atoms: u64, needed: f64, available: Option<f64>) -> Result<(), RunError> {
     let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
     let key = inputs.scenario.system.size_key();
     let here = format!("there are {} of memory per rank here", in_words(available));
-    let (message, help) = match setup.atoms() {
+    let (message, help) = match atoms {
         u64::MAX => ("more particles than can be counted".to_owned(), here),
         atoms => {
             let fitting = atoms as f64 * available / needed;

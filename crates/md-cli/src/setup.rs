@@ -2,12 +2,16 @@
 
 mod file;
 
+use std::ops::RangeInclusive;
+
 pub(crate) use file::periodic_axes;
+use md_comm::World;
 use md_core::Dimension;
 use md_core::grid::{GridError, axis};
 use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;
 use md_core::thinned::ThinnedLattice;
+use md_core::{Dimension, PartitionKind};
 use md_engine::{
     Config, EngineError, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice,
     TailCorrection,
@@ -16,7 +20,9 @@ use md_engine::{
 use crate::asked_level::{asked_level, available, level_named};
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::memory;
 use crate::output::analysis::longest_distance;
+use crate::output::trajectory::format_of;
 use crate::scenario::{
     self, Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, WallPair,
     integrator_fault, name_of,
@@ -24,6 +30,55 @@ use crate::scenario::{
 
 /// Of a species that neither scenario nor file gives one.
 const DEFAULT_MASS: f64 = 1.0;
+
+/// What a set-up takes the time for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// Everything.
+    All,
+    /// Nothing that takes time for each of very many sites or cells.
+    Estimate,
+}
+
+/// What is quickly counted or divided, of sites and of cells.
+const FEW_SITES: u64 = 1 << 22;
+const FEW_CELLS: usize = 1 << 20;
+
+/// The set-up of the inputs' scenario on so many ranks, without what takes time for each of very many sites or cells: their number may
+/// be an estimate, and the partition another one. With what was left out, in words.
+///
+/// # Errors
+/// As [`of_inputs`], but for what these would show.
+pub fn estimated(inputs: &Inputs, ranks: usize) -> Result<(Setup, Vec<String>), RunError> {
+    file::check_velocities(inputs)?;
+    memory::expect_particles(inputs, rough_atoms(inputs)?, ranks)?;
+    let mut config = config(inputs, &inputs.scenario, Detail::Estimate)?;
+    let mut left_out = Vec::new();
+    if let ParticleSource::Thinned(thinned) = &config.particles
+        && is_large(thinned.lattice(), &inputs.scenario)
+    {
+        left_out.push(format!(
+            "of the {} sites of the lattice some were tried: the number of particles is an estimate",
+            thinned.lattice().len()
+        ));
+    }
+    let partition = config.parallel.partition;
+    if partition.is_weighted() {
+        let parallel = ParallelConfig { partition: PartitionKind::Stripe, ..config.parallel };
+        let cells =
+            Setup::new(Config { parallel, ..config.clone() }, ranks).map(|setup| setup.division.grid.len());
+        if let Ok(cells) = cells
+            && cells > FEW_CELLS
+        {
+            left_out.push(format!(
+                "{cells} cells were not divided by `{}`, which takes a while",
+                name_of(partition)
+            ));
+            config.parallel = parallel;
+        }
+    }
+    Ok((checked(inputs, &inputs.scenario, config, ranks)?, left_out))
+}
 
 /// The set-up of the inputs' scenario on so many ranks.
 ///
@@ -40,8 +95,40 @@ pub fn of_inputs(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
 /// What only shows once box and ranks are known, each at its key: a box too small for the cutoff or too thin for the
 /// ranks, a file that contradicts the scenario; each particle that cannot be where it is, at its line.
 pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result<Setup, RunError> {
+    checked(inputs, scenario, config(inputs, scenario, Detail::All)?, ranks)
+}
+
+/// Makes sure that there is memory for the particles on every rank, before anything is done for each of them. *Collective.*
+///
+/// # Errors
+/// A system that is too large, at its key; communication.
+pub(crate) fn expect_room_on_all(world: &dyn World, inputs: &Inputs) -> Result<(), RunError> {
+    memory::expect_particles_on_all(world, inputs, rough_atoms(inputs)?)
+}
+
+/// Particles, or an estimate of their number, of a scenario whose set-up does something for each of them or of its cells; else 0. The
+/// same on all ranks.
+fn rough_atoms(inputs: &Inputs) -> Result<u64, ScenarioError> {
+    let Inputs { source, scenario, particles, .. } = inputs;
+    if let Some(file) = particles {
+        return Ok(file::copied(scenario, file));
+    }
+    let is_thinned = scenario.system.lattice.as_ref().is_some_and(|lattice| lattice.vapour.is_some());
+    if !is_thinned && !scenario.parallel.partition.is_weighted() {
+        return Ok(0);
+    }
+    Ok(match sites(source, scenario, Detail::Estimate)? {
+        ParticleSource::Lattice(lattice) => lattice.len(),
+        ParticleSource::Thinned(thinned) => thinned.len(),
+        ParticleSource::Regions(regions) => regions.len(),
+        ParticleSource::Gas(gas) => gas.len(),
+        ParticleSource::List { particles, .. } => particles.len() as u64,
+    })
+}
+
+/// The set-up of a configuration, with what can be wrong with it located in the inputs.
+fn checked(inputs: &Inputs, scenario: &Scenario, config: Config, ranks: usize) -> Result<Setup, RunError> {
     let source = &inputs.source;
-    let config = config(inputs, scenario)?;
     let made = Setup::new(config.clone(), ranks);
     if matches!(made, Ok(_) | Err(EngineError::Particle(_))) {
         file::check_particles(inputs, &config)?;
@@ -49,9 +136,9 @@ pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result
     let made =
         made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))?;
     expect_integrators(source, scenario, &made)?;
-    check_distances(source, scenario, "", &made)?;
+    check_outputs(source, scenario, "", &made)?;
     for stage in scenario.stages_with_outputs() {
-        check_distances(source, &stage.scenario, &stage.within(), &made)?;
+        check_outputs(source, &stage.scenario, &stage.within(), &made)?;
     }
     Ok(made)
 }
@@ -71,33 +158,52 @@ fn expect_integrators(
     })
 }
 
-/// Whether no pair is counted twice by an output; `within` stands before its key.
-fn check_distances(
+/// Widths of classes of distances whose third powers, times and over numbers of particles and volumes, are numbers.
+const WIDTHS: RangeInclusive<f64> = 1e-60..=1e60;
+
+/// Whether no pair is counted twice by an output, and frames can be written; `within` stands before its key.
+fn check_outputs(
     source: &ScenarioSource,
     scenario: &Scenario,
     within: &str,
     setup: &Setup,
 ) -> Result<(), ScenarioError> {
+    if let Some(trajectory) = &scenario.output.trajectory
+        && let Some((format, _)) = format_of(&trajectory.path)
+        && let Some(problem) = format.box_problem(&setup.domain)
+    {
+        let key = format!("{within}output.trajectory.path");
+        return Err(ScenarioError::at(source, &key, problem, "another format, such as `.nc`"));
+    }
     let Some(rdf) = scenario.output.rdf else { return Ok(()) };
     let (max, longest) = (rdf.max.unwrap_or(scenario.interaction.cutoff), longest_distance(&setup.domain));
-    if max <= longest {
-        return Ok(());
-    }
     let (key, what) = match rdf.max {
         Some(_) => ("output.rdf.max", ""),
         None => ("output.rdf", ", the cutoff,"),
     };
     let (key, what) = (format!("{within}{key}"), format!("`{within}output.rdf.max`{what}"));
+    let width = max / rdf.bins as f64;
+    if !WIDTHS.contains(&width) {
+        let (bins, least, most) = (rdf.bins, WIDTHS.start(), WIDTHS.end());
+        let message = format!(
+            "{what} is {max:?}: each of its {bins} classes is {width:e} wide, but must be from {least:e} to {most:e}, so that \
+             volumes are numbers"
+        );
+        return Err(ScenarioError::at(source, &key, message, "a distance such as the cutoff"));
+    }
+    if max <= longest {
+        return Ok(());
+    }
     let message = format!("{what} is {max:?}, more than half the shortest periodic side of the box");
     Err(ScenarioError::at(source, &key, message, format!("at most {longest:?}")))
 }
 
-fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
+fn config(inputs: &Inputs, scenario: &Scenario, detail: Detail) -> Result<Config, RunError> {
     let source = &inputs.source;
     let own_masses = scenario.species.iter().map(|species| species.mass.unwrap_or(DEFAULT_MASS));
     let (particles, masses) = match &inputs.particles {
         Some(particles) => file::particles(inputs, scenario, particles)?,
-        None => (sites(source, scenario)?, own_masses.collect()),
+        None => (sites(source, scenario, detail)?, own_masses.collect()),
     };
     let Scenario { simulation, system, interaction, neighbor, parallel, .. } = scenario;
     let stages = scenario.stages();
@@ -169,7 +275,11 @@ fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunE
 }
 
 /// A gas, lattices in parts of the box, all sites of one lattice, or a liquid and its vapour.
-fn sites(source: &ScenarioSource, scenario: &Scenario) -> Result<ParticleSource, ScenarioError> {
+fn sites(
+    source: &ScenarioSource,
+    scenario: &Scenario,
+    detail: Detail,
+) -> Result<ParticleSource, ScenarioError> {
     if let Some(gas) = scenario::gas(scenario) {
         return Ok(ParticleSource::Gas(gas));
     }
@@ -185,7 +295,11 @@ fn sites(source: &ScenarioSource, scenario: &Scenario) -> Result<ParticleSource,
     let dimensions = lattice.kind.dimension().count();
     let volume: f64 = made.lengths()[..dimensions].iter().product();
     let share = vapour.density * volume / made.len() as f64;
-    let thinned = ThinnedLattice::new(made, dimensions, vapour.regions(), share, scenario.simulation.seed);
+    let thinned = match detail {
+        Detail::Estimate if is_large(&made, scenario) => ThinnedLattice::estimated,
+        Detail::Estimate | Detail::All => ThinnedLattice::new,
+    };
+    let thinned = thinned(made, dimensions, vapour.regions(), share, scenario.simulation.seed);
     if thinned.is_empty() {
         let message =
             "no site of the lattice is taken: the liquid has no site, and the vapour none by chance";
@@ -193,6 +307,13 @@ fn sites(source: &ScenarioSource, scenario: &Scenario) -> Result<ParticleSource,
         return Err(ScenarioError::at(source, "system.lattice.vapour", message.to_owned(), help));
     }
     Ok(ParticleSource::Thinned(thinned))
+}
+
+/// Whether it takes a while to see which sites of a lattice are taken.
+fn is_large(lattice: &Lattice, scenario: &Scenario) -> bool {
+    let vapour = scenario.system.lattice.as_ref().and_then(|lattice| lattice.vapour.as_ref());
+    let regions = vapour.map_or(0, |vapour| vapour.droplets.len() + vapour.slabs.len());
+    lattice.len().saturating_mul(regions.max(1) as u64) > FEW_SITES
 }
 
 fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, ScenarioError> {

@@ -120,6 +120,33 @@ impl Lattice {
         rows.flat_map(|row| self.sites_in(row))
     }
 
+    /// The position of the site with this id.
+    pub fn site(&self, id: u64) -> [f64; 3] {
+        let (sites, [nx, ny, _]) = (self.kind.sites(), self.cells);
+        let number = id.saturating_sub(1);
+        let (cell, basis) = (number / sites.len() as u64, (number % sites.len() as u64) as usize);
+        self.place([cell % nx, cell / nx % ny, cell / nx / ny], &sites[basis])
+    }
+
+    /// Number of sites whose coordinates all lie below these limits, without a look at each of them.
+    pub fn sites_below(&self, limits: [f64; 3]) -> u64 {
+        let below = |site: &[f64; 3], dim: usize| {
+            // Coordinates grow with the number of the cell.
+            let (mut known, mut end) = (0, self.cells[dim]);
+            while known < end {
+                let middle = known + (end - known) / 2;
+                match (middle as f64 + site[dim]) * self.cell_lengths[dim] < limits[dim] {
+                    true => known = middle + 1,
+                    false => end = middle,
+                }
+            }
+            known
+        };
+        let of_site =
+            |site| [0, 1, 2].into_iter().fold(1, |all: u64, dim| all.saturating_mul(below(site, dim)));
+        self.kind.sites().iter().map(of_site).fold(0, u64::saturating_add)
+    }
+
     /// Those of [`Self::sites`] in the unit cells that overlap one of these regions, in the same order. A region may reach
     /// over a face of the box. Takes time for these unit cells only.
     pub fn sites_near(
@@ -201,6 +228,22 @@ mod tests {
             assert!((lattice.len() as f64 / size - 0.8442).abs() < 1e-12, "{kind:?}");
             assert_eq!(lattice.sites().count() as u64, lattice.len());
         }
+    }
+
+    #[test]
+    fn sites_are_found_by_their_ids_and_counted_below_limits() {
+        for kind in [LatticeKind::Fcc, LatticeKind::Bcc, LatticeKind::Hex] {
+            let lattice = Lattice::new(kind, 1.3, [5, 4, 6]);
+            assert!(lattice.sites().all(|(id, position)| lattice.site(id) == position));
+            for limits in [[3.0, 2.5, 4.1], [0.0, 1.0, 1.0], [1.3, 1.3, 1.3], [9.0, 9.0, f64::INFINITY]] {
+                let is_below =
+                    |(_, position): &(u64, [f64; 3])| (0..3).all(|dim| position[dim] < limits[dim]);
+                let expected = lattice.sites().filter(is_below).count() as u64;
+                assert_eq!(lattice.sites_below(limits), expected, "{kind:?}, {limits:?}");
+            }
+        }
+        let huge = Lattice::new(LatticeKind::Fcc, 1.0, [u32::MAX; 3]);
+        assert_eq!(huge.sites_below([f64::INFINITY; 3]), u64::MAX);
     }
 
     #[test]

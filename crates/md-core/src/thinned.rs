@@ -71,6 +71,28 @@ impl ThinnedLattice {
         thinned
     }
 
+    /// The same with [`Self::len`] estimated from some thousand sites all over the box, at least 1: takes no time.
+    pub fn estimated(
+        lattice: Lattice,
+        dimensions: usize,
+        regions: Vec<Region>,
+        share_outside: f64,
+        seed: u64,
+    ) -> Self {
+        const LOOKS: usize = 100_000;
+        /// A key of its own, of the sites that are tried.
+        const KEY: u64 = 0x7472_6965_6421;
+        let tried = (LOOKS / regions.len().max(1)).max(100) as u64;
+        let mut thinned =
+            Self { lattice, dimensions, regions: regions.into(), share_outside, seed, taken: 0 };
+        let sites = lattice.len().max(1);
+        let id = |number| 1 + ((random::uniform(KEY, number) * sites as f64) as u64).min(sites - 1);
+        let is_taken = |id: u64| thinned.is_taken(id, lattice.site(id));
+        let taken = (0..tried).map(id).filter(|&id| is_taken(id)).count();
+        thinned.taken = ((taken as f64 / tried as f64 * sites as f64) as u64).max(1);
+        thinned
+    }
+
     /// All its sites.
     pub fn lattice(&self) -> &Lattice {
         &self.lattice
@@ -116,6 +138,12 @@ mod tests {
             assert!((found - expected).abs() < 0.05 * expected, "{region:?}: {found}, not {expected}");
         }
         assert_eq!(ThinnedLattice::new(lattice, 3, Vec::new(), 1.0, 5).len(), lattice.len());
+        let counted = ThinnedLattice::new(lattice, 3, vec![slab], 0.1, 5).len() as f64;
+        let estimated = ThinnedLattice::estimated(lattice, 3, vec![slab], 0.1, 5).len() as f64;
+        assert!((estimated / counted - 1.0).abs() < 0.03, "{estimated}, not {counted}");
+        let huge = Lattice::with_density(LatticeKind::Fcc, 0.8, [40_000; 3]);
+        let estimated = ThinnedLattice::estimated(huge, 3, Vec::new(), 0.1, 5).len() as f64;
+        assert!((estimated / (0.1 * huge.len() as f64) - 1.0).abs() < 0.1, "{estimated}");
         assert!(ThinnedLattice::new(lattice, 3, Vec::new(), 0.0, 5).is_empty());
     }
 }

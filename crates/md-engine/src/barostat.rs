@@ -263,6 +263,11 @@ impl Barostat {
         Err(KeyFault { key: "barostat.relaxation", problem })
     }
 
+    /// This factor along the axes that change, 1 along the others.
+    pub(crate) fn coupled(&self, dimension: Dimension, factor: f64) -> [f64; 3] {
+        self.axes.coupled(dimension).map(|is_coupled| if is_coupled { factor } else { 1.0 })
+    }
+
     /// Steps between two changes.
     fn interval(&self, timestep: f64) -> u64 {
         /// In a twentieth of the relaxation time the pressure changes little; more often costs force computations.
@@ -317,6 +322,12 @@ impl Barostat {
         if coupled == [false; 3] {
             return fault("barostat.axes", "is z alone, which a system in two dimensions does not have");
         }
+        if matches!(integrator, Integrator::Fire(_)) {
+            return fault(
+                "barostat",
+                "cannot be beside `fire`, which ends when forces are small, whatever the pressure: minimise at constant volume, or let                  a thermostat with a low temperature and a barostat relax the box",
+            );
+        }
         if self.kind == BarostatKind::StochasticCellRescaling && integrator.temperature().is_none() {
             return fault(
                 "barostat.kind",
@@ -338,6 +349,10 @@ impl BoxCoupling {
             span: interval as f64 * config.timestep,
             work: 0.0,
         }
+    }
+
+    pub(crate) fn keys(&self) -> &Barostat {
+        &self.keys
     }
 
     /// Whether the box changes after this step.

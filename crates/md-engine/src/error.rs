@@ -141,6 +141,14 @@ pub enum EngineError {
         /// Kinetic energy and size of the potential energy per atom.
         energy: f64,
     },
+    /// A box in which the simulation cannot go on.
+    #[error("step {step}: the box cannot follow the pressure: {problem}")]
+    Box {
+        /// The step.
+        step: u64,
+        /// Why.
+        problem: String,
+    },
     /// A balancing of another run that cannot be one of this run.
     #[error("balancing {index}: {problem}")]
     Replay {
@@ -234,6 +242,7 @@ impl EngineError {
             | Self::Mass { .. }
             | Self::Temperature { .. }
             | Self::Drift { .. }
+            | Self::Box { .. }
             | Self::Exchange(_)
             | Self::Lost { .. }
             | Self::Exploded { .. }

@@ -41,6 +41,7 @@
 pub mod analysis;
 pub mod balance;
 pub mod barostat;
+mod box_course;
 mod checkpoint;
 mod checks;
 pub mod clock;

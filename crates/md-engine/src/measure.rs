@@ -62,6 +62,7 @@ impl<I: Interaction> Simulation<'_, I> {
                 particle_virials: seen.particle_virials.as_ref(),
                 near_pairs: Some(near_pairs),
                 neighborhood: self.neighborhood,
+                box_warnings: self.box_warnings(),
                 minimisation: integrator.minimisation(),
                 saved: seen.shared.as_deref().map(|shared| SavedState {
                     shared,

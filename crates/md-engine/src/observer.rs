@@ -86,6 +86,8 @@ pub struct Snapshot<'a> {
     pub saved: Option<SavedState<'a>>,
     /// How the neighbourhood has held so far.
     pub neighborhood: NeighborReport,
+    /// What has been warned of in the course of the box.
+    pub box_warnings: &'a [String],
     /// How far the integrator has come, if it minimises.
     pub minimisation: Option<Minimisation>,
 }
@@ -113,6 +115,12 @@ pub trait Observer {
     /// runs. It ends if one of them says so, after a step that they agree on.
     fn wants_end(&self) -> bool {
         false
+    }
+
+    /// Why it could not look at the system in this box, if it could not: then a barostat does not make the box that, and the run ends in
+    /// order. The same on all ranks.
+    fn box_problem(&self, _domain: &Domain) -> Option<String> {
+        None
     }
 
     /// The run ends early: the step that is to be made now is the last one. Told before [`Self::due`] is asked about it,

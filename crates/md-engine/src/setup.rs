@@ -109,7 +109,7 @@ impl Setup {
     pub(crate) fn check_cells(&self, grid: &CellGrid, cutoff: f64) -> Result<(), EngineError> {
         /// Of a cell that is exactly as long as it must be.
         const ROUNDING: f64 = 1e-9;
-        let Self { domain, config, .. } = self;
+        let (config, domain) = (&self.config, grid.domain());
         let NeighborConfig { skin, precision, .. } = config.neighbor;
         let list_radius = cutoff + skin;
         let mixed = (precision == Precision::Mixed).then(|| mixed_precision_problem(grid, list_radius));

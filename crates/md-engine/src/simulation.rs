@@ -11,6 +11,7 @@ use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, Sim
 
 use crate::balance::Balancer;
 use crate::barostat::{Barostat, BoxCoupling, BoxReport};
+use crate::box_course::BoxCourse;
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
 use crate::decomposition::{Decomposition, Division};
@@ -56,6 +57,7 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) neighborhood: NeighborReport,
     pub(crate) energy: EnergyReport,
     pub(crate) box_changes: BoxReport,
+    pub(crate) box_course: BoxCourse,
     /// What the conserved energy has beyond the total energy, when it was last asked for.
     pub(crate) reservoir_energy: f64,
     /// The part of it that integrators and barostats of earlier stages have left.
@@ -133,6 +135,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             neighborhood: NeighborReport::default(),
             energy: EnergyReport::default(),
             box_changes: BoxReport::default(),
+            box_course: BoxCourse::default(),
             reservoir_energy: 0.0,
             earlier_reservoirs: 0.0,
             pairs: PairSums::default(),
@@ -164,7 +167,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// Makes `steps` steps. Before the first, observers look at the present state, unless a run that ended here has shown it to its
     /// observers; then those that are due look after every step. Energy and virial are computed where one of them
     /// needs them, and at the last step. Where an observer wants to end ([`Observer::wants_end`]), that comes
-    /// earlier: within 20 steps, after the same step on all ranks. *Collective.*
+    /// earlier: within 20 steps, after the same step on all ranks; where the box cannot follow the pressure ([`Self::box_end`]), after the
+    /// step before which it should have. *Collective.*
     ///
     /// # Errors
     /// Communication; lost particles; an energy that is not a number; [`EngineError::Observer`]. Where
@@ -175,12 +179,13 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         }
         let mut last = self.state.step + steps;
         self.ending = Ending::not_before(self.state.step);
+        self.box_course.begin();
         while self.state.step < last && !self.state.integrator.is_over() {
             let next = self.state.step + 1;
             if next < last && self.state.integrator.is_finished() {
                 observers.iter_mut().for_each(|observer| observer.converges_at(next));
                 last = next;
-            } else if next < last && self.ends_early(observers)? {
+            } else if self.plan_box(observers)? || next < last && self.ends_early(observers)? {
                 observers.iter_mut().for_each(|observer| observer.ends_at(next));
                 last = next;
             }

@@ -7,7 +7,8 @@
 use md_core::rebuild::Due;
 use md_core::{Domain, Evaluation};
 
-use crate::barostat::{PressureMoment, Stretch};
+use crate::barostat::Stretch;
+use crate::box_course::PlannedChange;
 use crate::config::NeighborConfig;
 use crate::decomposition::Division;
 use crate::error::EngineError;
@@ -27,36 +28,30 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Changes the box if the barostat acts after the present step. To be called before the next one, when observers have seen
     /// this. *Collective.*
     pub(crate) fn couple_pressure(&mut self) -> Result<(), EngineError> {
-        let step = self.state.step;
-        if !self.barostat_acts_after(step) {
-            return Ok(());
-        }
-        self.hear_of_last_step()?;
-        let before = self.total_energy()?;
-        let sums = self.system_sums()?;
-        let observables = sums.observables(&self.state.domain, self.tail);
-        let now = PressureMoment {
-            step,
-            pressure: observables.pressure_tensor,
-            volume: self.state.domain.volume(),
-            temperature: self.state.integrator.temperature(step).unwrap_or_default(),
+        let planned = match self.box_course.take_plan() {
+            Some(planned) => planned,
+            None => self.unwatched_change()?,
         };
-        let Some(stretch) = self.state.barostat.as_ref().map(|barostat| barostat.stretch(&now)) else {
-            return Ok(());
-        };
+        let PlannedChange::Stretch { stretch, energy } = planned else { return Ok(()) };
         self.box_changes.note(stretch.extent);
         self.stretch_box(stretch)?;
-        let work = self.total_energy()? - before;
+        let sums = self.system_sums()?;
+        let work = 0.5 * sums.twice_kinetic() + sums.pairs.energy + self.tail.energy - energy;
         if let Some(barostat) = &mut self.state.barostat {
             barostat.work += work;
         }
         Ok(())
     }
 
-    /// Of all particles, with the tail. *Collective.*
-    fn total_energy(&mut self) -> Result<f64, EngineError> {
-        let sums = self.system_sums()?;
-        Ok(0.5 * sums.twice_kinetic() + sums.pairs.energy + self.tail.energy)
+    /// What the barostat asks for where steps are made one by one, so that nothing can end in order. *Collective.*
+    fn unwatched_change(&mut self) -> Result<PlannedChange, EngineError> {
+        let planned = self.planned_change()?;
+        if let PlannedChange::Stretch { stretch, .. } = &planned
+            && let Some(problem) = self.box_problem(&self.state.domain.stretched(stretch.lengths), &[])
+        {
+            return Err(EngineError::Box { step: self.state.step, problem });
+        }
+        Ok(planned)
     }
 
     fn stretch_box(&mut self, Stretch { lengths, velocities, .. }: Stretch) -> Result<(), EngineError> {
@@ -68,9 +63,10 @@ impl<I: Interaction> Simulation<'_, I> {
         state.particles.clear_forces(threads);
         let stretched = state.domain.stretched(lengths);
         self.follow_box(stretched);
-        match &mut self.next_division {
-            Some(division) => division.grid = division.grid.over(self.state.domain),
-            None => self.next_division = self.division_for_box(list_radius)?,
+        match (self.division_for_box(list_radius)?, &mut self.next_division) {
+            (Some(division), next) => *next = Some(division),
+            (None, Some(division)) => division.grid = division.grid.over(self.state.domain),
+            (None, None) => (),
         }
         let ghosts = if self.must_rebuild_stretched()? {
             self.rebuild(None)?;
@@ -95,7 +91,10 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Another division, if the present cells are too thin or far too long.
     fn division_for_box(&self, list_radius: f64) -> Result<Option<Division>, EngineError> {
-        let (domain, grid) = (self.state.domain, &self.decomposition.grid);
+        let domain = self.state.domain;
+        // Those of a division that is to take effect now are the ones that must fit.
+        let coming = self.next_division.as_ref().map(|division| division.grid.over(domain));
+        let grid = coming.as_ref().unwrap_or(&self.decomposition.grid);
         let is_too_thin = self.setup.check_cells(grid, self.interaction.cutoff()).is_err();
         let (parallel, ranks) = (&self.setup.config.parallel, self.world.ranks());
         let rank_grid = parallel.rank_grid_for(&domain, ranks);

@@ -11,12 +11,13 @@ use crate::{memory, setup};
 /// The effective scenario of checked inputs, for `ranks` ranks, and the memory that it needs.
 ///
 /// # Errors
-/// What [`setup::of_inputs`] and [`memory::expect`] find.
+/// What [`setup::estimated`] and [`memory::expect`] find.
 pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
-    let setup = setup::of_inputs(inputs, ranks)?;
+    let (setup, left_out) = setup::estimated(inputs, ranks)?;
     let gathers = Gathers::of_run(&inputs.scenario);
     memory::expect_here(inputs, &setup, gathers, ranks)?;
     let effective = effective_toml(&found_from_anywhere(inputs, &inputs.scenario)?);
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
-    Ok(effective + "\n" + &memory::remark(&setup, gathers))
+    let left_out: String = left_out.iter().map(|text| format!("# {text}\n")).collect();
+    Ok(effective + "\n" + &left_out + &memory::remark(&setup, gathers))
 }

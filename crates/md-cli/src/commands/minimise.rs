@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use md_comm::World;
+use md_core::force::Precision;
 use md_core::words::counted;
 use md_engine::integrator::FireKeys;
 use md_engine::{
@@ -12,7 +13,7 @@ use md_engine::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{RunSummary, context, facts, open_on_all, open_on_root, output_directory};
+use super::{ROOT, RunSummary, context, facts, open_on_all, open_on_root, output_directory};
 use crate::args::MinimiseArgs;
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::{RUN_FAILED, Remains, RunError};
@@ -26,6 +27,7 @@ use crate::output::{
 };
 use crate::report::RunFacts;
 use crate::scenario::{IntegratorTable, Positions, Scenario, Trajectory};
+use crate::session::note;
 use crate::{memory, setup};
 
 /// The state that a minimisation ends in.
@@ -43,6 +45,12 @@ pub fn minimise(
 ) -> Result<(), RunError> {
     let verbosity = Verbosity::unless(args.quiet);
     let (scenario, keys) = from_rest(&inputs.scenario, args);
+    if world.rank() == ROOT && scenario.neighbor.precision != inputs.scenario.neighbor.precision {
+        note(
+            "`minimise` computes in double precision: rounding in mixed precision leaves forces above small tolerances",
+        );
+    }
+    setup::expect_room_on_all(world, inputs)?;
     let setup = setup::of_scenario(inputs, &scenario, world.ranks())?;
     memory::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
     let results = ResultFiles { trajectory: Some(FINAL_STATE), ..ResultFiles::default() };
@@ -84,7 +92,7 @@ pub fn minimise(
     match ended {
         Ended::Converged => Ok(()),
         Ended::Signal(signal) => Err(RunError::Signalled { signal, done, steps: args.steps }),
-        Ended::AsPlanned | Ended::WallTime => Err(not_converged(done, keys.force_tolerance)),
+        Ended::AsPlanned | Ended::WallTime | Ended::Box => Err(not_converged(done, keys.force_tolerance)),
     }
 }
 
@@ -165,6 +173,8 @@ fn from_rest(scenario: &Scenario, args: &MinimiseArgs) -> (Scenario, FireKeys) {
     let keys = FireKeys { force_tolerance: args.force_tolerance.unwrap_or(own.force_tolerance) };
     let mut scenario = scenario.clone();
     scenario.stage.clear();
+    // In single precision forces do not fall below small tolerances, however many steps are made.
+    scenario.neighbor.precision = Precision::Double;
     scenario.integrator = IntegratorTable { kind: Integrator::Fire(keys), barostat: None };
     (scenario.system.temperature, scenario.system.drift) = (Some(0.0), None);
     (scenario.simulation.steps, scenario.simulation.max_drift) = (args.steps, None);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::created::{Created, Filled, Random, Single, joined};
-use super::faces::{Ends, Face, Faces};
 use md_lab::name_of;
 
+use super::created::{Created, Filled, Random, Single, joined};
+use super::faces::{Ends, Face, Faces};
 use super::lattice::{Interval, ScriptLattice};
 use crate::scenario::AtomStyle;
 

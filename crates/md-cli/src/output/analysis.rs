@@ -1,7 +1,6 @@
 //! What analyses have in common: when they look, and what they say where they cannot go on.
 
 use md_core::Domain;
-use md_engine::ObserverError;
 
 use super::run_output::{Opening, StageBegin};
 use crate::session::note;
@@ -48,15 +47,10 @@ pub fn longest_distance(domain: &Domain) -> f64 {
     periodic.map(|dim| domain.lengths[dim] / 2.0).fold(f64::INFINITY, f64::min)
 }
 
-/// Whether the box still is large enough.
-pub(super) fn check_distance(max: f64, domain: &Domain, step: u64) -> Result<(), ObserverError> {
+/// Whether the box is large enough.
+pub(super) fn distance_problem(max: f64, domain: &Domain) -> Option<String> {
     let longest = longest_distance(domain);
-    if max <= longest {
-        return Ok(());
-    }
-    let text = format!(
-        "step {step}: `output.rdf.max` is {max:?}, but half the shortest periodic side of the box is {longest:?} by now\n\
-         a smaller `output.rdf.max`"
-    );
-    Err(text.into())
+    (max > longest).then(|| {
+        format!("`output.rdf.max` is {max:?}, but half the shortest periodic side of the box is {longest:?}")
+    })
 }

@@ -1,5 +1,6 @@
 //! How minimisations of a run have ended: a part of summary.json, and a warning of each that has made all its steps in vain.
 
+use md_core::force::Precision;
 use md_core::words::counted;
 use md_engine::integrator::Minimisation;
 use md_engine::{Integrator, Needs, Observer, ObserverError, RunsOn, Snapshot};
@@ -22,6 +23,8 @@ const NAME: &str = "minimisations";
 
 struct Minimisations {
     stages: Vec<Stage>,
+    /// Of the forces.
+    precision: Precision,
     /// On rank 0.
     console: Option<SharedConsole>,
     /// The present stage, and its first and last step.
@@ -65,6 +68,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     };
     Ok(vec![Box::new(Minimisations {
         stages: stages.into_iter().enumerate().map(keys).collect(),
+        precision: scenario.neighbor.precision,
         console: opening.root.as_ref().map(|root| root.console.clone()),
         number: 0,
         first_step: 0,
@@ -86,9 +90,15 @@ impl Minimisations {
             name => format!(" of stage `{name}`"),
         };
         let Minimisation { largest_force, force_tolerance } = *came_to;
+        let rounding = match self.precision {
+            Precision::Mixed => {
+                "; or `neighbor.precision = \"double\"`, since rounding in mixed precision may keep forces above it"
+            }
+            Precision::Double => "",
+        };
         Some(format!(
             "the minimisation{of_stage} has not converged: after {} the largest force is {largest_force:.3e}, above the \
-             tolerance of {force_tolerance:e}; more `{steps_key}`, or a larger `{tolerance_key}`",
+             tolerance of {force_tolerance:e}; more `{steps_key}`, or a larger `{tolerance_key}`{rounding}",
             counted(*steps, "step")
         ))
     }

@@ -1,6 +1,7 @@
 //! The outputs of a run together: those of the whole run, and those of one stage in a folder of their own.
 
 use md_comm::World;
+use md_core::Domain;
 use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot};
 use serde_json::Map;
 
@@ -66,6 +67,10 @@ impl Observer for Outputs<'_> {
         Ok(())
     }
 
+    fn box_problem(&self, domain: &Domain) -> Option<String> {
+        self.0.iter().find_map(|output| output.box_problem(domain))
+    }
+
     fn ends_at(&mut self, step: u64) {
         self.0.iter_mut().for_each(|output| output.ends_at(step));
     }
@@ -81,8 +86,8 @@ pub struct StageOutputs<'a> {
     outputs: Outputs<'a>,
     /// Of the folder, on rank 0.
     directory: Option<&'a OutputDirectory>,
-    /// Whether steps are those of the stage at present.
-    is_now: bool,
+    /// Number of the stage that steps are of at present.
+    present: Option<usize>,
 }
 
 impl<'a> StageOutputs<'a> {
@@ -92,16 +97,21 @@ impl<'a> StageOutputs<'a> {
         outputs: Outputs<'a>,
         directory: Option<&'a OutputDirectory>,
     ) -> Self {
-        Self { stage, outputs, directory, is_now: false }
+        Self { stage, outputs, directory, present: None }
     }
 
     /// From here on steps are those of a stage, perhaps of this one.
     pub fn begin_stage(&mut self, begun: &StageBegin) {
-        self.is_now = begun.number == self.stage.number;
+        self.present = Some(begun.number);
         // The only one that these outputs know, with intervals of their own.
-        if let (true, Some(plan)) = (self.is_now, self.stage.scenario.stages().first()) {
+        if let (true, Some(plan)) = (self.is_now(), self.stage.scenario.stages().first()) {
             self.outputs.begin_stage(&StageBegin { plan, number: 0, is_last: true, ..*begun });
         }
+    }
+
+    /// Whether steps are those of the stage at present.
+    fn is_now(&self) -> bool {
+        self.present == Some(self.stage.number)
     }
 
     /// What a checkpoint has to know, under names that no output of the run has. *Collective.*
@@ -150,25 +160,31 @@ impl<'a> StageOutputs<'a> {
 
 impl Observer for StageOutputs<'_> {
     fn due(&self, step: u64) -> Option<Needs> {
-        self.outputs.due(step).filter(|_| self.is_now)
+        self.outputs.due(step).filter(|_| self.is_now())
     }
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        if !self.is_now {
+        if !self.is_now() {
             return Ok(());
         }
         let of_stage = |reason| format!("outputs of stage `{}`: {reason}", self.stage.folder).into();
         self.outputs.observe(now).map_err(of_stage)
     }
 
+    fn box_problem(&self, domain: &Domain) -> Option<String> {
+        let is_over = self.present > Some(self.stage.number);
+        let problem = (!is_over).then(|| self.outputs.box_problem(domain))??;
+        Some(format!("outputs of stage `{}`: {problem}", self.stage.folder))
+    }
+
     fn ends_at(&mut self, step: u64) {
-        if self.is_now {
+        if self.is_now() {
             self.outputs.ends_at(step);
         }
     }
 
     fn converges_at(&mut self, step: u64) {
-        if self.is_now {
+        if self.is_now() {
             self.outputs.converges_at(step);
         }
     }

@@ -6,7 +6,7 @@ use md_core::{Domain, SimdLevel, Threads};
 use md_engine::analysis::{DistanceCount, PairsByDistance};
 use md_engine::{EngineError, Needs, Observer, ObserverError, Snapshot};
 
-use super::analysis::{Looks, check_distance, recalled};
+use super::analysis::{Looks, distance_problem, recalled};
 use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
 use super::{KnownFile, OutputError, species_columns};
@@ -64,12 +64,18 @@ impl Observer for Rdf<'_> {
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
         let Self { world, bins, names, simd, threads, waiting, domains, .. } = self;
-        check_distance(bins.max, now.domain, now.step)?;
+        if let Some(problem) = distance_problem(bins.max, now.domain) {
+            return Err(format!("step {}: {problem}\na smaller `output.rdf.max`", now.step).into());
+        }
         let count = DistanceCount { bins: *bins, species: names.len(), simd: *simd, threads };
         waiting.push(count.count(now, *world)?);
         domains.push(*now.domain);
         let numbers: usize = waiting.iter().map(|look| look.pairs.counts.len()).sum();
         if numbers < MOST_WAITING { Ok(()) } else { Ok(self.add_waiting()?) }
+    }
+
+    fn box_problem(&self, domain: &Domain) -> Option<String> {
+        distance_problem(self.bins.max, domain)
     }
 }
 

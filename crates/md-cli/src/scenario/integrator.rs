@@ -61,6 +61,7 @@ fn help(key: &str) -> &'static str {
         "barostat.relaxation" => "2.0 is usual, in units of tau",
         "barostat.compressibility" => "0.1 is about that of a Lennard-Jones liquid",
         "barostat.axes" => "name axes whose boundaries are periodic, for example \"z\"",
+        "barostat" => "leave the barostat out, or put it into a stage with another integrator",
         "barostat.kind" => {
             "give the integrator a thermostat, for example `kind = \"csvr\"`, or use `berendsen`"
         }

@@ -86,6 +86,12 @@ fn copies(scenario: &Scenario) -> [u32; 3] {
     scenario.system.file.as_ref().and_then(|file| file.replicate).unwrap_or([1; 3])
 }
 
+/// Particles of all ranks once all copies have been made.
+pub(super) fn copied(scenario: &Scenario, file: &InputParticles) -> u64 {
+    let atoms = file.share.map_or(file.ids.len() as u64, |share| share.atoms);
+    number(copies(scenario)).saturating_mul(atoms)
+}
+
 fn number(copies: [u32; 3]) -> u64 {
     copies.into_iter().map(u64::from).fold(1, u64::saturating_mul)
 }

@@ -16,6 +16,7 @@
 mod balancings;
 mod beside_lammps;
 mod binary;
+mod boxes;
 mod case;
 mod checkpoints;
 mod files;
@@ -103,6 +104,7 @@ kinds! {
     checkpoints_of_grids, "checkpoints of grids", 0.05, checkpoints::changed_on_grids(), Clone::clone;
     tables_of_balancings, "tables of balancings", 0.05, balancings::changed(), Clone::clone;
     machines, "machines", 0.05, predictions::changed(), predictions::Changed::case;
+    runaway_boxes, "boxes that run away", 0.05, boxes::hostile(), Clone::clone;
     timelines, "timelines", 0.1, timelines::changed(), Clone::clone;
     lammps_scripts, "LAMMPS scripts", 0.1, scripts::damaged(), Clone::clone;
     tables_of_sweeps, "tables of sweeps", 0.05, tables::changed(), Clone::clone;
@@ -190,6 +192,12 @@ fn unchanged_machines_timelines_and_tables_are_accepted() {
     ] {
         accepted.unwrap_or_else(|fault| panic!("{name}: {fault}"));
     }
+}
+
+/// Else nothing would be tried but refusals.
+#[test]
+fn a_usual_barostat_runs_to_its_end() {
+    boxes::valid().check().unwrap_or_else(|fault| panic!("{fault}"));
 }
 
 /// Else nothing would be tried but refusals.

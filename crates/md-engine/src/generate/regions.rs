@@ -62,10 +62,11 @@ pub struct LatticeRegions {
 }
 
 impl LatticeRegions {
-    /// In a box from the origin. Goes through all sites to count them.
+    /// In a box from the origin.
     pub fn new(lengths: [f64; 3], regions: Vec<LatticeRegion>) -> Self {
         let mut made = Self { lengths, regions: regions.into(), taken: 0 };
-        made.taken = made.sites().count() as u64;
+        let counts = made.regions.iter().map(|region| region.lattice.sites_below(region.extent));
+        made.taken = counts.fold(0, u64::saturating_add);
         made
     }
 
@@ -91,9 +92,9 @@ impl LatticeRegions {
 
     /// Regions with the numbers of sites in whole unit cells of those before.
     fn numbered(&self) -> impl Iterator<Item = (u64, &LatticeRegion)> {
-        self.regions.iter().scan(0, |before, region| {
+        self.regions.iter().scan(0_u64, |before, region| {
             let first = *before;
-            *before += region.lattice.len();
+            *before = before.saturating_add(region.lattice.len());
             Some((first, region))
         })
     }
@@ -135,6 +136,7 @@ mod tests {
         let regions = LatticeRegions::new([5.0, 5.0, 8.0], vec![region, second]);
         assert_eq!(regions.len(), 4 * 8 + 4 * 2 + 50);
         let sites: Vec<Site> = regions.sites().collect();
+        assert_eq!(sites.len() as u64, regions.len());
         assert!(sites.is_sorted_by(|a, b| a.id < b.id));
         for Site { position, species, .. } in &sites {
             let [x, y, z] = *position;

@@ -346,6 +346,7 @@ impl Analysis<'_> {
             particle_energies: None,
             particle_virials: None,
             near_pairs: None,
+            box_warnings: &[],
             minimisation: None,
             saved: None,
             neighborhood: NeighborReport::default(),

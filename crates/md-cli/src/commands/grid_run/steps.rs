@@ -38,7 +38,7 @@ pub(super) fn into_result(
         Ended::AsPlanned => {
             shortfall.map_or(Ok(()), |problem| Err(RunError::Grid(GridError::Failed { step: done, problem })))
         }
-        Ended::Converged | Ended::WallTime => Ok(()),
+        Ended::Converged | Ended::WallTime | Ended::Box => Ok(()),
     }
 }
 

@@ -47,6 +47,7 @@ pub(super) struct Start {
 impl Beginning {
     /// Of a scenario, or of the checkpoint that the arguments name. *Collective.*
     pub(super) fn of(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(Self, Start), RunError> {
+        setup::expect_room_on_all(world, inputs)?;
         let mut setup = setup::of_inputs(inputs, world.ranks())?;
         let replayed = args.replay.as_deref().map(|path| replay::read(path, world, inputs)).transpose()?;
         memory::expect_on_all(world, inputs, &setup, Gathers::of_run(&inputs.scenario))?;

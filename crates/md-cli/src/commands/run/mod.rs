@@ -61,7 +61,9 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let is_whole = ran.map_err(|error| {
         RunError::with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
     })?;
+    let box_end = simulation.box_end().map(str::to_owned);
     let ended = match is_whole {
+        _ if box_end.is_some() => Ended::Box,
         true if simulation.state().integrator.is_finished() => Ended::Converged,
         true => Ended::AsPlanned,
         false => early_end.reason(world)?,
@@ -72,7 +74,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let mut closing = Closing::new(world, root.as_ref().map(|root| &root.directory));
     let grown = observers.finish(&mut closing);
     let Closing { summary: analyses, mut warned, .. } = closing;
-    warned.extend(stillness);
+    warned.extend(stillness.into_iter().chain(simulation.box_warnings().iter().cloned()).chain(box_end.clone()));
     results.facts = RunFacts { crowding, host_use, warned, analyses, ..results.facts };
     let timeline = write_timeline(traced.as_ref(), timeline, &results.context, simulation.state().step)?;
     root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline))?;
@@ -80,6 +82,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     simulation.finalise()?;
     match ended {
         Ended::Signal(signal) => Err(RunError::Signalled { signal, done, steps }),
+        Ended::Box => Err(RunError::BoxEnded { problem: box_end.unwrap_or_default(), done, steps }),
         Ended::AsPlanned | Ended::Converged | Ended::WallTime => Ok(()),
     }
 }
@@ -113,7 +116,8 @@ fn observers<'a>(
     });
     let steps = [beginning.first_step(), scenario.simulation.steps];
     let checkpoints = Checkpoints::new(world, scenario.output.checkpoint, steps, root);
-    Ok(RunObservers { outputs, of_stages, checkpoints, ticks: Ticks { console, early_end, danger: None } })
+    let ticks = Ticks { console, early_end, danger: None, box_warnings: 0 };
+    Ok(RunObservers { outputs, of_stages, checkpoints, ticks })
 }
 
 /// Writes what is known at the end, whatever has happened to other files, and shows it. On rank 0.

@@ -1,6 +1,7 @@
 //! What looks at a run, as one observer: the outputs, then the checkpoints, which know how far those have come, then the progress
 //! bar and the clock.
 
+use md_core::Domain;
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use crate::checkpoint::{BegunStage, Checkpoints};
@@ -69,6 +70,11 @@ impl Observer for RunObservers<'_> {
         self.ticks.early_end.is_wanted()
     }
 
+    fn box_problem(&self, domain: &Domain) -> Option<String> {
+        let of_stages = || self.of_stages.iter().find_map(|outputs| outputs.box_problem(domain));
+        self.outputs.box_problem(domain).or_else(of_stages)
+    }
+
     fn ends_at(&mut self, step: u64) {
         self.outputs.ends_at(step);
         self.of_stages.iter_mut().for_each(|outputs| outputs.ends_at(step));
@@ -82,24 +88,28 @@ impl Observer for RunObservers<'_> {
     }
 }
 
-/// Looks at every step: the progress bar, the warning of stale neighbourhoods, signals and the clock.
+/// Looks at every step: the progress bar, the warning of stale neighbourhoods and of boxes that run away, signals and the clock.
 pub(super) struct Ticks<'a> {
     /// On rank 0.
     pub(super) console: Option<SharedConsole>,
     pub(super) early_end: &'a EarlyEnd,
     /// The warning that is given once, as soon as there is reason.
     pub(super) danger: Option<String>,
+    /// Warnings of the course of the box that have been given.
+    pub(super) box_warnings: usize,
 }
 
 impl Ticks<'_> {
     fn tick(&mut self, now: &Snapshot) {
-        let Self { console, danger, .. } = self;
+        let Self { console, danger, box_warnings, .. } = self;
         let Some(console) = console else { return };
         let Console { progress, .. } = &mut *console.borrow_mut();
         if danger.is_none() {
             *danger = first_danger(&now.neighborhood);
             danger.iter().for_each(|text| progress.suspend(|| warn(text)));
         }
+        let new = now.box_warnings.iter().skip(std::mem::replace(box_warnings, now.box_warnings.len()));
+        new.for_each(|text| progress.suspend(|| warn(text)));
         progress.tick(now.step);
     }
 }

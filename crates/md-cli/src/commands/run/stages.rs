@@ -36,7 +36,8 @@ pub(super) fn run_stages(
         let last = first_step + stage.steps;
         simulation.run(last.saturating_sub(simulation.state().step), &mut [observers])?;
         let state = simulation.state();
-        if state.step < last && !state.integrator.is_finished() {
+        let is_early = state.step < last && !state.integrator.is_finished();
+        if is_early || simulation.box_end().is_some() {
             return Ok(false);
         }
     }

@@ -33,6 +33,7 @@ pub(super) const FORMAT: Format = Format {
     contents: input::extxyz::contents,
     frames: input::FrameReader::Text(input::TextFormat::Extxyz),
     gathers: Gathers::Frames,
+    farthest: f64::INFINITY,
     is_own,
     open: |opening, layout, compression| {
         let encoder = Extxyz::new(layout.clone());

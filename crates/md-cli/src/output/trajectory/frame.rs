@@ -1,9 +1,11 @@
 //! What a frame says, whatever its format.
 
 use bytemuck::{Pod, Zeroable};
+use md_core::Domain;
 use md_engine::{Needs, Snapshot};
 
 use super::super::run_output::Opening;
+use super::Format;
 use super::columns::{columns_of, precision_of};
 use crate::scenario::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 
@@ -44,6 +46,21 @@ impl FrameLayout {
             positions: trajectory.positions,
             precision: precision_of(trajectory),
         }
+    }
+
+    /// What is lost of coordinates that are written as f32, in a box so large that it matters.
+    pub(super) fn lost_digits(&self, format: &Format, domain: &Domain) -> Option<String> {
+        /// What `.xtc` has of a coordinate, \[length\].
+        const STEP: f64 = 1e-3;
+        let is_single = self.precision == TrajectoryPrecision::Single || format.farthest.is_finite();
+        let longest = domain.lengths[..domain.dimension.count()].iter().copied().fold(0.0, f64::max);
+        let spacing = longest * f64::from(f32::EPSILON);
+        (is_single && spacing > STEP).then(|| {
+            format!(
+                "`{}` holds coordinates as f32: in a box {longest:.3e} long they are {spacing:.1e} apart",
+                self.path
+            )
+        })
     }
 
     /// Where a particle is written: inside the box, or where it would be without having been wrapped.

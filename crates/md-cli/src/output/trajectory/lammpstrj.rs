@@ -35,6 +35,7 @@ pub(super) const FORMAT: Format = Format {
     contents: input::lammpstrj::contents,
     frames: input::FrameReader::Text(input::TextFormat::Lammpstrj),
     gathers: Gathers::Frames,
+    farthest: f64::INFINITY,
     is_own: |head| head.starts_with(b"ITEM: TIMESTEP\n"),
     open: |opening, layout, compression| {
         let encoder = Lammpstrj::new(layout.clone());

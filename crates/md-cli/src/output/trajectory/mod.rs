@@ -18,6 +18,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use md_core::Domain;
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use super::OutputError;
@@ -27,6 +28,7 @@ use crate::error::RunError;
 use crate::input::{Contents, FrameReader, Source};
 use crate::memory::Gathers;
 use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
+use crate::session::note;
 
 pub use columns::{columns_of, expect_same_kind};
 use frame::{Frame, FrameLayout, OwnParticles};
@@ -67,9 +69,22 @@ pub struct Format {
     pub(crate) contents: fn(&Source<'_>) -> Result<Contents, RunError>,
     /// How its frames are read, one after the other.
     pub(crate) frames: FrameReader,
+    /// The largest coordinate that it can hold, \[length\].
+    farthest: f64,
     /// Whether a file that begins like this was written here.
     is_own: fn(&[u8]) -> bool,
     open: for<'a> fn(&Opening<'a>, FrameLayout, Compression) -> OpenedSink<'a>,
+}
+
+impl Format {
+    /// Why a box cannot be written, if it cannot.
+    pub fn box_problem(&self, domain: &Domain) -> Option<String> {
+        let longest = domain.lengths[..domain.dimension.count()].iter().copied().fold(0.0, f64::max);
+        let Self { extension, farthest, .. } = self;
+        (longest > *farthest).then(|| {
+            format!("a trajectory `{extension}` holds coordinates up to {farthest:?}, but the box is {longest:?} long")
+        })
+    }
 }
 
 /// A file that has been opened on this rank.
@@ -120,6 +135,7 @@ struct Frames<'a> {
     interval: Option<u64>,
     columns: Vec<TrajectoryColumn>,
     masses: &'a [f64],
+    format: &'static Format,
     sink: Box<dyn FrameSink + 'a>,
 }
 
@@ -127,10 +143,13 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Some(trajectory) = &opening.scenario.output.trajectory else { return Ok(Vec::new()) };
     let Some((format, compression)) = format_of(&trajectory.path) else { return Ok(Vec::new()) };
     let layout = FrameLayout::new(opening, trajectory);
+    if opening.root.is_some() {
+        layout.lost_digits(format, opening.subject.domain).iter().for_each(|text| note(text));
+    }
     let columns = layout.columns.clone();
     let sink = (format.open)(opening, layout, compression)?;
     let (interval, masses) = (Some(trajectory.every), opening.subject.masses);
-    Ok(vec![Box::new(Frames { interval, columns, masses, sink })])
+    Ok(vec![Box::new(Frames { interval, columns, masses, format, sink })])
 }
 
 impl Observer for Frames<'_> {
@@ -144,6 +163,10 @@ impl Observer for Frames<'_> {
         let (origin, lengths) = (now.domain.origin, now.domain.lengths);
         let frame = Frame { step: now.step, time: now.time, origin, lengths };
         self.sink.write(&frame, &OwnParticles { now, masses: self.masses })
+    }
+
+    fn box_problem(&self, domain: &Domain) -> Option<String> {
+        self.format.box_problem(domain)
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) const FORMAT: Format = Format {
     contents: input::xtc::contents,
     frames: input::FrameReader::Xtc,
     gathers: Gathers::Frames,
+    farthest: FARTHEST,
     // The magic number of the format.
     is_own: |head| head.starts_with(&1995_i32.to_be_bytes()),
     open: |opening, layout, compression| {

@@ -41,6 +41,7 @@ pub(super) const FORMAT: Format = Format {
     contents: input::netcdf::contents,
     frames: input::FrameReader::Netcdf,
     gathers: Gathers::Nothing,
+    farthest: f64::INFINITY,
     is_own: |head| head.starts_with(b"CDF\x02") && head.windows(9).any(|name| name == b"atom_type"),
     open,
 };
