@@ -6,7 +6,6 @@ use std::ops::RangeInclusive;
 
 pub(crate) use file::periodic_axes;
 use md_comm::World;
-use md_core::Dimension;
 use md_core::grid::{GridError, axis};
 use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;

@@ -19,7 +19,7 @@ use super::masses::Masses;
 use super::source::Source;
 use super::{Contents, FrameTime, InputParticles};
 use crate::error::RunError;
-use crate::netcdf::{Header, Kind, Variable};
+use crate::netcdf::{Attribute, Header, Kind, Value, Variable};
 
 /// Attribute of coordinates that are unwrapped: the convention has no word for it.
 pub(crate) const UNWRAPPED: &str = "unwrapped";
@@ -227,8 +227,10 @@ impl Frames {
     /// Whether positions are unwrapped, as the file says.
     fn is_unwrapped(&self) -> bool {
         let [unwrapped, coordinates] = POSITIONS.map(|name| self.header.variable(name));
-        let is_marked =
-            |variable: &Variable| variable.attributes.iter().any(|it| it.name == UNWRAPPED && it.text != "F");
+        let is_marked = |variable: &Variable| {
+            let marks = |it: &Attribute| it.name == UNWRAPPED && it.value != Value::Text("F".to_owned());
+            variable.attributes.iter().any(marks)
+        };
         unwrapped.is_some() || coordinates.is_some_and(is_marked)
     }
 

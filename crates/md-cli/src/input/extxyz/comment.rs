@@ -6,7 +6,7 @@ use crate::input::error::{InputError, Problem};
 use crate::input::fields::{AXES, Line};
 
 /// Entries that mean something here.
-const KNOWN: [&str; 6] = ["Lattice", "Properties", "pbc", "Origin", "Step", UNWRAPPED];
+const KNOWN: [&str; 7] = ["Lattice", "Properties", "pbc", "Origin", "Step", "Time", UNWRAPPED];
 
 /// Whether positions are unwrapped.
 const UNWRAPPED: &str = "unwrapped";
