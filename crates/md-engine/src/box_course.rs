@@ -23,6 +23,8 @@ pub(crate) enum PlannedChange {
         stretch: Stretch,
         /// Of all particles before it, with the tail, \[energy\].
         energy: f64,
+        /// Velocity about which velocities are stretched: that of the whole system, \[length / time\].
+        drift: [f64; 3],
     },
 }
 
@@ -101,7 +103,8 @@ impl<I: Interaction> Simulation<'_, I> {
         };
         let stretch = self.state.barostat.as_ref().map(|barostat| barostat.stretch(&now));
         let energy = 0.5 * sums.twice_kinetic() + sums.pairs.energy + self.tail.energy;
-        Ok(stretch.map_or(PlannedChange::None, |stretch| PlannedChange::Stretch { stretch, energy }))
+        let drift = sums.thermal.drift;
+        Ok(stretch.map_or(PlannedChange::None, |stretch| PlannedChange::Stretch { stretch, energy, drift }))
     }
 
     /// Whether a box that shrinks as fast as it may presses particles so hard that the time step is too large for them. *Collective.*

@@ -45,6 +45,7 @@ mod box_course;
 mod checkpoint;
 mod checks;
 pub mod clock;
+mod cold_start;
 pub mod config;
 mod decomposition;
 mod ending;
@@ -72,6 +73,7 @@ mod setup;
 mod simulation;
 mod state;
 mod stretch;
+mod thermal;
 mod timing;
 mod wall;
 
@@ -80,6 +82,7 @@ pub use barostat::{Barostat, BoxReport};
 pub use checkpoint::{Carried, Continuation, Restored, SavedState, id_of_row};
 pub use checks::for_each_rank;
 pub use clock::Phase;
+pub use cold_start::ColdStart;
 pub use config::{
     Config, FirstOfAll, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Share, SimdChoice,
     TailCorrection,

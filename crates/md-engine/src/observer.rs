@@ -4,7 +4,7 @@ use std::error::Error;
 use std::ops::BitOr;
 
 use md_core::observables::SystemSums;
-use md_core::{Domain, Particles};
+use md_core::{ConservedMomentum, Domain, Particles};
 
 use crate::checkpoint::SavedState;
 use crate::integrator::Minimisation;
@@ -88,6 +88,8 @@ pub struct Snapshot<'a> {
     pub neighborhood: NeighborReport,
     /// What has been warned of in the course of the box.
     pub box_warnings: &'a [String],
+    /// The axes along which the total momentum is conserved.
+    pub conserved_momentum: ConservedMomentum,
     /// How far the integrator has come, if it minimises.
     pub minimisation: Option<Minimisation>,
 }

@@ -32,9 +32,9 @@ impl<I: Interaction> Simulation<'_, I> {
             Some(planned) => planned,
             None => self.unwatched_change()?,
         };
-        let PlannedChange::Stretch { stretch, energy } = planned else { return Ok(()) };
+        let PlannedChange::Stretch { stretch, energy, drift } = planned else { return Ok(()) };
         self.box_changes.note(stretch.extent);
-        self.stretch_box(stretch)?;
+        self.stretch_box(stretch, drift)?;
         let sums = self.system_sums()?;
         let work = 0.5 * sums.twice_kinetic() + sums.pairs.energy + self.tail.energy - energy;
         if let Some(barostat) = &mut self.state.barostat {
@@ -54,12 +54,17 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(planned)
     }
 
-    fn stretch_box(&mut self, Stretch { lengths, velocities, .. }: Stretch) -> Result<(), EngineError> {
+    /// Velocities are stretched about that of the whole system.
+    fn stretch_box(
+        &mut self,
+        Stretch { lengths, velocities, .. }: Stretch,
+        drift: [f64; 3],
+    ) -> Result<(), EngineError> {
         let list_radius = self.list_radius();
         let (state, threads) = (&mut self.state, &self.threads);
         let origin = state.domain.origin;
         state.particles.stretch_positions(origin, lengths, threads);
-        state.particles.scale_velocities(velocities, threads);
+        state.particles.scale_velocities_about(drift, velocities, threads);
         state.particles.clear_forces(threads);
         let stretched = state.domain.stretched(lengths);
         self.follow_box(stretched);

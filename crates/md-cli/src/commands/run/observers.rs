@@ -2,14 +2,14 @@
 //! bar and the clock.
 
 use md_core::Domain;
-use md_engine::{Needs, Observer, ObserverError, Snapshot};
+use md_engine::{ColdStart, Needs, Observer, ObserverError, Snapshot};
 
 use crate::checkpoint::{BegunStage, Checkpoints};
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::output::outputs::{Outputs, StageOutputs};
 use crate::output::run_output::{Closing, Console, SharedConsole, StageBegin};
-use crate::output::warnings::first_danger;
+use crate::output::warnings::{cold_start, first_danger};
 use crate::session::warn;
 
 /// All of it, on one rank.
@@ -23,7 +23,7 @@ pub(super) struct RunObservers<'a> {
 
 impl RunObservers<'_> {
     /// From here on steps are those of a stage, which says its name on the screen.
-    pub(super) fn begin_stage(&mut self, stage: &StageBegin) {
+    pub(super) fn begin_stage(&mut self, stage: &StageBegin, cold: Option<ColdStart>) {
         let StageBegin { plan, number, first_step, is_last } = *stage;
         self.outputs.begin_stage(stage);
         self.of_stages.iter_mut().for_each(|outputs| outputs.begin_stage(stage));
@@ -32,11 +32,13 @@ impl RunObservers<'_> {
         if let (Some(console), false) = (&self.ticks.console, plan.name.is_empty()) {
             console.borrow_mut().print(&format!("Stage {} from step {first_step}\n", plan.name));
         }
+        cold.into_iter().for_each(|cold| self.ticks.warn(cold_start(cold, &plan.name)));
     }
 
     /// Completes all files, and collects what outputs have to say in summary.json. What has happened to one file does not keep others
     /// from being written; the first error comes back. *Collective.*
     pub(super) fn finish(self, closing: &mut Closing) -> Result<(), RunError> {
+        closing.warned.extend(self.ticks.warned);
         let of_stages: Vec<_> =
             self.of_stages.into_iter().map(|outputs| outputs.finish(closing.world)).collect();
         let finished = self.outputs.finish(closing);
@@ -97,9 +99,18 @@ pub(super) struct Ticks<'a> {
     pub(super) danger: Option<String>,
     /// Warnings of the course of the box that have been given.
     pub(super) box_warnings: usize,
+    /// What was said as stages began.
+    pub(super) warned: Vec<String>,
 }
 
 impl Ticks<'_> {
+    fn warn(&mut self, text: String) {
+        if let Some(console) = &self.console {
+            console.borrow_mut().progress.suspend(|| warn(&text));
+        }
+        self.warned.push(text);
+    }
+
     fn tick(&mut self, now: &Snapshot) {
         let Self { console, danger, box_warnings, .. } = self;
         let Some(console) = console else { return };
