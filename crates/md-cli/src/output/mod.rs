@@ -54,7 +54,6 @@ pub use error::{Intact, OutputError};
 pub use known_file::KnownFile;
 pub use lock::Holder;
 pub use progress::{Progress, ProgressMode};
-pub(crate) use record_file::END_BYTES;
 pub use record_file::RecordFile;
 pub use screen::{Screen, Verbosity, within_columns};
 pub use thermo::ThermoWriter;
