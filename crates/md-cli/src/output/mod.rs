@@ -20,6 +20,7 @@ mod directory;
 mod error;
 mod identity;
 mod known_file;
+mod lease;
 mod lock;
 mod record_file;
 
