@@ -30,8 +30,8 @@ fn what_cannot_be_gone_on_from() {
     exit code 2
     error: cannot go on from `melt.toml`: it is a scenario, not a checkpoint
     ");
-    let text = error(&workdir, "run melt.toml --resume out --steps 10", Start::Threads(1));
-    assert!(text.contains("it is of step 10, and the run has 10 steps\nnothing is left to do: ask for more steps, as in --steps 20\n"), "{text}");
+    let text = error(&workdir, "run melt.toml --resume out --steps 9", Start::Threads(1));
+    assert!(text.contains("it is of step 10, and the run has 9 steps\nnothing is left to do: ask for more steps, as in --steps 19\n"), "{text}");
     let other = "run melt.toml --output other --resume out --set system.lattice.cells=[6,6,6]";
     let text = error_everywhere(&workdir, other, &all);
     let path = fs::canonicalize(workdir.path("out/checkpoint-10.mdc")).unwrap();

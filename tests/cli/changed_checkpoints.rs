@@ -192,7 +192,7 @@ fn outputs_go_on_in_their_folder_and_begin_anew_in_another() {
     assert_eq!(workdir.read("other/thermo.csv").lines().collect::<Vec<_>>(), expected);
     // From an older one: later checkpoints are of a future that is dropped.
     run(&workdir, Start::Threads(2), "out", 44, "--quiet --resume out/checkpoint-40.mdc");
-    assert_eq!(checkpoints(&workdir, "out"), [40]);
+    assert_eq!(checkpoints(&workdir, "out"), [40, 44]);
     let last = |text: String| text.lines().last().unwrap().split(',').next().unwrap().to_owned();
     assert_eq!(last(workdir.read("out/thermo.csv")), "44");
     // What somebody has done to an output in between is not gone on with.
@@ -207,4 +207,46 @@ fn outputs_go_on_in_their_folder_and_begin_anew_in_another() {
     // A run that does not go on removes the checkpoints of the one before it.
     run(&workdir, Start::Threads(2), "out", 5, "--quiet");
     assert_eq!(checkpoints(&workdir, "out"), [0; 0]);
+}
+
+/// A byte of any place, in files of every kind that a run goes on with.
+#[test]
+fn a_changed_byte_is_refused_wherever_it_is() {
+    let tables = "output.checkpoint.every=20";
+    for (path, ranks) in [
+        ("t.extxyz", 2),
+        ("t.extxyz.gz", 1),
+        ("t.lammpstrj", 2),
+        ("t.lammpstrj.gz", 2),
+        ("t.nc", 3),
+        ("t.xtc", 2),
+    ] {
+        let workdir = melt();
+        let columns = if path == "t.xtc" { "" } else { "--set output.trajectory.columns=[\"velocity\"]" };
+        let options = format!("--set {tables} --set output.trajectory={{path=\"{path}\",every=2}} {columns}");
+        // What has gone on once goes on with its checksums.
+        run(&workdir, Start::Threads(ranks), "out", 10, &format!("--quiet {options}"));
+        run(&workdir, Start::Threads(ranks), "out", 20, &format!("--quiet --resume out {options}"));
+        let changed: &[&str] = if path == "t.extxyz" { &[path, "thermo.csv"] } else { &[path] };
+        for file in changed {
+            let place = workdir.path(&format!("out/{file}"));
+            let whole = fs::read(&place).unwrap();
+            for part in 0..7 {
+                let mut damaged = whole.clone();
+                // A row that the end of the run alone has left, and the end of a compressed file, are not gone on with.
+                damaged[8 + part * (whole.len() - 8) / 9] ^= 1;
+                fs::write(&place, &damaged).unwrap();
+                let call = format!("run melt.toml --output out --resume out --steps 30 {options}");
+                let text = error(&workdir, &call, Start::Threads(ranks));
+                let reason = "does not go on from the checkpoint: it ";
+                assert!(
+                    text.starts_with(&format!("exit code 2\nerror: `out/{file}` {reason}")),
+                    "{part}: {text}"
+                );
+                assert_eq!(fs::read(&place).unwrap(), damaged, "it is left alone");
+            }
+            fs::write(&place, &whole).unwrap();
+        }
+        run(&workdir, Start::Threads(ranks), "out", 30, &format!("--quiet --resume out {options}"));
+    }
 }

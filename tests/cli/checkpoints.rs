@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{MELT, Start, Workdir, error, p2p_available};
+use crate::support::{MELT, Start, Workdir, error, p2p_available, starts};
 
 /// Steps of the whole run, and those of its first part: no multiple of any interval.
 const STEPS: u64 = 60;
@@ -195,13 +195,34 @@ fn a_run_that_has_made_its_steps_completes_its_files() {
         if advice.is_empty() {
             continue;
         }
-        let text = error(&workdir, "run melt.toml --output out --resume out", Start::Threads(2));
-        assert!(
-            text.contains(&format!("nothing is left to do: ask for more steps, as in {advice}\n")),
-            "{text}"
-        );
+        expect_nothing_left(&workdir, advice);
         workdir.succeed(Start::Threads(2), &format!("{call} --resume out {advice}"));
     }
+}
+
+/// The last job of a chain ends well, whoever starts it once more, and leaves all files as they are.
+fn expect_nothing_left(workdir: &Workdir, advice: &str) {
+    let (files, summary) = (workdir.files("out"), workdir.read("out/summary.json"));
+    for start in starts() {
+        let text = error(workdir, "run melt.toml --output out --resume out", start);
+        assert!(text.starts_with("exit code 0\nnote: nothing is left to do after `"), "{text}");
+        assert!(text.ends_with(&format!("; ask for more steps, as in {advice}\n")), "{text}");
+    }
+    assert_eq!((workdir.files("out"), workdir.read("out/summary.json")), (files, summary));
+}
+
+/// Without `output.checkpoint` too: the end of a run that has gone on is the newest checkpoint.
+#[test]
+fn a_chain_of_jobs_ends_well() {
+    let workdir = Workdir::new(MELT);
+    let call = "run melt.toml --output out --quiet --steps 1000000";
+    workdir.succeed(Start::Threads(2), &format!("{call} --wall-time 1"));
+    let [stopped] = checkpoints(&workdir, "out")[..] else { panic!("one checkpoint") };
+    let steps = stopped + 20;
+    workdir.write("melt.toml", &MELT.replace("steps = 20", &format!("steps = {steps}")));
+    workdir.succeed(Start::Threads(2), "run melt.toml --output out --quiet --resume out");
+    assert_eq!(checkpoints(&workdir, "out"), [stopped, steps]);
+    expect_nothing_left(&workdir, &format!("--steps {}", 2 * steps));
 }
 
 /// From a checkpoint before the last step of a minimisation, of that step, and of the stage behind it.

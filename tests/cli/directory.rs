@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::time::{Duration, SystemTime};
 
 use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, from_file, starts};
 use insta::assert_snapshot;
@@ -71,11 +72,16 @@ fn the_lock_of_another_host_is_respected() {
     assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 2
     error: the output directory `out` is in use by process 4711 on host node-17 (`out/.md-cli.lock`)
-    remove that file if this run has ended; else wait for its end, or choose another directory with --output DIR
+    if this run has ended without removing that file, try again two minutes after its last renewal, or remove it; else wait for the end of the run, or choose another directory with --output DIR
     ");
     assert_eq!(workdir.files("out"), [".md-cli.lock"]);
-    fs::remove_file(workdir.path(LOCK)).unwrap();
-    workdir.succeed(ONE_RANK, "run melt.toml --quiet");
+    // Its process does not renew it any more.
+    let lock = fs::File::options().write(true).open(workdir.path(LOCK)).unwrap();
+    lock.set_modified(SystemTime::now() - Duration::from_secs(121)).unwrap();
+    let said = workdir.succeed(ONE_RANK, "run melt.toml --quiet");
+    let note = "note: the lock of process 4711 on host node-17, which has ended without removing it, was taken over\n";
+    assert_eq!(said.stderr, note);
+    assert!(!workdir.path(LOCK).exists());
 }
 
 /// What fails gives the lock back, too.

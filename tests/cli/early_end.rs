@@ -14,6 +14,14 @@ use serde_json::Value;
 const WITHIN: Duration = Duration::from_secs(60);
 const FILES: [&str; 6] =
     ["scenario.toml", "summary.json", "thermo.csv", "timing.csv", "timing_ranks.csv", "traj.extxyz"];
+const SIGNALS: [(&str, &str, i32); 6] = [
+    ("INT", "SIGINT", 130),
+    ("TERM", "SIGTERM", 143),
+    ("HUP", "SIGHUP", 129),
+    ("USR1", "SIGUSR1", 138),
+    ("USR2", "SIGUSR2", 140),
+    ("XCPU", "SIGXCPU", 152),
+];
 /// Never reached.
 const STEPS: u64 = 1_000_000_000;
 
@@ -69,7 +77,7 @@ fn check_files(workdir: &Workdir, reason: &str) -> u64 {
 fn a_signal_ends_a_run_in_order() {
     let workdir = endless();
     for start in [Start::Threads(1), Start::Threads(3)] {
-        for (signal, name, code) in [("INT", "SIGINT", 130), ("TERM", "SIGTERM", 143)] {
+        for (signal, name, code) in SIGNALS {
             let (ended, stderr) = signalled(&workdir, start, signal);
             let done = check_files(&workdir, name);
             let text =
@@ -100,6 +108,34 @@ fn a_signal_ends_a_minimisation_in_order() {
     assert_eq!((&summary["ended"], &summary["converged"]), (&"SIGTERM".into(), &false.into()));
     assert_eq!(workdir.read("out/minimised.extxyz").lines().count(), 602);
     assert_eq!(workdir.files("out"), ["minimised.extxyz", "scenario.toml", "summary.json"]);
+}
+
+/// As warnings are: SIGXCPU comes every second, and a launcher may pass on what the batch system has sent already.
+#[test]
+fn a_second_warning_changes_nothing() {
+    for (signal, name, code) in &SIGNALS[2..] {
+        let workdir = endless();
+        let mut command = workdir.command(Start::Threads(1), "run melt.toml --quiet");
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        workdir.wait_for_lines("out/thermo.csv", 5);
+        (0..5).for_each(|_| send(signal, &child));
+        assert_eq!(end_of(child).status.code(), Some(*code));
+        check_files(&workdir, name);
+    }
+}
+
+/// One that Open MPI's launcher passes on.
+#[test]
+fn a_warning_to_the_launcher_ends_all_ranks_in_order() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = endless();
+    let (ended, stderr) = signalled(&workdir, Start::Mpirun(2), "USR1");
+    let done = check_files(&workdir, "SIGUSR1");
+    let text = format!("error: ended by SIGUSR1 after {done} of {STEPS} steps; all files are complete\n");
+    assert!(stderr.contains(&text), "{stderr}");
+    assert_eq!(ended, Some(138));
 }
 
 /// The launcher passes both on as SIGTERM.
@@ -194,7 +230,7 @@ fn the_wall_time_ends_a_run_in_order() {
     let said = workdir.call(Start::Plain, "run melt.toml --wall-time 30m");
     assert_eq!(said.code, Some(2));
     insta::assert_snapshot!(said.stderr, @r"
-    error: invalid value '30m' for '--wall-time <TIME>': give H:M:S or seconds, as in 00:30:00 or 1800
+    error: invalid value '30m' for '--wall-time <TIME>': give D-HH:MM:SS, HH:MM:SS, MM:SS or seconds, as in 1-12:00:00, 00:30:00, 30:00 or 1800
 
     For more information, try '--help'.
     ");

@@ -184,6 +184,7 @@ fn what_cannot_be_gone_on_from() {
         "lbm melt.toml --output other --resume out --set lbm.grid=[12,10,8]".to_owned(),
         format!("lbm melt.toml --output other --resume out {far}"),
         "lbm melt.toml --output other --resume out --steps 10".to_owned(),
+        "lbm melt.toml --output other --resume out --steps 9".to_owned(),
         "lbm melt.toml --output other --resume nowhere".to_owned(),
     ];
     assert_snapshot!(errors.map(|call| said(&call)).join("\n"), @r"
@@ -199,9 +200,12 @@ fn what_cannot_be_gone_on_from() {
     exit code 2
     error: cannot go on from `out/checkpoint-10.mdc`: it has 1010 nodes of fluid, the scenario 1060
 
+    exit code 0
+    note: nothing is left to do after `out/checkpoint-10.mdc`: it is of step 10, and the run has 10 steps; ask for more steps, as in --steps 20
+
     exit code 2
-    error: cannot go on from `out/checkpoint-10.mdc`: it is of step 10, and the run has 10 steps
-    nothing is left to do: ask for more steps, as in --steps 20
+    error: cannot go on from `out/checkpoint-10.mdc`: it is of step 10, and the run has 9 steps
+    nothing is left to do: ask for more steps, as in --steps 19
 
     exit code 2
     error: cannot go on from `nowhere`: No such file or directory (os error 2)

@@ -104,7 +104,7 @@ impl Fault {
             Self::FullDisk => Promise::Ends(1, "No space left on device"),
             Self::ReadOnly => Promise::Ends(2, "Read-only file system"),
             Self::KillRank if is_process => Promise::IsKilled(9),
-            Self::HangUp if is_process => Promise::IsKilled(1),
+            Self::HangUp if is_process => Promise::Ends(129, "ended by SIGHUP after"),
             Self::Interrupt if is_process => Promise::Ends(130, "ended by SIGINT after"),
             Self::Terminate if is_process => Promise::Ends(143, "ended by SIGTERM after"),
             Self::Removed if is_process => Promise::Ends(1, "`out` was removed or replaced during the run"),

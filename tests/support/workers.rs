@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -23,7 +23,6 @@ use super::play::{Played, play};
 const FOLDER: &str = "MD_TEST_WORKER";
 /// The test that calls [`serve_if_asked`].
 const TEST: &str = "serve_as_a_worker";
-const SAID: &str = "said";
 
 /// What a worker is for: processes under `mpirun`, or none and threads; with these variables.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +37,9 @@ pub(super) struct Place {
 struct Worker {
     child: Child,
     folder: PathBuf,
+    /// What it prints. It has no name, as the worker removes the folder when its standard input ends: a launcher closes
+    /// that before it kills the ranks of a job that has aborted, and the reason of the abort must not go with it.
+    said: File,
     requests: usize,
 }
 
@@ -69,7 +71,7 @@ pub(super) fn call(place: &Place, words: &[String], limit: Duration) -> Finished
     if status.is_none() {
         worker.end();
     }
-    let stderr = fs::read_to_string(worker.folder.join(SAID)).unwrap_or_default();
+    let stderr = worker.has_said();
     // Else it is removed by the worker itself.
     let _ = fs::remove_dir_all(&worker.folder);
     *shared = None;
@@ -91,13 +93,22 @@ impl Worker {
             None => Command::new(program),
         };
         let folder = tempfile::tempdir().expect("a temporary folder").keep();
-        let said = File::create(folder.join(SAID)).expect("space on disk");
+        let said = tempfile::tempfile().expect("space on disk");
         command.args(["--exact", TEST, "--nocapture", "--test-threads=1"]).env(FOLDER, &folder);
         command.envs(place.environment.iter().map(|(name, value)| (name, value)));
         command.process_group(0).stdin(Stdio::piped());
-        command.stdout(said.try_clone().expect("a second handle")).stderr(said);
+        let handle = || said.try_clone().expect("another handle");
+        command.stdout(handle()).stderr(handle());
         let child = command.spawn().expect("a worker starts");
-        Self { child, folder, requests: 0 }
+        Self { child, folder, said, requests: 0 }
+    }
+
+    /// All that it has printed, now that it has ended.
+    fn has_said(&mut self) -> String {
+        let mut bytes = Vec::new();
+        let read = self.said.rewind().and_then(|()| self.said.read_to_end(&mut bytes));
+        read.expect("the output of a worker can be read");
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The polite signal reaches ranks in process groups of their own through the launcher.

@@ -165,3 +165,15 @@ fn balanced_by_time_and_replayed() {
     let told = timed.path("balance.csv").display().to_string();
     assert_alike(&run.argument("--replay").argument(told), 3, &timed);
 }
+
+/// The last words of a job that aborts reach whoever reads the report of a failed test.
+#[test]
+fn a_job_that_waits_for_too_long_says_so() {
+    if !p2p_available() {
+        return;
+    }
+    let run = Run::new("run", RESTLESS_MELT).on(Backend::P2p, 3).set("parallel.watchdog_s=1e-6");
+    let outcome = run.finish();
+    assert_eq!(outcome.code(), Some(3), "{}", outcome.report());
+    assert!(outcome.finished().stderr.contains(" waited "), "{}", outcome.report());
+}

@@ -5,15 +5,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use md_comm::{CommError, World};
-use signal_hook::consts::{SIGABRT, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
 
 use crate::error::RUN_FAILED;
 
-/// Ctrl-C, and what launchers and batch systems send.
-const SIGNALS: [Signal; 2] = [
-    Signal { number: SIGINT, name: "SIGINT", exit_code: 130 },
-    Signal { number: SIGTERM, name: "SIGTERM", exit_code: 143 },
+/// Ctrl-C, what launchers and batch systems send, and a closed terminal.
+const SIGNALS: [Signal; 6] = [
+    Signal::new(SIGINT, "SIGINT", Second::EndsAtOnce),
+    Signal::new(SIGTERM, "SIGTERM", Second::EndsAtOnce),
+    Signal::new(SIGHUP, "SIGHUP", Second::ChangesNothing),
+    Signal::new(SIGUSR1, "SIGUSR1", Second::ChangesNothing),
+    Signal::new(SIGUSR2, "SIGUSR2", Second::ChangesNothing),
+    Signal::new(SIGXCPU, "SIGXCPU", Second::ChangesNothing),
 ];
 
 /// A signal that asks a run to end.
@@ -24,6 +28,23 @@ pub struct Signal {
     pub name: &'static str,
     /// 128 and its number, as shells have it.
     pub exit_code: u8,
+    second: Second,
+}
+
+/// What a second signal of the same kind does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Second {
+    /// It is the wish not to wait for the end of the step.
+    EndsAtOnce,
+    /// It is a warning that is repeated: SIGXCPU comes every second, SIGHUP from the terminal and from the shell, and
+    /// SIGUSR1 and SIGUSR2 may be passed on by a launcher and sent by the batch system.
+    ChangesNothing,
+}
+
+impl Signal {
+    const fn new(number: i32, name: &'static str, second: Second) -> Self {
+        Self { number, name, exit_code: 128 + number as u8, second }
+    }
 }
 
 /// Why a run has ended.
@@ -69,8 +90,9 @@ impl EarlyEnd {
         Self { came: Some(OnceLock::new()), deadline }
     }
 
-    /// From now on, the first signal of each kind only asks for the end; a second one ends the process at once. Until then,
-    /// and where the system does not let us listen, so does the first. One that whoever started us has ignored stays ignored. Ranks that are threads of a process share this.
+    /// From now on, the first signal of each kind only asks for the end; a second SIGINT or SIGTERM ends the process at
+    /// once. Until then, and where the system does not let us listen, so does the first of any kind. One that whoever
+    /// started us has ignored stays ignored. Ranks that are threads of a process share this.
     pub fn listen(&self) {
         if let Some(came) = &self.came {
             came.get_or_init(|| SIGNALS.each_ref().map(listen_for));
@@ -130,11 +152,14 @@ fn listen_for(signal: &Signal) -> Arc<AtomicBool> {
     if is_ignored(signal.number) {
         return came;
     }
-    // In this order: the first one finds the flag unset, and sets it.
-    let listens =
-        flag::register_conditional_shutdown(signal.number, signal.exit_code.into(), Arc::clone(&came))
-            .and_then(|_| flag::register(signal.number, Arc::clone(&came)));
-    if listens.is_ok() {
+    let listens = || {
+        // In this order: the first one finds the flag unset, and sets it.
+        if signal.second == Second::EndsAtOnce {
+            flag::register_conditional_shutdown(signal.number, signal.exit_code.into(), Arc::clone(&came))?;
+        }
+        flag::register(signal.number, Arc::clone(&came))
+    };
+    if listens().is_ok() {
         return came;
     }
     // A handler cannot be taken back. If there is one, it must end the process at the first signal, as without us.

@@ -1,6 +1,7 @@
 //! Everything that can end a command, and how it ends.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use md_comm::CommError;
 use md_engine::EngineError;
@@ -20,6 +21,8 @@ use crate::output::OutputError;
 use crate::printable::printable;
 use crate::scenario::{ScenarioError, ScenarioSource};
 
+/// Exit code: all is done.
+pub const DONE: u8 = 0;
 /// Exit code: the run failed one of its own checks (docs/reference/exit-codes.md).
 pub const RUN_FAILED: u8 = 1;
 /// Exit code: a scenario, an option or a file is wrong.
@@ -117,6 +120,16 @@ pub enum RunError {
     /// Ways to compute what a comparison judges by do not agree.
     #[error("{0}")]
     Reference(String),
+    /// A run that had come to its end has nothing to go on with: no failure, so that chains of jobs end well.
+    #[error("nothing is left to do after `{}`: {problem}{}", path.display(), advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default())]
+    NothingLeft {
+        /// The checkpoint.
+        path: PathBuf,
+        /// In what way it is the end.
+        problem: String,
+        /// What to do for more.
+        advice: Option<String>,
+    },
     /// A signal has ended the run in order. Everything has been written.
     #[error("ended by {} after {done} of {steps} steps; all files are complete", signal.name)]
     Signalled {
@@ -319,6 +332,7 @@ impl RunError {
     /// Exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::NothingLeft { .. } => DONE,
             Self::Predict(PredictError::Refused { .. }) => RUN_FAILED,
             Self::Scenario(_)
             | Self::Input(_)
@@ -377,6 +391,7 @@ impl RunError {
             Self::OutputElsewhere | Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
             Self::Engine(error) | Self::Energy { error, .. } => error.scope(),
             Self::Compared { .. }
+            | Self::NothingLeft { .. }
             | Self::Grid(GridError::Shape(_) | GridError::Failed { .. })
             | Self::Unlike(_)
             | Self::Reference(_)

@@ -195,7 +195,7 @@ pub struct RunArgs {
     /// The scenario and the number of steps.
     #[command(flatten)]
     checked: CheckArgs,
-    /// End the run in order after this time, H:M:S or seconds
+    /// End the run in order after this time: [[D-]HH:]MM:SS, D-HH[:MM] or seconds
     #[arg(long, value_name = "TIME", value_parser = wall_time)]
     pub wall_time: Option<Duration>,
     /// Print nothing but errors and warnings
@@ -359,19 +359,29 @@ fn positive_seconds(text: &str) -> Result<f64, String> {
     if is_valid { Ok(seconds) } else { Err(format!("must be above 0 and at most {LONGEST}")) }
 }
 
-/// Hours, minutes and seconds, or seconds.
+/// A time limit in one of the forms of SLURM's `--time`; but a number alone is seconds, where SLURM means minutes.
 fn wall_time(text: &str) -> Result<Duration, String> {
-    const BELOW_SIXTY: u64 = 60;
-    let fields: Vec<Option<u64>> = text.split(':').map(|field| field.parse().ok()).collect();
-    let seconds = match fields[..] {
-        [Some(seconds)] => Some(seconds),
-        [Some(hours), Some(minutes), Some(seconds)] if minutes < BELOW_SIXTY && seconds < BELOW_SIXTY => {
-            hours.checked_mul(3600).and_then(|total| total.checked_add(60 * minutes + seconds))
-        }
-        _ => None,
+    const DAY: (u64, u64) = (86_400, u64::MAX);
+    const HOUR: (u64, u64) = (3_600, 24);
+    const MINUTE: (u64, u64) = (60, 60);
+    const SECOND: (u64, u64) = (1, 60);
+    let has_days = text.contains('-');
+    let fields: Vec<&str> = text.splitn(2, '-').flat_map(|part| part.split(':')).collect();
+    let units: &[(u64, u64)] = match (has_days, fields.len()) {
+        (true, 2..=4) => &[DAY, HOUR, MINUTE, SECOND][..fields.len()],
+        (false, 1..=3) => &[HOUR, MINUTE, SECOND][3 - fields.len()..],
+        _ => &[],
     };
-    let seconds = seconds.filter(|&seconds| seconds > 0);
-    seconds.map(Duration::from_secs).ok_or_else(|| "give H:M:S or seconds, as in 00:30:00 or 1800".to_owned())
+    let total = |sum: Option<u64>, (index, (field, &(seconds, most))): (usize, (&&str, &(u64, u64)))| {
+        let is_digits = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());
+        let number =
+            field.parse::<u64>().ok().filter(|&number| is_digits && (index == 0 || number < most))?;
+        sum?.checked_add(number.checked_mul(seconds)?)
+    };
+    let seconds = fields.iter().zip(units).enumerate().fold(Some(0), total);
+    let seconds = seconds.filter(|&seconds| seconds > 0 && fields.len() == units.len());
+    let expected = "give D-HH:MM:SS, HH:MM:SS, MM:SS or seconds, as in 1-12:00:00, 00:30:00, 30:00 or 1800";
+    seconds.map(Duration::from_secs).ok_or_else(|| expected.to_owned())
 }
 
 impl CheckArgs {
@@ -452,10 +462,37 @@ mod tests {
 
     #[test]
     fn wall_times() {
-        for (text, seconds) in [("90", 90), ("00:30:00", 1800), ("1:2:3", 3723), ("100:00:00", 360_000)] {
-            assert_eq!(wall_time(text), Ok(Duration::from_secs(seconds)));
+        for (text, seconds) in [
+            ("90", 90),
+            ("5:00", 300),
+            ("90:30", 5430),
+            ("00:30:00", 1800),
+            ("1:2:3", 3723),
+            ("100:00:00", 360_000),
+            ("2-0", 172_800),
+            ("0-12", 43_200),
+            ("1-12:30", 131_400),
+            ("1-12:30:05", 131_405),
+        ] {
+            assert_eq!(wall_time(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
-        for text in ["", "0", "00:00:00", "30m", "5:00", "1:60:00", "-1", "1.5", "99999999999999999:0:0"] {
+        for text in [
+            "",
+            "0",
+            "00:00:00",
+            "30m",
+            "+5",
+            "1:60:00",
+            "1:60",
+            "1-24:00:00",
+            "1-",
+            "-1",
+            "1--1",
+            "1-1:1:1:1",
+            "1:1:1:1",
+            "1.5",
+            "99999999999999999:0:0",
+        ] {
             assert!(wall_time(text).is_err(), "{text}");
         }
     }

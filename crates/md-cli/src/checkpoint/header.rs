@@ -5,8 +5,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::output::END_BYTES;
-
 use super::layout::{BLOCK_ROWS, ENTRY, Layout, MAGIC, PREAMBLE, WORD, is_named, read_at};
 
 /// The text is short, but scenarios may be long.
@@ -93,18 +91,14 @@ pub struct OutputMark {
     pub file: String,
     /// Its length.
     pub bytes: u64,
-    /// How many bytes before that are known again by their checksum.
-    #[serde(default = "checked_bytes")]
+    /// How many bytes before that are known again by their checksum: all, or all behind a head that changes.
     pub checked_bytes: u64,
     /// CRC-32 of them.
-    pub checksum_of_end: u32,
+    #[serde(alias = "checksum_of_end")]
+    pub checksum: u32,
     /// What stands behind that, where the next record takes the place of how a file ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub end: Vec<u8>,
-}
-
-fn checked_bytes() -> u64 {
-    END_BYTES
 }
 
 /// What an output has gathered up to a checkpoint.

@@ -18,7 +18,7 @@ use crate::scenario::Checkpoint;
 /// Writes checkpoints, on all ranks.
 pub struct Checkpoints<'a> {
     world: &'a dyn World,
-    /// None: only where the run is ended early.
+    /// None: only where the run is ended early, or has gone on from one.
     when: Option<Checkpoint>,
     first_step: u64,
     /// Of the run; the largest number where another stage follows.
@@ -75,7 +75,10 @@ impl<'a> Checkpoints<'a> {
     /// Whether one is written after this step.
     pub fn is_due(&self, step: u64) -> bool {
         let every = self.when.map(|checkpoint| checkpoint.every);
-        let is_last = step == self.last_step && (self.ends_early || every.is_some());
+        // A run that goes on leaves its end in the place of the checkpoint that it began with, for whoever goes on from the
+        // newest again.
+        let leaves_end = self.ends_early || every.is_some() || self.first_step > 0;
+        let is_last = step == self.last_step && leaves_end;
         let is_due = is_last || every.is_some_and(|every| step.is_multiple_of(every));
         is_due && step > self.first_step
     }

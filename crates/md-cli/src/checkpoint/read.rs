@@ -175,6 +175,9 @@ pub(super) struct Found {
 
 impl Found {
     /// Something must be left to do of so many steps, be it only the tables at the end.
+    ///
+    /// # Errors
+    /// [`RunError::NothingLeft`] at the last step; [`CheckpointError`] of a step behind it.
     pub(super) fn expect_steps_left(&self, steps: u64, stages: &[Stage]) -> Result<(), RunError> {
         let done = self.header.step;
         if done < steps || done == steps && !self.is_complete {
@@ -184,13 +187,13 @@ impl Found {
             [] => format!("--steps {}", done.saturating_add(steps.max(1))),
             [.., last] => format!("--set stage[{}].steps={}", stages.len() - 1, last.steps.saturating_mul(2)),
         };
-        Err(RunError::Checkpoint(CheckpointError {
-            advice: Some(format!("nothing is left to do: ask for more steps, as in {more}")),
-            ..CheckpointError::new(
-                &self.path,
-                format!("it is of step {done}, and the run has {}", counted(steps, "step")),
-            )
-        }))
+        let problem = format!("it is of step {done}, and the run has {}", counted(steps, "step"));
+        let advice = format!("ask for more steps, as in {more}");
+        if done == steps {
+            return Err(RunError::NothingLeft { path: self.path.clone(), problem, advice: Some(advice) });
+        }
+        let advice = Some(format!("nothing is left to do: {advice}"));
+        Err(RunError::Checkpoint(CheckpointError { advice, ..CheckpointError::new(&self.path, problem) }))
     }
 }
 

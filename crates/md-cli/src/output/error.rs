@@ -192,7 +192,10 @@ fn describe_use(directory: &Path, lock: &Path, holder: Option<&Holder>) -> Strin
     let (directory, lock) = (directory.display(), lock.display());
     let by = holder.map_or_else(|| "another run".to_owned(), Holder::to_string);
     let wait = match holder {
-        Some(holder) if !holder.is_here() => "remove that file if this run has ended; else wait for its end",
+        Some(holder) if !holder.is_here() => {
+            "if this run has ended without removing that file, try again two minutes after its last renewal, or remove it; \
+             else wait for the end of the run"
+        }
         _ => "wait for its end",
     };
     format!(

@@ -7,16 +7,19 @@ use std::path::{Path, PathBuf};
 
 use super::error::OutputError;
 use super::identity::FileIdentity;
+use super::lease::{self, Renewal};
 
 /// Name of the lock in the directory.
 pub(super) const LOCK_FILE: &str = ".md-cli.lock";
 
 /// Held while a run writes; dropped, it is gone. The system's lock on the file decides, so that a killed run holds none;
-/// the text in the file says who holds it, and decides where the file system has no locks or keeps them to one machine.
+/// the text in the file says who holds it, and decides where the file system has no locks or keeps them to one machine. Of a
+/// process on another host it cannot be told whether it runs; its lock ends when it is not renewed any more.
 #[derive(Debug)]
 pub(super) struct DirectoryLock {
     file: File,
     path: PathBuf,
+    renewal: Option<Renewal>,
 }
 
 /// Who has written a lock.
@@ -49,17 +52,22 @@ impl DirectoryLock {
         };
         let (mut file, system) = open_and_lock(&path).map_err(failed)?;
         let holder = Holder::read(&mut file).map_err(failed)?;
-        if is_in_use(system, holder.as_ref()) {
+        let is_elsewhere = holder.as_ref().is_some_and(|holder| !holder.is_here());
+        let is_over = is_elsewhere && lease::is_over(&file, directory).map_err(failed)?;
+        if !is_over && is_in_use(system, holder.as_ref()) || system == SystemLock::HeldByAnother {
             return Err(OutputError::InUse { directory: directory.to_owned(), lock: path, holder });
         }
         file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
-        file.write_all(Holder::own().text().as_bytes()).map_err(failed)?;
-        Ok((Self { file, path }, holder))
+        let text = Holder::own().text();
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        let renewal = Some(Renewal::start(file.try_clone().map_err(failed)?, text));
+        Ok((Self { file, path, renewal }, holder))
     }
 }
 
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
+        self.renewal = None;
         // What somebody else has put there in the meantime stays. If this fails, the system's lock still ends here.
         let is_there =
             FileIdentity::of(&self.file).is_ok_and(|own| FileIdentity::at(&self.path) == Some(own));
@@ -184,6 +192,25 @@ mod tests {
         drop(lock);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         DirectoryLock::acquire(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn the_lock_of_another_host_ends_without_renewal() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK_FILE);
+        fs::write(&path, elsewhere().text()).unwrap();
+        let error = DirectoryLock::acquire(folder.path()).unwrap_err();
+        assert!(matches!(&error, OutputError::InUse { holder: Some(holder), .. } if *holder == elsewhere()));
+        let long_ago = std::time::SystemTime::now() - 2 * lease::LEASE;
+        File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+        let (lock, left_by) = DirectoryLock::acquire(folder.path()).unwrap();
+        assert_eq!(left_by, Some(elsewhere()));
+        let error = DirectoryLock::acquire(folder.path()).unwrap_err();
+        assert!(
+            matches!(&error, OutputError::InUse { holder: Some(holder), .. } if *holder == Holder::own())
+        );
+        drop(lock);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -2,15 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::error::{Intact, OutputError};
 use super::identity::{FileIdentity, make_room};
 use crate::checkpoint::OutputMark;
-
-/// Bytes before a mark by which a file is known again.
-pub(crate) const END_BYTES: u64 = 4096;
 
 /// A file of records (a CSV row, a trajectory frame), each handed to the system in one piece and without a buffer in
 /// between: a run that ends leaves whole records, and a record that does not fit on the disk is cut off again. Only
@@ -20,10 +18,10 @@ pub struct RecordFile {
     file: File,
     path: PathBuf,
     intact_bytes: u64,
-    /// Bytes at the beginning that change while it grows.
-    head_bytes: u64,
     /// Without `end`.
     marked_bytes: u64,
+    /// CRC-32 of the last of these bytes: all but those at the beginning that change while the file grows.
+    sum: crc32fast::Hasher,
     /// What the file ends with until the next record takes its place: a last record that another run would not have written, or the end
     /// of a compressed file.
     end: Vec<u8>,
@@ -50,17 +48,19 @@ impl RecordFile {
             .map_err(|reason| failed("create", reason))?;
         file.write_all(preamble).map_err(|reason| failed("write the first line of", reason))?;
         let bytes = preamble.len() as u64;
+        let mut sum = crc32fast::Hasher::new();
+        sum.update(preamble);
         let (end, intact) = (Vec::new(), Intact::Nothing);
-        Ok(Self { file, path, intact_bytes: bytes, head_bytes: 0, marked_bytes: bytes, end, intact })
+        Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, sum, end, intact })
     }
 
-    /// Goes on with a file as it was at a mark, which belongs to `step`: what came after it is cut off.
+    /// Goes on with a file as it was at a mark, which belongs to `step`: what came after it is cut off. That the file is
+    /// as it was is for [`Self::expect_mark`] to say, which reads all of it.
     ///
     /// # Errors
-    /// As [`Self::expect_mark`].
+    /// [`OutputError::Create`].
     pub fn go_on(path: PathBuf, mark: &OutputMark, step: u64) -> Result<Self, OutputError> {
-        Self::expect_mark(&path, mark)?;
-        let OutputMark { bytes, end, .. } = mark.clone();
+        let OutputMark { bytes, checked_bytes, checksum, end, .. } = mark.clone();
         let cut = |mut file: File| {
             file.set_len(bytes)?;
             file.write_all(&end)?;
@@ -70,10 +70,11 @@ impl RecordFile {
         let file =
             file.map_err(|reason| OutputError::Create { action: "go on with", path: path.clone(), reason })?;
         let (intact_bytes, intact) = (bytes + end.len() as u64, Intact::UpToStep(step));
-        Ok(Self { file, path, intact_bytes, head_bytes: 0, marked_bytes: bytes, end, intact })
+        let sum = crc32fast::Hasher::new_with_initial_len(checksum, checked_bytes);
+        Ok(Self { file, path, intact_bytes, marked_bytes: bytes, sum, end, intact })
     }
 
-    /// Makes sure that a file begins as it was at a mark, as far as its end tells.
+    /// Makes sure that a file begins as it was at a mark.
     ///
     /// # Errors
     /// [`OutputError::NotContinued`].
@@ -87,10 +88,10 @@ impl RecordFile {
             let (found, bytes) = (there.len(), mark.bytes);
             return Err(differs(format!("it has {found} bytes, but had {bytes} at the checkpoint")));
         }
-        let checksum =
-            File::open(path).and_then(|file| checksum_of_end(&file, mark.bytes, mark.checked_bytes));
+        let checked = mark.bytes.saturating_sub(mark.checked_bytes)..mark.bytes;
+        let checksum = File::open(path).and_then(|file| checksum_of(&file, checked));
         match checksum.map_err(|error| differs(error.to_string()))? {
-            found if found == mark.checksum_of_end => Ok(()),
+            found if found == mark.checksum => Ok(()),
             _ => Err(differs("it holds something else than at the checkpoint".to_owned())),
         }
     }
@@ -109,9 +110,9 @@ impl RecordFile {
         Err(OutputError::NotContinued { path: path.to_owned(), reason })
     }
 
-    /// The same, with so many bytes at its beginning that change while it grows.
-    pub fn with_changing_head(self, bytes: u64) -> Self {
-        Self { head_bytes: bytes, ..self }
+    /// The same, where what has been written so far changes while the file grows.
+    pub fn with_changing_head(self) -> Self {
+        Self { sum: crc32fast::Hasher::new(), ..self }
     }
 
     /// How far it has come; from now on that is on disk.
@@ -119,14 +120,12 @@ impl RecordFile {
     /// # Errors
     /// [`OutputError::Write`].
     pub fn mark(&self) -> Result<OutputMark, OutputError> {
-        let checked_bytes = END_BYTES.min(self.marked_bytes.saturating_sub(self.head_bytes));
-        let checksum = self.file.sync_data();
-        let checksum = checksum.and_then(|()| checksum_of_end(&self.file, self.marked_bytes, checked_bytes));
+        self.file.sync_data().map_err(|reason| self.write_error(reason))?;
         Ok(OutputMark {
             file: self.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             bytes: self.marked_bytes,
-            checked_bytes,
-            checksum_of_end: checksum.map_err(|reason| self.write_error(reason))?,
+            checked_bytes: self.sum.total_len(),
+            checksum: self.sum.clone().finalize(),
             end: self.end.clone(),
         })
     }
@@ -140,6 +139,11 @@ impl RecordFile {
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Its length, without the end.
+    pub fn bytes(&self) -> u64 {
+        self.marked_bytes
     }
 
     /// Appends one record, which belongs to `step`.
@@ -176,15 +180,19 @@ impl RecordFile {
             self.write_error(reason)
         })?;
         let (kept, end) = record.split_at(record.len() - end);
-        self.has_grown_to(before + record.len() as u64, step);
-        self.marked_bytes = before + kept.len() as u64;
+        let mut sum = crc32fast::Hasher::new();
+        sum.update(kept);
+        self.has_grown_by(&sum, step);
+        self.intact_bytes += end.len() as u64;
         self.end = end.to_vec();
         Ok(())
     }
 
-    /// Somebody else has written to it, up to this byte: it is whole up to `step`.
-    pub fn has_grown_to(&mut self, bytes: u64, step: u64) {
-        (self.intact_bytes, self.marked_bytes, self.intact) = (bytes, bytes, Intact::UpToStep(step));
+    /// Bytes of this checksum have been appended: it is whole up to `step`.
+    pub fn has_grown_by(&mut self, appended: &crc32fast::Hasher, step: u64) {
+        self.sum.combine(appended);
+        self.marked_bytes += appended.total_len();
+        (self.intact_bytes, self.intact) = (self.marked_bytes, Intact::UpToStep(step));
     }
 
     /// Makes sure that everything has reached the disk, where network file systems report only now that it is full, and
@@ -212,12 +220,17 @@ impl RecordFile {
     }
 }
 
-/// CRC-32 of the last bytes before the first `bytes` of a file end.
-fn checksum_of_end(file: &File, bytes: u64, checked_bytes: u64) -> io::Result<u32> {
-    let mut end = vec![0; bytes.min(checked_bytes).min(END_BYTES) as usize];
-    let begins_at = bytes - end.len() as u64;
-    file.read_exact_at(&mut end, begins_at)?;
-    Ok(crc32fast::hash(&end))
+/// CRC-32 of a part of a file.
+fn checksum_of(file: &File, part: Range<u64>) -> io::Result<u32> {
+    const PIECE_BYTES: usize = 1 << 20;
+    let (mut piece, mut sum, mut at) = (vec![0; PIECE_BYTES], crc32fast::Hasher::new(), part.start);
+    while at < part.end {
+        let length = (part.end - at).min(PIECE_BYTES as u64) as usize;
+        file.read_exact_at(&mut piece[..length], at)?;
+        sum.update(&piece[..length]);
+        at += length as u64;
+    }
+    Ok(sum.finalize())
 }
 
 #[cfg(test)]
@@ -226,7 +239,8 @@ impl RecordFile {
     pub(super) fn on_full_disk(intact: Intact) -> Self {
         let file = File::options().write(true).open("/dev/full").unwrap();
         let path = PathBuf::from("out/full");
-        Self { file, path, intact_bytes: 0, head_bytes: 0, marked_bytes: 0, end: Vec::new(), intact }
+        let (sum, end) = (crc32fast::Hasher::new(), Vec::new());
+        Self { file, path, intact_bytes: 0, marked_bytes: 0, sum, end, intact }
     }
 }
 
@@ -273,9 +287,11 @@ mod tests {
         append(&mut file, "0 ", "end", "0 end");
         let mark = file.mark().unwrap();
         assert_eq!((mark.bytes, &mark.end[..]), (2, &b"end"[..]));
+        assert_eq!((mark.checked_bytes, mark.checksum), (2, crc32fast::hash(b"0 ")));
         append(&mut file, "1 ", "END", "0 1 END");
         append(&mut file, "2", "", "0 1 2");
-        assert_eq!(file.mark().unwrap().bytes, 5);
+        let later = file.mark().unwrap();
+        assert_eq!((later.bytes, later.checked_bytes, later.checksum), (5, 5, crc32fast::hash(b"0 1 2")));
         file.finish().unwrap();
         // Killed before the new end, and at once; then it is as it was at the mark.
         for left in ["0 1 2", "0 1", "0 "] {
@@ -283,6 +299,7 @@ mod tests {
             let mut file = RecordFile::go_on(path.clone(), &mark, 0).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), "0 end");
             append(&mut file, "3 ", "End", "0 3 End");
+            assert_eq!(file.mark().unwrap().checksum, crc32fast::hash(b"0 3 "));
             file.finish().unwrap();
         }
     }

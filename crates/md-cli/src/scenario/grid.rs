@@ -118,7 +118,7 @@ pub struct GridOutput {
     /// Interval of thermo.csv and the table on screen.
     pub thermo: Every,
     /// Files from which a run can go on (`--resume`), on any number of ranks. One is also written after the last step; and without this table,
-    /// where a signal or `--wall-time` ends the run.
+    /// where a signal or `--wall-time` ends the run, and at the end of a run that `--resume` has begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
 }

@@ -25,7 +25,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<Trajectory>,
     /// Files from which a run can go on (`--resume`). One is also written after the last step; and without this table, where a signal or
-    /// `--wall-time` ends the run.
+    /// `--wall-time` ends the run, and at the end of a run that `--resume` has begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
     /// Means of the columns of thermo.csv, in summary.json. Where this is left out they are those of the last of several stages,

@@ -7,7 +7,7 @@ use md_comm::{Backend, World};
 
 use super::alike::expect_alike;
 use super::job::Job;
-use super::speak::{end, fail_alone, warn_of_threads, write_result};
+use super::speak::{end, fail_at_start, warn_of_threads, write_result};
 use super::{compare_any, watchdog};
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::bench::{Wanted, bench};
@@ -51,7 +51,7 @@ fn start_mpi(work: impl FnOnce(&MpiWorld) -> Result<(), RunError>) -> u8 {
             let result = expect_alike(&world).and(checked).and_then(|()| work(&world));
             end(&world, result)
         }
-        Err(error) => fail_alone(&RunError::Communication(error)),
+        Err(error) => fail_at_start(&RunError::Communication(error)),
     }
 }
 

@@ -7,7 +7,7 @@ use md_comm::{World, launch};
 
 use crate::commands::interval_warnings;
 use crate::cores;
-use crate::error::{BAD_INPUT, Remains, RunError, Scope};
+use crate::error::{BAD_INPUT, DONE, Remains, RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::screen::result_written;
 use crate::output::{Screen, Verbosity};
@@ -20,7 +20,7 @@ pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
     match error.scope() {
         Scope::AllRanks => {
             if world.rank() == 0 {
-                print_error(&render(&error));
+                if code == DONE { note(&render(&error)) } else { print_error(&render(&error)) }
             }
             if matches!(error, RunError::Compared { remains: Remains::Unfinished, .. }) {
                 // Rank 0 has written and said everything before any rank ends the job.
@@ -67,6 +67,16 @@ pub(super) fn write_result(text: &str) -> Result<(), RunError> {
 pub(super) fn fail_alone(error: &RunError) -> u8 {
     on_first_process(|| print_error(&render(error)));
     error.exit_code()
+}
+
+/// Says why communication could not be set up. The first process says so for all; a process that it has not ended has the
+/// error alone.
+pub(super) fn fail_at_start(error: &RunError) -> u8 {
+    let code = fail_alone(error);
+    if let Some(rank @ 1..) = launch::rank() {
+        print_error(&format!("rank {rank}: {}", render(error)));
+    }
+    code
 }
 
 pub(super) fn refuse(what: &str) -> u8 {

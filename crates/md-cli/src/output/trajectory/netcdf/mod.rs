@@ -13,9 +13,11 @@ mod slabs;
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use bytemuck::{Pod, Zeroable, cast_slice};
 use md_comm::{Reduction, SharedFile, World};
 use md_engine::ObserverError;
 
@@ -86,10 +88,10 @@ fn open<'a>(
             written.map_err(|reason| file.write_error(reason))?;
             Ok(file)
         }
-        None => root.directory.create_records(&layout.path, &first),
+        // The header counts the frames.
+        None => Ok(root.directory.create_records(&layout.path, &first)?.with_changing_head()),
     });
-    // The header counts the frames.
-    let root = root.transpose()?.map(|root| root.with_changing_head(first.len() as u64));
+    let root = root.transpose()?;
     Ok(Box::new(Netcdf { world: *world, layout, header, slabs: None, file: None, root }))
 }
 
@@ -126,12 +128,14 @@ impl FrameSink for Netcdf<'_> {
         let written = self.write_part(frame);
         let mut failures = [u64::from(written.is_err())];
         self.world.reduce(&mut failures, Reduction::Highest)?;
-        written?;
+        let sums = written?;
         self.header.records += 1;
-        match &mut self.root {
-            Some(root) if failures == [0] => Ok(complete(&self.header, root, frame.step)?),
-            _ => Ok(()),
+        if failures != [0] {
+            return Ok(());
         }
+        let sums = self.world.gather(0, cast_slice(&sums))?;
+        let complete = |root| complete(&self.header, root, &sums, frame.step);
+        Ok(self.root.as_mut().map_or(Ok(()), complete)?)
     }
 
     fn mark(&self) -> Result<Option<OutputMark>, ObserverError> {
@@ -152,8 +156,8 @@ impl FrameSink for Netcdf<'_> {
     }
 }
 
-/// The frame counts from now on.
-fn complete(header: &Header, root: &mut RecordFile, step: u64) -> Result<(), OutputError> {
+/// The frame counts from now on; `sums` are those of the parts that each rank has written.
+fn complete(header: &Header, root: &mut RecordFile, sums: &[Vec<u8>], step: u64) -> Result<(), OutputError> {
     let end = header.records_begin().zip(header.record_bytes());
     let end = end.map_or(0, |(begin, record)| begin + header.records * record);
     let count = |file: File| {
@@ -162,8 +166,38 @@ fn complete(header: &Header, root: &mut RecordFile, step: u64) -> Result<(), Out
     };
     let counted = File::options().write(true).open(root.path()).and_then(count);
     counted.map_err(|reason| root.write_error(reason))?;
-    root.has_grown_to(end, step);
+    root.has_grown_by(&PartSum::joined(sums, root.bytes()..end), step);
     Ok(())
+}
+
+/// The checksum of what a rank has written at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+struct PartSum {
+    place: u64,
+    bytes: u64,
+    checksum: u64,
+}
+
+impl PartSum {
+    fn of(bytes: &[u8], place: u64) -> Self {
+        Self { place, bytes: bytes.len() as u64, checksum: crc32fast::hash(bytes).into() }
+    }
+
+    /// The checksum of a range of the file that consists of parts of all ranks, with zeros between them.
+    fn joined(of_ranks: &[Vec<u8>], range: Range<u64>) -> crc32fast::Hasher {
+        let words = of_ranks.iter().flat_map(|bytes| bytes.chunks_exact(size_of::<Self>()));
+        let mut parts: Vec<Self> = words.map(bytemuck::pod_read_unaligned).collect();
+        parts.sort_unstable_by_key(|part| part.place);
+        parts.push(Self { place: range.end, bytes: 0, checksum: 0 });
+        let mut sum = crc32fast::Hasher::new();
+        for Self { place, bytes, checksum } in parts {
+            let padding = place.saturating_sub(range.start + sum.total_len());
+            sum.update(&vec![0; padding as usize]);
+            sum.combine(&crc32fast::Hasher::new_with_initial_len(checksum as u32, bytes));
+        }
+        sum
+    }
 }
 
 fn failed(path: &Path, reason: io::Error) -> OutputError {
@@ -206,16 +240,18 @@ impl Netcdf<'_> {
     }
 
     /// Writes this rank's part of a frame.
-    fn write_part(&self, frame: &Frame) -> Result<(), OutputError> {
+    fn write_part(&self, frame: &Frame) -> Result<Vec<PartSum>, OutputError> {
         let (Self { header, root, .. }, Some(slabs), Some(OwnFile { path, file })) =
             (self, &self.slabs, &self.file)
         else {
-            return Ok(());
+            return Ok(Vec::new());
         };
-        let write = |variable: &Variable, before: u64, bytes: &[u8]| {
+        let mut sums = Vec::new();
+        let mut write = |variable: &Variable, before: u64, bytes: &[u8]| {
             let full = || failed(path, io::Error::other("it cannot hold more frames"));
             let place = header.place(variable, header.records, 0).filter(|_| header.records <= MOST_RECORDS);
             let place = place.and_then(|place| place.checked_add(before)).ok_or_else(full)?;
+            sums.push(PartSum::of(bytes, place));
             file.write_at(bytes, place).map_err(|reason| failed(path, reason))
         };
         if root.is_some() {
@@ -225,7 +261,7 @@ impl Netcdf<'_> {
         for (Column { variable, bytes }, slab) in columns_of(header).into_iter().zip(slabs.columns()) {
             write(variable, slabs.before * bytes as u64, slab)?;
         }
-        Ok(())
+        Ok(sums)
     }
 }
 
@@ -248,4 +284,17 @@ fn columns_of(header: &Header) -> Vec<Column<'_>> {
     };
     let columns = written_now(header).filter(|variable| is_of_particles(header, variable));
     columns.map(|variable| Column { variable, bytes: bytes(variable).unwrap_or_default() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_in_any_order_with_padding_between_have_the_checksum_of_the_whole() {
+        let part = |bytes: &[u8], place| bytemuck::bytes_of(&PartSum::of(bytes, place)).to_vec();
+        let of_ranks = [[part(b"def", 108), part(b"", 111)].concat(), part(b"abcd", 100)];
+        let sum = PartSum::joined(&of_ranks, 100..112);
+        assert_eq!((sum.total_len(), sum.finalize()), (12, crc32fast::hash(b"abcd\0\0\0\0def\0")));
+    }
 }
