@@ -163,7 +163,9 @@ fn a_box_too_large_for_a_format_or_for_mixed_precision_ends_a_run_in_order() {
 /// A pressure that no liquid has: before particles are thrown out.
 #[test]
 fn a_box_that_is_pressed_together_too_fast_ends_a_run_in_order() {
-    let workdir = scenario(LIQUID, &barostat("pressure = 1e6, every = 1"), "");
+    // Long enough for two ranks until then.
+    let long = LIQUID.replace("[4, 4, 4]", "[8, 4, 4]");
+    let workdir = scenario(&long, &barostat("pressure = 1e6, every = 1"), "");
     for start in [Start::Threads(1), Start::Threads(2)] {
         let (stderr, _) = ends(&workdir, start);
         assert!(

@@ -325,7 +325,7 @@ impl Barostat {
         if matches!(integrator, Integrator::Fire(_)) {
             return fault(
                 "barostat",
-                "cannot be beside `fire`, which ends when forces are small, whatever the pressure: minimise at constant volume, or let                  a thermostat with a low temperature and a barostat relax the box",
+                "cannot be beside `fire`, which ends when forces are small, whatever the pressure: minimise at constant volume, or let a thermostat with a low temperature and a barostat relax the box",
             );
         }
         if self.kind == BarostatKind::StochasticCellRescaling && integrator.temperature().is_none() {
