@@ -168,7 +168,7 @@ fn so_do_those_of_a_run_with_stages() {
 #[test]
 fn masses_are_those_of_the_run() {
     let workdir = mixture();
-    let keys = "trajectory = { path = \"traj.lammpstrj\", every = 20 }\nprofile = [{ axis = \"z\", bins = 3, every = 20 }]\n";
+    let keys = "trajectory = { path = \"traj.lammpstrj\", every = 20, columns = [\"velocity\", \"images\"] }\nprofile = [{ axis = \"z\", bins = 3, every = 20 }]\n";
     let scenario = workdir.read("melt.toml") + keys;
     workdir.write("mixture.toml", &scenario);
     workdir.succeed(Start::Threads(2), "run mixture.toml --quiet");

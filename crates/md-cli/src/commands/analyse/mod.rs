@@ -317,6 +317,10 @@ fn told_images(frame: &InputParticles, is_unwrapped: bool) -> [bool; 3] {
 /// Says what is taken in the place of what the frames lack.
 fn note_lacks(scenario: &Scenario, frame: &InputParticles) {
     let species: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
+    if species.len() > 1 && frame.lacks_types {
+        // They are refused.
+        return;
+    }
     frame.notes_of_lacks(&species).iter().for_each(|text| note(text));
     let untold = frame.untold_axes(setup::periodic_axes(scenario));
     if let (Some(axes), Some(_)) = (untold, scenario.output.msd) {
