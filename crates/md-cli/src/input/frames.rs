@@ -19,7 +19,7 @@ pub(crate) struct TrajectoryFrames {
 /// What comes next in a trajectory.
 pub(crate) enum Next {
     /// A frame, and its name in messages.
-    Frame(String, InputParticles),
+    Frame(String, Box<InputParticles>),
     /// The file ends within a frame, as the error says.
     Cut(RunError),
     /// The file ends.
@@ -100,7 +100,7 @@ impl TrajectoryFrames {
         match found {
             Ok(Some(particles)) => {
                 *read = number;
-                Ok(Next::Frame(name, particles))
+                Ok(Next::Frame(name, Box::new(particles)))
             }
             Ok(None) => Ok(Next::End),
             Err(error) if is_cut(&error) => Ok(Next::Cut(error)),
@@ -204,7 +204,7 @@ mod tests {
         let mut all = Vec::new();
         loop {
             match frames.next()? {
-                Next::Frame(_, particles) => all.push(particles),
+                Next::Frame(_, particles) => all.push(*particles),
                 Next::Cut(error) => return Err(error),
                 Next::End => return Ok(all),
             }

@@ -26,21 +26,18 @@ impl Header {
     /// The records that a file of so many bytes has as a whole, and the first variable that the next one lacks, with
     /// the byte at which it would end.
     pub(crate) fn whole_records(&self, size: u64) -> (u64, Option<(&str, u64)>) {
-        let ends = |record: u64, variable: &Variable| {
-            self.place(variable, record, self.values(variable)?).filter(|_| self.has_records(variable))
+        let end = |variable: &Variable, record| self.place(variable, record, self.values(variable)?);
+        let whole_of = |variable: &Variable| {
+            let Some(behind) = size.checked_sub(end(variable, 0)?) else { return Some(0) };
+            Some(behind.checked_div(self.record_bytes()?)?.saturating_add(1))
         };
-        let missing = |record: u64| {
-            let mut late = self.variables.iter().filter_map(|it| Some((it.name.as_str(), ends(record, it)?)));
-            late.find(|(_, end)| *end > size)
-        };
-        let space = self.records_begin().map_or(0, |begin| size.saturating_sub(begin));
-        let fitting = match self.record_bytes() {
-            Some(bytes) if bytes > 0 => (space / bytes).min(self.records),
-            _ => self.records,
-        };
-        // The last record of a file need not be padded to its end.
-        let whole = if fitting < self.records && missing(fitting).is_none() { fitting + 1 } else { fitting };
-        if whole < self.records { (whole, missing(whole)) } else { (whole, None) }
+        let with_records = || self.variables.iter().filter(|variable| self.has_records(variable));
+        let whole = with_records().filter_map(whole_of).fold(self.records, u64::min);
+        let missing = with_records().find_map(|variable| {
+            let end = end(variable, whole).filter(|&end| end > size && whole < self.records)?;
+            Some((variable.name.as_str(), end))
+        });
+        (whole, missing)
     }
 
     /// Whether the values that it speaks of fit into a file of so many bytes; those of records are another matter.

@@ -6,7 +6,7 @@ use md_core::analysis::PairCounts;
 
 use super::KnownFile;
 
-/// Columns of profile_z.csv beside those of species.
+/// Columns of the table of a profile beside those of species.
 const OF_SLABS: [&str; 8] = [
     "density",
     "temperature",

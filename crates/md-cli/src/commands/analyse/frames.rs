@@ -69,7 +69,7 @@ impl<'a> Frames<'a> {
     pub(super) fn next(&mut self) -> Result<Option<Stepped>, RunError> {
         loop {
             let (name, frame) = match self.frames.next()? {
-                Next::Frame(name, frame) => (name, frame),
+                Next::Frame(name, frame) => (name, *frame),
                 Next::Cut(error) if self.is_strict || self.last.is_none() => return Err(error),
                 Next::Cut(error) => {
                     self.cut = Some(error.to_string());

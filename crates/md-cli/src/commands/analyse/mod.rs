@@ -156,7 +156,7 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
     note_lock(&directory);
     let mut rhythms = Rhythm::all(&inputs.scenario, last_stage);
     rhythms.retain(|rhythm| asked.contains(&rhythm.file));
-    Rhythm::find(&mut rhythms, Frames::open(args, &inputs.scenario)?)?;
+    Rhythm::find(&mut rhythms, &mut Frames::open(args, &inputs.scenario)?)?;
     let mut inputs = inputs.clone();
     rhythms.iter().for_each(|rhythm| rhythm.adapt(&mut inputs.scenario));
     let (inputs, scenario) = (&inputs, &inputs.scenario);

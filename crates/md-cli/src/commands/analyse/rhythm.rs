@@ -45,7 +45,7 @@ impl Rhythm {
     ///
     /// # Errors
     /// As [`Frames::next`].
-    pub(super) fn find(all: &mut [Self], mut frames: Frames<'_>) -> Result<(), RunError> {
+    pub(super) fn find(all: &mut [Self], frames: &mut Frames<'_>) -> Result<(), RunError> {
         while all.iter().any(|rhythm| rhythm.interval.is_none()) {
             let Some(found) = frames.next()? else { break };
             for rhythm in

@@ -1,7 +1,7 @@
 use md_core::ImageCounts;
 
 use super::*;
-use crate::input::ParticleLines;
+use crate::input::{FrameTime, ParticleLines};
 
 const SMALL: &str = r#"3
 Lattice="10 0 0 0 8 0 0 0 2.5" Origin="-5 0 0" Properties=species:S:1:pos:R:3:velo:R:3:forces:R:3:id:I:1 Time=0.5
@@ -38,6 +38,7 @@ fn a_small_file_is_read_and_sorted_by_id() {
         velocities: Some(vec![[1.0, 0.0, 0.0], [0.0, 0.0, -0.0015], [0.0, 1.0, 0.0]]),
         largest_type: 2,
         images: vec![ImageCounts::default(); 3],
+        time: Some(FrameTime::Double(0.5)),
         notes: vec![UNUSED.to_owned()],
         lines: [4, 5, 3].map(|line| ParticleLines { position: line, velocity: line }).to_vec(),
         ..InputParticles::default()
