@@ -114,6 +114,92 @@ fn what_is_not_taken_is_said_line_by_line() {
     assert!(said.stdout.contains("# line 32, not taken: fix pull upper addforce 0 0 1 ("), "{}", said.stdout);
 }
 
+/// Words of a message that is broken into lines.
+fn in_one_line(said: &Said) -> String {
+    said.stderr.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn without_a_needed_line_there_is_no_scenario() {
+    let said = folder(SCRIPT).call(Start::Plain, "from-lammps in.script");
+    assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
+    let expected = "in.script does not come to a scenario: particles would move in another way without what is not taken (line 32); \
+                    `--partial` writes the scenario without it";
+    assert!(in_one_line(&said).ends_with(expected), "{}", said.stderr);
+    let without = SCRIPT.replace("fix pull upper addforce 0 0 1\n", "");
+    assert_eq!(folder(&without).call(Start::Plain, "from-lammps in.script").code, Some(0));
+}
+
+/// A line that is needed says what it is, and one that is not does not keep the script from being taken.
+#[test]
+fn a_line_says_what_it_is() {
+    let script = SCRIPT.replace("fix pull upper addforce 0 0 1\n", "");
+    for (line, is_taken, expected) in [
+        ("velocity upper create 1.0 1", false, "it comes after a run"),
+        ("bond_style harmonic", false, "bonds: particles are points without bonds here"),
+        ("kspace_style pppm 1e-4", false, "electrostatics: charges have no forces here"),
+        ("set type 1 charge 1.0", false, "properties of some particles"),
+        ("delete_atoms region lower", false, "particles that are removed"),
+        ("rerun dump.lammpstrj dump x y z", false, "a state that LAMMPS has written"),
+        ("fix r all rigid single", false, "bonds or rigid bodies: the fix `rigid`"),
+        (
+            "fix r all setforce 0 0 0",
+            false,
+            "forces on particles that are no pairs' or walls': the fix `setforce`",
+        ),
+        ("fix r all deform 1 x erate 0.1", false, "a box that changes its shape: the fix `deform`"),
+        ("fix r all gcmc 10 1 1 1 1 1.0 1.0 0.1", false, "particles that come, go or change their type"),
+        ("fix r all heat 1 1.0", false, "momentum or heat that is exchanged: the fix `heat`"),
+        ("fix r all dt/reset 1 0 1 0.1", false, "a run whose length or time step changes"),
+        ("fix_modify move temp other", false, "the fix with another `temp other`"),
+        ("thermo_modify lost ignore", false, "particles that leave the box and are deleted"),
+        ("neigh_modify exclude type 1 2", false, "pairs that are excluded"),
+        ("run 10 every 5 NULL", false, "the keyword `every` of run has no equivalent here"),
+        ("unknown_command 1", false, "the command `unknown_command` is not known here"),
+        (
+            "compute s all stress/atom NULL",
+            true,
+            "what the compute `stress/atom` computes is not written here",
+        ),
+        (
+            "fix a upper ave/chunk 1 1 1 c density/number",
+            true,
+            "what the fix `ave/chunk` computes is not written",
+        ),
+        (
+            "group upper region upper",
+            true,
+            "a group of particles: each command that acts on it is told by itself",
+        ),
+        ("variable x atom vx", true, "a variable of style `atom`"),
+        ("dump e upper xyz 10 e.xyz", true, "a group: it acts on `upper`"),
+        ("write_data end.data", true, "it writes a file of LAMMPS's own"),
+        ("print done", true, "it sets how LAMMPS itself runs or prints"),
+        ("unfix nothing", true, "that fix was not taken either"),
+    ] {
+        let said = folder(&format!("{script}{line}\n")).call(Start::Plain, "from-lammps in.script");
+        let fate = if is_taken { "without effect" } else { "not taken" };
+        let expected = format!("{fate}: `{line}`: {expected}");
+        assert!(in_one_line(&said).contains(&expected), "{expected}: {}", said.stderr);
+        assert_eq!(
+            (said.code, said.stdout.is_empty()),
+            (Some(if is_taken { 0 } else { 2 }), !is_taken),
+            "{line}"
+        );
+    }
+    let forms = script.replace("velocity all create", "velocity upper create");
+    let said = folder(&forms).call(Start::Plain, "from-lammps in.script");
+    let group = "a group: it acts on `upper`, and here all particles are treated alike";
+    assert!(in_one_line(&said).contains(group), "{}", said.stderr);
+    let ramp = script.replace("velocity all create $t 4711 loop geom", "velocity all ramp vx 0 1 y 0 10");
+    let said = folder(&ramp).call(Start::Plain, "from-lammps in.script");
+    assert!(
+        in_one_line(&said).contains("velocities by `ramp`, which depend on the particle"),
+        "{}",
+        said.stderr
+    );
+}
+
 /// Lengths of the box change together or apart; keywords of LAMMPS's own equations of motion are left out.
 #[test]
 fn constant_pressure_in_every_form() {

@@ -1,11 +1,12 @@
 //! The scripts of Debian's `lammps-examples`: those that become a scenario have LAMMPS's particles, temperature, energies and pressure.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Said, Start, Workdir};
+use crate::support::{Said, Start, Workdir, repository, text_of};
 
 const EXAMPLES: &str = "/usr/share/lammps/examples";
 
@@ -142,19 +143,31 @@ fn assert_rows(name: &str, found: Row, expected: Row, allowed: f64) {
     assert!(found.iter().zip(&expected).all(agree), "{name}: md {found:?}, LAMMPS {expected:?}");
 }
 
+/// Scripts of the rows of the guide's table that say `yes` or `no`.
+fn of_the_guide(is_taken: &str) -> BTreeSet<String> {
+    let guide = text_of(&repository("docs/guide/from-lammps.md"));
+    let rows = guide
+        .lines()
+        .map(|line| line.split(" | ").collect::<Vec<_>>())
+        .filter(|row| row.get(1) == Some(&is_taken));
+    rows.flat_map(|row| row[0].split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
 #[test]
 fn those_that_become_a_scenario_are_those_of_lammps() {
     if !are_installed() {
         return;
     }
-    let mut compared = Vec::new();
+    let [mut taken, mut refused, mut compared] = [(); 3].map(|()| BTreeSet::new());
     for script in scripts(Path::new(EXAMPLES)) {
         let name = script.strip_prefix(EXAMPLES).unwrap().display().to_string();
         let (workdir, said) = translated(&script);
         if said.code != Some(0) {
             assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{name}: {said:?}");
+            refused.insert(name);
             continue;
         }
+        taken.insert(name.clone());
         let (expected, atoms) = match by_lammps(&workdir, &fs::read_to_string(&script).unwrap()) {
             Ok(found) => found,
             Err(reason) => {
@@ -170,7 +183,10 @@ fn those_that_become_a_scenario_are_those_of_lammps() {
         let (rows, _) = by_md(&workdir, &with_particles_of_lammps(own), 10);
         assert_rows(&format!("{name}, LAMMPS's velocities, step 0"), rows[0], expected[0], 1e-6);
         assert_rows(&format!("{name}, LAMMPS's velocities, step 10"), rows[1], expected[1], 1e-5);
-        compared.push(name);
+        compared.insert(name);
     }
-    assert!(compared.len() >= 10, "{compared:?}");
+    assert!(compared.len() >= 15, "{compared:?}");
+    assert_eq!(taken, of_the_guide("yes"));
+    let missing: Vec<_> = of_the_guide("no").difference(&refused).cloned().collect();
+    assert!(missing.is_empty(), "the guide says that these are not taken: {missing:?}");
 }

@@ -15,6 +15,8 @@ const NO_EFFECT: [(&str, &[&str]); 5] = [
             "package",
             "print",
             "processors",
+            "reset_atom_ids",
+            "reset_mol_ids",
             "suffix",
             "timer",
         ],
@@ -83,7 +85,7 @@ const COMMANDS: [(&str, &[&str]); 9] = [
     ("particles or a box that are changed by hand", &["displace_atoms", "change_box"]),
     (
         "a state that LAMMPS has written: only data files can be read (`write_data` of LAMMPS writes one)",
-        &["read_restart", "read_dump", "rerun", "reset_"],
+        &["read_restart", "read_dump", "rerun"],
     ),
     ("control of the script: give from-lammps the commands that are carried out", &["if", "jump", "next"]),
     ("a program of its own: only commands of LAMMPS can be taken", &["python", "plugin", "kim", "message"]),
@@ -95,7 +97,7 @@ const COMMANDS: [(&str, &[&str]); 9] = [
 
 /// Beginnings of the names of fixes, and what these do.
 const FIXES: [(&str, &[&str]); 8] = [
-    ("bonds or rigid bodies", &["bond/", "ehex", "poems", "rattle", "rigid", "shake"]),
+    ("bonds or rigid bodies", &["bond/", "poems", "rattle", "rigid", "shake"]),
     (
         "forces on particles that are no pairs' or walls'",
         &[
@@ -125,7 +127,7 @@ const FIXES: [(&str, &[&str]); 8] = [
         "particles that come, go or change their type",
         &["atom/swap", "charge/", "deposit", "evaporate", "gcmc", "pour"],
     ),
-    ("momentum or heat that is exchanged", &["heat", "thermal/", "viscosity"]),
+    ("momentum or heat that is exchanged", &["ehex", "heat", "thermal/", "viscosity"]),
     ("a run whose length or time step changes", &["dt/reset", "halt", "controller", "adapt"]),
     (
         "an integrator or thermostat of another kind",
