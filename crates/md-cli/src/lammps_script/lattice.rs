@@ -1,4 +1,6 @@
-//! The lattice of a script, in LAMMPS's arithmetic: whether a site on a face is inside depends on its last digit.
+//! The lattice of a script, in LAMMPS's arithmetic.
+//!
+//! Whether a site on a face is inside depends on the last digit of its place.
 
 use md_core::lattice::{Lattice, LatticeKind};
 use md_lab::name_of;
@@ -19,7 +21,9 @@ pub(super) struct ScriptLattice {
     origin: [f64; 3],
 }
 
-/// Planes of sites across a dimension, by their numbers, both included; planes of whole unit cells and those between them count.
+/// The first and the last of some planes of sites across a dimension.
+///
+/// The faces of unit cells and the planes half way between them are numbered in order.
 pub(super) type Planes = [i64; 2];
 
 /// An interval of a coordinate.
