@@ -262,6 +262,29 @@ fn velocity_of_row(row: &str) -> [f64; 3] {
     [7, 8, 9].map(|at: usize| fields[at].parse().unwrap())
 }
 
+/// Viscosity and diffusion are of the motion of particles relative to each other: the same however fast all of them move.
+#[test]
+fn a_drift_of_the_whole_is_no_diffusion() {
+    let keys = "msd = { every = 4, origins = 1 }\nvacf = { every = 4, length = 0.2, origins = 1 }\nviscosity = { every = 2, length = 0.1 }\n";
+    let workdir = Workdir::new(&format!("{}{keys}", MELT.replace("steps = 20", "steps = 80")));
+    let found = |options: &str| {
+        workdir.succeed(Start::Threads(2), &format!("run melt.toml --quiet --output out {options}"));
+        let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+        let last = |name: &str| *Columns::read(&workdir, "out/vacf.csv").of(name).last().unwrap();
+        let diffusion = summary["diffusion"]["A"]["coefficient"].as_f64().unwrap();
+        [diffusion, summary["viscosity"]["value"].as_f64().unwrap(), last("diffusion_A"), last("vacf_A")]
+    };
+    let drift = "--set system.drift=[2.0,0.0,0.0]";
+    let (at_rest, moving) = (found(""), found(drift));
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs();
+    assert!((0..3).all(|at| near(moving[at], at_rest[at])), "{moving:?} {at_rest:?}");
+    assert!(near(moving[3], at_rest[3] + 4.0), "the column has the whole motion: {moving:?} {at_rest:?}");
+    let kept = found(&format!("{drift} --set output.msd.centre_of_mass=kept --set output.vacf.centre_of_mass=kept"));
+    assert!(kept[0] > moving[0] + 0.1 && near(kept[2], moving[2] + 4.0 * 0.2 / 3.0), "{kept:?}");
+    let removed = found(&format!("{drift} --set output.vacf.centre_of_mass=removed"));
+    assert!(near(removed[3], at_rest[3]) && near(removed[2], at_rest[2]), "{removed:?}");
+}
+
 /// A run begins out of equilibrium: means from its first step on are told only where they are asked for, or where other
 /// stages came before.
 #[test]

@@ -33,7 +33,7 @@ struct Msd<'a> {
     tracks: Tracks,
     /// Rows of a checkpoint, which have not come to their ranks yet.
     restored: Option<&'a ParticleRows>,
-    /// The same on all ranks: a value per species.
+    /// The same on all ranks: a value per species, then one of the motion relative to the centre of mass.
     origins: Origins,
 }
 
@@ -45,13 +45,13 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let read = |words: &[u64]| {
         let (&[then, removed], words) = words.split_first_chunk()?;
         let is_same = then == interval.to_bits() && removed == keys.centre_of_mass as u64;
-        let origins = Origins::from_words(words, most, names.len()).filter(|_| is_same)?;
+        let origins = Origins::from_words(words, most, 2 * names.len()).filter(|_| is_same)?;
         let restored = opening.particle_rows(NAME)?;
         (restored.width == 1 + 3 * origins.count()).then_some((origins, restored))
     };
     let (origins, restored) = match recalled(opening, NAME, read) {
         Some((origins, restored)) => (origins, Some(restored)),
-        None => (Origins::new(most, names.len()), None),
+        None => (Origins::new(most, 2 * names.len()), None),
     };
     Ok(vec![Box::new(Msd {
         world,
@@ -86,8 +86,10 @@ impl Observer for Msd<'_> {
         let mut sums = self.sums();
         self.world.sum(&mut sums)?;
         let width = SUMS * self.names.len();
-        self.origins
-            .record(sums.chunks_exact(width).flat_map(|sums| self.mean_squares(sums)).collect::<Vec<_>>());
+        let removed = self.centre_of_mass.removed_axes(now.conserved_momentum.0);
+        let means = sums.chunks_exact(width).flat_map(|sums| self.mean_squares(sums, removed));
+        let means: Vec<f64> = means.collect();
+        self.origins.record(means);
         Ok(())
     }
 }
@@ -125,29 +127,32 @@ impl Msd<'_> {
         sums
     }
 
-    /// Mean squared displacements by species, from sums over all ranks.
-    fn mean_squares(&self, sums: &[f64]) -> Vec<f64> {
+    /// Mean squared displacements by species, from sums over all ranks: as they are, and about those of the centre of mass along
+    /// these axes.
+    fn mean_squares(&self, sums: &[f64], removed: [bool; 3]) -> Vec<f64> {
         let mass: f64 = sums.chunks_exact(SUMS).zip(&self.masses).map(|(sums, mass)| sums[0] * mass).sum();
-        let centre = [2, 3, 4].map(|at: usize| match self.centre_of_mass {
-            CentreOfMass::Kept => 0.0,
-            CentreOfMass::Removed => {
-                sums.chunks_exact(SUMS).zip(&self.masses).map(|(sums, mass)| sums[at] * mass).sum::<f64>()
-                    / mass
-            }
-        });
-        let of_species = |sums: &[f64]| {
-            let count = sums[0].max(1.0);
-            let mean = [2, 3, 4].map(|at: usize| sums[at] / count);
-            // The mean of (d - c)^2.
-            let shifted = |(c, mean): (f64, f64)| c * (c - 2.0 * mean);
-            sums[1] / count + centre.into_iter().zip(mean).map(shifted).sum::<f64>()
+        let along = |at: usize| -> f64 {
+            sums.chunks_exact(SUMS).zip(&self.masses).map(|(sums, mass)| sums[at] * mass).sum()
         };
-        sums.chunks_exact(SUMS).map(of_species).collect()
+        let centre = [0, 1, 2].map(|dim: usize| if removed[dim] { along(2 + dim) / mass } else { 0.0 });
+        let about = |centre: [f64; 3]| {
+            move |sums: &[f64]| {
+                let count = sums[0].max(1.0);
+                let mean = [2, 3, 4].map(|at: usize| sums[at] / count);
+                // The mean of (d - c)^2.
+                let shifted = |(c, mean): (f64, f64)| c * (c - 2.0 * mean);
+                sums[1] / count + centre.into_iter().zip(mean).map(shifted).sum::<f64>()
+            }
+        };
+        let species = || sums.chunks_exact(SUMS);
+        species().map(about([0.0; 3])).chain(species().map(about(centre))).collect()
     }
 
     /// One row per lag.
     fn csv(&self) -> Result<Vec<u8>, OutputError> {
-        let species = 0..self.names.len();
+        let count = self.names.len();
+        let first = if self.centre_of_mass.is_removed_from_columns() { count } else { 0 };
+        let species = first..first + count;
         let row = |lag: usize| {
             let found: Vec<_> = species.clone().map(|species| self.origins.at(lag, species)).collect();
             let means: Vec<f64> = found.iter().map(|found| found.mean).collect();
@@ -166,7 +171,7 @@ impl Msd<'_> {
     /// Diffusion coefficients by Einstein's relation: a straight line through the mean squared displacements of each block.
     fn diffusion(&self) -> Option<Value> {
         let of_species = |(species, name): (usize, &String)| {
-            let (lags, slopes) = self.origins.slopes(species)?;
+            let (lags, slopes) = self.origins.slopes(self.names.len() + species)?;
             let per_slope = 1.0 / (2.0 * self.dimensions as f64 * self.time(1));
             let coefficients: Vec<f64> = slopes.iter().map(|slope| slope * per_slope).collect();
             let mut entry = json!({

@@ -12,6 +12,7 @@ use super::tables::named_table;
 use super::{KnownFile, OutputError, species_columns};
 use crate::checkpoint::{OutputMemory, ParticleRows};
 use crate::error::RunError;
+use crate::scenario::CentreOfMass;
 
 /// How long velocities last.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VACF], open };
@@ -22,13 +23,15 @@ struct Vacf<'a> {
     world: &'a dyn World,
     looks: Looks,
     names: Vec<String>,
+    masses: Vec<f64>,
+    centre_of_mass: CentreOfMass,
     dimensions: usize,
     /// Time between two looks, \[time\].
     interval: f64,
     tracks: Tracks,
     /// Rows of a checkpoint, which have not come to their ranks yet.
     restored: Option<&'a ParticleRows>,
-    /// The same on all ranks: a value per species.
+    /// The same on all ranks: a value per species, then one of the motion relative to the centre of mass.
     windows: Windows,
 }
 
@@ -36,11 +39,11 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Opening { world, scenario, subject, .. } = *opening;
     let Some(keys) = scenario.output.vacf else { return Ok(Vec::new()) };
     let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
-    let (length, most, width) = (keys.lags(scenario.simulation.timestep) as u64, keys.origins, names.len());
+    let (length, most, width) = (keys.lags(scenario.simulation.timestep) as u64, keys.origins, 2 * names.len());
     let interval = keys.every as f64 * scenario.simulation.timestep;
     let read = |words: &[u64]| {
-        let (&[then], words) = words.split_first_chunk()?;
-        let is_same = then == interval.to_bits();
+        let (&[then, centre], words) = words.split_first_chunk()?;
+        let is_same = then == interval.to_bits() && centre == keys.centre_of_mass as u64;
         let windows = Windows::from_words(words, length, most, width).filter(|_| is_same)?;
         let restored = opening.particle_rows(NAME)?;
         (restored.width == 1 + 3 * windows.open()).then_some((windows, restored))
@@ -53,6 +56,8 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         world,
         looks: Looks::new(keys.every, keys.start),
         names,
+        masses: subject.masses.to_vec(),
+        centre_of_mass: keys.centre_of_mass,
         dimensions: subject.domain.dimension.count(),
         interval,
         tracks: Tracks::default(),
@@ -61,8 +66,8 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     })])
 }
 
-/// Sums of a species: particles, products of velocities.
-const SUMS: usize = 2;
+/// Sums of a species: particles, products of velocities, velocities now, velocities then.
+const SUMS: usize = 8;
 
 impl Vacf<'_> {
     /// Brings the origins of a checkpoint to their ranks, the first time. *Collective.*
@@ -73,26 +78,53 @@ impl Vacf<'_> {
     /// Sums of all species since an origin, on this rank.
     fn sums(&self, then: &[[f64; 3]]) -> Vec<f64> {
         let Tracks { species, now, .. } = &self.tracks;
-        let mut sums = vec![0.0; SUMS * self.names.len()];
+        let mut sums = vec![[0.0; SUMS]; self.names.len()];
         for ((now, then), &species) in now.iter().zip(then).zip(species) {
             let product: f64 = now.iter().zip(then).map(|(now, then)| now * then).sum();
-            let place = SUMS * species as usize;
-            sums[place] += 1.0;
-            sums[place + 1] += product;
+            let [[x, y, z], [x0, y0, z0]] = [*now, *then];
+            let terms = [1.0, product, x, y, z, x0, y0, z0];
+            sums[species as usize].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
         }
-        sums
+        sums.into_flattened()
+    }
+
+    /// Mean products of velocities by species, from sums over all ranks: as they are, and about the velocities of the centre of
+    /// mass along these axes.
+    fn means(&self, sums: &[f64], removed: [bool; 3]) -> Vec<f64> {
+        let species = || sums.chunks_exact(SUMS);
+        let mass: f64 = species().zip(&self.masses).map(|(sums, mass)| sums[0] * mass).sum();
+        let centre = |at: usize| -> f64 {
+            let momentum: f64 = species().zip(&self.masses).map(|(sums, mass)| sums[at] * mass).sum();
+            momentum / mass
+        };
+        let axes: Vec<usize> = (0..3).filter(|&dim| removed[dim]).collect();
+        let [now, then] = [2, 5].map(|first| axes.iter().map(|dim| centre(first + dim)).collect::<Vec<_>>());
+        let relative = |sums: &[f64]| {
+            // The sum of (v - V) (v0 - V0).
+            let change = axes.iter().zip(now.iter().zip(&then)).map(|(dim, (now, then))| {
+                sums[0] * now * then - now * sums[5 + dim] - then * sums[2 + dim]
+            });
+            (sums[1] + change.sum::<f64>()) / sums[0].max(1.0)
+        };
+        species().map(|sums| sums[1] / sums[0].max(1.0)).chain(species().map(relative)).collect()
     }
 
     /// One row per lag.
     fn csv(&self) -> Result<Vec<u8>, OutputError> {
-        let functions: Vec<_> = (0..self.names.len()).map(|species| self.windows.function(species)).collect();
+        let count = self.names.len();
+        let function = |value: usize| self.windows.function(value);
+        let relative: Vec<_> = (count..2 * count).map(function).collect();
+        let functions: Vec<_> = match self.centre_of_mass.is_removed_from_columns() {
+            true => relative.clone(),
+            false => (0..count).map(function).collect(),
+        };
         let lags = functions.first().filter(|_| self.windows.ended() > 0).map_or(0, Vec::len);
         // Green and Kubo: the integral over the number of dimensions.
         let factor = self.interval / self.dimensions as f64;
         let row = |lag: usize| {
-            let of_species = functions.iter().map(|function| {
-                let at = function[lag];
-                [at.value, at.error, factor * at.integral, factor * at.integral_error]
+            let of_species = functions.iter().zip(&relative).map(|(function, relative)| {
+                let (at, of) = (function[lag], relative[lag]);
+                [at.value, at.error, factor * of.integral, factor * of.integral_error]
             });
             (lag as f64 * self.interval, of_species.collect::<Vec<_>>())
         };
@@ -114,7 +146,10 @@ impl Observer for Vacf<'_> {
         }
         let mut sums: Vec<f64> = self.tracks.then.iter().flat_map(|then| self.sums(then)).collect();
         self.world.sum(&mut sums)?;
-        if self.windows.record(sums.chunks_exact(SUMS).map(|sums| sums[1] / sums[0].max(1.0))) {
+        let removed = self.centre_of_mass.removed_axes(now.conserved_momentum.0);
+        let width = SUMS * self.names.len();
+        let means: Vec<f64> = sums.chunks_exact(width).flat_map(|sums| self.means(sums, removed)).collect();
+        if self.windows.record(means) {
             self.tracks.then.remove(0);
         }
         Ok(())
@@ -127,7 +162,8 @@ impl RunOutput for Vacf<'_> {
     }
 
     fn kept(&mut self) -> Result<Kept, ObserverError> {
-        let words = std::iter::once(self.interval.to_bits()).chain(self.windows.words()).collect();
+        let keys = [self.interval.to_bits(), self.centre_of_mass as u64];
+        let words = keys.into_iter().chain(self.windows.words()).collect();
         Ok(Kept { memory: Some(OutputMemory { name: NAME.to_owned(), words }), ..Kept::default() })
     }
 

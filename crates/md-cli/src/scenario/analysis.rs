@@ -45,7 +45,8 @@ pub struct Msd {
     #[serde(default = "default_origins")]
     #[schemars(range(min = 1, max = 100))]
     pub origins: u64,
-    /// Whether the motion of the centre of mass of all particles counts.
+    /// Whether the motion of the centre of mass of all particles counts: `"diffusion"` (the columns have it, diffusion coefficients
+    /// do not), `"kept"`, `"removed"`.
     #[serde(default)]
     pub centre_of_mass: CentreOfMass,
     /// The step at which it begins; with the last stage where it is left out.
@@ -66,6 +67,9 @@ pub struct Vacf {
     #[serde(default = "default_origins")]
     #[schemars(range(min = 1, max = 100))]
     pub origins: u64,
+    /// As of `output.msd`.
+    #[serde(default)]
+    pub centre_of_mass: CentreOfMass,
     /// The step at which it begins; with the last stage where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
@@ -145,15 +149,34 @@ fn default_surfaces() -> u64 {
 /// Most looks that are correlated: what a checkpoint can hold.
 const MOST_LAGS: usize = 10_000;
 
-/// What becomes of the motion of all particles together.
+/// What becomes of the motion of the centre of mass of all particles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CentreOfMass {
-    /// It is a part of the motion of each.
+    /// The columns have it, as LAMMPS defines them; diffusion coefficients, which mean the motion of particles relative to each
+    /// other, have it removed along the axes where momentum is conserved.
     #[default]
+    Diffusion,
+    /// It is a part of the motion of each, and of the coefficients.
     Kept,
-    /// It is taken off.
+    /// It is removed from columns and coefficients.
     Removed,
+}
+
+impl CentreOfMass {
+    /// The axes along which relative motion is without it.
+    pub fn removed_axes(self, conserved: [bool; 3]) -> [bool; 3] {
+        match self {
+            Self::Diffusion => conserved,
+            Self::Kept => [false; 3],
+            Self::Removed => [true; 3],
+        }
+    }
+
+    /// Whether the columns of a table are of relative motion.
+    pub fn is_removed_from_columns(self) -> bool {
+        self == Self::Removed
+    }
 }
 
 fn default_bins() -> u64 {

@@ -286,7 +286,9 @@ fn masses(scenario: &Scenario, frame: &InputParticles) -> Vec<f64> {
 /// Says so if the run had its masses from a file that is not read here, and results depend on them.
 fn note_masses(scenario: &Scenario, frame: &InputParticles) {
     let output = &scenario.output;
-    let has_centre = output.msd.is_some_and(|msd| msd.centre_of_mass == CentreOfMass::Removed);
+    let centres = [output.msd.map(|msd| msd.centre_of_mass), output.vacf.map(|vacf| vacf.centre_of_mass)];
+    let is_removed = |centre: CentreOfMass| centre != CentreOfMass::Kept;
+    let has_centre = scenario.species.len() > 1 && centres.into_iter().flatten().any(is_removed);
     let has_momenta = frame.velocities.is_none() && frame.momenta.is_some();
     let is_needed = !output.profile.is_empty() || has_centre || has_momenta;
     if scenario.system.file.is_none() || !is_needed {
