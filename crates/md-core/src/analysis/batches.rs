@@ -1,4 +1,9 @@
 //! Means of many quantities at a time, with errors from batches of samples that follow each other.
+//!
+//! Batches that are shorter than the correlation of the samples are correlated too. By how much, neighbours tell: if each batch
+//! remembers the part r of the one before it, the error is larger by the root of (1 + r) / (1 - r).
+
+use super::origins::mean;
 
 /// Batches there are at least, once there are twice as many samples.
 const LEAST: usize = 16;
@@ -57,13 +62,11 @@ impl Batches {
     /// Standard errors of the means; no numbers where there are fewer than two batches.
     pub fn errors(&self) -> Vec<f64> {
         let full = &self.sums[..self.sums.len() - 1];
-        let count = full.len() as f64;
         let error = |at: usize| {
-            let mean = full.iter().map(|sum| sum[at]).sum::<f64>() / count;
-            let squares: f64 = full.iter().map(|sum| (sum[at] - mean).powi(2)).sum();
-            (squares / (count - 1.0) / count).sqrt() / self.length as f64
+            let batches: Vec<f64> = full.iter().map(|sum| sum[at]).collect();
+            error_of_batches(&batches, mean(&batches)) / self.length as f64
         };
-        (0..self.width).map(|at| if count < 2.0 { f64::NAN } else { error(at) }).collect()
+        (0..self.width).map(error).collect()
     }
 
     /// The mean of one quantity over that of another, and its standard error; no numbers where the second is zero, no error where there are
@@ -71,15 +74,13 @@ impl Batches {
     pub fn ratio(&self, above: usize, below: usize) -> (f64, f64) {
         let total = |at: usize| self.sums.iter().map(|sum| sum[at]).sum::<f64>();
         let ratio = total(above) / total(below);
-        let full = &self.sums[..self.sums.len() - 1];
-        let count = full.len() as f64;
-        let squares: f64 = full.iter().map(|sum| (sum[above] - ratio * sum[below]).powi(2)).sum();
-        let mean = full.iter().map(|sum| sum[below]).sum::<f64>() / count;
-        let error = (squares / (count - 1.0) / count).sqrt() / mean.abs();
         if total(below) == 0.0 {
             return (f64::NAN, f64::NAN);
         }
-        (ratio, if count < 2.0 { f64::NAN } else { error })
+        let full = &self.sums[..self.sums.len() - 1];
+        let differences: Vec<f64> = full.iter().map(|sum| sum[above] - ratio * sum[below]).collect();
+        let below = full.iter().map(|sum| sum[below]).sum::<f64>() / full.len() as f64;
+        (ratio, error_of_batches(&differences, 0.0) / below.abs())
     }
 
     /// As words, for a checkpoint.
@@ -100,6 +101,26 @@ impl Batches {
         let sums = sums.chunks_exact(width).map(|sum| sum.iter().copied().map(f64::from_bits).collect());
         is_sound.then(|| Self { width, length, begun, sums: sums.collect() })
     }
+}
+
+/// Standard error of the mean of batches that spread about this value; no number for fewer than two.
+fn error_of_batches(batches: &[f64], about: f64) -> f64 {
+    /// Batches by which a correlation can be told from noise.
+    const FEWEST: usize = 8;
+    /// Beyond, what is seen of a correlation is no measure of it.
+    const MOST: f64 = 0.9;
+    let count = batches.len() as f64;
+    if batches.len() < 2 {
+        return f64::NAN;
+    }
+    let apart = |lag: usize| {
+        batches.iter().zip(&batches[lag..]).map(|(a, b)| (a - about) * (b - about)).sum::<f64>()
+    };
+    let squares = apart(0);
+    // The mean is made of the batches themselves, which makes their correlation seem smaller by about 1 / n.
+    let seen = if batches.len() < FEWEST || squares == 0.0 { 0.0 } else { apart(1) / squares + 1.0 / count };
+    let remembered = seen.clamp(0.0, MOST);
+    (squares / (count - 1.0) / count * (1.0 + remembered) / (1.0 - remembered)).sqrt()
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub struct Look {
 pub struct AtLag {
     /// Mean.
     pub mean: f64,
-    /// Standard error, as if origins were independent; no number for a single one.
+    /// Standard error, which counts stretches that overlap as what they are together; no number where they come to fewer than two.
     pub error: f64,
     /// Origins that have come so far.
     pub origins: usize,
@@ -135,9 +135,10 @@ impl Origins {
 
     /// One of the values at a lag, over all origins that have come so far.
     pub fn at(&self, lag: usize, value: usize) -> AtLag {
-        let found = self.series.iter().filter_map(|series| series.get(lag * self.width + value));
-        let found: Vec<f64> = found.copied().collect();
-        AtLag { origins: found.len(), mean: mean(&found), error: error_of_mean(&found) }
+        let reached = |(begun, series): (&u64, &Vec<f64>)| Some((*begun, *series.get(lag * self.width + value)?));
+        let (begun, found): (Vec<u64>, Vec<f64>) =
+            self.begun.iter().zip(&self.series).filter_map(reached).unzip();
+        AtLag { origins: found.len(), mean: mean(&found), error: error_of_stretches(&begun, &found, lag) }
     }
 
     /// Lags of a straight line, and its slope per lag for every origin that has come to the last of them: blocks that do not overlap, where there
@@ -200,6 +201,24 @@ fn series_most(width: usize) -> usize {
     width.saturating_mul(MOST_LAGS as usize)
 }
 
+/// Standard error of the mean of squared displacements over stretches of this length, which began at these samples.
+///
+/// Two of them that have the part f of their length in common are correlated by f^2, as squares of sums of independent steps
+/// are. With the correlations c of all pairs, n stretches of variance s^2 have a mean of variance s^2 sum(c) / n^2, and their
+/// spread tells s^2 (1 - the mean of c over different pairs).
+fn error_of_stretches(begun: &[u64], values: &[f64], length: usize) -> f64 {
+    /// Independent stretches to which those that overlap must come: fewer tell no spread.
+    const FEWEST: f64 = 2.0;
+    let count = values.len() as f64;
+    let common = |a: &u64, b: &u64| (1.0 - a.abs_diff(*b) as f64 / length.max(1) as f64).max(0.0).powi(2);
+    let all: f64 = begun.iter().map(|a| begun.iter().map(|b| common(a, b)).sum::<f64>()).sum();
+    if values.len() < 2 || count * count / all < FEWEST {
+        return f64::NAN;
+    }
+    let between = (all - count) / (count * (count - 1.0));
+    error_of_mean(values) * (all / count / (1.0 - between)).sqrt()
+}
+
 /// Mean of some numbers.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
@@ -227,6 +246,46 @@ fn slope(points: &[(f64, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random;
+
+    /// Walks of independent steps: the error of each is the spread of all of them, whether or not their stretches overlap.
+    #[test]
+    fn errors_hold_where_stretches_overlap() {
+        const WALKS: u64 = 400;
+        const STEPS: u64 = 400;
+        /// Particles of a walk, over which squares are averaged.
+        const PARTICLES: usize = 8;
+        let walk = |seed: u64| {
+            let mut origins = Origins::new(40, 1);
+            let (mut place, mut then) = ([0.0; PARTICLES], Vec::<[f64; PARTICLES]>::new());
+            for step in 0..STEPS {
+                let look = origins.advance();
+                look.dropped.iter().for_each(|&place| drop(then.remove(place)));
+                if look.begins {
+                    then.push(place);
+                }
+                let square = |then: &[f64; PARTICLES]| {
+                    place.iter().zip(then).map(|(a, b)| (a - b) * (a - b)).sum::<f64>() / PARTICLES as f64
+                };
+                origins.record(then.iter().map(square));
+                let id = |particle: usize| (seed * STEPS + step) * PARTICLES as u64 + particle as u64;
+                for (particle, place) in place.iter_mut().enumerate() {
+                    *place += random::normal_vector(3, id(particle))[0];
+                }
+            }
+            origins
+        };
+        let walks: Vec<Origins> = (0..WALKS).map(walk).collect();
+        for lag in [5, 20, 60, 120] {
+            let found: Vec<AtLag> = walks.iter().map(|walk| walk.at(lag, 0)).collect();
+            let means: Vec<f64> = found.iter().map(|it| it.mean).collect();
+            let spread = error_of_mean(&means) * (WALKS as f64).sqrt();
+            let stated = (found.iter().map(|it| it.error.powi(2)).sum::<f64>() / WALKS as f64).sqrt();
+            let ratio = spread / stated;
+            assert!((0.85..1.15).contains(&ratio), "lag {lag}: {ratio}, {} origins", found[0].origins);
+        }
+        assert!(walks[0].at(350, 0).error.is_nan(), "one stretch and a half");
+    }
 
     /// Looks at a clock: the value of each origin is the time since it began.
     fn clock(most: usize, calls: u64) -> (Origins, Vec<u64>) {
