@@ -16,6 +16,7 @@ mod deny;
 mod directory;
 mod documented;
 mod early_end;
+mod ensembles;
 mod extxyz_files;
 mod fit;
 mod from_lammps;

@@ -10,6 +10,8 @@ use crate::early_end::Ended;
 pub struct RunFacts {
     /// Seconds of the step loop alone.
     pub wall_s: f64,
+    /// Degrees of freedom of the temperature, in the end.
+    pub degrees_of_freedom: u64,
     /// Time step in tau.
     pub timestep: f64,
     /// SIMD level of the kernels, e.g. `avx512`.

@@ -1,7 +1,8 @@
 //! What a run reports about its physics, by LAMMPS's definitions (`compute temp`, `compute pressure`, `units lj`).
 
-use crate::domain::{Dimension, Domain};
+use crate::domain::Domain;
 use crate::force::PairSums;
+use crate::momentum::{ConservedMomentum, MotionSums};
 use crate::particles::Particles;
 use crate::potential::Tail;
 use crate::tensor::SymmetricTensor;
@@ -11,16 +12,35 @@ use crate::tensor::SymmetricTensor;
 pub struct SystemSums {
     /// Number of particles.
     pub atoms: f64,
+    /// Sum of m.
+    pub mass: f64,
+    /// Sum of m v.
+    pub momentum: [f64; 3],
     /// Sum of m v v; its trace is twice the kinetic energy.
     pub momentum_flux: SymmetricTensor,
+    /// The motion that temperature and pressure are made of, once it is known: it follows from the
+    /// sums over all ranks.
+    pub thermal: ThermalMotion,
     /// Sums over pairs.
     pub pairs: PairSums,
+}
+
+/// The motion of all particles that temperature and pressure are made of.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ThermalMotion {
+    /// The axes along which the total momentum is conserved.
+    pub conserved: ConservedMomentum,
+    /// The velocity that it is about: that of the centre of mass along these axes, unless that is
+    /// negligible.
+    pub drift: [f64; 3],
+    /// Sum of m (v - drift) (v - drift).
+    pub flux: SymmetricTensor,
 }
 
 /// Intensive quantities of the whole system.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Observables {
-    /// Temperature over d (N - 1) degrees of freedom.
+    /// Temperature of the thermal motion over its degrees of freedom.
     pub temperature: f64,
     /// Potential energy per particle, tail included.
     pub potential_per_atom: f64,
@@ -32,35 +52,31 @@ pub struct Observables {
     pub pressure_tensor: SymmetricTensor,
 }
 
-/// Degrees of freedom: the total momentum's are not counted.
-pub fn degrees_of_freedom(atoms: u64, dimension: Dimension) -> f64 {
-    (dimension.count() as u64 * atoms.saturating_sub(1)).max(1) as f64
-}
-
 /// Sum of m v^2 over owned particles.
 pub fn twice_kinetic_energy(particles: &Particles, masses: &[f64]) -> f64 {
-    let owned = particles.owned();
-    let [vx, vy, vz] = particles.velocity.each_ref().map(|column| &column[..owned]);
-    let species = &particles.species[..owned];
-    (0..owned).map(|i| masses[species[i] as usize] * (vx[i] * vx[i] + vy[i] * vy[i] + vz[i] * vz[i])).sum()
+    MotionSums::of(particles, masses).twice_kinetic
 }
 
-/// Sum of m v v over owned particles.
-pub fn momentum_flux(particles: &Particles, masses: &[f64]) -> SymmetricTensor {
+/// Sum of m (v - drift) (v - drift) over owned particles.
+pub fn momentum_flux(drift: [f64; 3], particles: &Particles, masses: &[f64]) -> SymmetricTensor {
     let owned = particles.owned();
     let [vx, vy, vz] = particles.velocity.each_ref().map(|column| &column[..owned]);
     let species = &particles.species[..owned];
     let mut flux = SymmetricTensor::default();
     for i in 0..owned {
-        let (velocity, mass) = ([vx[i], vy[i], vz[i]], masses[species[i] as usize]);
+        let velocity = [vx[i] - drift[0], vy[i] - drift[1], vz[i] - drift[2]];
+        let mass = masses[species[i] as usize];
         flux += SymmetricTensor::product(velocity.map(|v| mass * v), velocity);
     }
     flux
 }
 
+/// Values of [`SystemSums::to_array`] that belong to no tensor.
+const SCALARS: usize = 8;
+
 impl SystemSums {
     /// Number of values in [`SystemSums::to_array`].
-    pub const LEN: usize = 4 + 2 * SymmetricTensor::LEN;
+    pub const LEN: usize = SCALARS + 2 * SymmetricTensor::LEN;
 
     /// Sum of m v^2: twice the kinetic energy.
     pub fn twice_kinetic(&self) -> f64 {
@@ -71,8 +87,8 @@ impl SystemSums {
     pub fn to_array(self) -> [f64; Self::LEN] {
         let PairSums { energy, virial, useful_pairs, computed_pairs } = self.pairs;
         let mut values = [0.0; Self::LEN];
-        let (scalars, tensors) = values.split_at_mut(4);
-        scalars.copy_from_slice(&[self.atoms, energy, useful_pairs, computed_pairs]);
+        let ([px, py, pz], (scalars, tensors)) = (self.momentum, values.split_at_mut(SCALARS));
+        scalars.copy_from_slice(&[self.atoms, energy, useful_pairs, computed_pairs, self.mass, px, py, pz]);
         let components = self.momentum_flux.0.into_iter().chain(virial.0);
         tensors.iter_mut().zip(components).for_each(|(value, component)| *value = component);
         values
@@ -80,25 +96,31 @@ impl SystemSums {
 
     /// From [`SystemSums::to_array`].
     pub fn from_array(values: [f64; Self::LEN]) -> Self {
-        let [atoms, energy, useful_pairs, computed_pairs, ..] = values;
+        let [atoms, energy, useful_pairs, computed_pairs, mass, px, py, pz, ..] = values;
         let tensor =
             |first: usize| SymmetricTensor(std::array::from_fn(|component| values[first + component]));
-        let (momentum_flux, virial) = (tensor(4), tensor(4 + SymmetricTensor::LEN));
-        Self { atoms, momentum_flux, pairs: PairSums { energy, virial, useful_pairs, computed_pairs } }
+        let (momentum_flux, virial) = (tensor(SCALARS), tensor(SCALARS + SymmetricTensor::LEN));
+        let pairs = PairSums { energy, virial, useful_pairs, computed_pairs };
+        Self { atoms, mass, momentum: [px, py, pz], momentum_flux, thermal: ThermalMotion::default(), pairs }
+    }
+
+    /// The sums that the drift follows from.
+    pub fn motion(&self) -> MotionSums {
+        MotionSums { twice_kinetic: self.twice_kinetic(), momentum: self.momentum, mass: self.mass }
     }
 
     /// The observables of the sums over all ranks.
     pub fn observables(&self, domain: &Domain, tail: Tail) -> Observables {
-        let degrees = degrees_of_freedom(self.atoms as u64, domain.dimension);
-        let dimensions = domain.dimension.count();
-        let (atoms, twice_kinetic) = (self.atoms.max(1.0), self.twice_kinetic());
+        let (thermal, dimensions) = (&self.thermal, domain.dimension.count());
+        let degrees = thermal.conserved.degrees_of_freedom(self.atoms as u64, domain.dimension);
+        let (atoms, twice_thermal) = (self.atoms.max(1.0), thermal.flux.trace());
         let of_tail = [0, 1, 2].map(|dim| if dim < dimensions { tail.pressure } else { 0.0 });
-        let pressure_tensor = (self.momentum_flux + self.pairs.virial) * domain.volume().recip();
+        let pressure_tensor = (thermal.flux + self.pairs.virial) * domain.volume().recip();
         Observables {
-            temperature: twice_kinetic / degrees,
+            temperature: if degrees > 0 { twice_thermal / degrees as f64 } else { 0.0 },
             potential_per_atom: (self.pairs.energy + tail.energy) / atoms,
-            kinetic_per_atom: 0.5 * twice_kinetic / atoms,
-            pressure: (twice_kinetic + self.pairs.virial.trace()) / (dimensions as f64 * domain.volume())
+            kinetic_per_atom: 0.5 * self.twice_kinetic() / atoms,
+            pressure: (twice_thermal + self.pairs.virial.trace()) / (dimensions as f64 * domain.volume())
                 + tail.pressure,
             pressure_tensor: pressure_tensor + SymmetricTensor::diagonal(of_tail),
         }

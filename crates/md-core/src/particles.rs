@@ -307,11 +307,21 @@ impl Particles {
 
     /// Multiplies the velocities of owned particles, each component by its factor.
     pub fn scale_velocities(&mut self, factors: [f64; 3], threads: &Threads) {
+        self.scale_velocities_about([0.0; 3], factors, threads);
+    }
+
+    /// Multiplies what the velocities of owned particles have beyond a common one, each component
+    /// by its factor.
+    pub fn scale_velocities_about(&mut self, common: [f64; 3], factors: [f64; 3], threads: &Threads) {
         let owned = self.owned;
         let velocity = self.velocity.each_mut().map(|column| &mut column[..owned]);
         threads.each(velocity, |velocity| {
-            for (column, factor) in velocity.into_iter().zip(factors) {
-                column.iter_mut().for_each(|value| *value *= factor);
+            for ((column, common), factor) in velocity.into_iter().zip(common).zip(factors) {
+                if common == 0.0 {
+                    column.iter_mut().for_each(|value| *value *= factor);
+                } else {
+                    column.iter_mut().for_each(|value| *value = common + (*value - common) * factor);
+                }
             }
         });
     }

@@ -7,7 +7,6 @@ use md_comm::{Rank, Reduction, World, deliver_items};
 use md_core::exact_sum::ExactSum;
 use md_core::grid::add;
 use md_core::lattice::Lattice;
-use md_core::observables::degrees_of_freedom;
 use md_core::velocities::{self, MomentumSums};
 use md_core::{Particle, Particles, random};
 
@@ -166,8 +165,8 @@ fn draw_velocities(
     let drift = momentum.map(|momentum| momentum / mass);
     let twice_kinetic = velocities::remove_drift(particles, masses, drift);
     let [twice_kinetic] = sum_exactly("kinetic energy", [twice_kinetic], world)?;
-    let degrees = degrees_of_freedom(setup.atoms(), dimension);
-    velocities::rescale(particles, twice_kinetic, temperature, degrees);
+    let degrees = setup.degrees_of_freedom(setup.config.integrator.total_momentum());
+    velocities::rescale(particles, twice_kinetic, temperature, degrees as f64);
     Ok(())
 }
 
@@ -185,7 +184,8 @@ pub(crate) fn check_temperature(config: &Config, temperature: f64) -> Result<(),
         return Ok(());
     }
     if atoms < 2 {
-        let problem = "one particle alone has none".to_owned();
+        let problem =
+            "velocities are drawn without a total momentum, so one particle alone has none".to_owned();
         return Err(EngineError::Temperature { temperature, problem });
     }
     if !(LEAST..=MOST).contains(&temperature) {

@@ -44,6 +44,7 @@ pub mod barostat;
 mod checkpoint;
 mod checks;
 pub mod clock;
+mod cold_start;
 pub mod config;
 mod decomposition;
 mod ending;
@@ -71,6 +72,7 @@ mod setup;
 mod simulation;
 mod state;
 mod stretch;
+mod thermal;
 mod timing;
 mod wall;
 
@@ -79,6 +81,7 @@ pub use barostat::{Barostat, BoxReport};
 pub use checkpoint::{Carried, Continuation, Restored, SavedState, id_of_row};
 pub use checks::for_each_rank;
 pub use clock::Phase;
+pub use cold_start::ColdStart;
 pub use config::{
     Config, FirstOfAll, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Share, SimdChoice,
     TailCorrection,

@@ -4,9 +4,10 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use md_comm::{Choice, Traffic};
-use md_core::observables::{SystemSums, momentum_flux};
+use md_core::momentum::MotionSums;
+use md_core::observables::{SystemSums, ThermalMotion, momentum_flux};
 use md_core::potential::Tail;
-use md_core::{Domain, Particles};
+use md_core::{ConservedMomentum, Domain, Particles, SymmetricTensor};
 
 use crate::balance::saved;
 use crate::barostat::BoxReport;
@@ -23,6 +24,7 @@ use crate::report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowV
 use crate::setup::Setup;
 use crate::simulation::Simulation;
 use crate::state::State;
+use crate::thermal::Thermal;
 use crate::timing::RankTiming;
 
 const FIRST_RANK: usize = 0;
@@ -63,6 +65,7 @@ impl<I: Interaction> Simulation<'_, I> {
                 near_pairs: Some(near_pairs),
                 neighborhood: self.neighborhood,
                 minimisation: integrator.minimisation(),
+                conserved_momentum: self.conserved_momentum(),
                 saved: seen.shared.as_deref().map(|shared| SavedState {
                     shared,
                     particles,
@@ -154,15 +157,19 @@ impl<I: Interaction> Simulation<'_, I> {
             let (step, known) = (self.state.step, self.pairs_step);
             return Err(EngineError::NoEnergy { step, known });
         }
-        let State { particles, step, .. } = &self.state;
+        let (State { particles, step, .. }, masses) = (&self.state, &self.setup.config.masses);
+        let MotionSums { momentum, mass, .. } = MotionSums::of(particles, masses);
         let sums = SystemSums {
             atoms: particles.owned() as f64,
-            momentum_flux: momentum_flux(particles, &self.setup.config.masses),
+            mass,
+            momentum,
+            momentum_flux: momentum_flux([0.0; 3], particles, masses),
+            thermal: ThermalMotion::default(),
             pairs: self.pairs,
         };
         let mut values = sums.to_array();
         self.world.sum(&mut values)?;
-        let sums = SystemSums::from_array(values);
+        let mut sums = SystemSums::from_array(values);
         let (step, expected) = (*step, self.atoms());
         if sums.atoms as u64 != expected {
             return Err(EngineError::WrongCount { step, found: sums.atoms as u64, expected });
@@ -171,8 +178,49 @@ impl<I: Interaction> Simulation<'_, I> {
         if !(potential.is_finite() && kinetic.is_finite() && sums.pairs.virial.trace().is_finite()) {
             return Err(EngineError::NotFinite { step, potential, kinetic });
         }
+        sums.thermal = self.thermal_motion(&sums)?;
         self.reservoir_energy = self.reservoir_now()?;
         Ok(sums)
+    }
+
+    /// The motion about the drift that follows from these sums. *Collective.*
+    fn thermal_motion(&self, sums: &SystemSums) -> Result<ThermalMotion, EngineError> {
+        let conserved = self.conserved_momentum();
+        let drift = conserved.drift(&sums.motion());
+        let mut flux = sums.momentum_flux;
+        if drift != [0.0; 3] {
+            let SymmetricTensor(own) = &mut flux;
+            *own = momentum_flux(drift, &self.state.particles, &self.setup.config.masses).0;
+            self.world.sum(own)?;
+        }
+        Ok(ThermalMotion { conserved, drift, flux })
+    }
+
+    /// The velocity of the whole system that temperature and pressure are about, and that
+    /// thermostats leave as it is: that of the centre of mass along the axes of
+    /// [`Self::conserved_momentum`], or zero where that is negligible. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn drift(&mut self) -> Result<[f64; 3], EngineError> {
+        Ok(self.thermal_now()?.drift)
+    }
+
+    /// The motion after the present step. *Collective.*
+    pub(crate) fn thermal_now(&mut self) -> Result<Thermal, EngineError> {
+        self.complete_step()?;
+        let conserved = self.conserved_momentum();
+        Thermal::of(&self.state.particles, &self.setup.config.masses, conserved, self.world)
+    }
+
+    /// The axes along which the integrator and the walls conserve the total momentum.
+    pub fn conserved_momentum(&self) -> ConservedMomentum {
+        ConservedMomentum::new(&self.state.domain, self.state.integrator.total_momentum())
+    }
+
+    /// The degrees of freedom of the temperature.
+    pub fn degrees_of_freedom(&self) -> u64 {
+        self.conserved_momentum().degrees_of_freedom(self.atoms(), self.state.domain.dimension)
     }
 
     /// The energy that thermostat and barostat, of this stage and those before, have taken from the particles. *Collective.*

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::ops::BitOr;
 
 use md_core::observables::SystemSums;
-use md_core::{Domain, Particles};
+use md_core::{ConservedMomentum, Domain, Particles};
 
 use crate::checkpoint::SavedState;
 use crate::integrator::Minimisation;
@@ -86,6 +86,8 @@ pub struct Snapshot<'a> {
     pub saved: Option<SavedState<'a>>,
     /// How the neighbourhood has held so far.
     pub neighborhood: NeighborReport,
+    /// The axes along which the total momentum is conserved.
+    pub conserved_momentum: ConservedMomentum,
     /// How far the integrator has come, if it minimises.
     pub minimisation: Option<Minimisation>,
 }

@@ -10,7 +10,8 @@ pub struct Thermo {
     pub step: u64,
     /// Simulated time, \[time\].
     pub time: f64,
-    /// Over 3N-3 (2N-2) degrees of freedom.
+    /// Over the degrees of freedom that the conserved momentum leaves, about the velocity of the
+    /// whole system.
     pub temperature: f64,
     /// Potential energy per atom, tail correction included where asked for.
     pub potential_per_atom: f64,
@@ -18,7 +19,7 @@ pub struct Thermo {
     pub kinetic_per_atom: f64,
     /// Total energy per atom.
     pub total_per_atom: f64,
-    /// Virial pressure.
+    /// Virial pressure, about the velocity of the whole system.
     pub pressure: f64,
     /// Pressure tensor; its trace is three times the pressure (in 2D twice).
     pub pressure_tensor: SymmetricTensor,

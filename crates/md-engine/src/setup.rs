@@ -3,7 +3,7 @@
 use md_comm::World;
 use md_core::force::{Precision, mixed_precision_problem};
 use md_core::grid::axis;
-use md_core::{CellGrid, Domain, SimdLevel};
+use md_core::{CellGrid, ConservedMomentum, Domain, SimdLevel, TotalMomentum};
 
 use crate::balance::loads;
 use crate::config::{Config, Forces, NeighborConfig, ParallelConfig, SimdChoice};
@@ -135,6 +135,11 @@ impl Setup {
     #[must_use]
     pub fn displaced(&self, diameter: f64) -> Self {
         Self { config: self.config.clone().displaced(diameter), ..self.clone() }
+    }
+
+    /// Degrees of freedom under an integrator that does this to the total momentum.
+    pub fn degrees_of_freedom(&self, momentum: TotalMomentum) -> u64 {
+        ConservedMomentum::new(&self.domain, momentum).degrees_of_freedom(self.atoms(), self.domain.dimension)
     }
 
     /// Number of particles of the whole system.

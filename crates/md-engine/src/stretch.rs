@@ -45,7 +45,7 @@ impl<I: Interaction> Simulation<'_, I> {
             return Ok(());
         };
         self.box_changes.note(stretch.extent);
-        self.stretch_box(stretch)?;
+        self.stretch_box(stretch, sums.thermal.drift)?;
         let work = self.total_energy()? - before;
         if let Some(barostat) = &mut self.state.barostat {
             barostat.work += work;
@@ -59,12 +59,17 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(0.5 * sums.twice_kinetic() + sums.pairs.energy + self.tail.energy)
     }
 
-    fn stretch_box(&mut self, Stretch { lengths, velocities, .. }: Stretch) -> Result<(), EngineError> {
+    /// Velocities are stretched about that of the whole system.
+    fn stretch_box(
+        &mut self,
+        Stretch { lengths, velocities, .. }: Stretch,
+        drift: [f64; 3],
+    ) -> Result<(), EngineError> {
         let list_radius = self.list_radius();
         let (state, threads) = (&mut self.state, &self.threads);
         let origin = state.domain.origin;
         state.particles.stretch_positions(origin, lengths, threads);
-        state.particles.scale_velocities(velocities, threads);
+        state.particles.scale_velocities_about(drift, velocities, threads);
         state.particles.clear_forces(threads);
         let stretched = state.domain.stretched(lengths);
         self.follow_box(stretched);

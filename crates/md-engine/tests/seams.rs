@@ -4,8 +4,8 @@ mod common;
 
 use common::{melt, on_ranks};
 use md_core::integrate::{HalfKicks, VelocityVerlet};
-use md_core::observables::{degrees_of_freedom, twice_kinetic_energy};
-use md_core::{Evaluation, PairSums};
+use md_core::observables::twice_kinetic_energy;
+use md_core::{Evaluation, PairSums, TotalMomentum};
 use md_engine::integrator::Motion;
 use md_engine::{
     Config, EngineError, Forces, Integrate, Needs, Observer, ObserverError, RunsOn, Scope, Setup, Simulation,
@@ -31,7 +31,7 @@ struct RescalingKeys {
 impl RescalingKeys {
     fn build(self, setup: &Setup) -> Rescaling {
         let verlet = VelocityVerlet::new(setup.config.timestep, &setup.config.masses, setup.simd);
-        let degrees = degrees_of_freedom(setup.atoms(), setup.domain.dimension);
+        let degrees = setup.degrees_of_freedom(TotalMomentum::Conserved) as f64;
         Rescaling { keys: self, verlet, degrees }
     }
 }

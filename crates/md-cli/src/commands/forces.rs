@@ -3,7 +3,7 @@
 use md_comm::World;
 use md_engine::{RowVector, Simulation, Timings};
 
-use super::{RunSummary, context, facts, open_on_root, output_directory};
+use super::{RunSummary, context, facts, note_drift, open_on_root, output_directory};
 use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
@@ -24,6 +24,7 @@ pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Resul
     memory::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
     let directory = open_on_root(world, || output_directory(inputs, &ResultFiles::default(), verbosity))?;
     let mut simulation = Simulation::new(world, &setup)?;
+    note_drift(&mut simulation, world, verbosity)?;
     let sums = simulation.system_sums()?;
     let timings = Timings::reduce(&simulation.timing()?, world)?;
     let rows = simulation.gather_rows(RowVector::Force)?;

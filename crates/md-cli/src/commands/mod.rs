@@ -45,7 +45,7 @@ use crate::report::RunFacts;
 use crate::scenario::{Scenario, effective_toml};
 use crate::session::{note, note_particles, warn};
 use crate::text_file::LONGEST_SCENARIO;
-use md_lab::RunContext;
+use md_lab::{RunContext, significant};
 
 /// Rank that reads and writes.
 pub(crate) const ROOT: usize = 0;
@@ -155,6 +155,26 @@ pub(crate) fn length_warning(bytes: u64) -> Option<String> {
     })
 }
 
+/// Says so if temperature and pressure are about a motion of the whole system. *Collective.*
+fn note_drift(simulation: &mut Simulation, world: &dyn World, verbosity: Verbosity) -> Result<(), RunError> {
+    let drift = simulation.drift()?;
+    if world.rank() == ROOT && verbosity == Verbosity::Normal && drift != [0.0; 3] {
+        note(&drift_note(drift));
+    }
+    Ok(())
+}
+
+/// What a velocity of the whole system means for the results.
+fn drift_note(drift: [f64; 3]) -> String {
+    /// Significant ones.
+    const DIGITS: usize = 3;
+    let [x, y, z] = drift.map(|velocity| significant(velocity, DIGITS));
+    format!(
+        "the whole system moves at [{x}, {y}, {z}]: `temperature` and `pressure` are about this velocity, which thermostats and \
+         barostats leave as it is; `kinetic_per_atom` includes it"
+    )
+}
+
 /// Says so if ranks are bound to the same cores. *Collective.*
 pub(crate) fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Option<String>, RunError> {
     let text = world.crowded_cores(threads)?.map(|crowded| cores::crowding(crowded, threads));
@@ -229,6 +249,7 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
     warnings.extend(left.and_then(|left| unreached(left, simulation.state().step)));
     RunFacts {
         wall_s,
+        degrees_of_freedom: simulation.degrees_of_freedom(),
         timestep: simulation.timestep(),
         simd: level.name().to_owned(),
         shape: match choice {

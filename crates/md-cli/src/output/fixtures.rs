@@ -89,6 +89,7 @@ pub(super) fn facts() -> RunFacts {
     energy.drift = -0.0089259;
     RunFacts {
         wall_s: 1.0,
+        degrees_of_freedom: 47_997,
         timestep: 0.005,
         simd: "avx512".to_owned(),
         shape: "cpu",

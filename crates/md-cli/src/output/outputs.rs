@@ -79,6 +79,8 @@ impl Observer for Outputs<'_> {
 pub struct StageOutputs<'a> {
     stage: &'a StageScenario,
     outputs: Outputs<'a>,
+    /// Of the temperature.
+    degrees_of_freedom: u64,
     /// Of the folder, on rank 0.
     directory: Option<&'a OutputDirectory>,
     /// Whether steps are those of the stage at present.
@@ -86,13 +88,14 @@ pub struct StageOutputs<'a> {
 }
 
 impl<'a> StageOutputs<'a> {
-    /// Of a stage; the directory is that of its folder, on rank 0.
+    /// Of a stage with these degrees of freedom; the directory is that of its folder, on rank 0.
     pub fn new(
         stage: &'a StageScenario,
         outputs: Outputs<'a>,
+        degrees_of_freedom: u64,
         directory: Option<&'a OutputDirectory>,
     ) -> Self {
-        Self { stage, outputs, directory, is_now: false }
+        Self { stage, outputs, degrees_of_freedom, directory, is_now: false }
     }
 
     /// From here on steps are those of a stage, perhaps of this one.
@@ -138,6 +141,7 @@ impl<'a> StageOutputs<'a> {
         let mut summary = Map::new();
         summary.insert("stage".to_owned(), (number + 1).into());
         summary.insert("name".to_owned(), folder.as_str().into());
+        summary.insert("degrees_of_freedom".to_owned(), self.degrees_of_freedom.into());
         summary.insert("timestep".to_owned(), scenario.simulation.timestep.into());
         summary.append(&mut closing.summary);
         let text = serde_json::to_vec_pretty(&summary)

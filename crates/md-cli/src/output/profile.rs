@@ -122,7 +122,7 @@ impl Averages {
     fn add(&mut self, slabs: &[SlabSums], volume: f64, ends: [f64; 2], pressure: Pressure) {
         self.pressure = pressure;
         let of_slab = |slab: &SlabSums| {
-            let SlabSums { counts, twice_kinetic, velocity: [vx, vy, vz], stress } = slab;
+            let SlabSums { counts, twice_kinetic, velocity: [vx, vy, vz], stress, .. } = slab;
             let count: f64 = counts.iter().sum();
             let [xx, yy, zz] = stress.map(|sum| sum / volume);
             let mut all = vec![count / volume, xx, yy, zz, count, *twice_kinetic, *vx, *vy, *vz];

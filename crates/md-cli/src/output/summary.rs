@@ -57,6 +57,7 @@ impl Summary<'_> {
         let Self { context, facts, .. } = self;
         let Strategy { backend, shell, exchange, partition } = context.strategy;
         map.serialize_entry("atoms", &context.atoms)?;
+        map.serialize_entry("degrees_of_freedom", &facts.degrees_of_freedom)?;
         map.serialize_entry("steps", &context.steps)?;
         map.serialize_entry("ranks", &context.ranks)?;
         map.serialize_entry("threads", &context.threads)?;
@@ -199,10 +200,11 @@ mod tests {
         let text =
             String::from_utf8(summary_json(&reduced(&two_ranks()), &context(), &facts(), None).unwrap())
                 .unwrap();
-        let start = text.split_inclusive('\n').take(28).collect::<String>();
+        let start = text.split_inclusive('\n').take(29).collect::<String>();
         insta::assert_snapshot!(start, @r#"
         {
           "atoms": 16000,
+          "degrees_of_freedom": 47997,
           "steps": 100,
           "ranks": 2,
           "threads": 1,

@@ -2,7 +2,7 @@
 
 use md_core::potential::Shift;
 use md_core::words::counted;
-use md_engine::{BoxReport, Config, EnergyReport, NeighborReport, Setup};
+use md_engine::{BoxReport, ColdStart, Config, EnergyReport, NeighborReport, Setup};
 
 use super::statistics::percent;
 use md_lab::significant;
@@ -70,6 +70,21 @@ fn dangers(report: &NeighborReport) -> Option<String> {
         counted(dangerous_checks, "check"),
         significant(largest_displacement, DIGITS)
     ))
+}
+
+/// A thermostat that does not heat the particles of a stage, which may have a name.
+pub fn cold_start(cold: ColdStart, stage: &str) -> String {
+    let of_stage = if stage.is_empty() { String::new() } else { format!("stage {stage}: ") };
+    let problem = match cold {
+        ColdStart::Motionless => {
+            "the particles are at rest relative to each other and no force moves them, so that a thermostat which multiplies \
+             their velocities cannot heat them"
+        }
+        ColdStart::FarBelow => {
+            "the particles are almost at rest: from there `nose-hoover` takes many relaxation times, and then overshoots by far"
+        }
+    };
+    format!("{of_stage}{problem}; give `system.temperature`, or begin with a stage of `langevin`")
 }
 
 /// A barostat that could not do what was asked.

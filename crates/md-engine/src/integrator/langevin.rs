@@ -6,6 +6,7 @@
 //! not matter when.
 
 use md_comm::World;
+use md_core::TotalMomentum;
 use md_core::exact_sum::ExactSum;
 use md_core::integrate::{Bath, HalfKicks, LangevinDynamics, VelocityVerlet};
 use md_core::noise::NoiseKey;
@@ -108,6 +109,10 @@ impl Integrate for Langevin {
 
     fn temperature(&self, step: u64) -> Option<f64> {
         Some(self.schedule.at(step))
+    }
+
+    fn total_momentum(&self) -> TotalMomentum {
+        TotalMomentum::Thermostatted
     }
 
     fn reservoir_energy(&mut self, world: &dyn World) -> Result<f64, EngineError> {

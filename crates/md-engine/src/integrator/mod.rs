@@ -19,7 +19,7 @@ use std::fmt::Debug;
 
 use md_comm::World;
 use md_core::integrate::HalfKicks;
-use md_core::{Domain, Particles, Threads};
+use md_core::{Domain, Particles, Threads, TotalMomentum};
 
 use crate::error::EngineError;
 use crate::setup::Setup;
@@ -113,6 +113,11 @@ pub trait Integrate: Debug {
     /// The temperature it keeps after a step, if it keeps one.
     fn temperature(&self, _step: u64) -> Option<f64> {
         None
+    }
+
+    /// What it does to the total momentum.
+    fn total_momentum(&self) -> TotalMomentum {
+        TotalMomentum::Conserved
     }
 
     /// What has to be added to the total energy so that the sum is conserved: the energy of a thermostat, \[energy\], the same on all
@@ -257,6 +262,19 @@ impl Integrator {
     /// Whether it draws random numbers at every step.
     pub fn is_random(&self) -> bool {
         matches!(self, Self::Langevin(_) | Self::Csvr(_))
+    }
+
+    /// Whether it is a thermostat that multiplies all velocities by one factor.
+    pub fn multiplies_velocities(&self) -> bool {
+        matches!(self, Self::Csvr(_) | Self::NoseHoover(_) | Self::Berendsen(_) | Self::Rescale(_))
+    }
+
+    /// What it does to the total momentum: as [`Integrate::total_momentum`].
+    pub fn total_momentum(&self) -> TotalMomentum {
+        match self {
+            Self::Langevin(_) => TotalMomentum::Thermostatted,
+            _ => TotalMomentum::Conserved,
+        }
     }
 
     /// The name of what it conserves, if it conserves something.

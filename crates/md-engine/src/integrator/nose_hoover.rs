@@ -11,7 +11,7 @@
 //! as in Martyna, Tuckerman, Tobias and Klein, Mol. Phys. 87, 1117 (1996), for all steps since it last acted at once (their
 //! XO-RESPA): the kinetic energy alone enters it, so that its own short steps cost nothing.
 
-use md_core::observables::degrees_of_freedom;
+use md_core::TotalMomentum;
 
 use super::scaling::{Moment, Scaled, ScalingRule, Timing};
 use super::{KeyFault, Keys, Temperature};
@@ -74,7 +74,7 @@ impl Keys for NoseHooverKeys {
         let [temperature, _] = self.temperature.ends();
         let mass = temperature * self.relaxation * self.relaxation;
         let mut links = vec![Link { friction: 0.0, mass }; self.chain as usize];
-        links[0].mass *= degrees_of_freedom(setup.atoms(), setup.domain.dimension);
+        links[0].mass *= setup.degrees_of_freedom(TotalMomentum::Conserved) as f64;
         Ok(Scaled::new(NoseHoover { links, absorbed: 0.0 }, &timing, setup))
     }
 }

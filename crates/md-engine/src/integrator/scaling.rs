@@ -4,17 +4,21 @@
 //! runs plain velocity Verlet, whose kicks may be fused; so a thermostat of this kind costs next to nothing. What it adds to the
 //! kinetic energy is counted: total energy minus that heat is what the dynamics conserves (Bussi, Donadio and Parrinello,
 //! J. Chem. Phys. 126, 014101 (2007)).
+//!
+//! Where momentum is conserved and not zero, kinetic energy and factor are about the velocity of the
+//! centre of mass, which stays as it is.
 
 use std::fmt::Debug;
 
 use md_comm::World;
 use md_core::integrate::{HalfKicks, VelocityVerlet};
-use md_core::observables::{degrees_of_freedom, twice_kinetic_energy};
+use md_core::{ConservedMomentum, TotalMomentum};
 
 use super::target::Schedule;
 use super::{Completion, Integrate, KeyFault, Motion, Temperature};
 use crate::error::EngineError;
 use crate::setup::Setup;
+use crate::thermal::Thermal;
 
 /// What a thermostat knows when it acts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,13 +27,13 @@ pub(super) struct Moment {
     pub(super) step: u64,
     /// Time since it last acted, \[time\].
     pub(super) span: f64,
-    /// Sum of m v^2 of all particles, above 0.
+    /// Sum of m v^2 of all particles, about the velocity of the whole system; above 0.
     pub(super) twice_kinetic: f64,
     /// Twice the kinetic energy at the temperature it aims at.
     pub(super) twice_wanted: f64,
     /// The temperature it aims at.
     pub(super) temperature: f64,
-    /// Degrees of freedom.
+    /// Degrees of freedom, at least 1.
     pub(super) degrees: f64,
 }
 
@@ -63,7 +67,8 @@ pub(super) struct Scaled {
     /// Steps between two actions of the rule.
     interval: u64,
     timestep: f64,
-    degrees: f64,
+    conserved: ConservedMomentum,
+    degrees: u64,
     step: u64,
     /// What the particles have taken up, \[energy\].
     heat: f64,
@@ -112,7 +117,8 @@ impl Scaled {
             schedule: Schedule::new(timing.temperature, config.schedule.clone()),
             interval: timing.interval,
             timestep: config.timestep,
-            degrees: degrees_of_freedom(setup.atoms(), setup.domain.dimension),
+            conserved: ConservedMomentum::new(&setup.domain, TotalMomentum::Conserved),
+            degrees: setup.degrees_of_freedom(TotalMomentum::Conserved),
             step: 0,
             heat: 0.0,
         }
@@ -123,24 +129,23 @@ impl Scaled {
     }
 
     fn act(&mut self, motion: &mut Motion) -> Result<(), EngineError> {
-        let mut sum = [twice_kinetic_energy(motion.particles, motion.masses)];
-        motion.world.sum(&mut sum)?;
-        let [twice_kinetic] = sum;
+        let Motion { particles, masses, world, .. } = motion;
+        let Thermal { drift, twice_kinetic } = Thermal::of(particles, masses, self.conserved, *world)?;
         // Particles at rest stay so, whatever they are multiplied by.
-        if twice_kinetic <= 0.0 {
+        if twice_kinetic <= 0.0 || self.degrees == 0 {
             return Ok(());
         }
-        let temperature = self.schedule.at(motion.step);
+        let (temperature, degrees) = (self.schedule.at(motion.step), self.degrees as f64);
         let factor = self.rule.factor(&Moment {
             step: motion.step,
             span: self.interval as f64 * self.timestep,
             twice_kinetic,
-            twice_wanted: self.degrees * temperature,
+            twice_wanted: degrees * temperature,
             temperature,
-            degrees: self.degrees,
+            degrees,
         });
         self.heat += 0.5 * (factor * factor - 1.0) * twice_kinetic;
-        motion.particles.scale_velocities([factor; 3], motion.threads);
+        motion.particles.scale_velocities_about(drift, [factor; 3], motion.threads);
         Ok(())
     }
 }

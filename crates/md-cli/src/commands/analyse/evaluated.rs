@@ -1,13 +1,16 @@
 //! Energies, forces and pressures of the particles of a frame: what a run would have found had it been there.
 
+use std::cell::Cell;
 use std::sync::OnceLock;
 
 use md_comm::World;
-use md_engine::{Needs, Observer, ObserverError, Simulation, Snapshot, Thermo};
+use md_engine::{Integrator, Needs, Observer, ObserverError, Simulation, Snapshot, Thermo};
 
+use crate::commands::note_drift;
 use crate::error::RunError;
 use crate::input::{InputError, InputParticles};
 use crate::inputs::Inputs;
+use crate::output::Verbosity;
 use crate::output::run_output::RunOutput;
 use crate::scenario::{IntegratorTable, Parallel};
 use crate::setup;
@@ -22,6 +25,8 @@ pub(super) struct Evaluation<'a> {
     world: &'a dyn World,
     /// Without particles.
     inputs: Inputs,
+    /// Whether it has been said that the whole system moves, if it does.
+    is_drift_told: Cell<bool>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -32,15 +37,15 @@ impl<'a> Evaluation<'a> {
         let threads = scenario.parallel.threads;
         // In this process, with the velocities of the frame, and for no longer than a look.
         scenario.parallel = Parallel { threads, ..Parallel::default() };
-        (scenario.integrator, scenario.stage) = (IntegratorTable::default(), Vec::new());
+        scenario.stage.clear();
         (scenario.system.temperature, scenario.system.drift, scenario.system.file) = (None, None, None);
         for (species, &mass) in scenario.species.iter_mut().zip(masses) {
             species.mass = Some(mass);
         }
-        Self { world, inputs }
+        Self { world, inputs, is_drift_told: Cell::new(false) }
     }
 
-    /// Shows the frame of a step to outputs.
+    /// Shows the frame of a step, and of the integrator that made it, to outputs.
     ///
     /// # Errors
     /// A frame that cannot be what the scenario says; outputs.
@@ -48,11 +53,12 @@ impl<'a> Evaluation<'a> {
         &self,
         name: &str,
         frame: InputParticles,
-        step: u64,
+        (step, integrator): (u64, Integrator),
         outputs: Vec<&mut dyn RunOutput>,
     ) -> Result<(), RunError> {
         let frame = InputParticles { masses: Vec::new(), ..frame };
-        let inputs = Inputs { particles: Some(frame), list: OnceLock::new(), ..self.inputs.clone() };
+        let mut inputs = Inputs { particles: Some(frame), list: OnceLock::new(), ..self.inputs.clone() };
+        inputs.scenario.integrator = IntegratorTable { kind: integrator, barostat: None };
         let setup =
             setup::of_scenario(&inputs, &inputs.scenario, self.world.ranks()).map_err(
                 |error| match error {
@@ -61,6 +67,9 @@ impl<'a> Evaluation<'a> {
                 },
             )?;
         let mut simulation = Simulation::new(self.world, &setup)?;
+        if !self.is_drift_told.replace(true) {
+            note_drift(&mut simulation, self.world, Verbosity::Normal)?;
+        }
         let time = step as f64 * inputs.scenario.simulation.timestep;
         simulation.run(0, &mut [&mut AtItsStep { step, time, outputs }])?;
         Ok(simulation.finalise()?)

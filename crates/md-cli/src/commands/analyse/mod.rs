@@ -13,7 +13,7 @@ use std::{fs, io};
 
 use md_comm::{World, local};
 use md_core::words::counted;
-use md_core::{Boundary, Dimension, Domain};
+use md_core::{Boundary, ConservedMomentum, Dimension, Domain};
 use md_engine::{Integrator, Needs, NeighborReport, Snapshot};
 use serde_json::{Value, json};
 
@@ -166,7 +166,11 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
     }
     let followed = Followed::new(&first);
     let evaluation = Evaluation::new(world, inputs, &masses);
+    let stages = scenario.stages();
+    let made = steps_made(&stages, path);
     let mut analysis = Analysis {
+        stages,
+        made,
         evaluation,
         world,
         inputs,
@@ -211,8 +215,15 @@ fn begin_by_themselves(scenario: &Scenario) -> bool {
     single.into_iter().flatten().chain(profiles).all(|start| start.is_some())
 }
 
-/// Steps that the first stages of a run have made: minimisations may have ended early, as the run's summary says.
+/// Steps that the first stages of a run have made together.
 fn steps_of(stages: &[StagePlan], trajectory: &Path) -> Result<u64, String> {
+    let made = steps_made(stages, trajectory);
+    (1..).zip(made).map(|(number, steps)| steps.ok_or_else(|| unknown_end(number))).sum()
+}
+
+/// Steps that each of these stages has made: minimisations may have ended early, as the run's
+/// summary says if it is there.
+fn steps_made(stages: &[StagePlan], trajectory: &Path) -> Vec<Option<u64>> {
     let summary = fs::read(beside(trajectory, KnownFile::SUMMARY.name())).unwrap_or_default();
     let summary: Value = serde_json::from_slice(&summary).unwrap_or_default();
     let ended = |number: usize| -> Option<u64> {
@@ -220,10 +231,22 @@ fn steps_of(stages: &[StagePlan], trajectory: &Path) -> Result<u64, String> {
         all.iter().find(|ended| ended["stage"] == number)?.get("steps")?.as_u64()
     };
     let steps = |(number, stage): (usize, &StagePlan)| match stage.integrator.kind {
-        Integrator::Fire(_) => ended(number).ok_or_else(|| unknown_end(number)),
-        _ => Ok(stage.steps),
+        Integrator::Fire(_) => ended(number),
+        _ => Some(stage.steps),
     };
-    (1..).zip(stages).map(steps).sum()
+    (1..).zip(stages).map(steps).collect()
+}
+
+/// The integrator of a step in a run of these stages, which have made so many steps or, where that
+/// is unknown, those planned.
+fn integrator_at(step: u64, stages: &[StagePlan], made: &[Option<u64>]) -> Integrator {
+    let mut last = 0;
+    let ends = stages.iter().zip(made).map(|(stage, made)| {
+        last += made.unwrap_or(stage.steps);
+        (last, stage.integrator.kind)
+    });
+    let of_last = stages.last().map_or(Integrator::default(), |stage| stage.integrator.kind);
+    ends.into_iter().find(|(end, _)| step <= *end).map_or(of_last, |(_, kind)| kind)
 }
 
 fn unknown_end(number: usize) -> String {
@@ -272,6 +295,9 @@ fn domain(scenario: &Scenario, frame: &InputParticles) -> Domain {
 /// The outputs, and what is known of the frames so far.
 struct Analysis<'a> {
     world: &'a dyn World,
+    /// Of the run, and the steps that they have made where that is known.
+    stages: Vec<StagePlan>,
+    made: Vec<Option<u64>>,
     inputs: &'a Inputs,
     evaluation: Evaluation<'a>,
     masses: &'a [f64],
@@ -301,6 +327,7 @@ impl Analysis<'_> {
         let domain = domain(scenario, &frame);
         self.check_content(name, &frame)?;
         let particles = self.followed.particles(name, &frame, &domain, self.masses)?;
+        let integrator = integrator_at(step, &self.stages, &self.made);
         let snapshot = Snapshot {
             rank: 0,
             step,
@@ -313,6 +340,7 @@ impl Analysis<'_> {
             particle_energies: None,
             particle_virials: None,
             near_pairs: None,
+            conserved_momentum: ConservedMomentum::new(&domain, integrator.total_momentum()),
             minimisation: None,
             saved: None,
             neighborhood: NeighborReport::default(),
@@ -333,7 +361,7 @@ impl Analysis<'_> {
         if of_forces.is_empty() {
             return Ok(());
         }
-        self.evaluation.show(name, frame, step, of_forces)
+        self.evaluation.show(name, frame, (step, integrator), of_forces)
     }
 
     /// Whether a frame has what the analyses are made of.

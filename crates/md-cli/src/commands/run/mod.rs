@@ -10,7 +10,7 @@ use md_comm::World;
 use md_lab::trace::TracedWorld;
 
 use super::timeline::{traced, write_timeline};
-use super::{open_on_all, open_on_root, warn_of_crowding};
+use super::{note_drift, open_on_all, open_on_root, warn_of_crowding};
 use crate::args::RunArgs;
 use crate::checkpoint::{self, Checkpoints};
 use crate::early_end::{EarlyEnd, Ended};
@@ -20,7 +20,7 @@ use crate::output::breakdown::run_report;
 use crate::output::outputs::Outputs;
 use crate::output::run_output::{Closing, OUTPUTS, Opening, RootOpening, open_outputs};
 use crate::output::warnings::cause;
-use crate::output::{OutputDirectory, OutputError};
+use crate::output::{OutputDirectory, OutputError, Verbosity};
 use crate::replay;
 use crate::report::RunFacts;
 use crate::scenario::effective_toml;
@@ -44,6 +44,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let mut simulation = start.simulation(world, &beginning.setup)?;
     // What may still be refused has been: from here on results of an earlier run are gone.
     open_on_all(world, || root.as_mut().map_or(Ok(()), |root| root.begin(args)))?;
+    note_drift(&mut simulation, world, Verbosity::unless(args.quiet))?;
     let timeline = root.as_mut().and_then(|root| root.timeline.take());
     let mut observers = observers(world, inputs, &beginning, root.as_ref(), early_end)?;
     let crowding = warn_of_crowding(world, scenario.parallel.threads)?;
@@ -105,7 +106,8 @@ fn observers<'a>(
     });
     let steps = [beginning.first_step(), scenario.simulation.steps];
     let checkpoints = Checkpoints::new(world, scenario.output.checkpoint, steps, root);
-    Ok(RunObservers { outputs, of_stages, checkpoints, ticks: Ticks { console, early_end, danger: None } })
+    let ticks = Ticks { console, early_end, danger: None, warned: Vec::new() };
+    Ok(RunObservers { outputs, of_stages, checkpoints, ticks })
 }
 
 /// Writes what is known at the end, whatever has happened to other files, and shows it. On rank 0.

@@ -1,14 +1,14 @@
 //! What looks at a run, as one observer: the outputs, then the checkpoints, which know how far those have come, then the progress
 //! bar and the clock.
 
-use md_engine::{Needs, Observer, ObserverError, Snapshot};
+use md_engine::{ColdStart, Needs, Observer, ObserverError, Snapshot};
 
 use crate::checkpoint::{BegunStage, Checkpoints};
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::output::outputs::{Outputs, StageOutputs};
 use crate::output::run_output::{Closing, Console, SharedConsole, StageBegin};
-use crate::output::warnings::first_danger;
+use crate::output::warnings::{cold_start, first_danger};
 use crate::session::warn;
 
 /// All of it, on one rank.
@@ -22,7 +22,7 @@ pub(super) struct RunObservers<'a> {
 
 impl RunObservers<'_> {
     /// From here on steps are those of a stage, which says its name on the screen.
-    pub(super) fn begin_stage(&mut self, stage: &StageBegin) {
+    pub(super) fn begin_stage(&mut self, stage: &StageBegin, cold: Option<ColdStart>) {
         let StageBegin { plan, number, first_step, is_last } = *stage;
         self.outputs.begin_stage(stage);
         self.of_stages.iter_mut().for_each(|outputs| outputs.begin_stage(stage));
@@ -31,11 +31,13 @@ impl RunObservers<'_> {
         if let (Some(console), false) = (&self.ticks.console, plan.name.is_empty()) {
             console.borrow_mut().print(&format!("Stage {} from step {first_step}\n", plan.name));
         }
+        cold.into_iter().for_each(|cold| self.ticks.warn(cold_start(cold, &plan.name)));
     }
 
     /// Completes all files, and collects what outputs have to say in summary.json. What has happened to one file does not keep others
     /// from being written; the first error comes back. *Collective.*
     pub(super) fn finish(self, closing: &mut Closing) -> Result<(), RunError> {
+        closing.warned.extend(self.ticks.warned);
         let of_stages: Vec<_> =
             self.of_stages.into_iter().map(|outputs| outputs.finish(closing.world)).collect();
         let finished = self.outputs.finish(closing);
@@ -89,9 +91,18 @@ pub(super) struct Ticks<'a> {
     pub(super) early_end: &'a EarlyEnd,
     /// The warning that is given once, as soon as there is reason.
     pub(super) danger: Option<String>,
+    /// What was said as stages began.
+    pub(super) warned: Vec<String>,
 }
 
 impl Ticks<'_> {
+    fn warn(&mut self, text: String) {
+        if let Some(console) = &self.console {
+            console.borrow_mut().progress.suspend(|| warn(&text));
+        }
+        self.warned.push(text);
+    }
+
     fn tick(&mut self, now: &Snapshot) {
         let Self { console, danger, .. } = self;
         let Some(console) = console else { return };

@@ -1,12 +1,14 @@
 //! Outputs of stages alone: each stage that has some has a folder inside that of the run, which is like one of a run by itself.
 
+use md_core::ConservedMomentum;
+
 use super::super::{open_on_all, prepared_directory};
 use crate::checkpoint::Resumed;
 use crate::checkpoint::folders_of_stages;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::outputs::{Outputs, StageOutputs};
-use crate::output::run_output::{Console, OUTPUTS, Opening, RootOpening, Scope, open_outputs};
+use crate::output::run_output::{Console, OUTPUTS, Opening, RootOpening, Scope, Subject, open_outputs};
 use crate::output::trajectory::expect_same_kind;
 use crate::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity};
 use crate::scenario::{Scenario, StageScenario};
@@ -98,7 +100,10 @@ pub(super) fn stage_outputs<'a>(
         };
         let of_stage = OUTPUTS.iter().filter(|kind| kind.scope == Scope::Stage);
         let outputs = open_on_all(run.world, || open_outputs(of_stage, &opening))?;
-        Ok(StageOutputs::new(stage, Outputs::new(outputs), directory))
+        let Subject { domain, atoms, .. } = run.subject;
+        let momentum = stage.scenario.integrator.kind.total_momentum();
+        let degrees = ConservedMomentum::new(domain, momentum).degrees_of_freedom(atoms, domain.dimension);
+        Ok(StageOutputs::new(stage, Outputs::new(outputs), degrees, directory))
     };
     all.iter().enumerate().map(open).collect()
 }

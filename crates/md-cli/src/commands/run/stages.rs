@@ -31,8 +31,9 @@ pub(super) fn run_stages(
             simulation.begin_stage(kind, barostat, stage.steps)?;
             first_step = simulation.state().step;
         }
+        let cold = simulation.cold_start()?;
         let is_last = number + 1 == stages.len();
-        observers.begin_stage(&StageBegin { plan: stage, number, first_step, is_last });
+        observers.begin_stage(&StageBegin { plan: stage, number, first_step, is_last }, cold);
         let last = first_step + stage.steps;
         simulation.run(last.saturating_sub(simulation.state().step), &mut [observers])?;
         let state = simulation.state();

@@ -1,0 +1,42 @@
+//! The motion of all particles that a temperature is made of: about the velocity of the whole
+//! system, where nothing changes that.
+
+use md_comm::World;
+use md_core::momentum::{MotionSums, twice_kinetic_about};
+use md_core::{ConservedMomentum, Particles};
+
+use crate::error::EngineError;
+
+/// The motion of all particles about that of the whole system.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Thermal {
+    /// The velocity of the whole system, or zero where it is negligible or not conserved.
+    pub(crate) drift: [f64; 3],
+    /// Sum of m v^2 about it.
+    pub(crate) twice_kinetic: f64,
+}
+
+impl Thermal {
+    /// Adds up the particles of all ranks. *Collective.*
+    pub(crate) fn of(
+        particles: &Particles,
+        masses: &[f64],
+        conserved: ConservedMomentum,
+        world: &dyn World,
+    ) -> Result<Self, EngineError> {
+        /// Share of the whole kinetic energy: what rounding makes of a velocity that all particles
+        /// have.
+        const ROUNDING: f64 = 1e-20;
+        let mut values = MotionSums::of(particles, masses).to_array();
+        world.sum(&mut values)?;
+        let sums = MotionSums::from_array(values);
+        let drift = conserved.drift(&sums);
+        if drift == [0.0; 3] {
+            return Ok(Self { drift, twice_kinetic: sums.twice_kinetic });
+        }
+        let mut about = [twice_kinetic_about(drift, particles, masses)];
+        world.sum(&mut about)?;
+        let [twice_kinetic] = about.map(|sum| if sum > ROUNDING * sums.twice_kinetic { sum } else { 0.0 });
+        Ok(Self { drift, twice_kinetic })
+    }
+}
