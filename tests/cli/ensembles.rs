@@ -63,11 +63,9 @@ fn degrees_of_freedom_of_walls_dimensions_and_integrators() {
     };
     let langevin = "--set integrator={kind=\"langevin\",temperature=1.44,friction=1.0}".to_owned();
     let flat = "--set simulation.dimension=2 --set system.lattice={kind=\"sq\",density=0.8,cells=[20,20,1]}";
-    let solid = "--set system.walls=[{axis=\"z\"}]";
     for (options, expected) in [
         (String::new(), 1797),
         (walls(["periodic", "periodic", "reflecting"]), 1798),
-        (format!("{} {solid}", walls(["periodic", "periodic", "reflecting"])), 1798),
         (walls(["reflecting"; 3]), 1800),
         (langevin.clone(), 1800),
         (flat.to_owned(), 798),

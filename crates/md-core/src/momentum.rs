@@ -36,10 +36,11 @@ impl ConservedMomentum {
     pub fn drift(self, sums: &MotionSums) -> [f64; 3] {
         /// Share of the kinetic energy: a velocity of a millionth of the particles' mean speed.
         const NEGLIGIBLE: f64 = 1e-12;
-        let along = |dim: usize| if self.0[dim] { sums.momentum[dim] / sums.mass } else { 0.0 };
-        let velocity = [0, 1, 2].map(along);
-        let twice_kinetic = sums.mass * velocity.iter().map(|v| v * v).sum::<f64>();
-        if twice_kinetic > NEGLIGIBLE * sums.twice_kinetic { velocity } else { [0.0; 3] }
+        let least = NEGLIGIBLE * sums.twice_kinetic;
+        [0, 1, 2].map(|dim: usize| {
+            let velocity = sums.momentum[dim] / sums.mass;
+            if self.0[dim] && sums.mass * velocity * velocity > least { velocity } else { 0.0 }
+        })
     }
 }
 
@@ -150,5 +151,7 @@ mod tests {
             assert_eq!(found != [0.0; 3], is_one, "{drift}: {found:?}");
         }
         assert_eq!(ConservedMomentum([true; 3]).drift(&MotionSums::default()), [0.0; 3]);
+        let sums = MotionSums::of(&moving(&[[3.0, 1e-16, 0.0], [4.0, 0.0, 0.0]]), &[1.0]);
+        assert_eq!(ConservedMomentum([true; 3]).drift(&sums), [3.5, 0.0, 0.0], "by component");
     }
 }
