@@ -102,9 +102,10 @@ impl TrajectoryFrames {
                 *read = number;
                 Ok(Next::Frame(name, Box::new(particles)))
             }
-            Ok(None) => Ok(Next::End),
+            Ok(None) | Err(RunError::Input(InputError { problem: Problem::NoFrame { .. }, .. })) => {
+                Ok(Next::End)
+            }
             Err(error) if is_cut(&error) => Ok(Next::Cut(error)),
-            Err(RunError::Input(InputError { problem: Problem::NoFrame { .. }, .. })) => Ok(Next::End),
             Err(error) => Err(error),
         }
     }
