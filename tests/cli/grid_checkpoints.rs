@@ -144,10 +144,10 @@ fn it_says_from_where_it_goes_on_and_what_is_not_as_it_was() {
     let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
     assert_eq!((&summary["steps"], &summary["resumed_from_step"]), (&3.into(), &5.into()));
     // What came after the checkpoint is of a future that is dropped.
-    assert_eq!(checkpoints(&workdir, "out"), [5]);
+    assert_eq!(checkpoints(&workdir, "out"), [5, 8]);
     let images: Vec<_> = workdir.files("out").into_iter().filter(|name| name.ends_with(".pvti")).collect();
     assert_eq!(images, ["fields_00000000.pvti", "fields_00000005.pvti"]);
-    let said = workdir.succeed(Start::Plain, "inspect out").stdout;
+    let said = workdir.succeed(Start::Plain, "inspect out/checkpoint-5.mdc").stdout;
     let begin = "step          5\nkind          lbm\nnodes         [12, 10, 9]\nrank grid     [2, 1, 1]\n\
                  ranks         2 with 540 to 540 nodes\n";
     assert!(said.contains(begin) && said.contains("checksums     all right\n"), "{said}");
