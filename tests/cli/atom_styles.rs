@@ -89,7 +89,7 @@ fn a_key_names_the_style() {
     for (keys, expected) in [
         (
             "format = \"lammps-data\"",
-            "data.bare:15: the heading `Atoms` names no style, and lines of 6 columns may be `charge` or `molecular`: name the \
+            "data.bare:14: the heading `Atoms` names no style, and lines of 6 columns may be `charge` or `molecular`: name the \
              style in the heading, as in `Atoms # full`, or by `system.file.style`",
         ),
         ("format = \"lammps-data\", style = \"sphere\"", "`sphere`"),
