@@ -30,6 +30,7 @@ mod killed;
 mod lammps_rerun;
 mod launch;
 mod lbm;
+mod lbm_walls;
 mod limits;
 mod masks;
 mod memory;
