@@ -19,7 +19,8 @@ const FLOW: &str = "[lbm]\ngrid = [12, 10, 9]\ncollision = \"trt\"\nviscosity = 
                     boundary = [\"periodic\", \"wall\", \"periodic\"]\nbody_force = [1e-5, 0.0, 0.0]\n\
                     wall_velocity = { y_high = [0.0, 0.0, 0.05] }\n\
                     obstacle = { kind = \"sphere\", center = [5.0, 4.0, 4.5], radius = 2.5 }\n\
-                    [output]\nthermo = { every = 4 }\nprobe = { every = 5, nodes = [[5, 8, 7], [0, 0, 0]] }\n";
+                    [output]\nthermo = { every = 4 }\nprobe = { every = 5, nodes = [[5, 8, 7], [0, 0, 0]] }\n\
+                    drag = { every = 3 }\n";
 
 /// Of all values at the end.
 fn fingerprint(workdir: &Workdir, folder: &str) -> String {
@@ -30,7 +31,8 @@ fn fingerprint(workdir: &Workdir, folder: &str) -> String {
 /// What files say that grow.
 fn rows(workdir: &Workdir, folder: &str) -> Vec<String> {
     let there = workdir.files(folder);
-    let files = ["thermo.csv", "probe.csv"].into_iter().filter(|name| there.iter().any(|own| own == name));
+    let grown = ["thermo.csv", "probe.csv", "drag.csv"].into_iter();
+    let files = grown.filter(|name| there.iter().any(|own| own == name));
     files.map(|name| workdir.read(&format!("{folder}/{name}"))).collect()
 }
 

@@ -36,6 +36,7 @@ mod lammps_examples;
 mod lammps_rerun;
 mod launch;
 mod lbm;
+mod lbm_walls;
 mod limits;
 mod masks;
 mod memory;

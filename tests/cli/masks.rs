@@ -107,6 +107,25 @@ fn a_long_image_of_text_is_a_mask_and_its_run_can_be_repeated() {
     assert!(probes.iter().all(|probe| *probe == probes[0]), "{probes:?}");
 }
 
+/// Values of field data belong to no node.
+#[test]
+fn the_time_of_an_image_is_no_mask() {
+    let obstacle = "obstacle = { kind = \"sphere\", center = [5.0, 4.0, 9.5], radius = 2.5 }";
+    let workdir = with(obstacle, "obstacle = { kind = \"mask\", path = \"mask.vti\" }");
+    let values: Vec<&str> = (0..2400).map(|node| if node % 7 == 1 { "1" } else { "0" }).collect();
+    let image = format!(
+        "<VTKFile type=\"ImageData\"><ImageData WholeExtent=\"0 12 0 10 0 20\"><FieldData>\
+         <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">5</DataArray></FieldData>\
+         <Piece><CellData><DataArray type=\"UInt8\" Name=\"rock\" format=\"ascii\">{}</DataArray></CellData></Piece>\
+         </ImageData></VTKFile>",
+        values.join(" ")
+    );
+    workdir.write("mask.vti", &image);
+    workdir.succeed(Start::Threads(2), "lbm melt.toml --quiet");
+    let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+    assert_eq!(summary["fluid_nodes"], 2400.0 - 343.0);
+}
+
 /// An image that is read as something else than it is would be another obstacle, and nobody would know.
 #[test]
 fn images_that_are_no_masks_are_refused() {
@@ -180,7 +199,7 @@ fn an_obstacle_that_leaves_no_fluid() {
 
 #[test]
 fn an_obstacle_outside_and_intervals_beyond_the_run_are_warned_of() {
-    let workdir = with("center = [5.0, 4.0, 9.5]", "center = [400.0, 4.0, 9.5]");
+    let workdir = with("center = [5.0, 4.0, 9.5]", "center = [5.0, 400.0, 9.5]");
     let intervals = "--set output.fields.every=1000000 --set output.probe.every=26";
     let said = workdir.succeed(Start::Threads(2), &format!("lbm melt.toml --quiet {intervals}"));
     assert_snapshot!(said.stderr, @r"

@@ -191,7 +191,10 @@ fn described(tags: &Tags, file: &mut (impl Read + Seek)) -> Result<Content, Stri
 
 /// The header from the array on that tells the solid nodes.
 fn array(header: &str) -> Result<&str, String> {
-    let arrays = || header.match_indices("<DataArray").map(|(at, _)| &header[at..]);
+    // What stands in field data, as the time of the image, is of no node.
+    let is_of_nodes = |&at: &usize| header[..at].rfind("<FieldData") <= header[..at].rfind("</FieldData");
+    let places = || header.match_indices("<DataArray").map(|(at, _)| at).filter(is_of_nodes);
+    let arrays = || places().map(|at| &header[at..]);
     let name = |array: &str| attribute_of("DataArray", "Name", array);
     let named = arrays().find(|array| name(array).as_deref() == Some("solid"));
     let array = named.or(arrays().next()).ok_or_else(|| missing("an array"))?;

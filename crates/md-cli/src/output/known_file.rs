@@ -25,6 +25,8 @@ impl KnownFile {
     pub const SUMMARY: Self = Self("summary.json");
     /// State of some nodes of a flow over time.
     pub const PROBE: Self = Self("probe.csv");
+    /// Forces of a flow on obstacles and walls over time.
+    pub const DRAG: Self = Self("drag.csv");
     /// Every balancing of the work.
     pub const BALANCE: Self = Self("balance.csv");
     /// What partitions come to.
@@ -80,9 +82,10 @@ impl KnownFile {
     /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, and those of
     /// [`super::run_output::OUTPUTS`], so that none stands beside a
     /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
-    pub const RESULTS_OF_A_SCENARIO: [Self; 17] = [
+    pub const RESULTS_OF_A_SCENARIO: [Self; 18] = [
         Self::PLOT,
         Self::PROBE,
+        Self::DRAG,
         Self::TIMING,
         Self::TIMING_RANKS,
         Self::SUMMARY,

@@ -16,7 +16,8 @@ use charts::Units;
 use table::Table;
 
 /// Tables of analyses; those of profiles have an axis in their names.
-const ANALYSES: [&str; 6] = ["rdf.csv", "msd.csv", "vacf.csv", "viscosity.csv", "averages.csv", "probe.csv"];
+const ANALYSES: [&str; 7] =
+    ["rdf.csv", "msd.csv", "vacf.csv", "viscosity.csv", "averages.csv", "probe.csv", "drag.csv"];
 const PROFILE: &str = "profile_";
 
 /// Entries of summary.json that stand above the pictures.

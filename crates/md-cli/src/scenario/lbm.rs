@@ -1,19 +1,19 @@
 //! Scenarios of `md-cli lbm`: `[lbm]`, a flow on a lattice.
 
-use std::collections::BTreeMap;
+mod checks;
 
 use md_core::ExchangePattern;
-use md_core::words::counted;
 use md_grid::Edges;
-use md_grid::lbm::{Crossing, Face, MAGIC_OF_PLATES, Pattern};
+use md_grid::lbm::{Crossing, MAGIC_OF_PLATES, Pattern};
 use md_grid::stencil::Precision;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Model;
-use super::finding::{Checked, Finding, at_least_one, not_negative, positive};
-use super::grid::{GridOutput, GridParallel, check_nodes, check_output, check_parallel};
+use super::finding::Checked;
+use super::grid::{GridOutput, GridParallel, check_parallel};
 use super::output::Every;
+use checks::{check_files, check_flow, check_obstacle, check_walls};
 
 /// A whole scenario of a flow, all defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,9 +38,9 @@ pub struct Lbm {
     pub title: String,
     /// Nodes along x, y and z.
     pub grid: [usize; 3],
-    /// How populations relax.
-    #[serde(default)]
-    pub collision: CollisionKind,
+    /// How populations relax: `trt` by default where there are walls, an obstacle or `magic`, else `bgk`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collision: Option<CollisionKind>,
     /// For `trt`: the magic parameter; 0.1875 (the default) puts walls half-way between nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -75,11 +75,10 @@ pub struct Lbm {
 }
 
 /// `lbm.collision`
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CollisionKind {
     /// One relaxation time.
-    #[default]
     Bgk,
     /// Two relaxation times.
     Trt,
@@ -160,7 +159,8 @@ pub enum InitialKind {
 pub struct Obstacle {
     /// What it is.
     pub kind: ObstacleKind,
-    /// For `sphere`: its centre in nodes; the first node is at 0.
+    /// For `sphere`: its centre in nodes; the first node is at 0. Across periodic boundaries the sphere goes on at the
+    /// other side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub center: Option<[f64; 3]>,
     /// For `sphere`: its radius in nodes.
@@ -193,6 +193,9 @@ pub struct LbmOutput {
     /// Density and velocity of some nodes over time: probe.csv.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
+    /// Forces of the fluid on all obstacles and on all walls over time: drag.csv.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drag: Option<Every>,
     /// Density and velocity of all nodes, for ParaView.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fields: Option<Every>,
@@ -235,9 +238,22 @@ impl Lbm {
         })
     }
 
+    /// Whether anything in the flow turns populations round.
+    pub fn has_walls(&self) -> bool {
+        self.obstacle.is_some() || self.boundary.contains(&Boundary::Wall)
+    }
+
+    /// How populations relax, given or by default.
+    pub fn collision_kind(&self) -> CollisionKind {
+        self.collision.unwrap_or(match self.magic {
+            None if !self.has_walls() => CollisionKind::Bgk,
+            _ => CollisionKind::Trt,
+        })
+    }
+
     /// The collision.
     pub fn collision(&self) -> md_grid::lbm::Collision {
-        match self.collision {
+        match self.collision_kind() {
             CollisionKind::Bgk => md_grid::lbm::Collision::Bgk,
             CollisionKind::Trt => {
                 md_grid::lbm::Collision::Trt { magic: self.magic.unwrap_or(MAGIC_OF_PLATES) }
@@ -247,6 +263,10 @@ impl Lbm {
 }
 
 impl Model for LbmScenario {
+    fn complete(&mut self) {
+        self.lbm.collision = Some(self.lbm.collision_kind());
+    }
+
     #[expect(private_interfaces, reason = "see the trait")]
     fn validate(&self) -> Checked {
         check_flow(&self.lbm)?;
@@ -255,138 +275,4 @@ impl Model for LbmScenario {
         check_parallel(&self.parallel)?;
         check_files(&self.output, self.lbm.grid)
     }
-}
-
-fn check_flow(lbm: &Lbm) -> Checked {
-    check_nodes("lbm.grid", lbm.grid)?;
-    if lbm.grid.into_iter().try_fold(1_u64, |product, n| product.checked_mul(n as u64)).is_none() {
-        return Err(Finding::new("lbm.grid", "`lbm.grid` has more nodes than can be counted", "fewer nodes"));
-    }
-    let tau = 3.0 * lbm.viscosity + 0.5;
-    if !(tau > 0.5 && tau.is_finite()) {
-        let message = format!(
-            "`lbm.viscosity` is {}: the relaxation time tau = 3 viscosity + 1/2 would be {tau}, and must be above 1/2",
-            lbm.viscosity
-        );
-        return Err(Finding::new("lbm.viscosity", message, "a viscosity above 0, for example 0.01"));
-    }
-    match (lbm.collision, lbm.magic) {
-        (CollisionKind::Bgk, Some(_)) => {
-            let message = "collision `bgk` takes no `magic`";
-            let finding = Finding::new("lbm.magic", message, "leave it out, or use `collision = \"trt\"`");
-            return Err(finding.at_key().or_at("lbm.collision"));
-        }
-        (_, Some(magic)) => positive("lbm.magic", magic, "0.1875 puts walls half-way between nodes")?,
-        (_, None) => (),
-    }
-    at_least_one("lbm.steps", lbm.steps, "number of time steps")?;
-    for (axis, force) in lbm.body_force.into_iter().enumerate() {
-        finite(&format!("lbm.body_force[{axis}]"), force)?;
-    }
-    check_initial(lbm)
-}
-
-fn check_initial(lbm: &Lbm) -> Checked {
-    const KEY: &str = "lbm.initial.velocity";
-    const SPEED: &str = "greatest speed in nodes per step, as 0.05";
-    let Initial { kind, velocity } = lbm.initial;
-    match (kind, velocity) {
-        (_, Some(velocity)) => not_negative(KEY, velocity, SPEED)?,
-        (InitialKind::TaylorGreen, None) => {
-            let message = "a flow that starts as `taylor-green` needs `velocity`";
-            return Err(Finding::new(KEY, message, SPEED).at_absence());
-        }
-        (InitialKind::Rest, None) => (),
-    }
-    if kind == InitialKind::Rest && velocity > Some(0.0) {
-        let message = "a flow that starts at `rest` takes no `velocity`";
-        let finding = Finding::new(KEY, message, "leave it out, or use `kind = \"taylor-green\"`");
-        return Err(finding.at_key().or_at("lbm.initial"));
-    }
-    if kind == InitialKind::TaylorGreen && lbm.grid.iter().filter(|&&nodes| nodes > 1).count() < 2 {
-        let message = "vortices of `taylor-green` need two axes of more than one node";
-        let finding = Finding::new("lbm.grid", message, "a longer second axis, or `kind = \"rest\"`");
-        return Err(finding.or_at("lbm.initial"));
-    }
-    Ok(())
-}
-
-fn finite(path: &str, value: f64) -> Checked {
-    if value.is_finite() {
-        return Ok(());
-    }
-    let message = format!("`{path}` must be a finite number, found {value}");
-    Err(Finding::new(path, message, "in lattice units: nodes and steps"))
-}
-
-fn check_walls(lbm: &Lbm) -> Checked {
-    for (face, velocity) in Face::ALL.into_iter().zip(lbm.wall_velocity.all()) {
-        let Some(velocity) = velocity else { continue };
-        let (path, axis) = (format!("lbm.wall_velocity.{}", face.name()), face.axis());
-        if lbm.boundary[axis] == Boundary::Periodic {
-            let message =
-                format!("`{path}` is the velocity of a wall, but there is none: that boundary is periodic");
-            let help = format!("leave it out, or make `lbm.boundary[{axis}]` \"wall\"");
-            return Err(Finding::new(path, message, help).at_key().or_at("lbm.boundary"));
-        }
-        for (component, value) in velocity.into_iter().enumerate() {
-            finite(&format!("{path}[{component}]"), value)?;
-        }
-        if velocity[axis] != 0.0 {
-            let message = format!("`{path}` has a component of {} across the wall", velocity[axis]);
-            let help = "walls slide: the component along their own axis is 0";
-            return Err(Finding::new(format!("{path}[{axis}]"), message, help));
-        }
-    }
-    Ok(())
-}
-
-fn check_obstacle(lbm: &Lbm) -> Checked {
-    let Some(obstacle) = &lbm.obstacle else { return Ok(()) };
-    let given = BTreeMap::from([
-        ("center", obstacle.center.is_some()),
-        ("radius", obstacle.radius.is_some()),
-        ("path", obstacle.path.is_some()),
-    ]);
-    let (kind, wanted): (_, &[&str]) = match obstacle.kind {
-        ObstacleKind::Sphere => ("sphere", &["center", "radius"]),
-        ObstacleKind::Mask => ("mask", &["path"]),
-    };
-    for (key, is_given) in given {
-        let path = format!("lbm.obstacle.{key}");
-        let help = format!("an obstacle of kind `{kind}` has {}", wanted.join(" and "));
-        match (is_given, wanted.contains(&key)) {
-            (true, false) => {
-                let message = format!("an obstacle of kind `{kind}` takes no `{key}`");
-                return Err(Finding::new(path, message, help).at_key());
-            }
-            (false, true) => {
-                let message = format!("an obstacle of kind `{kind}` needs `{key}`");
-                return Err(Finding::new(path, message, help).at_absence());
-            }
-            (true, true) | (false, false) => (),
-        }
-    }
-    for (axis, center) in obstacle.center.into_iter().flatten().enumerate() {
-        finite(&format!("lbm.obstacle.center[{axis}]"), center)?;
-    }
-    obstacle.radius.map_or(Ok(()), |radius| positive("lbm.obstacle.radius", radius, "in nodes"))
-}
-
-fn check_files(output: &LbmOutput, grid: [usize; 3]) -> Checked {
-    check_output(&output.common)?;
-    if let Some(fields) = output.fields {
-        at_least_one("output.fields.every", fields.every, "steps between two images")?;
-    }
-    let Some(probe) = &output.probe else { return Ok(()) };
-    at_least_one("output.probe.every", probe.every, "steps between two rows of probe.csv")?;
-    for (number, node) in probe.nodes.iter().enumerate() {
-        if let Some(axis) = (0..3).find(|&axis| node[axis] >= grid[axis]) {
-            let path = format!("output.probe.nodes[{number}][{axis}]");
-            let message =
-                format!("`{path}` is {}, but that axis has {}", node[axis], counted(grid[axis], "node"));
-            return Err(Finding::new(path, message, "nodes are counted from 0").or_at("lbm.grid"));
-        }
-    }
-    Ok(())
 }

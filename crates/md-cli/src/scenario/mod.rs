@@ -126,6 +126,9 @@ pub trait Model: Serialize + DeserializeOwned + JsonSchema {
         reason = "findings get their places in the text before anybody else sees them"
     )]
     fn validate(&self) -> finding::Checked;
+
+    /// Fills in defaults that depend on other keys, of checked values.
+    fn complete(&mut self) {}
 }
 
 impl Model for Scenario {

@@ -62,10 +62,11 @@ pub fn load_as<M: Model>(source: &ScenarioSource) -> Result<M, ScenarioError> {
     }
     refuse(source, &shape::check(&tree, &schema, Missing::Refused))?;
     shape::fill_in(&mut tree, &schema);
-    let scenario: M = Value::Table(tree)
+    let mut scenario: M = Value::Table(tree)
         .try_into()
         .map_err(|error: toml::de::Error| ScenarioError::from_decoding(source, &error))?;
     scenario.validate().map_err(|finding| ScenarioError::locate(source, &finding))?;
+    scenario.complete();
     Ok(scenario)
 }
 

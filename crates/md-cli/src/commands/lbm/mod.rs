@@ -3,6 +3,7 @@
 mod flow;
 mod obstacle;
 mod recorder;
+mod warnings;
 
 use md_comm::World;
 use md_grid::lbm::{FlowRun, LaneReal, Mask, Overlap};
@@ -17,8 +18,6 @@ use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::memory;
-use crate::output::KnownFile;
-use crate::output::flow::ProbeWriter;
 use crate::output::grid::GridContext;
 use crate::scenario::{LbmScenario, name_of};
 use md_lab::in_words;
@@ -51,17 +50,16 @@ fn run<T: LaneReal>(
     let decomposition = decomposition(world.ranks(), inputs)?;
     expect_room(inputs, &decomposition, memory::available_to_all(world)?)?;
     let (solid, mask) = obstacle::mask(world, inputs, &decomposition)?;
-    let nowhere = obstacle::expect_fluid(world, inputs, &solid)?;
+    let odd = obstacle::expect_fluid(world, inputs, &solid)?;
     let context = inputs.scenario.context(world, &decomposition);
     let traced = traced(world, &args.trace)?;
     let world = traced.as_ref().map_or(world, |traced| traced);
     let flow = flow::set_up::<T>(world, inputs, &decomposition, solid)?;
     let (decomposition, traced) = (&decomposition, traced.as_ref());
-    let probe = inputs.scenario.output.probe.iter();
-    let first_lines = probe.map(|it| (KnownFile::PROBE, ProbeWriter::first_line(&it.nodes))).collect();
+    let first_lines = recorder::first_lines(&inputs.scenario.output);
     let job = GridJob { world, traced, inputs, decomposition, context, mask, first_lines, args, early_end };
     grid_run::run(&job, Box::new(FlowRun::new(world, flow)), |directory, resumed| {
-        Recorder::open(world, inputs, directory, resumed, nowhere)
+        Recorder::open(world, inputs, directory, resumed, odd)
     })
 }
 

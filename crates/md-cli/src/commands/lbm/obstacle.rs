@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use md_comm::{Reduction, World};
-use md_grid::lbm::Mask;
+use md_grid::lbm::{Face, Mask};
 use md_grid::{Block, Decomposition, Layout};
 
 use crate::checkpoint::SavedMask;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::input::mask::{MaskFile, MaskReader};
-use crate::scenario::{LbmScenario, Obstacle, ObstacleKind, ScenarioError};
+use crate::scenario::{Boundary, Lbm, LbmScenario, ObstacleKind, ScenarioError};
 use crate::text_file::told;
+use md_lab::significant;
 
 /// This rank's solid nodes, and what a mask file is known again by. *Collective.*
 pub(super) fn mask(
@@ -21,14 +22,15 @@ pub(super) fn mask(
 ) -> Result<(Mask, Option<SavedMask>), RunError> {
     let block = decomposition.block(world.rank());
     let mut mask = Mask::fluid(Layout::new(block.size, [1; 3], size_of::<f32>())?)?;
-    let Some(obstacle) = &inputs.scenario.lbm.obstacle else { return Ok((mask, None)) };
+    let lbm = &inputs.scenario.lbm;
+    let Some(obstacle) = &lbm.obstacle else { return Ok((mask, None)) };
     if let (ObstacleKind::Mask, Some(file), Some(path)) = (obstacle.kind, inputs.mask_file(), &obstacle.path)
     {
         let solid = |node| set(&mut mask, block, node);
         let checksum = read(Some(world), inputs, &file, solid)?;
         return Ok((mask, Some(SavedMask { path: path.clone(), checksum })));
     }
-    for node in every_node(block).filter(|&node| is_in_sphere(obstacle, node)) {
+    for node in every_node(block).filter(|&node| is_in_sphere(lbm, node)) {
         set(&mut mask, block, node);
     }
     Ok((mask, None))
@@ -40,14 +42,15 @@ pub(super) fn expect_readable(inputs: &GridInputs<LbmScenario>) -> Result<(), Ru
     file.map_or(Ok(()), |file| read(None, inputs, &file, |_| ()).map(drop))
 }
 
-/// Makes sure that some node is fluid, and says what is odd: an obstacle that has none of the nodes. *Collective.*
+/// Makes sure that some node is fluid, and says what is odd: an obstacle that has none of the nodes, or reaches beyond
+/// walls. *Collective.*
 pub(super) fn expect_fluid(
     world: &dyn World,
     inputs: &GridInputs<LbmScenario>,
     mask: &Mask,
-) -> Result<Option<String>, RunError> {
+) -> Result<Vec<String>, RunError> {
     let lbm = &inputs.scenario.lbm;
-    let Some(obstacle) = &lbm.obstacle else { return Ok(None) };
+    let Some(obstacle) = &lbm.obstacle else { return Ok(Vec::new()) };
     let mut solid = [mask.solid_nodes() as u64];
     world.reduce(&mut solid, Reduction::Sum)?;
     let (solid, nodes) = (solid[0], lbm.grid.iter().map(|&nodes| nodes as u64).product::<u64>());
@@ -60,13 +63,35 @@ pub(super) fn expect_fluid(
         };
         return Err(ScenarioError::at(&inputs.source, "lbm.obstacle", message, help).into());
     }
-    Ok((solid == 0).then(|| {
-        let why = match obstacle.kind {
-            ObstacleKind::Sphere => "the nearest one is farther from its centre than its radius",
-            ObstacleKind::Mask => "all nodes of its file are fluid",
-        };
-        format!("`lbm.obstacle` has none of the {crossed} nodes ({why}), so that nothing stands in the flow")
-    }))
+    if solid > 0 {
+        return Ok(walls_crossed(lbm));
+    }
+    let why = match obstacle.kind {
+        ObstacleKind::Sphere => "the nearest one is farther from its centre than its radius",
+        ObstacleKind::Mask => "all nodes of its file are fluid",
+    };
+    Ok(vec![format!(
+        "`lbm.obstacle` has none of the {crossed} nodes ({why}), so that nothing stands in the flow"
+    )])
+}
+
+/// What to say of a sphere that reaches beyond walls, half a node outside the last nodes.
+fn walls_crossed(lbm: &Lbm) -> Vec<String> {
+    let sphere = lbm.obstacle.as_ref().and_then(|it| it.center.zip(it.radius));
+    let Some((center, radius)) = sphere else { return Vec::new() };
+    let beyond = |face: Face| {
+        let (axis, is_low) = (face.axis(), Face::ALL[2 * face.axis()] == face);
+        let room = if is_low { center[axis] + 0.5 } else { lbm.grid[axis] as f64 - 0.5 - center[axis] };
+        let is_cut = lbm.boundary[axis] == Boundary::Wall && radius > room;
+        is_cut.then(|| {
+            let depth = significant(radius - room, 3);
+            format!(
+                "`lbm.obstacle` reaches beyond the wall `{}`, which cuts it off (depth {depth}, in nodes)",
+                face.name()
+            )
+        })
+    };
+    Face::ALL.into_iter().filter_map(beyond).collect()
 }
 
 /// Makes a node solid if it is one of this rank's.
@@ -82,10 +107,19 @@ fn every_node(Block { origin, size }: Block) -> impl Iterator<Item = [usize; 3]>
     along(0).flat_map(move |x| along(1).flat_map(move |y| along(2).map(move |z| [x, y, z])))
 }
 
-fn is_in_sphere(obstacle: &Obstacle, node: [usize; 3]) -> bool {
-    let (center, radius) = (obstacle.center.unwrap_or_default(), obstacle.radius.unwrap_or_default());
-    let square: f64 = (0..3).map(|axis| (node[axis] as f64 - center[axis]).powi(2)).sum();
-    square <= radius * radius
+/// Whether a node lies in the sphere, or in its nearest image across periodic boundaries.
+fn is_in_sphere(lbm: &Lbm, node: [usize; 3]) -> bool {
+    let sphere = lbm.obstacle.as_ref().and_then(|it| it.center.zip(it.radius));
+    sphere.is_some_and(|(center, radius)| {
+        let distance = |axis: usize| {
+            let (distance, length) = (node[axis] as f64 - center[axis], lbm.grid[axis] as f64);
+            match lbm.boundary[axis] {
+                Boundary::Periodic => distance - length * (distance / length).round(),
+                Boundary::Wall => distance,
+            }
+        };
+        (0..3).map(|axis| distance(axis).powi(2)).sum::<f64>() <= radius * radius
+    })
 }
 
 /// The solid nodes of a file, which rank 0 reads and tells piece by piece: nobody holds all of it. Their checksum. *Collective*, where

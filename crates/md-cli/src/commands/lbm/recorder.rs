@@ -1,27 +1,25 @@
-//! What a flow leaves behind beside what all applications on grids do: rows of probe.csv, images, its own keys of summary.json.
+//! What a flow leaves behind beside what all applications on grids do: rows of its tables, images, its own keys of
+//! summary.json.
 
 use std::path::PathBuf;
 
 use md_comm::World;
 use md_engine::{Phase, Timings};
-use md_grid::lbm::{Collision, Flow, FlowRun, LaneReal, POPULATIONS, SOUND_SPEED_SQUARED};
+use md_grid::lbm::{Collision, Flow, FlowRun, Forces, LaneReal, POPULATIONS, SOUND_SPEED_SQUARED};
 use md_lab::bench::copy_bytes_per_s;
 use serde_json::{Map, Value, json};
 
 use super::super::ROOT;
 use super::super::grid_run::{Extension, Observed};
-use super::super::intervals::beyond;
+use super::warnings::{interval_warnings, mach_warning, slip_warning};
 use crate::checkpoint::Resumed;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::output::flow::{ProbeWriter, images};
+use crate::output::flow::{DRAG_LINE, FlowTable, images, probe_line};
 use crate::output::run_output::Kept;
-use crate::output::{OutputDirectory, OutputError};
-use crate::scenario::{Lbm, LbmScenario, Probe};
+use crate::output::{KnownFile, OutputDirectory, OutputError};
+use crate::scenario::{Lbm, LbmOutput, LbmScenario};
 use crate::session::warn;
-
-/// Mach number from which the flow is compressible: its errors grow with the square.
-const HIGHEST_MACH: f64 = 0.3;
 
 /// Populations of a rank, in bytes, below which caches may hold them: then memory does not count.
 const LARGE: usize = 64 << 20;
@@ -37,11 +35,10 @@ struct Copying {
 pub(super) struct Recorder<'w> {
     world: &'w dyn World,
     lbm: Lbm,
-    probe: Option<Probe>,
-    images_every: Option<u64>,
+    output: LbmOutput,
     folder: PathBuf,
-    /// On rank 0.
-    rows: Option<ProbeWriter>,
+    /// On rank 0, those that are asked for.
+    tables: Vec<FlowTable>,
     /// What has been warned of.
     warnings: Vec<String>,
     copying: Option<Copying>,
@@ -49,37 +46,43 @@ pub(super) struct Recorder<'w> {
     is_warned: bool,
 }
 
+/// First lines of the tables that are asked for: probe.csv, then drag.csv.
+pub(super) fn first_lines(output: &LbmOutput) -> Vec<(KnownFile, String)> {
+    let probe = output.probe.as_ref().map(|probe| (KnownFile::PROBE, probe_line(&probe.nodes)));
+    let drag = output.drag.map(|_| (KnownFile::DRAG, DRAG_LINE.to_owned()));
+    probe.into_iter().chain(drag).collect()
+}
+
 impl<'w> Recorder<'w> {
-    /// Opens what is written, before the run; `nowhere` is a warning of the obstacle. *Collective.*
+    /// Opens what is written, before the run; `odd` are warnings of the obstacle. *Collective.*
     pub(super) fn open(
         world: &'w dyn World,
         inputs: &GridInputs<LbmScenario>,
         directory: Option<&OutputDirectory>,
         resumed: Option<&Resumed>,
-        nowhere: Option<String>,
+        odd: Vec<String>,
     ) -> Result<Self, RunError> {
         let scenario = &inputs.scenario;
         let output = &scenario.output;
         let open = || {
-            let Some(directory) = directory else { return Ok(None) };
-            let open = |probe: &Probe| ProbeWriter::open(directory, &probe.nodes, resumed);
-            output.probe.as_ref().map(open).transpose()
+            let Some(directory) = directory else { return Ok(Vec::new()) };
+            let lines = first_lines(output).into_iter();
+            lines.map(|(kind, line)| FlowTable::open(directory, (kind, &line), resumed)).collect()
         };
-        let rows = super::super::open_on_root(world, open)?.flatten();
+        let tables = super::super::open_on_root(world, open)?.unwrap_or_default();
         let speed = mach_warning(scenario.greatest_speed());
-        let is_warned = speed.is_some();
+        let (is_warned, slip) = (speed.is_some(), slip_warning(&scenario.lbm));
         let warnings: Vec<String> =
-            nowhere.into_iter().chain(speed).chain(interval_warnings(scenario)).collect();
+            odd.into_iter().chain(slip).chain(speed).chain(interval_warnings(scenario)).collect();
         if world.rank() == ROOT {
             warnings.iter().for_each(|text| warn(text));
         }
         Ok(Self {
             world,
             lbm: scenario.lbm.clone(),
-            probe: output.probe.clone(),
-            images_every: output.fields.map(|fields| fields.every),
+            output: output.clone(),
             folder: PathBuf::from(&output.common.directory),
-            rows,
+            tables,
             warnings,
             copying: None,
             is_warned,
@@ -97,11 +100,23 @@ impl<'w> Recorder<'w> {
 
     /// Writes density and velocity of the probed nodes, from the ranks that own them. *Collective.*
     fn write_probes<T: LaneReal>(&mut self, flow: &Flow<T>, step: u64) -> Result<(), RunError> {
-        let nodes = self.probe.iter().flat_map(|probe| &probe.nodes);
+        let nodes = self.output.probe.iter().flat_map(|probe| &probe.nodes);
         let mut values: Vec<f64> = nodes.flat_map(|&node| probed(flow, node)).collect();
         // All but one rank add nothing.
         self.world.sum(&mut values)?;
-        self.rows.as_mut().map_or(Ok(()), |rows| Ok(rows.write(step, &values)?))
+        self.write_row(KnownFile::PROBE, step, &values)
+    }
+
+    /// Writes the forces on obstacles and walls. *Collective.*
+    fn write_drag<T: LaneReal>(&mut self, flow: &Flow<T>, step: u64) -> Result<(), RunError> {
+        let Forces { on_obstacles, on_walls } = flow.forces(self.world)?;
+        self.write_row(KnownFile::DRAG, step, [on_obstacles, on_walls].as_flattened())
+    }
+
+    /// Where the table is open.
+    fn write_row(&mut self, kind: KnownFile, step: u64, values: &[f64]) -> Result<(), RunError> {
+        let mut tables = self.tables.iter_mut();
+        tables.find(|table| table.kind() == kind).map_or(Ok(()), |table| Ok(table.write(step, values)?))
     }
 }
 
@@ -119,12 +134,18 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
         let is_due = |every: Option<u64>| every.is_some_and(|every| step.is_multiple_of(every));
         let mut observed = Observed::Nothing;
         self.warn_of_speed(run);
-        if is_due(self.probe.as_ref().map(|probe| probe.every)) {
+        if is_due(self.output.probe.as_ref().map(|probe| probe.every)) {
             self.write_probes(run.flow(), step)?;
             observed = Observed::Something;
         }
-        let is_last = self.images_every.is_some() && step == self.lbm.steps;
-        if is_due(self.images_every) || is_last {
+        // No force has acted before the first step.
+        if step > 0 && is_due(self.output.drag.map(|drag| drag.every)) {
+            self.write_drag(run.flow(), step)?;
+            observed = Observed::Something;
+        }
+        let images_every = self.output.fields.map(|fields| fields.every);
+        let is_last = images_every.is_some() && step == self.lbm.steps;
+        if is_due(images_every) || is_last {
             images::write(self.world, &self.folder, run.flow(), step)?;
             observed = Observed::Something;
         }
@@ -159,7 +180,7 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
         let per_s = |amount: f64| if total.seconds.max > 0.0 { amount / total.seconds.max } else { 0.0 };
         let entries = [
             ("pattern", json!(lbm.pattern)),
-            ("collision", json!(lbm.collision)),
+            ("collision", json!(lbm.collision_kind())),
             ("viscosity", json!(lbm.viscosity)),
             ("simd", json!(run.flow().simd().name())),
             ("fluid_nodes", json!(timings.owned.avg * self.world.ranks() as f64)),
@@ -192,33 +213,11 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
     }
 
     fn kept(&self) -> Result<Vec<Kept>, OutputError> {
-        let mark = self.rows.as_ref().map(ProbeWriter::mark).transpose()?;
-        Ok(vec![Kept { mark, memory: None }])
+        let kept = |table: &FlowTable| Ok(Kept { mark: Some(table.mark()?), memory: None });
+        self.tables.iter().map(kept).collect()
     }
 
     fn finish(self) -> Result<(), RunError> {
-        Ok(self.rows.map_or(Ok(()), ProbeWriter::finish)?)
+        Ok(self.tables.into_iter().try_for_each(FlowTable::finish)?)
     }
-}
-
-/// What to say of velocities that are too high for an incompressible flow.
-fn mach_warning(speed: f64) -> Option<String> {
-    let mach = speed / SOUND_SPEED_SQUARED.sqrt();
-    (mach > HIGHEST_MACH).then(|| {
-        format!(
-            "{speed:.3} nodes per step is Mach {mach:.2}: above {HIGHEST_MACH} the flow is compressible, with errors of about Mach \
-             squared, and may become unstable; take a lower velocity and more steps"
-        )
-    })
-}
-
-/// Outputs that are written no more often than at the ends of the run.
-fn interval_warnings(LbmScenario { lbm, output, .. }: &LbmScenario) -> Vec<String> {
-    let probe = output.probe.as_ref().map(|probe| probe.every);
-    let fields = output.fields.map(|fields| fields.every);
-    let outputs = [
-        ("probe", probe, "no row after step 0 will be written"),
-        ("fields", fields, "no image between step 0 and the last will be written"),
-    ];
-    beyond(("", "run"), lbm.steps, &outputs)
 }

@@ -80,7 +80,7 @@ impl Scheduled for LbmScenario {
     }
 
     fn ways(&self) -> Vec<(&'static str, String)> {
-        vec![("pattern", name_of(self.lbm.pattern)), ("collision", name_of(self.lbm.collision))]
+        vec![("pattern", name_of(self.lbm.pattern)), ("collision", name_of(self.lbm.collision_kind()))]
     }
 
     fn has_formula(&self) -> bool {

@@ -29,7 +29,7 @@ pub fn write<T: LaneReal>(
     let alone = world.ranks() == 1;
     let name = if alone { format!("{}.vti", stem(step)) } else { piece_name(step, world.rank()) };
     let nodes = whole(world, flow.block())?;
-    write_file(&folder.join(name), |out| write_piece(out, flow, nodes))?;
+    write_file(&folder.join(name), |out| write_piece(out, flow, nodes, step))?;
     if !alone {
         let blocks: Vec<[u64; 6]> = gather_blocks(world, flow.block())?;
         if world.rank() == 0 {
@@ -92,6 +92,14 @@ fn geometry(nodes: [usize; 3]) -> String {
     format!("WholeExtent=\"{extent}\" Origin=\"-0.5 -0.5 -0.5\" Spacing=\"1 1 1\"")
 }
 
+/// The time of an image, which is its step, as ParaView and VTK look for it.
+fn time(step: u64) -> String {
+    format!(
+        "<FieldData>\n<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">{step}</DataArray>\n\
+         </FieldData>\n"
+    )
+}
+
 fn vtk_type<T: Real>() -> &'static str {
     if size_of::<T>() == 8 { "Float64" } else { "Float32" }
 }
@@ -105,7 +113,7 @@ fn arrays<T: Real>() -> [(&'static str, &'static str, usize); 3] {
 fn index<T: Real>(nodes: [usize; 3], step: u64, blocks: &[[u64; 6]]) -> String {
     let mut text = format!("{OPENING}{}", attributes("PImageData"));
     // Writing to a string does not fail.
-    let _ = writeln!(text, "<PImageData {} GhostLevel=\"0\">", geometry(nodes));
+    let _ = writeln!(text, "<PImageData {} GhostLevel=\"0\">\n{}", geometry(nodes), time(step).trim_end());
     text.push_str("<PCellData Scalars=\"density\" Vectors=\"velocity\">\n");
     for (name, kind, components) in arrays::<T>() {
         let _ = writeln!(
@@ -122,10 +130,16 @@ fn index<T: Real>(nodes: [usize; 3], step: u64, blocks: &[[u64; 6]]) -> String {
     text
 }
 
-fn write_piece<T: LaneReal>(out: &mut dyn Write, flow: &Flow<T>, nodes: [usize; 3]) -> io::Result<()> {
+fn write_piece<T: LaneReal>(
+    out: &mut dyn Write,
+    flow: &Flow<T>,
+    nodes: [usize; 3],
+    step: u64,
+) -> io::Result<()> {
     let block = flow.block();
     let count = block.size.iter().product::<usize>();
     writeln!(out, "{OPENING}{}<ImageData {}>", attributes("ImageData"), geometry(nodes))?;
+    out.write_all(time(step).as_bytes())?;
     writeln!(out, "<Piece Extent=\"{}\">", bounds(extent(block)))?;
     writeln!(out, "<CellData Scalars=\"density\" Vectors=\"velocity\">")?;
     let mut offset = 0;

@@ -1,6 +1,6 @@
-//! What a flow on a lattice leaves behind beside what all applications on grids do: rows of probe.csv, images.
+//! What a flow on a lattice leaves behind beside what all applications on grids do: rows of tables, images.
 
 pub mod images;
-mod probe;
+mod table;
 
-pub use probe::ProbeWriter;
+pub use table::{DRAG_LINE, FlowTable, probe_line};
