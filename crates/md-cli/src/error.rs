@@ -392,7 +392,7 @@ impl RunError {
             Self::Engine(error) | Self::Energy { error, .. } => error.scope(),
             Self::Compared { .. }
             | Self::NothingLeft { .. }
-            | Self::Grid(GridError::Shape(_) | GridError::Failed { .. })
+            | Self::Grid(GridError::Shape(_) | GridError::NothingLeft(_) | GridError::Failed { .. })
             | Self::Unlike(_)
             | Self::Reference(_)
             | Self::Signalled { .. }

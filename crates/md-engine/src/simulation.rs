@@ -393,6 +393,11 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Closes the exchange contexts. *Collective.*
     ///
+    /// A simulation that is dropped instead, by an early return for instance, closes what one rank can close alone. Over
+    /// `local`, nothing is left once all ranks have dropped it. Over MPI, numbers, windows and communicators of the
+    /// contexts are left until MPI is finalised, because freeing them is collective: a program that makes many
+    /// simulations must finalise each.
+    ///
     /// # Errors
     /// Communication.
     pub fn finalise(mut self) -> Result<(), EngineError> {

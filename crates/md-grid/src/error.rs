@@ -11,6 +11,9 @@ pub enum GridError {
     /// Nodes, ranks and halo do not fit together.
     #[error("{0}")]
     Shape(String),
+    /// The state that was restored is what the steps lead to.
+    #[error("{0}")]
+    NothingLeft(String),
     /// The values are no numbers any more, or an iteration does not converge.
     #[error("step {step}: {problem}")]
     Failed {

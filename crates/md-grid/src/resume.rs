@@ -22,7 +22,8 @@ pub trait Resumable {
     /// Goes on from there, once all nodes have their numbers. *Collective.*
     ///
     /// # Errors
-    /// [`GridError::Shape`] where these are not the words of such a state; communication.
+    /// [`GridError::Shape`] where these are not the words of such a state; [`GridError::NothingLeft`] where no step follows;
+    /// communication.
     fn restore_shared(&mut self, words: &[u64]) -> Result<(), GridError>;
 }
 

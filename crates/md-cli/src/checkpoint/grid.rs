@@ -44,6 +44,9 @@ pub fn read_nodes<M: Model, A: Application + ?Sized>(
     agree(world, &path, read)?;
     app.restore_shared(&header.shared).map_err(|error| match error {
         GridError::Shape(problem) => wrong(problem),
+        GridError::NothingLeft(problem) => {
+            RunError::NothingLeft { path: path.clone(), problem, advice: None }
+        }
         error => error.into(),
     })?;
     let differences = Differences::of_a_grid(&header.scenario, scenario);

@@ -74,8 +74,12 @@ impl Mailbox for Letters {
 
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         self.member.barrier()?;
-        let left = self.take()?;
-        self.member.shared.forget(self.member.rank, self.context);
-        left.map_or(Ok(()), |letter| Err(left_over(self.name, letter.from)))
+        self.take()?.map_or(Ok(()), |letter| Err(left_over(self.name, letter.from)))
+    }
+}
+
+impl Drop for Letters {
+    fn drop(&mut self) {
+        self.member.shared.close(self.context);
     }
 }

@@ -75,11 +75,13 @@ impl Mailbox {
 #[derive(Debug)]
 pub(super) struct Shared {
     mailboxes: Vec<Mailbox>,
+    /// Contexts that some ranks have closed: how many.
+    closed: Mutex<HashMap<u64, usize>>,
 }
 
 impl Shared {
     pub(super) fn new(ranks: usize) -> Self {
-        Self { mailboxes: (0..ranks).map(|_| Mailbox::default()).collect() }
+        Self { mailboxes: (0..ranks).map(|_| Mailbox::default()).collect(), closed: Mutex::default() }
     }
 
     pub(super) fn ranks(&self) -> usize {
@@ -142,9 +144,26 @@ impl Shared {
         }
     }
 
-    /// Forgets all queues of a finished context.
-    pub(super) fn forget(&self, of: Rank, context: u64) {
-        self.mailboxes[of].lock().queues.retain(|address, _| address.context != context);
+    /// Queues that there are, of all ranks.
+    #[cfg(test)]
+    pub(super) fn queues(&self) -> usize {
+        self.mailboxes.iter().map(|mailbox| mailbox.lock().queues.len()).sum()
+    }
+
+    /// A rank has no more use for a context. Once all have said so, its queues are forgotten: until then, one may still take
+    /// what another has left.
+    pub(super) fn close(&self, context: u64) {
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let ranks = closed.entry(context).or_default();
+        *ranks += 1;
+        if *ranks < self.ranks() {
+            return;
+        }
+        closed.remove(&context);
+        drop(closed);
+        for mailbox in &self.mailboxes {
+            mailbox.lock().queues.retain(|address, _| address.context != context);
+        }
     }
 
     /// Wakes and fails every present and future wait of every rank. The first failure is the one reported.

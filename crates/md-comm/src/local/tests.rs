@@ -114,3 +114,22 @@ fn what_breaks_in_one_world_leaves_another_whole() {
     let ends: Vec<_> = ends.into_iter().map(Result::unwrap).collect();
     assert_eq!(ends, [(true, [[1.0], [1.0]]), (false, [[1.0], [1.0]])]);
 }
+
+/// With a message under way, too.
+#[test]
+fn contexts_that_all_ranks_have_dropped_leave_nothing() {
+    const RANKS: usize = 3;
+    let shared = Arc::new(Shared::new(RANKS));
+    let play = |rank| {
+        let world = LocalWorld::new(rank, Arc::clone(&shared), LONG);
+        let mut ring = open_ring(&world).unwrap();
+        send(&mut ring);
+        while ring.next().unwrap().is_some() {}
+        ring.complete().unwrap();
+        drop(ring);
+        send(&mut open_ring(&world).unwrap());
+        world.mailbox("letters").unwrap().send((rank + 1) % RANKS, b"letter").unwrap();
+    };
+    scope(|threads| (0..RANKS).for_each(|rank| drop(threads.spawn(move || play(rank)))));
+    assert_eq!(shared.queues(), 0);
+}

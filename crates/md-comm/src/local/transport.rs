@@ -166,8 +166,12 @@ impl Transport for LocalTransport {
     }
 
     fn finalise(self: Box<Self>) -> Result<(), CommError> {
-        self.member.barrier()?;
-        self.member.shared.forget(self.member.rank, self.context);
-        Ok(())
+        self.member.barrier()
+    }
+}
+
+impl Drop for LocalTransport {
+    fn drop(&mut self) {
+        self.member.shared.close(self.context);
     }
 }

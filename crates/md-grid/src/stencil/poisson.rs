@@ -240,7 +240,7 @@ impl Resumable for Poisson<'_> {
         [self.step, residual2] = expect_words(words)?;
         self.residual2 = f64::from_bits(residual2);
         if self.is_found() {
-            return Err(GridError::Shape("the solution is found: nothing is left to do".to_owned()));
+            return Err(GridError::NothingLeft("the solution is found".to_owned()));
         }
         Ok(())
     }

@@ -122,8 +122,8 @@ pub(crate) struct Lent<'m> {
     borrowed: PhantomData<&'m mut [u8]>,
 }
 
-/// Lends memory for the work of this rank, of so many messages at most. Where that fails while messages are under way, they are ended; one that
-/// does not end is told, and ends the job.
+/// Lends memory for the work of this rank, of so many messages at most. Where messages are still under way after it, they are
+/// ended; one that does not end is told, and ends the job.
 pub(crate) fn lend(
     memory: &mut [u8],
     messages: usize,
@@ -132,11 +132,13 @@ pub(crate) fn lend(
 ) -> Result<(), CommError> {
     let mut lent = Lent::new(memory, messages);
     let outcome = work(&mut lent);
-    if let Err(error) = &outcome
-        && !lent.has_ended()
-    {
+    if !lent.has_ended() {
+        let reason = outcome.as_ref().err().map_or_else(
+            || "messages from and to the memory of fields do not end".to_owned(),
+            CommError::to_string,
+        );
         // If the terminal is gone there is nobody to tell.
-        let _ = std::io::stderr().lock().write_all(format!("error: rank {rank}: {error}\n").as_bytes());
+        let _ = std::io::stderr().lock().write_all(format!("error: rank {rank}: {reason}\n").as_bytes());
     }
     outcome
 }
