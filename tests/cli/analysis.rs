@@ -279,7 +279,8 @@ fn a_drift_of_the_whole_is_no_diffusion() {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs();
     assert!((0..3).all(|at| near(moving[at], at_rest[at])), "{moving:?} {at_rest:?}");
     assert!(near(moving[3], at_rest[3] + 4.0), "the column has the whole motion: {moving:?} {at_rest:?}");
-    let kept = found(&format!("{drift} --set output.msd.centre_of_mass=kept --set output.vacf.centre_of_mass=kept"));
+    let kept =
+        found(&format!("{drift} --set output.msd.centre_of_mass=kept --set output.vacf.centre_of_mass=kept"));
     assert!(kept[0] > moving[0] + 0.1 && near(kept[2], moving[2] + 4.0 * 0.2 / 3.0), "{kept:?}");
     let removed = found(&format!("{drift} --set output.vacf.centre_of_mass=removed"));
     assert!(near(removed[3], at_rest[3]) && near(removed[2], at_rest[2]), "{removed:?}");

@@ -101,6 +101,7 @@ pub fn twice_kinetic_about(drift: [f64; 3], particles: &Particles, masses: &[f64
 mod tests {
     use super::*;
     use crate::domain::Boundary::{self, Periodic, Reflecting};
+    use crate::fields::ImageCounts;
     use crate::particles::Particle;
 
     fn domain(dimension: Dimension, boundary: [Boundary; 3]) -> Domain {
@@ -129,7 +130,13 @@ mod tests {
 
     fn moving(velocities: &[[f64; 3]]) -> Particles {
         let ids = 1..;
-        let particle = |(id, &velocity)| Particle { id, species: 0, position: [0.0; 3], velocity };
+        let particle = |(id, &velocity)| Particle {
+            id,
+            species: 0,
+            position: [0.0; 3],
+            velocity,
+            images: ImageCounts::default(),
+        };
         ids.zip(velocities).map(particle).collect()
     }
 

@@ -39,7 +39,8 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Opening { world, scenario, subject, .. } = *opening;
     let Some(keys) = scenario.output.vacf else { return Ok(Vec::new()) };
     let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
-    let (length, most, width) = (keys.lags(scenario.simulation.timestep) as u64, keys.origins, 2 * names.len());
+    let (length, most, width) =
+        (keys.lags(scenario.simulation.timestep) as u64, keys.origins, 2 * names.len());
     let interval = keys.every as f64 * scenario.simulation.timestep;
     let read = |words: &[u64]| {
         let (&[then, centre], words) = words.split_first_chunk()?;
@@ -101,9 +102,10 @@ impl Vacf<'_> {
         let [now, then] = [2, 5].map(|first| axes.iter().map(|dim| centre(first + dim)).collect::<Vec<_>>());
         let relative = |sums: &[f64]| {
             // The sum of (v - V) (v0 - V0).
-            let change = axes.iter().zip(now.iter().zip(&then)).map(|(dim, (now, then))| {
-                sums[0] * now * then - now * sums[5 + dim] - then * sums[2 + dim]
-            });
+            let change = axes
+                .iter()
+                .zip(now.iter().zip(&then))
+                .map(|(dim, (now, then))| sums[0] * now * then - now * sums[5 + dim] - then * sums[2 + dim]);
             (sums[1] + change.sum::<f64>()) / sums[0].max(1.0)
         };
         species().map(|sums| sums[1] / sums[0].max(1.0)).chain(species().map(relative)).collect()

@@ -113,9 +113,8 @@ fn error_of_batches(batches: &[f64], about: f64) -> f64 {
     if batches.len() < 2 {
         return f64::NAN;
     }
-    let apart = |lag: usize| {
-        batches.iter().zip(&batches[lag..]).map(|(a, b)| (a - about) * (b - about)).sum::<f64>()
-    };
+    let apart =
+        |lag: usize| batches.iter().zip(&batches[lag..]).map(|(a, b)| (a - about) * (b - about)).sum::<f64>();
     let squares = apart(0);
     // The mean is made of the batches themselves, which makes their correlation seem smaller by about 1 / n.
     let seen = if batches.len() < FEWEST || squares == 0.0 { 0.0 } else { apart(1) / squares + 1.0 / count };

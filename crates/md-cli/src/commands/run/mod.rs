@@ -75,7 +75,9 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let mut closing = Closing::new(world, root.as_ref().map(|root| &root.directory));
     let grown = observers.finish(&mut closing);
     let Closing { summary: analyses, mut warned, .. } = closing;
-    warned.extend(stillness.into_iter().chain(simulation.box_warnings().iter().cloned()).chain(box_end.clone()));
+    warned.extend(
+        stillness.into_iter().chain(simulation.box_warnings().iter().cloned()).chain(box_end.clone()),
+    );
     results.facts = RunFacts { crowding, host_use, warned, analyses, ..results.facts };
     let timeline = write_timeline(traced.as_ref(), timeline, &results.context, simulation.state().step)?;
     root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline))?;
