@@ -313,7 +313,7 @@ fn what_cannot_be_analysed() {
         ),
         (
             "out/traj.extxyz --set output.rdf.max=9.0",
-            "step 0: `output.rdf.max` is 9.0, but half the shortest periodic side of the box is 4.198990478456269 by now\na smaller `output.rdf.max`",
+            "step 0: `output.rdf.max` is 9.0, but half the shortest periodic side of the box is 4.198990478456269\na smaller `output.rdf.max`",
         ),
         ("out/empty.extxyz", "`out/empty.extxyz` has no frame"),
         ("out/empty.xtc", "`out/empty.xtc` has no frame"),

@@ -47,7 +47,10 @@ fn amber_files_have_their_times_and_velocities() {
                              note: `output.vacf.every` is 1, but the frames that it can take are 20 steps apart: it takes these\n\
                              note: `output.vacf.length` is 0.02, less than the time 0.1 between two such frames: this time is taken\n\
                              note: the file has lengths in `angstrom`, times in `picosecond`: its numbers are taken as they are, as \
-                             reduced units\n";
+                             reduced units\n\
+                             note: the file has no types: all particles are of species `A`\n\
+                             note: the trajectory has neither image counts nor unwrapped positions along x, y, z: `output.msd` holds if no \
+                             particle moves by more than half of the box between two frames\n";
         assert_eq!(text_of(&said.stderr), expected_text, "{name}");
         let msd = Columns::read(&workdir, "found/msd.csv");
         let times: Vec<f64> = (0..11).map(|frame| 0.1 * f64::from(frame)).collect();

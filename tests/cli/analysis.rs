@@ -297,11 +297,7 @@ fn averages_are_of_what_may_be_equilibrium() {
         summary.get("averages").map(|averages| averages["rows"].as_u64().unwrap())
     };
     assert_eq!(rows(MELT), None);
-    assert_eq!(
-        rows(&MELT.replace("thermo", "averages = { start = 0 }\nthermo")),
-        Some(4),
-        "steps 0, 7, 14, 20"
-    );
+    assert_eq!(rows(&MELT.replace("thermo", "averages = { start = 0 }\nthermo")), Some(3), "steps 0, 7, 14");
     let stages = "[[stage]]\nsteps = 10\n[[stage]]\nsteps = 10\n";
     assert!(rows(&format!("{}{stages}", MELT.replace("steps = 20\n", ""))).is_some());
 }
@@ -442,7 +438,7 @@ fn averages_of_something_else_begin_anew() {
 #[test]
 fn distances_whose_volumes_are_no_numbers_are_refused() {
     let workdir = Workdir::new(MELT);
-    for (max, width) in [("1e-300", "5e-303"), ("1e-59", "5e-62"), ("2e300", "1e298")] {
+    for (max, width) in [("1e-300", "5e-303"), ("1e-59", "5e-62"), ("2e300", "1.0000000000000001e298")] {
         let said =
             workdir.call(Start::Plain, &format!("check melt.toml --set output.rdf={{every=50,max={max}}}"));
         assert_eq!(said.code, Some(2), "{said:?}");

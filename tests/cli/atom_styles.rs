@@ -92,7 +92,7 @@ fn a_key_names_the_style() {
             "data.bare:14: the heading `Atoms` names no style, and lines of 6 columns may be `charge` or `molecular`: name the \
              style in the heading, as in `Atoms # full`, or by `system.file.style`",
         ),
-        ("format = \"lammps-data\", style = \"sphere\"", "`sphere`"),
+        ("format = \"lammps-data\", style = \"sphere\"", "`system.file.style` cannot be \"sphere\""),
         ("format = \"extxyz\", style = \"charge\"", "only a LAMMPS data file has an atom style"),
     ] {
         workdir.write("melt.toml", &scenario(keys));

@@ -320,7 +320,7 @@ fn threads_by_the_number_of_cores() {
         assert!(check.contains(&format!("\nthreads = {cores}\n")), "{check}");
         let said = workdir.succeed(Start::Threads(ranks), "run melt.toml");
         let hint = format!("\nThreads per rank: 1; --threads auto would use {cores}\n");
-        assert_eq!(said.stdout.ends_with(&hint), cores > 1, "{}", said.stdout);
+        assert_eq!(said.stdout.contains(&hint), cores > 1, "{}", said.stdout);
     }
     let said = workdir.call(Start::Plain, "run melt.toml --threads many");
     assert_eq!(said.code, Some(2));

@@ -197,7 +197,7 @@ fn a_file_with_a_total_momentum() {
     workdir.write("file.toml", &from_file("first/t.extxyz").replace("temperature = 1.44\n", ""));
     let csvr = "--set integrator={kind=\"csvr\",temperature=1.0,relaxation=0.1}";
     let said = workdir.succeed(Start::Threads(2), &format!("run file.toml --output out {csvr}"));
-    assert_eq!(said.stderr, NOTE);
+    assert_eq!(said.stderr, format!("note: the particles are those of frame 2 of 2 (step 20)\n{NOTE}"));
     let last = |folder: &str, name: &str| {
         Columns::read(&workdir, &format!("{folder}/thermo.csv")).of(name).pop().unwrap()
     };
@@ -293,7 +293,8 @@ fn what_a_thermostat_cannot_heat_is_warned_of() {
     ));
     let still = "warning: the particles are at rest relative to each other and no force moves them, so that a thermostat \
                  which multiplies their velocities cannot heat them; ";
-    for (keys, start) in MULTIPLYING.iter().zip(starts().into_iter().cycle()) {
+    let fitting = starts().into_iter().filter(|start| !matches!(start, Start::Threads(3) | Start::Mpirun(3)));
+    for (keys, start) in MULTIPLYING.iter().zip(fitting.collect::<Vec<_>>().into_iter().cycle()) {
         let option = format!("--set integrator={{temperature=1.0,{keys}}} --set system.drift=[1.0,0.0,0.0]");
         let said = workdir.succeed(start, &format!("run melt.toml --quiet --output out {option}"));
         assert!(said.stderr.starts_with(&format!("{still}{COLD}\n")), "{keys}: {said:?}");

@@ -127,7 +127,10 @@ fn frames_of_a_trajectory() {
     assert!(workdir.read("out/thermo.csv").lines().nth(1).unwrap().contains(",1.15625,"));
     workdir.write("melt.toml", &workdir.read("melt.toml").replace("\"extxyz\" }", "\"extxyz\", frame = 1 }"));
     let notes = workdir.succeed(start, "run melt.toml").stderr;
-    assert_snapshot!(notes, @"note: the particles are those of frame 1 of 2 (step 70)");
+    assert_snapshot!(notes, @r"
+    note: the particles are those of frame 1 of 2 (step 70)
+    note: the whole system moves at [0.25, 0.125, 0]: `temperature` and `pressure` are about this velocity, which thermostats and barostats leave as it is; `kinetic_per_atom` includes it
+    ");
     assert_eq!(workdir.succeed(start, "run melt.toml --quiet").stderr, "");
     assert_snapshot!(error(&workdir, "run melt.toml --set system.file.frame=3", start), @r"
     exit code 2

@@ -171,7 +171,6 @@ fn a_line_says_what_it_is() {
             true,
             "a group of particles: each command that acts on it is told by itself",
         ),
-        ("variable x atom vx", true, "a variable of style `atom`"),
         ("dump e upper xyz 10 e.xyz", true, "a group: it acts on `upper`"),
         ("write_data end.data", true, "it writes a file of LAMMPS's own"),
         ("print done", true, "it sets how LAMMPS itself runs or prints"),

@@ -23,18 +23,18 @@ fn the_version_and_the_help_of_the_program() {
     Simulate:
       run            Run a scenario
       check          Check a scenario and print it with all defaults filled in
-      forces         Evaluate the forces of the initial state, without motion: forces.csv and summary.json
+      forces         Evaluate the forces of the initial state, without motion: forces.csv
       minimise       Minimise the energy by FIRE: minimised.extxyz and summary.json
       from-lammps    Make a scenario from a LAMMPS script, and list what could not be taken
 
     Look at results:
       plot           Draw the tables of a run as one page: plot.html
-      analyse        Compute the analyses of a run from a trajectory: rdf.csv, msd.csv, vacf.csv, profiles
+      analyse        Compute the analyses of a run from a trajectory: rdf.csv, msd.csv, ...
       inspect        Show what a checkpoint or a trajectory holds, and check it
 
     Choose and measure the exchange:
       compare        Measure halo strategies on this scenario and machine, and recommend one
-      sweep          Run a scenario with several sizes, ranks and strategies, one job at a time: sweep.csv
+      sweep          Run a scenario with several sizes, ranks and strategies: sweep.csv
       trace-summary  Summarise a timeline: which ranks waited for which, and where the time went
       bench          Measure the transports with micro-benchmarks: bench.csv, bench.svg
       fit            Measure this machine and fit a model of its costs: machine.toml, fit.svg

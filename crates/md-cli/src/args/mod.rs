@@ -94,13 +94,13 @@ pub enum Command {
     Run(RunArgs),
     /// Check a scenario and print it with all defaults filled in
     Check(CheckArgs),
-    /// Evaluate the forces of the initial state, without motion: forces.csv and summary.json
+    /// Evaluate the forces of the initial state, without motion: forces.csv
     Forces(ForcesArgs),
     /// Minimise the energy by FIRE: minimised.extxyz and summary.json
     Minimise(MinimiseArgs),
     /// Make a scenario from a LAMMPS script, and list what could not be taken
     FromLammps(FromLammpsArgs),
-    /// Compute the analyses of a run from a trajectory: rdf.csv, msd.csv, vacf.csv, profiles
+    /// Compute the analyses of a run from a trajectory: rdf.csv, msd.csv, ...
     Analyse(AnalyseArgs),
     /// Draw the tables of a run as one page: plot.html
     Plot(PlotArgs),
@@ -111,7 +111,7 @@ pub enum Command {
     /// Measure halo strategies on this scenario and machine, and recommend one
     #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),
-    /// Run a scenario with several sizes, ranks and strategies, one job at a time: sweep.csv
+    /// Run a scenario with several sizes, ranks and strategies: sweep.csv
     Sweep(SweepArgs),
     /// Summarise a timeline: which ranks waited for which, and where the time went
     TraceSummary(TraceSummaryArgs),

@@ -57,7 +57,7 @@ fn a_small_file_is_read_and_sorted_by_id() {
         positions: vec![[0.5, -4.0, 1.0], [9.0, 4.0, 0.0], [1.0, 2.0, 2.0]],
         velocities: Some(vec![[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -0.0015, 0.0]]),
         largest_type: 2,
-        images: [[0, 0, 0], [0, 1, 0], [0, 0, -1]].map(ImageCounts).to_vec(),
+        images: [[0, 0, 0], [1, 0, 0], [0, 0, -1]].map(ImageCounts).to_vec(),
         tells_images: [true; 3],
         lines: [(20, 26), (21, 25), (19, 27)]
             .map(|(position, velocity)| ParticleLines { position, velocity })
