@@ -51,7 +51,10 @@ fn two_ranks_fit_messages_too() {
     }
     let workdir = Workdir::new(MELT);
     let said = under_mpirun(&workdir, "fit --budget 3 --quiet --output out");
-    assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "", ""), "{said:?}");
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{said:?}");
+    // Other tests run beside it.
+    let is_doubt = |line: &str| line.starts_with("warning: ") && line.contains(": the fit is off by ");
+    assert!(said.stderr.lines().all(is_doubt), "{said:?}");
     let files = workdir.files("out");
     for file in ["bench.csv", "fit.svg", "machine.toml"] {
         assert!(files.iter().any(|name| name == file), "{files:?}");

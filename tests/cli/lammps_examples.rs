@@ -1,5 +1,6 @@
 //! The scripts of Debian's `lammps-examples`: those that become a scenario have LAMMPS's particles, temperature, energies and pressure.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
+#![expect(clippy::print_stderr, reason = "what is skipped is told")]
 
 use std::collections::BTreeSet;
 use std::fs;

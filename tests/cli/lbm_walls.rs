@@ -1,4 +1,5 @@
 //! `md-cli lbm`: what flows have at walls and obstacles.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use insta::assert_snapshot;
 use serde_json::Value;

@@ -77,7 +77,7 @@ fn no_large_block_is_taken_for_granted() {
     for (command, asked) in [
         (format!("run melt.toml {local}"), "error: rank 0: out of memory: there is no room for "),
         (
-            "predict melt.toml --ranks 20000 --weak --machine machine.toml --backends p2p --steps 1 --quiet"
+            "predict melt.toml --ranks 20000 --ranks-per-node 20000 --weak --machine machine.toml --backends p2p --steps 1 --quiet"
                 .to_owned(),
             "error: out of memory: there is no room for a prediction of 1 step on 20000 ranks (about ",
         ),

@@ -157,6 +157,7 @@ fn an_uneven_division_is_advised_about() {
     let call = "run melt.toml --set parallel.grid=[2,1,1] --set parallel.balance=\"off\"";
     let printed = workdir.succeed(Start::Threads(2), call).stdout;
     let (_, advice) = printed.split_once("\nAdvice: ").unwrap_or_else(|| panic!("{printed}"));
+    let advice = advice.split("\n\n").next().unwrap();
     let words: Vec<&str> = advice.split_whitespace().collect();
     let remedy = "divide the work by what it costs, with parallel.balance or parallel.partition";
     assert!(words.join(" ").ends_with(remedy), "{printed}");

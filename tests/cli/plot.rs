@@ -1,4 +1,5 @@
 //! `md-cli plot`: the page has what the run wrote, and a browser shows it.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::process::Command;
 
@@ -117,6 +118,9 @@ fn a_folder_without_tables_is_an_error() {
 /// Where there is one; the pictures are dark on white then, not an empty page.
 #[test]
 fn a_browser_shows_it() {
+    /// A window of the browser is at least so wide.
+    const WINDOW: usize = 500;
+    const TELEPHONE: usize = 400;
     let browser = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
         .find(|name| Command::new(name).arg("--version").output().is_ok_and(|said| said.status.success()));
@@ -134,8 +138,6 @@ fn a_browser_shows_it() {
     assert!(dark > 3000, "letters: {dark} dark pixels");
     // On a telephone the charts end before the screen does: its last columns have nothing but the white of the page. (A
     // frame, because a window of the browser is at least 500 pixels wide.)
-    const WINDOW: usize = 500;
-    const TELEPHONE: usize = 400;
     let frame = format!(
         "<body style='margin:0'><iframe src='out/plot.html' style='border:0;width:{TELEPHONE}px;height:2400px'></iframe>"
     );

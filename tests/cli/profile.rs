@@ -43,8 +43,8 @@ fn slabs_are_those_of_lammps() {
 /// kinetic energy too, weighted by particles.
 #[test]
 fn slabs_add_up_to_the_system() {
-    let keys =
-        "profile = [{ axis = \"x\", bins = 7, every = 1 }, { axis = \"y\", bins = 1, every = 1 }]\nthermo";
+    let keys = "profile = [{ axis = \"x\", bins = 7, every = 1 }, { axis = \"y\", bins = 1, every = 1 }]\n\
+         averages = { start = 0 }\nthermo";
     let workdir = Workdir::new(&MELT.replace("thermo", keys).replace("every = 7", "every = 1"));
     let protocol = "--set system.lattice.cells=[4,4,12] --set neighbor.method=cells --set parallel.partition=stripe --set parallel.protocol";
     let mut calls = vec![

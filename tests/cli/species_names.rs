@@ -46,7 +46,7 @@ fn tables_have_every_column_once_and_every_row_whole() {
             );
             assert!(reader.records().all(|row| row.is_ok()), "{file}: {text}");
             let own = |name: &&str| header.iter().any(|column| column.ends_with(&format!("_{name}")));
-            assert!(names.iter().all(|name| own(&name)), "{file}: {header:?}");
+            assert!(names.iter().all(own), "{file}: {header:?}");
         }
     }
     workdir.succeed(Start::Plain, "plot out");

@@ -76,7 +76,7 @@ pub fn estimated(inputs: &Inputs, ranks: usize) -> Result<(Setup, Vec<String>), 
             config.parallel = parallel;
         }
     }
-    Ok((checked(inputs, &inputs.scenario, config, ranks)?, left_out))
+    Ok((checked(inputs, &inputs.scenario, &config, ranks)?, left_out))
 }
 
 /// The set-up of the inputs' scenario on so many ranks.
@@ -94,7 +94,7 @@ pub fn of_inputs(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
 /// What only shows once box and ranks are known, each at its key: a box too small for the cutoff or too thin for the
 /// ranks, a file that contradicts the scenario; each particle that cannot be where it is, at its line.
 pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result<Setup, RunError> {
-    checked(inputs, scenario, config(inputs, scenario, Detail::All)?, ranks)
+    checked(inputs, scenario, &config(inputs, scenario, Detail::All)?, ranks)
 }
 
 /// Makes sure that there is memory for the particles on every rank, before anything is done for each of them. *Collective.*
@@ -126,11 +126,11 @@ fn rough_atoms(inputs: &Inputs) -> Result<u64, ScenarioError> {
 }
 
 /// The set-up of a configuration, with what can be wrong with it located in the inputs.
-fn checked(inputs: &Inputs, scenario: &Scenario, config: Config, ranks: usize) -> Result<Setup, RunError> {
+fn checked(inputs: &Inputs, scenario: &Scenario, config: &Config, ranks: usize) -> Result<Setup, RunError> {
     let source = &inputs.source;
     let made = Setup::new(config.clone(), ranks);
     if matches!(made, Ok(_) | Err(EngineError::Particle(_))) {
-        file::check_particles(inputs, &config)?;
+        file::check_particles(inputs, config)?;
     }
     let made =
         made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))?;

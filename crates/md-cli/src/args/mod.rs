@@ -433,7 +433,8 @@ mod tests {
         command.build();
         let mut defined: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
-        (defined.sort_unstable(), listed.sort_unstable());
+        defined.sort_unstable();
+        listed.sort_unstable();
         assert_eq!(defined, listed);
         let help = Cli::with_groups().render_help().to_string();
         let too_long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 100).collect();

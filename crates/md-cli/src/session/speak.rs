@@ -71,6 +71,7 @@ pub(super) fn fail_alone(error: &RunError) -> u8 {
 
 /// Says why communication could not be set up. The first process says so for all; a process that it has not ended has the
 /// error alone.
+#[cfg(feature = "mpi")]
 pub(super) fn fail_at_start(error: &RunError) -> u8 {
     let code = fail_alone(error);
     if let Some(rank @ 1..) = launch::rank() {

@@ -1,4 +1,5 @@
 //! Scripts from the grammar, run by LAMMPS and by md: the same particles, box, energy and pressure of step 0.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::fmt::Write;
 use std::process::Command;

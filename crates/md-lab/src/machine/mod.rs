@@ -359,8 +359,7 @@ impl Machine {
             (format!("messages by {}", cost.backend.name()), cost.rms_residual, cost.held_out_rms_residual)
         });
         let computes = self.computes.iter().filter(|cost| is_used(cost)).map(|cost| {
-            let name =
-                format!("forces by {} in {} precision", name_of(&cost.method), name_of(&cost.precision));
+            let name = format!("forces by {} in {} precision", name_of(cost.method), name_of(cost.precision));
             (name, cost.rms_residual, cost.held_out_rms_residual)
         });
         let far = messages.chain(computes).filter_map(|(name, rms, held_out)| doubt(&name, rms, held_out));

@@ -80,11 +80,11 @@ fn definitions_that_lammps_does_not_accept_are_refused() {
 fn variables_do_not_grow_without_bound() {
     let doubled = |name: char, of: char| format!("{name} string ${of}${of}");
     let mut texts = vec!["a string 0123456789".to_owned()];
-    texts.extend(('a'..'z').zip('b'..='z').map(|(of, name)| doubled(name, of)));
+    texts.extend(('a'..='y').zip('b'..='z').map(|(of, name)| doubled(name, of)));
     let errors = defined(&texts.iter().map(String::as_str).collect::<Vec<_>>()).1;
     assert_eq!(errors[0], "with its variables it has more than 16384 characters");
     let mut sums = vec!["a equal 1".to_owned()];
-    sums.extend(('a'..'z').zip('b'..='z').map(|(of, name)| format!("{name} equal v_{of}+v_{of}")));
+    sums.extend(('a'..='y').zip('b'..='z').map(|(of, name)| format!("{name} equal v_{of}+v_{of}")));
     let (variables, _) = defined(&sums.iter().map(String::as_str).collect::<Vec<_>>());
     let expected = "a formula depends on itself, or on too many others";
     assert_eq!(variables.put_in("$h", &keywords), Ok("128".to_owned()));

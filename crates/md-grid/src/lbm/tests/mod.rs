@@ -47,6 +47,9 @@ struct Case {
     restart: Option<(usize, Pattern)>,
 }
 
+/// A node's number in the whole grid, and its populations.
+type OwnNode<T> = (usize, [T; POPULATIONS]);
+
 impl Default for Case {
     fn default() -> Self {
         Self {
@@ -124,10 +127,7 @@ impl Case {
     }
 
     /// Populations of own nodes, and what is known at the end.
-    fn run_rank<T: LaneReal>(
-        &self,
-        world: &dyn World,
-    ) -> (Vec<(usize, [T; POPULATIONS])>, ([Totals; 2], Forces)) {
+    fn run_rank<T: LaneReal>(&self, world: &dyn World) -> (Vec<OwnNode<T>>, ([Totals; 2], Forces)) {
         let grid = Decomposition::new(self.nodes, world.ranks(), self.grid, self.edges).unwrap();
         let block = grid.block(world.rank());
         let layout = Layout::new(block.size, [1; 3], size_of::<T>()).unwrap();
