@@ -206,7 +206,7 @@ fn a_file_with_a_total_momentum() {
     let first = Columns::read(&workdir, "out/thermo.csv");
     assert_near(&first.of("temperature")[..1], &[temperature], 1e-9, "at the start");
     let said = workdir.succeed(Start::Threads(2), "forces file.toml --output forces");
-    assert_eq!(said.stderr, NOTE);
+    assert_eq!(said.stderr, format!("note: the particles are those of frame 2 of 2 (step 20)\n{NOTE}"));
     let pressure = summary(&workdir, "forces")["pressure"].as_f64().unwrap();
     assert_near(&[pressure], &first.of("pressure")[..1], 1e-9, "of the forces");
     let said = workdir.succeed(Start::Plain, "analyse first/t.extxyz --set output.averages.start=0");

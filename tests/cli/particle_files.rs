@@ -381,10 +381,9 @@ fn pair_coefficients_of_a_data_file() {
     let thermo = workdir.read("out/thermo.csv");
     workdir.write("effective.toml", &effective);
     let notes = workdir.succeed(start, "run effective.toml").stderr;
-    assert_eq!(
-        notes,
-        "note: the pair coefficients and cutoffs of the file are left out: the scenario has [[species]]\n"
-    );
+    let left_out =
+        "note: the pair coefficients and cutoffs of the file are left out: the scenario has [[species]]\n";
+    assert!(notes.starts_with(left_out), "{notes}");
     assert_eq!(workdir.read("out/thermo.csv"), thermo);
     workdir.write("start.data", &two.replace("0.88 2.6", "0.88 2.5"));
     assert_snapshot!(error(&workdir, "run melt.toml", start), @r"
