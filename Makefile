@@ -89,7 +89,7 @@ test-all: test
 	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies
 	cargo test -p md --test cli checkpoints:: -- --ignored
-	cargo test --release -p md --test truth -- --ignored ensembles:: transport::
+	cargo test --release -p md --test truth -- --ignored ensembles:: stated_errors:: transport::
 	scripts/truths-by-level.sh
 	cargo test -p md-grid --lib cavity -- --ignored
 	scripts/fault-matrix.sh

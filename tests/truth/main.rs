@@ -16,6 +16,7 @@ mod nist;
 mod random;
 mod ranks;
 mod simd;
+mod stated_errors;
 mod structure;
 #[path = "../support/mod.rs"]
 mod support;

@@ -78,7 +78,7 @@ fn both_formats_give_the_same_particles() {
     let [x, y, z] = particles.lengths;
     writeln!(
         text,
-        "Lattice=\"{x:?} 0 0 0 {y:?} 0 0 0 {z:?}\" Properties=species:S:1:pos:R:3:velo:R:3:id:I:1:type:I:1"
+        "Lattice=\"{x:?} 0 0 0 {y:?} 0 0 0 {z:?}\" Properties=species:S:1:pos:R:3:velo:R:3:id:I:1:type:I:1:images:I:3"
     )
     .unwrap();
     let velocities = particles.velocities.as_ref().unwrap();
@@ -86,7 +86,8 @@ fn both_formats_give_the_same_particles() {
         let kind = particles.types[index];
         let ([x, y, z], [u, v, w]) = (particles.positions[index], velocities[index]);
         let name = ["A", "B"][kind as usize - 1];
-        writeln!(text, "{name} {x:?} {y:?} {z:?} {u:?} {v:?} {w:?} {id} {kind}").unwrap();
+        let [ix, iy, iz] = particles.images[index].0;
+        writeln!(text, "{name} {x:?} {y:?} {z:?} {u:?} {v:?} {w:?} {id} {kind} {ix} {iy} {iz}").unwrap();
     }
     let names = ["A".to_owned(), "B".to_owned()];
     let read_back = extxyz::parse("mix.extxyz", &text, &names).unwrap();

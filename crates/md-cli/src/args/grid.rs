@@ -17,7 +17,7 @@ pub struct GridArgs {
     /// Number of steps, instead of the scenario's
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// End the run in order after this time: [[D-]HH:]MM:SS, D-HH[:MM] or seconds
+    /// End the run in order after this time: D-HH:MM:SS, HH:MM:SS, MM:SS, D-HH, D-HH:MM or seconds
     #[arg(long, value_name = "TIME", value_parser = wall_time)]
     pub wall_time: Option<Duration>,
     /// Print nothing but errors and warnings

@@ -195,7 +195,7 @@ pub struct RunArgs {
     /// The scenario and the number of steps.
     #[command(flatten)]
     checked: CheckArgs,
-    /// End the run in order after this time: [[D-]HH:]MM:SS, D-HH[:MM] or seconds
+    /// End the run in order after this time: D-HH:MM:SS, HH:MM:SS, MM:SS, D-HH, D-HH:MM or seconds
     #[arg(long, value_name = "TIME", value_parser = wall_time)]
     pub wall_time: Option<Duration>,
     /// Print nothing but errors and warnings
