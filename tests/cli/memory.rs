@@ -79,7 +79,7 @@ fn no_large_block_is_taken_for_granted() {
         (
             "predict melt.toml --ranks 20000 --ranks-per-node 20000 --weak --machine machine.toml --backends p2p --steps 1 --quiet"
                 .to_owned(),
-            "error: out of memory: there is no room for a ",
+            "error: out of memory: there is no room for a prediction of 1 step on 20000 ranks (about ",
         ),
     ] {
         let mut refused = 0;

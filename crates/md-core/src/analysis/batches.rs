@@ -107,8 +107,9 @@ impl Batches {
 fn error_of_batches(batches: &[f64], about: f64) -> f64 {
     /// Batches by which a correlation can be told from noise.
     const FEWEST: usize = 8;
-    /// Beyond, what is seen of a correlation is no measure of it.
-    const MOST: f64 = 0.9;
+    /// Beyond, what is seen of a correlation is no measure of it. Below zero it counts as well: noise is as often negative,
+    /// and would make the errors too large by a seventh if only its other half did.
+    const MEASURED: std::ops::RangeInclusive<f64> = -0.5..=0.9;
     let count = batches.len() as f64;
     if batches.len() < 2 {
         return f64::NAN;
@@ -118,7 +119,7 @@ fn error_of_batches(batches: &[f64], about: f64) -> f64 {
     let squares = apart(0);
     // The mean is made of the batches themselves, which makes their correlation seem smaller by about 1 / n.
     let seen = if batches.len() < FEWEST || squares == 0.0 { 0.0 } else { apart(1) / squares + 1.0 / count };
-    let remembered = seen.clamp(0.0, MOST);
+    let remembered = seen.clamp(*MEASURED.start(), *MEASURED.end());
     (squares / (count - 1.0) / count * (1.0 + remembered) / (1.0 - remembered)).sqrt()
 }
 
