@@ -154,6 +154,24 @@ fn a_line_says_what_it_is() {
         ("fix_modify move temp other", false, "the fix with another `temp other`"),
         ("thermo_modify lost ignore", false, "particles that leave the box and are deleted"),
         ("neigh_modify exclude type 1 2", false, "pairs that are excluded"),
+        (
+            "fix r all temp/rescale 1 1.0 1.0 10.0 1.0",
+            false,
+            "temperatures that are off by up to 10 are left as they are",
+        ),
+        (
+            "fix r all temp/rescale 1 1.0 1.0 0.0 0.5",
+            false,
+            "the temperature goes only a part of the way (0.5)",
+        ),
+        (
+            "fix r all nvt temp 1.0 1.0 0.5 drag 5.0",
+            false,
+            "the keyword `drag` of nvt, or its value, has no equivalent here",
+        ),
+        ("fix r all langevin 1.0 1.0 1.0 7 zero yes", false, "the keyword `zero` of langevin, or its value"),
+        ("compute_modify move_temp extra/dof 0", false, "a temperature that is computed in another way"),
+        ("compute_modify s extra/dof 0", true, "what computes give is not written here"),
         ("run 10 every 5 NULL", false, "the keyword `every` of run has no equivalent here"),
         ("unknown_command 1", false, "the command `unknown_command` is not known here"),
         (
@@ -215,9 +233,9 @@ fn constant_pressure_in_every_form() {
         ("aniso 1.0 1.0 2.0", Some("\"xyz\""), "rescaling\n"),
         (&format!("{each} couple xyz"), None, "rescaling\n"),
         (
-            &format!("mtk no {each} couple none pchain 2 drag 0.2"),
+            &format!("mtk no {each} couple none pchain 2 drag 0.0"),
             Some("\"xyz\""),
-            ", without its `mtk`, without its `pchain`, without its `drag`\n",
+            ", without its `mtk`, without its `pchain`\n",
         ),
         ("z 1.0 1.0 2.0", Some("[\"z\"]"), "rescaling\n"),
         ("y 1.0 1.0 2.0 x 1.0 1.0 2.0", Some("[\"x\", \"y\"]"), "rescaling\n"),

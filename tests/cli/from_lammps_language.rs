@@ -38,6 +38,55 @@ fn a_face_that_shrinks_has_the_particles_and_the_box_of_lammps() {
     assert!((number("pressure") + 2.676_904_319_88).abs() < 1e-10, "{summary}");
 }
 
+/// What particles would do otherwise in LAMMPS is not taken, wherever it stands in the script.
+#[test]
+fn the_order_of_commands_counts() {
+    let begin = format!("{}{PAIRS}", SYSTEM.replace("p p s", "p p p"));
+    let create = "velocity all create 1.0 1\n";
+    let minimise = "minimize 1e-4 1e-6 10 100\n";
+    let run = "fix 1 all nve\nrun 20\n";
+    for (script, expected) in [
+        (
+            format!("{begin}{create}{minimise}{run}"),
+            "not taken: `run 20`: particles have the velocities from before `minimize` in LAMMPS",
+        ),
+        (format!("{begin}{run}{minimise}run 10\n"), "not taken: `run 10`: particles have the velocities"),
+        (format!("{begin}{create}mass 1 4.0\n{run}"), "not taken: `mass 1 4.0`: it comes after `velocity`"),
+        (
+            format!("{begin}{create}create_atoms 1 single 0.5 0.5 0.5\n{run}"),
+            "not taken: `create_atoms 1 single 0.5 0.5 0.5`: it comes after `velocity`",
+        ),
+        (
+            format!("{SYSTEM}{PAIRS}{create}{run}"),
+            "not taken: `run 20`: the box follows particles that move (`s` in `boundary`)",
+        ),
+        (
+            format!("units lj\nboundary s s s\nread_data d.data\n{PAIRS}{run}"),
+            "not taken: `read_data d.data`: the box ends at the particles of the file",
+        ),
+        (
+            format!("units lj\nread_data d.data add append\n{PAIRS}{run}"),
+            "not taken: `read_data d.data add append`: the keyword `add` of read_data has no equivalent here",
+        ),
+    ] {
+        let text = refused(&script);
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    for script in [
+        format!("{begin}{minimise}{run}"),
+        format!("{begin}{create}{run}{minimise}"),
+        format!("{begin}{create}mass 1 1.0\n{run}"),
+        format!("{SYSTEM}{PAIRS}{create}fix 1 all nve\nrun 0\n"),
+    ] {
+        translated(&folder(&script), "");
+    }
+    let drift = translated(&folder(&format!("{begin}velocity all set 0.1 0.2 0.3\n{run}")), "");
+    assert!(drift.stderr.contains("temperature and pressure here are about the mean velocity"), "{drift:?}");
+    let long = format!("{begin}{run}print {}\n", "x".repeat(1000));
+    let said = translated(&folder(&long), "");
+    assert!(said.stderr.lines().all(|line| line.len() < 400), "{}", said.stderr);
+}
+
 #[test]
 fn coefficients_belong_to_the_pair_style_in_force() {
     let morse = "pair_style morse 2.5\npair_coeff * * 1.0 5.0 1.1\n";

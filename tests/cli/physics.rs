@@ -247,8 +247,8 @@ fn a_time_step_in_which_nothing_starts_to_move() {
     let cold = melt_with("").read("melt.toml").replace("temperature = 1.44", "temperature = 0.0");
     let lattice = Workdir::new(&cold);
     let step = "--set simulation.timestep=1e-16";
-    let warning = "warning: nothing moves and no force acts: all velocities are 0, and so are all forces, to rounding, so every step is \
-                   like the first; give the particles a `system.temperature`, or velocities or places that are not in equilibrium\n";
+    let warning = "warning: nothing moves and no force acts: all velocities are 0, and so are all forces, to rounding, so that only \
+                   rounding errors can set the particles in motion; give the particles a `system.temperature`, or velocities or places that are not in equilibrium\n";
     for start in starts() {
         assert_eq!(lattice.succeed(start, &format!("run melt.toml --quiet {step}")).stderr, warning);
         assert!(lattice.read("out/summary.json").contains("nothing moves and no force acts"));

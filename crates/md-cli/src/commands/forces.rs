@@ -25,7 +25,7 @@ pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Resul
     memory::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
     let directory = open_on_root(world, || output_directory(inputs, &ResultFiles::default(), verbosity))?;
     let mut simulation = Simulation::new(world, &setup)?;
-    note_drift(&mut simulation, world, verbosity)?;
+    note_drift(&mut simulation, world, verbosity, None)?;
     let sums = simulation.system_sums()?;
     let timings = Timings::reduce(&simulation.timing()?, world)?;
     let rows = simulation.gather_rows(RowVector::Force)?;

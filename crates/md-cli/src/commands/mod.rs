@@ -42,7 +42,7 @@ use crate::inputs::Inputs;
 use crate::output::warnings::{Units, limited_box, unreached, warnings};
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, holds_results_but};
 use crate::report::RunFacts;
-use crate::scenario::{Scenario, effective_toml};
+use crate::scenario::{CentreOfMass, Output, Scenario, effective_toml};
 use crate::session::{note, note_particles, warn};
 use crate::text_file::LONGEST_SCENARIO;
 use md_lab::{RunContext, significant};
@@ -155,11 +155,16 @@ pub(crate) fn length_warning(bytes: u64) -> Option<String> {
     })
 }
 
-/// Says so if temperature and pressure are about a motion of the whole system. *Collective.*
-fn note_drift(simulation: &mut Simulation, world: &dyn World, verbosity: Verbosity) -> Result<(), RunError> {
+/// Says so if temperature and pressure are about a motion of the whole system, and which of these outputs include it. *Collective.*
+fn note_drift(
+    simulation: &mut Simulation,
+    world: &dyn World,
+    verbosity: Verbosity,
+    output: Option<&Output>,
+) -> Result<(), RunError> {
     let drift = simulation.drift()?;
     if world.rank() == ROOT && verbosity == Verbosity::Normal && drift != [0.0; 3] {
-        note(&drift_note(drift));
+        note(&format!("{}{}", drift_note(drift), output.map_or_else(String::new, with_drift)));
     }
     Ok(())
 }
@@ -173,6 +178,21 @@ fn drift_note(drift: [f64; 3]) -> String {
         "the whole system moves at [{x}, {y}, {z}]: `temperature` and `pressure` are about this velocity, which thermostats and \
          barostats leave as it is; `kinetic_per_atom` includes it"
     )
+}
+
+/// Which outputs have the motion of the whole system in their columns.
+fn with_drift(output: &Output) -> String {
+    let has_it = |centre_of_mass: CentreOfMass| centre_of_mass == CentreOfMass::Diffusion;
+    let msd = output.msd.filter(|msd| has_it(msd.centre_of_mass)).map(|_| "msd.csv");
+    let vacf = output.vacf.filter(|vacf| has_it(vacf.centre_of_mass)).map(|_| "vacf.csv");
+    let files: Vec<&str> = msd.into_iter().chain(vacf).collect();
+    match files[..] {
+        [] => String::new(),
+        _ => format!(
+            "; the columns of {} include it, the diffusion coefficients do not (`centre_of_mass = \"removed\"` takes it off)",
+            files.join(" and ")
+        ),
+    }
 }
 
 /// Says so if ranks are bound to the same cores. *Collective.*

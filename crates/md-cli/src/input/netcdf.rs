@@ -3,9 +3,9 @@
 //! Of several frames the last is read unless another is asked for. Needed are `coordinates` and `cell_lengths`; `cell_origin` defaults to
 //! zero, `identifier` (or `id`) to the order of the particles, `atom_types` (or `type`) to 1; `velocities`, `mass` and
 //! `images` (or LAMMPS's `ix`, `iy`, `iz`) are read where they are there; positions are unwrapped where they are LAMMPS's
-//! `unwrapped_coordinates`, or where an attribute says so. `scale_factor` and `add_offset` of a variable are applied. Numbers are taken as reduced units whatever their units are called, as the
-//! convention leaves no choice of these; a note tells of names other than `lj` in files of other programs, and names that
-//! contradict each other are refused.
+//! `unwrapped_coordinates`, or where an attribute says so. `scale_factor` and `add_offset` of a variable are applied. Numbers are taken as
+//! reduced units whatever their units are called, as the convention leaves no choice of these; a note tells of names other
+//! than `lj` in files of other programs. Variables with units of their own are converted to those of the positions and the time.
 
 #[cfg(test)]
 mod tests;
@@ -22,6 +22,7 @@ use super::source::Source;
 use super::{Contents, FrameTime, InputParticles};
 use crate::error::RunError;
 use crate::netcdf::{Attribute, Header, Kind, Value, Variable};
+use units::Units;
 
 /// Attribute of coordinates that are unwrapped: the convention has no word for it.
 pub(crate) const UNWRAPPED: &str = "unwrapped";
@@ -63,7 +64,8 @@ pub(crate) fn read(
     particles.lacks_types = TYPES.iter().all(|name| frames.header.variable(name).is_none());
     (particles.step, particles.time) = (frames.step, frames.time);
     particles.note_frame(frames.frame + 1, frames.header.records, None);
-    particles.units = frames.units;
+    particles.notes.extend(frames.units.notes());
+    particles.units = frames.units.told;
     particles.notes.extend(particles.note_of_units());
     Ok(particles)
 }
@@ -84,7 +86,7 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
         particles: frames.atoms,
         step: frames.step.map(|step| step.to_string()),
         time: frames.time.map(|time| time.to_string()),
-        units: frames.units.clone(),
+        units: frames.units.told.clone(),
         origin: frames.origin,
         lengths: frames.lengths,
         columns: names.collect::<Vec<_>>().join(" "),
@@ -102,8 +104,7 @@ struct Frames {
     lengths: [f64; 3],
     step: Option<u64>,
     time: Option<FrameTime>,
-    /// What the user should know of the units.
-    units: Option<String>,
+    units: Units,
 }
 
 impl Frames {
@@ -326,6 +327,7 @@ impl Frames {
         let Self { file, header, frame, .. } = self;
         let width = variable.kind.bytes();
         let packed = |name: &str| variable.number(name).map_err(Problem::Told);
+        let factor = self.units.factor(variable);
         let (scale, offset, fill) = (packed("scale_factor")?, packed("add_offset")?, packed("_FillValue")?);
         let fill = fill.or(variable.kind.fill());
         let mut is_missing = false;
@@ -342,7 +344,7 @@ impl Frames {
             bytes.chunks_exact(width as usize).for_each(|value| {
                 let value = variable.kind.number(value);
                 is_missing |= fill == Some(value);
-                show(value * scale.unwrap_or(1.0) + offset.unwrap_or(0.0));
+                show((value * scale.unwrap_or(1.0) + offset.unwrap_or(0.0)) * factor);
             });
             first += count;
         }

@@ -48,6 +48,9 @@ impl Script<'_> {
             ("create_box", [types, name]) => self.create_box(types, name),
             ("create_atoms", [kind, words @ ..]) => self.create_atoms(kind, words),
             ("read_data", [path]) => self.read_data(path),
+            ("read_data", [_, keyword, ..]) => {
+                Err(format!("the keyword `{keyword}` of read_data has no equivalent here"))
+            }
             ("replicate", [x, y, z]) => self.replicate([x, y, z]),
             ("mass", [kind, mass]) => self.mass(kind, mass),
             ("velocity", words) => self.velocity(words),
@@ -106,6 +109,11 @@ impl Script<'_> {
             ("compute", [id, "all", kind @ ("rdf" | "msd" | "vacf"), rest @ ..]) => {
                 self.analyses.compute(id, kind, rest, self.motion.steps())
             }
+            ("compute_modify", [id, ..]) if id.ends_with("_temp") => Err(
+                "a temperature that is computed in another way: thermostats and output have the usual one"
+                    .to_owned(),
+            ),
+            ("compute_modify", _) => Ok(Outcome::no_effect("what computes give is not written here")),
             ("compute", [_, _, kind, ..]) => {
                 Err(format!("what the compute `{kind}` computes is not written here"))
             }
@@ -214,7 +222,7 @@ impl Script<'_> {
         /// Where a script ends by the change of the energy alone.
         const USUAL: f64 = 1e-6;
         let tolerance = Some(number(force_tolerance)?).filter(|tolerance| *tolerance > 0.0);
-        self.motion.minimise(tolerance.unwrap_or(USUAL), whole(steps)?);
+        self.motion.minimise(tolerance.unwrap_or(USUAL), whole(steps)?, self.system.moves());
         Ok(Outcome::differs(
             "FIRE; the force tolerance is of the largest force on a particle, not of all components, and the energy tolerance is \
              left out; particles are at rest behind it",

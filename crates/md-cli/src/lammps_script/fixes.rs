@@ -2,6 +2,7 @@
 
 use super::Script;
 use super::commands::{number, ramp, whole};
+use super::faces::Face;
 use super::integrators::Fix;
 use super::kinds::unlike_fix;
 use super::outcome::{Outcome, Taken};
@@ -18,7 +19,9 @@ impl Script<'_> {
             ("enforce2d", _) => Fix::Nothing,
             ("temp/berendsen", [from, to, damp]) => Fix::Berendsen(ramp(from, to)?, number(damp)?),
             ("temp/csvr", [from, to, damp, _]) => Fix::Csvr(ramp(from, to)?, number(damp)?),
-            ("temp/rescale", [every, from, to, _, _]) => Fix::Rescale(ramp(from, to)?, whole(every)?.max(1)),
+            ("temp/rescale", [every, from, to, window, fraction]) => {
+                Fix::rescaled(ramp(from, to)?, whole(every)?.max(1), number(window)?, number(fraction)?)?
+            }
             ("langevin", _) => return self.langevin(id, words),
             ("nvt", _) => return self.canonical(id, words),
             ("npt", _) => return self.isobaric(id, words),
@@ -26,7 +29,7 @@ impl Script<'_> {
             _ => return Err(unlike_fix(style)),
         };
         let difference = match fix {
-            Fix::Rescale(..) => Some("the temperature is made exact, however far it is off"),
+            Fix::Rescale(..) => Some("the temperature is made exact, also within its window"),
             _ => None,
         };
         self.motion.fixes.insert(id.to_owned(), fix);
@@ -45,7 +48,7 @@ impl Script<'_> {
         for pair in keywords.chunks(2) {
             match *pair {
                 ["gjf", "vfull" | "vhalf" | "yes"] => scheme = "gjf",
-                [keyword @ ("tally" | "zero"), "yes"] => ignored.push(keyword),
+                ["tally", "yes"] => ignored.push("tally"),
                 [keyword, "no"] if LEFT_OUT.contains(&keyword) => (),
                 [keyword, ..] => {
                     return Err(format!(
@@ -88,10 +91,14 @@ impl Script<'_> {
 
     /// `run N`
     pub(super) fn run(&mut self, steps: u64) -> Taken {
+        let shrinks = self.system.faces.as_flattened().contains(&Face::Shrinking);
+        if steps > 0 && shrinks && self.system.moves() {
+            return Err("the box follows particles that move (`s` in `boundary`), and here its faces stay where they are".to_owned());
+        }
         self.motion.run(steps)?;
         let has = |kind: fn(&Fix) -> bool| self.motion.fixes.values().any(kind);
         let (system, is_random) = (&self.system, has(|fix| matches!(fix, Fix::Langevin(..))));
-        let moves_itself = system.file.is_some() && !system.file_is_at_rest && system.temperature.is_none();
+        let moves_itself = system.moves() && !system.is_given_velocities();
         let given_by = match (system.is_periodic_in_all(), moves_itself) {
             (true, false) if is_random => "langevin gives",
             (true, false) => return Ok(Outcome::Same),

@@ -29,7 +29,13 @@ impl Script<'_> {
         }
         let can_change = is_late && command != "run";
         let (common, before) = (can_change.then(|| self.common()), self.settings());
+        let (masses, atoms) = (self.pairs.masses.clone(), self.system.atoms());
         let mut taken = self.carry_out(command, words);
+        let has_other_particles = masses != self.pairs.masses || atoms != self.system.atoms();
+        if before.0.is_given_velocities() && has_other_particles && taken.is_ok() {
+            taken = Err("it comes after `velocity`: here velocities are drawn for all particles, with their last masses"
+                .to_owned());
+        }
         let changes = common.is_some_and(|common| self.common() != common);
         if changes && taken.is_ok() {
             taken = Err("it comes after a run, and would change that, too: here all runs have the same, that of before"

@@ -38,7 +38,7 @@ pub(super) enum Axes {
 }
 
 /// Keywords of LAMMPS's own equations of motion, with a word each.
-const IGNORED: [&str; 6] = ["pchain", "mtk", "drag", "tloop", "ploop", "nreset"];
+const IGNORED: [&str; 5] = ["pchain", "mtk", "tloop", "ploop", "nreset"];
 
 impl Axes {
     /// As a key behind others.
@@ -104,6 +104,7 @@ impl<'w> Keywords<'w> {
                     all.chain = whole(length)?;
                     rest
                 }
+                ("drag", [drag, rest @ ..]) if number(drag) == Ok(0.0) => rest,
                 (_, [_, rest @ ..]) if IGNORED.contains(keyword) => {
                     all.ignored.push(keyword);
                     rest
@@ -139,6 +140,27 @@ impl<'w> Keywords<'w> {
 }
 
 impl Fix {
+    /// `temp/rescale`: nearly always all of the way, and nearly always.
+    ///
+    /// # Errors
+    /// Temperatures that LAMMPS leaves as they are.
+    pub(super) fn rescaled(ramp: Ramp, every: u64, window: f64, fraction: f64) -> Result<Self, String> {
+        /// Of the temperature, within which nobody can tell the two apart.
+        const NARROW: f64 = 0.05;
+        if fraction != 1.0 {
+            return Err(format!(
+                "the temperature goes only a part of the way ({fraction}), and here all of it"
+            ));
+        }
+        let [from, to] = ramp;
+        if window > NARROW * from.min(to) {
+            return Err(format!(
+                "temperatures that are off by up to {window} are left as they are, and here every one is made exact"
+            ));
+        }
+        Ok(Self::Rescale(ramp, every))
+    }
+
     /// `nvt`; with it the keywords that are left out here.
     ///
     /// # Errors

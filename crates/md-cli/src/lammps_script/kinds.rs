@@ -28,9 +28,8 @@ const NO_EFFECT: [(&str, &[&str]); 5] = [
 ];
 
 /// Commands that compute or print, or give a name to something: where one cannot be taken, particles move the same.
-const OBSERVING: [&str; 11] = [
+const OBSERVING: [&str; 10] = [
     "compute",
-    "compute_modify",
     "dump",
     "dump_modify",
     "region",

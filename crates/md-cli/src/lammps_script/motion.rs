@@ -29,6 +29,8 @@ pub(super) struct Motion {
     pub(super) frames: Frames,
     pub(super) restart: Option<u64>,
     pub(super) seed: u64,
+    /// Whether a minimisation has ended velocities that LAMMPS keeps.
+    stopped: bool,
     parts: Vec<Part>,
 }
 
@@ -45,6 +47,7 @@ impl Default for Motion {
             frames: Frames::default(),
             restart: None,
             seed: 0,
+            stopped: false,
             parts: Vec::new(),
         }
     }
@@ -59,6 +62,10 @@ impl Motion {
         if steps == 0 {
             // It shows the state.
             return Ok(());
+        }
+        if self.stopped {
+            return Err("particles have the velocities from before `minimize` in LAMMPS, and here a minimisation leaves them at rest"
+                .to_owned());
         }
         let mut moving = self
             .fixes
@@ -77,7 +84,9 @@ impl Motion {
     }
 
     /// `minimize ETOL FTOL STEPS EVALUATIONS`
-    pub(super) fn minimise(&mut self, force_tolerance: f64, steps: u64) {
+    pub(super) fn minimise(&mut self, force_tolerance: f64, steps: u64, are_given_velocities: bool) {
+        self.stopped |=
+            are_given_velocities || self.parts.iter().any(|part| !part.integrator.contains("\"fire\""));
         self.add(steps, format!("{{ kind = \"fire\", force_tolerance = {force_tolerance:?} }}"));
     }
 

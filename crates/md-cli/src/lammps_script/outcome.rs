@@ -13,6 +13,11 @@ pub(super) enum Outcome {
     Partly(String),
 }
 
+/// Letters of a command that are shown.
+const LONGEST_COMMAND: usize = 200;
+/// Letters of a reason that are shown.
+const LONGEST_REASON: usize = 1000;
+
 /// An error says why a command that changes how particles move cannot be carried out.
 pub(super) type Taken = Result<Outcome, String>;
 
@@ -83,14 +88,15 @@ impl Remark {
     /// What is to be said about a command, if anything.
     pub(super) fn about(line: usize, text: String, taken: Taken) -> Option<Self> {
         let (fate, reason) = taken.map_or_else(|reason| Some((Fate::NotTaken, reason)), Outcome::remark)?;
-        Some(Self { file: None, line, text, fate, reason: shortened(reason) })
+        Some(Self { file: None, line, text, fate, reason: shortened(reason, LONGEST_REASON) })
     }
 
     /// Returns the remark for the screen, with the script's name.
     pub(crate) fn shown(&self, name: &str) -> String {
         let Self { file, line, text, fate, reason } = self;
         let name = file.as_deref().unwrap_or(name);
-        format!("{name}:{line}: {}: `{}`: {reason}", fate.shown(), text.replace('\n', " "))
+        let text = shortened(text.replace('\n', " "), LONGEST_COMMAND);
+        format!("{name}:{line}: {}: `{text}`: {reason}", fate.shown())
     }
 
     /// Returns its line, with the file where that is an included one.
@@ -101,17 +107,17 @@ impl Remark {
 
     /// Returns the remark as a comment of the scenario.
     pub(super) fn comment(&self) -> String {
-        let (command, reason) = (one_line(&self.text), one_line(&self.reason));
+        let command = shortened(one_line(&self.text), LONGEST_COMMAND);
+        let reason = one_line(&self.reason);
         format!("# line {}, {}: {command} ({reason})\n", self.place(), self.fate.shown())
     }
 }
 
 /// Words of a line may be long, and lines many.
-fn shortened(reason: String) -> String {
-    const LONGEST: usize = 1000;
-    match reason.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{} ...", &reason[..end]),
-        None => reason,
+fn shortened(text: String, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text,
     }
 }
 

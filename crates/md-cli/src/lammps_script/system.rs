@@ -74,6 +74,17 @@ impl System {
         self.faces.as_flattened().iter().any(|face| face.follows_particles())
     }
 
+    /// Whether `velocity` has given the particles a motion.
+    pub(super) fn is_given_velocities(&self) -> bool {
+        self.drift.is_some() || self.temperature.is_some_and(|temperature| temperature > 0.0)
+    }
+
+    /// Whether the particles begin with velocities.
+    pub(super) fn moves(&self) -> bool {
+        let from_file = self.file.is_some() && !self.file_is_at_rest && self.temperature.is_none();
+        from_file || self.is_given_velocities()
+    }
+
     /// Number of things that it holds.
     pub(super) fn size(&self) -> usize {
         self.created.len() + self.regions.len() + self.walls.len() + self.wall_fixes.len()

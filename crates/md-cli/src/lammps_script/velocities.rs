@@ -69,7 +69,8 @@ impl Script<'_> {
         let is_to_be_stopped = self.motion.fixes.values().any(|fix| matches!(fix, Fix::Momentum));
         Ok(match self.system.drift {
             Some(_) if is_to_be_stopped => Outcome::Partly(DRIFT_STAYS.to_owned()),
-            _ => Outcome::Same,
+            Some(_) => Outcome::differs("temperature and pressure here are about the mean velocity"),
+            None => Outcome::Same,
         })
     }
 }

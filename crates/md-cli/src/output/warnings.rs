@@ -78,7 +78,7 @@ pub fn cold_start(cold: ColdStart, stage: &str) -> String {
     let problem = match cold {
         ColdStart::Motionless => {
             "the particles are at rest relative to each other and no force moves them, so that a thermostat which multiplies \
-             their velocities cannot heat them"
+             their velocities has nothing to multiply but rounding errors"
         }
         ColdStart::FarBelow => {
             "the particles are almost at rest: from there `nose-hoover` takes many relaxation times, and then overshoots by far"
@@ -112,6 +112,10 @@ fn drift(report: &EnergyReport, setup: &Setup, units: Units, cause: &str) -> Opt
     let Config { max_drift, integrator, .. } = &setup.config;
     let &EnergyReport { largest_change, mean_kinetic, .. } = report;
     let conserved = integrator.conserved()?;
+    // What is at rest has no kinetic energy to compare with; warnings of their own tell of it.
+    if mean_kinetic <= ROUNDING * units.energy {
+        return None;
+    }
     (largest_change > LARGEST_CHANGE * mean_kinetic + ROUNDING * units.energy).then(|| {
         format!(
             "the {} has changed by {} per atom, {} % of the mean kinetic energy, where {} % can be expected; \
@@ -128,7 +132,8 @@ fn drift(report: &EnergyReport, setup: &Setup, units: Units, cause: &str) -> Opt
 /// The warning for particles at rest, if their forces are rounding too.
 pub fn stillness(first_force: f64, units: Units) -> Option<String> {
     (first_force <= ROUNDING * units.force).then(|| {
-        "nothing moves and no force acts: all velocities are 0, and so are all forces, to rounding, so every step is like the first; \
+        "nothing moves and no force acts: all velocities are 0, and so are all forces, to rounding, so that only rounding errors can \
+         set the particles in motion; \
          give the particles a `system.temperature`, or velocities or places that are not in equilibrium"
             .to_owned()
     })

@@ -68,7 +68,7 @@ impl<'a> Evaluation<'a> {
             )?;
         let mut simulation = Simulation::new(self.world, &setup)?;
         if !self.is_drift_told.replace(true) {
-            note_drift(&mut simulation, self.world, Verbosity::Normal)?;
+            note_drift(&mut simulation, self.world, Verbosity::Normal, Some(&inputs.scenario.output))?;
         }
         let time = step as f64 * inputs.scenario.simulation.timestep;
         simulation.run(0, &mut [&mut AtItsStep { step, time, outputs }])?;

@@ -48,7 +48,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let mut simulation = start.simulation(world, &beginning.setup)?;
     // What may still be refused has been: from here on results of an earlier run are gone.
     open_on_all(world, || root.as_mut().map_or(Ok(()), |root| root.begin(args)))?;
-    note_drift(&mut simulation, world, Verbosity::unless(args.quiet))?;
+    note_drift(&mut simulation, world, Verbosity::unless(args.quiet), Some(&scenario.output))?;
     let timeline = root.as_mut().and_then(|root| root.timeline.take());
     let mut observers = observers(world, inputs, &beginning, root.as_ref(), early_end)?;
     let crowding = warn_of_crowding(world, scenario.parallel.threads)?;

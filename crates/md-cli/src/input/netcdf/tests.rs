@@ -106,7 +106,7 @@ fn packed_numbers_are_unpacked() {
 }
 
 #[test]
-fn units_are_told_and_must_not_contradict_each_other() {
+fn units_are_told_and_must_be_known_to_be_converted() {
     let units = |all: &[(&'static str, &str)]| {
         let attribute =
             |&(variable, text): &(&'static str, &str)| (variable, "units", Value::Text(text.to_owned()));
@@ -124,17 +124,42 @@ fn units_are_told_and_must_not_contradict_each_other() {
     // As ASE writes it.
     let ase = [("coordinates", "Angstrom/Femtosecond"), ("cell_lengths", "Angstrom")];
     assert_eq!(units(&ase), note("lengths in `Angstrom`"));
-    let taken = "numbers are taken as they are, so all of them must have the same unit";
     assert_eq!(
-        units(&[("coordinates", "nanometer"), ("cell_lengths", "angstrom")]),
-        Err(format!(
-            "t.nc: `coordinates` has lengths in `nanometer`, but `cell_lengths` in `angstrom`: {taken}"
-        ))
+        units(&[("coordinates", "nanometer"), ("cell_lengths", "lj")]),
+        Err("t.nc: `coordinates` has lengths in `nanometer`, but `cell_lengths` in `lj`: one of the two units is not known, so \
+             the numbers cannot be converted"
+            .to_owned())
     );
-    assert_eq!(
-        units(&[("coordinates", "nm"), ("velocities", "angstrom/ps")]),
-        Err(format!("t.nc: `coordinates` has lengths in `nm`, but `velocities` in `angstrom`: {taken}"))
+}
+
+/// The file has positions, a box and velocities; in units of its own a variable is multiplied.
+#[test]
+fn units_of_a_variable_are_converted() {
+    let read = |all: &[(&'static str, &str)]| {
+        let attribute =
+            |&(variable, text): &(&'static str, &str)| (variable, "units", Value::Text(text.to_owned()));
+        read_bytes(&file_with(&all.iter().map(attribute).collect::<Vec<_>>()), Some(1)).unwrap()
+    };
+    let plain = read(&[]);
+    let mixed = read(&[
+        ("coordinates", "nm"),
+        ("cell_lengths", "angstrom"),
+        ("time", "femtosecond"),
+        ("velocities", "angstrom/ps"),
+    ]);
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * b.abs();
+    assert_eq!(mixed.positions, plain.positions);
+    assert!((0..3).all(|dim| close(mixed.lengths[dim], 0.1 * plain.lengths[dim])), "{:?}", mixed.lengths);
+    let [mixed_velocities, velocities] = [&mixed, &plain].map(|read| read.velocities.as_ref().unwrap());
+    let pairs = mixed_velocities.as_flattened().iter().zip(velocities.as_flattened());
+    assert!(pairs.clone().all(|(a, b)| close(*a, 1e-4 * b)), "{mixed_velocities:?}");
+    let note = |what: &str| mixed.notes.iter().any(|note| note.starts_with(what));
+    assert!(
+        note("`cell_lengths` has units of its own: its numbers are multiplied by 0.1"),
+        "{:?}",
+        mixed.notes
     );
+    assert!(note("`velocities` has units of its own"), "{:?}", mixed.notes);
 }
 
 #[test]

@@ -1,4 +1,7 @@
-//! Units that a file names: its numbers are taken as they are, which is right only where all of them are in one system.
+//! Units that a file names. Its lengths are read in the unit of its positions, its times in that of its time, as reduced
+//! units whatever they are; variables in other units are converted.
+
+use std::collections::BTreeMap;
 
 use crate::input::error::Problem;
 use crate::netcdf::{Header, Variable};
@@ -23,6 +26,41 @@ const SYNONYMS: [(&str, &str); 10] = [
     ("s", "second"),
 ];
 
+/// Units that can be converted, in metres or seconds.
+const SIZES: [(&str, f64); 8] = [
+    ("angstrom", 1e-10),
+    ("nanometer", 1e-9),
+    ("picometer", 1e-12),
+    ("bohr", 5.291_772_109_03e-11),
+    ("femtosecond", 1e-15),
+    ("picosecond", 1e-12),
+    ("nanosecond", 1e-9),
+    ("second", 1.0),
+];
+
+/// The units of a file.
+#[derive(Debug, Default)]
+pub(super) struct Units {
+    /// For a note: `None` where it names none, where they are reduced ones, and in our own files.
+    pub(super) told: Option<String>,
+    /// What the numbers of a variable are to be multiplied by, where that is not 1.
+    factors: BTreeMap<String, f64>,
+}
+
+impl Units {
+    /// What the numbers of a variable are to be multiplied by.
+    pub(super) fn factor(&self, variable: &Variable) -> f64 {
+        self.factors.get(&variable.name).copied().unwrap_or(1.0)
+    }
+
+    /// Notes of the variables that are converted.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        self.factors.iter().map(|(variable, factor)| {
+            format!("`{variable}` has units of its own: its numbers are multiplied by {factor:?}")
+        })
+    }
+}
+
 /// A unit of one quantity and the variable that names it.
 struct Named<'h> {
     variable: &'h str,
@@ -31,11 +69,11 @@ struct Named<'h> {
     unit: String,
 }
 
-/// The units of a file, for a note: `None` where it names none, where they are reduced ones, and in our own files.
+/// Reads the units of a file.
 ///
 /// # Errors
-/// Two variables that contradict each other.
-pub(super) fn of_file(header: &Header) -> Result<Option<String>, Problem> {
+/// Two variables in different units of which one is not known.
+pub(super) fn of_file(header: &Header) -> Result<Units, Problem> {
     let [mut lengths, mut times] = [Vec::new(), Vec::new()];
     for variable in LENGTHS.into_iter().filter_map(|name| header.variable(name)) {
         // ASE writes the unit of the velocities to the coordinates.
@@ -48,10 +86,15 @@ pub(super) fn of_file(header: &Header) -> Result<Option<String>, Problem> {
         lengths.extend(named(velocities, length));
         times.extend(named(velocities, time));
     }
-    expect_one(&lengths, "lengths")?;
-    expect_one(&times, "times")?;
+    let mut factors = BTreeMap::new();
+    for (unit, factor) in others(&lengths, "lengths")? {
+        *factors.entry(unit.variable.to_owned()).or_insert(1.0) *= factor;
+    }
+    for (unit, factor) in others(&times, "times")? {
+        *factors.entry(unit.variable.to_owned()).or_insert(1.0) /= factor;
+    }
     if header.is_own() {
-        return Ok(None);
+        return Ok(Units { told: None, factors });
     }
     let named = [("lengths", lengths.first()), ("times", times.first())];
     let named = named.into_iter().filter_map(|(what, first)| Some((what, first?)));
@@ -59,7 +102,7 @@ pub(super) fn of_file(header: &Header) -> Result<Option<String>, Problem> {
         .filter(|(_, first)| first.unit != REDUCED)
         .map(|(what, first)| format!("{what} in `{}`", first.text))
         .collect();
-    Ok((!told.is_empty()).then(|| told.join(", ")))
+    Ok(Units { told: (!told.is_empty()).then(|| told.join(", ")), factors })
 }
 
 fn named<'h>(variable: &'h Variable, text: &'h str) -> Option<Named<'h>> {
@@ -71,14 +114,17 @@ fn named<'h>(variable: &'h Variable, text: &'h str) -> Option<Named<'h>> {
     (!text.is_empty()).then_some(Named { variable: &variable.name, text, unit })
 }
 
-fn expect_one(all: &[Named<'_>], what: &str) -> Result<(), Problem> {
-    let Some((first, rest)) = all.split_first() else { return Ok(()) };
-    match rest.iter().find(|other| other.unit != first.unit) {
-        None => Ok(()),
-        Some(other) => Err(Problem::Told(format!(
-            "`{}` has {what} in `{}`, but `{}` in `{}`: numbers are taken as they are, so all of them must have the \
-             same unit",
+/// Those that are not the first unit, and what they are in it.
+fn others<'n, 'h>(all: &'n [Named<'h>], what: &str) -> Result<Vec<(&'n Named<'h>, f64)>, Problem> {
+    let Some((first, rest)) = all.split_first() else { return Ok(Vec::new()) };
+    let size = |unit: &Named| SIZES.iter().find(|(name, _)| *name == unit.unit).map(|(_, size)| *size);
+    let differing = rest.iter().filter(|other| other.unit != first.unit);
+    let converted = differing.map(|other| match (size(other), size(first)) {
+        (Some(own), Some(wanted)) => Ok((other, own / wanted)),
+        _ => Err(Problem::Told(format!(
+            "`{}` has {what} in `{}`, but `{}` in `{}`: one of the two units is not known, so the numbers cannot be converted",
             first.variable, first.text, other.variable, other.text
         ))),
-    }
+    });
+    converted.collect()
 }
