@@ -26,8 +26,10 @@ fn keys(said: &Said) -> String {
 #[test]
 fn what_comes_after_a_run_does_not_change_it() {
     let expected = keys(&translated(&folder(&format!("{SYSTEM}run 100\nrun 100\n")), ""));
-    for run in ["run 100", "minimize 0 1e-6 100 1000"] {
-        let expected = keys(&translated(&folder(&format!("{SYSTEM}{run}\nrun 100\n")), ""));
+    // LAMMPS keeps velocities that were given before a minimisation.
+    let at_rest = SYSTEM.replace("velocity all", "# velocity all");
+    for (system, run) in [(SYSTEM, "run 100"), (&at_rest, "minimize 0 1e-6 100 1000")] {
+        let expected = keys(&translated(&folder(&format!("{system}{run}\nrun 100\n")), ""));
         for late in [
             "velocity all create 0.5 4711",
             "velocity all create 3.0 87287",
@@ -43,7 +45,7 @@ fn what_comes_after_a_run_does_not_change_it() {
             "neighbor 0.5 bin",
             "neigh_modify every 10 check no",
         ] {
-            let said = translated(&folder(&format!("{SYSTEM}{run}\n{late}\nrun 100\n")), "--partial");
+            let said = translated(&folder(&format!("{system}{run}\n{late}\nrun 100\n")), "--partial");
             let note = format!("in.script:{}: not taken: `{late}`: it comes after a run", BEFORE + 2);
             assert!(notes(&said).iter().any(|line| line.starts_with(&note)), "{late}: {said:?}");
             assert_eq!(keys(&said), expected, "{late}");

@@ -32,7 +32,7 @@ impl Script<'_> {
         let (masses, atoms) = (self.pairs.masses.clone(), self.system.atoms());
         let mut taken = self.carry_out(command, words);
         let has_other_particles = masses != self.pairs.masses || atoms != self.system.atoms();
-        if before.0.is_given_velocities() && has_other_particles && taken.is_ok() {
+        if !is_late && before.0.is_given_velocities() && has_other_particles && taken.is_ok() {
             taken = Err("it comes after `velocity`: here velocities are drawn for all particles, with their last masses"
                 .to_owned());
         }

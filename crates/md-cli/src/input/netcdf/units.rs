@@ -26,16 +26,16 @@ const SYNONYMS: [(&str, &str); 10] = [
     ("s", "second"),
 ];
 
-/// Units that can be converted, in metres or seconds.
+/// Units that can be converted, in angstrom or picoseconds.
 const SIZES: [(&str, f64); 8] = [
-    ("angstrom", 1e-10),
-    ("nanometer", 1e-9),
-    ("picometer", 1e-12),
-    ("bohr", 5.291_772_109_03e-11),
-    ("femtosecond", 1e-15),
-    ("picosecond", 1e-12),
-    ("nanosecond", 1e-9),
-    ("second", 1.0),
+    ("angstrom", 1.0),
+    ("nanometer", 10.0),
+    ("picometer", 0.01),
+    ("bohr", 0.529_177_210_903),
+    ("femtosecond", 0.001),
+    ("picosecond", 1.0),
+    ("nanosecond", 1000.0),
+    ("second", 1e12),
 ];
 
 /// The units of a file.
