@@ -9,8 +9,10 @@ use md_core::grid::axis;
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
+use crate::input::InputError;
 use crate::input::{self, InputParticles, Source};
 use crate::output::trajectory::columns_of;
+use crate::scenario::at_key;
 use crate::scenario::{
     self, InputFile, InputFormat, Positions, Scenario, ScenarioSource, Trajectory, TrajectoryColumn,
 };
@@ -86,7 +88,7 @@ impl Inputs {
         if let (Some(path), Some(file)) = (inputs.particle_file(), inputs.scenario.system.file.clone()) {
             let name = path.display().to_string();
             let read = inputs.read_particles(&file, &Source::file(&name, &path, world), world);
-            read.map_err(|error| error.or_at_key(&inputs.source, "system.file.path"))?;
+            read.map_err(|error| at_key(error, &inputs.source, "system.file.path"))?;
         }
         Ok(inputs)
     }
@@ -126,8 +128,8 @@ impl Inputs {
         world.map_or(Ok(()), |world| setup::expect_room_on_all(world, self))?;
         // What only the rank that keeps a particle can find out; everything else all ranks find out when they set up.
         let fault = match setup::of_scenario(self, &self.scenario, text.ranks()) {
-            Err(RunError::Input(error)) => Err(error),
-            _ => Ok(()),
+            Err(error) => error.downcast::<InputError>().map_or(Ok(()), Err),
+            Ok(_) => Ok(()),
         };
         text.agree(fault)
     }

@@ -11,6 +11,7 @@ use md_grid::{Application, Decomposition, application};
 use md_lab::trace::TracedWorld;
 use serde_json::{Map, Value};
 
+use super::ending::OutputElsewhere;
 use super::timeline::write_timeline;
 use super::{ROOT, note_lock, note_removal, open_on_root, rma_component, warn_of_crowding};
 use crate::args::GridArgs;
@@ -163,7 +164,7 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     let extension = extend(directory.as_ref(), resumed)?;
     early_end.listen();
     let console = || {
-        let directory = directory.as_ref().ok_or(RunError::OutputElsewhere)?;
+        let directory = directory.as_ref().ok_or(OutputElsewhere)?;
         Ok::<_, RunError>(Console::open(directory, app.columns(), &job.context, args, resumed)?)
     };
     let console = open_on_root(world, console)?;

@@ -5,6 +5,7 @@ pub mod backends;
 pub mod bench;
 pub mod check;
 pub mod compare;
+pub mod ending;
 #[cfg(test)]
 mod faulty;
 pub mod fit;
@@ -37,7 +38,7 @@ use md_engine::{Setup, SimdChoice, Simulation};
 
 use crate::cores;
 use crate::early_end::Ended;
-use crate::error::{BAD_INPUT, Remains, RunError};
+use crate::error::{BAD_INPUT, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::{Units, limited_box, unreached, warnings};
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, holds_results_but};
@@ -67,14 +68,14 @@ where
     let mut failed = [f64::from(u8::from(opened.is_err()))];
     world.max(&mut failed)?;
     match opened {
-        Ok(_) if failed[0] > 0.0 => Err(RunError::OutputElsewhere),
+        Ok(_) if failed[0] > 0.0 => Err(ending::OutputElsewhere.into()),
         opened => Ok(opened?),
     }
 }
 
 /// What was asked for cannot be.
 pub(crate) fn refused(summary: String) -> RunError {
-    RunError::Compared { summary, exit_code: BAD_INPUT, remains: Remains::Nothing }
+    ending::summarised(summary, BAD_INPUT)
 }
 
 /// The output directory for results of the inputs' scenario, perhaps with a trajectory, with the effective scenario in it.

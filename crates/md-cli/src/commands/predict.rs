@@ -126,7 +126,7 @@ pub(super) fn warn_of_missing(forecast: &Forecast, args: &PredictArgs) {
 /// What messages and computation cost.
 pub(super) fn read_machine(path: &Path) -> Result<Machine, RunError> {
     let name = path.display().to_string();
-    let unreadable = |reason| RunError::Unreadable { path: name.clone(), reason };
+    let unreadable = |reason| RunError::unreadable(name.clone(), reason);
     Ok(Machine::read(&name, &read_text(path, "machine").map_err(unreadable)?)?)
 }
 

@@ -298,7 +298,7 @@ fn local_under_launcher(ranks: usize) -> RunError {
         "it runs its ranks as threads of one process, but {ranks} processes were started; use backend p2p, or start \
          md-cli without mpirun"
     );
-    RunError::Communication(CommError::Unavailable { backend: "local", reason })
+    CommError::Unavailable { backend: "local", reason }.into()
 }
 
 fn over_threads<J: Job>(inputs: &J, work: impl Fn(&dyn World, &J) -> Result<(), RunError> + Sync) -> u8 {

@@ -22,7 +22,7 @@ pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
             if world.rank() == 0 {
                 if code == DONE { note(&render(&error)) } else { print_error(&render(&error)) }
             }
-            if matches!(error, RunError::Compared { remains: Remains::Unfinished, .. }) {
+            if error.remains() == Remains::Unfinished {
                 // Rank 0 has written and said everything before any rank ends the job.
                 let _ = world.barrier();
                 world.abort(i32::from(code));
@@ -97,10 +97,7 @@ pub(super) fn on_first_process(tell: impl FnOnce()) {
 }
 
 fn render(error: &RunError) -> String {
-    match error {
-        RunError::Scenario(error) if is_coloured() => error.render_coloured(),
-        other => other.shown(),
-    }
+    if is_coloured() { error.shown_in_colour() } else { error.shown() }
 }
 
 /// On a terminal that has colours, unless the user wants none (<https://no-color.org>).

@@ -28,7 +28,7 @@ const STEPS: u64 = 20;
 /// return. *Collective.*
 ///
 /// # Errors
-/// [`RunError::Compared`] if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
+/// [`Summarised`](crate::commands::ending::Summarised) if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
 pub fn compare(
     transports: &dyn Transports,
     inputs: &Inputs,
