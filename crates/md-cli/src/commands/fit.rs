@@ -15,8 +15,8 @@ use super::open_on_root;
 use crate::args::{BenchArgs, FitArgs};
 use crate::error::RunError;
 use crate::host_load::HostLoad;
+use crate::messages::warn;
 use crate::output::{KnownFile, OutputDirectory, Progress, Screen, Verbosity};
-use crate::session::warn;
 use crate::text_file::read_text;
 
 /// Of the budget, where both are measured.

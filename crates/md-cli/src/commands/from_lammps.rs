@@ -7,7 +7,7 @@ use crate::args::FromLammpsArgs;
 use crate::error::RunError;
 use crate::input::{Source, lammps_data};
 use crate::lammps_script::{Fate, Files, Remark, translate};
-use crate::session::note;
+use crate::messages::note;
 use crate::text_file::{is_open_already, read_text};
 
 /// The scenario, as text. What could not be taken, or only in another way, is said line by line on standard error, and stands at the

@@ -19,6 +19,7 @@ use crate::checkpoint::{self, Checkpoints, Resumed, SavedMask, SavedNodes};
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
+use crate::messages::note;
 use crate::output::breakdown::phase_table;
 use crate::output::grid::{
     GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
@@ -29,7 +30,6 @@ use crate::output::{
     GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, within_columns,
 };
 use crate::scenario::effective_toml;
-use crate::session::note;
 use md_lab::significant;
 use steps::{Console, End, Span, Steps, into_result};
 

@@ -20,6 +20,7 @@ use crate::early_end::{EarlyEnd, Ended};
 use crate::error::{RUN_FAILED, RunError};
 use crate::inputs::Inputs;
 use crate::memory::Gathers;
+use crate::messages::note;
 use crate::output::kept_whole;
 use crate::output::run_output::{Closing, Console, Opened, Opening, RootOpening, SharedConsole};
 use crate::output::screen::{thermo_header, thermo_row};
@@ -29,7 +30,6 @@ use crate::output::{
 };
 use crate::report::RunFacts;
 use crate::scenario::{IntegratorTable, Positions, Scenario, Trajectory};
-use crate::session::note;
 use crate::{memory, setup};
 
 /// The state that a minimisation ends in.

@@ -40,11 +40,13 @@ use crate::cores;
 use crate::early_end::Ended;
 use crate::error::{BAD_INPUT, RunError};
 use crate::inputs::Inputs;
+use crate::messages::is_first_process;
+use crate::messages::{note, warn};
 use crate::output::warnings::{Units, limited_box, unreached, warnings};
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, holds_results_but};
+use crate::printable::printable;
 use crate::report::RunFacts;
 use crate::scenario::{Scenario, effective_toml};
-use crate::session::{note, note_particles, warn};
 use crate::text_file::LONGEST_SCENARIO;
 use md_lab::{RunContext, significant};
 
@@ -76,6 +78,14 @@ where
 /// What was asked for cannot be.
 pub(crate) fn refused(summary: String) -> RunError {
     ending::summarised(summary, BAD_INPUT)
+}
+
+/// What there is to know about the particle file, on the first process.
+pub(crate) fn note_particles(inputs: &Inputs, verbosity: Verbosity) {
+    if is_first_process() && verbosity == Verbosity::Normal {
+        let notes = inputs.particles.iter().flat_map(|particles| &particles.notes);
+        notes.for_each(|text| note(&printable(text)));
+    }
 }
 
 /// The output directory for results of the inputs' scenario, perhaps with a trajectory, with the effective scenario in it.

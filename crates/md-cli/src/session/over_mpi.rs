@@ -6,7 +6,6 @@ use md_comm::mpi::MpiWorld;
 use md_comm::{Backend, World};
 
 use super::alike::expect_alike;
-use super::job::Job;
 use super::speak::{end, fail_at_start, warn_of_threads, write_result};
 use super::{compare_any, watchdog};
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
@@ -15,6 +14,7 @@ use crate::commands::fit::fit;
 use crate::commands::{backends, warn_of_crowding};
 use crate::error::RunError;
 use crate::grid_inputs::AnyInputs;
+use crate::inputs::Job;
 use crate::strategies::Choices;
 use md_lab::Processes;
 

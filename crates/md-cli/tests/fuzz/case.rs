@@ -11,14 +11,14 @@ use md_cli::input::{InputError, Problem};
 use md_cli::inputs::Inputs;
 use md_cli::scenario::ScenarioError;
 use md_cli::{memory, setup};
-use md_lab::machine::MachineError;
-use md_lab::predict::PredictError;
-use md_lab::trace::TraceError;
 use md_comm::local;
 use md_core::force::{MethodKind, Precision};
 use md_core::rebuild::RebuildPolicy;
 use md_core::{Domain, Particle};
 use md_engine::{EngineError, ParticleRow, ParticleSource, RowVector, Setup, Simulation};
+use md_lab::machine::MachineError;
+use md_lab::predict::PredictError;
+use md_lab::trace::TraceError;
 
 /// No case takes longer.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);

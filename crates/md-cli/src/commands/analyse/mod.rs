@@ -27,12 +27,12 @@ use crate::asked_level::asked_or_widest;
 use crate::error::{RUN_FAILED, RunError};
 use crate::input::InputParticles;
 use crate::inputs::Inputs;
+use crate::messages::note;
 use crate::output::run_output::{
     Closing, Console, OUTPUTS, Opened, Opening, RootOpening, RunOutput, StageBegin, Subject, open_outputs,
 };
 use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::scenario::{self, CentreOfMass, Positions, Scenario, ScenarioSource, StagePlan, Trajectory};
-use crate::session::note;
 use crate::setup;
 use crate::text_file::read_text;
 use evaluated::{Evaluation, is_of_forces};

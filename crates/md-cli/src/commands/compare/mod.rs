@@ -25,8 +25,8 @@ use crate::args::CompareArgs;
 use crate::commands::ending::{Outcome, of_outcomes};
 use crate::cores;
 use crate::error::{COMMUNICATION_FAILED, RunError};
+use crate::messages::print_error;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ResultFiles, Screen, Verbosity};
-use crate::session::print_error;
 pub use grid::compare_on_grid;
 pub use particles::compare;
 

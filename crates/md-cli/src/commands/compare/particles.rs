@@ -15,9 +15,9 @@ use crate::args::CompareArgs;
 use crate::commands::{ROOT, context, context_without_setup};
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::messages::warn;
 use crate::output::warnings::first_danger;
 use crate::scenario::{Neighbor, Parallel, Scenario};
-use crate::session::warn;
 use crate::strategies::{Choices, adapt_variant, by_ghosts};
 use crate::{memory, setup};
 
