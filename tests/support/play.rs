@@ -10,6 +10,7 @@ use md_cli::early_end::EarlyEnd;
 use md_cli::error::{RunError, Scope};
 use md_cli::inputs::Inputs;
 use md_cli::output::Verbosity;
+use md_cli::scenario::ScenarioError;
 use md_comm::{World, local};
 
 /// Exit code and output, as the program would have them.
@@ -103,9 +104,7 @@ fn succeeded() -> Played {
 }
 
 fn failed(error: &RunError) -> Played {
-    let stderr = match error {
-        RunError::Scenario(error) => error.render(),
-        other => other.to_string(),
-    };
+    let scenario = error.find::<ScenarioError>().map(ScenarioError::render);
+    let stderr = scenario.unwrap_or_else(|| error.to_string());
     Played { code: error.exit_code(), stdout: String::new(), stderr }
 }

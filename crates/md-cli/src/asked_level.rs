@@ -2,23 +2,32 @@
 
 use md_core::SimdLevel;
 
-use crate::error::RunError;
+use crate::error::{Failure, RunError};
 
 /// Chooses another instruction set than the best on this CPU, e.g. `MD_SIMD=avx2+fma`.
 const VARIABLE: &str = "MD_SIMD";
 
+/// An environment variable that names no instruction set of this CPU.
+#[derive(Debug, thiserror::Error)]
+#[error("{VARIABLE} is `{wanted}`, but this CPU has {available}")]
+struct UnknownSimd {
+    wanted: String,
+    available: String,
+}
+
+impl Failure for UnknownSimd {}
+
 /// The level that the variable names; `None` where it is empty or not set.
 ///
 /// # Errors
-/// [`RunError::UnknownSimd`] for a level that this CPU lacks, and for a word that names none.
+/// [`UnknownSimd`] for a level that this CPU lacks, and for a word that names none.
 pub(crate) fn asked_level() -> Result<Option<SimdLevel>, RunError> {
     let wanted = std::env::var_os(VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
     if wanted.is_empty() {
         return Ok(None);
     }
-    let unknown =
-        || RunError::UnknownSimd { variable: VARIABLE, wanted: wanted.clone(), available: available() };
-    level_named(&wanted).ok_or_else(unknown).map(Some)
+    let unknown = || UnknownSimd { wanted: wanted.clone(), available: available() };
+    Ok(Some(level_named(&wanted).ok_or_else(unknown)?))
 }
 
 /// That level, or else the widest of this CPU.

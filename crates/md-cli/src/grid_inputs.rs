@@ -9,12 +9,12 @@ use md_grid::{Decomposition, GridError};
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::inputs::Job;
 use crate::output::OutputError;
 use crate::scenario::{
     GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, Stencil, StencilScenario,
     effective_toml, has_table, load_as,
 };
-use crate::session::Job;
 use crate::text_file::{is_open_already, read_text, told};
 
 /// A scenario with a grid.

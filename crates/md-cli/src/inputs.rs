@@ -9,8 +9,11 @@ use md_core::grid::axis;
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
+use crate::input::InputError;
 use crate::input::{self, InputParticles, Source};
 use crate::output::trajectory::columns_of;
+use crate::scenario::Parallel;
+use crate::scenario::at_key;
 use crate::scenario::{
     self, InputFile, InputFormat, Positions, Scenario, ScenarioSource, Trajectory, TrajectoryColumn,
 };
@@ -86,7 +89,7 @@ impl Inputs {
         if let (Some(path), Some(file)) = (inputs.particle_file(), inputs.scenario.system.file.clone()) {
             let name = path.display().to_string();
             let read = inputs.read_particles(&file, &Source::file(&name, &path, world), world);
-            read.map_err(|error| error.or_at_key(&inputs.source, "system.file.path"))?;
+            read.map_err(|error| at_key(error, &inputs.source, "system.file.path"))?;
         }
         Ok(inputs)
     }
@@ -126,8 +129,8 @@ impl Inputs {
         world.map_or(Ok(()), |world| setup::expect_room_on_all(world, self))?;
         // What only the rank that keeps a particle can find out; everything else all ranks find out when they set up.
         let fault = match setup::of_scenario(self, &self.scenario, text.ranks()) {
-            Err(RunError::Input(error)) => Err(error),
-            _ => Ok(()),
+            Err(error) => error.downcast::<InputError>().map_or(Ok(()), Err),
+            Ok(_) => Ok(()),
         };
         text.agree(fault)
     }
@@ -162,6 +165,35 @@ fn note_images(
         ));
     }
     Ok(())
+}
+
+/// The inputs of a command that runs on ranks.
+pub(crate) trait Job: Sync + Sized {
+    /// Reads them: in a process of its own, or on the first rank of a world for all. *Collective* then.
+    ///
+    /// # Errors
+    /// An unreadable file, a fault in it, the same on all ranks; communication.
+    fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError>;
+
+    /// What starts and moves messages.
+    fn parallel(&self) -> Parallel;
+
+    /// Takes another number of threads per rank.
+    fn set_threads(&mut self, threads: usize);
+}
+
+impl Job for Inputs {
+    fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
+        world.map_or_else(|| Self::read(args), |world| Self::read_on_first_rank(args, world))
+    }
+
+    fn parallel(&self) -> Parallel {
+        self.scenario.parallel.clone()
+    }
+
+    fn set_threads(&mut self, threads: usize) {
+        self.scenario.parallel.threads = threads;
+    }
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub mod input;
 pub mod inputs;
 mod lammps_script;
 pub mod memory;
+mod messages;
 mod netcdf;
 pub mod output;
 mod plot;

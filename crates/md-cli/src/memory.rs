@@ -9,7 +9,7 @@ use md_lab::in_words;
 use md_lab::trace::EVENT_BYTES;
 
 use crate::args::TraceArgs;
-use crate::error::RunError;
+use crate::error::{Failure, RunError};
 use crate::inputs::Inputs;
 use crate::output::trajectory::format_of;
 use crate::scenario::{Scenario, ScenarioError};
@@ -191,10 +191,21 @@ pub(crate) fn expect_text(bytes: u64, times: u64) -> Result<(), String> {
     Err(format!("it has {size}, for which about {needed} of memory are needed, but there are {there} here"))
 }
 
+/// A timeline that there is no memory for.
+#[derive(Debug, thiserror::Error)]
+#[error("--trace-events {events} takes {needed} of memory per rank, but there are {there} per rank here")]
+struct TooManyEvents {
+    events: u64,
+    needed: String,
+    there: String,
+}
+
+impl Failure for TooManyEvents {}
+
 /// Makes sure that every rank has room for the events of a timeline, if there is to be one. *Collective.*
 ///
 /// # Errors
-/// [`RunError::TooManyEvents`]; communication.
+/// [`TooManyEvents`]; communication.
 pub(crate) fn expect_timeline(world: &dyn World, args: &TraceArgs) -> Result<(), RunError> {
     if args.trace.is_none() {
         return Ok(());
@@ -202,7 +213,7 @@ pub(crate) fn expect_timeline(world: &dyn World, args: &TraceArgs) -> Result<(),
     let (needed, events) = (args.trace_events as f64 * EVENT_BYTES as f64, args.trace_events);
     match available_to_all(world)? {
         Some(there) if needed > there => {
-            Err(RunError::TooManyEvents { events, needed: in_words(needed), there: in_words(there) })
+            Err(TooManyEvents { events, needed: in_words(needed), there: in_words(there) }.into())
         }
         _ => Ok(()),
     }

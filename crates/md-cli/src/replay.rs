@@ -33,7 +33,7 @@ struct Place {
 /// Reads a file on rank 0, for a run of the inputs' scenario. *Collective.*
 ///
 /// # Errors
-/// [`RunError::Unreadable`]: with the line, where there is one.
+/// [`crate::error::Unreadable`]: with the line, where there is one.
 pub fn read(path: &Path, world: &dyn World, inputs: &Inputs) -> Result<Replay, RunError> {
     let text = told(Some(world), path, || read_text(path, "table of balancings").map(Some))?;
     let here = Place { ranks: world.ranks(), partition: name_of(inputs.scenario.parallel.partition) };
@@ -45,7 +45,7 @@ impl Replay {
     /// Lets a simulation repeat them.
     ///
     /// # Errors
-    /// [`RunError::Unreadable`]: with the line of the first that cannot be.
+    /// [`crate::error::Unreadable`]: with the line of the first that cannot be.
     pub fn begin(self, simulation: &mut Simulation) -> Result<(), RunError> {
         simulation.replay_balancing(self.all).map_err(|error| match error {
             EngineError::Replay { index, problem } => {
@@ -59,7 +59,7 @@ impl Replay {
 }
 
 fn unreadable(path: &Path, reason: String) -> RunError {
-    RunError::Unreadable { path: path.display().to_string(), reason }
+    RunError::unreadable(path.display().to_string(), reason)
 }
 
 fn balancings(text: &str, here: &Place) -> Result<Vec<Replayed>, String> {

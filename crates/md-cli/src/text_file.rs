@@ -68,7 +68,7 @@ fn open_any(path: &Path) -> Result<(File, u64), String> {
 /// What rank 0 reads, or why it cannot, on all ranks; `None` is the end. *Collective.*
 ///
 /// # Errors
-/// [`RunError::Unreadable`], the same on all ranks; communication.
+/// [`crate::error::Unreadable`], the same on all ranks; communication.
 pub(crate) fn told(
     world: Option<&dyn World>,
     path: &Path,
@@ -97,7 +97,7 @@ pub(crate) fn told(
             }
         }
     };
-    read.map_err(|reason| RunError::Unreadable { path: path.display().to_string(), reason })
+    read.map_err(|reason| RunError::unreadable(path.display().to_string(), reason))
 }
 
 /// The text of a particle file, piece by piece; each holds whole lines.

@@ -6,6 +6,7 @@ use std::path::Path;
 use md_comm::World;
 use md_grid::{Application, Block, Decomposition, Edges, GridError};
 
+use super::NothingLeft;
 use super::header::{Header, SavedMask, SavedNodes};
 use super::layout::{BLOCK_ROWS, Layout, WORD};
 use super::read::{Found, Resumed, agree, read_block, read_header};
@@ -28,7 +29,7 @@ pub fn read_nodes<M: Model, A: Application + ?Sized>(
 ) -> Result<Resumed, RunError> {
     let found = read_header(world, path)?;
     let Found { path, header, index, .. } = found.clone();
-    let wrong = |problem: String| RunError::Checkpoint(CheckpointError::new(path.clone(), problem));
+    let wrong = |problem: String| RunError::from(CheckpointError::new(path.clone(), problem));
     let then = expect_kind(&header, now, app.words_per_node()).map_err(&wrong)?;
     if let Some(problem) = other_obstacle(then, now) {
         return Err(wrong(problem));
@@ -44,9 +45,7 @@ pub fn read_nodes<M: Model, A: Application + ?Sized>(
     agree(world, &path, read)?;
     app.restore_shared(&header.shared).map_err(|error| match error {
         GridError::Shape(problem) => wrong(problem),
-        GridError::NothingLeft(problem) => {
-            RunError::NothingLeft { path: path.clone(), problem, advice: None }
-        }
+        GridError::NothingLeft(problem) => NothingLeft { path: path.clone(), problem, advice: None }.into(),
         error => error.into(),
     })?;
     let differences = Differences::of_a_grid(&header.scenario, scenario);

@@ -36,6 +36,8 @@ mod write;
 
 use std::path::PathBuf;
 
+use crate::error::{DONE, Failure};
+
 pub use differences::Differences;
 pub use grid::read_nodes;
 pub use header::{BegunStage, Header, OutputMark, OutputMemory, ParticleWords, SavedMask, SavedNodes};
@@ -55,6 +57,33 @@ pub struct CheckpointError {
     pub problem: String,
     /// What to do.
     pub advice: Option<String>,
+}
+
+impl Failure for CheckpointError {}
+
+/// A checkpoint that cannot be shown.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot inspect `{}`: {}{}", .0.path.display(), .0.problem, .0.advice.as_ref().map(|advice| format!("\n{advice}")).unwrap_or_default())]
+pub struct Inspected(pub CheckpointError);
+
+impl Failure for Inspected {}
+
+/// A run that had come to its end has nothing to go on with: no failure, so that chains of jobs end well.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing is left to do after `{}`: {problem}{}", path.display(), advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default())]
+pub struct NothingLeft {
+    /// The checkpoint.
+    pub path: PathBuf,
+    /// In what way it is the end.
+    pub problem: String,
+    /// What to do for more.
+    pub advice: Option<String>,
+}
+
+impl Failure for NothingLeft {
+    fn exit_code(&self) -> u8 {
+        DONE
+    }
 }
 
 impl CheckpointError {

@@ -103,7 +103,7 @@ impl<'a> Checkpoints<'a> {
             rows: &ParticleRows { state, memories },
         };
         self.write_file(&moment, kept).map_err(|error| match error {
-            WriteError::Output(error) => error.into(),
+            WriteError::Output(error) => ObserverError::from(RunError::from(error)),
             WriteError::Communication(error) => error.into(),
         })
     }

@@ -8,6 +8,7 @@ use md_core::words::counted;
 use md_engine::{Carried, Continuation, Restored, Setup, id_of_row};
 use serde::{Deserialize, Serialize};
 
+use super::NothingLeft;
 use super::choice::{chosen, older};
 use super::header::{Header, ParticleWords};
 use super::layout::{Block, Layout, WORD, read_at};
@@ -96,7 +97,7 @@ pub fn read(
     let Found { path, header, index, .. } = found.clone();
     if let Some(SavedNodes { kind, .. }) = &header.nodes {
         let problem = format!("it is of `{kind}` on a grid, not of particles");
-        return Err(RunError::Checkpoint(CheckpointError::new(path, problem)));
+        return Err(RunError::from(CheckpointError::new(path, problem)));
     }
     let (then, now) = ([header.atoms, header.species], [setup.atoms(), setup.config.masses.len() as u64]);
     if then != now {
@@ -105,7 +106,7 @@ pub fn read(
             "it has {} of {species} species, the scenario {own} of {own_species}",
             counted(atoms, "particle")
         );
-        return Err(RunError::Checkpoint(CheckpointError::new(path, problem)));
+        return Err(RunError::from(CheckpointError::new(path, problem)));
     }
     let scenario = &inputs.scenario;
     found.expect_steps_left(scenario.simulation.steps, &scenario.stage)?;
@@ -113,7 +114,7 @@ pub fn read(
     if stage >= stages.len() {
         let problem = format!("it is of stage {}, and the run has {}", stage.saturating_add(1), stages.len());
         let advice = Some("give the scenario the stages that it had".to_owned());
-        return Err(RunError::Checkpoint(CheckpointError { advice, ..CheckpointError::new(path, problem) }));
+        return Err(RunError::from(CheckpointError { advice, ..CheckpointError::new(path, problem) }));
     }
     let mut differences = Differences::of_particles(&header.scenario, scenario, header.stage);
     let (ranks, then) = (world.ranks() as u64, header.ranks);
@@ -177,7 +178,7 @@ impl Found {
     /// Something must be left to do of so many steps, be it only the tables at the end.
     ///
     /// # Errors
-    /// [`RunError::NothingLeft`] at the last step; [`CheckpointError`] of a step behind it.
+    /// [`NothingLeft`] at the last step; [`CheckpointError`] of a step behind it.
     pub(super) fn expect_steps_left(&self, steps: u64, stages: &[Stage]) -> Result<(), RunError> {
         let done = self.header.step;
         if done < steps || done == steps && !self.is_complete {
@@ -190,10 +191,10 @@ impl Found {
         let problem = format!("it is of step {done}, and the run has {}", counted(steps, "step"));
         let advice = format!("ask for more steps, as in {more}");
         if done == steps {
-            return Err(RunError::NothingLeft { path: self.path.clone(), problem, advice: Some(advice) });
+            return Err(NothingLeft { path: self.path.clone(), problem, advice: Some(advice) }.into());
         }
         let advice = Some(format!("nothing is left to do: {advice}"));
-        Err(RunError::Checkpoint(CheckpointError { advice, ..CheckpointError::new(&self.path, problem) }))
+        Err(RunError::from(CheckpointError { advice, ..CheckpointError::new(&self.path, problem) }))
     }
 }
 
@@ -218,7 +219,7 @@ pub(super) fn read_header(world: &dyn World, path: &Path) -> Result<Found, RunEr
     world.broadcast(0, &mut message)?;
     let told = serde_json::from_slice(&message);
     told.map_err(|_| {
-        RunError::Checkpoint(error.unwrap_or_else(|| CheckpointError::new(path, "rank 0 cannot read it")))
+        RunError::from(error.unwrap_or_else(|| CheckpointError::new(path, "rank 0 cannot read it")))
     })
 }
 
@@ -289,11 +290,11 @@ pub(super) fn agree<T>(world: &dyn World, path: &Path, mine: Result<T, String>) 
     let mut speaker = [if mine.is_err() { world.rank() as u64 + 1 } else { 0 }];
     world.reduce(&mut speaker, Reduction::Highest)?;
     let Some(speaker) = speaker[0].checked_sub(1) else {
-        return mine.map_err(|problem| RunError::Checkpoint(CheckpointError::new(path, problem)));
+        return mine.map_err(|problem| RunError::from(CheckpointError::new(path, problem)));
     };
     let mut words = mine.err().unwrap_or_default().into_bytes();
     world.broadcast(speaker as usize, &mut words)?;
-    Err(RunError::Checkpoint(damaged(path, String::from_utf8_lossy(&words).into_owned())))
+    Err(RunError::from(damaged(path, String::from_utf8_lossy(&words).into_owned())))
 }
 
 /// What a checkpoint holds, in words; every block is read and checked.

@@ -13,9 +13,10 @@ use md_lab::bench::{
 use md_lab::plot::Picture;
 use md_lab::{Problem, Transports, lock};
 
+use super::ending::{Outcome, of_outcomes};
 use super::{note_lock, open_on_root, refused};
 use crate::args::BenchArgs;
-use crate::error::{COMMUNICATION_FAILED, Outcome, RunError};
+use crate::error::{COMMUNICATION_FAILED, RunError};
 use crate::host_load::HostLoad;
 use crate::memory;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
@@ -122,7 +123,7 @@ impl Outputs {
 /// Runs benchmarks on this rank; `end_job` ends all ranks with an exit code, from any thread. *Collective.*
 ///
 /// # Errors
-/// [`RunError::Compared`] if contents were wrong or a transport failed; see [`RunError`] for the others.
+/// [`Summarised`](super::ending::Summarised) if contents were wrong or a transport failed; see [`RunError`] for the others.
 pub fn bench(
     transports: &dyn Transports,
     args: &BenchArgs,
@@ -226,7 +227,7 @@ fn exit_status(rows: &[Row], budget_s: f64) -> Result<(), RunError> {
         let name = format!("{benchmark} over {mechanism}");
         Outcome { name, by: mechanism, status: *status, note }
     });
-    RunError::of_outcomes(&outcomes.collect::<Vec<_>>(), "wrong contents", KnownFile::BENCH.name())
+    of_outcomes(&outcomes.collect::<Vec<_>>(), "wrong contents", KnownFile::BENCH.name())
 }
 
 #[cfg(feature = "mpi")]

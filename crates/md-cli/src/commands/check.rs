@@ -4,8 +4,8 @@ use crate::commands::{found_from_anywhere, length_warning};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::memory::Gathers;
+use crate::messages::warn;
 use crate::scenario::effective_toml;
-use crate::session::warn;
 use crate::{memory, setup};
 
 /// The effective scenario of checked inputs, for `ranks` ranks, and the memory that it needs.

@@ -10,12 +10,13 @@ use md_lab::machine::Provenance;
 use md_lab::plot::Picture;
 
 use super::bench::{Wanted, bench};
+use super::ending::Summarised;
 use super::open_on_root;
 use crate::args::{BenchArgs, FitArgs};
 use crate::error::RunError;
 use crate::host_load::HostLoad;
+use crate::messages::warn;
 use crate::output::{KnownFile, OutputDirectory, Progress, Screen, Verbosity};
-use crate::session::warn;
 use crate::text_file::read_text;
 
 /// Of the budget, where both are measured.
@@ -32,9 +33,8 @@ pub fn fit(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Resu
     let (mut rows, mut benchmarked, mut budget_s) = (given, Ok(()), args.budget);
     if args.bench.is_none() && agreement.ranks() > 1 {
         benchmarked = benchmark(transports, args, end_job);
-        match &benchmarked {
-            Ok(()) | Err(RunError::Compared { .. }) => (),
-            Err(_) => return benchmarked,
+        if benchmarked.as_ref().is_err_and(|error| error.find::<Summarised>().is_none()) {
+            return benchmarked;
         }
         rows = open_on_root(agreement, || read(&args.output.join(KnownFile::BENCH.name())))?;
         budget_s *= 1.0 - SHARE_OF_MESSAGES;
@@ -108,6 +108,6 @@ fn publish(fitted: &Fitted, directory: &OutputDirectory, args: &FitArgs) -> Resu
 fn read(path: &Path) -> Result<Vec<Measurement>, RunError> {
     let name = path.display().to_string();
     let text = read_text(path, "table of benchmarks")
-        .map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
+        .map_err(|reason| RunError::unreadable(name.clone(), reason))?;
     Ok(Measurement::read(&name, text.as_bytes())?)
 }

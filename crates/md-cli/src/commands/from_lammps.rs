@@ -7,7 +7,7 @@ use crate::args::FromLammpsArgs;
 use crate::error::RunError;
 use crate::input::{Source, lammps_data};
 use crate::lammps_script::{Fate, Files, Remark, translate};
-use crate::session::note;
+use crate::messages::note;
 use crate::text_file::{is_open_already, read_text};
 
 /// The scenario, as text. What could not be taken, or only in another way, is said line by line on standard error, and stands at the
@@ -17,8 +17,7 @@ use crate::text_file::{is_open_already, read_text};
 /// A script that cannot be read, does not come to a scenario, or, unless a part is asked for, has a line that is needed and not taken.
 pub fn from_lammps(args: &FromLammpsArgs) -> Result<String, RunError> {
     let (path, name) = (&args.script, args.script.display().to_string());
-    let text =
-        read_text(path, "script").map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
+    let text = read_text(path, "script").map_err(|reason| RunError::unreadable(name.clone(), reason))?;
     // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
     let folder = path.parent().filter(|_| !is_open_already(path)).unwrap_or_else(|| Path::new(""));
     let files = Files {

@@ -11,6 +11,7 @@ use md_grid::{Application, Decomposition, application};
 use md_lab::trace::TracedWorld;
 use serde_json::{Map, Value};
 
+use super::ending::OutputElsewhere;
 use super::timeline::write_timeline;
 use super::{ROOT, note_lock, note_removal, open_on_root, rma_component, warn_of_crowding};
 use crate::args::GridArgs;
@@ -18,6 +19,7 @@ use crate::checkpoint::{self, Checkpoints, Resumed, SavedMask, SavedNodes};
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
+use crate::messages::note;
 use crate::output::breakdown::phase_table;
 use crate::output::grid::{
     GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
@@ -28,7 +30,6 @@ use crate::output::{
     GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, within_columns,
 };
 use crate::scenario::effective_toml;
-use crate::session::note;
 use md_lab::significant;
 use steps::{Console, End, Span, Steps, into_result};
 
@@ -163,7 +164,7 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     let extension = extend(directory.as_ref(), resumed)?;
     early_end.listen();
     let console = || {
-        let directory = directory.as_ref().ok_or(RunError::OutputElsewhere)?;
+        let directory = directory.as_ref().ok_or(OutputElsewhere)?;
         Ok::<_, RunError>(Console::open(directory, app.columns(), &job.context, args, resumed)?)
     };
     let console = open_on_root(world, console)?;

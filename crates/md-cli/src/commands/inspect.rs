@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::checkpoint;
+use crate::checkpoint::Inspected;
 use crate::error::RunError;
 use crate::input::{Contents, Source};
 use crate::output::trajectory::format_of;
@@ -16,7 +17,7 @@ use crate::printable::escaped;
 pub fn inspect(path: &Path) -> Result<String, RunError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some((format, _)) = format_of(&name) else {
-        return checkpoint::inspect(path).map_err(RunError::Inspected);
+        return checkpoint::inspect(path).map_err(|error| Inspected(error).into());
     };
     let shown = path.display().to_string();
     let contents = (format.contents)(&Source::file(&shown, path, None))?;

@@ -13,12 +13,15 @@ use md_engine::{
 };
 use serde_json::{Map, Value, json};
 
+use super::ending::{Ending, summarised};
 use super::{ROOT, RunSummary, context, facts, open_on_all, open_on_root, output_directory};
 use crate::args::MinimiseArgs;
 use crate::early_end::{EarlyEnd, Ended};
-use crate::error::{RUN_FAILED, Remains, RunError};
+use crate::error::{RUN_FAILED, RunError};
 use crate::inputs::Inputs;
 use crate::memory::Gathers;
+use crate::messages::note;
+use crate::output::kept_whole;
 use crate::output::run_output::{Closing, Console, Opened, Opening, RootOpening, SharedConsole};
 use crate::output::screen::{thermo_header, thermo_row};
 use crate::output::summary::summary_json;
@@ -27,7 +30,6 @@ use crate::output::{
 };
 use crate::report::RunFacts;
 use crate::scenario::{IntegratorTable, Positions, Scenario, Trajectory};
-use crate::session::note;
 use crate::{memory, setup};
 
 /// The state that a minimisation ends in.
@@ -91,7 +93,7 @@ pub fn minimise(
     simulation.finalise()?;
     match ended {
         Ended::Converged => Ok(()),
-        Ended::Signal(signal) => Err(RunError::Signalled { signal, done, steps: args.steps }),
+        Ended::Signal(signal) => Err(Ending::Signalled { signal, done, steps: args.steps }.into()),
         Ended::AsPlanned | Ended::WallTime | Ended::Box => Err(not_converged(done, keys.force_tolerance)),
     }
 }
@@ -116,7 +118,7 @@ fn not_converged(steps: u64, tolerance: f64) -> RunError {
     let summary = format!(
         "after {steps} there are forces above {tolerance:e}; more `--steps`, or another `--force-tolerance`"
     );
-    RunError::Compared { summary, exit_code: RUN_FAILED, remains: Remains::Nothing }
+    summarised(summary, RUN_FAILED)
 }
 
 /// Writes what the minimisation has come to, from so much energy. *Collective.*
@@ -202,7 +204,7 @@ impl Observer for AtEnd<'_> {
     }
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        self.frames.iter_mut().try_for_each(|frames| frames.observe(now))
+        self.frames.iter_mut().try_for_each(|frames| frames.observe(now)).map_err(kept_whole)
     }
 
     fn wants_end(&self) -> bool {

@@ -5,6 +5,7 @@ pub mod backends;
 pub mod bench;
 pub mod check;
 pub mod compare;
+pub mod ending;
 #[cfg(test)]
 mod faulty;
 pub mod fit;
@@ -37,13 +38,14 @@ use md_engine::{Setup, SimdChoice, Simulation};
 
 use crate::cores;
 use crate::early_end::Ended;
-use crate::error::{BAD_INPUT, Remains, RunError};
+use crate::error::{BAD_INPUT, RunError};
 use crate::inputs::Inputs;
+use crate::messages::{is_first_process, note, warn};
 use crate::output::warnings::{Units, limited_box, unreached, warnings};
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, holds_results_but};
+use crate::printable::printable;
 use crate::report::RunFacts;
 use crate::scenario::{CentreOfMass, Output, Scenario, effective_toml};
-use crate::session::{note, note_particles, warn};
 use crate::text_file::LONGEST_SCENARIO;
 use md_lab::{RunContext, significant};
 
@@ -67,14 +69,22 @@ where
     let mut failed = [f64::from(u8::from(opened.is_err()))];
     world.max(&mut failed)?;
     match opened {
-        Ok(_) if failed[0] > 0.0 => Err(RunError::OutputElsewhere),
+        Ok(_) if failed[0] > 0.0 => Err(ending::OutputElsewhere.into()),
         opened => Ok(opened?),
     }
 }
 
 /// What was asked for cannot be.
 pub(crate) fn refused(summary: String) -> RunError {
-    RunError::Compared { summary, exit_code: BAD_INPUT, remains: Remains::Nothing }
+    ending::summarised(summary, BAD_INPUT)
+}
+
+/// What there is to know about the particle file, on the first process.
+pub(crate) fn note_particles(inputs: &Inputs, verbosity: Verbosity) {
+    if is_first_process() && verbosity == Verbosity::Normal {
+        let notes = inputs.particles.iter().flat_map(|particles| &particles.notes);
+        notes.for_each(|text| note(&printable(text)));
+    }
 }
 
 /// The output directory for results of the inputs' scenario, perhaps with a trajectory, with the effective scenario in it.

@@ -15,9 +15,9 @@ use super::{planning_directory, refused};
 use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::messages::warn;
 use crate::output::{KnownFile, Progress, Screen, Verbosity};
 use crate::scenario::listed;
-use crate::session::warn;
 use crate::strategies::{Choices, by_ghosts};
 use crate::text_file::read_text;
 use crate::{cores, memory, setup};
@@ -126,7 +126,7 @@ pub(super) fn warn_of_missing(forecast: &Forecast, args: &PredictArgs) {
 /// What messages and computation cost.
 pub(super) fn read_machine(path: &Path) -> Result<Machine, RunError> {
     let name = path.display().to_string();
-    let unreadable = |reason| RunError::Unreadable { path: name.clone(), reason };
+    let unreadable = |reason| RunError::unreadable(name.clone(), reason);
     Ok(Machine::read(&name, &read_text(path, "machine").map_err(unreadable)?)?)
 }
 

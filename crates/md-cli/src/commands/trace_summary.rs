@@ -46,7 +46,7 @@ pub fn trace_summary(args: &TraceSummaryArgs) -> Result<String, RunError> {
 const BYTES_PER_BYTE: u64 = 5;
 
 fn read(path: &Path) -> Result<Timeline, RunError> {
-    let unreadable = |reason| RunError::Unreadable { path: path.display().to_string(), reason };
+    let unreadable = |reason| RunError::unreadable(path.display().to_string(), reason);
     let (text, bytes) = open_text(path).map_err(unreadable)?;
     memory::expect_text(bytes, BYTES_PER_BYTE)
         .map_err(|reason| unreadable(format!("{reason}: record fewer events (--trace-events)")))?;

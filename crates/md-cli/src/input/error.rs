@@ -4,6 +4,7 @@ use std::fmt;
 
 use md_core::ImageCounts;
 
+use crate::error::{Failure, RUN_FAILED, Scope};
 use crate::text_file::CUT;
 
 /// Why a particle file was refused.
@@ -24,6 +25,28 @@ impl fmt::Display for InputError {
             Some(line) => write!(formatter, "{}:{line}: {}", self.file, self.problem),
             None => write!(formatter, "{}: {}", self.file, self.problem),
         }
+    }
+}
+
+impl Failure for InputError {}
+
+/// A particle file that there is no memory for.
+#[derive(Debug, thiserror::Error)]
+#[error("out of memory: there is no room for the particles of `{path}` ({size})")]
+pub struct NoRoom {
+    /// The file.
+    pub path: String,
+    /// Its size, in words.
+    pub size: String,
+}
+
+impl Failure for NoRoom {
+    fn exit_code(&self) -> u8 {
+        RUN_FAILED
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::ThisRank
     }
 }
 

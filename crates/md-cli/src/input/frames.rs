@@ -102,18 +102,19 @@ impl TrajectoryFrames {
                 *read = number;
                 Ok(Next::Frame(name, Box::new(particles)))
             }
-            Ok(None) | Err(RunError::Input(InputError { problem: Problem::NoFrame { .. }, .. })) => {
-                Ok(Next::End)
-            }
+            Ok(None) => Ok(Next::End),
             Err(error) if is_cut(&error) => Ok(Next::Cut(error)),
-            Err(error) => Err(error),
+            Err(error) => match error.find() {
+                Some(InputError { problem: Problem::NoFrame { .. }, .. }) => Ok(Next::End),
+                _ => Err(error),
+            },
         }
     }
 }
 
 /// Whether a frame cannot be read because the file ends within it.
 fn is_cut(error: &RunError) -> bool {
-    let RunError::Input(InputError { problem, .. }) = error else { return false };
+    let Some(InputError { problem, .. }) = error.find() else { return false };
     match problem {
         Problem::CutAt { .. } | Problem::NoNewline { .. } | Problem::Truncated { .. } => true,
         Problem::Missing { what, .. } => [extxyz::COMMENT_LINE, lammpstrj::ROWS].contains(&what.as_str()),
@@ -122,13 +123,13 @@ fn is_cut(error: &RunError) -> bool {
 }
 
 fn unreadable(path: &Path, reason: String) -> RunError {
-    RunError::Unreadable { path: path.display().to_string(), reason }
+    RunError::unreadable(path.display().to_string(), reason)
 }
 
 /// Whether what is wrong is the last line of a text, and that has no end.
 fn is_at_end(error: &RunError, text: &str) -> bool {
-    let RunError::Input(InputError { line, .. }) = error else { return false };
-    !text.ends_with('\n') && *line == Some(text.lines().count())
+    let line = error.find::<InputError>().and_then(|error| error.line);
+    !text.ends_with('\n') && line == Some(text.lines().count())
 }
 
 /// What comes next in a text.

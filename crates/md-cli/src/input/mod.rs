@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub use coefficients::adopt;
-pub use error::{InputError, Problem};
+pub use error::{InputError, NoRoom, Problem};
 use fields::AXES;
 pub(crate) use frames::{FrameReader, Next, TextFormat, TrajectoryFrames};
 use md_core::ImageCounts;

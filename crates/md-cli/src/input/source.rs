@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::InputParticles;
+use super::NoRoom;
 use super::error::{Here, InputError, Problem};
 use super::overview::{Fingerprint, GOLDEN, Overview, Piece};
 use crate::error::RunError;
@@ -277,9 +278,11 @@ impl<'s> Source<'s> {
         let all = usize::try_from(particles).unwrap_or(usize::MAX);
         let share = all.min(all / self.ranks() + MOST);
         let room = Vec::<u8>::new().try_reserve_exact(share.saturating_mul(BYTES));
-        room.map(|()| share).map_err(|_| RunError::NoRoom {
-            path: self.name.to_owned(),
-            size: md_lab::in_words(overview.text.bytes as f64),
+        room.map(|()| share).map_err(|_| {
+            RunError::from(NoRoom {
+                path: self.name.to_owned(),
+                size: md_lab::in_words(overview.text.bytes as f64),
+            })
         })
     }
 

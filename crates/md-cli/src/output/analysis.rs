@@ -3,7 +3,7 @@
 use md_core::Domain;
 
 use super::run_output::{Opening, StageBegin};
-use crate::session::note;
+use crate::messages::note;
 
 /// When an analysis looks.
 pub(super) struct Looks {

@@ -8,8 +8,8 @@ use super::analysis::{Looks, recalled};
 use super::run_output::{Opening, StageBegin};
 use super::thermo::{columns, values};
 use crate::checkpoint::OutputMemory;
+use crate::messages::note;
 use crate::scenario::SurfaceTension;
-use crate::session::note;
 
 const NAME: &str = "averages";
 

@@ -4,10 +4,12 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use md_engine::ObserverError;
 use thiserror::Error;
 
 use super::known_file::KnownFile;
 use super::lock::Holder;
+use crate::error::{BAD_INPUT, Failure, RUN_FAILED, RunError, Scope};
 
 /// A failed output. [`OutputError::Create`] happens before the run and is a matter of what the user asked for; the
 /// others happen in or after it.
@@ -125,7 +127,43 @@ pub enum OutputError {
     },
 }
 
+impl Failure for OutputError {
+    fn exit_code(&self) -> u8 {
+        if self.is_before_the_run() { BAD_INPUT } else { RUN_FAILED }
+    }
+
+    fn scope(&self) -> Scope {
+        if self.is_before_the_run() { Scope::AllRanks } else { Scope::ThisRank }
+    }
+}
+
+/// An observer's error that keeps its exit code on the way through the engine.
+pub(crate) fn kept_whole(error: ObserverError) -> ObserverError {
+    match error.downcast::<OutputError>() {
+        Ok(error) => Box::new(RunError::from(*error)),
+        Err(error) => error,
+    }
+}
+
 impl OutputError {
+    /// Whether it is a matter of what the user asked for, found before the first step.
+    fn is_before_the_run(&self) -> bool {
+        match self {
+            Self::Create { .. }
+            | Self::CreateElsewhere { .. }
+            | Self::OverwritesInput { .. }
+            | Self::Taken { .. }
+            | Self::Unnamed { .. }
+            | Self::NotContinued { .. }
+            | Self::InUse { .. } => true,
+            Self::Write { .. }
+            | Self::Vanished { .. }
+            | Self::Altered { .. }
+            | Self::NotFinite { .. }
+            | Self::Encode { .. } => false,
+        }
+    }
+
     /// Data that does not fit the format of `file`.
     pub(crate) fn encode(file: KnownFile, reason: &dyn fmt::Display) -> Self {
         Self::Encode { file: file.name().to_owned(), reason: reason.to_string() }

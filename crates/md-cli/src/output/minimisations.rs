@@ -13,8 +13,8 @@ use super::run_output::{
 };
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
+use crate::messages::warn;
 use crate::scenario::StagePlan;
-use crate::session::warn;
 
 /// How minimisations have ended.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Run, files: &[], open };

@@ -52,6 +52,7 @@ pub mod warnings;
 mod fixtures;
 
 pub use directory::{GoingOn, OutputDirectory, ResultFiles, holds_results_but};
+pub(crate) use error::kept_whole;
 pub use error::{Intact, OutputError};
 pub use known_file::KnownFile;
 pub use lock::Holder;

@@ -6,7 +6,7 @@ use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot};
 use serde_json::Map;
 
 use super::run_output::{Closing, Kept, Opened, ParticleMemory, StageBegin};
-use super::{KnownFile, OutputDirectory, OutputError};
+use super::{KnownFile, OutputDirectory, OutputError, kept_whole};
 use crate::error::RunError;
 use crate::scenario::StageScenario;
 
@@ -29,7 +29,7 @@ impl<'a> Outputs<'a> {
     /// # Errors
     /// As there.
     pub fn kept(&mut self) -> Result<Vec<Kept>, ObserverError> {
-        self.0.iter_mut().map(|output| output.kept()).collect()
+        self.0.iter_mut().map(|output| output.kept().map_err(kept_whole)).collect()
     }
 
     /// See [`super::run_output::RunOutput::particle_memory`]. *Collective.*
@@ -61,7 +61,7 @@ impl Observer for Outputs<'_> {
         for output in &mut self.0 {
             let is_here = now.rank == 0 || output.runs_on() == RunsOn::AllRanks;
             if is_here && output.due(now.step).is_some() {
-                output.observe(now)?;
+                output.observe(now).map_err(kept_whole)?;
             }
         }
         Ok(())

@@ -24,7 +24,7 @@ impl Table {
     /// # Errors
     /// A file that cannot be read, or is no table.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, RunError> {
-        let unreadable = |reason: String| RunError::Unreadable { path: path.display().to_string(), reason };
+        let unreadable = |reason: String| RunError::unreadable(path.display().to_string(), reason);
         let file = match File::open(path) {
             Ok(file) => file,
             Err(reason) if reason.kind() == ErrorKind::NotFound => return Ok(None),

@@ -9,6 +9,7 @@ use super::finding::Finding;
 use super::origin::{Place, Places};
 use super::overrides::Fault;
 use super::source::ScenarioSource;
+use crate::error::{Failure, RunError, Unreadable};
 use crate::printable::printable;
 
 /// Columns of a rendered error, fixed so that its text is the same everywhere.
@@ -30,6 +31,29 @@ struct Report {
     text: Option<Excerpt>,
     #[label(collection)]
     labels: Vec<LabeledSpan>,
+}
+
+impl Failure for ScenarioError {
+    fn shown(&self) -> String {
+        self.render()
+    }
+
+    fn shown_in_colour(&self) -> String {
+        self.render_coloured()
+    }
+}
+
+/// The same error at the key that names the file, where the system cannot open it: then a reason ends as an [`std::io::Error`] does.
+/// What is wrong in a file is told at its place there.
+pub(crate) fn at_key(error: RunError, source: &ScenarioSource, key: &str) -> RunError {
+    let is_of_system = |file: &&Unreadable| file.reason.contains("(os error ");
+    match error.find::<Unreadable>().filter(is_of_system) {
+        Some(file) => {
+            let help = "a path from the folder of the scenario, or from the root (`/`)";
+            ScenarioError::at(source, key, file.to_string(), help).into()
+        }
+        None => error,
+    }
 }
 
 impl ScenarioError {

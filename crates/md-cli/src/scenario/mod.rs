@@ -58,6 +58,7 @@ use serde::{Deserialize, Serialize};
 
 pub use analysis::{Averages, CentreOfMass, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity};
 pub use error::ScenarioError;
+pub(crate) use error::at_key;
 pub use generators::{Gas, RegionLattice, Regions};
 pub(crate) use generators::{gas, regions};
 pub use grid::{GridOutput, GridParallel};

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use md_comm::{Reduction, World};
 
 use crate::commands::ROOT;
-use crate::error::RunError;
+use crate::error::{RunError, Unlike};
 
 /// Variables that all ranks must agree about.
 const VARIABLES: [&str; 1] = ["MD_RANKS_PER_NODE"];
@@ -13,7 +13,7 @@ const VARIABLES: [&str; 1] = ["MD_RANKS_PER_NODE"];
 /// Refuses ranks with other options than those of rank 0, or of another version. *Collective.*
 ///
 /// # Errors
-/// [`RunError::Unlike`], the same on all ranks; communication.
+/// [`Unlike`], the same on all ranks; communication.
 pub(super) fn expect_alike(world: &dyn World) -> Result<(), RunError> {
     expect_same(world, &given())
 }
@@ -45,7 +45,7 @@ fn expect_same(world: &dyn World, own: &str) -> Result<(), RunError> {
     let all = world.gather(ROOT, own.as_bytes())?;
     let mut text = first_difference(own, &all).into_bytes();
     world.broadcast(ROOT, &mut text)?;
-    Err(RunError::Unlike(String::from_utf8_lossy(&text).into_owned()))
+    Err(Unlike(String::from_utf8_lossy(&text).into_owned()).into())
 }
 
 /// What the lowest rank that differs from rank 0 was given, of that the first line that differs.

@@ -10,7 +10,6 @@
 
 #[cfg(feature = "mpi")]
 mod alike;
-mod job;
 #[cfg(feature = "mpi")]
 mod over_mpi;
 #[cfg(not(feature = "mpi"))]
@@ -26,6 +25,7 @@ use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, ScenarioArgs, T
 use crate::commands::bench::{Wanted, bench};
 use crate::commands::compare::{compare, compare_on_grid};
 use crate::commands::fit::fit;
+use crate::commands::note_particles;
 use crate::commands::partition::{partition, partitions};
 use crate::commands::predict::{Wish, predict};
 use crate::commands::predict_grid::predict_on_grid;
@@ -35,19 +35,18 @@ use crate::early_end::{EarlyEnd, fail_in_order};
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
 use crate::grid_inputs::AnyInputs;
 use crate::inputs::Inputs;
+use crate::inputs::Job;
+use crate::messages::{print_error, print_whole};
 use crate::output::Verbosity;
 use crate::printable::{escaped, printable};
 use crate::scenario::{Parallel, schema};
 use crate::strategies::Choices;
-pub(crate) use job::Job;
 use md_lab::{Threads, Transports};
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
 use speak::{
-    end, fail_alone, on_first_process, on_one_process, print_whole, refuse, show, show_help,
-    warn_of_interval, warn_of_threads, write_result,
+    end, fail_alone, on_first_process, on_one_process, refuse, show, show_help, warn_of_interval,
+    warn_of_threads, write_result,
 };
-
-pub(crate) use speak::{note, note_particles, print_error, warn};
 
 /// Longer arguments are not echoed whole, nor in colour.
 const LONGEST_PLAIN: usize = 200;
@@ -298,7 +297,7 @@ fn local_under_launcher(ranks: usize) -> RunError {
         "it runs its ranks as threads of one process, but {ranks} processes were started; use backend p2p, or start \
          md-cli without mpirun"
     );
-    RunError::Communication(CommError::Unavailable { backend: "local", reason })
+    CommError::Unavailable { backend: "local", reason }.into()
 }
 
 fn over_threads<J: Job>(inputs: &J, work: impl Fn(&dyn World, &J) -> Result<(), RunError> + Sync) -> u8 {

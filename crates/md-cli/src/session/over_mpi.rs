@@ -6,7 +6,6 @@ use md_comm::mpi::MpiWorld;
 use md_comm::{Backend, World};
 
 use super::alike::expect_alike;
-use super::job::Job;
 use super::speak::{end, fail_at_start, warn_of_threads, write_result};
 use super::{compare_any, watchdog};
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
@@ -15,6 +14,7 @@ use crate::commands::fit::fit;
 use crate::commands::{backends, warn_of_crowding};
 use crate::error::RunError;
 use crate::grid_inputs::AnyInputs;
+use crate::inputs::Job;
 use crate::strategies::Choices;
 use md_lab::Processes;
 
@@ -47,11 +47,11 @@ fn start_mpi(work: impl FnOnce(&MpiWorld) -> Result<(), RunError>) -> u8 {
     const WATCHDOG: Duration = Duration::from_secs(60);
     match md_comm::mpi::start(WATCHDOG) {
         Ok(world) => {
-            let checked = md_comm::mpi::check_environment().map_err(RunError::Communication);
+            let checked = md_comm::mpi::check_environment().map_err(RunError::from);
             let result = expect_alike(&world).and(checked).and_then(|()| work(&world));
             end(&world, result)
         }
-        Err(error) => fail_at_start(&RunError::Communication(error)),
+        Err(error) => fail_at_start(&RunError::from(error)),
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn fit_over_mpi(args: &FitArgs) -> u8 {
 /// Lists the backends and what was found out about the library.
 pub(super) fn show_backends() -> u8 {
     start_mpi(|world| {
-        let findings = backends::findings(world).map_err(RunError::Communication)?;
+        let findings = backends::findings(world).map_err(RunError::from)?;
         let text = || backends::backends(&world.library(), &findings);
         if world.rank() == 0 { write_result(&text()) } else { Ok(()) }
     })

@@ -1,6 +1,6 @@
 //! Who speaks, once, and with which exit code the ranks end.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use md_comm::{World, launch};
@@ -9,9 +9,10 @@ use crate::commands::interval_warnings;
 use crate::cores;
 use crate::error::{BAD_INPUT, DONE, Remains, RunError, Scope};
 use crate::inputs::Inputs;
+use crate::messages::{is_first_process, note, print_error, warn};
 use crate::output::screen::result_written;
 use crate::output::{Screen, Verbosity};
-use crate::printable::{escaped, printable};
+use crate::printable::printable;
 
 /// Says what went wrong, once, and makes sure that all ranks end.
 pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
@@ -22,7 +23,7 @@ pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
             if world.rank() == 0 {
                 if code == DONE { note(&render(&error)) } else { print_error(&render(&error)) }
             }
-            if matches!(error, RunError::Compared { remains: Remains::Unfinished, .. }) {
+            if error.remains() == Remains::Unfinished {
                 // Rank 0 has written and said everything before any rank ends the job.
                 let _ = world.barrier();
                 world.abort(i32::from(code));
@@ -97,10 +98,7 @@ pub(super) fn on_first_process(tell: impl FnOnce()) {
 }
 
 fn render(error: &RunError) -> String {
-    match error {
-        RunError::Scenario(error) if is_coloured() => error.render_coloured(),
-        other => other.shown(),
-    }
+    if is_coloured() { error.shown_in_colour() } else { error.shown() }
 }
 
 /// On a terminal that has colours, unless the user wants none (<https://no-color.org>).
@@ -111,29 +109,6 @@ fn is_coloured() -> bool {
         && !is("TERM", |value| value == "dumb")
 }
 
-/// An error that ends the job; for the first rank to say.
-pub(crate) fn print_error(text: &str) {
-    print_whole(&format!("error: {}\n", text.trim()));
-}
-
-/// Something to be careful about, also with `--quiet`; for the first rank to say.
-pub(crate) fn warn(text: &str) {
-    print_whole(&format!("warning: {}\n", escaped(text)));
-}
-
-/// Something to know, also with `--quiet`; for the first rank to say.
-pub(crate) fn note(text: &str) {
-    print_whole(&format!("note: {}\n", escaped(text)));
-}
-
-/// What there is to know about the particle file, on the first process.
-pub(crate) fn note_particles(inputs: &Inputs, verbosity: Verbosity) {
-    if is_first_process() && verbosity == Verbosity::Normal {
-        let notes = inputs.particles.iter().flat_map(|particles| &particles.notes);
-        notes.for_each(|text| note(&printable(text)));
-    }
-}
-
 /// As `run` does, on the first process.
 pub(super) fn warn_of_interval(inputs: &Inputs) {
     if is_first_process() {
@@ -141,20 +116,9 @@ pub(super) fn warn_of_interval(inputs: &Inputs) {
     }
 }
 
-/// Prints by one call of the system, so that words of the launcher or of other ranks do not come in between.
-pub(super) fn print_whole(text: &str) {
-    // If the terminal is gone there is nobody to tell.
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
-}
-
 /// Says so if the threads of the ranks in this process have no core each.
 pub(super) fn warn_of_threads(ranks: usize, threads: usize) {
     if let Some(text) = cores::warning(ranks, threads) {
         warn(&text);
     }
-}
-
-/// Whether this is the process that prints, judged by the launcher's environment: MPI may not be up yet.
-fn is_first_process() -> bool {
-    launch::rank().is_none_or(|rank| rank == 0)
 }

@@ -96,7 +96,7 @@ pub(crate) fn check_binary(case: &Case, ending: &str) -> Result<(), String> {
 
 /// As there are no lines, a refusal says what is wrong with which part, byte, or number.
 fn check_binary_refusal(error: &RunError) -> Result<(), String> {
-    let RunError::Input(InputError { problem, .. }) = error else { return check_refusal(error) };
+    let Some(InputError { problem, .. }) = error.find() else { return check_refusal(error) };
     let says_what = |letter: char| letter == '`' || letter.is_ascii_digit();
     refused(error, *problem == Problem::Empty || problem.to_string().contains(says_what))
 }

@@ -6,15 +6,19 @@ use std::time::Duration;
 
 use clap::Parser;
 use md_cli::args::{Cli, Command};
-use md_cli::error::RunError;
-use md_cli::input::Problem;
+use md_cli::error::{RunError, Unreadable};
+use md_cli::input::{InputError, Problem};
 use md_cli::inputs::Inputs;
+use md_cli::scenario::ScenarioError;
 use md_cli::{memory, setup};
 use md_comm::local;
 use md_core::force::{MethodKind, Precision};
 use md_core::rebuild::RebuildPolicy;
 use md_core::{Domain, Particle};
 use md_engine::{EngineError, ParticleRow, ParticleSource, RowVector, Setup, Simulation};
+use md_lab::machine::MachineError;
+use md_lab::predict::PredictError;
+use md_lab::trace::TraceError;
 
 /// No case takes longer.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
@@ -115,22 +119,20 @@ pub(crate) fn is_small(setup: &Setup) -> bool {
 /// A refusal names a key or a line, and of a file what is missing in it, and nothing of it acts on a terminal.
 pub(crate) fn check_refusal(error: &RunError) -> Result<(), String> {
     let text = error.shown();
-    let is_placed = match error {
-        RunError::Scenario(error) => {
-            !error.key_path().is_empty() || text.contains("fuzz.toml:") || text.contains("command line:")
-        }
-        RunError::Input(error) => {
-            let is_of_all = matches!(error.problem, Problem::Empty | Problem::CutGzip { .. });
-            error.line.is_some() || is_of_all || error.problem.to_string().contains('`')
-        }
-        RunError::Unreadable { path, reason } => {
-            let names = ["particles", "fuzz.toml", "machine.toml", "fuzz.json"];
-            names.iter().any(|name| path.ends_with(name)) && !reason.is_empty()
-        }
-        RunError::Machine(_) => text.contains("machine.toml, line "),
-        RunError::Trace(_) => text.contains("fuzz.json:"),
-        RunError::Predict(_) => true,
-        _ => false,
+    let is_placed = if let Some(error) = error.find::<ScenarioError>() {
+        !error.key_path().is_empty() || text.contains("fuzz.toml:") || text.contains("command line:")
+    } else if let Some(error) = error.find::<InputError>() {
+        let is_of_all = matches!(error.problem, Problem::Empty | Problem::CutGzip { .. });
+        error.line.is_some() || is_of_all || error.problem.to_string().contains('`')
+    } else if let Some(Unreadable { path, reason }) = error.find() {
+        let names = ["particles", "fuzz.toml", "machine.toml", "fuzz.json"];
+        names.iter().any(|name| path.ends_with(name)) && !reason.is_empty()
+    } else if error.find::<MachineError>().is_some() {
+        text.contains("machine.toml, line ")
+    } else if error.find::<TraceError>().is_some() {
+        text.contains("fuzz.json:")
+    } else {
+        error.find::<PredictError>().is_some()
     };
     refused(error, is_placed)
 }

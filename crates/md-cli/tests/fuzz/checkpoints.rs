@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use md_cli::checkpoint;
+use md_cli::checkpoint::{self, CheckpointError};
 use md_cli::error::RunError;
 use md_comm::local;
 use md_core::Domain;
@@ -266,7 +266,7 @@ impl Changed {
             fs::write(&file, self.bytes()).map_err(|error| error.to_string())?;
             match checkpoint::inspect(&file) {
                 Ok(text) => check_harmless(&text)?,
-                Err(error) => check_refusal(&RunError::Checkpoint(error))?,
+                Err(error) => check_refusal(&error.into())?,
             }
             match grid_of(self.base) {
                 Some((command, _)) => self.play(command, &scenario.with_file_name("")),
@@ -368,15 +368,12 @@ impl Trial for Changed {
 fn check_refusal(error: &RunError) -> Result<(), String> {
     let text = error.shown();
     check_harmless(&text)?;
-    match error {
-        RunError::Checkpoint(_) if error.exit_code() == 2 => Ok(()),
-        RunError::Engine(EngineError::Config(what))
-            if what.contains("checkpoint") && error.exit_code() == 2 =>
-        {
-            Ok(())
-        }
-        RunError::Engine(error) => check_failure(error).map(drop),
-        _ => Err(format!("refused with exit code {} and these words: {text}", error.exit_code())),
+    let is_refusal = error.exit_code() == 2;
+    match error.find::<EngineError>() {
+        Some(EngineError::Config(what)) if what.contains("checkpoint") && is_refusal => Ok(()),
+        Some(error) => check_failure(error).map(drop),
+        None if error.find::<CheckpointError>().is_some() && is_refusal => Ok(()),
+        None => Err(format!("refused with exit code {} and these words: {text}", error.exit_code())),
     }
 }
 

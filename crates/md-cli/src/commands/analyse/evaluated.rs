@@ -11,6 +11,7 @@ use crate::error::RunError;
 use crate::input::{InputError, InputParticles};
 use crate::inputs::Inputs;
 use crate::output::Verbosity;
+use crate::output::kept_whole;
 use crate::output::run_output::RunOutput;
 use crate::scenario::{IntegratorTable, Parallel};
 use crate::setup;
@@ -59,13 +60,12 @@ impl<'a> Evaluation<'a> {
         let frame = InputParticles { masses: Vec::new(), ..frame };
         let mut inputs = Inputs { particles: Some(frame), list: OnceLock::new(), ..self.inputs.clone() };
         inputs.scenario.integrator = IntegratorTable { kind: integrator, barostat: None };
-        let setup =
-            setup::of_scenario(&inputs, &inputs.scenario, self.world.ranks()).map_err(
-                |error| match error {
-                    RunError::Input(error) => RunError::Input(InputError { file: name.to_owned(), ..error }),
-                    other => other,
-                },
-            )?;
+        let setup = setup::of_scenario(&inputs, &inputs.scenario, self.world.ranks()).map_err(|error| {
+            match error.downcast::<InputError>() {
+                Ok(error) => RunError::from(InputError { file: name.to_owned(), ..error }),
+                Err(other) => other,
+            }
+        })?;
         let mut simulation = Simulation::new(self.world, &setup)?;
         if !self.is_drift_told.replace(true) {
             note_drift(&mut simulation, self.world, Verbosity::Normal, Some(&inputs.scenario.output))?;
@@ -92,6 +92,6 @@ impl Observer for AtItsStep<'_> {
         let Self { step, time, .. } = *self;
         let thermo = now.thermo.map(|thermo| Thermo { step, time, ..*thermo });
         let now = Snapshot { step, time, thermo: thermo.as_ref(), ..*now };
-        self.outputs.iter_mut().try_for_each(|output| output.observe(&now))
+        self.outputs.iter_mut().try_for_each(|output| output.observe(&now)).map_err(kept_whole)
     }
 }

@@ -20,18 +20,19 @@ use md_core::{Boundary, ConservedMomentum, Dimension, Domain};
 use md_engine::{Integrator, Needs, NeighborReport, Snapshot};
 use serde_json::{Value, json};
 
+use super::ending::summarised;
 use super::{note_lock, refused};
 use crate::args::AnalyseArgs;
 use crate::asked_level::asked_or_widest;
-use crate::error::{RUN_FAILED, Remains, RunError};
+use crate::error::{RUN_FAILED, RunError};
 use crate::input::InputParticles;
 use crate::inputs::Inputs;
+use crate::messages::note;
 use crate::output::run_output::{
     Closing, Console, OUTPUTS, Opened, Opening, RootOpening, RunOutput, StageBegin, Subject, open_outputs,
 };
 use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::scenario::{self, CentreOfMass, Positions, Scenario, ScenarioSource, StagePlan, Trajectory};
-use crate::session::note;
 use crate::setup;
 use crate::text_file::read_text;
 use evaluated::{Evaluation, is_of_forces};
@@ -62,7 +63,7 @@ pub fn analyse(args: &AnalyseArgs) -> Result<String, RunError> {
 }
 
 fn failed(summary: String) -> RunError {
-    RunError::Compared { summary, exit_code: RUN_FAILED, remains: Remains::Nothing }
+    summarised(summary, RUN_FAILED)
 }
 
 /// With the scenario that is given, or that of the run which wrote the trajectory; it asks for an analysis.
@@ -74,8 +75,7 @@ fn inputs_of(args: &AnalyseArgs) -> Result<Inputs, RunError> {
             "there is no `{name}` beside the trajectory: give species, time step and analyses by --scenario FILE"
         )));
     }
-    let text =
-        read_text(&path, "scenario").map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
+    let text = read_text(&path, "scenario").map_err(|reason| RunError::unreadable(name.clone(), reason))?;
     let source = ScenarioSource { name, text, overrides: args.set.clone() };
     let scenario: Scenario = scenario::load(&source)?;
     if files(&scenario).is_empty() {

@@ -8,10 +8,10 @@ use md_engine::{Needs, Observer, ObserverError, Snapshot};
 use super::frames::Frames;
 use crate::commands::refused;
 use crate::error::RunError;
+use crate::messages::note;
 use crate::output::KnownFile;
 use crate::output::run_output::{Closing, OutputKind, RunOutput, StageBegin};
 use crate::scenario::Scenario;
-use crate::session::note;
 
 /// An analysis that correlates frames in time.
 pub(super) struct Rhythm {

@@ -28,7 +28,7 @@ const STEPS: u64 = 10;
 /// Compares strategies on this rank; `end_job` ends all ranks with an exit code, from any thread. *Collective.*
 ///
 /// # Errors
-/// [`RunError::Compared`] if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
+/// [`Summarised`](crate::commands::ending::Summarised) if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
 pub fn compare_on_grid<M: Runnable>(
     transports: &dyn Transports,
     inputs: &GridInputs<M>,

@@ -22,10 +22,11 @@ use md_lab::{Transports, Variant};
 use super::timeline::Timelines;
 use super::{ROOT, open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
+use crate::commands::ending::{Outcome, of_outcomes};
 use crate::cores;
-use crate::error::{COMMUNICATION_FAILED, Outcome, RunError};
+use crate::error::{COMMUNICATION_FAILED, RunError};
+use crate::messages::print_error;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ResultFiles, Screen, Verbosity};
-use crate::session::print_error;
 pub use grid::compare_on_grid;
 pub use particles::compare;
 
@@ -85,7 +86,7 @@ impl<'c> Call<'c> {
     /// Checks and measures all strategies and publishes the results; `wrong` is what is said of a strategy that is not right. *Collective.*
     ///
     /// # Errors
-    /// As [`RunError::of_outcomes`]; the agreement's world is broken; output.
+    /// As [`of_outcomes`]; the agreement's world is broken; output.
     fn conduct<G: Ground>(
         &self,
         ground: &G,
@@ -103,7 +104,7 @@ impl<'c> Call<'c> {
             let name = format!("{} ({})", names[0], names[1..].join(", "));
             Outcome { name, by: variant.strategy.backend.name(), status: *status, note }
         });
-        RunError::of_outcomes(&outcomes.collect::<Vec<_>>(), wrong, KnownFile::COMPARE.name())
+        of_outcomes(&outcomes.collect::<Vec<_>>(), wrong, KnownFile::COMPARE.name())
     }
 }
 

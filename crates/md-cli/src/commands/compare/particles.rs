@@ -15,9 +15,9 @@ use crate::args::CompareArgs;
 use crate::commands::{ROOT, context, context_without_setup};
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::messages::warn;
 use crate::output::warnings::first_danger;
 use crate::scenario::{Neighbor, Parallel, Scenario};
-use crate::session::warn;
 use crate::strategies::{Choices, adapt_variant, by_ghosts};
 use crate::{memory, setup};
 
@@ -28,7 +28,7 @@ const STEPS: u64 = 20;
 /// return. *Collective.*
 ///
 /// # Errors
-/// [`RunError::Compared`] if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
+/// [`Summarised`](crate::commands::ending::Summarised) if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
 pub fn compare(
     transports: &dyn Transports,
     inputs: &Inputs,

@@ -10,9 +10,9 @@ use super::{open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::messages::warn;
 use crate::output::{KnownFile, OutputError, Progress, ResultFiles, Screen, Verbosity};
 use crate::scenario::{Parallel, Scenario};
-use crate::session::warn;
 use crate::strategies::Combined;
 use crate::{memory, setup};
 

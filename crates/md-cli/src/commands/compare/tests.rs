@@ -98,8 +98,7 @@ mod faults {
 
     fn ending(outcome: Result<(), RunError>) -> (u8, Remains) {
         let error = outcome.unwrap_err();
-        let RunError::Compared { exit_code, remains, .. } = error else { panic!("{error}") };
-        (exit_code, remains)
+        (error.exit_code(), error.remains())
     }
 
     #[test]

@@ -9,6 +9,7 @@ use md_grid::{Application, GridError, Progress as Found};
 use super::{Extension, Observed};
 use crate::args::GridArgs;
 use crate::checkpoint::{Checkpoints, Resumed, SavedNodes};
+use crate::commands::ending::Ending;
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::RunError;
 use crate::output::grid::{GridContext, GridThermoWriter, header_line, row_line};
@@ -34,9 +35,9 @@ pub(super) fn into_result(
     shortfall: Option<String>,
 ) -> Result<(), RunError> {
     match ended {
-        Ended::Signal(signal) => Err(RunError::Signalled { signal, done, steps }),
+        Ended::Signal(signal) => Err(Ending::Signalled { signal, done, steps }.into()),
         Ended::AsPlanned => {
-            shortfall.map_or(Ok(()), |problem| Err(RunError::Grid(GridError::Failed { step: done, problem })))
+            shortfall.map_or(Ok(()), |problem| Err(GridError::Failed { step: done, problem }.into()))
         }
         Ended::Converged | Ended::WallTime | Ended::Box => Ok(()),
     }

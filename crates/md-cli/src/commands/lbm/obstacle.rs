@@ -10,6 +10,7 @@ use crate::checkpoint::SavedMask;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::input::mask::{MaskFile, MaskReader};
+use crate::scenario::at_key;
 use crate::scenario::{Boundary, Lbm, LbmScenario, ObstacleKind, ScenarioError};
 use crate::text_file::told;
 use md_lab::significant;
@@ -135,7 +136,7 @@ fn read(
         file = Some(MaskFile::open(path)?);
         Ok(None)
     })
-    .map_err(|error| error.or_at_key(&inputs.source, "lbm.obstacle.path"))?;
+    .map_err(|error| at_key(error, &inputs.source, "lbm.obstacle.path"))?;
     let mut reader = MaskReader::new(path.display().to_string(), inputs.scenario.lbm.grid, solid);
     loop {
         let piece = || file.as_mut().map_or(Ok(None), MaskFile::next);

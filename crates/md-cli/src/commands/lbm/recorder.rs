@@ -15,11 +15,11 @@ use super::warnings::{interval_warnings, mach_warning, slip_warning};
 use crate::checkpoint::Resumed;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
+use crate::messages::warn;
 use crate::output::flow::{DRAG_LINE, FlowTable, images, probe_line};
 use crate::output::run_output::Kept;
 use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::scenario::{Lbm, LbmOutput, LbmScenario};
-use crate::session::warn;
 
 /// Populations of a rank, in bytes, below which caches may hold them: then memory does not count.
 const LARGE: usize = 64 << 20;

@@ -48,7 +48,7 @@ impl Measured {
     fn read(path: &Path) -> Result<Self, RunError> {
         let name = path.display().to_string();
         let text = read_text(path, "summary of a run")
-            .map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
+            .map_err(|reason| RunError::unreadable(name.clone(), reason))?;
         serde_json::from_str(&text)
             .map_err(|error| refused(format!("{name} is no summary.json of a run on a grid: {error}")))
     }

@@ -15,6 +15,7 @@ use crate::checkpoint::{self, BegunStage, Differences, Resumed};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::memory::Gathers;
+use crate::messages::{note, warn};
 use crate::output::run_output::{Console, SharedConsole};
 use crate::output::screen::thermo_header;
 use crate::output::trajectory::expect_same_kind;
@@ -23,7 +24,6 @@ use crate::output::{
 };
 use crate::replay::Replay;
 use crate::scenario::StagePlan;
-use crate::session::{note, warn};
 use crate::{memory, replay, setup};
 
 /// On one rank.

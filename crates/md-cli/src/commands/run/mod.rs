@@ -10,6 +10,7 @@ mod stillness;
 use md_comm::World;
 use md_lab::trace::TracedWorld;
 
+use super::ending::{Ending, with_cause};
 use super::timeline::{traced, write_timeline};
 use super::{note_drift, open_on_all, open_on_root, warn_of_crowding};
 use crate::args::RunArgs;
@@ -60,7 +61,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let load = HostLoad::begin();
     let ran = run_stages(&mut simulation, &mut observers, &beginning.stages, beginning.begun);
     let is_whole = ran.map_err(|error| {
-        RunError::with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
+        with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
     })?;
     let box_end = simulation.box_end().map(str::to_owned);
     let ended = match is_whole {
@@ -84,8 +85,8 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let (done, steps) = (simulation.state().step, scenario.simulation.steps);
     simulation.finalise()?;
     match ended {
-        Ended::Signal(signal) => Err(RunError::Signalled { signal, done, steps }),
-        Ended::Box => Err(RunError::BoxEnded { problem: box_end.unwrap_or_default(), done, steps }),
+        Ended::Signal(signal) => Err(Ending::Signalled { signal, done, steps }.into()),
+        Ended::Box => Err(Ending::Box { problem: box_end.unwrap_or_default(), done, steps }.into()),
         Ended::AsPlanned | Ended::Converged | Ended::WallTime => Ok(()),
     }
 }

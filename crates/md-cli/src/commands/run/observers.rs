@@ -7,10 +7,10 @@ use md_engine::{ColdStart, Needs, Observer, ObserverError, Snapshot};
 use crate::checkpoint::{BegunStage, Checkpoints};
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
+use crate::messages::warn;
 use crate::output::outputs::{Outputs, StageOutputs};
 use crate::output::run_output::{Closing, Console, SharedConsole, StageBegin};
 use crate::output::warnings::{cold_start, first_danger};
-use crate::session::warn;
 
 /// All of it, on one rank.
 pub(super) struct RunObservers<'a> {

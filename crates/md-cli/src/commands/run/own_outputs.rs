@@ -7,12 +7,12 @@ use crate::checkpoint::Resumed;
 use crate::checkpoint::folders_of_stages;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::messages::note;
 use crate::output::outputs::{Outputs, StageOutputs};
 use crate::output::run_output::{Console, OUTPUTS, Opening, RootOpening, Scope, Subject, open_outputs};
 use crate::output::trajectory::expect_same_kind;
 use crate::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity};
 use crate::scenario::{Scenario, StageScenario};
-use crate::session::note;
 use crate::text_file::read_text;
 
 /// A stage with outputs of its own, and where they go on.

@@ -10,13 +10,13 @@ use super::beginning::Beginning;
 use crate::cores;
 use crate::early_end::Ended;
 use crate::error::RunError;
+use crate::messages::warn;
 use crate::output::run_output::Console;
 use crate::output::summary::summary_json;
 use crate::output::tables::{balance_csv, timing_csv, timing_ranks_csv};
 use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::report::RunFacts;
 use crate::scenario::Scenario;
-use crate::session::warn;
 
 pub(super) struct Results {
     pub(super) timings: Timings,

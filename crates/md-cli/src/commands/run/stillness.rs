@@ -5,9 +5,9 @@ use md_engine::{Integrator, Simulation};
 
 use super::super::{ROOT, units};
 use crate::error::RunError;
+use crate::messages::warn;
 use crate::output::warnings::stillness;
 use crate::scenario::{IntegratorTable, Scenario, StagePlan};
-use crate::session::warn;
 
 /// Warns if all particles are at rest, no force acts on them, and no stage sets them in motion; returns the warning. *Collective.*
 pub(super) fn warn_of_stillness(

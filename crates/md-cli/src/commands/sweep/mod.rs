@@ -17,11 +17,12 @@ use md_lab::plot::Picture;
 use md_lab::significant;
 use md_lab::sweep::{Kind, Row, Sample, Scaling, read_sweep, scaling_picture, sweep_csv};
 
+use super::ending::{Ending, summarised};
 use super::{grid_run, output_directory, refused};
 use crate::args::{DEFAULT_LAUNCHER, SweepArgs};
 use crate::cores;
 use crate::early_end::{EarlyEnd, Signal};
-use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Remains, RunError};
+use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RunError};
 use crate::grid_inputs::{AnyInputs, GridModel};
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
 use crate::scenario::same_elsewhere;
@@ -93,7 +94,7 @@ impl<E: Into<RunError>> From<E> for Failure {
 /// Runs what is missing in the table.
 ///
 /// # Errors
-/// [`RunError::Compared`] if not all jobs ended well; see [`RunError`] for the others.
+/// [`Summarised`](super::ending::Summarised) if not all jobs ended well; see [`RunError`] for the others.
 pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     if launch::processes_of_job().is_some() {
         return Err(refused("sweep starts the launcher itself: start it once, without mpirun".to_owned()));
@@ -134,7 +135,7 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     table.finish(wanted.scaling)?;
     let (done, jobs) = (table.rows.len() as u64, jobs.len() as u64);
     match signal {
-        Some(signal) => Err(RunError::Swept { signal, done, jobs }),
+        Some(signal) => Err(Ending::Swept { signal, done, jobs }.into()),
         None if failed.is_empty() => Ok(()),
         None => Err(failure(&failed, jobs, table.failures_file().as_deref())),
     }
@@ -151,7 +152,7 @@ fn failure(failed: &[(String, Blame)], jobs: u64, file: Option<&Path>) -> RunErr
         return refused(format!("{count} of {jobs} jobs cannot run as they are asked for\n{reasons}"));
     }
     let summary = format!("{count} of {jobs} jobs failed; the same command tries them again\n{reasons}");
-    RunError::Compared { summary, exit_code: COMMUNICATION_FAILED, remains: Remains::Nothing }
+    summarised(summary, COMMUNICATION_FAILED)
 }
 
 /// A line for each of the first reasons.
@@ -313,7 +314,7 @@ fn old_text(path: &Path) -> Result<Option<String>, RunError> {
     if fs::symlink_metadata(path).is_err_and(is_missing) {
         return Ok(None);
     }
-    let unreadable = |reason| RunError::Unreadable { path: path.display().to_string(), reason };
+    let unreadable = |reason| RunError::unreadable(path.display().to_string(), reason);
     read_text(path, "table of a sweep").map(Some).map_err(unreadable)
 }
 

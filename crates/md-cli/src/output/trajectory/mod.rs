@@ -27,8 +27,8 @@ use crate::checkpoint::OutputMark;
 use crate::error::RunError;
 use crate::input::{Contents, FrameReader, Source};
 use crate::memory::Gathers;
+use crate::messages::note;
 use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
-use crate::session::note;
 
 pub use columns::{columns_of, expect_same_kind};
 use frame::{Frame, FrameLayout, OwnParticles};
