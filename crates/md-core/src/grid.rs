@@ -81,6 +81,9 @@ pub fn axis(dim: usize) -> char {
 /// Returns the largest number of cells per dimension for which cells are at least `list_radius` =
 /// cutoff + skin long and their total does not exceed `limit` by much. In a huge, nearly empty box,
 /// large cells cost less than many empty ones.
+///
+/// # Errors
+/// [`GridError::BoxTooSmall`] for a periodic box shorter than `list_radius`.
 pub fn most_cells(domain: &Domain, list_radius: f64, limit: u64) -> Result<Cell, GridError> {
     /// Limit that keeps products of counts in range.
     const MOST: u64 = 1 << 40;

@@ -80,6 +80,9 @@ impl Threads {
 
     /// Starts `count` - 1 threads in addition to the calling one. A second call returns the
     /// existing threads.
+    ///
+    /// # Errors
+    /// [`ThreadsError`].
     pub fn new(count: usize) -> Result<Self, ThreadsError> {
         if count <= 1 {
             return Ok(Self::one());
