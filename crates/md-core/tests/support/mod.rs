@@ -35,7 +35,7 @@ pub(crate) fn assert_methods_agree(potential: &dyn PairPotential) {
     }
 }
 
-/// Relative to the largest force.
+/// Asserts that forces are close, relative to the largest force.
 fn assert_close(forces: &Forces, reference: &Forces, bound: f64) {
     let largest = reference.of.iter().flatten().fold(1.0, |most: f64, force| most.max(force.abs()));
     for (force, expected) in forces.of.iter().flatten().zip(reference.of.iter().flatten()) {
