@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Several nodes on one machine: network namespaces with their own addresses and host names, joined by a bridge in a further
-# namespace. Messages between ranks on different nodes use TCP; shared memory is available only within a node.
+# Several nodes on one machine: network namespaces with their own addresses and host names, joined
+# by a bridge. Messages between nodes use TCP; shared memory is available only within a node.
 #
 #   nodes.sh up N [--rate 1gbit] [--delay 50us]    make N nodes
 #   nodes.sh run RANKS_PER_NODE [MPIRUN OPTION...] PROGRAM [ARGUMENT...]
@@ -10,8 +10,7 @@
 # --rate limits the rate at which each node sends (tbf). --delay delays every packet in a relay
 # (relay.py), which uses part of a core. MD_NODES=NAME (letters and digits, default mdnode) creates
 # further independent sets of nodes. Needs Linux, root, iproute2 and util-linux. Tested with Open
-# MPI 4.1.4 and 5.0.11, MPICH 5.0.2 and Intel MPI 2021.18: the library of the mpirun on PATH is
-# used.
+# MPI 4.1.4 and 5.0.11, MPICH 5.0.2 and Intel MPI 2021.18; uses the library of the mpirun on PATH.
 # Exit codes: 2 for wrong arguments, 3 if this machine does not support nodes, 1 for other failures.
 set -euo pipefail
 

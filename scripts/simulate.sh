@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Tests md-comm's transports on simulated ranks: builds them with SimGrid's MPI, runs the halo exchange of a torus on 4 to 256 ranks, one per node,
-# and compares its simulated time with `md-cli predict`, whose machine is fitted to the simulation of 2 (barrier: 16) ranks.
+# Runs the halo exchange of a torus with md-comm's transports on 4 to 256 ranks, one per node, which
+# SimGrid's MPI simulates, and compares its simulated time with `md-cli predict`.
 #
 #   simulate.sh [FOLDER [RANKS...]]     FOLDER (target/simulate) gets all that is built and written; RANKS (4 8 16 32 64): powers of 2 from 4
 #
+# The machine of the prediction is fitted to the simulation of 2 (barrier: 16) ranks.
 # MD_LEAST_SAME_ORDER=80: fails if less than this percentage of the pairs of backends are in the
 # same order. Writes machine-SHARING.toml, simulated.csv, out/SHARING/CELLS/predict.csv and
 # simulated.md. MD_CLI=PROGRAM is used instead of target/release/md-cli. Needs libsimgrid-dev

@@ -14,7 +14,7 @@ use crate::storage::Storage;
 pub(crate) enum Third {
     /// Half shell: 13 neighbours, a pair is computed once and both particles get the force.
     Law,
-    /// Full shell: 26 neighbours, a pair is computed twice and each time one particle gets the force.
+    /// Full shell: 26 neighbours, a pair is computed twice, each time for one particle.
     Twice,
 }
 

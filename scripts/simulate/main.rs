@@ -23,7 +23,7 @@ const WARM_UP: u32 = 2;
 const EXCHANGES: u32 = 4;
 
 /// SimGrid opens the program once per rank as a library and calls its `main`.
-// SAFETY: no other item of the program has this name, and SimGrid calls it as C programs are called.
+// SAFETY: no other item of the program has this name, and SimGrid calls it as a C function.
 #[unsafe(no_mangle)]
 pub extern "C" fn main(_: c_int, _: *const *const c_char) -> c_int {
     match simulate() {

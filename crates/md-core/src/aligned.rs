@@ -135,8 +135,8 @@ impl Clone for Storage {
     }
 }
 
-/// A growable column of 8-byte numbers, 64-byte aligned. The storage beyond `len` up to the next multiple of [`LINE`]
-/// holds zeros or stale values and may be read through [`Column::padded`].
+/// A growable column of 8-byte numbers, 64-byte aligned. The storage beyond `len` up to the next
+/// multiple of [`LINE`] holds zeros or stale values and may be read through [`Column::padded`].
 #[derive(Debug, Clone, Default, TransparentWrapper)]
 #[repr(transparent)]
 #[transparent(Storage)]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 1 - 2
-//! |   |        the curve through 2 x 2 parts: it enters and leaves at y = 0, so the curves of a row of cells join
+//! |   |        the curve through 2 x 2 parts: it starts and ends at y = 0, so curves in a row join
 //! 0   3 ->     (in three dimensions 2 x 2 x 2 or 4 x 4 x 4 parts)
 //! ```
 //!

@@ -5,7 +5,7 @@
 //! | --- | --- | --- | --- |
 //! | position | 3 | moves | copied with every border, shifted by whole boxes |
 //! | velocity | 3 | moves | none |
-//! | force | 3 | computed anew | allocated |
+//! | force | 3 | recomputed | allocated |
 //! | id, species | 1 | moves | copied with every border |
 //! | image counts | 1 | moves | none |
 //! | registered by a method or a user | any | as specified | as specified |

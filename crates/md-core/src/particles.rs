@@ -3,7 +3,7 @@
 //! ```text
 //! 0 .. owned            particles of this rank, sorted by cell after each rebuild
 //! owned .. ghost_start  padding to a whole cache line (values meaningless)
-//! ghost_start .. len    ghosts: copies of other ranks' particles and periodic images, by ghost cell
+//! ghost_start .. len    ghosts: copies of other ranks' particles and images, by ghost cell
 //! ```
 //!
 //! Some fields exist for owned particles only ([`crate::fields`]). Advantage: a kernel loads eight
@@ -27,7 +27,7 @@ pub struct Particle {
     pub position: [f64; 3],
     /// Velocity in units of sigma / tau.
     pub velocity: [f64; 3],
-    /// Net number of crossings of the periodic faces so far.
+    /// Image counts: the net number of crossings of the periodic faces.
     pub images: ImageCounts,
 }
 
@@ -233,7 +233,7 @@ impl Particles {
         self.set_owned(last);
     }
 
-    /// Returns how often the owned particle at `index` has crossed the periodic faces.
+    /// Returns the image counts of the owned particle at `index`.
     pub fn images_of(&self, index: usize) -> ImageCounts {
         ImageCounts::unpack(self.images[index])
     }

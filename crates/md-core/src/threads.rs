@@ -1,7 +1,8 @@
 //! The threads of one rank. Work over columns is divided into one share per thread.
 //!
 //! ```text
-//! state -> split in two -> split again ... until every thread has a share; results are merged in the order of shares
+//! state -> split in two -> split again ... until every thread has a share;
+//! results are merged in the order of shares
 //! ```
 //!
 //! The division depends only on the number of threads, so results are the same in every run with

@@ -1,4 +1,4 @@
-//! Numbers in sentences.
+//! Numbers in messages.
 
 use std::fmt::Display;
 

@@ -1,10 +1,11 @@
 //! The inner loop of the linked-cell method.
 //!
 //! ```text
-//! for a block of I_PARTICLES particles i of one cell          coordinates spread over lanes, forces in registers
-//!   for each span, for each vector of LANES particles j
-//!     load x, y, z of j once; for each i: distance, mask, kernel, add to i, collect for j
-//!     subtract the collected force from j once
+//! for a block of I_PARTICLES particles i of one cell
+//!     spread the coordinates of i over the lanes; keep the forces on i in registers
+//!     for each span, for each vector of LANES particles j
+//!         load x, y, z of j once; for each i: distance, mask, kernel, add to i, collect for j
+//!         subtract the collected force from j once
 //! ```
 //!
 //! Vectors are aligned. A span that starts or ends inside a vector has masked lanes there, and only

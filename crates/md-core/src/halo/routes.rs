@@ -34,8 +34,8 @@ impl Ord for Ghost {
 /// Ghost cells by stage and by the rank that sends them. This rank itself (images) comes first.
 pub(super) type Imports = BTreeMap<usize, Vec<(usize, BTreeSet<Ghost>)>>;
 
-/// Cells to send by stage and importing rank, in the order of the importer's ghosts: the cell in this rank's extended
-/// coordinates, and the displacement in box lengths.
+/// Cells to send, by stage and importing rank, in the order of the importer's ghosts. Each has the
+/// cell in this rank's extended coordinates and the displacement in box lengths.
 pub(super) type Exports = BTreeMap<usize, BTreeMap<usize, BTreeMap<Ghost, (Cell, [i8; 3])>>>;
 
 impl ExchangePattern {

@@ -21,7 +21,8 @@ struct Forces {
     sums: PairSums,
 }
 
-/// Asserts that linked cells and cluster lists give the forces of direct summation at every SIMD level and precision.
+/// Asserts that linked cells and cluster lists give the forces of direct summation at every SIMD
+/// level and precision.
 pub(crate) fn assert_methods_agree(potential: &dyn PairPotential) {
     let reference = forces(potential, Method::DirectSum, SimdLevel::Baseline);
     assert!(reference.sums.useful_pairs > 1000.0);

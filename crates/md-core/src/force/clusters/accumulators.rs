@@ -2,10 +2,11 @@
 //! because they are in f32 or have one lane per pair.
 //!
 //! ```text
-//! accumulator    a vector per dimension; that of cluster c is number c modulo their count, a power of two
-//! flush          add its sums to the particles' f64 forces and clear it: every few i-clusters for clusters whose own
-//!                i-cluster has been swept, before an i-cluster that needs the accumulator for another cluster, and at
-//!                the end of a section
+//! accumulator    a vector per dimension; cluster c uses number c modulo their count, a power of two
+//! flush          add its sums to the particles' f64 forces and clear it:
+//!                - every few i-clusters, for clusters whose own i-cluster has been swept
+//!                - before an i-cluster that needs the accumulator for another cluster
+//!                - at the end of a section
 //! ```
 //!
 //! The flushes are determined when the list is made and are stored in it. With the half shell, a

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! candidate      loaded once, tested against every i-cluster, written to the draft of each
-//! draft          room for all candidates; an entry beyond the list radius is overwritten by the next
+//! draft          room for all candidates; the next entry overwrites one beyond the list radius
 //! ```
 //!
 //! Drafts replace a branch that could not be predicted. The position of the next entry depends on

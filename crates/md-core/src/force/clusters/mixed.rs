@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! rebuild        unit of the coordinates from the length of the cells
-//! every step     coordinates from the f64 positions; forces add up in f32 and are flushed to f64 (`accumulators`)
+//! every step     coordinates from the f64 positions; forces are added up in f32 and flushed to f64
+//!                (`accumulators`)
 //! ```
 //!
 //! Forces and energies of one i-cluster, and forces on one j-cluster, are added up in f32 (a few

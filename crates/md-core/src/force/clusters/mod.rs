@@ -5,7 +5,8 @@
 //! i-cluster      one to four particles i that are adjacent in memory, mostly of one cell
 //! j-cluster      a few particles j that are adjacent in memory and thus in space
 //! lanes          one per pair: i-particles times j-particles fill a vector
-//! list entry     a j-cluster and the lanes whose pairs count: a cell pair may start or end inside the cluster
+//! list entry     a j-cluster and the lanes whose pairs count, because a cell pair may start or end
+//!                inside the cluster
 //! section        i-clusters of one region, with Newton's third law on or off; cut into blocks
 //! ```
 //!

@@ -3,7 +3,8 @@
 //! ```text
 //! measure        load x, y, z of the j-cluster; distances, cutoff mask
 //! prepare        slow operations that the kernel starts early: a division, a root
-//! interact       pair term; add to the forces on the i-particles, subtract from those on the j-cluster in memory
+//! interact       pair term; add to the forces on the i-particles in registers, subtract from those
+//!                on the j-cluster in memory
 //! ```
 
 use super::kernel::Sweep;

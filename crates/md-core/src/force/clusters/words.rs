@@ -3,7 +3,8 @@
 //! ```text
 //! i-cluster      head, clusters to be flushed before it is swept (`accumulators`), entries
 //! head           first particle of the i-cluster, number of flushes, number of entries
-//! entry          a j-cluster near at least one of the i-particles, and the lanes of the pairs that count if within the cutoff
+//! entry          a j-cluster near at least one of the i-particles, and the lanes of the pairs that
+//!                count if they are within the cutoff
 //! ```
 //!
 //! With a single stream, access is sequential and the hardware prefetcher works. If heads and

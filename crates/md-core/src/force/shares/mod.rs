@@ -5,7 +5,8 @@
 //! particles           0 ................................................ owned | ghosts
 //! homes               |  thread 0  |  thread 1  |  thread 2  |     thread 3     |
 //! local pairs         i and j in the home:                    forces go to the particles
-//! cross-thread pairs  i in the home, j in another or a ghost: forces on j go to the thread's reaction buffer
+//! cross-thread pairs  i in the home, j in another or a ghost: forces on j go to the thread's
+//!                     reaction buffer
 //! ```
 //!
 //! A home is a range of particle indices. Homes are cut such that all threads have about the same
@@ -118,7 +119,7 @@ pub(in crate::force) struct Share<L> {
 }
 
 impl<L> Share<L> {
-    /// The work of a region, and the reaction buffer that it needs.
+    /// Returns the work of a region and the reaction buffer that it needs.
     pub(in crate::force) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut ReactionBuffer) {
         (&mut self.works[region as usize], &mut self.reactions)
     }

@@ -3,10 +3,10 @@
 //! of LAMMPS).
 //!
 //! ```text
-//! +-----------+-----+      a cut runs through the cells in the order of one coordinate, then of another, then of
-//! |           |  2  |      the third, so it may have steps: one within a layer, one within a row.
-//! |    0      +--+  |      Without them parts would differ by whole layers of cells.
-//! |        +--+  +--+
+//! +-----------+-----+      a cut divides the cells in the order of one coordinate, then of another,
+//! |           |  2  |      then of the third, so it may have steps: one within a layer and one
+//! |    0      +--+  |      within a row. Without steps, parts would differ by whole layers of
+//! |        +--+  +--+      cells.
 //! +--------+  1     |
 //! +--------+--------+
 //! ```

@@ -1,6 +1,6 @@
 //! The exponential function: exp(x) = 2^n exp(x - n ln 2), where n is the integer nearest to
-//! x / ln 2. The second factor is a Taylor polynomial, the first is added to the exponent of the result.
-//! Errors are below two units in the last place.
+//! x / ln 2. The second factor is a Taylor polynomial, the first is added to the exponent of the
+//! result. Errors are below two units in the last place.
 
 use super::Arithmetic;
 use pulp::Simd;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for each batch of particles i
-//!   measure     squared distances of all entries, in f64; those that count are packed and stored in f32
+//!   measure     squared distances of all entries, in f64; pack those that count, in f32
 //!   classify    root and class in f32, and doubt: whether that may be the wrong class
 //!   count       one addition per pair
 //!   doubtful    some in ten thousand: once more in f64
