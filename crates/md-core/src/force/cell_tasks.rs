@@ -14,7 +14,7 @@ use crate::memory;
 use crate::particles::Particles;
 use std::ops::Range;
 
-/// Portions of work, rebuilt at each rebuild.
+/// Portions of work, recreated at each rebuild.
 #[derive(Debug, Clone, Default)]
 pub struct CellTasks {
     items: Vec<CellItem>,

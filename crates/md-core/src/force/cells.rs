@@ -70,7 +70,7 @@ pub(super) struct Items {
     candidates: f64,
 }
 
-/// The work of a sweep, rebuilt at each rebuild.
+/// The work of a sweep, recreated at each rebuild.
 #[derive(Debug, Clone, Default)]
 pub struct CellWork {
     spans: Vec<CellSpan>,

@@ -1,8 +1,8 @@
 //! Direct summation, O(N^2): the reference for the tests of all other methods.
 //!
-//! Scalar loops over all particles and ghosts of the rank; neither cells nor spans decide which
-//! pairs are near. The shell only decides which rank counts a pair: with returned forces, the owner
-//! of the anchor of the two cells, otherwise both sides.
+//! It uses scalar loops over all particles and ghosts of the rank; neither cells nor spans decide
+//! which pairs are near. The shell only decides which rank counts a pair: with returned forces, the
+//! owner of the anchor of the two cells, otherwise both sides.
 
 use super::{Newton, PairSums, Region, System};
 use crate::grid::Cell;

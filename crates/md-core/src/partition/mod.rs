@@ -52,7 +52,7 @@ pub trait Ownership: std::fmt::Debug + Send + Sync {
     }
 
     /// Returns partitions of the same kind for these loads, starting with the one that changes
-    /// least. Returns none if this kind does not depend on loads.
+    /// least. The list is empty if this kind does not depend on loads.
     ///
     /// # Errors
     /// [`GridError`]: the loads cannot be used for a division.

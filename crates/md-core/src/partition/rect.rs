@@ -13,9 +13,9 @@ pub struct Rect {
     pub grid: [usize; 3],
 }
 
-/// Returns the grid of ranks with the least surface between blocks, among the grids with at least
-/// one of the `most` cells per rank and dimension. In a tie, it prefers cuts in z, then in y,
-/// because uncut x rows stay long in memory.
+/// Returns the grid of ranks with the least surface between blocks, among the grids with at most
+/// `most` ranks along each dimension, so that each has a cell. In a tie, it prefers cuts in z, then
+/// in y, because uncut x rows stay long in memory.
 ///
 /// # Errors
 /// [`GridError::TooThin`] when no grid fits.

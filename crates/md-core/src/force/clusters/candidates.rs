@@ -133,14 +133,14 @@ impl Clusters {
     }
 
     /// Returns the number of particles from the start of a cluster to the end of an i-cluster,
-    /// limited to the range from 0 to [`MOST_AHEAD`]. Values beyond have the same effect.
+    /// clamped to the range from 0 to [`MOST_AHEAD`] - 1. Values beyond would have the same effect.
     #[inline(always)]
     pub(super) fn ahead(&self, first: usize, cluster: usize) -> usize {
         (first + self.i_particles).saturating_sub(cluster * self.width).min(MOST_AHEAD - 1)
     }
 }
 
-/// Length of the longest i-cluster plus that of the widest cluster.
+/// At least the length of the longest i-cluster plus that of the widest cluster.
 pub(super) const MOST_AHEAD: usize = 32;
 
 #[cfg(test)]

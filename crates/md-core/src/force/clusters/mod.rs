@@ -60,7 +60,7 @@ use mixed::{Mixed, Shape};
 /// Relative rounding error of distances in f32, by which the list radius is enlarged.
 const ROUNDING: f64 = 1e-5;
 
-/// The lists, rebuilt at each rebuild.
+/// The lists, recreated at each rebuild.
 #[derive(Debug, Clone)]
 pub struct ClusterWork {
     skin: f64,
