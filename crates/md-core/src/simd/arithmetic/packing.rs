@@ -1,4 +1,4 @@
-//! Packing: moves the selected lanes of a vector to its front, so that later steps only process
+//! Packing of the selected lanes of a vector at its front, so that later steps only process
 //! these.
 
 #[cfg(target_arch = "x86_64")]
