@@ -1,6 +1,8 @@
-//! Breakdown of a step for ranks with few particles. Build with `cargo build --release --example
-//! strong_scaling`, then run `mpirun -n 2 target/release/examples/strong_scaling 500 1000 2000
-//! 4000` (particles per rank; optionally with `--no-overlap` first).
+//! Breakdown of a step for ranks with few particles.
+//!
+//! Build with `cargo build --release --example strong_scaling`, then run
+//! `mpirun -n 2 target/release/examples/strong_scaling 500 1000 2000 4000` (particles per rank;
+//! optionally with `--no-overlap` first).
 //!
 //! Prints CSV with microseconds per step. `work` is forces, lists and integration on the slowest
 //! rank. `exchange_alone` is the halo exchange, repeated without work. A rank that is late in a
