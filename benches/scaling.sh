@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Time per atom and step, and memory per atom, as the system grows: one rank, 4,000 to 8,000,000 atoms of the melt or of
-# the sparse scenario. Numbers are worth something on a quiet machine only; the largest system takes about 2 GB.
+# Time per atom and step, and memory per atom, for growing systems: one rank, 4,000 to 8,000,000
+# atoms of the melt or of the sparse scenario. The results are meaningful only on a quiet machine;
+# the largest system takes about 2 GB.
 set -euo pipefail
 
 usage() {
@@ -63,7 +64,7 @@ for _ in $(seq "$repeat"); do
             lj-melt) lattice="[$n,$n,$n]" atoms=$((4 * n ** 3)) ;;
             sparse) lattice="[$n,$((2 * n)),$((4 * n))]" atoms=$((8 * n ** 3)) ;;
         esac
-        # Whole intervals between rebuilds.
+        # Round to whole intervals between rebuilds.
         steps=$((work / atoms / 20 * 20))
         steps=$((steps < 40 ? 40 : steps > 2000 ? 2000 : steps))
         for method in ${methods//,/ }; do

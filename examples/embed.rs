@@ -1,4 +1,5 @@
-//! LAMMPS's standard melt in a program of one's own: `cargo run --release --example embed`, or under `mpirun`.
+//! LAMMPS's standard melt embedded in a user's program: `cargo run --release --example embed`, or
+//! under `mpirun`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example")]
 
 use std::error::Error;
@@ -10,7 +11,7 @@ use md_core::potential::LennardJones;
 use md_core::rebuild::RebuildPolicy;
 use md_engine::{Config, Needs, Observer, ObserverError, Setup, Simulation, Snapshot, every};
 
-/// An observer of its own, which on every rank looks at the particles there.
+/// A user-defined observer, which examines the particles of its rank on every rank.
 struct FastestParticle {
     speed: f64,
 }
@@ -44,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     .on_first_rank();
     let mut fastest = FastestParticle { speed: 0.0 };
     if let Err(error) = simulation.run(100, &mut [&mut table, &mut fastest]) {
-        // The other ranks may not know yet, and would wait for this one.
+        // The other ranks may not have detected the error and would wait for this one.
         eprintln!("rank {}: {error}", world.rank());
         world.abort(1);
     }

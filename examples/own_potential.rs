@@ -1,5 +1,5 @@
-//! A pair potential of one's own, in the loops of the engine: the Gaussian core model (Stillinger 1976),
-//! U(r) = epsilon exp(-r^2 / sigma^2). Two ranks as threads of this process:
+//! A user-defined pair potential in the loops of the engine: the Gaussian core model (Stillinger
+//! 1976), U(r) = epsilon exp(-r^2 / sigma^2). Runs two ranks as threads of this process:
 //!
 //! ```text
 //! cargo run --release --example own_potential
@@ -16,19 +16,19 @@ use md_core::simd::{Arithmetic, Simd};
 use md_core::{Dimension, PairPotential, PairSums};
 use md_engine::{Config, EngineError, Needs, Setup, Simulation, every};
 
-/// Constants per pair of species: epsilon, 1 / sigma^2.
+/// The potential, with constants per pair of species: epsilon, 1 / sigma^2.
 #[derive(Debug)]
 struct GaussianCore {
     cutoff: f64,
     constants: PairTable<[f64; 2]>,
 }
 
-/// The loops' side.
+/// The formula that the loops compute.
 #[derive(Clone, Copy)]
 struct Gaussian;
 
 impl Formula<2> for Gaussian {
-    /// r^2, and the distances, which know the lanes that do not count.
+    /// r^2, and the distances, which contain the lanes that do not count.
     type Prepared<S: Simd, P: Arithmetic> = (Distance<S, P>, P::Lanes<S>);
 
     #[inline(always)]

@@ -1,9 +1,13 @@
-//! What a step is made of where ranks have few particles: `cargo build --release --example strong_scaling`, then
-//! `mpirun -n 2 target/release/examples/strong_scaling 500 1000 2000 4000` (particles per rank; `--no-overlap` first, if wanted).
+//! Breakdown of a step for ranks with few particles.
 //!
-//! Prints CSV, microseconds per step. `work` is forces, lists and integration of the rank that works longest; `exchange_alone` the
-//! halo exchanged over and over without work. A step in which one rank comes late makes the others wait: of every step's waiting,
-//! what the rank that waited least has waited is `transfer`, and what the others have waited beyond that is `imbalance`.
+//! Build with `cargo build --release --example strong_scaling`, then run
+//! `mpirun -n 2 target/release/examples/strong_scaling 500 1000 2000 4000` (particles per rank;
+//! optionally with `--no-overlap` first).
+//!
+//! Prints CSV with microseconds per step. `work` is forces, lists and integration on the slowest
+//! rank. `exchange_alone` is the halo exchange, repeated without work. A rank that is late in a
+//! step makes the others wait. For each step, the shortest waiting time of any rank is counted as
+//! `transfer`, and the additional waiting of the other ranks as `imbalance`.
 #![expect(clippy::print_stdout, reason = "an example")]
 
 use std::error::Error;
@@ -16,7 +20,7 @@ use md_core::potential::LennardJones;
 use md_engine::{Config, Overlap, Phase, Setup, Simulation, Timings};
 
 const STEPS: u32 = 2000;
-/// Melting, and warm caches.
+/// Steps for melting and for warming the caches.
 const WARM_UP: u32 = 500;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -37,7 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Unit cells of about so many particles per rank, as near to a cube as the box of several ranks in a row is.
+/// Returns the unit cells for about `atoms_per_rank` particles per rank. The box of each rank is as
+/// close to a cube as is possible for ranks in a row.
 fn cells(atoms_per_rank: u32, ranks: usize) -> [u32; 3] {
     const ATOMS_PER_CELL: f64 = 4.0;
     let per_rank = f64::from(atoms_per_rank) / ATOMS_PER_CELL;
@@ -71,7 +76,7 @@ fn measure(world: &dyn World, atoms_per_rank: u32, overlap: Overlap) -> Result<(
     let (work, calls) = (us(timings.work_s.max), spread(Phase::HaloTransfer));
     let packing = spread(Phase::HaloPack) + spread(Phase::HaloUnpack) + spread(Phase::ForceReturn);
     let waiting = spread(Phase::HaloWait);
-    // The split is of other steps than the sum; it says which share of the waiting is which.
+    // The split was measured in other steps than the sum, so only its ratio is used.
     let [transfer, imbalance] = [transfer, imbalance].map(|part| waiting * part / (transfer + imbalance));
     let other = step_us - us(timings.work_s.avg) - packing - calls - waiting;
     if world.rank() == 0 {
@@ -91,7 +96,7 @@ fn steps(simulation: &mut Simulation, count: u32) -> Result<(), Box<dyn Error>> 
     (0..count).try_for_each(|_| Ok(simulation.step(Evaluation::ForcesOnly)?))
 }
 
-/// How long this rank waits in each of some more steps, in seconds.
+/// Returns this rank's waiting time in each of some more steps, in seconds.
 fn waits(simulation: &mut Simulation) -> Result<Vec<f64>, Box<dyn Error>> {
     let mut before = simulation.timing()?.phases[Phase::HaloWait as usize].seconds;
     let mut wait = || {
@@ -102,7 +107,8 @@ fn waits(simulation: &mut Simulation) -> Result<Vec<f64>, Box<dyn Error>> {
     (0..STEPS).map(|_| wait()).collect()
 }
 
-/// Sums over all steps: what every rank has waited at least, and what the ranks have waited beyond that on average.
+/// Returns sums over all steps: the shortest waiting time of any rank, and the additional waiting
+/// time of the ranks on average.
 fn split(waits: &[f64], world: &dyn World) -> Result<(f64, f64), Box<dyn Error>> {
     let mut least: Vec<f64> = waits.iter().map(|wait| -wait).collect();
     world.max(&mut least)?;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# check-arm.sh [--run]: checks md-core, the crate with instructions in it, for 64-bit ARM (level `neon`). With --run its tests run
-# in an emulator: correct or not, but nothing about speed. Debian and Ubuntu have what that needs:
-# qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross. What is missing is said, and skipped, but with --run not in continuous
-# integration (CI=true).
+# check-arm.sh [--run]: checks md-core, the crate that uses specific instructions, for 64-bit ARM
+# (level `neon`). With --run, its tests are run in an emulator, which tests correctness but not
+# speed. Debian and Ubuntu have the required packages: qemu-user gcc-aarch64-linux-gnu
+# libc6-dev-arm64-cross. Missing programs are reported and their checks skipped, except with --run
+# in continuous integration (CI=true).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Race and memory checkers over md-comm: whatever is installed runs, the rest is skipped with a word. Last line:
-# `check-races: N passed, N failed, N skipped`.
+# Runs race and memory checkers on md-comm. Tools that are not installed are skipped with a message.
+# Last line: `check-races: N passed, N failed, N skipped`.
 #
 #   Miri                 the unsafe-free parts and their threads: flag protocol, `local`, ledger (needs nightly with miri)
-#   ThreadSanitizer      the same with the whole conformance suite on `local` (needs nightly with rust-src: without a
-#                        standard library built for it, its own channels are reported)
-#   AddressSanitizer     all unit tests and the suite on `local`, leaks included; the suite over messages, windows and shared
-#                        memory, 2 ranks (the compiler at hand will do: RUSTC_BOOTSTRAP lets it take the option)
-#   valgrind memcheck    the same with 2 ranks: no error below a function of md-comm
+#   ThreadSanitizer      the same parts and the whole conformance suite on `local` (needs nightly with rust-src: without a
+#                        standard library built for it, false errors in its channels are reported)
+#   AddressSanitizer     all unit tests and the suite on `local`, including leaks; the suite with messages, windows and shared
+#                        memory, 2 ranks (works with the installed compiler: RUSTC_BOOTSTRAP enables the option)
+#   valgrind memcheck    the suite with 2 ranks: no error below a function of md-comm
 #
-# Not run: helgrind and drd do not know the locks of Rust's standard library (futexes), and no tool sees races between
-# processes: for those there are the models of flags and rings (`make loom`).
+# Not run: helgrind and drd do not support the locks of Rust's standard library (futexes), and no
+# tool detects races between processes; these are covered by the models of flags and rings (`make
+# loom`).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -49,13 +50,13 @@ under_miri() {
     CARGO_TARGET_DIR="$target/miri" cargo +nightly miri test -p md-comm --no-default-features --lib -- "${supported[@]}"
 }
 
-# A race does not fail a test by itself.
+# A race does not fail a test automatically, so the sanitizer must stop the test.
 under_tsan() {
     CARGO_TARGET_DIR="$target/tsan" RUSTFLAGS="-Zsanitizer=thread --cfg own_buffers" TSAN_OPTIONS="exitcode=66 halt_on_error=1 allocator_may_return_null=1" \
         cargo +nightly test -Zbuild-std -p md-comm --no-default-features --lib --test conformance --target "$host"
 }
 
-# asan COMMAND...: a command of cargo for md-comm. A test asks for more memory than there is.
+# asan COMMAND...: runs a cargo command for md-comm. One test requests more memory than there is.
 asan() {
     CARGO_TARGET_DIR="$target/asan" RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address --cfg own_buffers" \
         ASAN_OPTIONS=allocator_may_return_null=1 cargo "$@" -p md-comm --target "$host"
@@ -65,18 +66,19 @@ under_asan() {
     asan test --no-default-features --lib --test conformance
 }
 
-# under_asan_mpi PROGRAM BACKEND: the MPI library keeps memory to its end.
+# under_asan_mpi PROGRAM BACKEND: without leak detection, because the MPI library keeps memory until
+# the program ends.
 under_asan_mpi() {
     ASAN_OPTIONS=detect_leaks=0 MD_COMM_TEST_ROLE=suite MD_COMM_TEST_BACKEND=$2 timeout 600 scripts/mpirun.sh 2 "$1"
 }
 
-# The conformance program that a command of cargo builds.
+# Prints the path of the conformance program that a cargo command builds.
 conformance_of() {
     "$@" --test conformance --no-run --message-format=json 2>/dev/null |
         sed -n 's/.*"executable":"\([^"]*conformance-[^"]*\)".*/\1/p'
 }
 
-# Errors below MPI_Init are the library's own.
+# Errors below MPI_Init are those of the library.
 md_errors() {
     cat "$@" | sed 's/^==[0-9]*== \{0,1\}//' |
         awk 'BEGIN { RS = ""; FS = "\n" } /(at|by) 0x.*md_comm/ && !/MPI_Init/ { print; print ""; bad = 1 } END { exit bad }'

@@ -27,12 +27,12 @@ class Case:
 
     family: str
     scenario: str
-    # Of a sample.
+    # Number of steps of a sample.
     steps: int
     settings: list
-    # What the scenario's size is called.
+    # Name of the scenario's size.
     size: str = ""
-    # The command that runs it to learn what computing costs, and the steps of such a run.
+    # Command that measures the cost of computation, and the number of steps of such a run.
     run: str = ""
     run_steps: int = 0
 
@@ -57,13 +57,13 @@ def of_grid(family, scenario, steps, key, sizes, run, run_steps, fixed=()):
 CASES = [
     Case("melt", "configs/lj-bench.toml", 40, []),
     Case("sparse", "configs/sparse.toml", 200, []),
-    # The same particles per cell in an eighth of the box.
+    # The same number of particles per cell in an eighth of the box.
     Case("dense", "configs/dense.toml", 2, ["system.lattice.cells=[56,56,56]"]),
     *of_grid("monc", "configs/monc-weak.toml", 10, "stencil.grid_per_rank",
              [(8, 8, 64), (16, 16, 64), (16, 16, 256), (32, 32, 128), (32, 32, 256)], "stencil", 50),
     *of_grid("tvd", "configs/tvd.toml", 10, "stencil.grid", [16, 32, 48, 64, 96], "stencil", 50),
     *of_grid("poisson", "configs/poisson.toml", 10, "stencil.grid", [16, 32, 48, 64, 96], "stencil", 1000),
-    # No place outside of the smallest grid is looked at.
+    # The probe must lie inside the smallest grid.
     *of_grid("flow", "configs/lbm-taylor-green.toml", 10, "lbm.grid", [16, 32, 48, 64, 96], "lbm", 50, ["output.probe.nodes=[[0, 0, 0]]"]),
 ]
 QUANTITIES = {"step": ("step_median_s", ("mean_s", "step_s")), "exchange": ("exchange_median_s", ("exchange_s",))}
@@ -118,7 +118,7 @@ def measure(options, ranks):
         sampling = ["--steps", case.steps, "--repeat", options.repeat]
         once(options.output / f"{case.name}-{ranks}" / "compare.csv", ["compare", case.scenario, *case.overrides, *sampling])
         if case.run:
-            # Sums over all nodes, which rows of thermo.csv need, are no part of a step.
+            # Rows of thermo.csv need sums over all nodes, which are not part of a step.
             few = ["--set", f"output.thermo.every={case.run_steps}"]
             steps = ["--set", f"{'lbm' if case.run == 'lbm' else 'stencil'}.steps={case.run_steps}"]
             once(summary_of(options, case, ranks), [case.run, case.scenario, *case.overrides, *steps, *few])
@@ -150,7 +150,7 @@ def errors(options, ranks):
             for quantity, (ours, theirs) in QUANTITIES.items():
                 [theirs] = [predicted[backend][name] for name in theirs if name in predicted[backend]][:1]
                 times = float(measured[ours]), float(theirs)
-                # On one rank nothing is sent.
+                # On a single rank nothing is sent.
                 found[quantity] = (*times, times[1] / times[0] - 1) if min(times) > 0 else None
             yield found
 

@@ -19,7 +19,7 @@ warnings.simplefilter("ignore")
 SINGLE = 2e-7
 DIGIT = 1e-15
 XTC = 0.00051
-KCAL = 4.184  # MDAnalysis takes forces for kcal/mol and has them in kJ/mol.
+KCAL = 4.184  # MDAnalysis assumes forces in kcal/mol and returns them in kJ/mol.
 
 
 class Expected:
@@ -69,7 +69,8 @@ def by_mdanalysis(folder, frames):
     from MDAnalysis.coordinates.LAMMPS import DumpReader
     from MDAnalysis.coordinates.TRJ import NCDFReader
     from MDAnalysis.coordinates.XTC import XTCReader
-    # It keeps positions as f32, counts those of a dump from the lower corner as XTC does, and takes those of XTC for nanometres.
+    # MDAnalysis stores positions as f32, measures those of a dump from the lower corner as XTC
+    # does, and interprets those of XTC as nanometres.
     for name, reader, scale, absolute in [
         ("traj.lammpstrj", DumpReader, 1.0, 0.0), ("traj.nc", NCDFReader, 1.0, 0.0), ("traj.xtc", XTCReader, 10.0, XTC)
     ]:
@@ -90,7 +91,7 @@ def by_mdanalysis(folder, frames):
 
 def by_netcdf4(folder, frames):
     import netCDF4
-    # What the readers of trajectories leave out.
+    # Variables that the trajectory readers do not return.
     with netCDF4.Dataset(folder / "traj.nc") as file:
         check("netCDF4: frames", file.dimensions["frame"].size, len(frames))
         for number, frame in enumerate(frames):
@@ -108,7 +109,7 @@ def by_ovito(folder, frames):
         from ovito.io import import_file
     except ImportError:
         return "no OVITO (its module is not installed)"
-    # It rounds the last digit of a text in a way of its own.
+    # OVITO rounds the last digit of a text differently.
     for name, tolerance in [("traj.extxyz", DIGIT), ("traj.extxyz.gz", DIGIT), ("traj.lammpstrj", DIGIT),
                             ("traj.lammpstrj.gz", DIGIT), ("traj.nc", SINGLE)]:
         pipeline = import_file(str(folder / name))
@@ -128,7 +129,7 @@ def by_ovito(folder, frames):
                 check(label + "energies", particles["Potential Energy"], frame.energies, 2 * tolerance)
     pipeline = import_file(str(folder / "traj.xtc"))
     for number, frame in enumerate(frames):
-        # It puts the middle of the box at the origin.
+        # OVITO places the middle of the box at the origin.
         data = pipeline.compute(number)
         positions = (np.asarray(data.particles["Position"]) - data.cell[:, 3]) / 10.0
         check("OVITO, traj.xtc: positions", positions, frame.positions - frame.origin, 3 * SINGLE, XTC)

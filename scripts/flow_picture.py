@@ -12,7 +12,7 @@ import sys
 import zlib
 from pathlib import Path
 
-# From rest to the greatest speed.
+# Colours from rest to the largest speed.
 COLOURS = [(13, 8, 60), (84, 15, 109), (187, 55, 84), (249, 142, 9), (252, 255, 164)]
 SOLID = (150, 150, 150)
 

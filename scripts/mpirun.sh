@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# mpirun.sh RANKS PROGRAM [ARGUMENT...]: mpirun with what this machine asks for, and nothing more.
-# Open MPI refuses to run as root, and refuses more ranks than cores, unless it is told to.
+# mpirun.sh RANKS PROGRAM [ARGUMENT...]: runs mpirun with only the options that this machine
+# requires. By default, Open MPI refuses to run as root and to start more ranks than there are
+# cores.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Several nodes on one machine: network namespaces with addresses and host names of their own, joined by a bridge in one more
-# namespace. Messages between ranks on different nodes go through TCP; shared memory ends at the node.
+# Several nodes on one machine: network namespaces with their own addresses and host names, joined
+# by a bridge. Messages between nodes use TCP; shared memory is available only within a node.
 #
 #   nodes.sh up N [--rate 1gbit] [--delay 50us]    make N nodes
 #   nodes.sh run RANKS_PER_NODE [MPIRUN OPTION...] PROGRAM [ARGUMENT...]
 #   nodes.sh down                                  remove them with all that runs on them
 #
 # e.g. nodes.sh up 2; nodes.sh run 1 --mca osc pt2pt,sm target/release/md-cli backends; nodes.sh down
-# --rate limits what each node sends (tbf). --delay lets every packet wait in a relay (relay.py), which takes a part of a core.
-# MD_NODES=NAME (letters and digits, default mdnode) makes further sets of nodes beside each other. Needs Linux, root, iproute2
-# and util-linux. Tried with Open MPI 4.1.4 and 5.0.11, MPICH 5.0.2 and Intel MPI 2021.18: whose mpirun is on PATH.
-# Exit codes: 2 for wrong arguments, 3 if this machine cannot have nodes, 1 for anything else that fails.
+# --rate limits the rate at which each node sends (tbf). --delay delays every packet in a relay
+# (relay.py), which uses part of a core. MD_NODES=NAME (letters and digits, default mdnode) creates
+# further independent sets of nodes. Needs Linux, root, iproute2 and util-linux. Tested with Open
+# MPI 4.1.4 and 5.0.11, MPICH 5.0.2 and Intel MPI 2021.18; uses the library of the mpirun on PATH.
+# Exit codes: 2 for wrong arguments, 3 if this machine does not support nodes, 1 for other failures.
 set -euo pipefail
 
 NAME=${MD_NODES:-mdnode}
@@ -28,7 +29,7 @@ usage() {
     exit 2
 }
 
-# With the switch's; the highest number is the number of nodes.
+# Prints the namespaces, including that of the switch. The highest number is the number of nodes.
 namespaces() {
     ip netns list | grep -o "^$NAME-[0-9][0-9]*" || true
 }
@@ -80,7 +81,7 @@ up() {
     trap - EXIT
 }
 
-# In place of ssh: [OPTION...] HOST COMMAND...
+# Replaces ssh: [OPTION...] HOST COMMAND...
 agent() {
     unset MD_NODES_AGENT
     while [ "${1#-}" != "$1" ]; do shift; done
@@ -98,21 +99,23 @@ run() {
     shift
     nodes=$(($(namespaces | wc -l) - 1))
     [ "$nodes" -gt 0 ] || fail "there are no nodes: nodes.sh up 2"
-    # Found by its name: Open MPI takes what follows a space for an argument.
+    # The agent is found by name on PATH, because Open MPI treats text after a space as an argument.
     export MD_NODES_AGENT=yes MD_NODES=$NAME PATH=$HERE:$PATH
     if mpirun --version 2>/dev/null | grep -qi "open *mpi\|open-mpi\|openrte"; then
         for n in $(seq "$nodes"); do hosts+="$NETWORK.$n:$ranks,"; done
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-        # A folder per job: the nodes share /tmp, and a job may begin while the last one is removing its folder.
+        # A separate folder per job: the nodes share /tmp, and a job may begin while the previous
+        # one is removing its folder.
         base=$(mktemp -d "${TMPDIR:-/tmp}/$NAME-XXXXXX")
-        # Every node takes all cores for its own; bound, the first rank of each would sit on the same core.
+        # Every node assumes that it has all cores. With binding, the first ranks of all nodes would
+        # share a core.
         options=(--bind-to none --host "${hosts%,}" --mca plm_rsh_agent nodes.sh --mca plm_rsh_no_tree_spawn 1
             --mca orte_tmpdir_base "$base" --mca oob_tcp_if_include eth0
             --mca btl_tcp_if_include eth0 --mca btl self,vader,tcp --mca pml ob1)
         [ $((nodes * ranks)) -le "$(nproc)" ] || options+=(--mca mpi_yield_when_idle 1)
     else
         for n in $(seq "$nodes"); do hosts+="$NETWORK.$n,"; done
-        # Libraries below MPICH would find that the nodes share a machine.
+        # Otherwise the libraries below MPICH would detect that the nodes share a machine.
         export FI_PROVIDER=tcp UCX_TLS=tcp,self
         options=(-hosts "${hosts%,}" -ppn "$ranks" -n $((nodes * ranks)) -launcher ssh -launcher-exec nodes.sh -iface eth0)
     fi
@@ -127,7 +130,7 @@ down() {
         [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true
         ip netns del "$n"
     done
-    # Of jobs that did not come to their end.
+    # Remove the files of jobs that did not terminate normally.
     rm -rf "${TMPDIR:-/tmp}/$NAME-"* /dev/shm/*".$NAME-"[0-9]*.*
 }
 

@@ -34,7 +34,7 @@ def main(delay_s, nodes):
     os.setsid()
     for stream in range(3):
         os.dup2(os.open(os.devnull, os.O_RDWR), stream)
-    # Else the kernel makes every wait longer by up to 50 microseconds.
+    # Otherwise the kernel extends every wait by up to 50 microseconds.
     with open("/proc/self/timerslack_ns", "w") as slack:
         slack.write("1")
     where = {}
@@ -57,7 +57,8 @@ def deliver(device, frame):
     try:
         os.write(device, frame)
     except OSError:
-        # The device is down or its queue is full: frames get lost in networks, and TCP sends them again.
+        # The device is down or its queue is full. Networks may lose frames, and TCP sends them
+        # again.
         pass
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks for what the build needs: cargo, an MPI library with its compiler wrapper, and libclang (for the MPI bindings).
-# On Debian and Ubuntu, as root or with sudo, it installs what is missing; elsewhere it says which packages have it.
+# Checks for the requirements of the build: cargo, an MPI library with its compiler wrapper, and
+# libclang (for the MPI bindings). On Debian and Ubuntu, as root or with sudo, it installs missing
+# packages; on other systems it prints the packages that contain them.
 set -euo pipefail
 
 DEBIAN_PACKAGES="libopenmpi-dev openmpi-bin libclang-dev"
@@ -24,7 +25,8 @@ missing_parts() {
     has_libclang || echo "libclang"
 }
 
-# Prints the command that gives root's rights, or fails. Without a terminal, sudo must not ask for a password.
+# Prints the command that runs others as root, or fails. Without a terminal, sudo must not ask for a
+# password.
 become_root() {
     if [ "$(id -u)" = 0 ]; then
         echo "env"

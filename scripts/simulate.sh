@@ -1,24 +1,28 @@
 #!/usr/bin/env bash
-# md-comm's transports on simulated ranks: builds them against SimGrid's MPI, plays the halo exchange of a torus on 4 to 256 ranks, one per node, and
-# holds what it takes in simulated time against `md-cli predict`, whose machine is fitted to the simulation of 2 (barrier: 16) ranks.
+# Runs the halo exchange of a torus with md-comm's transports on 4 to 256 ranks, one per node, which
+# SimGrid's MPI simulates, and compares its simulated time with `md-cli predict`.
 #
 #   simulate.sh [FOLDER [RANKS...]]     FOLDER (target/simulate) gets all that is built and written; RANKS (4 8 16 32 64): powers of 2 from 4
 #
-# MD_LEAST_SAME_ORDER=80: fails if fewer per cent of the pairs of backends come in the same order.
-# Writes machine-SHARING.toml, simulated.csv, out/SHARING/CELLS/predict.csv and simulated.md. MD_CLI=PROGRAM takes that one in place of target/release/md-cli.
-# Needs libsimgrid-dev (Debian 12 has SimGrid 3.32, the version that it was made for), a C compiler and libclang; no MPI library but for md-cli.
-# Exit codes: 77 if SimGrid is not here (automake's code for a test that was skipped), 2 for wrong arguments, 1 for anything else that fails.
+# The machine of the prediction is fitted to the simulation of 2 (barrier: 16) ranks.
+# MD_LEAST_SAME_ORDER=80: fails if less than this percentage of the pairs of backends are in the
+# same order. Writes machine-SHARING.toml, simulated.csv, out/SHARING/CELLS/predict.csv and
+# simulated.md. MD_CLI=PROGRAM is used instead of target/release/md-cli. Needs libsimgrid-dev
+# (Debian 12 has SimGrid 3.32, the version for which it was written), a C compiler and libclang; an
+# MPI library only for md-cli. Exit codes: 77 if SimGrid is not installed (automake's code for a
+# skipped test), 2 for wrong arguments, 1 for other failures.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 sources=$root/scripts/simulate
 
-# `shm`, `hybrid` and `neighbor-collective` are left out: every rank is on a node of its own, and SimGrid has no neighbourhood collectives. So is
-# `rma-lock-epoch`: a lock sends nothing there, and to unlock all holds every rank's window in turn.
+# `shm`, `hybrid` and `neighbor-collective` are left out, because every rank is on its own node and
+# SimGrid has no neighbourhood collectives. `rma-lock-epoch` is left out because a lock sends
+# nothing in SimGrid, and unlocking all holds the window of each rank in turn.
 backends=p2p,p2p-persistent,rma-fence,rma-pscw,rma-lock,rma-barrier,rma-notify,rma-ring
 half_latency_s=5e-7 overhead_s=2e-7 bytes_per_s=12.5e9
-# Cells of 8 particles along each side of a rank's cube: 512 and 13,824 particles.
+# Number of cells of 8 particles along each side of a rank's cube: 512 and 13,824 particles.
 sides=(4 12)
-# The machine is fitted to one message of each length, and to several short and long ones.
+# The machine is fitted to one message of each length, and to several short and long messages.
 fit_bytes=(64 1024 4096 16384 32768)
 several=9 several_bytes=(8 16384)
 
@@ -44,7 +48,7 @@ version=$(smpirun -version | grep -o '[0-9][0-9.]*' | head -n 1)
 [ "$version" = 3.32 ] || echo "simulate.sh: made for SimGrid 3.32, this is $version" >&2
 mkdir -p "$folder"
 
-# The bindings ask a compiler wrapper for flags, and compile their C files with it.
+# The bindings query a compiler wrapper for flags and use it to compile their C files.
 cat >"$folder/mpicc" <<EOF_WRAPPER
 #!/bin/sh
 if [ "\$1" = -show ]; then echo "cc -I$sources -lsimgrid"; exit; fi
@@ -59,7 +63,7 @@ edition = "2024"
 
 [lib]
 path = "$sources/main.rs"
-# A program that cannot be opened as a library is refused by glibc.
+# glibc refuses a program that cannot be opened as a library.
 crate-type = ["cdylib"]
 
 [dependencies]
@@ -71,9 +75,9 @@ strip = true
 
 [workspace]
 EOF_MANIFEST
-# The same versions of what others have written.
+# Use the same versions of the dependencies.
 cp "$root/Cargo.lock" "$folder/Cargo.lock"
-# Another name after a change: cargo does not look into what is linked.
+# The name changes with the contents, because cargo does not check the linked files for changes.
 substitutes=$folder/substitutes-$(cat "$sources"/*.[ch] | cksum | cut -d ' ' -f 1).o
 cc -O2 -Wall -fPIC -c "$sources/substitutes.c" -o "$substitutes"
 MPICC=$folder/mpicc CARGO_TARGET_DIR=$folder/build cargo rustc --quiet --release --manifest-path "$folder/Cargo.toml" -- \
@@ -81,8 +85,8 @@ MPICC=$folder/mpicc CARGO_TARGET_DIR=$folder/build cargo rustc --quiet --release
 md_cli=${MD_CLI:-${CARGO_TARGET_DIR:-$root/target}/release/md-cli}
 [ -x "$md_cli" ] || (cd "$root" && cargo build --quiet --release -p md-cli)
 
-# One rank per node; a message goes through the links of two nodes, which carry both ways at once. FATPIPE: messages do not slow each other down;
-# SHARED: those of one way share the link.
+# One rank per node. A message uses the links of two nodes, which carry both directions at once.
+# FATPIPE: messages do not slow each other down; SHARED: those in the same direction share the link.
 nodes=$(printf '%s\n' "${ranks[@]}" 16 | sort -n | tail -n 1)
 for sharing in FATPIPE SHARED; do
     {
@@ -100,8 +104,9 @@ for sharing in FATPIPE SHARED; do
 done
 seq "$nodes" >"$folder/hosts"
 
-# simulate SHARING RANKS BACKENDS SHAPE CHANNELS BYTES: no time but that of messages, which all take latency, overhead and bandwidth as they stand. Each
-# backend alone: what contexts leave behind makes SimGrid slow.
+# simulate SHARING RANKS BACKENDS SHAPE CHANNELS BYTES: only messages take time, and all have the
+# given latency, overhead and bandwidth. Each backend is run separately, because the state that
+# contexts leave behind makes SimGrid slow.
 simulate() {
     local sharing=$1 ranks=$2 backend costs="0:$overhead_s:0"
     for backend in ${3//,/ }; do
@@ -124,7 +129,7 @@ done
 
 : >"$folder/simulated.csv"
 for side in "${sides[@]}"; do
-    # Full shell: one exchange per step, nothing comes back. Costs of computation are 0.
+    # Full shell: one exchange per step, and no forces are returned. Costs of computation are 0.
     cat >"$folder/torus.toml" <<EOF_SCENARIO
 [simulation]
 steps = 1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs a short two-species simulation and lets ASE, MDAnalysis and OVITO read its trajectories. `--only-venv` stops after installing them.
-# Skipped, with a word, where ASE or MDAnalysis cannot be installed, except in CI (CI=true); OVITO is used where it installs.
+# Runs a short two-species simulation and reads its trajectories with ASE, MDAnalysis and OVITO.
+# `--only-venv` stops after their installation. Skipped with a message if ASE or MDAnalysis cannot
+# be installed, except in CI (CI=true); OVITO is used if it can be installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -29,9 +30,11 @@ fi
 
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
-# With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
+# With a test among the targets, dependencies get the features that they have for tests, and nothing
+# is built twice.
 cargo build --quiet --workspace --bin md-cli --test truth
-# One run for each format, on so many ranks, with these changes to the scenario.
+# write_all RANKS FOLDER [CHANGE...]: makes one run for each format, with these changes to the
+# scenario.
 all='"velocity", "mass", "images", "force", "energy"'
 write_all() {
     local ranks=$1 folder=$output/$2 path columns
@@ -52,14 +55,16 @@ write_all() {
 }
 cp configs/two-species.toml "$output/scenario.toml"
 write_all 1 plain
-# On two ranks, from one of these files, in a box that begins elsewhere and changes, and with positions that leave it.
+# Two ranks, starting from one of these files, in a box that has another origin and changes, with
+# positions outside it.
 sed 's/Origin="0.0 0.0 0.0"/Origin="-3.5 10.25 0.125"/' "$output/plain/traj.extxyz" > "$output/moved.extxyz"
 sed -e 's|^lattice = .*|file = { path = "moved.extxyz", format = "extxyz" }|' -e '/^temperature\|^fraction/d' -e "\$a [integrator]\n\
 kind = \"langevin\"\ntemperature = 1.0\nfriction = 1.0\n\
 barostat = { kind = \"berendsen\", pressure = 3.0, relaxation = 0.5 }" configs/two-species.toml > "$output/scenario.toml"
 write_all 2 moved --set 'output.trajectory.positions="unwrapped"'
 
-# What the guide says of it, as it stands; OVITO's part where its module is.
+# The commands in the guide, as they are printed there; OVITO's part only if its module is
+# installed.
 for path in traj.extxyz traj.lammpstrj traj.nc traj.xtc; do
     "$target/debug/md-cli" run configs/quickstart.toml --quiet --steps 100 --set "output.trajectory.path=$path" --output "$output/run"
     mkdir -p "$output/out/quickstart"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# truths-by-level.sh [TEST...]: the physics truths with every instruction set of this CPU, narrow to wide; LEVELS="avx2+fma" chooses.
+# truths-by-level.sh [TEST...]: runs the physics truths with every instruction set of this CPU, from
+# narrow to wide; LEVELS="avx2+fma" selects one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

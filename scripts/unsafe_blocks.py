@@ -12,7 +12,8 @@ FFI = Path("crates/md-comm/src/mpi/ffi")
 COMM = "crates/md-comm/"
 CONFORMANCE = COMM + "tests/conformance/"
 
-# What comments may name: the file, a text in it, and what makes a broken invariant show.
+# Checks that comments may name: the file, a text in it, and a description of how it detects a
+# broken invariant.
 CHECKS = {
     "suite": (CONFORMANCE + "cases.rs", "fn all(", "every byte of every message is compared, and a failed call is an error"),
     "rough": (CONFORMANCE + "adverse.rs", "fn cases(", "the suite with delays, and with buffers overwritten after use"),

@@ -1,4 +1,5 @@
-//! Systems for the benchmarks: one rank's particles, sorted and with their ghosts, taken from a simulation.
+//! Systems for the benchmarks: one rank's particles, sorted and with their ghosts, taken from a
+//! simulation.
 
 #![allow(dead_code, reason = "every benchmark takes what it needs")]
 
@@ -27,7 +28,7 @@ pub(crate) const ONE_SPECIES: &[Well] = &[Well { epsilon: 1.0, sigma: 1.0 }];
 pub(crate) const TWO_SPECIES: &[Well] =
     &[Well { epsilon: 1.0, sigma: 1.0 }, Well { epsilon: 0.7, sigma: 0.9 }];
 
-/// What is simulated, with equal shares of the species.
+/// A simulated system with equal shares of the species.
 #[derive(Clone, Copy)]
 pub(crate) struct Scenario {
     pub(crate) lattice: LatticeKind,
@@ -47,7 +48,8 @@ impl Scenario {
         let mut config = Config::new(lattice, Forces::Own { cutoff });
         config.masses = vec![1.0; wells.len()];
         config.shares = vec![1.0 / wells.len() as f64; wells.len()];
-        // Of numbers evenly distributed between -1 and 1 the standard deviation is the root of a third.
+        // The standard deviation of numbers that are uniform between -1 and 1 is the square root of
+        // a third.
         (config.displacement, config.seed) = (displacement * 3_f64.sqrt(), SEED);
         (config.temperature, config.neighbor.skin) = (Some(1.0), skin);
         config.parallel.shell = shell;
@@ -55,7 +57,8 @@ impl Scenario {
     }
 }
 
-/// The standard melt: fcc, density 0.8442, cutoff 2.5, skin 0.3, displaced about as much as in the liquid.
+/// Returns the standard melt: fcc, density 0.8442, cutoff 2.5, skin 0.3, displaced about as much as
+/// in the liquid.
 pub(crate) fn melt(cells: u32, wells: &'static [Well]) -> Scenario {
     let lattice = LatticeKind::Fcc;
     let (spacing, cells) = (lattice.spacing(0.8442), [cells; 3]);
@@ -81,7 +84,7 @@ impl Kernel {
         }
     }
 
-    /// The level that a run uses.
+    /// Returns the level that a run uses.
     pub(crate) fn level(self) -> SimdLevel {
         asked_level().unwrap_or_else(|| self.kind().0.best_simd())
     }
@@ -95,12 +98,12 @@ impl Kernel {
     }
 }
 
-/// The levels of this machine, narrow to wide.
+/// Returns the levels of this machine, from narrow to wide.
 pub(crate) fn levels() -> impl Iterator<Item = SimdLevel> {
     SimdLevel::available()
 }
 
-/// The level that `MD_SIMD` asks for, as it does of `md-cli`.
+/// Returns the level that `MD_SIMD` selects, as in `md-cli`.
 pub(crate) fn asked_level() -> Option<SimdLevel> {
     let wanted = std::env::var("MD_SIMD").ok()?;
     Some(levels().find(|level| level.name() == wanted).expect("MD_SIMD names a level of this CPU"))
@@ -122,14 +125,14 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// All of the system on one rank, ready for [`Sample::forces`].
+    /// Returns the whole system on one rank, ready for [`Sample::forces`].
     pub(crate) fn new(scenario: &Scenario, shell: Shell, kernel: Kernel, simd: SimdLevel) -> Self {
         let mut sample = Self::of_first_rank(scenario, shell, kernel, simd, 1);
         sample.build_lists();
         sample
     }
 
-    /// What the first of so many ranks owns, sorted and with its ghosts.
+    /// Returns the particles of the first of `ranks` ranks, sorted and with their ghosts.
     fn of_first_rank(
         scenario: &Scenario,
         shell: Shell,
@@ -167,7 +170,7 @@ impl Sample {
         sample
     }
 
-    /// Sorts the particles and makes their images.
+    /// Sorts the particles and creates their images.
     pub(crate) fn sort(&mut self) {
         self.domain.wrap(&mut self.particles, &self.threads);
         self.cells.sort(&mut self.particles, &self.grid, &self.plan, &self.threads);
@@ -183,14 +186,14 @@ impl Sample {
         );
     }
 
-    /// What the method prepares at a rebuild.
+    /// Builds the lists of the method, as at a rebuild.
     pub(crate) fn build_lists(&mut self) {
         let Self { grid, plan, pairs, cells, potential, simd, threads, .. } = self;
         let system = System { grid, potential, plan, pairs, cells, simd: *simd, threads };
         self.method.rebuild(system, &self.particles);
     }
 
-    /// The forces of all pairs; those on images stay there.
+    /// Computes the forces of all pairs. Forces on images are not returned.
     pub(crate) fn forces(&mut self, evaluation: Evaluation) -> PairSums {
         let Self { grid, plan, pairs, cells, potential, simd, threads, .. } = self;
         let system = System { grid, potential, plan, pairs, cells, simd: *simd, threads };
@@ -198,7 +201,8 @@ impl Sample {
         black_box(self.method.add_all_forces(system, &mut self.particles, evaluation))
     }
 
-    /// Counts pairs by distance in 200 classes up to the cutoff, as `output.rdf` does; the number of those found.
+    /// Counts pairs by distance in 200 classes up to the cutoff, as `output.rdf` does, and returns
+    /// the number of pairs found.
     pub(crate) fn count_distances(&self) -> u64 {
         let Self { grid, plan, pairs, cells, potential, threads, simd, .. } = self;
         let system = System { grid, potential, plan, pairs, cells, simd: *simd, threads };
@@ -207,7 +211,7 @@ impl Sample {
         counted.expect("lists know all pairs within the cutoff").counts.iter().sum()
     }
 
-    /// Adds the forces on images to the particles they are images of.
+    /// Adds the forces on images to the original particles.
     pub(crate) fn return_forces(&mut self) {
         let Self { plan, particles, cells, selections, threads, .. } = self;
         let images = Images { stage: &plan.stages[0], selection: &selections.images, cells };
@@ -216,7 +220,7 @@ impl Sample {
     }
 }
 
-/// Takes a copy of what forces are computed from.
+/// An interaction that copies the input of the force computation.
 struct Take<'t, F> {
     cutoff: f64,
     sample: F,
@@ -234,7 +238,8 @@ impl<F: Fn(&ForceContext) -> Sample> Interaction for Take<'_, F> {
     }
 }
 
-/// Times every copy of the halo: name, number of ghosts, what is to be repeated.
+/// Calls `time` for every copy of the halo with its name, the number of ghosts and the work to be
+/// repeated.
 pub(crate) fn halo_copies(scenario: &Scenario, mut time: impl FnMut(&str, usize, &mut dyn FnMut())) {
     let kernel = Kernel::CellsDouble;
     let beside_another = Sample::of_first_rank(scenario, Shell::Half, kernel, SimdLevel::detect(), 2);

@@ -1,4 +1,5 @@
-//! Pair forces: method and precision x species x SIMD level, and what energies and the full shell cost beside it.
+//! Pair forces by method and precision, species and SIMD level, and the additional cost of energies
+//! and of the full shell.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use md_core::{Evaluation, Shell};
@@ -29,7 +30,7 @@ pub(crate) fn forces(criterion: &mut Criterion) {
     }
 }
 
-/// What a look of `output.rdf` takes, beside forces.
+/// Measures one sample of `output.rdf`, without forces.
 pub(crate) fn distances(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("distances");
     for kernel in [Kernel::ClustersDouble, Kernel::ClustersMixed] {

@@ -7,7 +7,7 @@ use md_core::{Shell, SimdLevel};
 use crate::CELLS;
 use crate::common::{Kernel, ONE_SPECIES, Sample, TWO_SPECIES, levels, melt};
 
-/// So short that nothing leaves the box while the benchmark runs.
+/// A time step so short that no particle leaves the box during the benchmark.
 const TIMESTEP: f64 = 1e-9;
 
 pub(crate) fn integrate(criterion: &mut Criterion) {

@@ -1,5 +1,6 @@
-//! Kernels of the standard melt (fcc, density 0.8442, cutoff 2.5, skin 0.3) at 32,000 particles on one rank: pair forces,
-//! rebuild, integration, packing. Throughput is in particles. What share of the machine's limits they reach: `limits`.
+//! Kernels of the standard melt (fcc, density 0.8442, cutoff 2.5, skin 0.3) with 32,000 particles
+//! on one rank: pair forces, rebuild, integration, packing. Throughput is in particles. The
+//! benchmark `limits` compares them with the limits of the machine.
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 
@@ -17,7 +18,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 /// Unit cells per dimension.
 const CELLS: u32 = 20;
 
-/// Short: there are many cases, and each is many thousand times longer than the clock's resolution.
+/// Short times, because there are many cases and each takes many thousand times the resolution of
+/// the clock.
 fn config() -> Criterion {
     Criterion::default()
         .sample_size(20)

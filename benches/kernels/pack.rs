@@ -1,5 +1,5 @@
-//! Copying halo positions and returned forces into messages and out of them, between two ranks, and between a rank's
-//! particles and their own periodic images. Throughput is in ghosts.
+//! Copying of halo positions and returned forces to and from messages between two ranks, and
+//! between a rank's particles and their periodic images. Throughput is in ghosts.
 
 use criterion::{Criterion, Throughput};
 

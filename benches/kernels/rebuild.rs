@@ -1,4 +1,4 @@
-//! What a rebuild costs: sorting and images, and each method's lists.
+//! The cost of a rebuild: sorting and images, and the lists of each method.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use md_core::{Shell, SimdLevel};

@@ -1,10 +1,12 @@
-//! Memory layout and cell index, after S. Schmelz's thesis on one-sided communication in molecular dynamics: records
-//! (array of structures) against columns (structure of arrays), a table of neighbour cells against computing their
-//! indices, full against half shell, one pair at a time against SIMD; for a sparse and a dense system.
+//! Memory layout and cell index, after S. Schmelz's thesis on one-sided communication in molecular
+//! dynamics. Compares records (array of structures) with columns (structure of arrays), a table of
+//! neighbour cells with the computation of their indices, full with half shell, and one pair at a
+//! time with SIMD, for a sparse and a dense system.
 //!
-//! The combinations that md does not use are plain loops in this folder (`plain`); `cells` is md's own linked-cell
-//! method. All give the same forces, which is checked before anything is timed. The systems are those of
-//! configs/sparse.toml and, an eighth of its volume, configs/dense.toml. Throughput is in particles.
+//! The combinations that md does not use are plain loops in this folder (`plain`); `cells` is md's
+//! own linked-cell method. All give the same forces, which is checked before the measurements. The
+//! systems are those of configs/sparse.toml and, with an eighth of its volume, configs/dense.toml.
+//! Throughput is in particles.
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 
@@ -30,7 +32,8 @@ use neighbours::{Computed, Neighbours, Table};
 use plain::{PlainSystem, Third};
 use storage::{Columns, Records, Storage};
 
-/// 8000 particles, 0.5 per cell. They stand further apart than the cutoff; displaced this much they meet, as in a gas.
+/// 8000 particles, 0.5 per cell. The lattice sites are farther apart than the cutoff; with these
+/// displacements, particles meet as in a gas.
 const SPARSE: Scenario = Scenario {
     lattice: LatticeKind::Sc,
     spacing: 4.4447,
@@ -52,7 +55,8 @@ const DENSE: Scenario = Scenario {
     wells: &[Well { epsilon: 2.0, sigma: 0.9 }],
 };
 
-/// Sums of many terms in another order, relative to the force or, where that is small, to 1.
+/// Deviation of sums of many terms in another order, relative to the force or to 1, whichever is
+/// larger.
 const LARGEST_DEVIATION: f64 = 1e-9;
 
 type Forces = Vec<[f64; 3]>;
@@ -66,7 +70,8 @@ fn dense(criterion: &mut Criterion) {
 }
 
 fn study(mut group: BenchmarkGroup<'_, WallTime>, scenario: &Scenario) {
-    // The same number of calls per sample: one of the dense system takes a tenth of a second.
+    // The same number of calls in every sample, because one call for the dense system takes a tenth
+    // of a second.
     group.sampling_mode(SamplingMode::Flat);
     let expected = cells(&mut group, scenario);
     plain::<Records, Table>(&mut group, scenario, &expected);
@@ -76,8 +81,9 @@ fn study(mut group: BenchmarkGroup<'_, WallTime>, scenario: &Scenario) {
     group.finish();
 }
 
-/// md's own method at every SIMD level; returns its forces. In its full shell the third law still holds between the
-/// particles of one rank, so that only pairs with images are computed twice.
+/// Measures md's own method at every SIMD level and returns its forces. In its full shell, the
+/// third law is still used between the particles of one rank, so only pairs with images are
+/// computed twice.
 fn cells(group: &mut BenchmarkGroup<'_, WallTime>, scenario: &Scenario) -> Forces {
     let mut expected = None;
     for (shell, shell_name) in [(Shell::Half, "half"), (Shell::Full, "full across ranks")] {

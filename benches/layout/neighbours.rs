@@ -1,26 +1,29 @@
-//! How the neighbours of a cell are found. Cells are counted x first in a grid with a layer of image cells around it.
+//! Methods of finding the neighbours of a cell. Cells are numbered with x first in a grid
+//! surrounded by a layer of image cells.
 
 use std::ops::Range;
 
-/// Cell coordinates, or the difference of two.
+/// Cell coordinates or the difference of two cells.
 pub(crate) type Cell = [i32; 3];
 
-/// Number of a cell in a grid with these counts, image layers included; primary cells start at 1.
+/// Returns the number of a cell in a grid with these counts, including image layers; primary cells
+/// start at 1.
 #[inline(always)]
 pub(crate) fn number(counts: Cell, cell: Cell) -> usize {
     ((cell[2] * counts[1] + cell[1]) * counts[0] + cell[0]) as usize
 }
 
-/// One way.
+/// A method of finding neighbours.
 pub(crate) trait Neighbours {
     const NAME: &'static str;
-    /// For a grid with these counts, image layers included, and the cells at these offsets.
+    /// Creates the method for a grid with these counts, including image layers, and the cells at
+    /// these offsets.
     fn new(counts: Cell, offsets: &[Cell]) -> Self;
-    /// Numbers of the neighbours of a primary cell.
+    /// Returns the numbers of the neighbours of a primary cell.
     fn of(&self, cell: Cell) -> impl Iterator<Item = usize>;
 }
 
-/// Looked up: the numbers were written down once for every cell.
+/// A table with the numbers of the neighbours of every cell.
 pub(crate) struct Table {
     counts: Cell,
     per_cell: usize,
@@ -50,7 +53,7 @@ impl Neighbours for Table {
     }
 }
 
-/// Computed from the cell's coordinates each time.
+/// Neighbours computed from the cell's coordinates each time.
 pub(crate) struct Computed {
     counts: Cell,
     offsets: Vec<Cell>,
@@ -70,12 +73,12 @@ impl Neighbours for Computed {
     }
 }
 
-/// All cells, in the order of their numbers.
+/// Returns all cells in the order of their numbers.
 pub(crate) fn all_cells(counts: Cell) -> impl Iterator<Item = Cell> {
     cells(counts.map(|count| 0..count))
 }
 
-/// The cells inside the image layers, in the order of their numbers.
+/// Returns the cells inside the image layers in the order of their numbers.
 pub(crate) fn primary_cells(counts: Cell) -> impl Iterator<Item = Cell> {
     cells(counts.map(|count| 1..count - 1))
 }

@@ -1,4 +1,4 @@
-//! The inner loop: one particle against the particles of a cell.
+//! The inner loop: one particle with the particles of a cell.
 
 use std::ops::Range;
 
@@ -21,7 +21,8 @@ impl Pair {
     }
 
     #[inline(always)]
-    /// Particle i against a run of others; `HALF`: they get the force too.
+    /// Computes the pairs of particle i with a range of others. With `HALF`, these get the force
+    /// too.
     pub(crate) fn one_with_all<S: Storage, const HALF: bool>(
         self,
         storage: &mut S,

@@ -1,4 +1,5 @@
-//! A linked-cell force loop, one pair at a time, over any storage and any way to find neighbour cells.
+//! A linked-cell force loop, one pair at a time, for any storage and any method of finding
+//! neighbour cells.
 
 use md_core::Particles;
 use md_core::potential::Well;
@@ -8,12 +9,12 @@ use crate::neighbours::{Cell, Neighbours, all_cells, number, primary_cells};
 use crate::pair::Pair;
 use crate::storage::Storage;
 
-/// What becomes of Newton's third law.
+/// Use of Newton's third law.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Third {
     /// Half shell: 13 neighbours, a pair is computed once and both particles get the force.
     Law,
-    /// Full shell: 26 neighbours, a pair is computed twice and each time one particle gets the force.
+    /// Full shell: 26 neighbours, a pair is computed twice, each time for one particle.
     Twice,
 }
 
@@ -43,11 +44,11 @@ pub(crate) struct PlainSystem<S, N> {
     neighbours: N,
     third: Third,
     counts: Cell,
-    /// Where the particles of each cell start; one entry more than cells.
+    /// Start of the particles of each cell; has one entry more than there are cells.
     starts: Vec<usize>,
     /// Id of every particle and image.
     ids: Vec<u64>,
-    /// Image and the particle it is an image of.
+    /// Each image and its original particle.
     images: Vec<(usize, usize)>,
     cutoff2: f64,
     well: Well,
@@ -84,7 +85,7 @@ impl<S: Storage, N: Neighbours> PlainSystem<S, N> {
         Self { storage, neighbours, third, counts, starts, ids, images, cutoff2, well }
     }
 
-    /// Forces on all particles.
+    /// Computes the forces on all particles.
     pub(crate) fn forces(&mut self) {
         self.storage.clear_forces();
         match self.third {
@@ -135,7 +136,7 @@ impl<S: Storage, N: Neighbours> PlainSystem<S, N> {
     }
 }
 
-/// Something of every owned particle, in the order of ids.
+/// Returns a vector of every owned particle, in the order of ids.
 pub(crate) fn by_id(particles: &Particles, of: impl Fn(usize) -> [f64; 3]) -> Vec<[f64; 3]> {
     let mut sorted = vec![[0.0; 3]; particles.owned()];
     for index in 0..particles.owned() {

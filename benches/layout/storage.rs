@@ -1,6 +1,7 @@
-//! Where the particles lie: records or columns.
+//! Storage of the particles: records or columns.
 
-/// One layout. Velocity and id are there because a real code has them: records carry them through the caches.
+/// A storage layout. It includes velocity and id because a real code has them: with records they
+/// pass through the caches.
 pub(crate) trait Storage {
     const NAME: &'static str;
     fn new(positions: &[[f64; 3]]) -> Self;
@@ -55,7 +56,7 @@ impl Storage for Records {
     }
 }
 
-/// Structure of arrays. Columns that the loop does not touch cost nothing and are left out.
+/// Structure of arrays. Columns that the loop does not use cost nothing and are left out.
 pub(crate) struct Columns {
     position: [Vec<f64>; 3],
     force: [Vec<f64>; 3],

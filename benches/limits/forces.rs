@@ -1,7 +1,8 @@
-//! Pair forces as a share of the multiply-add peak.
+//! The rate of pair forces, relative to the multiply-add peak.
 //!
-//! Vector operations per vector of pairs, counted from the kernels (half shell, no energies, one species, AVX-512; loads,
-//! stores and whatever is done once per i-cluster or list entry are left out; a negation is part of its multiply-add):
+//! Vector operations per vector of pairs, counted from the kernels (half shell, no energies, one
+//! species, AVX-512). Loads, stores and operations that occur once per i-cluster or list entry are
+//! left out; a negation is part of its multiply-add:
 //!
 //! | | clusters double | clusters mixed | cells double |
 //! | --- | --- | --- | --- |
@@ -14,10 +15,11 @@
 //! | subtract from j | 3 | 3 | 7.5 |
 //! | sum | 19 or 23 | 22 | 23.5 or 27.5 |
 //!
-//! Cells: three products, added to i and to what is collected for j; subtracted from j's forces once for two i.
-//! On AVX-512 pairs beyond the cutoff are dropped by a mask of the last multiplication; elsewhere it is one operation more.
-//! A division is counted as one operation although it takes several times as long. Several species:
-//! two permutations, and one operation more for indices in f64.
+//! Cells: three products, which are added to i and to the collected force on j, and subtracted from
+//! j's forces once for two i. With AVX-512, pairs beyond the cutoff are masked in the last
+//! multiplication; other levels need one more operation. A division counts as one operation
+//! although it takes several times as long. Several species need two permutations, and in f64 one
+//! more operation for indices.
 
 use md_core::simd::Inversion;
 use md_core::{Evaluation, Shell, SimdLevel};
@@ -30,17 +32,17 @@ use crate::{GIGA, NANO, PERCENT, fastest_s};
 const CELLS: u32 = 32;
 const SAMPLES: usize = 10;
 
-/// Looking up two constants.
+/// Operations for looking up two constants.
 const OF_SPECIES: f64 = 3.0;
 const OF_SPECIES_MIXED: f64 = 2.0;
 
 const DIVISION: f64 = 1.0;
-/// Estimate and Newton steps.
+/// Operations of the estimate and the Newton steps.
 const ESTIMATE: f64 = 5.0;
-/// Dropping pairs without masks.
+/// Operations for dropping pairs without masks.
 const SELECTION: f64 = 1.0;
 
-/// Vector operations per vector of pairs of one species.
+/// Returns the number of vector operations per vector of pairs of one species.
 fn operations(kernel: Kernel, simd: SimdLevel) -> f64 {
     let rest = match kernel {
         Kernel::ClustersDouble => 18.0,

@@ -1,8 +1,9 @@
-//! Making lists as a share of the multiply-add peak.
+//! The rate of making lists, relative to the multiply-add peak.
 //!
-//! Vector operations per vector of pairs that are tested: difference 3 (mixed: on integers, and converted, 6), square of the
-//! distance 3, within the list radius? 1. Tested are the pairs of adjacent cells, those that the method `cells` computes; what is
-//! left is loads and writing entries down.
+//! Vector operations per vector of tested pairs: 3 for the difference (mixed: 6, on integers, with
+//! conversion), 3 for the square of the distance, 1 for the comparison with the list radius. The
+//! tested pairs are those of adjacent cells, which the method `cells` computes. The remaining time
+//! is spent on loads and on writing entries.
 
 use md_core::{Evaluation, Shell, SimdLevel};
 
@@ -17,7 +18,7 @@ const SAMPLES: usize = 5;
 const OPERATIONS_F64: f64 = 7.0;
 const OPERATIONS_F32: f64 = 10.0;
 
-/// Lists are made at a rebuild after sorting.
+/// Prints the rates. Lists are made at a rebuild, after sorting.
 pub(crate) fn report(limits: &Limits) {
     let sample_of =
         |kernel: Kernel| Sample::new(&melt(CELLS, ONE_SPECIES), Shell::Half, kernel, kernel.level());

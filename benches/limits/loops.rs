@@ -1,6 +1,7 @@
-//! Loops over particles as a share of the memory bandwidth, for a system that no cache holds. Bytes are what the loop must
-//! move, with the lines that are fetched to be overwritten; where the loop jumps about in memory more is moved, which
-//! shows as a small share.
+//! The rate of loops over particles, relative to the memory bandwidth, for a system that no cache
+//! can hold. The bytes are those that the loop must move, including the cache lines that are
+//! fetched before being overwritten. A loop with irregular access moves more, which appears as a
+//! low percentage.
 
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 use md_core::{Shell, SimdLevel};
@@ -15,20 +16,21 @@ const CELLS: u32 = 100;
 const SAMPLES: usize = 5;
 const COLUMN_BYTES: f64 = 8.0;
 
-/// Both kicks and the drift: v, x and f (to zero) read and written, in three dimensions.
+/// Bytes per particle for both kicks and the drift: v, x and f (set to zero) are read and written,
+/// in three dimensions.
 const INTEGRATION_BYTES: f64 = 3.0 * 6.0 * COLUMN_BYTES;
 
-/// Position, velocity, id, species and image counts: read, fetched, written.
+/// Bytes per particle for position, velocity, id, species and image counts: read, fetched, written.
 const SORT_BYTES: f64 = 9.0 * 3.0 * COLUMN_BYTES;
 
-/// Positions from particles to images or into a message, and out of a message: read, fetched, written. Forces that are
-/// added: both read, the sum written.
+/// Bytes per copied position (from particles to images or into a message, and out of a message):
+/// read, fetched, written. For added forces: both are read, and the sum is written.
 const COPY_BYTES: f64 = 3.0 * 3.0 * COLUMN_BYTES;
 
-/// So short that nothing leaves the box.
+/// A time step so short that no particle leaves the box.
 const TIMESTEP: f64 = 1e-9;
 
-/// Prints rows of the table.
+/// Printer of the rows of the table.
 struct Table<'l>(&'l Limits);
 
 impl Table<'_> {

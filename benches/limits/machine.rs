@@ -1,7 +1,8 @@
-//! What one core can do at best: multiply-adds on registers, and moving memory.
+//! Limits of one core: multiply-adds on registers, and memory traffic.
 //!
-//! The peak counts a multiply-add as one operation and is made of nothing else. A CPU that adds or compares on ports of
-//! its own can exceed it with other operations, so a share of it is a scale, not a bound by law.
+//! The peak is measured with multiply-adds only, each counted as one operation. A CPU with separate
+//! ports for additions or comparisons can exceed it with other operations, so the peak is a
+//! reference, not a strict limit.
 
 use std::hint::black_box;
 use std::marker::PhantomData;
@@ -12,8 +13,8 @@ use pulp::{Simd, WithSimd};
 
 use crate::{GIGA, fastest_s};
 
-/// Independent chains: more than latency times ports of any CPU (4 x 2), and with two constants they fit the 16 registers
-/// of AVX2.
+/// Number of independent chains: more than latency times ports of any CPU (4 x 2). Together with
+/// two constants they fit in the 16 registers of AVX2.
 const CHAINS: usize = 12;
 const STEPS_OF_CHAIN: usize = 4_000_000;
 const SAMPLES: usize = 7;
@@ -21,16 +22,17 @@ const SAMPLES: usize = 7;
 /// Numbers per array of the triad: 64 MiB, larger than a core's share of any cache.
 const TRIAD_LEN: usize = 8 << 20;
 
-/// Two arrays are read; the third is fetched, line by line, before it is overwritten (STREAM does not count that).
+/// Bytes moved by the triad. Two arrays are read; the third is fetched, line by line, before it is
+/// overwritten (STREAM does not count that).
 const TRIAD_BYTES: usize = 4 * size_of::<f64>() * TRIAD_LEN;
 
-/// Rates of one core.
+/// Measured rates of one core.
 pub(crate) struct Limits {
-    /// Multiply-adds on f64, per second, lanes counted one by one.
+    /// Multiply-adds in f64 per second, counting each lane.
     pub(crate) double_per_s: f64,
-    /// The same on f32.
+    /// Multiply-adds in f32 per second, counting each lane.
     pub(crate) single_per_s: f64,
-    /// Triad, bytes per second.
+    /// Triad, in bytes per second.
     pub(crate) memory_bytes_per_s: f64,
 }
 
@@ -52,7 +54,7 @@ impl std::fmt::Display for Limits {
     }
 }
 
-/// Chains of multiply-adds that do not wait for each other; returns how many were made.
+/// Independent chains of multiply-adds. Returns the number of multiply-adds.
 struct Chains<P>(PhantomData<P>);
 
 impl<P: Arithmetic> WithSimd for Chains<P> {
@@ -60,7 +62,7 @@ impl<P: Arithmetic> WithSimd for Chains<P> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> usize {
-        // x -> factor x + term tends to 1: neither overflow nor slow denormal numbers.
+        // x -> factor x + term converges to 1, without overflow and without slow denormal numbers.
         let factor = P::splat(simd, black_box(0.9375));
         let term = P::splat(simd, black_box(0.0625));
         let mut chains = [P::splat(simd, black_box(0.5)); CHAINS];
@@ -82,7 +84,7 @@ fn multiply_adds_per_s<P: Arithmetic>(simd: SimdLevel) -> f64 {
     made as f64 / best_s
 }
 
-/// a = b + factor c.
+/// Measures a = b + factor c.
 fn triad_bytes_per_s(simd: SimdLevel) -> f64 {
     let (mut a, b, c) = (vec![0.0; TRIAD_LEN], vec![1.0; TRIAD_LEN], vec![2.0; TRIAD_LEN]);
     let best_s = fastest_s(SAMPLES, || {

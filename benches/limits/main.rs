@@ -1,6 +1,7 @@
-//! The machine's limits, and how near the kernels come: pair forces against a measured peak of multiply-adds, loops over
-//! particles against a measured memory bandwidth. Best of several samples, one core, the SIMD level that a run uses (`MD_SIMD`, as there),
-//! standard melt.
+//! The limits of the machine and how close the kernels come to them: pair forces relative to a
+//! measured peak of multiply-adds, loops over particles relative to a measured memory bandwidth.
+//! Uses the best of several samples, one core, the SIMD level of a run (including `MD_SIMD`) and
+//! the standard melt.
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 #![expect(clippy::print_stdout, reason = "the table is the result")]
@@ -32,7 +33,8 @@ fn main() {
     lists::report(&limits);
 }
 
-/// Seconds of the fastest of `samples` calls, after one that does not count.
+/// Returns the time of the fastest of `samples` calls in seconds, after one call that does not
+/// count.
 pub(crate) fn fastest_s(samples: usize, mut work: impl FnMut()) -> f64 {
     work();
     let sample_s = |_| {

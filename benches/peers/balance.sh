@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# How much faster a step is when the work is balanced, beside LAMMPS's `fix balance` (shift, rcb) from the same particles.
+# Speed-up of a step by load balancing, compared with LAMMPS's `fix balance` (shift, rcb) for the
+# same particles.
 #
 # usage: benches/peers/balance.sh [SCENARIO...]        (configs/droplet-off-centre.toml configs/two-droplets.toml)
 #   MD=target/release/md-cli  LMP=lmp  RANKS=2  REPEAT=5  STEPS= (of the scenario)  MPIRUN=scripts/mpirun.sh
 #
-# All variants in turn, REPEAT times; ratios within a round, the median and the least and the most of them. The grid without balance is a row of
-# ranks along x. LAMMPS: lj/cut/opt, looks every 50 steps, threshold 1.05, weights of its own (one for each particle).
+# All variants are run in turn, REPEAT times. Ratios are computed within a round; the table has
+# their median, minimum and maximum. Without balancing, the grid is a row of ranks along x. LAMMPS
+# uses lj/cut/opt, checks the balance every 50 steps with threshold 1.05, and uses its own weights
+# (one for each particle).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# `md-cli bench` beside its plain C twins and OSU's definitions (bench.c) on two ranks, in turns: of each the smallest sample, as time per
-# message where several of a rank are under way at once (of elementwise per put, of overlap what the exchange adds to the computation), one way as
-# osu_latency gives it, and the ratio; `within` is a tenth or 0.2 us of that time. Beside them the twins with their memory in plain pages, as
-# programs have it that ask for nothing (a context asks for large ones). usage: bench.sh [ROUNDS [BYTES,BYTES...]], multiples of 8.
-# Numbers are worth something on a quiet machine only; on another one the smallest of more samples is smaller, so that both programs should take as
-# many: SAMPLES=60 EFFORT="--runs 60 --budget 600". In the environment: BENCHMARKS, fewer of them; SAMPLES of the twins [default: 10]; EFFORT, options
-# for `md-cli bench` instead of --budget 25, which is 6 to 10 samples; WALK, bytes that pushes and pulls go through, at least 32 MiB [default: the
-# last cache, which the two ranks share].
+# usage: bench.sh [ROUNDS [BYTES,BYTES...]], multiples of 8.
+#
+# Compares `md-cli bench` with its plain C twins and OSU's definitions (bench.c) on two ranks, run
+# in turns. For each it prints the smallest sample: the time per message where several messages of a
+# rank are in flight at once (for elementwise per put, for overlap the time that the exchange adds
+# to the computation), one way in the definition of osu_latency, and the ratio. `within` is a tenth
+# or 0.2 us of that time. It also prints the twins with their memory in plain pages, which programs
+# get by default (a context requests large pages).
+#
+# The results are meaningful only on a quiet machine. On another one, more samples have a smaller
+# minimum, so both programs should take the same number: SAMPLES=60 EFFORT="--runs 60 --budget 600".
+# Environment variables: BENCHMARKS selects benchmarks; SAMPLES is the number of samples of the
+# twins [default: 10]; EFFORT contains options for `md-cli bench` instead of --budget 25, which
+# gives 6 to 10 samples; WALK is the number of bytes that pushes and pulls pass through, at least 32
+# MiB [default: the size of the last cache, which the two ranks share].
 set -euo pipefail
 least_walk=$((32 << 20)) cache=$(getconf LEVEL3_CACHE_SIZE || echo 0)
 walk=${WALK:-$((cache > least_walk ? cache : least_walk))}
@@ -33,8 +40,8 @@ python3 - "$folder" $benchmarks <<'EOF_PYTHON'
 import csv, statistics, sys
 from pathlib import Path
 
-# Twin: benchmark and mechanism of ours, and by how much a sample is divided: by the messages of a rank that are under way at once, and osu_latency is
-# half a round trip.
+# By twin: benchmark and mechanism of md-cli, and the divisor of a sample, which is the number of a
+# rank's messages in flight at once; osu_latency is half a round trip.
 MANY, NEIGHBOURS, ARRAYS, NUMBER = 64, 26, 3, 8
 ONE, TWO = lambda size: 1, lambda size: 2
 TWINS = {
@@ -50,7 +57,8 @@ TWINS = {
     "osu_latency": ("roundtrip", "p2p", TWO), "osu_bw": ("bandwidth-one-buffer", "p2p", lambda size: MANY),
     "osu_put_latency": ("elementwise-whole", "put", ONE), "osu_get_latency": ("roundtrip", "get", ONE),
 }
-# Each program chooses a computation as long as its own exchange, anew in each round: what counts is what the exchange adds to it, in the median round.
+# Each program chooses a computation as long as its own exchange, anew in each round. The result is
+# the time that the exchange adds to it, in the median round.
 ADDED = {"overlap_both", "overlap_progress"}
 COMPUTATION = "overlap_computation", ("overlap-computation", "p2p")
 folder, asked = Path(sys.argv[1]), sys.argv[2:]

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# build-peers.sh: a program that compare.sh sets beside md-cli, built for this CPU as its users build it.
+# build-peers.sh: builds a program that compare.sh compares with md-cli, for this CPU, as its users
+# would build it.
 set -euo pipefail
 
 usage() {
@@ -18,7 +19,7 @@ EOF_USAGE
 }
 
 fail() { echo "build-peers.sh: $*" >&2 && exit 1; }
-# What was typed is wrong.
+# Reports wrong arguments.
 refuse() { echo "build-peers.sh: $*" >&2 && exit 2; }
 
 name=${1:-} source='' into='' jobs=$(nproc)
@@ -43,14 +44,15 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
-# What the build needs, the file by which the sources are known, and where those are that Debian has not.
+# The tools that the build needs, the file that identifies the sources, and the origin of sources
+# that Debian does not have.
 case $name in
     gromacs) tools=(cmake make c++) known_by=CMakeLists.txt home='' ;;
     lammps) tools=(cmake make c++ mpicxx) known_by=cmake/CMakeLists.txt home='' ;;
     minimd) tools=(make mpicxx) known_by=ref/Makefile.openmpi home=github.com/Mantevo/miniMD ;;
     mdbench) tools=(make gcc mpicc) known_by=make/include_GCC.mk home=github.com/RRZE-HPC/MD-Bench ;;
 esac
-# What compilers call the level: without -mno-avx512f, native means all that the CPU has.
+# Compiler options for the level: without -mno-avx512f, native enables everything that the CPU has.
 case $simd in
     AVX2_256) march=(-march=native -mno-avx512f) mdbench_simd=AVX2 ;;
     AVX_512) march=(-march=native) mdbench_simd=AVX512 ;;
@@ -69,7 +71,7 @@ mkdir -p "$into"
 cd "$into"
 into=$PWD
 
-# Debian's tarball of the program, into the current folder.
+# Downloads Debian's tarball of the program to the current folder.
 download() {
     command -v apt-get >/dev/null || fail "no apt-get: give the sources of $name with --source"
     mkdir -p apt/lists/partial
@@ -82,7 +84,7 @@ download() {
         fail "Debian's sources of $name cannot be fetched: give them with --source"
 }
 
-# The sources are copied: nothing is written into the folder given.
+# The sources are copied, so that nothing is written to the given folder.
 if [ ! -d source ]; then
     origin=$source
     if [ -z "$source" ]; then
@@ -111,8 +113,9 @@ build_gromacs() {
     programs=(build/bin/gmx) variable=GMX
 }
 
-# The INTEL package allocates classes with aligned members, but C++11's `new` knows no alignment. Its loops are made for
-# Intel's compilers (CXX=icpx): g++ makes them no faster than OPT's, and slower still with their pragmas ("omp simd") on.
+# The INTEL package allocates classes with aligned members, but C++11's `new` does not support such
+# alignment. Its loops are written for Intel's compilers (CXX=icpx): with g++ they are no faster
+# than those of OPT, and slower with their pragmas ("omp simd") enabled.
 build_lammps() {
     [ -f build/Makefile ] || cmake -S source/cmake -B build -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_CXX_FLAGS_RELEASE="-O3 ${march[*]} -DNDEBUG -faligned-new" -DBUILD_MPI=ON -DPKG_OPT=ON \
@@ -121,14 +124,14 @@ build_lammps() {
     programs=(build/lmp) variable=LMP
 }
 
-# The flags of Makefile.openmpi with the CPU's instructions instead of AVX.
+# Uses the flags of Makefile.openmpi with the CPU's instructions instead of AVX.
 build_minimd() {
     make -C source/ref -j "$jobs" openmpi LINKFLAGS="-O3 ${march[*]} -fopenmp -DPRECISION=2" \
         CCFLAGS="-O3 ${march[*]} -fopenmp -DMPICH_IGNORE_CXX_SEEK -DNOCHUNK -DUSE_SIMD -DPRECISION=2"
     programs=(source/ref/miniMD_openmpi) variable=MINIMD
 }
 
-# The melt has one type of atoms, and all programs may know it.
+# The melt has one type of atoms, and all programs may make use of that.
 build_mdbench() {
     local scheme precision
     for scheme in verletlist clusterpair; do

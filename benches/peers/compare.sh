@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# md-cli beside LAMMPS, GROMACS, miniMD and MD-Bench, as far as they are found, on the standard melt: fcc, density
-# 0.8442, temperature 1.44, cutoff 2.5, skin 0.3, rebuild every 20 steps. Numbers are worth something on a quiet machine
-# only.
+# Compares md-cli with LAMMPS, GROMACS, miniMD and MD-Bench, as far as they are found, for the
+# standard melt: fcc, density 0.8442, temperature 1.44, cutoff 2.5, skin 0.3, rebuild every 20
+# steps. The results are meaningful only on a quiet machine.
 set -euo pipefail
 
 usage() {
@@ -50,7 +50,7 @@ done
 
 fail() { echo "compare.sh: $*" >&2 && exit 1; }
 
-# The programs that a variable names, or its default if that is installed.
+# Prints the programs in the variable $1, or the default $2, as far as they are installed.
 found() {
     local program
     for program in ${!1:-$2}; do
@@ -62,9 +62,10 @@ found() {
     done
 }
 
-# Vectors in GROMACS's words, from the narrowest to the widest.
+# GROMACS's names of vector levels, from the narrowest to the widest.
 levels=(SSE2 SSE4.1 AVX_128_FMA AVX_256 AVX2_128 AVX2_256 AVX_512)
-# Below all that are listed: GROMACS's None, and what is not known because there is no objdump.
+# Prints the index of a level. Names that are not listed rank below all others: GROMACS's None, and
+# unknown levels without objdump.
 rank() {
     local index
     for index in "${!levels[@]}"; do [ "${levels[index]}" != "$1" ] || { echo "$index" && return; }; done
@@ -83,7 +84,8 @@ cpu_level() {
     esac
 }
 
-# What a program's own code consists of, found in its instructions: it does not say itself.
+# Prints the level of a program's own code, found in its instructions, because the program does not
+# report it.
 level_in() {
     { echo "$1" && ldd "$1" | awk '/liblammps/ { print $3 }'; } | xargs -n 1 objdump -d 2>/dev/null | awk '
         /%zmm|%[xy]mm(1[6-9]|2[0-9]|3[01])|\{%k/ { level = "AVX_512"; exit }
@@ -92,7 +94,8 @@ level_in() {
         END { print level ? level : NR ? "SSE2" : "unknown" }' || true
 }
 
-# What it may not use, it says itself: a level in $MD_SIMD that this CPU lacks, for example.
+# Prints the level that md-cli reports. Its errors are printed, for example if this CPU does not
+# have the level in $MD_SIMD.
 md_level() {
     local directory code=0
     directory=$(mktemp -d)
@@ -117,7 +120,7 @@ if [ -z "$md_cli" ]; then
     md_cli=$(realpath "${CARGO_TARGET_DIR:-target}/release/md-cli")
 fi
 
-# A program is a line: code, precision, vectors, script, path and the script's last argument.
+# Each program is a line: code, precision, vectors, script, path and the script's last argument.
 programs=()
 add() { programs+=("$*"); }
 for precision in ${precisions//,/ }; do
@@ -127,14 +130,14 @@ done
 for lmp in $lmps; do
     level=$(level_in "$lmp") packages=$("$lmp" -h)
     add lammps-plain double "$level" melt-lmp.sh "$lmp" plain
-    # Not every build has the packages.
+    # Not every build includes these packages.
     [[ ! $packages =~ [[:space:]]OPT[[:space:]] ]] || add lammps-opt double "$level" melt-lmp.sh "$lmp" opt
     [[ ! $packages =~ [[:space:]]INTEL[[:space:]] ]] || for precision in double mixed; do
         add lammps-intel "$precision" "$level" melt-lmp.sh "$lmp" "intel-$precision"
     done
 done
 for gmx in $gmxs; do
-    # Its precision and its SIMD instructions.
+    # GROMACS's precision and SIMD instructions.
     read -r precision level <<<"$("$gmx" --version 2>&1 | awk '/^Precision:|^SIMD instr/ { printf "%s ", $NF }')"
     add gromacs "${precision/single/mixed}" "$level" melt-gmx.sh "$gmx"
 done
@@ -142,7 +145,8 @@ for minimd in $minimds; do
     add minimd double "$(level_in "$minimd")" melt-minimd.sh "$minimd"
 done
 for mdbench in $mdbenches; do
-    # The name says what it is: MDBench-CP-GCC-X86-AVX2-DP. The faster of half and full lists.
+    # The name describes the variant: MDBench-CP-GCC-X86-AVX2-DP. Half or full lists are used,
+    # whichever are faster.
     code=mdbench-verlet half=0 precision=double
     [[ $mdbench != *-CP-* ]] || code=mdbench-cluster half=1
     [[ $mdbench != *-SP ]] || precision=single
@@ -155,7 +159,7 @@ case ${MD_SIMD:-} in
     sse4.2) best=SSE4.1 ;;
     avx2+fma) best=AVX2_256 ;;
     avx512*) best=AVX_512 ;;
-    # Of other architectures there are no words to compare.
+    # For other architectures there are no level names to compare.
     *) best=unknown ;;
 esac
 echo "CPU: $(cpu_level)${MD_SIMD:+, \$MD_SIMD: $MD_SIMD}" >&2

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Bytes and time per particle and frame of trajectories, beside LAMMPS's dumps of the same columns (id, type, position, velocity).
+# Bytes and time per particle and frame of trajectories, compared with LAMMPS's dumps of the same
+# columns (id, type, position, velocity).
 #
 # usage: benches/peers/dumps.sh [RANKS...]        (1 2)
 #   MD=target/release/md-cli  LMP=lmp  CELLS=20 (32,000 atoms)  STEPS=100  EVERY=5  REPEAT=5  MPIRUN=scripts/mpirun.sh
 #
-# Time is that of the output phase (md), of the slowest rank, or of `Output` (LAMMPS), over all frames: the median of REPEAT rounds through all
-# formats, the least and the most.
+# Time is that of the output phase on the slowest rank (md) or of `Output` (LAMMPS), over all
+# frames: the median, minimum and maximum of REPEAT rounds through all formats.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = "temperature = 0.72\nrelaxation = 0.5"
 NPT = 'barostat = { kind = "stochastic-cell-rescaling", pressure = 1.0, relaxation = 2.0, compressibility = 0.1 }'
-# Name: integrator and outputs of md, fix and computes of LAMMPS.
+# By name: integrator and outputs of md, fixes and computes of LAMMPS.
 CASES = {
     "velocity-verlet": ("", "", "fix 1 all nve"),
     "csvr": (f'kind = "csvr"\n{KEYS}', "", None),

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The transports of md-comm against a plain C exchange of the same messages between two ranks: same MPI, same sizes,
-# interleaved repetitions, one CSV and a table of ratios. Numbers are worth something on a quiet machine only.
+# Compares the transports of md-comm with a plain C exchange of the same messages between two ranks:
+# same MPI, same sizes, interleaved repetitions, one CSV and a table of ratios. The results are
+# meaningful only on a quiet machine.
 set -euo pipefail
 
 usage() {
@@ -39,7 +40,7 @@ output=$(realpath "$output")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 target=${CARGO_TARGET_DIR:-target}
 
-# So many exchanges that a sample takes some 20 ms.
+# The number of exchanges is chosen such that a sample takes some 20 ms.
 plan=()
 for bytes in ${sizes//,/ }; do
     exchanges=$((64 * 1024 * 1024 / (bytes + 3000)))

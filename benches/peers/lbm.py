@@ -25,14 +25,15 @@ try:
     from lbmpy import LBMConfig, LBMOptimisation, LBStencil, Method, Stencil, create_lb_update_rule
     from lbmpy.advanced_streaming import Timestep
 except ImportError as missing:
-    # The help does not need them.
+    # --help works without these packages.
     if not {"-h", "--help"} & set(sys.argv):
         sys.exit(f"lbm.py: {missing}: pip install lbmpy cython")
 
 POPULATIONS = 19
-# Of lbmpy: the name of the pattern, and how often a step reads or writes each population.
+# For lbmpy: the name of the pattern, and the number of times that a step reads or writes each
+# population.
 PATTERNS = {"two-grid": ("push", 3), "single-grid": ("aa", 2)}
-# Names of md and, for vectors as wide, of lbmpy; wide to narrow.
+# Level names of md, and of lbmpy for vectors of the same width, from wide to narrow.
 LEVELS = {"avx512": "avx512", "avx2+fma": "avx", "sse4.2": "sse"}
 
 
@@ -100,7 +101,7 @@ thermo = {{ every = {steps} }}
     summary = json.loads((folder / "out" / "summary.json").read_text())
     if summary["simd"] != level:
         sys.exit(f"lbm.py: md used {summary['simd']}, not {level}")
-    # The rows of totals at the end are no part of a step.
+    # The rows of totals at the end are not part of a step.
     busy_s = summary["wall_s"] - summary["phases"]["output"]["max_s"]
     return summary["fluid_nodes"] * steps / busy_s / 1e6, summary["bytes_per_update"]
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# melt-gmx.sh GMX CELLS STEPS RANKS: the standard melt with GROMACS (thread-MPI); prints nanoseconds per atom and step.
-# Run with 2022.5: the potential energy at step 0 is that of bench/in.lj.
+# melt-gmx.sh GMX CELLS STEPS RANKS: the standard melt with GROMACS (thread-MPI); prints nanoseconds
+# per atom and step. Tested with 2022.5: the potential energy at step 0 is that of bench/in.lj.
 #
-# With sigma = 1 nm, epsilon = 1 kJ/mol and mass = 1 u the unit of time is 1 ps, and k_B T = 1.44 epsilon is 173.19 K.
-# The list's radius and interval are fixed; without a thermostat mdrun does not prune lists in between. Measured is the
-# second half of twice the steps, so that its start does not count.
+# With sigma = 1 nm, epsilon = 1 kJ/mol and mass = 1 u the unit of time is 1 ps, and k_B T = 1.44
+# epsilon is 173.19 K. The list's radius and interval are fixed; without a thermostat mdrun does not
+# prune lists between rebuilds. The second half of twice the steps is measured, so that the start
+# does not count.
 set -euo pipefail
 gmx=$1 cells=$2 steps=$3 ranks=$4
 directory=$(mktemp -d)
@@ -61,7 +62,7 @@ awk -v n="$cells" 'BEGIN {
 "$gmx" -quiet grompp -f melt.mdp -c melt.gro -p melt.top -o melt.tpr -maxwarn 5 >out 2>&1 &&
     "$gmx" -quiet mdrun -s melt.tpr -g melt.log -ntmpi "$ranks" -ntomp 1 -nb cpu -pin on -noconfout -resethway >>out 2>&1 ||
     { cat out >&2; exit 1; }
-# ns per day of simulated time, at 0.005 ps per step.
+# Converts ns per day of simulated time, at 0.005 ps per step.
 awk -v atoms=$((4 * cells ** 3)) '
     /^Performance:/ { printf "%.3f\n", 86400 * 0.005e-3 / $2 / atoms * 1e9; found = 1 }
     END { exit !found }' melt.log

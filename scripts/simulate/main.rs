@@ -1,8 +1,11 @@
-//! The halo exchange of a torus of ranks over md-comm's transports, in the time of SimGrid's simulation. Built and run by `simulate.sh`.
+//! The halo exchange of a torus of ranks with md-comm's transports, in the simulated time of
+//! SimGrid. Built and run by `simulate.sh`.
 //!
-//! The environment variable `MD_SIMULATED` has `BACKENDS SHAPE CHANNELS BYTES...`: names joined by commas (`barrier` is that of the world), ranks along
-//! x, y and z as in `4x4x2`, messages to each neighbour, and their bytes across a face, an edge and a corner, as in `3072,768,192`. Rank 0 prints
-//! `backend,ranks,messages,bytes,exchange_s`: what a rank sends, and the slowest rank's time per exchange.
+//! The environment variable `MD_SIMULATED` contains `BACKENDS SHAPE CHANNELS BYTES...`: backend
+//! names separated by commas (`barrier` is the barrier of the world), the ranks along x, y and z as
+//! in `4x4x2`, the number of messages to each neighbour, and their bytes across a face, an edge and
+//! a corner, as in `3072,768,192`. Rank 0 prints `backend,ranks,messages,bytes,exchange_s`: the
+//! messages and bytes that a rank sends, and the slowest rank's time per exchange.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -14,13 +17,13 @@ use md_comm::{
     Backend, Buffering, Channel, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Rank, Sizes, World,
 };
 
-/// In real time, in which hundreds of ranks share a core.
+/// Limit in real time; hundreds of ranks may share a core.
 const WATCHDOG: Duration = Duration::from_secs(3600);
 const WARM_UP: u32 = 2;
 const EXCHANGES: u32 = 4;
 
 /// SimGrid opens the program once per rank as a library and calls its `main`.
-// SAFETY: no other item of the program has this name, and SimGrid calls it as C programs are called.
+// SAFETY: no other item of the program has this name, and SimGrid calls it as a C function.
 #[unsafe(no_mangle)]
 pub extern "C" fn main(_: c_int, _: *const *const c_char) -> c_int {
     match simulate() {
@@ -60,13 +63,14 @@ fn simulate() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Three of them.
+/// Parses three numbers.
 fn numbers(text: &str, separator: char) -> Result<[usize; 3], Box<dyn Error>> {
     let numbers = text.split(separator).map(str::parse).collect::<Result<Vec<_>, _>>()?;
     numbers.try_into().map_err(|_| format!("`{text}` are not three numbers").into())
 }
 
-/// Messages to each neighbour, of all that goes there in one direction or another; `sizes` by the number of dimensions that are crossed.
+/// Returns the edges to all neighbours. The messages to a neighbour contain the data for all
+/// directions that lead to it; `sizes` is indexed by the number of dimensions that are crossed.
 fn edges(rank: Rank, [nx, ny, nz]: [usize; 3], channels: Channel, sizes: [usize; 3]) -> Vec<Edge> {
     let place = [rank % nx, rank / nx % ny, rank / (nx * ny)];
     let mut bytes = BTreeMap::new();
@@ -88,7 +92,7 @@ fn edges(rank: Rank, [nx, ny, nz]: [usize; 3], channels: Channel, sizes: [usize;
     others.flat_map(|(peer, bytes)| (0..channels).map(move |channel| edge(peer, channel, bytes))).collect()
 }
 
-/// Seconds per exchange.
+/// Returns the time per exchange in seconds.
 fn exchange(world: &MpiWorld, edges: Vec<Edge>) -> Result<f64, Box<dyn Error>> {
     let sent: Vec<usize> = edges.iter().map(|edge| edge.send_capacity).collect();
     let peers: Vec<Rank> = edges.iter().map(|edge| edge.peer).collect();
@@ -106,7 +110,7 @@ fn exchange(world: &MpiWorld, edges: Vec<Edge>) -> Result<f64, Box<dyn Error>> {
     Ok(seconds)
 }
 
-/// How many messages have arrived right.
+/// Makes one exchange and returns the number of messages that have arrived correctly.
 fn once(context: &mut Exchange, own: Rank, sent: &[usize], peers: &[Rank]) -> Result<u32, CommError> {
     for (i, &bytes) in sent.iter().enumerate() {
         context.send_buffer(EdgeId(i), bytes)?.fill(own as u8);
@@ -121,7 +125,7 @@ fn once(context: &mut Exchange, own: Rank, sent: &[usize], peers: &[Rank]) -> Re
     Ok(right)
 }
 
-/// Seconds of simulated time each, of the slowest rank.
+/// Returns the simulated time per call in seconds, on the slowest rank.
 fn timed(world: &MpiWorld, mut work: impl FnMut() -> Result<(), CommError>) -> Result<f64, CommError> {
     (0..WARM_UP).try_for_each(|_| work())?;
     world.barrier()?;

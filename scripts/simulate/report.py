@@ -20,11 +20,13 @@ precision = "double"
     f"{key}_s = 0.0\n"
     for key in ("per_computed_pair", "per_particle", "per_ghost_packed", "per_ghost_unpacked")
 )
-# Their bytes are there before the receiver is told: those with a `flushed` part in crates/md-lab/src/predict/protocol.rs.
+# Backends that complete the transfer of their data before they notify the receiver: those with a
+# `flushed` part in crates/md-lab/src/predict/protocol.rs.
 FLUSHED = ("rma-lock", "rma-barrier", "rma-notify", "rma-ring")
-# Theirs wait for a post, which takes a latency, before each message (`Synchronisation::Post`): an exchange after another has both.
+# Backends that wait for a post, which takes a latency, before each message
+# (`Synchronisation::Post`). In consecutive exchanges, both latencies count.
 POSTED = ("rma-pscw",)
-# Times that differ by less say nothing about an order.
+# Relative difference of times below which their order has no meaning.
 TIE = 0.02
 
 

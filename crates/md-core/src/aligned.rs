@@ -1,8 +1,9 @@
 //! Columns of 8-byte numbers that start on a cache line.
 //!
-//! A `Vec<f64>` starts wherever the allocator pleases; a SIMD load that straddles two cache lines costs twice. A column
-//! is a `Vec` of whole cache lines seen as a slice of numbers, so it is aligned and its capacity is a multiple of the
-//! widest vector, without any unsafe code. The disadvantage is that only 8-byte plain-data types fit.
+//! The data of a `Vec<f64>` may start anywhere, and a SIMD load that straddles two cache lines
+//! takes twice as long. A column is a `Vec` of whole cache lines viewed as a slice of numbers. It
+//! is therefore aligned, and its capacity is a multiple of the widest vector, without any unsafe
+//! code. The disadvantage is that it only holds plain-data types of 8 bytes.
 //!
 //! ```text
 //! page      |----------------|----------------|----------------|
@@ -11,10 +12,12 @@
 //! z               |-------------[0 1 2 3 ..                       place 2
 //! ```
 //!
-//! Large allocations start on a page, so x, y, z and the forces of one particle would lie at the same distance from a
-//! page's start. A CPU that finds a load's earlier store by those 12 bits of the address first takes them for each other
-//! (*4K aliasing*), and they compete for one set of the first-level cache: a sweep over 8 million atoms took twice the
-//! time per atom. Columns that are used together therefore start at different [`Place`]s, steps into a page.
+//! Large allocations start on a page, so x, y, z and the forces of one particle would all lie at
+//! the same offset within a page. A CPU that searches for an earlier store to the address of a load
+//! compares these 12 bits of the address first and takes such addresses for the same one (*4K
+//! aliasing*). The columns also compete for one set of the first-level cache. A sweep over 8
+//! million atoms took twice the time per atom. Columns that are used together therefore start at
+//! different [`Place`]s, which are offsets within a page.
 
 use crate::memory;
 use bytemuck::{Pod, TransparentWrapper, Zeroable};
@@ -22,27 +25,29 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
-/// Numbers per cache line: the widest vector of any supported CPU, in lanes of 8 bytes.
+/// Numbers per cache line, which is also the number of 8-byte lanes in the widest vector of any
+/// supported CPU.
 pub const LINE: usize = 8;
 
-/// Cache lines in the span of addresses that a CPU tells apart late.
+/// Cache lines in a page: addresses that differ by a multiple of this collide in 4K aliasing.
 const PAGE: usize = 64;
 
-/// Cache lines from a place to the next: 16 places fit in a page.
+/// Cache lines between consecutive places; 16 places fit in a page.
 const STEP: usize = 4;
 
-/// The numbers of a cache line.
+/// One cache line of numbers.
 #[derive(Debug, Clone, Copy, Zeroable, Pod)]
 #[repr(C, align(64))]
 pub struct CacheLine([u64; LINE]);
 
-/// Where in a page a column starts. Columns that a loop reads together have different places.
+/// Offset within a page at which a column starts. Columns that a loop reads together have different
+/// places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Place {
     /// Coordinates: three places.
     #[default]
     Position = 0,
-    /// Velocities, or what adds up during a sweep: three places.
+    /// Velocities, or sums that are accumulated during a sweep: three places.
     Velocity = 3,
     /// Forces: three places.
     Force = 6,
@@ -50,11 +55,11 @@ pub enum Place {
     Id = 9,
     /// Species.
     Species = 10,
-    /// Changes storage with columns that have ghosts when they are sorted.
+    /// Scratch column that swaps storage with the columns that have ghosts when these are sorted.
     Scratch = 11,
-    /// Changes storage with columns of owned particles.
+    /// Scratch column that swaps storage with columns of owned particles.
     OwnedScratch = 12,
-    /// What a thread adds up for others: three places.
+    /// Forces that one thread accumulates for other threads: three places.
     Reaction = 13,
     /// Everything else.
     Other = 15,
@@ -71,7 +76,7 @@ pub(crate) struct Storage {
 }
 
 impl Storage {
-    /// Empty, and will start at a place.
+    /// Creates empty storage that will start at `place`.
     pub(crate) fn at(place: Place) -> Self {
         Self { place: place as usize, ..Self::default() }
     }
@@ -94,7 +99,8 @@ impl Storage {
         self.len = len;
     }
 
-    /// Moves the elements to empty storage, as far from the start of a page as the place says.
+    /// Moves the elements to `storage`, which is empty, at the offset from the start of a page
+    /// given by the place.
     fn move_to(&mut self, mut storage: Vec<CacheLine>) {
         let start = storage.as_ptr().addr() / size_of::<CacheLine>();
         let lead = (self.place * STEP).wrapping_sub(start) % PAGE;
@@ -129,8 +135,8 @@ impl Clone for Storage {
     }
 }
 
-/// A growable column of 8-byte numbers, 64-byte aligned. The storage beyond `len` up to the next multiple of [`LINE`]
-/// holds zeros or stale values and may be read through [`Column::padded`].
+/// A growable column of 8-byte numbers, 64-byte aligned. The storage beyond `len` up to the next
+/// multiple of [`LINE`] holds zeros or stale values and may be read through [`Column::padded`].
 #[derive(Debug, Clone, Default, TransparentWrapper)]
 #[repr(transparent)]
 #[transparent(Storage)]
@@ -142,12 +148,12 @@ pub struct Column<T> {
 impl<T: Pod> Column<T> {
     const IS_EIGHT_BYTES: () = assert!(size_of::<T>() == 8, "columns hold 8-byte numbers");
 
-    /// An empty column that will start at a place.
+    /// Creates an empty column that will start at `place`.
     pub fn at(place: Place) -> Self {
         Self::at_step(place as usize)
     }
 
-    /// Three empty columns at this and the next two places.
+    /// Creates three empty columns at `first` and the next two places.
     pub fn three_from(first: Place) -> [Self; 3] {
         [0, 1, 2].map(|dim| Self::at_step(first as usize + dim))
     }
@@ -157,7 +163,8 @@ impl<T: Pod> Column<T> {
         Self { storage: Storage { place, ..Storage::default() }, kind: PhantomData }
     }
 
-    /// Makes room for so many elements; where that takes new memory, it may be prepared before anything is written there.
+    /// Makes room for `len` elements. If this allocates new memory, `prepare` is called with it
+    /// before anything is written there.
     pub fn reserve(&mut self, len: usize, prepare: impl FnOnce(&mut [MaybeUninit<CacheLine>])) {
         self.storage.reserve(len, prepare);
     }
@@ -167,12 +174,12 @@ impl<T: Pod> Column<T> {
         self.storage.set_len(len);
     }
 
-    /// All elements and the padding up to a whole number of cache lines.
+    /// Returns all elements and the padding up to a whole number of cache lines.
     pub fn padded(&self) -> &[T] {
         bytemuck::cast_slice(&self.storage.lines[self.storage.lead..])
     }
 
-    /// All elements and the padding, writable.
+    /// Returns all elements and the padding, writable.
     pub fn padded_mut(&mut self) -> &mut [T] {
         bytemuck::cast_slice_mut(&mut self.storage.lines[self.storage.lead..])
     }

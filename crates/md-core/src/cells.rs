@@ -1,15 +1,17 @@
-//! Linked cells without links: particles are kept sorted by cell, so a cell is a range of indices.
+//! Cells without linked lists: particles are kept sorted by cell, so a cell is a range of indices.
 //!
 //! ```text
 //! local cell c holds the particles first[c] .. end[c]
 //! ```
 //!
-//! Owned cells lie back to back in storage order, so the cells of a row along x, and the loop over them, are one run of
-//! memory. Inside a cell particles lie along a space-filling curve that enters where that of the cell before it along x
-//! ends, so that any few that follow each other are near each other. Ghost cells follow in the plan's order.
+//! Owned cells are contiguous and in storage order, so a row of cells along x is one block of
+//! memory. Inside a cell, particles are sorted along a space-filling curve that begins where the
+//! curve of the preceding cell along x ends, so consecutive particles are close to each other.
+//! Ghost cells follow in the plan's order.
 //!
-//! Advantage: no list, no gather, every load is contiguous. Disadvantage: order holds only at a rebuild; in between
-//! particles drift out of their cells by up to half the skin, which the length of the cells allows for.
+//! Advantage: no list and no gather; every load is contiguous. Disadvantage: the order holds only
+//! at a rebuild. Between rebuilds, particles move out of their cells by up to half the skin, which
+//! is included in the length of the cells.
 
 use crate::aligned::{Place, Storage};
 use crate::curve::Curve;
@@ -21,18 +23,19 @@ use crate::particles::Particles;
 use crate::threads::Threads;
 use std::ops::Range;
 
-/// Which particles are in which local cell.
+/// The particle ranges of the local cells.
 #[derive(Debug, Clone)]
 pub struct LocalCells {
     first: Vec<u32>,
     end: Vec<u32>,
     order: Vec<u32>,
-    /// Bin of every particle, counted through all cells.
+    /// Bin of every particle, numbered over all cells.
     keys: Vec<u32>,
-    /// Where the next particle of each bin goes.
+    /// Index of the next particle of each bin.
     places: Vec<u32>,
-    /// They exchange storage with the particles' columns in turn. Columns without ghosts have one of their own, so that
-    /// no shorter storage comes to a column that needs room for ghosts.
+    /// Scratch columns, which swap storage with the particles' columns one by one. Columns without
+    /// ghosts have a separate one, so that a column that needs room for ghosts does not get their
+    /// shorter storage.
     scratch: Storage,
     owned_scratch: Storage,
 }
@@ -46,35 +49,37 @@ impl Default for LocalCells {
 }
 
 impl LocalCells {
-    /// The particles of a local cell.
+    /// Returns the particles of a local cell.
     #[inline]
     pub fn range(&self, cell: usize) -> Range<usize> {
         self.first[cell] as usize..self.end[cell] as usize
     }
 
-    /// The particles of local cells that follow each other, all owned or all ghosts; there must be one at least.
+    /// Returns the particles of consecutive local cells, which must be all owned or all ghosts;
+    /// there must be at least one cell.
     #[inline]
     pub(crate) fn run(&self, cells: &Range<u32>) -> Range<u32> {
         self.first[cells.start as usize]..self.end[cells.end as usize - 1]
     }
 
-    /// Index of the first particle of a local cell, if there is such a cell.
+    /// Returns the index of the first particle of a local cell, or `None` if there is no such cell.
     pub(crate) fn start(&self, cell: usize) -> Option<usize> {
         self.first.get(cell).map(|&first| first as usize)
     }
 
-    /// The local cell that holds a particle or ghost.
+    /// Returns the local cell that contains a particle or ghost.
     pub(crate) fn cell_with(&self, particle: usize) -> usize {
-        // Of cells that start at one place the last is the one that is not empty.
+        // If several cells start at this index, the last one is the one that is not empty.
         self.first.partition_point(|&first| first as usize <= particle).saturating_sub(1)
     }
 
-    /// Number of particles in a local cell.
+    /// Returns the number of particles in a local cell.
     pub fn count(&self, cell: usize) -> usize {
         self.range(cell).len()
     }
 
-    /// Sorts the owned particles by cell and, inside a cell, along a curve. All of them must lie in cells of this rank.
+    /// Sorts the owned particles by cell and, inside a cell, along a curve. All of them must lie in
+    /// cells of this rank.
     pub fn sort(&mut self, particles: &mut Particles, grid: &CellGrid, plan: &HaloPlan, threads: &Threads) {
         let (owned, cells) = (particles.owned(), plan.owned.len());
         let curve = Curve::for_particles(owned / cells.max(1));
@@ -98,13 +103,13 @@ impl LocalCells {
         particles.set_ghosts(0);
     }
 
-    /// Makes room for as many particles and ghosts as there are: columns get this storage in the next sorting, and ghosts
-    /// after it.
+    /// Makes room for the current number of particles and ghosts. The next sort gives this storage
+    /// to the columns, which then get ghosts.
     pub fn make_room(&mut self, particles: &Particles) {
         self.scratch.set_len(particles.len());
     }
 
-    /// Counts the particles of each bin and gives bins and cells their places.
+    /// Counts the particles of each bin and computes the start of bins and cells.
     fn lay_out(&mut self, cells: usize, bins: usize) {
         self.places.clear();
         memory::resize(&mut self.places, cells * bins, 0);
@@ -141,25 +146,26 @@ impl LocalCells {
         self.end.truncate(plan.owned.len());
     }
 
-    /// Appends the next ghost cell, starting at index `first`.
+    /// Appends the next ghost cell, which starts at index `first`.
     pub fn push_ghost_cell(&mut self, first: usize, count: usize) {
         self.first.push(first as u32);
         self.end.push((first + count) as u32);
     }
 }
 
-/// The bin of each particle, counted through all cells.
+/// Computes the bin of each particle, numbered over all cells.
 fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], grid: &CellGrid, plan: &HaloPlan, curve: &Curve) {
     let bins = curve.parts() as u32;
     for (key, ((&x, &y), &z)) in keys.iter_mut().zip(x.iter().zip(y).zip(z)) {
-        // A foreign particle cannot be here: migration has sent it away or reported it lost.
+        // A particle of another rank cannot occur here: migration has sent it away or reported it
+        // as lost.
         let cell = grid.cell_of([x, y, z]);
         let local = plan.local_cell(cell).unwrap_or(0);
         *key = local * bins + curve.part(grid.depth_in_cell([x, y, z], cell));
     }
 }
 
-/// Puts a column's elements into the given order.
+/// Reorders the elements of a column.
 fn permute(order: &[u32], column: &mut Storage, scratch: &mut Storage, threads: &Threads) {
     scratch.set_len(order.len());
     let from = &column[..];
@@ -184,7 +190,7 @@ mod tests {
 
     const CELLS: i32 = 4;
 
-    /// A box of cells of length 1 with so many particles.
+    /// Returns a box of cells of length 1 with `count` particles.
     fn sorted(count: u64) -> (CellGrid, HaloPlan, Particles, LocalCells) {
         let domain = Domain {
             dimension: Dimension::Three,

@@ -1,33 +1,35 @@
-//! The order of the particles of a cell: a Hilbert curve through its parts.
+//! The order of the particles in a cell: a Hilbert curve through the parts of the cell.
 //!
 //! ```text
 //! 1 - 2
-//! |   |        the curve through 2 x 2 parts: it enters and leaves at y = 0, so the curves of a row of cells join
+//! |   |        the curve through 2 x 2 parts: it starts and ends at y = 0, so curves in a row join
 //! 0   3 ->     (in three dimensions 2 x 2 x 2 or 4 x 4 x 4 parts)
 //! ```
 //!
-//! Neighbours on the curve are neighbours in space, in all directions alike. In order along x, four particles in a row would
-//! be a slab as wide as the cell: of the pairs of a melt, lists with such clusters compute a tenth more.
+//! Neighbours on the curve are neighbours in space, equally in all directions. If particles were
+//! sorted along x, four consecutive ones would form a slab as wide as the cell. For a melt, lists
+//! with such clusters compute a tenth more pairs.
 
-/// Parts along the side of a cell, as a power of two.
+/// Largest number of times that the side of a cell is halved.
 const MOST_LEVELS: usize = 2;
 
-/// Particles of a cell from which on it is divided so many times.
+/// Mean number of particles in a cell from which its sides are halved once, twice.
 const ENOUGH: [usize; MOST_LEVELS] = [4, 16];
 
-/// The curve through a cell of so many parts.
+/// The curve through a cell divided into parts.
 #[derive(Debug)]
 pub(crate) struct Curve {
     levels: usize,
-    /// Place on the curve, by part, x first.
+    /// Place on the curve, by part (x first).
     places: [u8; 1 << (3 * MOST_LEVELS)],
 }
 
-/// By the number of times a side is halved.
+/// Curves by the number of times a side is halved.
 static CURVES: [Curve; MOST_LEVELS + 1] = [Curve::new(0), Curve::new(1), Curve::new(2)];
 
 impl Curve {
-    /// The curve for cells with about so many particles: none through nearly empty cells.
+    /// Returns the curve for cells with about `count` particles. Nearly empty cells are not
+    /// divided.
     pub(crate) fn for_particles(count: usize) -> &'static Self {
         &CURVES[ENOUGH.iter().filter(|&&enough| count >= enough).count()]
     }
@@ -44,12 +46,13 @@ impl Curve {
         Self { levels, places }
     }
 
-    /// Number of parts.
+    /// Returns the number of parts.
     pub(crate) fn parts(&self) -> usize {
         1 << (3 * self.levels)
     }
 
-    /// Place on the curve of the part at this depth, from 0 to 1 along each side.
+    /// Returns the place on the curve of the part at `depth`, which goes from 0 to 1 along each
+    /// side.
     #[inline]
     pub(crate) fn part(&self, depth: [f64; 3]) -> u32 {
         let parts = 1_u32 << self.levels;
@@ -58,10 +61,11 @@ impl Curve {
     }
 }
 
-/// Place on the curve through a cube of 2^levels parts a side, which ends along the first axis (Skilling 2004, Programming the Hilbert
-/// curve); at most 21 levels in three dimensions.
+/// Returns the place on the curve through a cube with 2^levels parts per side. The curve ends along
+/// the first axis (Skilling 2004, Programming the Hilbert curve). At most 21 levels are possible in
+/// three dimensions.
 pub(crate) const fn place<const N: usize>(mut axes: [u32; N], levels: usize) -> u64 {
-    // Undo the turns of the larger parts.
+    // Undo the rotations of the larger parts.
     let mut bit = 1 << levels >> 1;
     while bit > 1 {
         let low = bit - 1;
@@ -78,7 +82,7 @@ pub(crate) const fn place<const N: usize>(mut axes: [u32; N], levels: usize) -> 
         }
         bit >>= 1;
     }
-    // From Gray code.
+    // Decode the Gray code.
     let mut dim = 1;
     while dim < N {
         axes[dim] ^= axes[dim - 1];

@@ -1,23 +1,23 @@
-//! Finding the culprit when a run explodes.
+//! Search for the pair of particles that makes a run explode.
 
 use crate::domain::Domain;
 use crate::particles::Particles;
 
-/// Two particles that push each other out of the simulation.
+/// Two particles that repel each other so strongly that the run fails.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClosePair {
     /// The particle with the largest force.
     pub id: u64,
     /// Its nearest neighbour.
     pub neighbour: u64,
-    /// Their distance, \[length\].
+    /// Distance between them, \[length\].
     pub distance: f64,
-    /// Magnitude of the force on the first, infinite if it is not a number, \[energy / length\].
+    /// Magnitude of the force on the first, \[energy / length\]; infinite if it is NaN.
     pub force: f64,
 }
 
-/// The owned particle with the largest force and that force's magnitude; a force that is not a number counts as
-/// infinite.
+/// Returns the owned particle with the largest force and the magnitude of that force. A force that
+/// is NaN counts as infinite.
 pub fn largest_force(particles: &Particles) -> Option<(usize, f64)> {
     let magnitude = |index: usize| {
         let force = particles.force_of(index).iter().map(|f| f * f).sum::<f64>().sqrt();
@@ -26,7 +26,8 @@ pub fn largest_force(particles: &Particles) -> Option<(usize, f64)> {
     (0..particles.owned()).map(|index| (index, magnitude(index))).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The particle at `index` and its nearest neighbour among owned particles and ghosts.
+/// Returns the pair of the particle at `index` and its nearest neighbour among owned particles and
+/// ghosts.
 pub fn close_pair_at(particles: &Particles, index: usize, force: f64, domain: &Domain) -> Option<ClosePair> {
     let here = particles.position_of(index);
     let distance2 = |other: usize| {

@@ -1,4 +1,4 @@
-//! The global box and what happens at its faces.
+//! The global box and its boundary conditions.
 
 use crate::fields::ImageCounts;
 use crate::particles::Particles;
@@ -14,7 +14,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// As a number.
+    /// Returns the number of dimensions.
     pub fn count(self) -> usize {
         match self {
             Self::Two => 2,
@@ -23,7 +23,7 @@ impl Dimension {
     }
 }
 
-/// What happens at a pair of opposite faces.
+/// Boundary condition at a pair of opposite faces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -45,36 +45,38 @@ pub struct Domain {
     pub dimension: Dimension,
     /// Lower corner, \[length\].
     pub origin: [f64; 3],
-    /// Side lengths, \[length\]; in 2D the third is the thickness of the layer and enters nothing.
+    /// Side lengths, \[length\]. In 2D the third is the thickness of the layer, which has no
+    /// effect.
     pub lengths: [f64; 3],
     /// Boundary per dimension.
     pub boundary: [Boundary; 3],
 }
 
 impl Domain {
-    /// Whether images exist along the dimension.
+    /// Returns whether periodic images exist along the dimension.
     pub fn is_periodic(&self, dim: usize) -> bool {
         dim < self.dimension.count() && self.boundary[dim] == Boundary::Periodic
     }
 
-    /// Volume in 3D, area in 2D: what the pressure divides by.
+    /// Returns the volume in 3D or the area in 2D, which enters the pressure.
     pub fn volume(&self) -> f64 {
         self.lengths[..self.dimension.count()].iter().product()
     }
 
-    /// The same box with its lengths multiplied, its lower corner where it was.
+    /// Returns the box with its lengths multiplied by `factors` and the same lower corner.
     #[must_use]
     pub fn stretched(&self, factors: [f64; 3]) -> Self {
         Self { lengths: [0, 1, 2].map(|dim| self.lengths[dim] * factors[dim]), ..*self }
     }
 
-    /// Upper corner.
+    /// Returns the upper corner along a dimension.
     pub fn upper(&self, dim: usize) -> f64 {
         self.origin[dim] + self.lengths[dim]
     }
 
-    /// Brings the owned particles of periodic dimensions back into the box and counts the faces they have crossed. To be
-    /// called at a rebuild only: in between, ghosts are tied to the positions as they are.
+    /// Moves the owned particles back into the box along periodic dimensions and counts the faces
+    /// they have crossed. May be called only at a rebuild, because between rebuilds the ghosts
+    /// depend on the unwrapped positions.
     pub fn wrap(&self, particles: &mut Particles, threads: &Threads) {
         let owned = particles.owned();
         let position = particles.position.each_mut().map(|column| &mut column[..owned]);
@@ -91,26 +93,26 @@ impl Domain {
         });
     }
 
-    /// Adds the box lengths in a displacement to the counts.
+    /// Adds the number of box lengths in a displacement to the counts.
     fn count(&self, dim: usize, displacement: f64, mut images: ImageCounts) -> ImageCounts {
         let crossed = (displacement / self.lengths[dim]).round() as i32;
         images.0[dim] = images.0[dim].saturating_add(crossed);
         images
     }
 
-    /// The position inside the box, and the counts that belong to it.
+    /// Returns the position wrapped into the box and the corresponding image counts.
     pub fn wrap_counting(&self, position: [f64; 3], images: ImageCounts) -> ([f64; 3], ImageCounts) {
         let wrapped = self.wrap_position(position);
         let count = |images, dim: usize| self.count(dim, position[dim] - wrapped[dim], images);
         (wrapped, (0..self.dimension.count()).fold(images, count))
     }
 
-    /// Where a particle would be had it not been wrapped.
+    /// Returns the position that a particle would have without wrapping.
     pub fn unwrap_position(&self, position: [f64; 3], images: ImageCounts) -> [f64; 3] {
         [0, 1, 2].map(|dim| position[dim] + f64::from(images.0[dim]) * self.lengths[dim])
     }
 
-    /// The coordinate's image inside the box, for a periodic dimension.
+    /// Returns the image of a coordinate inside the box, for a periodic dimension.
     #[inline]
     pub fn wrap_coordinate(&self, dim: usize, x: f64) -> f64 {
         let (low, high) = (self.origin[dim], self.upper(dim));
@@ -118,11 +120,11 @@ impl Domain {
             return x;
         }
         let wrapped = low + (x - low).rem_euclid(self.lengths[dim]);
-        // rem_euclid of a tiny negative number rounds to the length itself.
+        // For a tiny negative number, rem_euclid rounds to the length itself.
         if wrapped >= high { low } else { wrapped }
     }
 
-    /// The position's image inside the box; dimensions with walls are left alone.
+    /// Returns the image of a position inside the box. Dimensions with walls are not changed.
     pub fn wrap_position(&self, position: [f64; 3]) -> [f64; 3] {
         [0, 1, 2].map(|dim| {
             let x = position[dim];
@@ -130,7 +132,7 @@ impl Domain {
         })
     }
 
-    /// Mirrors owned particles that have passed a reflecting wall, and their velocities.
+    /// Mirrors the positions and velocities of owned particles that have passed a reflecting wall.
     pub fn reflect(&self, particles: &mut Particles) {
         let owned = particles.owned();
         let walls = |dim: &usize| *dim < self.dimension.count() && !self.is_periodic(*dim);
@@ -151,12 +153,12 @@ impl Domain {
         }
     }
 
-    /// Whether this domain has a reflecting wall.
+    /// Returns whether this domain has a reflecting wall.
     pub fn has_walls(&self) -> bool {
         (0..self.dimension.count()).any(|dim| self.boundary[dim] == Boundary::Reflecting)
     }
 
-    /// Distance vector from `b` to `a`, the nearest image in periodic dimensions.
+    /// Returns the distance vector from `b` to `a`, using the nearest image in periodic dimensions.
     pub fn nearest_image(&self, a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
         [0, 1, 2].map(|dim| {
             let d = a[dim] - b[dim];

@@ -1,9 +1,11 @@
-//! Sums whose result does not depend on the order of their terms.
+//! Sums that do not depend on the order of their terms.
 //!
-//! A floating-point sum rounds after each addition, so a sum over particles differs with the number of ranks. Here each
-//! term is rounded once, to a multiple of 2^-64, and added as an integer: exact and associative. Advantage: initial
-//! states are bit-identical on any number of ranks. Disadvantage: terms and sums must stay below 2^63, which sums of
-//! velocities, masses and energies in reduced units do by far; beyond, and with a term that is no number, there is no sum.
+//! A floating-point sum rounds after each addition, so a sum over particles depends on the number
+//! of ranks. Here each term is rounded once, to a multiple of 2^-64, and added as an integer, which
+//! is exact and associative. Advantage: initial states are bit-identical on any number of ranks.
+//! Disadvantage: terms and sums must stay below 2^63. Sums of velocities, masses and energies in
+//! reduced units are far below this limit. If it is exceeded or a term is NaN, the sum has no
+//! value.
 
 /// An exact sum of numbers of moderate size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,8 +14,8 @@ pub struct ExactSum(Option<i128>);
 const SCALE: f64 = 18_446_744_073_709_551_616.0;
 const LIMB_BITS: u32 = 32;
 
-/// Digits of a sum to base 2^32, lowest first, the highest with the sign. Those of up to 2^21 sums can be added as
-/// numbers, in any order, without rounding.
+/// Digits of a sum in base 2^32, lowest first; the highest includes the sign. Those of up to 2^21
+/// sums can be added as numbers, in any order, without rounding.
 pub type Limbs = [f64; 4];
 
 impl Default for ExactSum {
@@ -30,12 +32,12 @@ impl ExactSum {
         self.0 = self.0.filter(|_| can_be_held).and_then(|sum| sum.checked_add(scaled as i128));
     }
 
-    /// The sum as a number, if there is one.
+    /// Returns the sum as a number, or `None` if it has no value.
     pub fn value(self) -> Option<f64> {
         self.0.map(|sum| sum as f64 / SCALE)
     }
 
-    /// For adding over ranks; no numbers where there is no sum.
+    /// Returns digits that can be added over ranks; NaN if the sum has no value.
     pub fn limbs(self) -> Limbs {
         let limb = |sum: i128, index: u32| {
             let shifted = sum >> (LIMB_BITS * index);
@@ -44,7 +46,7 @@ impl ExactSum {
         [0, 1, 2, 3].map(|index| self.0.map_or(f64::NAN, |sum| limb(sum, index)))
     }
 
-    /// From sums of [`ExactSum::limbs`].
+    /// Creates a sum from added-up results of [`ExactSum::limbs`].
     pub fn from_limbs(limbs: Limbs) -> Self {
         let add = |sum: i128, (limb, index): (f64, u32)| {
             let value = Some(limb as i128).filter(|_| limb.is_finite())?;
@@ -64,7 +66,7 @@ mod tests {
         sum
     }
 
-    /// As ranks add up theirs.
+    /// Adds up sums in the way ranks do.
     fn over_ranks(sums: &[ExactSum]) -> ExactSum {
         ExactSum::from_limbs([0, 1, 2, 3].map(|index| sums.iter().map(|sum| sum.limbs()[index]).sum()))
     }

@@ -1,16 +1,17 @@
-//! Fields: the quantities that every particle has, and what becomes of each when particles move and ghosts are made.
+//! Fields: the quantities of every particle, and how they are treated when particles move and
+//! ghosts are made.
 //!
 //! | field | components | with a particle that changes rank | on ghosts |
 //! | --- | --- | --- | --- |
 //! | position | 3 | moves | copied with every border, shifted by whole boxes |
 //! | velocity | 3 | moves | none |
-//! | force | 3 | computed anew | allocated |
+//! | force | 3 | recomputed | allocated |
 //! | id, species | 1 | moves | copied with every border |
 //! | image counts | 1 | moves | none |
-//! | registered by a method or a user | any | as it says | as it says |
+//! | registered by a method or a user | any | as specified | as specified |
 //!
-//! Sorting, migration and the border go through this table, so that a new field is registered in one place
-//! ([`crate::Particles::register`]) and moves with its particles.
+//! Sorting, migration and the border use this table, so a new field only has to be registered
+//! ([`crate::Particles::register`]) in order to move with its particles.
 
 use std::ops::RangeInclusive;
 
@@ -32,29 +33,29 @@ impl Field {
     /// Image counts, packed: see [`ImageCounts`].
     pub const IMAGES: Self = Self(BuiltIn::Images as usize);
 
-    /// Whether it is of real numbers.
+    /// Returns whether the field consists of real numbers.
     pub(crate) fn is_real(self) -> bool {
         !matches!(self, Self::ID | Self::SPECIES | Self::IMAGES)
     }
 }
 
-/// What becomes of a field when its particle changes rank or place in memory.
+/// What happens to a field when its particle changes its rank or its place in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnMigration {
-    /// The value goes with the particle.
+    /// The value moves with the particle.
     Moves,
-    /// The value is lost: it is computed again before it is read.
+    /// The value is dropped, because it is computed again before it is read.
     Recomputed,
 }
 
-/// What ghosts have of a field.
+/// The part of a field that ghosts have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnGhosts {
     /// Nothing: the field exists for owned particles only.
     Absent,
-    /// Storage, which a gather from the owners fills and a scatter-add sends to their owners.
+    /// Storage, which a gather fills from the owners, and which a scatter-add sends to the owners.
     Allocated,
-    /// The owner's value whenever the border is made; a gather brings a newer one.
+    /// The owner's value at the time the border is made. A gather updates it.
     Copied,
 }
 
@@ -65,9 +66,9 @@ pub struct FieldSpec {
     pub name: &'static str,
     /// Numbers per particle.
     pub components: usize,
-    /// What becomes of it when its particle moves.
+    /// What happens to it when its particle moves.
     pub on_migration: OnMigration,
-    /// What ghosts have of it.
+    /// The part that ghosts have.
     pub on_ghosts: OnGhosts,
 }
 
@@ -110,8 +111,9 @@ impl BuiltIn {
     }
 }
 
-/// How often a particle has crossed each pair of periodic faces, upwards minus downwards: its unwrapped position is
-/// its position plus so many box lengths. Counted modulo 2^21.
+/// Net number of times that a particle has crossed each pair of periodic faces, upwards minus
+/// downwards. The unwrapped position is the position plus this number of box lengths. Counted
+/// modulo 2^21.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct ImageCounts(pub [i32; 3]);
@@ -119,18 +121,18 @@ pub struct ImageCounts(pub [i32; 3]);
 impl ImageCounts {
     const BITS: u32 = 21;
     const MASK: u64 = (1 << Self::BITS) - 1;
-    /// The counts that are kept as they are.
+    /// Range of the counts that can be represented.
     pub const RANGE: RangeInclusive<i32> = -(1 << (Self::BITS - 1))..=(1 << (Self::BITS - 1)) - 1;
 
-    /// From a word of [`Field::IMAGES`].
+    /// Unpacks a word of [`Field::IMAGES`].
     pub fn unpack(word: u64) -> Self {
-        // Shifted to the top and back, so that the sign is extended.
+        // Shift to the top and back, which extends the sign.
         let count =
             |dim: u32| ((word >> (dim * Self::BITS)) << (64 - Self::BITS)) as i64 >> (64 - Self::BITS);
         Self([0, 1, 2].map(|dim| count(dim) as i32))
     }
 
-    /// As a word of [`Field::IMAGES`].
+    /// Packs the counts into a word of [`Field::IMAGES`].
     pub fn pack(self) -> u64 {
         let part = |dim: usize| (self.0[dim] as u64 & Self::MASK) << (dim as u32 * Self::BITS);
         part(0) | part(1) | part(2)

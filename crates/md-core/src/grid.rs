@@ -1,9 +1,11 @@
-//! The global grid of cells: the unit of ownership.
+//! The global grid of cells. A cell is the smallest unit that a rank can own.
 //!
-//! Cells are boxes whose sides are at least cutoff + skin long, so that all partners of a particle are in its own and the 26
-//! adjacent cells until somebody has moved by half the skin. A cell is named by three integers. Within the box they
-//! run from 0 to count - 1 (*primary* cells); one layer more on each periodic side names periodic images (*extended*
-//! coordinates, -1 and count). An image is never stored as a cell of its own kind: it is its primary cell plus a shift.
+//! Cells are boxes with sides of at least cutoff + skin. All partners of a particle are therefore
+//! in its own and the 26 adjacent cells until a particle has moved by more than half the skin. A
+//! cell is identified by three integers. Within the box they run from 0 to count - 1 (*primary*
+//! cells). One more layer on each periodic side denotes periodic images (*extended* coordinates, -1
+//! and count). An image is not stored as a separate kind of cell: it is its primary cell plus a
+//! shift.
 
 use crate::domain::Domain;
 use crate::words::counted;
@@ -20,7 +22,7 @@ pub struct CellGrid {
     inverse_length: [f64; 3],
 }
 
-/// Why no grid fits the box.
+/// Reason why no grid fits the box.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum GridError {
     /// A periodic box is shorter than cutoff + skin: a particle would need images of images.
@@ -36,28 +38,28 @@ pub enum GridError {
         /// cutoff + skin.
         list_radius: f64,
     },
-    /// Fewer cells than ranks along a dimension, or in total.
+    /// There are fewer cells than ranks along a dimension or in total.
     #[error("the box is too thin for the ranks: {0}")]
     TooThin(String),
-    /// The grid given by the user does not have one cell of ranks per rank.
+    /// The number of places in the user's grid of ranks differs from the number of ranks.
     #[error("the grid {}x{}x{} has {}, not one for each of {}", grid[0], grid[1], grid[2], counted(places(*grid), "place"), counted(*ranks, "rank"))]
     WrongGrid {
         /// Ranks per dimension.
         grid: [usize; 3],
-        /// Ranks there are.
+        /// Number of ranks.
         ranks: usize,
     },
-    /// There is nothing to divide by.
+    /// The weights of the cells cannot be used for a division.
     #[error(
         "the weights of the cells are all zero, or some are no numbers from 0: nothing says how to divide the work"
     )]
     NoWeight,
-    /// A partition that this program was built without.
+    /// The program was built without this partition.
     #[error("this program was built without partition `{partition}`; build it with the feature `{feature}`")]
     NotBuilt {
-        /// Its name in a scenario.
+        /// Name of the partition in a scenario.
         partition: &'static str,
-        /// What to build it with.
+        /// Feature that includes the partition.
         feature: &'static str,
     },
     /// The graph partitioner has failed.
@@ -65,23 +67,25 @@ pub enum GridError {
     Metis(String),
 }
 
-/// Ranks that a grid of ranks has room for; grids of users may be absurdly large.
+/// Returns the number of places in a grid of ranks. Saturates, because a user's grid may be
+/// absurdly large.
 pub(crate) fn places(grid: [usize; 3]) -> usize {
     grid.iter().fold(1, |places, &ranks| places.saturating_mul(ranks))
 }
 
-/// `x`, `y` or `z`.
+/// Returns `x`, `y` or `z`.
 pub fn axis(dim: usize) -> char {
     ['x', 'y', 'z'][dim]
 }
 
-/// The largest number of cells per dimension that are at least `list_radius` = cutoff + skin long, but not many more than
-/// `limit` in total: in a huge, nearly empty box larger cells are cheaper than empty ones.
+/// Returns the largest number of cells per dimension for which cells are at least `list_radius` =
+/// cutoff + skin long and their total does not exceed `limit` by much. In a huge, nearly empty box,
+/// large cells cost less than many empty ones.
 ///
 /// # Errors
 /// [`GridError::BoxTooSmall`] for a periodic box shorter than `list_radius`.
 pub fn most_cells(domain: &Domain, list_radius: f64, limit: u64) -> Result<Cell, GridError> {
-    /// So that products of counts can be counted.
+    /// Limit that keeps products of counts in range.
     const MOST: u64 = 1 << 40;
     let limit = limit.min(MOST);
     let dimensions = domain.dimension.count();
@@ -89,7 +93,7 @@ pub fn most_cells(domain: &Domain, list_radius: f64, limit: u64) -> Result<Cell,
         return Err(GridError::BoxTooSmall { dim, length: domain.lengths[dim], list_radius });
     }
     let fitting = domain.lengths.map(|length| (length / list_radius).floor().max(1.0));
-    // What a dimension of one cell cannot give is asked of the others in the next round.
+    // If a dimension cannot be reduced below one cell, the next round reduces the others further.
     let mut counts = fitting;
     for _ in 0..dimensions {
         let total: f64 = counts[..dimensions].iter().product();
@@ -101,57 +105,61 @@ pub fn most_cells(domain: &Domain, list_radius: f64, limit: u64) -> Result<Cell,
     Ok([count(0), count(1), count(2)])
 }
 
-/// The number of cells, at most `most`, that is cheapest for `ranks` ranks along one dimension.
+/// Returns the number of cells along one dimension, at most `most`, that costs least on `ranks`
+/// ranks.
 ///
-/// The slowest rank has ceil(n / ranks) layers, and the pairs computed per particle grow with the cell length, 1/n, as does
-/// the number of particles per layer: the cost is ceil(n / ranks) / n^2. An even split wins where it costs at most
-/// a few percent, because a cell-granular cut must not unbalance a regular system.
+/// The slowest rank has ceil(n / ranks) layers. The number of computed pairs per particle is
+/// proportional to the cell length, 1/n, and so is the number of particles per layer. The cost is
+/// therefore ceil(n / ranks) / n^2. An even split is used if it costs at most a few percent more,
+/// because regular systems should stay balanced when they are divided along cells.
 pub fn balanced_count(most: i32, ranks: i32) -> i32 {
     const EVEN_SPLIT_MAY_COST: f64 = 1.03;
     let cost = |n: i32| (f64::from(n) / f64::from(ranks)).ceil() / f64::from(n).powi(2);
-    // Among numbers with as many layers on the slowest rank the largest is cheapest, and among multiples of `ranks` too.
+    // Among the numbers with the same number of layers on the slowest rank, the largest costs
+    // least. The same holds for multiples of `ranks`.
     let even = most - most % ranks;
     if even > 0 && cost(even) <= EVEN_SPLIT_MAY_COST * cost(most) { even } else { most }
 }
 
 impl CellGrid {
-    /// A grid with `counts` cells over the domain.
+    /// Creates a grid with `counts` cells over the domain.
     pub fn new(domain: Domain, counts: Cell) -> Self {
         let inverse_length = [0, 1, 2].map(|dim| f64::from(counts[dim]) / domain.lengths[dim]);
         Self { counts, domain, inverse_length }
     }
 
-    /// The same cells over a stretched box.
+    /// Returns a grid of the same number of cells over a stretched box.
     pub fn over(&self, domain: Domain) -> Self {
         Self::new(domain, self.counts)
     }
 
-    /// Cells per dimension.
+    /// Returns the number of cells per dimension.
     pub fn counts(&self) -> Cell {
         self.counts
     }
 
-    /// Number of cells.
+    /// Returns the number of cells.
     pub fn len(&self) -> usize {
         self.counts.iter().map(|&n| n as usize).product()
     }
 
-    /// A grid has at least one cell.
+    /// Returns `false`: a grid has at least one cell.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// The box this grid divides.
+    /// Returns the box that this grid divides.
     pub fn domain(&self) -> &Domain {
         &self.domain
     }
 
-    /// Longest cell length in a dimension with motion, \[length\].
+    /// Returns the longest cell length among the dimensions with motion, \[length\].
     pub fn longest_cell_length(&self) -> f64 {
         self.cell_lengths().fold(0.0, f64::max)
     }
 
-    /// Shortest cell length in a dimension with motion, \[length\]: nobody may move further between two rebuilds.
+    /// Returns the shortest cell length among the dimensions with motion, \[length\]. No particle
+    /// may move further between two rebuilds.
     pub fn shortest_cell_length(&self) -> f64 {
         self.cell_lengths().fold(f64::INFINITY, f64::min)
     }
@@ -160,7 +168,8 @@ impl CellGrid {
         (0..self.domain.dimension.count()).map(|dim| self.domain.lengths[dim] / f64::from(self.counts[dim]))
     }
 
-    /// The primary cell of a position inside the box; positions outside are clamped to the border cells.
+    /// Returns the primary cell of a position inside the box. Positions outside are clamped to the
+    /// border cells.
     #[inline]
     pub fn cell_of(&self, position: [f64; 3]) -> Cell {
         [0, 1, 2].map(|dim| {
@@ -169,7 +178,8 @@ impl CellGrid {
         })
     }
 
-    /// From the lower corner of a cell to the upper one of another, \[length\].
+    /// Returns the region from the lower corner of cell `first` to the upper corner of cell `last`,
+    /// \[length\].
     pub fn region(&self, first: Cell, last: Cell) -> [Range<f64>; 3] {
         let Domain { origin, lengths, .. } = &self.domain;
         let face =
@@ -177,7 +187,8 @@ impl CellGrid {
         [0, 1, 2].map(|dim| face(dim, first[dim])..face(dim, last[dim] + 1))
     }
 
-    /// How deep in its cell, given by [`Self::cell_of`], a position lies: from 0 to 1 along each side.
+    /// Returns the position relative to its cell, given by [`Self::cell_of`], from 0 to 1 along
+    /// each side.
     #[inline]
     pub fn depth_in_cell(&self, position: [f64; 3], cell: Cell) -> [f64; 3] {
         [0, 1, 2].map(|dim| {
@@ -185,7 +196,8 @@ impl CellGrid {
         })
     }
 
-    /// The primary cell of an extended one and how many box lengths lie between; `None` outside a non-periodic face.
+    /// Returns the primary cell of an extended one and the number of box lengths between them, or
+    /// `None` outside a non-periodic face.
     pub fn wrap(&self, cell: Cell) -> Option<(Cell, [i8; 3])> {
         let mut primary = cell;
         let mut shift = [0; 3];
@@ -203,31 +215,32 @@ impl CellGrid {
         Some((primary, shift))
     }
 
-    /// Number of a primary cell when counted x first, z last.
+    /// Returns the number of a primary cell, counting x fastest and z slowest.
     pub fn linear(&self, cell: Cell) -> usize {
         let [nx, ny, _] = self.counts.map(|n| n as usize);
         let [x, y, z] = cell.map(|c| c as usize);
         (z * ny + y) * nx + x
     }
 
-    /// The primary cell with that number.
+    /// Returns the primary cell with the number `linear`.
     pub fn at(&self, linear: usize) -> Cell {
         let [nx, ny, _] = self.counts.map(|n| n as usize);
         [linear % nx, linear / nx % ny, linear / (nx * ny)].map(|c| c as i32)
     }
 }
 
-/// Order of cells in memory: z slowest, x fastest, so that rows along x are contiguous.
+/// Returns the sort key of a cell in memory: z slowest, x fastest, so that rows along x are
+/// contiguous.
 pub fn storage_order(cell: &Cell) -> [i32; 3] {
     [cell[2], cell[1], cell[0]]
 }
 
-/// Component-wise sum.
+/// Returns the component-wise sum.
 pub fn add(a: Cell, b: Cell) -> Cell {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-/// Component-wise difference.
+/// Returns the component-wise difference.
 pub fn subtract(a: Cell, b: Cell) -> Cell {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }

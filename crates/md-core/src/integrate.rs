@@ -1,9 +1,11 @@
 //! Velocity Verlet (Swope et al. 1982): half kick, drift, new forces, half kick.
 //!
-//! After [`VelocityVerlet::kick_and_drift`] positions are at t + dt and velocities at t + dt/2; after the forces there,
-//! [`VelocityVerlet::kick`] brings the velocities to t + dt. Where nobody looks at these, the next step begins with both half
-//! kicks ([`HalfKicks::Fused`]): the same sums in the same order, so the same bits. That saves a pass over velocities and forces,
-//! which costs what memory costs: a twentieth of a step once the particles fill more than a cache.
+//! After [`VelocityVerlet::kick_and_drift`] positions are at t + dt and velocities at t + dt/2.
+//! After the forces have been computed, [`VelocityVerlet::kick`] advances the velocities to t + dt.
+//! If these velocities are not needed, the next step begins with both half kicks
+//! ([`HalfKicks::Fused`]). The sums and their order are the same, so the results are bit-identical.
+//! This saves a pass over velocities and forces, whose cost is that of memory access: a twentieth
+//! of a step once the particles exceed the cache.
 
 mod langevin;
 
@@ -14,20 +16,21 @@ use crate::particles::Particles;
 use crate::simd::SimdLevel;
 use crate::threads::Threads;
 
-/// Particles that are kicked and then drift together: three columns of them fill a third of a nearest cache.
+/// Number of particles that are kicked and then drift together; three columns of them fill a third
+/// of the first-level cache.
 const BLOCK: usize = 512;
 
 /// Half kicks before a drift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HalfKicks {
-    /// That of the step that begins.
+    /// The half kick of the current step.
     Single,
-    /// Also that of the step before, which was left undone.
+    /// Also the half kick of the previous step, which was left out there.
     Fused,
 }
 
 impl HalfKicks {
-    /// A velocity after them, each of which adds `kick`.
+    /// Returns the velocity after the half kicks, each of which adds `kick`.
     #[inline(always)]
     fn kicked(self, velocity: f64, kick: f64) -> f64 {
         match self {
@@ -37,7 +40,7 @@ impl HalfKicks {
     }
 }
 
-/// The loops of velocity Verlet and the constants they need.
+/// The loops of velocity Verlet with their constant parameters.
 #[derive(Debug, Clone)]
 pub struct VelocityVerlet {
     /// Time step, \[time\].
@@ -48,14 +51,14 @@ pub struct VelocityVerlet {
 }
 
 impl VelocityVerlet {
-    /// For particles of the given masses.
+    /// Creates the integrator for particles of the given masses.
     pub fn new(timestep: f64, masses: &[f64], simd: SimdLevel) -> Self {
         let half_step_per_mass = masses.iter().map(|mass| 0.5 * timestep / mass).collect();
         Self { timestep, half_step_per_mass, simd }
     }
 
-    /// Half kicks, then drift: v += f dt / 2m; x += v dt; bounces off reflecting walls. Uses the forces up: those on owned
-    /// particles are zero afterwards, ready for the new ones.
+    /// Applies half kicks, then drift: v += f dt / 2m; x += v dt. Reflects particles at walls. Sets
+    /// the forces on owned particles to zero, ready for the new ones.
     pub fn kick_and_drift(
         &self,
         kicks: HalfKicks,
@@ -73,7 +76,8 @@ impl VelocityVerlet {
             for (dim, ((position, velocity), force)) in
                 position.into_iter().zip(velocity).zip(force).enumerate()
             {
-                // Block by block, so that all loops but the first find their numbers in the nearest cache.
+                // Work in blocks, so that all loops but the first find their data in the
+                // first-level cache.
                 let blocks = velocity.chunks_mut(BLOCK).zip(force.chunks_mut(BLOCK));
                 let blocks = blocks.zip(species.chunks(BLOCK)).zip(position.chunks_mut(BLOCK));
                 for (((velocity, force), species), position) in blocks {
@@ -90,7 +94,7 @@ impl VelocityVerlet {
         }
     }
 
-    /// Half kick: v += f dt / 2m.
+    /// Applies a half kick: v += f dt / 2m.
     pub fn kick(&self, particles: &mut Particles, threads: &Threads) {
         let owned = particles.owned();
         let Particles { velocity, force, species, .. } = particles;
@@ -134,7 +138,8 @@ impl VelocityVerlet {
     }
 }
 
-/// Largest squared displacement of an owned particle since `reference` was taken; NaN if a position is NaN.
+/// Returns the largest squared displacement of an owned particle from its position in `reference`;
+/// NaN if a position is NaN.
 pub fn largest_displacement2(
     particles: &Particles,
     reference: &[Vec<f64>; 3],
@@ -181,7 +186,7 @@ mod tests {
         boundary: [Boundary::Periodic; 3],
     };
 
-    /// More particles than a block, of two species, with forces.
+    /// Returns more particles than a block holds, of two species and with forces.
     fn particles(threads: &Threads) -> Particles {
         let normal = |id: u64, which: u64| random::normal_vector(7, 10 * id + which);
         let particle = |id: u64| Particle {
@@ -218,7 +223,8 @@ mod tests {
         }
     }
 
-    /// At every time step h: x = x0 cos(n a), where cos a = 1 - (h w)^2 / 2, and m v^2 + k x^2 (1 - (h w)^2 / 4) stays what it was.
+    /// Holds for every time step h: x = x0 cos(n a), where cos a = 1 - (h w)^2 / 2, and m v^2 + k
+    /// x^2 (1 - (h w)^2 / 4) is conserved.
     #[test]
     fn an_oscillator_goes_its_exact_way() {
         const MASS: f64 = 2.0;

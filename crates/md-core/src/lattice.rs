@@ -25,7 +25,7 @@ pub enum LatticeKind {
     Sq2,
 }
 
-/// Unit cells side by side along x; ordered as their sites are numbered.
+/// Consecutive unit cells along x, ordered as their sites are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     z: u64,
@@ -56,7 +56,7 @@ impl LatticeKind {
         if self == Self::Hex { [1.0, 3f64.sqrt(), 1.0] } else { [1.0; 3] }
     }
 
-    /// The dimension the lattice is made for.
+    /// Returns the dimension for which the lattice is made.
     pub fn dimension(self) -> Dimension {
         match self {
             Self::Hex | Self::Sq | Self::Sq2 => Dimension::Two,
@@ -64,7 +64,7 @@ impl LatticeKind {
         }
     }
 
-    /// Lattice constant for a number density (per area in 2D).
+    /// Returns the lattice constant for a number density (per area in 2D).
     pub fn spacing(self, density: f64) -> f64 {
         let sites = self.sites().len() as f64;
         let aspect: f64 = self.aspect().iter().product();
@@ -76,51 +76,53 @@ impl LatticeKind {
 }
 
 impl Lattice {
-    /// `cells` unit cells per dimension with lattice constant `spacing`. In 2D the layer is one lattice constant thick.
+    /// Creates a lattice of `cells` unit cells per dimension with lattice constant `spacing`. In 2D
+    /// the layer is one lattice constant thick.
     pub fn new(kind: LatticeKind, spacing: f64, cells: [u32; 3]) -> Self {
         let cells = if kind.dimension() == Dimension::Two { [cells[0], cells[1], 1] } else { cells };
         Self { kind, cell_lengths: kind.aspect().map(|length| length * spacing), cells: cells.map(u64::from) }
     }
 
-    /// `cells` unit cells per dimension at this number density.
+    /// Creates a lattice of `cells` unit cells per dimension with this number density.
     pub fn with_density(kind: LatticeKind, density: f64, cells: [u32; 3]) -> Self {
         Self::new(kind, kind.spacing(density), cells)
     }
 
-    /// Unit cells per dimension.
+    /// Returns the number of unit cells per dimension.
     pub fn cells(&self) -> [u64; 3] {
         self.cells
     }
 
-    /// The same with so many unit cells per dimension.
+    /// Returns the lattice with another number of unit cells per dimension.
     #[must_use]
     pub fn with_cells(self, cells: [u64; 3]) -> Self {
         Self { cells, ..self }
     }
 
-    /// Side lengths of the box.
+    /// Returns the side lengths of the box.
     pub fn lengths(&self) -> [f64; 3] {
         [0, 1, 2].map(|dim| self.cells[dim] as f64 * self.cell_lengths[dim])
     }
 
-    /// Number of sites; [`u64::MAX`] stands for more than that.
+    /// Returns the number of sites; [`u64::MAX`] stands for any larger number.
     pub fn len(&self) -> u64 {
         self.cells.into_iter().fold(self.kind.sites().len() as u64, u64::saturating_mul)
     }
 
-    /// Whether there is no site.
+    /// Returns whether there is no site.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sites with their ids, from 1; unit cells x first, as LAMMPS numbers them. The box starts at the origin.
+    /// Returns the sites with their ids, from 1, in the numbering of LAMMPS (unit cells x first).
+    /// The box starts at the origin.
     pub fn sites(&self) -> impl Iterator<Item = (u64, [f64; 3])> + '_ {
         let [nx, ny, nz] = self.cells;
         let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| Row { z, y, start: 0, end: nx }));
         rows.flat_map(|row| self.sites_in(row))
     }
 
-    /// The position of the site with this id.
+    /// Returns the position of the site with the id `id`.
     pub fn site(&self, id: u64) -> [f64; 3] {
         let (sites, [nx, ny, _]) = (self.kind.sites(), self.cells);
         let number = id.saturating_sub(1);
@@ -128,10 +130,10 @@ impl Lattice {
         self.place([cell % nx, cell / nx % ny, cell / nx / ny], &sites[basis])
     }
 
-    /// Number of sites whose coordinates all lie below these limits, without a look at each of them.
+    /// Returns the number of sites with all coordinates below `limits`, without checking each site.
     pub fn sites_below(&self, limits: [f64; 3]) -> u64 {
         let below = |site: &[f64; 3], dim: usize| {
-            // Coordinates grow with the number of the cell.
+            // Coordinates increase with the number of the cell.
             let (mut known, mut end) = (0, self.cells[dim]);
             while known < end {
                 let middle = known + (end - known) / 2;
@@ -147,8 +149,9 @@ impl Lattice {
         self.kind.sites().iter().map(of_site).fold(0, u64::saturating_add)
     }
 
-    /// Those of [`Self::sites`] in the unit cells that overlap one of these regions, in the same order. A region may reach
-    /// over a face of the box. Takes time for these unit cells only.
+    /// Returns those of [`Self::sites`] that lie in unit cells overlapping one of `regions`, in the
+    /// same order. A region may extend over a face of the box. The cost depends only on the number
+    /// of these unit cells.
     pub fn sites_near(
         &self,
         regions: impl IntoIterator<Item = [Range<f64>; 3]>,
@@ -173,9 +176,10 @@ impl Lattice {
         rows.into_iter().flat_map(|row| self.sites_in(row))
     }
 
-    /// The unit cells that overlap a range of a coordinate: two pieces where it reaches over a face.
+    /// Returns the unit cells that overlap a range of a coordinate, in two pieces if it extends
+    /// over a face.
     fn cells_over(&self, dim: usize, range: &Range<f64>) -> [Range<u64>; 2] {
-        /// Of a site, in unit cells, as long as these can be counted by 32 bits.
+        /// Rounding error of a site in unit cells, as long as their number fits in 32 bits.
         const ROUNDING: f64 = 1e-3;
         let (count, length) = (self.cells[dim], self.cell_lengths[dim]);
         let first = (range.start / length - ROUNDING).floor() as i64;
@@ -188,7 +192,8 @@ impl Lattice {
         [start..count.min(start + covered), 0..(start + covered).saturating_sub(count)]
     }
 
-    /// Between a site and its nearest neighbour, which may be a periodic image.
+    /// Returns the distance between a site and its nearest neighbour, which may be a periodic
+    /// image.
     pub fn nearest_distance(&self) -> f64 {
         let lengths = self.lengths();
         let image = |dim: usize, distance: f64| distance.min(lengths[dim] - distance);
@@ -279,7 +284,8 @@ mod tests {
             sites.iter().copied().filter(|(_, position)| is_inside(*position)).collect::<Vec<_>>()
         };
         assert_eq!(inside(&near), inside(&lattice.sites().collect::<Vec<_>>()));
-        // 2x2x4, 4x2x2 (of which one over the face in y and z), 1x1x6 unit cells, of four sites each, less what they share.
+        // 2x2x4, 4x2x2 (one of which beyond the face in y and z) and 1x1x6 unit cells with four
+        // sites each, less the shared ones.
         assert!((100..200).contains(&near.len()), "{}", near.len());
         assert!(near.is_sorted_by(|a, b| a.0 < b.0));
     }

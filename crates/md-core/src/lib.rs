@@ -1,8 +1,11 @@
-//! The physics of `md`: particles, cells, forces, integration. No MPI, no input or output, no unsafe code.
+//! The physics of `md`: particles, cells, forces and integration. This crate uses no MPI, does no
+//! input or output and contains no unsafe code.
 //!
-//! In the order of a time step: [`Particles`] (structure of arrays) live in a [`Domain`] divided into a [`CellGrid`];
-//! a [`Partition`] says which rank owns which cell; a [`HaloPlan`] follows from partition and [`Shell`]; [`LocalCells`]
-//! keep the particles sorted; a [`Method`] adds pair forces from a [`PairPotential`]; [`integrate`] moves the particles.
+//! The modules in the order of a time step: [`Particles`] (structure of arrays) live in a
+//! [`Domain`], which is divided into a [`CellGrid`]. A [`Partition`] assigns each cell to a rank,
+//! and partition and [`Shell`] determine the [`HaloPlan`]. [`LocalCells`] keep the particles
+//! sorted, a [`Method`] adds up pair forces from a [`PairPotential`], and [`integrate`] moves the
+//! particles.
 //!
 //! ```
 //! use md_core::potential::{LennardJones, Mixing, Morse, MorsePair, PairPotential, Shift, SpeciesPair, Well};
@@ -18,11 +21,11 @@
 //! # Ok::<(), md_core::potential::PotentialError>(())
 //! ```
 //!
-//! A potential of your own is a [`PairPotential`] with a kernel ([`potential`]); this crate has all that it needs,
-//! [`simd::Simd`] included.
+//! To add a potential, implement [`PairPotential`] with a kernel (see [`potential`]). This crate
+//! has everything that takes, including [`simd::Simd`].
 //!
-//! Reduced Lennard-Jones units throughout: mass m, length sigma, energy epsilon, time tau = sigma sqrt(m / epsilon),
-//! `k_B` = 1.
+//! All quantities are in reduced Lennard-Jones units: mass m, length sigma, energy epsilon, time
+//! tau = sigma sqrt(m / epsilon), `k_B` = 1.
 #![forbid(unsafe_code)]
 
 pub mod aligned;

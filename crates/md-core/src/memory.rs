@@ -1,12 +1,13 @@
-//! Memory that may not be there: large blocks are asked for in a way that can fail.
+//! Fallible allocation of large blocks.
 //!
-//! What is made of many particles or cells cannot go on without its memory, and would otherwise end the process by a
-//! signal. So a block that is not to be had unwinds, without a word, to whoever called [`or_error`]. Small allocations are
-//! left to the allocator.
+//! Code that handles many particles or cells cannot continue without its memory, and a failed
+//! allocation would normally abort the process. Here a failed allocation of a large block unwinds
+//! instead, without a panic message, up to the call of [`or_error`]. Small allocations are left to
+//! the allocator.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// The system has no memory for a block.
+/// The system has not enough memory for a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("out of memory: there is no room for a block of {bytes} bytes")]
 pub struct OutOfMemory {
@@ -14,7 +15,8 @@ pub struct OutOfMemory {
     pub bytes: usize,
 }
 
-/// Does some work, at the end of which there may have been too little memory; then nothing it has touched is of use.
+/// Runs `work` and returns an error if it runs out of memory. In that case the data that `work` has
+/// changed must not be used.
 ///
 /// # Errors
 /// [`OutOfMemory`].
@@ -25,7 +27,7 @@ pub fn or_error<R>(work: impl FnOnce() -> R) -> Result<R, OutOfMemory> {
     })
 }
 
-/// Room for so many elements more.
+/// Reserves room for `more` further elements.
 #[inline]
 pub(crate) fn reserve<T>(block: &mut Vec<T>, more: usize) {
     if block.capacity() - block.len() < more && block.try_reserve(more).is_err() {
@@ -33,14 +35,14 @@ pub(crate) fn reserve<T>(block: &mut Vec<T>, more: usize) {
     }
 }
 
-/// One element more.
+/// Appends one element.
 #[inline]
 pub(crate) fn push<T>(block: &mut Vec<T>, element: T) {
     reserve(block, 1);
     block.push(element);
 }
 
-/// An empty block with room for exactly so many elements.
+/// Returns an empty block with room for exactly this number of elements.
 pub(crate) fn with_capacity<T>(elements: usize) -> Vec<T> {
     let mut block = Vec::new();
     if block.try_reserve_exact(elements).is_err() {
@@ -49,7 +51,7 @@ pub(crate) fn with_capacity<T>(elements: usize) -> Vec<T> {
     block
 }
 
-/// A block of so many elements.
+/// Resizes a block to `elements` elements.
 pub(crate) fn resize<T: Clone>(block: &mut Vec<T>, elements: usize, value: T) {
     reserve(block, elements.saturating_sub(block.len()));
     block.resize(elements, value);

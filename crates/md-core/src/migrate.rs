@@ -1,4 +1,4 @@
-//! Particles that change hands at a rebuild.
+//! Migration of particles to other ranks at a rebuild.
 
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
@@ -7,38 +7,41 @@ use crate::partition::Partition;
 use crate::rebuild::RebuildWatch;
 use crate::threads::{Placed, Threads};
 
-/// A particle that has moved further than one cell since the last rebuild, or nowhere at all (not a number): it cannot
-/// be followed.
+/// A particle that has moved by more than one cell since the last rebuild or whose position is NaN,
+/// so that its new owner cannot be determined.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LostParticle {
-    /// The particle as it is now.
+    /// The particle in its current state.
     pub particle: Particle,
-    /// How far it has moved since the last rebuild.
+    /// Displacement since the last rebuild.
     pub displacement: [f64; 3],
 }
 
-/// The particles of this rank that have moved by more than `most` (the shortest cell length) along a dimension.
+/// Returns the particles of this rank that have moved by more than `most` (the shortest cell
+/// length) along a dimension.
 pub fn find_lost(particles: &Particles, watch: &RebuildWatch, most: f64) -> Vec<LostParticle> {
     let lost = |index: usize| {
         let displacement = watch.displacement_of(particles, index);
-        // Negated, so that a displacement that is not a number counts.
+        // Written as a negation so that NaN counts as lost.
         let is_near = displacement.iter().all(|d| d.abs() <= most);
         (!is_near).then(|| LostParticle { particle: particles.get(index), displacement })
     };
     (0..particles.owned()).filter_map(lost).collect()
 }
 
-/// Migration messages: `outgoing[i]` goes to rank `peers[i]`; peers ascend.
+/// Migration messages: `outgoing[i]` goes to rank `peers[i]`; `peers` is in ascending order.
 #[derive(Debug)]
 pub struct Messages<'a> {
-    /// Ranks that particles may go to.
+    /// Ranks to which particles may migrate.
     pub peers: &'a [usize],
-    /// What goes to each.
+    /// Message for each of the peers.
     pub outgoing: &'a mut [Vec<u64>],
 }
 
-/// Takes the particles that now lie in another rank's cells out of `particles`, into the messages. Positions must be wrapped and nobody lost. A particle whose owner is no peer is returned:
-/// the partition and the lost-particle check make that impossible, so it is a bug or a broken input.
+/// Moves the particles that now lie in another rank's cells from `particles` to the messages.
+/// Positions must be wrapped, and no particle may be lost. If the owner of a particle is not a
+/// peer, that particle is returned. Partition and lost-particle check rule this out, so it
+/// indicates a bug or invalid input.
 pub fn take_migrants(
     particles: &mut Particles,
     grid: &CellGrid,
@@ -48,7 +51,8 @@ pub fn take_migrants(
     Messages { peers, outgoing }: Messages,
 ) -> Option<Particle> {
     outgoing.iter_mut().for_each(Vec::clear);
-    // From the last to the first: whoever takes the place of one that leaves stays.
+    // In descending order: the particle that takes a migrant's place has been checked already and
+    // stays.
     for index in find_migrants(particles, grid, plan, threads).into_iter().rev() {
         let owner = partition.owner(grid, grid.cell_of(particles.position_of(index)));
         match peers.binary_search(&owner) {
@@ -60,14 +64,14 @@ pub fn take_migrants(
     None
 }
 
-/// Appends the particles of a migration message.
+/// Appends the particles in a migration message.
 pub fn append_migrants(message: &[u64], particles: &mut Particles) {
     for words in message.chunks_exact(particles.moving_words()) {
         particles.push_words(words);
     }
 }
 
-/// Indices of the particles in other ranks' cells, ascending.
+/// Returns the indices of the particles in other ranks' cells, in ascending order.
 fn find_migrants(particles: &Particles, grid: &CellGrid, plan: &HaloPlan, threads: &Threads) -> Vec<usize> {
     let owned = particles.owned();
     let columns = particles.position.each_ref().map(|column| &column[..owned]);

@@ -1,16 +1,16 @@
-//! The total momentum: the axes along which it is conserved, the degrees of freedom that are left,
-//! and the velocity of the centre of mass, about which temperature and pressure are defined where
-//! that velocity does not change.
+//! The total momentum: the axes along which it is conserved, the remaining degrees of freedom, and
+//! the velocity of the centre of mass. Temperature and pressure are defined relative to that
+//! velocity along the axes on which it does not change.
 
 use crate::domain::{Dimension, Domain};
 use crate::particles::Particles;
 
-/// The effect of an integrator on the total momentum of a system without walls.
+/// Effect of an integrator on the total momentum of a system without walls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TotalMomentum {
-    /// It stays as it is.
+    /// The total momentum does not change.
     Conserved,
-    /// Friction and random forces act on it as on every particle.
+    /// Friction and random forces change the total momentum.
     Thermostatted,
 }
 
@@ -19,7 +19,8 @@ pub enum TotalMomentum {
 pub struct ConservedMomentum(pub [bool; 3]);
 
 impl ConservedMomentum {
-    /// Returns those of a system in this box: none across walls.
+    /// Returns the conserved axes for a system in this box; the momentum is not conserved across
+    /// walls.
     pub fn new(domain: &Domain, momentum: TotalMomentum) -> Self {
         Self([0, 1, 2].map(|dim| momentum == TotalMomentum::Conserved && domain.is_periodic(dim)))
     }
@@ -31,10 +32,10 @@ impl ConservedMomentum {
         (atoms * dimension.count() as u64).saturating_sub(conserved as u64)
     }
 
-    /// Returns the velocity of the centre of mass along these axes; zero where it is so small that
-    /// rounding, or the digits of a file, may be the cause.
+    /// Returns the velocity of the centre of mass along these axes, or zero if it is small enough
+    /// to be caused by rounding or by the limited digits of a file.
     pub fn drift(self, sums: &MotionSums) -> [f64; 3] {
-        /// Share of the kinetic energy: a velocity of a millionth of the particles' mean speed.
+        /// Ratio of kinetic energies; it corresponds to a millionth of the particles' mean speed.
         const NEGLIGIBLE: f64 = 1e-12;
         let least = NEGLIGIBLE * sums.twice_kinetic;
         [0, 1, 2].map(|dim: usize| {
@@ -82,7 +83,7 @@ impl MotionSums {
         [self.twice_kinetic, x, y, z, self.mass]
     }
 
-    /// Takes back what [`MotionSums::to_array`] returned.
+    /// Creates sums from the values of [`MotionSums::to_array`].
     pub fn from_array([twice_kinetic, x, y, z, mass]: [f64; Self::LEN]) -> Self {
         Self { twice_kinetic, momentum: [x, y, z], mass }
     }

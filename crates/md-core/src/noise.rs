@@ -1,24 +1,27 @@
-//! Random forces: three standard normal numbers for a particle in a step, fast enough to be drawn for every particle in
-//! every step.
+//! Random forces: three standard normal numbers per particle and step, fast enough to be drawn for
+//! every particle in every step.
 //!
-//! Like everything random here a number is a function of its key alone, so it does not depend on ranks, threads or the
-//! order of particles: a counter (particle id, step) is scrambled by a block cipher. That is Philox4x32-10 (Salmon, Moraes,
-//! Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011), which makes 128 random bits of 128 bits of counter.
-//! Two pairs of 32 bits become two pairs of normal numbers by Box and Muller's method; the fourth number is not used.
+//! Like all random numbers here, a number is a function of its key alone and does not depend on
+//! ranks, threads or the order of particles: a block cipher scrambles a counter (particle id,
+//! step). The cipher is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy
+//! as 1, 2, 3, SC 2011), which makes 128 random bits from a counter of 128 bits. Two pairs of 32
+//! bits become two pairs of normal numbers by the Box-Muller method; the fourth number is not used.
 //!
-//! The loops are plain arithmetic without fused multiply-adds, which the compiler turns into vectors of any width with the same
-//! bits. Normal numbers are computed in f32: of 32 random bits, no more digits would mean anything. The largest is 6.8.
+//! The loops consist of plain arithmetic without fused multiply-adds, so the compiler can vectorise
+//! them to any width with bit-identical results. Normal numbers are computed in f32, because 32
+//! random bits do not support more digits. The largest possible number is 6.8.
 
 use crate::simd::SimdLevel;
 
-/// Particles whose numbers are drawn together: what is kept between the loops stays in the nearest cache.
+/// Number of particles for which numbers are drawn together; the intermediate results fit in the
+/// first-level cache.
 pub const BLOCK: usize = 256;
 
 const ROUNDS: usize = 10;
 const MULTIPLIERS: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// The key of one purpose's random forces.
+/// Key of the random forces for one purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoiseKey([u32; 2]);
 
@@ -33,16 +36,17 @@ impl Default for NormalBlock {
 }
 
 impl NoiseKey {
-    /// Of a run's seed.
+    /// Returns the key for a run's seed.
     pub fn of_seed(seed: u64) -> Self {
-        // Seeds that follow each other get keys that have nothing in common (the last part of SplitMix64).
+        // Consecutive seeds get unrelated keys (finaliser of SplitMix64).
         let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         let mixed = mixed ^ (mixed >> 31);
         Self([mixed as u32, (mixed >> 32) as u32])
     }
 
-    /// Fills the first places of `normals` with the numbers of up to [`BLOCK`] particles in a step.
+    /// Fills the first elements of `normals` with the numbers of up to [`BLOCK`] particles in a
+    /// step.
     #[inline]
     pub fn fill(self, step: u64, ids: &[u64], simd: SimdLevel, normals: &mut NormalBlock) {
         let ids = &ids[..ids.len().min(BLOCK)];
@@ -75,7 +79,7 @@ impl NoiseKey {
         }
     }
 
-    /// Philox4x32-10. Words of 32 bits are kept in 64, where their products fit.
+    /// Applies Philox4x32-10. The 32-bit words are stored in 64 bits, so that their products fit.
     #[inline(always)]
     fn scramble(self, mut counter: [u64; 4]) -> [u64; 4] {
         let mut key = self.0;
@@ -95,19 +99,20 @@ impl NoiseKey {
 
 const LOW: u64 = 0xFFFF_FFFF;
 
-/// Box and Muller's radius, sqrt(-2 ln u) for u = (bits + 1/2) / 2^32.
+/// Returns the radius of the Box-Muller method, sqrt(-2 ln u) for u = (bits + 1/2) / 2^32.
 #[inline(always)]
 fn radius_of(bits: u32) -> f32 {
     const UNIT: f32 = 1.0 / 4_294_967_296.0;
     (-2.0 * logarithm((bits as f32 + 0.5) * UNIT)).max(0.0).sqrt()
 }
 
-/// ln x for a normal number, to 1e-7 of 1 or of the result: as logf of Moshier's Cephes library.
+/// Returns ln x for a normal number, with an error of 1e-7, absolute or relative, like logf in
+/// Moshier's Cephes library.
 #[inline(always)]
 fn logarithm(x: f32) -> f32 {
-    /// ln 2 in two parts, the first with so few digits that its products with exponents are exact.
+    /// ln 2 in two parts. The first has so few digits that its products with exponents are exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
-    /// Of ln(1 + t) = t - t^2 / 2 + t^3 P(t), highest power first.
+    /// Coefficients of P in ln(1 + t) = t - t^2 / 2 + t^3 P(t), highest power first.
     const P: [f32; 9] = [
         7.037_683_6e-2,
         -1.151_461e-1,
@@ -119,7 +124,8 @@ fn logarithm(x: f32) -> f32 {
         -2.499_999_4e-1,
         0.333_333_3,
     ];
-    /// Bits of the root of one half: from there on the exponent is that of the next power of two.
+    /// Bits of the square root of one half. Numbers from there on get the exponent of the next
+    /// power of two.
     const ROOT_OF_HALF: u32 = 0x3F35_04F3;
     const ONE: u32 = 0x3F80_0000;
     let shifted = x.to_bits().wrapping_add(ONE - ROOT_OF_HALF);
@@ -134,7 +140,8 @@ fn logarithm(x: f32) -> f32 {
     t + tail + exponent * LN_2[0]
 }
 
-/// Cosine and sine of an angle, 2 pi bits / 2^32, to 1e-7: those of the angle to the nearest axis, exchanged and signed.
+/// Returns cosine and sine of the angle 2 pi bits / 2^32 to 1e-7. They are computed from the angle
+/// to the nearest axis and then exchanged and signed.
 #[inline(always)]
 fn direction_of(bits: u32) -> [f32; 2] {
     /// A quarter turn over 2^30.
@@ -142,7 +149,7 @@ fn direction_of(bits: u32) -> [f32; 2] {
     let axis = bits.wrapping_add(1 << 29) >> 30;
     let angle = bits.wrapping_sub(axis << 30) as i32 as f32 * UNIT;
     let square = angle * angle;
-    // Cephes' sinf and cosf, for up to an eighth of a turn.
+    // Polynomials of sinf and cosf in Cephes, for up to an eighth of a turn.
     let sine = ((-1.951_529_6e-4 * square + 8.332_161e-3) * square - 1.666_665_5e-1) * square * angle + angle;
     let cosine = ((2.443_315_7e-5 * square - 1.388_731_6e-3) * square + 4.166_664_6e-2) * square * square
         - 0.5 * square
@@ -158,7 +165,7 @@ fn direction_of(bits: u32) -> [f32; 2] {
 mod tests {
     use super::*;
 
-    /// Random123's known answers, `tests/kat_vectors`.
+    /// Test vectors of Random123, `tests/kat_vectors`.
     #[test]
     fn the_cipher_is_philox() {
         let scrambled = |counter: [u64; 4], key| NoiseKey(key).scramble(counter);
@@ -178,7 +185,7 @@ mod tests {
             let u = (f64::from(bits) + 0.5) / 4_294_967_296.0;
             let expected = (-2.0 * u.ln()).sqrt();
             let (found, square) = (f64::from(radius_of(bits)), -2.0 * u.ln());
-            // Near u = 1 the f32 nearest to u is up to 6e-8 away.
+            // Near u = 1 the nearest f32 differs from u by up to 6e-8.
             assert!((found * found - square).abs() < 4e-7 * square.max(1.0), "{bits}: {found} {expected}");
             let angle = std::f64::consts::TAU * f64::from(bits) / 4_294_967_296.0;
             let [cosine, sine] = direction_of(bits).map(f64::from);
@@ -216,7 +223,8 @@ mod tests {
         }
     }
 
-    /// Mean, variance, kurtosis and correlations of 300,000 numbers, to five standard errors.
+    /// Checks mean, variance, kurtosis and correlations of 300,000 numbers to within five standard
+    /// errors.
     #[test]
     fn numbers_are_normal_and_independent() {
         const COUNT: f64 = 100_000.0;

@@ -1,4 +1,5 @@
-//! What a run reports about its physics, by LAMMPS's definitions (`compute temp`, `compute pressure`, `units lj`).
+//! Physical observables of a run, as LAMMPS defines them (`compute temp`, `compute pressure`,
+//! `units lj`).
 
 use crate::domain::Domain;
 use crate::force::PairSums;
@@ -7,7 +8,7 @@ use crate::particles::Particles;
 use crate::potential::Tail;
 use crate::tensor::SymmetricTensor;
 
-/// Sums over the particles of one rank, or of all.
+/// Sums over the particles of one rank or of all ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SystemSums {
     /// Number of particles.
@@ -18,20 +19,20 @@ pub struct SystemSums {
     pub momentum: [f64; 3],
     /// Sum of m v v; its trace is twice the kinetic energy.
     pub momentum_flux: SymmetricTensor,
-    /// The motion that temperature and pressure are made of, once it is known: it follows from the
-    /// sums over all ranks.
+    /// The motion that enters temperature and pressure. It is known only after the other sums have
+    /// been added up over all ranks.
     pub thermal: ThermalMotion,
     /// Sums over pairs.
     pub pairs: PairSums,
 }
 
-/// The motion of all particles that temperature and pressure are made of.
+/// The motion of all particles that enters temperature and pressure.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ThermalMotion {
     /// The axes along which the total momentum is conserved.
     pub conserved: ConservedMomentum,
-    /// The velocity that it is about: that of the centre of mass along these axes, unless that is
-    /// negligible.
+    /// The velocity that is subtracted: the velocity of the centre of mass along these axes, or
+    /// zero if that is negligible.
     pub drift: [f64; 3],
     /// Sum of m (v - drift) (v - drift).
     pub flux: SymmetricTensor,
@@ -40,24 +41,24 @@ pub struct ThermalMotion {
 /// Intensive quantities of the whole system.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Observables {
-    /// Temperature of the thermal motion over its degrees of freedom.
+    /// Temperature: the kinetic energy of the thermal motion divided by its degrees of freedom.
     pub temperature: f64,
-    /// Potential energy per particle, tail included.
+    /// Potential energy per particle, including the tail correction.
     pub potential_per_atom: f64,
     /// Kinetic energy per particle.
     pub kinetic_per_atom: f64,
-    /// Virial pressure, tail included: a third (in 2D half) of the tensor's trace.
+    /// Virial pressure, including the tail correction: a third (in 2D half) of the tensor's trace.
     pub pressure: f64,
-    /// The pressure tensor, tail included.
+    /// The pressure tensor, including the tail correction.
     pub pressure_tensor: SymmetricTensor,
 }
 
-/// Sum of m v^2 over owned particles.
+/// Returns the sum of m v^2 over owned particles.
 pub fn twice_kinetic_energy(particles: &Particles, masses: &[f64]) -> f64 {
     MotionSums::of(particles, masses).twice_kinetic
 }
 
-/// Sum of m (v - drift) (v - drift) over owned particles.
+/// Returns the sum of m (v - drift) (v - drift) over owned particles.
 pub fn momentum_flux(drift: [f64; 3], particles: &Particles, masses: &[f64]) -> SymmetricTensor {
     let owned = particles.owned();
     let [vx, vy, vz] = particles.velocity.each_ref().map(|column| &column[..owned]);
@@ -71,19 +72,19 @@ pub fn momentum_flux(drift: [f64; 3], particles: &Particles, masses: &[f64]) -> 
     flux
 }
 
-/// Values of [`SystemSums::to_array`] that belong to no tensor.
+/// Number of values of [`SystemSums::to_array`] that are not components of a tensor.
 const SCALARS: usize = 8;
 
 impl SystemSums {
     /// Number of values in [`SystemSums::to_array`].
     pub const LEN: usize = SCALARS + 2 * SymmetricTensor::LEN;
 
-    /// Sum of m v^2: twice the kinetic energy.
+    /// Returns the sum of m v^2, twice the kinetic energy.
     pub fn twice_kinetic(&self) -> f64 {
         self.momentum_flux.trace()
     }
 
-    /// As numbers to be summed over ranks.
+    /// Returns the sums as numbers that can be added over ranks.
     pub fn to_array(self) -> [f64; Self::LEN] {
         let PairSums { energy, virial, useful_pairs, computed_pairs } = self.pairs;
         let mut values = [0.0; Self::LEN];
@@ -94,7 +95,7 @@ impl SystemSums {
         values
     }
 
-    /// From [`SystemSums::to_array`].
+    /// Creates sums from the values of [`SystemSums::to_array`].
     pub fn from_array(values: [f64; Self::LEN]) -> Self {
         let [atoms, energy, useful_pairs, computed_pairs, mass, px, py, pz, ..] = values;
         let tensor =
@@ -104,12 +105,12 @@ impl SystemSums {
         Self { atoms, mass, momentum: [px, py, pz], momentum_flux, thermal: ThermalMotion::default(), pairs }
     }
 
-    /// The sums that the drift follows from.
+    /// Returns the sums from which the drift is computed.
     pub fn motion(&self) -> MotionSums {
         MotionSums { twice_kinetic: self.twice_kinetic(), momentum: self.momentum, mass: self.mass }
     }
 
-    /// The observables of the sums over all ranks.
+    /// Returns the observables for sums over all ranks.
     pub fn observables(&self, domain: &Domain, tail: Tail) -> Observables {
         let (thermal, dimensions) = (&self.thermal, domain.dimension.count());
         let degrees = thermal.conserved.degrees_of_freedom(self.atoms as u64, domain.dimension);

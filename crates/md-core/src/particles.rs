@@ -1,13 +1,14 @@
-//! Particles as structure-of-arrays: one aligned column per component of each [`Field`].
+//! Particles as a structure of arrays: one aligned column per component of each [`Field`].
 //!
 //! ```text
 //! 0 .. owned            particles of this rank, sorted by cell after each rebuild
 //! owned .. ghost_start  padding to a whole cache line (values meaningless)
-//! ghost_start .. len    ghosts: copies of other ranks' particles and periodic images, by ghost cell
+//! ghost_start .. len    ghosts: copies of other ranks' particles and images, by ghost cell
 //! ```
 //!
-//! Some fields exist for owned particles only ([`crate::fields`]). Advantage: a kernel loads eight x in one instruction, and packing a halo
-//! is copying runs. Disadvantage: sorting moves every column.
+//! Some fields exist for owned particles only ([`crate::fields`]). Advantage: a kernel loads eight
+//! x coordinates with one instruction, and a halo is packed by copying runs of consecutive
+//! elements. Disadvantage: sorting moves every column.
 
 use crate::aligned::{Column, LINE, Place, Storage};
 use crate::fields::{BuiltIn, Field, FieldSpec, ImageCounts, OnGhosts, OnMigration};
@@ -15,7 +16,7 @@ use crate::threads::Threads;
 use bytemuck::TransparentWrapper;
 use std::slice;
 
-/// One particle on its own: for initial states, migration tests and error messages.
+/// A single particle, as used in initial states, migration tests and error messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Particle {
     /// Global id.
@@ -26,7 +27,7 @@ pub struct Particle {
     pub position: [f64; 3],
     /// Velocity in units of sigma / tau.
     pub velocity: [f64; 3],
-    /// How often it has crossed the periodic faces before.
+    /// Image counts: the net number of crossings of the periodic faces.
     pub images: ImageCounts,
 }
 
@@ -42,8 +43,8 @@ pub struct Particles {
     pub force: [Column<f64>; 3],
     /// Global ids of owned particles and ghosts.
     pub id: Column<u64>,
-    /// Species indices (from 0) of owned particles and ghosts, eight bytes each so that they fill the same lanes as
-    /// the coordinates.
+    /// Species indices (from 0) of owned particles and ghosts. Each takes eight bytes, so that
+    /// vectors of species have as many lanes as vectors of coordinates.
     pub species: Column<u64>,
     /// Image counts of owned particles, packed ([`ImageCounts`]).
     pub images: Column<u64>,
@@ -66,14 +67,15 @@ impl Default for Particles {
 }
 
 impl Particles {
-    /// Adds a field of real numbers, zero for the particles there are. All ranks register the same fields in the same order.
+    /// Adds a field of real numbers, which is zero for the existing particles. All ranks must
+    /// register the same fields in the same order.
     pub fn register(&mut self, spec: FieldSpec) -> Field {
         self.registered.push((spec, vec![Column::at(Place::Other); spec.components]));
         self.set_len(self.len());
         Field(BuiltIn::ALL.len() + self.registered.len() - 1)
     }
 
-    /// The description of a field of these particles.
+    /// Returns the description of a field.
     pub fn spec(&self, field: Field) -> &FieldSpec {
         match BuiltIn::ALL.get(field.0) {
             Some(field) => field.spec(),
@@ -81,45 +83,45 @@ impl Particles {
         }
     }
 
-    /// The columns of a field of real numbers, one per component; none for ids, species and image counts, which have
-    /// columns of their own.
+    /// Returns the columns of a field of real numbers, one per component. Returns an empty slice
+    /// for ids, species and image counts, which have their own columns.
     #[inline]
     pub fn components(&self, field: Field) -> &[Column<f64>] {
         if field.is_real() { Column::wrap_slice(self.columns(field)) } else { &[] }
     }
 
-    /// [`Self::components`], to be written.
+    /// Returns [`Self::components`] for writing.
     #[inline]
     pub fn components_mut(&mut self, field: Field) -> &mut [Column<f64>] {
         if field.is_real() { Column::wrap_slice_mut(self.columns_mut(field)) } else { &mut [] }
     }
 
-    /// Numbers per particle of several fields.
+    /// Returns the number of values per particle in `fields`.
     pub fn width(&self, fields: impl IntoIterator<Item = Field>) -> usize {
         fields.into_iter().map(|field| self.spec(field).components).sum()
     }
 
-    /// All fields.
+    /// Returns all fields.
     pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = Field> + use<> {
         (0..BuiltIn::ALL.len() + self.registered.len()).map(Field)
     }
 
-    /// Whether a field goes with its particles.
+    /// Returns whether a field moves with its particles.
     pub(crate) fn moves(&self, field: Field) -> bool {
         self.spec(field).on_migration == OnMigration::Moves
     }
 
-    /// Fields that go with their particles, in the order of messages.
+    /// Returns the fields that move with their particles, in the order of messages.
     fn moving(&self) -> impl Iterator<Item = Field> {
         self.all().filter(|&field| self.moves(field))
     }
 
-    /// Fields that come with the border, in the order of messages.
+    /// Returns the fields that the border contains, in the order of messages.
     pub(crate) fn copied(&self) -> impl Iterator<Item = Field> {
         self.all().filter(|&field| self.spec(field).on_ghosts == OnGhosts::Copied)
     }
 
-    /// The columns of a field, whatever their type.
+    /// Returns the columns of a field of any type.
     pub(crate) fn columns(&self, field: Field) -> &[Storage] {
         match field {
             Field::POSITION => Column::peel_slice(&self.position),
@@ -144,41 +146,41 @@ impl Particles {
         }
     }
 
-    /// Number of owned particles.
+    /// Returns the number of owned particles.
     #[inline]
     pub fn owned(&self) -> usize {
         self.owned
     }
 
-    /// Index of the first ghost: the first cache line after the owned ones.
+    /// Returns the index of the first ghost: the first cache line after the owned particles.
     #[inline]
     pub fn ghost_start(&self) -> usize {
         self.owned.next_multiple_of(LINE)
     }
 
-    /// Owned particles, padding and ghosts.
+    /// Returns the number of owned particles, padding elements and ghosts.
     #[inline]
     pub fn len(&self) -> usize {
         self.id.len()
     }
 
-    /// Whether there is no particle at all.
+    /// Returns whether there are no particles.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of ghosts.
+    /// Returns the number of ghosts.
     pub fn ghosts(&self) -> usize {
         self.len().saturating_sub(self.ghost_start())
     }
 
-    /// Appends an owned particle. Ghosts, if any, are dropped.
+    /// Appends an owned particle and drops all ghosts.
     pub fn push(&mut self, particle: Particle) {
         self.set_owned(self.owned + 1);
         self.put(self.owned - 1, particle);
     }
 
-    /// Overwrites the owned particle at `index`; no force acts on it yet.
+    /// Overwrites the owned particle at `index` and sets its force to zero.
     pub fn put(&mut self, index: usize, particle: Particle) {
         for dim in 0..3 {
             self.position[dim][index] = particle.position[dim];
@@ -193,19 +195,20 @@ impl Particles {
         }
     }
 
-    /// Words of a particle in a migration message, and in a checkpoint.
+    /// Returns the number of words per particle in a migration message and in a checkpoint.
     pub fn moving_words(&self) -> usize {
         self.width(self.moving())
     }
 
-    /// Appends all that goes with the owned particle at `index` to a message: position, velocity, id, species, image counts, registered
-    /// fields; numbers by their bits.
+    /// Appends everything that moves with the owned particle at `index` to a message: position,
+    /// velocity, id, species, image counts and registered fields. Real numbers are stored as their
+    /// bits.
     pub fn append_to(&self, message: &mut Vec<u64>, index: usize) {
         let columns = self.moving().flat_map(|field| self.columns(field));
         message.extend(columns.map(|column| column[index]));
     }
 
-    /// Appends an owned particle from the words of [`Self::append_to`]; no force acts on it yet.
+    /// Appends an owned particle from the words of [`Self::append_to`] and sets its force to zero.
     pub fn push_words(&mut self, words: &[u64]) {
         let index = self.owned;
         self.set_owned(index + 1);
@@ -218,7 +221,7 @@ impl Particles {
         }
     }
 
-    /// Removes the owned particle at `index`; the last one takes its place, without a force.
+    /// Removes the owned particle at `index`. The last one takes its place, with zero force.
     pub(crate) fn swap_remove(&mut self, index: usize) {
         let last = self.owned - 1;
         for field in self.all() {
@@ -230,12 +233,12 @@ impl Particles {
         self.set_owned(last);
     }
 
-    /// How often the owned particle at `index` has crossed the periodic faces.
+    /// Returns the image counts of the owned particle at `index`.
     pub fn images_of(&self, index: usize) -> ImageCounts {
         ImageCounts::unpack(self.images[index])
     }
 
-    /// The owned particle at `index`.
+    /// Returns the owned particle at `index`.
     pub fn get(&self, index: usize) -> Particle {
         Particle {
             id: self.id[index],
@@ -246,24 +249,24 @@ impl Particles {
         }
     }
 
-    /// Position of an owned particle or ghost.
+    /// Returns the position of an owned particle or ghost.
     #[inline]
     pub fn position_of(&self, index: usize) -> [f64; 3] {
         [self.position[0][index], self.position[1][index], self.position[2][index]]
     }
 
-    /// Force on an owned particle or ghost.
+    /// Returns the force on an owned particle or ghost.
     pub fn force_of(&self, index: usize) -> [f64; 3] {
         [self.force[0][index], self.force[1][index], self.force[2][index]]
     }
 
-    /// Sets the number of owned particles; drops the ghosts.
+    /// Sets the number of owned particles and drops the ghosts.
     pub fn set_owned(&mut self, owned: usize) {
         self.owned = owned;
         self.set_len(owned);
     }
 
-    /// Makes room for `ghosts` ghosts behind the owned particles.
+    /// Makes room for `ghosts` ghosts after the owned particles.
     pub fn set_ghosts(&mut self, ghosts: usize) {
         self.set_len(self.ghost_start() + ghosts);
         let padding = self.owned..self.ghost_start();
@@ -272,7 +275,7 @@ impl Particles {
         }
     }
 
-    /// The length of all columns, with what ghosts have of them.
+    /// Sets the length of all columns; columns that ghosts do not have get only the owned part.
     fn set_len(&mut self, len: usize) {
         for field in self.all() {
             let is_absent = self.spec(field).on_ghosts == OnGhosts::Absent;
@@ -292,12 +295,14 @@ impl Particles {
         self.components_mut(field).iter_mut().for_each(|column| column.padded_mut().fill(0.0));
     }
 
-    /// Whether nothing has been added to the forces on owned particles since they were cleared or used up.
+    /// Returns whether all forces on owned particles are zero, as they are after clearing or after
+    /// the integrator has used them.
     pub fn owned_forces_are_zero(&self) -> bool {
         self.force.iter().all(|column| column[..self.owned].iter().all(|&force| force == 0.0))
     }
 
-    /// Moves owned particles as a box is stretched whose lower corner stays where it is.
+    /// Moves the owned particles with a box that is stretched by `factors` about its lower corner
+    /// `origin`.
     pub fn stretch_positions(&mut self, origin: [f64; 3], factors: [f64; 3], threads: &Threads) {
         let owned = self.owned;
         let position = self.position.each_mut().map(|column| &mut column[..owned]);
@@ -308,13 +313,13 @@ impl Particles {
         });
     }
 
-    /// Multiplies the velocities of owned particles, each component by its factor.
+    /// Multiplies each velocity component of the owned particles by its factor.
     pub fn scale_velocities(&mut self, factors: [f64; 3], threads: &Threads) {
         self.scale_velocities_about([0.0; 3], factors, threads);
     }
 
-    /// Multiplies what the velocities of owned particles have beyond a common one, each component
-    /// by its factor.
+    /// Multiplies the velocities of owned particles relative to `common`, each component by its
+    /// factor.
     pub fn scale_velocities_about(&mut self, common: [f64; 3], factors: [f64; 3], threads: &Threads) {
         let owned = self.owned;
         let velocity = self.velocity.each_mut().map(|column| &mut column[..owned]);

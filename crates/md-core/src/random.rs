@@ -1,11 +1,11 @@
-//! Counter-based randomness: every draw is a function of (seed, purpose, particle id), so nothing depends on the
-//! number of ranks or on the order in which particles are made.
+//! Counter-based random numbers: every draw is a function of (seed, purpose, particle id) and does
+//! not depend on the number of ranks or on the order in which particles are made.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal, StandardUniform};
 
-/// What a draw is for; each purpose has its own independent streams.
+/// Purpose of a draw; each purpose has its own independent streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Velocity = 1,
@@ -23,27 +23,28 @@ fn generator(seed: u64, purpose: Purpose, id: u64) -> ChaCha8Rng {
     generator
 }
 
-/// Three standard normal numbers for a particle.
+/// Returns three standard normal numbers for a particle.
 pub fn normal_vector(seed: u64, id: u64) -> [f64; 3] {
     let mut generator = generator(seed, Purpose::Velocity, id);
     std::array::from_fn(|_| StandardNormal.sample(&mut generator))
 }
 
-/// A uniform number in \[0, 1) for a particle.
+/// Returns a uniform number in \[0, 1) for a particle.
 pub fn uniform(seed: u64, id: u64) -> f64 {
     StandardUniform.sample(&mut generator(seed, Purpose::Species, id))
 }
 
-/// What a stochastic thermostat draws in a step.
+/// Random numbers that a stochastic thermostat draws in a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThermostatDraw {
     /// A standard normal number.
     pub normal: f64,
-    /// The sum of the squares of so many others.
+    /// The sum of the squares of further normal numbers.
     pub squares: f64,
 }
 
-/// Draws for a step: a normal number and the sum of the squares of `others` more, the same on all ranks.
+/// Draws a normal number and the sum of the squares of `others` more for a step, the same on all
+/// ranks.
 pub fn thermostat_draw(seed: u64, step: u64, others: f64) -> ThermostatDraw {
     let mut generator = generator(seed, Purpose::Thermostat, step);
     let normal = StandardNormal.sample(&mut generator);
@@ -51,7 +52,7 @@ pub fn thermostat_draw(seed: u64, step: u64, others: f64) -> ThermostatDraw {
     ThermostatDraw { normal, squares }
 }
 
-/// Three standard normal numbers for the box in a step, the same on all ranks.
+/// Returns three standard normal numbers for the box in a step, the same on all ranks.
 pub fn barostat_draw(seed: u64, step: u64) -> [f64; 3] {
     let mut generator = generator(seed, Purpose::Barostat, step);
     std::array::from_fn(|_| StandardNormal.sample(&mut generator))

@@ -1,15 +1,19 @@
-//! When the neighbourhood is made anew, and whether that came too late.
+//! The decision when to rebuild cells and neighbour lists, and the detection of rebuilds that come
+//! too late.
 //!
-//! Cells hold all partners while nobody has moved by more than half the skin since the last rebuild. A policy that
-//! rebuilds every N steps without looking trusts the user; rebuilds at which somebody had already moved further are
-//! counted as *dangerous*: pairs may have been missed in the steps before. The same holds for steps between rebuilds.
+//! The cells hold all partners of a particle as long as no particle has moved by more than half the
+//! skin since the last rebuild. A policy that rebuilds every N steps does not check this. Rebuilds
+//! at which a particle had already moved further are counted as *dangerous*: pairs may have been
+//! missed in the steps before. Steps between rebuilds are checked in the same way.
 //!
-//! A policy that looks at displacements needs the largest over all ranks in every step. Waiting for it would cost a step of few
-//! particles a large part of its time. So a rank waits only where the answer may be "rebuild": where the largest displacement of the step
-//! before, plus twice what it has grown by in any step lately, is more than half the skin. Otherwise the answer arrives while
-//! forces are computed, and the next step reads it. The decisions are those of a rank that always waits, as long as nobody becomes
-//! twice as fast as the fastest was in the first step after the rebuild (which is what the largest displacement has grown by then);
-//! if somebody does, the next step sees it, counts it as dangerous and rebuilds.
+//! A policy that checks displacements needs the largest displacement over all ranks in every step.
+//! In a run with few particles, waiting for it would take a large part of each step. A rank
+//! therefore waits only where the result may require a rebuild: where the largest displacement of
+//! the previous step, plus twice its largest growth in a recent step, exceeds half the skin.
+//! Otherwise the result arrives while forces are computed, and the next step reads it. The
+//! decisions are the same as if a rank always waited, as long as no particle becomes twice as fast
+//! as the fastest was in the first step after the rebuild (the growth of the largest displacement
+//! in that step). If one does, the next step detects it, counts it as dangerous and rebuilds.
 
 use crate::domain::Domain;
 use crate::integrate::largest_displacement2;
@@ -18,53 +22,57 @@ use crate::particles::Particles;
 use crate::simd::SimdLevel;
 use crate::threads::Threads;
 
-/// When to rebuild.
+/// Rule that decides when to rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RebuildPolicy {
-    /// Every so many steps.
+    /// After this number of steps.
     Every(u64),
-    /// As soon as a particle has moved by more than half the skin: asks all ranks in every step.
+    /// As soon as a particle has moved by more than half the skin. Takes the maximum over all ranks
+    /// in every step.
     Displacement,
 }
 
-/// Positions at the last rebuild and what has happened since.
+/// Positions at the last rebuild and the steps since.
 #[derive(Debug, Clone)]
 pub struct RebuildWatch {
     policy: RebuildPolicy,
-    /// At a rebuild.
+    /// Skin at a rebuild.
     full_skin: f64,
-    /// What is left of it: pairs come nearer when the box shrinks.
+    /// Remaining skin: pairs come closer when the box shrinks.
     skin: f64,
     steps_since: u64,
-    /// At the last rebuild, and the lengths of the box then.
+    /// Positions at the last rebuild, followed by the box lengths at that time.
     reference: [Vec<f64>; 3],
     lengths: [f64; 3],
-    /// The same positions in the box as it is now; empty where that has not changed.
+    /// The reference positions scaled to the current box; empty if the box has not changed.
     stretched: [Vec<f64>; 3],
     simd: SimdLevel,
-    /// Largest displacement over all ranks at the last step that is known.
+    /// Largest displacement over all ranks in the last step for which it is known.
     known: f64,
-    /// The most by which it has grown in a step: of this neighbourhood, of the one before.
+    /// Largest growth of the displacement in one step: since the last rebuild, and between the two
+    /// rebuilds before.
     growth: [f64; 2],
 }
 
-/// What a [`RebuildWatch`] knows of the steps that have been made.
+/// State of a [`RebuildWatch`] that depends on the steps so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RebuildHistory {
     /// Steps since the last rebuild.
     pub steps_since: u64,
-    /// Largest displacement over all ranks since then, at the last step that is known, \[length\].
+    /// Largest displacement over all ranks since then, in the last step for which it is known,
+    /// \[length\].
     pub known: f64,
-    /// The most by which it has grown in a step, \[length\]: of this neighbourhood, of the one before.
+    /// Largest growth of the displacement in one step, \[length\]: since the last rebuild, and
+    /// between the two rebuilds before.
     pub growth: [f64; 2],
 }
 
-/// The policy's answer.
+/// Result of counting a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RebuildDecision {
-    /// Known without asking other ranks.
+    /// The decision does not depend on other ranks.
     Known(Due),
-    /// Depends on the largest displacement over all ranks.
+    /// The decision depends on the largest displacement over all ranks.
     AskAllRanks,
 }
 
@@ -73,12 +81,12 @@ pub enum RebuildDecision {
 pub enum Due {
     /// Rebuild now.
     Yes,
-    /// The neighbourhood still holds.
+    /// The cells and neighbour lists are still valid.
     No,
 }
 
 impl RebuildWatch {
-    /// Nothing built yet.
+    /// Creates a watch without reference positions.
     pub fn new(policy: RebuildPolicy, skin: f64, simd: SimdLevel) -> Self {
         let growth = [0.0, f64::INFINITY];
         let full_skin = skin;
@@ -96,33 +104,35 @@ impl RebuildWatch {
         }
     }
 
-    /// Positions of the owned particles at the last rebuild, in the box of that time, per dimension, \[length\].
+    /// Returns the positions of the owned particles at the last rebuild, in the box of that time,
+    /// per dimension, \[length\].
     pub fn reference(&self) -> &[Vec<f64>; 3] {
         &self.reference
     }
 
-    /// Lengths of the box at the last rebuild, \[length\].
+    /// Returns the lengths of the box at the last rebuild, \[length\].
     pub fn lengths(&self) -> [f64; 3] {
         self.lengths
     }
 
-    /// Where displacements are measured from.
+    /// Returns the positions from which displacements are measured.
     fn origins(&self) -> &[Vec<f64>; 3] {
         if self.stretched[0].is_empty() { &self.reference } else { &self.stretched }
     }
 
-    /// What the next decisions depend on beside the policy and those positions; the same on all ranks.
+    /// Returns the state on which the next decisions depend, apart from the policy and the
+    /// reference positions. It is the same on all ranks.
     pub fn history(&self) -> RebuildHistory {
         let Self { steps_since, known, growth, .. } = *self;
         RebuildHistory { steps_since, known, growth }
     }
 
-    /// Goes on where another watch has ended, after a rebuild at the positions of its last one.
+    /// Restores the history of another watch, after a rebuild at its reference positions.
     pub fn recall(&mut self, RebuildHistory { steps_since, known, growth }: RebuildHistory) {
         (self.steps_since, self.known, self.growth) = (steps_since, known, growth);
     }
 
-    /// Counts a step.
+    /// Counts a step and returns whether it rebuilds.
     pub fn count_step(&mut self) -> RebuildDecision {
         self.steps_since += 1;
         match self.policy {
@@ -132,8 +142,8 @@ impl RebuildWatch {
         }
     }
 
-    /// Largest squared displacement of this rank's particles since the last rebuild; infinite if a position is not a
-    /// number any more.
+    /// Returns the largest squared displacement of this rank's particles since the last rebuild, or
+    /// infinity if a position is NaN.
     pub fn displacement2(&self, particles: &Particles, threads: &Threads) -> f64 {
         if self.reference[0].len() != particles.owned() {
             return 0.0;
@@ -142,27 +152,30 @@ impl RebuildWatch {
         if largest.is_nan() { f64::INFINITY } else { largest }
     }
 
-    /// The decision of [`RebuildPolicy::Displacement`], from the maximum over all ranks.
+    /// Returns the decision of [`RebuildPolicy::Displacement`] for the maximum over all ranks.
     pub fn decide(&self, displacement2: f64) -> Due {
         if 4.0 * displacement2 > self.skin * self.skin { Due::Yes } else { Due::No }
     }
 
-    /// Takes down the maximum over all ranks at a step.
+    /// Records the maximum over all ranks in a step.
     pub fn hear(&mut self, displacement2: f64) {
         let displacement = displacement2.sqrt();
         self.growth[0] = self.growth[0].max(displacement - self.known);
         self.known = displacement;
     }
 
-    /// Whether the next step may have to rebuild, going by the steps that are known; no if not even someone twice as fast as
-    /// the fastest could get that far.
+    /// Returns whether the next step may have to rebuild, estimated from the steps known so far.
+    /// Returns `false` only if even a particle twice as fast as the fastest could not move that
+    /// far.
     pub fn may_be_due(&self) -> bool {
         2.0 * (self.known + 2.0 * self.growth[0].max(self.growth[1])) >= self.skin
     }
 
-    /// The box has been stretched to this one, and the positions with it. Lists hold pairs that were within `list_radius` at the last
-    /// rebuild, which are now within as much less as the box has shrunk: that is taken off the skin. What follows depends on the box
-    /// of the last rebuild and on this one, not on those in between.
+    /// Adapts the watch to a box that has been stretched to `domain` together with the positions.
+    /// Lists hold the pairs that were within `list_radius` at the last rebuild. If the box has
+    /// shrunk, that radius has shrunk by the same factor, and the difference is subtracted from the
+    /// skin. The result depends only on the box of the last rebuild and on this one, not on those
+    /// in between.
     pub fn stretch(&mut self, list_radius: f64, domain: &Domain) {
         let factors = [0, 1, 2].map(|dim| domain.lengths[dim] / self.lengths[dim]);
         self.stretched.iter_mut().for_each(Vec::clear);
@@ -177,28 +190,29 @@ impl RebuildWatch {
         self.skin = (self.full_skin - (1.0 - least) * list_radius).max(0.0);
     }
 
-    /// Whether the box has shrunk so much that no skin is left.
+    /// Returns whether the box has shrunk so much that no skin is left.
     pub fn is_used_up(&self) -> bool {
         self.skin == 0.0 && self.full_skin > 0.0
     }
 
-    /// Whether a rebuild can come too late: the policy does not look at displacements.
+    /// Returns whether a rebuild can come too late because the policy does not check displacements.
     pub fn can_be_late(&self) -> bool {
         matches!(self.policy, RebuildPolicy::Every(steps) if steps > 1)
     }
 
-    /// A displacement (maximum over all ranks) over half the skin: above 1, pairs may have been missed.
+    /// Returns the ratio of a displacement (maximum over all ranks) to half the skin. Above 1,
+    /// pairs may have been missed.
     pub fn over_half_skin(&self, displacement2: f64) -> f64 {
         if displacement2 == 0.0 { 0.0 } else { 2.0 * displacement2.sqrt() / self.skin }
     }
 
-    /// Displacement of one particle since the last rebuild.
+    /// Returns the displacement of one particle since the last rebuild.
     pub fn displacement_of(&self, particles: &Particles, index: usize) -> [f64; 3] {
         let position = particles.position_of(index);
         [0, 1, 2].map(|dim| position[dim] - self.origins()[dim].get(index).copied().unwrap_or(position[dim]))
     }
 
-    /// Remembers the present positions, and the lengths of the box, as those of the rebuild.
+    /// Stores the current positions and the lengths of the box as those of the last rebuild.
     pub fn rebuilt(&mut self, particles: &Particles, lengths: [f64; 3]) {
         if self.steps_since > 0 {
             self.growth = [0.0, self.growth[0]];
@@ -222,7 +236,8 @@ mod tests {
         RebuildWatch::new(RebuildPolicy::Displacement, 1.0, SimdLevel::detect())
     }
 
-    /// Steps of this length until it matters; says before which steps somebody has to wait.
+    /// Takes steps of length `step` until a rebuild is due. Returns the steps that had to wait for
+    /// the maximum over all ranks.
     fn waits(watch: &mut RebuildWatch, step: f64) -> Vec<u32> {
         let mut waits = Vec::new();
         for number in 1.. {

@@ -1,21 +1,23 @@
-//! Import shells: who computes a pair of adjacent cells, and therefore which cells a rank imports.
+//! Import shells: the rules that assign each pair of adjacent cells to a rank, and therefore
+//! determine which cells a rank imports.
 //!
-//! A shell is a list of [`PairRule`]s anchored at each cell a rank owns: "compute the pairs between the cells at
-//! offset `a` and at offset `b`". All cells named that are not owned are imported; that is the whole definition, and
-//! the halo plan, the kernels' work and the force return follow from it.
+//! A shell is a list of [`PairRule`]s, which are applied at each cell that a rank owns (the
+//! anchor): "compute the pairs between the cells at offset `a` and at offset `b`". Every cell in a
+//! rule that the rank does not own is imported. The halo plan, the work of the kernels and the
+//! force return all follow from these rules.
 //!
 //! | shell | rules at the anchor | imports | forces |
 //! | --- | --- | --- | --- |
-//! | full | itself with each of the 26 around it | 26 | stay: every rank computes all pairs of its own particles |
-//! | half | itself with the 13 *forward* ones | 13 | return to the owner |
-//! | eighth | all pairs of cells of which it is the base corner | 7 | return to the owners; pairs of two ghosts included |
+//! | full | the anchor with each of the 26 cells around it | 26 | stay: every rank computes all pairs of its own particles |
+//! | half | the anchor with its 13 *forward* neighbours | 13 | return to the owner |
+//! | eighth | all pairs of cells whose base corner is the anchor | 7 | return to the owners; includes pairs of two ghosts |
 //!
 //! A cell is forward of another if it comes later in storage order (z, then y, then x).
 
 use crate::domain::Dimension;
 use crate::grid::{Cell, storage_order};
 
-/// Which neighbouring cells are imported.
+/// Set of neighbouring cells to import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, strum::VariantArray)]
 #[cfg_attr(
     feature = "serde",
@@ -29,21 +31,21 @@ pub enum Shell {
     #[default]
     Half,
     /// 7; the owner of the base corner computes, forces return.
-    // The base corner is the component-wise lower cell (Liem, Brown & Clarke 1991; the default of GROMACS). Least to
-    // import, but pairs of two ghosts are computed here too.
+    // The base corner is the component-wise lower cell (Liem, Brown & Clarke 1991; the default of
+    // GROMACS). This shell imports the fewest cells, but also computes pairs of two ghosts.
     Eighth,
 }
 
-/// Compute the pairs between two cells at these offsets from an owned anchor cell.
+/// Rule to compute the pairs between two cells, given by their offsets from an owned anchor cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PairRule {
-    /// Offset of the cell whose particles are taken one by one.
+    /// Offset of the cell over whose particles the outer loop runs.
     pub a: Cell,
-    /// Offset of the cell they meet.
+    /// Offset of the other cell.
     pub b: Cell,
 }
 
-/// Whether the third law is applied across ranks.
+/// Whether Newton's third law is applied across ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForceReturn {
     /// Forces on ghosts are sent back to the owner and added.
@@ -53,10 +55,11 @@ pub enum ForceReturn {
 }
 
 impl Shell {
-    /// All of them, in the order of their declaration.
+    /// All shells, in the order of their declaration.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
-    /// The rules around one anchor, in storage order of the partner; the cell with itself comes first.
+    /// Returns the rules at one anchor, in storage order of the partner. The pairs within the
+    /// anchor come first.
     pub fn rules(self, dimension: Dimension) -> Vec<PairRule> {
         let origin = [0; 3];
         let mut offsets = neighbours(dimension);
@@ -65,13 +68,13 @@ impl Shell {
         }
         let rule = |offset: Cell| match self {
             Self::Full | Self::Half => PairRule { a: origin, b: offset },
-            // The lower cell of each dimension is the anchor's.
+            // In each dimension the lower cell lies at the anchor's coordinate.
             Self::Eighth => PairRule { a: offset.map(|d| (-d).max(0)), b: offset.map(|d| d.max(0)) },
         };
         std::iter::once(origin).chain(offsets).map(rule).collect()
     }
 
-    /// Offsets of the cells that a rank needs around each of its own.
+    /// Returns the offsets of the cells that a rank needs around each of its own.
     pub fn offsets(self, dimension: Dimension) -> Vec<Cell> {
         let mut offsets: Vec<Cell> = self.rules(dimension).iter().flat_map(|rule| [rule.a, rule.b]).collect();
         offsets.sort_unstable();
@@ -80,7 +83,8 @@ impl Shell {
         offsets
     }
 
-    /// The cell whose owner computes the pairs of two adjacent cells, where forces return.
+    /// Returns the cell whose owner computes the pairs of two adjacent cells, for shells that
+    /// return forces.
     pub fn anchor_of(self, a: Cell, b: Cell) -> Cell {
         match self {
             Self::Full | Self::Half => {
@@ -94,7 +98,7 @@ impl Shell {
         }
     }
 
-    /// Whether forces on ghosts return.
+    /// Returns whether forces on ghosts are sent back to their owners.
     pub fn force_return(self) -> ForceReturn {
         match self {
             Self::Full => ForceReturn::None,
@@ -103,12 +107,12 @@ impl Shell {
     }
 }
 
-/// Whether the offset leads to a later cell in storage order.
+/// Returns whether the offset leads to a later cell in storage order.
 pub fn is_forward(offset: &Cell) -> bool {
     storage_order(offset) > [0; 3]
 }
 
-/// The 26 (in two dimensions: 8) offsets to adjacent cells in storage order.
+/// Returns the 26 (in two dimensions 8) offsets to adjacent cells in storage order.
 pub fn neighbours(dimension: Dimension) -> Vec<Cell> {
     let layers = match dimension {
         Dimension::Two => 0..=0,

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, AddAssign, Mul};
 
-/// The components xx, yy, zz, xy, xz, yz.
+/// A symmetric tensor with the components xx, yy, zz, xy, xz, yz.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SymmetricTensor(pub [f64; Self::LEN]);
 
@@ -10,17 +10,17 @@ impl SymmetricTensor {
     /// Number of components.
     pub const LEN: usize = 6;
 
-    /// The product of two vectors of one direction, a b.
+    /// Returns the product a b of two parallel vectors.
     pub fn product(a: [f64; 3], b: [f64; 3]) -> Self {
         Self([a[0] * b[0], a[1] * b[1], a[2] * b[2], a[0] * b[1], a[0] * b[2], a[1] * b[2]])
     }
 
-    /// With these numbers on its diagonal alone.
+    /// Returns a diagonal tensor.
     pub fn diagonal([x, y, z]: [f64; 3]) -> Self {
         Self([x, y, z, 0.0, 0.0, 0.0])
     }
 
-    /// xx + yy + zz.
+    /// Returns xx + yy + zz.
     pub fn trace(&self) -> f64 {
         self.0[0] + self.0[1] + self.0[2]
     }

@@ -1,28 +1,30 @@
-//! A lattice with a liquid in some regions and vapour elsewhere: sites inside are all taken, of those outside a part is, drawn at random.
+//! A lattice with liquid in some regions and vapour elsewhere. All sites inside the regions are
+//! occupied; outside, a random fraction is.
 //!
-//! Because all particles lie on sites of one lattice, none overlap, and ids and the choice do not depend on the number of ranks.
+//! All particles lie on sites of one lattice, so they do not overlap, and ids and occupation do not
+//! depend on the number of ranks.
 
 use crate::lattice::Lattice;
 use crate::random;
 use std::sync::Arc;
 
-/// Where the liquid is, with periodic images.
+/// Region of liquid, including its periodic images.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Region {
     /// A sphere (a disc in two dimensions).
     Droplet {
-        /// In box lengths, 0 to 1.
+        /// Centre, in box lengths, 0 to 1.
         centre: [f64; 3],
-        /// \[length\].
+        /// Radius, \[length\].
         radius: f64,
     },
     /// A layer.
     Slab {
-        /// 0, 1, 2 for x, y, z: across the layer.
+        /// Axis across the layer: 0, 1, 2 for x, y, z.
         axis: usize,
-        /// Of its middle, in box lengths, 0 to 1.
+        /// Middle of the layer, in box lengths, 0 to 1.
         centre: f64,
-        /// \[length\].
+        /// Thickness, \[length\].
         thickness: f64,
     },
 }
@@ -43,20 +45,21 @@ impl Region {
     }
 }
 
-/// The lattice and the sites of it that are taken.
+/// A lattice of which only some sites are occupied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThinnedLattice {
     lattice: Lattice,
     dimensions: usize,
     regions: Arc<[Region]>,
-    /// Share of the sites outside of all regions.
+    /// Fraction of the sites outside all regions that is occupied.
     share_outside: f64,
     seed: u64,
     taken: u64,
 }
 
 impl ThinnedLattice {
-    /// With this share of the sites outside of all regions, from 0 to 1. Goes through all sites to count those that are taken.
+    /// Creates the lattice with the fraction `share_outside`, from 0 to 1, of the sites outside all
+    /// regions. Goes through all sites to count the occupied ones.
     pub fn new(
         lattice: Lattice,
         dimensions: usize,
@@ -71,7 +74,8 @@ impl ThinnedLattice {
         thinned
     }
 
-    /// The same with [`Self::len`] estimated from some thousand sites all over the box, at least 1: takes no time.
+    /// Does what `new` does, but estimates [`Self::len`] (at least 1) from some thousand sites all
+    /// over the box, which takes hardly any time.
     pub fn estimated(
         lattice: Lattice,
         dimensions: usize,
@@ -80,7 +84,7 @@ impl ThinnedLattice {
         seed: u64,
     ) -> Self {
         const LOOKS: usize = 100_000;
-        /// A key of its own, of the sites that are tried.
+        /// Separate key for drawing the sampled sites.
         const KEY: u64 = 0x7472_6965_6421;
         let tried = (LOOKS / regions.len().max(1)).max(100) as u64;
         let mut thinned =
@@ -93,24 +97,25 @@ impl ThinnedLattice {
         thinned
     }
 
-    /// All its sites.
+    /// Returns the complete lattice.
     pub fn lattice(&self) -> &Lattice {
         &self.lattice
     }
 
-    /// Sites that are taken.
+    /// Returns the number of occupied sites.
     pub fn len(&self) -> u64 {
         self.taken
     }
 
-    /// Whether no site is taken.
+    /// Returns whether no site is occupied.
     pub fn is_empty(&self) -> bool {
         self.taken == 0
     }
 
-    /// Whether the site with this id, at this position, is taken.
+    /// Returns whether the site with this id and position is occupied.
     pub fn is_taken(&self, id: u64, position: [f64; 3]) -> bool {
-        /// A key of its own: the seed itself draws species, the next ones displacements.
+        /// Separate key: the seed itself is used for species, and the following ones for
+        /// displacements.
         const KEY: u64 = 0x7468_696e;
         let lengths = self.lattice.lengths();
         let is_inside = self.regions.iter().any(|region| region.contains(position, lengths, self.dimensions));
@@ -128,7 +133,7 @@ mod tests {
         let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8, [20; 3]);
         let [length, ..] = lattice.lengths();
         let pi = std::f64::consts::PI;
-        // A droplet over a face of the box, and a slab.
+        // A droplet that crosses a face of the box, and a slab.
         let droplet = Region::Droplet { centre: [0.1, 0.5, 0.9], radius: 8.0 };
         let slab = Region::Slab { axis: 1, centre: 0.95, thickness: 6.0 };
         for (region, volume) in [(droplet, 4.0 / 3.0 * pi * 512.0), (slab, 6.0 * length * length)] {

@@ -1,13 +1,15 @@
-//! The threads of one rank: work over columns is cut into one share per thread.
+//! The threads of one rank. Work over columns is divided into one share per thread.
 //!
 //! ```text
-//! state -> split in two -> split again ... until every thread has a share; results are merged in the order of shares
+//! state -> split in two -> split again ... until every thread has a share;
+//! results are merged in the order of shares
 //! ```
 //!
-//! Who computes what follows from the number of threads alone, so results are the same in every run with that number;
-//! which thread takes a share does not matter. The calling thread takes part (rayon's `use_current_thread`), so that
-//! MPI is still called from the thread that initialised it. One thread is a plain call: no pool, no closure in a queue.
-//! Relies on: shares that take about equally long; a sleeping thread needs some microseconds to wake up, so parallel
+//! The division depends only on the number of threads, so results are the same in every run with
+//! that number; it does not matter which thread computes a share. The calling thread takes part
+//! (rayon's `use_current_thread`), so MPI is still called from the thread that initialised it. With
+//! one thread the work is a plain call, without a pool or a queue. The division assumes that shares
+//! take about equally long. A sleeping thread needs some microseconds to wake up, so parallel
 //! sections should be few and long.
 
 use crate::aligned::LINE;
@@ -23,40 +25,40 @@ use shares::ShareLog;
 pub use shares::Share;
 
 thread_local! {
-    /// A thread belongs to one pool for as long as it lives.
+    /// The pool of this thread, which a thread keeps as long as it exists.
     static POOL: OnceCell<Arc<Pool>> = const { OnceCell::new() };
 }
 
-/// Threads, and what they have done.
+/// Threads and the log of their work.
 #[derive(Debug)]
 struct Pool {
     threads: ThreadPool,
     log: ShareLog,
 }
 
-/// Why there are no threads.
+/// Reason why threads are not available.
 #[derive(Debug, thiserror::Error)]
 pub enum ThreadsError {
-    /// More than a rank can have.
+    /// The number exceeds the limit of a rank.
     #[error("a rank cannot have {count} threads, at most {}", Threads::MOST)]
     TooMany {
-        /// Threads wanted.
+        /// Requested number of threads.
         count: usize,
     },
-    /// The system does not give them.
+    /// The system could not start the threads.
     #[error("{count} threads cannot be started: {reason}")]
     Start {
-        /// Threads wanted.
+        /// Requested number of threads.
         count: usize,
-        /// What the system says.
+        /// Reason reported by the system.
         reason: String,
     },
-    /// The calling thread already works with another number of them.
+    /// The calling thread already works with another number of threads.
     #[error("this rank works with {present} threads, {wanted} are not possible any more")]
     Fixed {
-        /// Threads that it has.
+        /// Number of threads in use.
         present: usize,
-        /// Threads wanted.
+        /// Requested number of threads.
         wanted: usize,
     },
 }
@@ -64,20 +66,21 @@ pub enum ThreadsError {
 /// The threads that the calling thread works with, itself included.
 #[derive(Debug, Clone, Default)]
 pub struct Threads {
-    /// None where the calling thread is alone.
+    /// `None` if the calling thread works alone.
     pool: Option<Arc<Pool>>,
 }
 
 impl Threads {
-    /// The most that a rank can have: more than any machine has cores.
+    /// Largest number of threads of a rank, more than the cores of any machine.
     pub const MOST: usize = 1024;
 
-    /// The calling thread alone.
+    /// Returns the calling thread alone.
     pub fn one() -> Self {
         Self::default()
     }
 
-    /// Starts `count` - 1 threads beside the calling one; the second time they are there already.
+    /// Starts `count` - 1 threads in addition to the calling one. A second call returns the
+    /// existing threads.
     ///
     /// # Errors
     /// [`ThreadsError`].
@@ -103,37 +106,38 @@ impl Threads {
         })
     }
 
-    /// Those that the calling thread works with already.
+    /// Returns the threads with which the calling thread already works.
     pub fn present() -> Self {
         Self { pool: POOL.with(|known| known.get().cloned()) }
     }
 
-    /// How many, the calling one included.
+    /// Returns the number of threads, including the calling one.
     pub fn count(&self) -> usize {
         self.pool.as_ref().map_or(1, |pool| pool.threads.current_num_threads())
     }
 
-    /// Remembers from now on which thread works on a share when. The calling thread alone has no shares.
+    /// Starts recording which thread works on a share and when. The calling thread alone has no
+    /// shares.
     pub fn watch(&self) {
         self.pool.iter().for_each(|pool| pool.log.watch());
     }
 
-    /// Remembers nothing more.
+    /// Stops recording.
     pub fn stop_watching(&self) {
         self.pool.iter().for_each(|pool| pool.log.stop_watching());
     }
 
-    /// Hands over the shares that have been done since the last time, thread by thread; of each at most about a thousand, the
-    /// first ones.
+    /// Passes the shares recorded since the last call to `each`, thread by thread. At most the
+    /// first thousand or so of each thread are recorded.
     pub fn take_shares(&self, each: impl FnMut(Share)) {
         if let Some(pool) = &self.pool {
             pool.log.take(each);
         }
     }
 
-    /// Gives every thread its share of `state`: `split(state, shares, middle)` cuts what belongs to `shares` into what
-    /// belongs to those before `middle` and the rest; `work(part, share)` is called once per share; results are merged
-    /// in the order of shares.
+    /// Divides `state` among the threads. `split(state, shares, middle)` splits the part of
+    /// `shares` into the part before `middle` and the rest; `work(part, share)` is called once per
+    /// share; results are merged in the order of shares.
     pub fn divide<S: Send, R: Send>(
         &self,
         state: S,
@@ -150,7 +154,8 @@ impl Threads {
         }
     }
 
-    /// `work` on parts of columns, of about equal length, that start on cache lines; results are merged in order.
+    /// Calls `work` on parts of columns that have about equal length and start on cache lines.
+    /// Merges the results in order.
     pub(crate) fn fold<C: Columns, R: Send>(
         &self,
         columns: C,
@@ -164,7 +169,8 @@ impl Threads {
         self.divide(columns, split, |part, _| work(part), merge)
     }
 
-    /// `work` on each of several columns as a whole, for work that cannot be cut by particles; with the column's number.
+    /// Calls `work` with the number of each column and the whole column, for work that cannot be
+    /// divided by particles.
     pub(crate) fn each_column<T: Send>(&self, columns: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
         match &self.pool {
             None => columns.iter_mut().enumerate().for_each(|(number, column)| work(number, column)),
@@ -175,7 +181,7 @@ impl Threads {
         }
     }
 
-    /// `work` on parts of columns.
+    /// Calls `work` on parts of columns.
     pub(crate) fn each<C: Columns>(&self, columns: C, work: impl Fn(C) + Sync) {
         self.fold(columns, work, |(), ()| ());
     }
@@ -192,8 +198,9 @@ fn start(count: usize) -> Result<Pool, ThreadsError> {
     let builder = ThreadPoolBuilder::new().num_threads(count).thread_name(name).use_current_thread();
     let threads =
         builder.build().map_err(|error| ThreadsError::Start { count, reason: error.to_string() })?;
-    // A thread that looks for others' work for the first time registers with rayon's queues, which allocates. The calling
-    // thread may not look before some late, steady step, since it mostly finds its own work: so it looks now.
+    // When a thread first looks for work in other threads' queues, it registers with rayon, which
+    // allocates memory. The calling thread mostly finds its own work, so it might do that only in
+    // some late step that should not allocate. Therefore it does it now.
     threads.install(rayon::yield_now);
     Ok(Pool { threads, log: ShareLog::new(count) })
 }
@@ -217,11 +224,11 @@ fn halve<S: Send, R: Send>(
     merge(left, right)
 }
 
-/// Columns of equal length that can be cut.
+/// Columns of equal length that can be divided.
 pub(crate) trait Columns: Send + Sized {
-    /// Length of the columns.
+    /// Returns the length of the columns.
     fn len(&self) -> usize;
-    /// What lies before `middle` and the rest.
+    /// Returns the part before `middle` and the rest.
     fn split_at(self, middle: usize) -> (Self, Self);
 }
 
@@ -267,7 +274,7 @@ impl<A: Columns, B: Columns> Columns for (A, B) {
     }
 }
 
-/// Columns that know where they start.
+/// Columns with the index of their first element.
 pub(crate) struct Placed<C> {
     pub first: usize,
     pub columns: C,
@@ -288,7 +295,7 @@ impl<C: Columns> Columns for Placed<C> {
 mod tests {
     use super::*;
 
-    /// On a thread of its own, since a thread keeps its pool.
+    /// Runs `work` on a new thread, because a thread keeps its pool.
     fn with_threads<R: Send>(count: usize, work: impl FnOnce(&Threads) -> R + Send) -> R {
         std::thread::scope(|scope| scope.spawn(|| work(&Threads::new(count).unwrap())).join().unwrap())
     }

@@ -1,7 +1,8 @@
-//! Initial velocities: Maxwell-Boltzmann, zero total momentum, exact temperature, bit-identical on any number of ranks.
+//! Initial velocities: Maxwell-Boltzmann distributed, with zero total momentum and the exact
+//! temperature, bit-identical on any number of ranks.
 //!
-//! Made in three passes with an exact global sum between each (the caller sums over ranks): draw; subtract the velocity
-//! of the centre of mass; scale.
+//! They are made in three passes: draw, subtract the velocity of the centre of mass, scale. Between
+//! the passes the caller adds up exact sums over all ranks.
 
 use crate::domain::Dimension;
 use crate::exact_sum::ExactSum;
@@ -47,7 +48,7 @@ pub fn remove_drift(particles: &mut Particles, masses: &[f64], drift: [f64; 3]) 
     twice_kinetic
 }
 
-/// Scales all velocities so that the temperature is exactly `temperature` over `degrees_of_freedom`.
+/// Scales all velocities so that the temperature for `degrees_of_freedom` is exactly `temperature`.
 pub fn rescale(particles: &mut Particles, twice_kinetic: f64, temperature: f64, degrees_of_freedom: f64) {
     let present = twice_kinetic / degrees_of_freedom;
     let factor = if present > 0.0 { (temperature / present).sqrt() } else { 0.0 };

@@ -1,8 +1,8 @@
-//! Numbers in sentences.
+//! Numbers in messages.
 
 use std::fmt::Display;
 
-/// So many of something: `1 rank`, `2 ranks`.
+/// Returns a count with its noun: `1 rank`, `2 ranks`.
 pub fn counted<N: Display + Copy + PartialEq + From<u8>>(count: N, noun: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {noun}{plural}")

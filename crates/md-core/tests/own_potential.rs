@@ -1,4 +1,5 @@
-//! Potentials that md-core does not know, as a crate of its own would define them: a formula, and a table.
+//! Potentials that md-core does not contain, as another crate would define them: a formula and a
+//! table.
 
 mod support;
 
@@ -13,7 +14,7 @@ const CUTOFF: f64 = 2.2;
 /// Buckingham (1938): U(r) = A exp(-B r) - C / r^6, truncated. One species.
 #[derive(Debug)]
 struct Buckingham {
-    /// A, B, C.
+    /// The constants A, B, C.
     constants: PairTable<[f64; 3]>,
 }
 
@@ -80,19 +81,19 @@ fn formula() {
     assert_methods_agree(&Buckingham { constants });
 }
 
-/// Energy and -(dU/dr)/r at equidistant r^2, linear in between. One species.
+/// Energy and -(dU/dr)/r at equidistant r^2, with linear interpolation. One species.
 #[derive(Debug)]
 struct Table {
     energy: Vec<f64>,
     force_over_r: Vec<f64>,
-    /// Intervals per r^2.
+    /// Number of intervals per unit of r^2.
     density: f64,
 }
 
 impl Table {
     fn new(term: impl Fn(f64) -> PairTerm, intervals: u32) -> Self {
         let density = f64::from(intervals) / (CUTOFF * CUTOFF);
-        // From a quarter on: closer than any particles are.
+        // r^2 starts at a quarter, closer than any particles are.
         let terms = || (0..=intervals).map(|n| term((f64::from(n) / density).max(0.25)));
         let force_over_r = terms().map(|term| term.force_over_r).collect();
         Self { energy: terms().map(|term| term.energy).collect(), force_over_r, density }
@@ -133,7 +134,8 @@ struct TableKernel<'a>(&'a Table);
 
 impl PairKernel for TableKernel<'_> {
     type Parameters<S: Simd, P: Arithmetic> = ();
-    /// Index and place after it, from 0 to 1; the distances know which lanes are masked.
+    /// Index and position between the table points, from 0 to 1. The distances are kept because
+    /// they contain the masked lanes.
     type Prepared<S: Simd, P: Arithmetic> = (Distance<S, P>, [P::Lanes<S>; 2]);
 
     fn parameters<S: Simd, P: Arithmetic>(&self, _: S, _: &[P::SpeciesIndex]) {}

@@ -1,4 +1,5 @@
-//! The potentials of this crate: SIMD kernels against the scalar terms that direct summation uses.
+//! Tests of the potentials of this crate: SIMD kernels against the scalar terms used by direct
+//! summation.
 
 mod support;
 

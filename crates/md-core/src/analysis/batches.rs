@@ -1,30 +1,32 @@
-//! Means of many quantities at a time, with errors from batches of samples that follow each other.
+//! Means of several quantities with standard errors from batches of consecutive samples.
 //!
-//! Batches that are shorter than the correlation of the samples are correlated too. By how much, neighbours tell: if each batch
-//! remembers the part r of the one before it, the error is larger by the root of (1 + r) / (1 - r).
+//! Batches that are shorter than the correlation time of the samples are correlated too. The
+//! correlation r of neighbouring batches is measured, and the error is multiplied by the root of
+//! (1 + r) / (1 - r).
 
 use super::origins::mean;
 
-/// Batches there are at least, once there are twice as many samples.
+/// Smallest number of batches, once there are twice as many samples.
 const LEAST: usize = 16;
 
 /// Means of a fixed number of quantities.
 ///
-/// Samples are added up in batches of equal length; when there are 32, each two become one. The spread of the batches' means gives
-/// the error, correlations between neighbouring samples included as far as they are shorter than a batch.
+/// Samples are added up in batches of equal length. When there are 32 batches, they are merged in
+/// pairs. The spread of the batches' means gives the error, which includes correlations between
+/// neighbouring samples as far as they are shorter than a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batches {
     width: usize,
     /// Samples per batch.
     length: u64,
-    /// Samples in the last batch, which is not full.
+    /// Samples in the last batch, which is incomplete.
     begun: u64,
-    /// Sums of the batches, and of the one begun.
+    /// Sums of the batches, the last of which is incomplete.
     sums: Vec<Vec<f64>>,
 }
 
 impl Batches {
-    /// Of so many quantities, without samples.
+    /// Creates empty batches for `width` quantities.
     pub fn new(width: usize) -> Self {
         Self { width, length: 1, begun: 0, sums: vec![vec![0.0; width]] }
     }
@@ -48,18 +50,18 @@ impl Batches {
         self.sums.push(vec![0.0; self.width]);
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn samples(&self) -> u64 {
         (self.sums.len() as u64 - 1) * self.length + self.begun
     }
 
-    /// Means of all samples; zero where there are none.
+    /// Returns the means of all samples, or zeros if there are none.
     pub fn means(&self) -> Vec<f64> {
         let samples = self.samples().max(1) as f64;
         (0..self.width).map(|at| self.sums.iter().map(|sum| sum[at]).sum::<f64>() / samples).collect()
     }
 
-    /// Standard errors of the means; no numbers where there are fewer than two batches.
+    /// Returns the standard errors of the means, or NaN if there are fewer than two batches.
     pub fn errors(&self) -> Vec<f64> {
         let full = &self.sums[..self.sums.len() - 1];
         let error = |at: usize| {
@@ -69,8 +71,8 @@ impl Batches {
         (0..self.width).map(error).collect()
     }
 
-    /// The mean of one quantity over that of another, and its standard error; no numbers where the second is zero, no error where there are
-    /// fewer than two batches.
+    /// Returns the ratio of the means of two quantities and its standard error. Both are NaN if the
+    /// second mean is zero, and the error is NaN if there are fewer than two batches.
     pub fn ratio(&self, above: usize, below: usize) -> (f64, f64) {
         let total = |at: usize| self.sums.iter().map(|sum| sum[at]).sum::<f64>();
         let ratio = total(above) / total(below);
@@ -83,13 +85,14 @@ impl Batches {
         (ratio, error_of_batches(&differences, 0.0) / below.abs())
     }
 
-    /// As words, for a checkpoint.
+    /// Returns the state as words for a checkpoint.
     pub fn words(&self) -> Vec<u64> {
         let sums = self.sums.iter().flatten().map(|sum| sum.to_bits());
         [self.width as u64, self.length, self.begun].into_iter().chain(sums).collect()
     }
 
-    /// From [`Self::words`]; none if these are not the words of so many quantities.
+    /// Restores the state from [`Self::words`]. Returns `None` if the words do not describe `width`
+    /// quantities.
     pub fn from_words(words: &[u64], width: usize) -> Option<Self> {
         let (&[found, length, begun], sums) = words.split_first_chunk()?;
         let batches = sums.len().checked_div(width)?;
@@ -103,7 +106,8 @@ impl Batches {
     }
 }
 
-/// Standard error of the mean of batches that spread about this value; no number for fewer than two.
+/// Returns the standard error of the mean of batches with the mean `about`, or NaN for fewer than
+/// two.
 fn error_of_batches(batches: &[f64], about: f64) -> f64 {
     /// Batches by which a correlation can be told from noise.
     const FEWEST: usize = 8;
@@ -117,7 +121,8 @@ fn error_of_batches(batches: &[f64], about: f64) -> f64 {
     let apart =
         |lag: usize| batches.iter().zip(&batches[lag..]).map(|(a, b)| (a - about) * (b - about)).sum::<f64>();
     let squares = apart(0);
-    // The mean is made of the batches themselves, which makes their correlation seem smaller by about 1 / n.
+    // The mean is computed from the batches themselves, which reduces their apparent correlation by
+    // about 1 / n.
     let seen = if batches.len() < FEWEST || squares == 0.0 { 0.0 } else { apart(1) / squares + 1.0 / count };
     let remembered = seen.clamp(*MEASURED.start(), *MEASURED.end());
     (squares / (count - 1.0) / count * (1.0 + remembered) / (1.0 - remembered)).sqrt()
@@ -158,7 +163,7 @@ mod tests {
         let (mut batches, count) = (Batches::new(3), 4000);
         for id in 0..count {
             let [x, y, _] = random::normal_vector(5, id);
-            // Weights that vary by a fifth, of values of mean 3 and deviation 1/2.
+            // Weights that vary by a fifth, for values of mean 3 and standard deviation 1/2.
             let weight = 1.0 + 0.2 * y;
             batches.add([weight * (3.0 + 0.5 * x), weight, 0.0]);
         }

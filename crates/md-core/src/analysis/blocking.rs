@@ -1,12 +1,16 @@
-//! Errors of means of correlated samples, by blocking (Flyvbjerg and Petersen, J. Chem. Phys. 91, 461 (1989)).
+//! Standard errors of means of correlated samples, by blocking (Flyvbjerg and Petersen, J. Chem.
+//! Phys. 91, 461 (1989)).
 //!
-//! Neighbouring samples are averaged in pairs, the averages again, and so on. The error that each level gives, as if its values were
-//! independent, grows with the length of the blocks until they are; then it stays, and gets uncertain. Levels are sums, so samples need not be kept.
+//! Neighbouring samples are averaged in pairs, then these averages again, and so on. Each level
+//! gives an error as if its values were independent. This error grows with the length of the blocks
+//! until they really are independent; beyond that it stays constant, with increasing uncertainty.
+//! Levels only store sums, so samples need not be kept.
 
 /// Sums of one quantity at all levels of blocking.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Blocking {
-    /// Taken off every sample, so that squares of large numbers do not cancel: the first one.
+    /// Number subtracted from every sample, so that squares of large numbers do not cancel: the
+    /// first sample.
     origin: f64,
     levels: Vec<Level>,
 }
@@ -16,20 +20,21 @@ struct Level {
     count: u64,
     sum: f64,
     squares: f64,
-    /// The first of two values that become one of the next level.
+    /// The first of two values that will be averaged for the next level.
     waiting: f64,
 }
 
-/// What blocking says of a quantity.
+/// Result of blocking for one quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Number of samples.
     pub samples: u64,
     /// Their mean.
     pub mean: f64,
-    /// Its standard error; none with fewer than two samples.
+    /// Standard error of the mean, or `None` with fewer than two samples.
     pub standard_error: Option<f64>,
-    /// Integrated correlation time, in samples: independent ones have half a sample. None where the quantity is constant.
+    /// Integrated correlation time in samples, which is half a sample for independent ones. `None`
+    /// if the quantity is constant.
     pub correlation: Option<f64>,
 }
 
@@ -56,9 +61,11 @@ impl Blocking {
         }
     }
 
-    /// Mean and error. Of all levels the error is taken from the one with the shortest blocks, of B samples, for which
-    /// B^3 > 2 n (s / s1)^4, where n is the number of samples, s the error there and s1 that of single samples (Lee et al., Phys. Rev. E 83, 066706
-    /// (2011)); where the run is too short for that, from the longest blocks of which there are at least four.
+    /// Returns mean and error. The error is taken from the level with the shortest blocks, of B
+    /// samples, for which B^3 > 2 n (s / s1)^4, where n is the number of samples, s the error at
+    /// that level and s1 that of single samples (Lee et al., Phys. Rev. E 83, 066706 (2011)). If
+    /// the run is too short for that, it is taken from the longest blocks of which there are at
+    /// least four.
     pub fn estimate(&self) -> Estimate {
         let Some(first) = self.levels.first() else {
             return Estimate { samples: 0, mean: 0.0, standard_error: None, correlation: None };
@@ -80,7 +87,7 @@ impl Blocking {
         Estimate { samples, mean, standard_error: Some(error), correlation }
     }
 
-    /// As words, for a checkpoint.
+    /// Returns the state as words for a checkpoint.
     pub fn words(&self) -> Vec<u64> {
         let level = |level: &Level| {
             [level.count, level.sum.to_bits(), level.squares.to_bits(), level.waiting.to_bits()]
@@ -89,7 +96,8 @@ impl Blocking {
         head.into_iter().chain(self.levels.iter().flat_map(level)).collect()
     }
 
-    /// From the beginning of some words, and the rest of them; none if these are not [`Self::words`].
+    /// Restores the state from words that begin with [`Self::words`], and returns the remaining
+    /// words. Returns `None` if the words are invalid.
     pub fn from_words(words: &[u64]) -> Option<(Self, &[u64])> {
         let (&[count, origin], words) = words.split_first_chunk()?;
         let (levels, rest) =
@@ -104,11 +112,12 @@ impl Blocking {
     }
 }
 
-/// Blocks of which a level has at least so many.
+/// Smallest number of blocks at a level that is used.
 const FEWEST: u64 = 4;
 
 impl Level {
-    /// Standard error of the mean, were these values independent; none with fewer than two.
+    /// Returns the standard error of the mean, assuming independent values, or `None` with fewer
+    /// than two.
     fn error(&self) -> Option<f64> {
         let count = self.count as f64;
         let mean = self.sum / count;
@@ -122,7 +131,8 @@ mod tests {
     use super::*;
     use crate::random;
 
-    /// x' = a x + noise, whose variance, error and correlation time are known.
+    /// Returns the estimate for x' = a x + noise, whose variance, error and correlation time are
+    /// known.
     fn chain(memory: f64, count: u64) -> Estimate {
         let (mut blocking, mut x) = (Blocking::default(), 0.0);
         for id in 0..count {

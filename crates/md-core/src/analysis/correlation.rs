@@ -1,15 +1,16 @@
-//! How a quantity remembers itself: time correlation functions, and their integrals (Green and Kubo).
+//! Time correlation functions and their integrals (Green-Kubo).
 
 use std::collections::VecDeque;
 
 use crate::analysis::batches::Batches;
 
-/// The mean of a(t0) a(t0 + t) over t0 and the components of a, for lags t of 0, 1, ... samples, and its integral up to each of them.
+/// The mean of a(t0) a(t0 + t) over t0 and the components of a, for lags t of 0, 1, ... samples,
+/// and its running integral.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Correlation {
     lags: usize,
     components: usize,
-    /// The last samples, the newest first.
+    /// The most recent samples, newest first.
     recent: VecDeque<Vec<f64>>,
     batches: Batches,
 }
@@ -17,18 +18,19 @@ pub struct Correlation {
 /// A correlation function at one lag.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Correlated {
-    /// Its value.
+    /// Value.
     pub value: f64,
-    /// The standard error of that; no number where it is not known.
+    /// Standard error of the value; NaN if it is unknown.
     pub error: f64,
-    /// The integral from 0 to this lag, by the trapezoidal rule, in units of the time between two samples.
+    /// Integral from 0 to this lag by the trapezoidal rule, in units of the time between two
+    /// samples.
     pub integral: f64,
-    /// The standard error of that.
+    /// Standard error of the integral.
     pub integral_error: f64,
 }
 
 impl Correlation {
-    /// Of so many components, up to so many samples.
+    /// Creates a correlation function of `components` components for lags up to `lags` samples.
     pub fn new(lags: usize, components: usize) -> Self {
         Self { lags, components, recent: VecDeque::new(), batches: Batches::new(2 * (lags + 1)) }
     }
@@ -48,12 +50,12 @@ impl Correlation {
         self.batches.add(products.into_iter().chain(integrals));
     }
 
-    /// Times at which all lags were known.
+    /// Returns the number of samples for which all lags were available.
     pub fn origins(&self) -> u64 {
         self.batches.samples()
     }
 
-    /// The function at all lags.
+    /// Returns the function at all lags.
     pub fn function(&self) -> Vec<Correlated> {
         let (means, errors) = (self.batches.means(), self.batches.errors());
         let count = self.lags + 1;
@@ -66,14 +68,15 @@ impl Correlation {
         (0..count).map(at).collect()
     }
 
-    /// As words, for a checkpoint.
+    /// Returns the state as words for a checkpoint.
     pub fn words(&self) -> Vec<u64> {
         let head = [self.lags as u64, self.components as u64, self.recent.len() as u64];
         let recent = self.recent.iter().flatten().map(|value| value.to_bits());
         head.into_iter().chain(recent).chain(self.batches.words()).collect()
     }
 
-    /// From [`Self::words`]; none if these are not the words of so many lags and components.
+    /// Restores the state from [`Self::words`]. Returns `None` if the words do not describe `lags`
+    /// lags and `components` components.
     pub fn from_words(words: &[u64], lags: usize, components: usize) -> Option<Self> {
         let (&[found, found_components, recent], words) = words.split_first_chunk()?;
         let is_same =
@@ -86,7 +89,7 @@ impl Correlation {
     }
 }
 
-/// Running integrals by the trapezoidal rule.
+/// Returns the running integrals by the trapezoidal rule.
 fn integrals(values: &[f64]) -> Vec<f64> {
     let mut sum = 0.0;
     let steps = values.windows(2).map(|two| {
@@ -101,7 +104,7 @@ mod tests {
     use super::*;
     use crate::random;
 
-    /// x' = a x + noise: a^t / (1 - a^2).
+    /// Compares x' = a x + noise with its correlation function a^t / (1 - a^2).
     #[test]
     fn of_a_chain_with_memory() {
         const MEMORY: f64 = 0.8;

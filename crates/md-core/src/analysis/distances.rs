@@ -1,10 +1,12 @@
-//! How many pairs there are at each distance.
+//! Numbers of pairs by distance.
 //!
-//! Structure: points sorted into cells as long as the largest distance, or half of it; for each point, rows of neighbouring cells are one run of memory. A
-//! first loop computes squared distances, a second keeps those that count, without a branch; when many have come together, a
-//! third takes their roots and adds them to the histogram. The first and the root are for the compiler to vectorise.
-//! Advantage: any distance, also beyond the cutoff, on any particles. Disadvantage: neighbours that the force computation knows
-//! are found again.
+//! The points are sorted into cells of the largest distance or half of it. For each point, a row of
+//! neighbouring cells is one block of memory. A first loop computes squared distances, and a second
+//! selects those below the largest distance, without a branch. When enough have been collected, a
+//! third computes their square roots and adds them to the histogram. The first and the roots are
+//! vectorised by the compiler. Advantage: works for any distance, also beyond the cutoff, and for
+//! any particles. Disadvantage: neighbours that the force computation has already found are
+//! searched for again.
 
 use std::ops::Range;
 
@@ -12,22 +14,22 @@ use crate::analysis::sorted::{Around, Points, Raster, Run, Sorted};
 use crate::simd::SimdLevel;
 use crate::threads::Threads;
 
-/// Classes of distances of equal width, from 0.
+/// Distance classes of equal width, starting at 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DistanceBins {
-    /// Where the last one ends, \[length\].
+    /// End of the last class, \[length\].
     pub max: f64,
-    /// Their number.
+    /// Number of classes.
     pub bins: usize,
 }
 
 impl DistanceBins {
-    /// Width of a class, \[length\].
+    /// Returns the width of a class, \[length\].
     pub fn width(&self) -> f64 {
         self.max / self.bins as f64
     }
 
-    /// The class of a squared distance, if it has one.
+    /// Returns the class of a squared distance, or `None` beyond the last class.
     #[inline]
     pub(crate) fn class(&self, square: f64) -> Option<usize> {
         let class = (square.sqrt() * self.width().recip()) as usize;
@@ -35,33 +37,34 @@ impl DistanceBins {
     }
 }
 
-/// Numbers of pairs by species and distance. Every pair counts once.
+/// Numbers of pairs by species and distance. Each pair counts once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairCounts {
     species: usize,
     bins: usize,
-    /// All classes of one pair of species after the other.
+    /// Counts of all classes for the first pair of species, then for the next, and so on.
     pub counts: Vec<u64>,
 }
 
 impl PairCounts {
-    /// None so far.
+    /// Creates counts of zero.
     pub fn none(species: usize, bins: usize) -> Self {
         Self { species, bins, counts: vec![0; species * (species + 1) / 2 * bins] }
     }
 
-    /// The pairs of species in their order, the first of each not after the second.
+    /// Returns the pairs of species in their order, where the first of each is not after the
+    /// second.
     pub fn pairs(species: usize) -> impl Iterator<Item = [usize; 2]> {
         (0..species).flat_map(move |first| (first..species).map(move |second| [first, second]))
     }
 
-    /// Where the classes of a pair of species stand.
+    /// Returns the indices of the classes of a pair of species.
     fn range(&self, a: usize, b: usize) -> Range<usize> {
         let start = Self::number(self.species, a, b) * self.bins;
         start..start + self.bins
     }
 
-    /// The place of a pair of species in [`Self::pairs`].
+    /// Returns the number of a pair of species in [`Self::pairs`].
     #[inline]
     pub(crate) fn number(species: usize, a: usize, b: usize) -> usize {
         let (first, second) = (a.min(b), a.max(b));
@@ -69,14 +72,14 @@ impl PairCounts {
         before + second - first
     }
 
-    /// Those of both.
+    /// Returns the sum of both counts.
     #[must_use]
     pub fn plus(mut self, other: Self) -> Self {
         self.counts.iter_mut().zip(other.counts).for_each(|(sum, count)| *sum += count);
         self
     }
 
-    /// The pairs of two species by distance.
+    /// Returns the numbers of pairs of two species by distance.
     pub fn of(&self, a: usize, b: usize) -> &[u64] {
         &self.counts[self.range(a, b)]
     }
@@ -87,7 +90,7 @@ impl PairCounts {
     }
 }
 
-/// Counts the pairs among points; the raster must be one for them.
+/// Counts the pairs among points. The raster must have been made for these points.
 pub fn count_within(
     points: &Points,
     raster: &Raster,
@@ -106,8 +109,9 @@ pub fn count_within(
     all
 }
 
-/// Counts the pairs of one of these points and one of those, such as points of two ranks; the raster must be one for the first, and the
-/// others no farther from them than the largest distance.
+/// Counts the pairs of one point in `points` and one in `others`, for example the points of two
+/// ranks. The raster must have been made for `points`, and no point in `others` may be farther from
+/// them than the largest distance.
 pub fn count_across(
     points: &Points,
     others: &Points,
@@ -172,7 +176,7 @@ impl Search<'_> {
             self.raster.around(cell, self.around, |run| runs.push(run));
             for (number, run) in runs.iter().enumerate() {
                 let partners = self.partners.range(run.cells.clone());
-                // The run of the cell itself: those after the point.
+                // In the run that starts with the cell itself, only later points count.
                 let begins_within = self.around == Around::After && number == 0;
                 for index in own.clone() {
                     let first = if begins_within { index + 1 } else { partners.start };
@@ -188,22 +192,22 @@ impl Search<'_> {
     }
 }
 
-/// Squared distances that wait for their root: enough that the loops over them are long.
+/// Squared distances that are collected before their roots are computed, enough for long loops.
 const WAITING: usize = 1024;
-/// Partners looked at in one loop.
+/// Partners processed in one loop.
 const CHUNK: usize = 256;
-/// Histograms in turn, so that no increment waits for the one before it.
+/// Histograms that are used in turn, so that increments do not depend on each other.
 const TURNS: usize = 4;
 
 struct Histogram {
     bins: DistanceBins,
-    /// Classes per length.
+    /// Classes per unit of length.
     per_length: f64,
-    /// Squared distances below are kept, \[length^2\].
+    /// Limit of the squared distances that are kept, \[length^2\].
     most: f64,
     waiting: Vec<f64>,
     count: usize,
-    /// With a class for what is beyond the last one.
+    /// Histograms with one additional class for distances beyond the last.
     turns: [Vec<u64>; TURNS],
 }
 

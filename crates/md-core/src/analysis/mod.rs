@@ -1,6 +1,8 @@
-//! What simulations are run for: structure and motion of particles, from their positions and velocities alone, on one rank.
+//! Analyses: structure and motion of particles, computed only from their positions and velocities,
+//! on one rank.
 //!
-//! Nothing here needs forces, cells or ghosts of a run: it serves frames of a trajectory as well.
+//! The analyses need no forces, cells or ghosts of a run, so they also work on the frames of a
+//! trajectory.
 
 mod batches;
 mod blocking;

@@ -1,63 +1,67 @@
-//! Time correlations with several origins, in bounded memory, whatever the length of a run turns out to be.
+//! Time correlations with several origins, in bounded memory for any length of a run.
 //!
-//! Every so many samples a new origin begins. When there are as many as are wanted, every second one is dropped and new ones begin half
-//! as often; when there are [`MOST_LAGS`] samples, every second sample is dropped, and later ones are taken half as often. So origins are
-//! spread evenly over the run at any time, the first sample is always one, and nothing depends on when the run will end.
+//! New origins begin at a fixed interval of samples. When the largest number of origins is reached,
+//! every second one is dropped and the interval is doubled. When there are [`MOST_LAGS`] samples,
+//! every second sample is dropped, and later ones are taken half as often. Origins are therefore
+//! always spread evenly over the run, the first sample is always an origin, and nothing depends on
+//! the length of the run.
 
 use std::ops::RangeInclusive;
 
-/// Samples after which every second one is dropped: rows of a table.
+/// Number of samples after which every second one is dropped; the largest number of rows of a
+/// table.
 pub const MOST_LAGS: u64 = 2048;
 
-/// Origins, and the series of values since each.
+/// Origins and the series of values since each of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Origins {
-    /// Origins at most.
+    /// Largest number of origins.
     most: usize,
     /// Values per origin and sample.
     width: usize,
-    /// How often [`Self::advance`] has been called.
+    /// Number of calls of [`Self::advance`].
     calls: u64,
     /// Calls per sample.
     thinning: u64,
     /// Samples between two origins.
     spacing: u64,
-    /// The samples at which the origins began, ascending.
+    /// The samples at which the origins began, in ascending order.
     begun: Vec<u64>,
-    /// Values since then, all of a sample after each other.
+    /// Values since each origin, sample by sample.
     series: Vec<Vec<f64>>,
 }
 
-/// What is to be done.
+/// Instructions for the current call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
-    /// Origins to be forgotten, by their places, descending.
+    /// Origins to be dropped, by their indices in descending order.
     pub dropped: Vec<usize>,
-    /// Whether this is a sample.
+    /// Whether this call takes a sample.
     pub is_sample: bool,
-    /// Whether it is a new origin, the last one.
+    /// Whether the sample is a new origin, which becomes the last one.
     pub begins: bool,
 }
 
-/// Mean and spread over the origins of one value at one lag.
+/// Mean and standard error over the origins of one value at one lag.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AtLag {
     /// Mean.
     pub mean: f64,
-    /// Standard error, which counts stretches that overlap as what they are together; no number where they come to fewer than two.
+    /// Standard error, which takes the overlap of stretches into account. NaN if they correspond to
+    /// fewer than two independent ones.
     pub error: f64,
-    /// Origins that have come so far.
+    /// Number of origins that have reached this lag.
     pub origins: usize,
 }
 
 impl Origins {
-    /// At most so many origins, with so many values per sample each.
+    /// Creates a series of at most `most` origins with `width` values per sample each.
     pub fn new(most: usize, width: usize) -> Self {
         let (begun, series) = (Vec::new(), Vec::new());
         Self { most: most.max(1), width, calls: 0, thinning: 1, spacing: 1, begun, series }
     }
 
-    /// Begins the next look; if it is a sample, [`Self::record`] follows.
+    /// Begins the next call. If it takes a sample, [`Self::record`] must follow.
     pub fn advance(&mut self) -> Look {
         let mut look = Look { dropped: Vec::new(), is_sample: false, begins: false };
         let call = self.calls;
@@ -75,7 +79,7 @@ impl Origins {
         }
         if sample.is_multiple_of(self.spacing) && self.begun.len() == self.most {
             let dropped = self.thin_origins();
-            // Places of the first are those before any of this call.
+            // The first indices refer to the origins before any of this call are dropped.
             look.dropped.extend(dropped);
         }
         look.is_sample = true;
@@ -93,7 +97,7 @@ impl Origins {
         self.series.iter_mut().for_each(|series| series.extend(values.by_ref().take(self.width)));
     }
 
-    /// Keeps every second origin; returns the places of the others.
+    /// Keeps every second origin and returns the indices of the others.
     fn thin_origins(&mut self) -> Vec<usize> {
         self.spacing *= 2;
         let mut dropped = Vec::new();
@@ -107,7 +111,7 @@ impl Origins {
         dropped
     }
 
-    /// Keeps every second sample; all origins are among them.
+    /// Keeps every second sample, which includes all origins.
     fn thin_samples(&mut self) {
         self.thinning *= 2;
         self.spacing /= 2;
@@ -118,22 +122,22 @@ impl Origins {
         }
     }
 
-    /// Origins that there are.
+    /// Returns the number of origins.
     pub fn count(&self) -> usize {
         self.begun.len()
     }
 
-    /// Looks between two samples.
+    /// Returns the number of calls between two samples.
     pub fn thinning(&self) -> u64 {
         self.thinning
     }
 
-    /// Number of lags, 0 included.
+    /// Returns the number of lags, including 0.
     pub fn lags(&self) -> usize {
         self.series.first().map_or(0, |series| series.len() / self.width)
     }
 
-    /// One of the values at a lag, over all origins that have come so far.
+    /// Returns one of the values at a lag, averaged over all origins that have reached it.
     pub fn at(&self, lag: usize, value: usize) -> AtLag {
         let reached =
             |(begun, series): (&u64, &Vec<f64>)| Some((*begun, *series.get(lag * self.width + value)?));
@@ -142,8 +146,10 @@ impl Origins {
         AtLag { origins: found.len(), mean: mean(&found), error: error_of_stretches(&begun, &found, lag) }
     }
 
-    /// Lags of a straight line, and its slope per lag for every origin that has come to the last of them: blocks that do not overlap, where there
-    /// are enough; else the first origin alone. The first fifth is left out. None where there are too few samples.
+    /// Returns the range of lags for fitting a straight line, and its slope per lag for every
+    /// origin that has reached the end of the range. The stretches are blocks that do not overlap
+    /// if these are long enough, and otherwise only that of the first origin. The first fifth of
+    /// the lags is left out. Returns `None` if there are too few samples.
     pub fn slopes(&self, value: usize) -> Option<(RangeInclusive<usize>, Vec<f64>)> {
         const LEAST: usize = 5;
         let spacing = self.spacing as usize;
@@ -162,7 +168,7 @@ impl Origins {
         Some((lags, slopes))
     }
 
-    /// As words, for a checkpoint.
+    /// Returns the state as words for a checkpoint.
     pub fn words(&self) -> Vec<u64> {
         let Self { most, width, calls, thinning, spacing, begun, series } = self;
         let mut words = vec![*most as u64, *width as u64, *calls, *thinning, *spacing, begun.len() as u64];
@@ -172,7 +178,8 @@ impl Origins {
         words
     }
 
-    /// From [`Self::words`]; none if these are not the words of so many origins and values.
+    /// Restores the state from [`Self::words`]. Returns `None` if the words do not describe `most`
+    /// origins and `width` values.
     pub fn from_words(words: &[u64], most: usize, width: usize) -> Option<Self> {
         let (&[found, found_width, calls, thinning, spacing, count], words) = words.split_first_chunk()?;
         let count = usize::try_from(count).ok().filter(|&count| count <= most)?;
@@ -202,13 +209,16 @@ fn series_most(width: usize) -> usize {
     width.saturating_mul(MOST_LAGS as usize)
 }
 
-/// Standard error of the mean of squared displacements over stretches of this length, which began at these samples.
+/// Returns the standard error of the mean of squared displacements over stretches of length
+/// `length`, which began at the samples `begun`.
 ///
-/// Two of them that have the part f of their length in common are correlated by f^2, as squares of sums of independent steps
-/// are. With the correlations c of all pairs, n stretches of variance s^2 have a mean of variance s^2 sum(c) / n^2, and their
-/// spread tells s^2 (1 - the mean of c over different pairs).
+/// Two stretches that share the fraction f of their length have the correlation f^2, like squares
+/// of sums of independent steps. With the correlations c of all pairs, n stretches of variance s^2
+/// have a mean of variance s^2 sum(c) / n^2, and their spread gives s^2 (1 - the mean of c over
+/// different pairs).
 fn error_of_stretches(begun: &[u64], values: &[f64], length: usize) -> f64 {
-    /// Independent stretches to which those that overlap must come: fewer tell no spread.
+    /// Smallest number of independent stretches to which overlapping ones must correspond; fewer
+    /// give no spread.
     const FEWEST: f64 = 2.0;
     let count = values.len() as f64;
     let common = |a: &u64, b: &u64| (1.0 - a.abs_diff(*b) as f64 / length.max(1) as f64).max(0.0).powi(2);
@@ -220,12 +230,12 @@ fn error_of_stretches(begun: &[u64], values: &[f64], length: usize) -> f64 {
     error_of_mean(values) * (all / count / (1.0 - between)).sqrt()
 }
 
-/// Mean of some numbers.
+/// Returns the mean of some numbers.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Standard error of the mean of independent numbers; no number for fewer than two.
+/// Returns the standard error of the mean of independent numbers, or NaN for fewer than two.
 pub fn error_of_mean(values: &[f64]) -> f64 {
     let (mean, count) = (mean(values), values.len() as f64);
     if values.len() < 2 {
@@ -234,7 +244,7 @@ pub fn error_of_mean(values: &[f64]) -> f64 {
     (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0) / count).sqrt()
 }
 
-/// Of the straight line with the least squares.
+/// Returns the slope of the straight line fitted by least squares.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
@@ -249,12 +259,13 @@ mod tests {
     use super::*;
     use crate::random;
 
-    /// Walks of independent steps: the error of each is the spread of all of them, whether or not their stretches overlap.
+    /// Checks walks of independent steps: the error of each agrees with the spread of all of them,
+    /// whether or not their stretches overlap.
     #[test]
     fn errors_hold_where_stretches_overlap() {
         const WALKS: u64 = 400;
         const STEPS: u64 = 400;
-        /// Particles of a walk, over which squares are averaged.
+        /// Number of particles of a walk, over which squares are averaged.
         const PARTICLES: usize = 8;
         let walk = |seed: u64| {
             let mut origins = Origins::new(40, 1);
@@ -290,7 +301,7 @@ mod tests {
         assert!(walks[0].at(350, 0).error.is_nan(), "one stretch and a half");
     }
 
-    /// Looks at a clock: the value of each origin is the time since it began.
+    /// Records a clock: the value of each origin is the time since it began.
     fn clock(most: usize, calls: u64) -> (Origins, Vec<u64>) {
         let (mut origins, mut then) = (Origins::new(most, 1), Vec::new());
         for now in 0..calls {

@@ -1,12 +1,14 @@
-//! From numbers of pairs to g(r), as LAMMPS's `compute rdf` defines it.
+//! The radial distribution function g(r) from numbers of pairs, as LAMMPS's `compute rdf` defines
+//! it.
 
 use std::f64::consts::PI;
 
 use crate::analysis::distances::{DistanceBins, PairCounts};
 use crate::domain::{Dimension, Domain};
 
-/// g(r) of every pair of species, in the order of [`PairCounts::pairs`], classes within: the density of the second species at a
-/// distance from a particle of the first, over that in the whole box. `counts` are particles by species.
+/// Returns g(r) of every pair of species, in the order of [`PairCounts::pairs`] and by class within
+/// each: the density of the second species at a distance from a particle of the first, relative to
+/// its density in the whole box. `counts` are the numbers of particles by species.
 pub fn radial_distribution(
     pairs: &PairCounts,
     counts: &[u64],
@@ -16,7 +18,7 @@ pub fn radial_distribution(
     let shells: Vec<f64> = (0..bins.bins).map(|class| shell(class, domain.dimension, bins)).collect();
     let volume = domain.volume();
     let of_species = |[a, b]: [usize; 2]| {
-        // A particle is no partner of its own.
+        // A particle is not its own partner.
         let (first, second) = (counts[a] as f64, (counts[b] - u64::from(a == b && counts[b] > 0)) as f64);
         let per_pair = if a == b { 2.0 } else { 1.0 };
         let ideal = first * second / volume;
@@ -28,7 +30,7 @@ pub fn radial_distribution(
     PairCounts::pairs(counts.len()).flat_map(of_species).collect()
 }
 
-/// Volume of a shell, in 2D area of a ring.
+/// Returns the volume of a shell, in 2D the area of a ring.
 fn shell(class: usize, dimension: Dimension, bins: DistanceBins) -> f64 {
     let [inner, outer] = [class, class + 1].map(|edge| edge as f64 * bins.width());
     match dimension {
@@ -37,8 +39,8 @@ fn shell(class: usize, dimension: Dimension, bins: DistanceBins) -> f64 {
     }
 }
 
-/// Neighbours of species `b` within the end of each class, for a particle of species `a`; of mean numbers of pairs (`pairs` are those of the two
-/// species).
+/// Returns the number of neighbours of species `b` up to the end of each class, for a particle of
+/// species `a`. `pairs` are mean numbers of pairs of the two species.
 pub fn neighbours(pairs: &[f64], [a, b]: [usize; 2], counts: &[u64]) -> Vec<f64> {
     let per_pair = if a == b { 2.0 } else { 1.0 };
     let particles = (counts[a] as f64).max(1.0);
@@ -59,7 +61,7 @@ mod tests {
         Domain { dimension, origin: [0.0; 3], lengths: [10.0; 3], boundary: [Boundary::Periodic; 3] }
     }
 
-    /// As many pairs as points without any order have on average.
+    /// Uses the mean number of pairs of points that are distributed at random.
     #[test]
     fn of_an_ideal_gas_it_is_one() {
         for (dimension, size) in [(Dimension::Three, 1000.0), (Dimension::Two, 100.0)] {

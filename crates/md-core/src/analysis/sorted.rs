@@ -1,50 +1,52 @@
 //! Points sorted into a raster of cells, for any search radius.
 //!
-//! A raster covers the points of one rank and all that lies within the radius around them. Along an axis it is a ring, over the whole
-//! periodic box, where that would overlap itself; else a line of cells from one end to the other, to which points of elsewhere
-//! are brought by whole box lengths.
+//! A raster covers the points of one rank and everything within the radius around them. Along an
+//! axis where it would overlap its own periodic image, it is a ring over the whole periodic box.
+//! Otherwise it is a line of cells, into which points from elsewhere are shifted by whole box
+//! lengths.
 
 use std::ops::Range;
 
 use crate::domain::Domain;
 
-/// Cells per search radius, where points are dense: with two, 125 cells around a point hold 3.7 times the points of the sphere, with one 27
-/// cells 6.4 times as many.
+/// Cells per search radius for dense points. With two, the 125 cells around a point contain 3.7
+/// times the points of the sphere; with one, 27 cells contain 6.4 times as many.
 const CELLS_PER_RADIUS: f64 = 2.0;
-/// Points in a cell from which on it is worth while to have cells of half the length: loops over fewer are too short.
+/// Number of points per cell from which cells of half the length are used; with fewer points the
+/// loops are too short.
 const DENSE: f64 = 5.0;
 
-/// Points of one species after the other, one column per dimension.
+/// Points by species, with one column per dimension.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Points {
-    /// By species.
+    /// Columns by species.
     pub by_species: Vec<[Vec<f64>; 3]>,
 }
 
 impl Points {
-    /// No points of so many species.
+    /// Creates an empty set of points of `species` species.
     pub fn none(species: usize) -> Self {
         Self { by_species: vec![Default::default(); species] }
     }
 
-    /// Adds one; its species must be one of these.
+    /// Adds a point. Its species must be one of the set.
     pub fn push(&mut self, species: usize, position: [f64; 3]) {
         if let Some(columns) = self.by_species.get_mut(species) {
             columns.iter_mut().zip(position).for_each(|(column, x)| column.push(x));
         }
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.by_species.iter().map(|[x, ..]| x.len()).sum()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Numbers of points by species.
+    /// Returns the numbers of points by species.
     pub fn counts(&self) -> Vec<u64> {
         self.by_species.iter().map(|[x, ..]| x.len() as u64).collect()
     }
@@ -61,7 +63,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Around points.
+    /// Returns the smallest box around `points`.
     pub fn of(points: &Points) -> Self {
         let mut extent = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
         for dim in 0..3 {
@@ -74,12 +76,13 @@ impl Extent {
         extent
     }
 
-    /// Whether there are no points in it.
+    /// Returns whether there are no points in the box.
     pub fn is_empty(&self) -> bool {
         self.low[0] > self.high[0]
     }
 
-    /// Whether a position of the box, or one of its images, is at most so far away.
+    /// Returns whether the distance of a position, or of one of its periodic images, is at most
+    /// `radius`.
     pub fn is_near(&self, domain: &Domain, position: [f64; 3], radius: f64) -> bool {
         let distance2 = |dim: usize| {
             let (low, width) = (self.low[dim], self.high[dim] - self.low[dim]);
@@ -98,7 +101,7 @@ impl Extent {
             };
             distance * distance
         };
-        // A little more, for what the images' coordinates are rounded by.
+        // The limit is slightly larger because the coordinates of images are rounded.
         !self.is_empty() && (0..3).map(distance2).sum::<f64>() <= radius * radius * (1.0 + 1e-9)
     }
 }
@@ -110,10 +113,10 @@ struct Axis {
     /// 1 / length of a cell.
     per_length: f64,
     cells: i64,
-    /// Cells that the search radius reaches over.
+    /// Number of cells within the search radius.
     reach: i64,
     is_ring: bool,
-    /// Of the box, where it is periodic.
+    /// Length of the box if it is periodic.
     period: Option<f64>,
 }
 
@@ -122,15 +125,16 @@ impl Axis {
         (((x - self.low) * self.per_length) as i64).clamp(0, self.cells - 1)
     }
 
-    /// Where a point is taken to be.
+    /// Returns the coordinate of a point, shifted into the raster.
     fn place(&self, x: f64) -> f64 {
         let Some(period) = self.period else { return x };
         let wrapped = x - period * ((x - self.low) / period).floor();
-        // The floor of a tiny negative number is a whole period off.
+        // For a tiny negative number, the floor is off by a whole period.
         if wrapped >= self.low + period { self.low } else { wrapped }
     }
 
-    /// Cells `first..=last`, some of which may be beyond an end: those that there are, with how far their points have to be moved.
+    /// Returns those of the cells `first..=last` that exist, with the shift of their points. Some
+    /// of the cells may be beyond an end of the raster.
     fn runs(&self, first: i64, last: i64) -> impl Iterator<Item = (Range<usize>, f64)> + use<> {
         let cells = self.cells;
         let turns = if self.is_ring { first.div_euclid(cells)..=last.div_euclid(cells) } else { 0..=0 };
@@ -149,24 +153,26 @@ pub struct Raster {
     axes: [Axis; 3],
 }
 
-/// Neighbouring cells in a row along x, and the displacement of the points in them, \[length\].
+/// Consecutive cells along x, and the displacement of the points in them, \[length\].
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Run {
     pub(super) cells: Range<usize>,
     pub(super) shift: [f64; 3],
 }
 
-/// Which neighbours of a cell are looked at.
+/// Selection of the neighbours of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Around {
-    /// All.
+    /// All neighbours.
     All,
-    /// Those after it, so that of two neighbours one looks at the other; the first run begins with the cell itself.
+    /// Only later neighbours, so that each pair of cells is visited once. The first run begins with
+    /// the cell itself.
     After,
 }
 
 impl Raster {
-    /// For about so many points in an extent, and those within the radius around it.
+    /// Creates a raster for about `points` points in `extent` and those within the radius around
+    /// it.
     pub fn new(domain: &Domain, extent: &Extent, points: usize, radius: f64) -> Self {
         let axis = |dim: usize| {
             let (low, high) = (extent.low[dim] - radius, extent.high[dim] + radius);
@@ -184,12 +190,12 @@ impl Raster {
         let points = points.max(1) as f64;
         let short = radius / CELLS_PER_RADIUS;
         let length = if points / volume * short.powi(3) >= DENSE { short } else { radius };
-        // Not many more cells than points, however short the radius is.
+        // Prevents many more cells than points if the radius is short.
         let least = (volume / points).cbrt().max(length);
         let axes = axes.map(|(low, length, period, is_ring)| {
             let cells = ((length / least) as i64).max(1);
             let per_length = cells as f64 / length.max(f64::MIN_POSITIVE);
-            // A little more, for the rounding of coordinates.
+            // The reach is slightly larger because coordinates are rounded.
             let reach = (radius * per_length * (1.0 + 1e-9)).ceil() as i64;
             Axis { low, per_length, cells, reach, is_ring, period }
         });
@@ -205,7 +211,7 @@ impl Raster {
         [cell % nx, cell / nx % ny, cell / nx / ny].map(|at| at as i64)
     }
 
-    /// The neighbours of a cell within the radius.
+    /// Calls `look` for the neighbours of a cell within the radius.
     pub(super) fn around(&self, cell: usize, which: Around, mut look: impl FnMut(Run)) {
         let [x, y, z] = self.coordinates(cell);
         let [along_x, along_y, along_z] = self.axes;
@@ -234,7 +240,7 @@ impl Raster {
     }
 }
 
-/// Points in the order of a raster's cells.
+/// Points in the order of the cells of a raster.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Sorted {
     pub(super) position: [Vec<f64>; 3],
@@ -271,7 +277,7 @@ impl Sorted {
         Self { position, first }
     }
 
-    /// The points of cells that follow each other.
+    /// Returns the points of consecutive cells.
     pub(super) fn range(&self, cells: Range<usize>) -> Range<usize> {
         self.first[cells.start] as usize..self.first[cells.end] as usize
     }

@@ -1,15 +1,17 @@
 //! The inner loop of the linked-cell method.
 //!
 //! ```text
-//! for a block of I_PARTICLES particles i of one cell          coordinates spread over lanes, forces in registers
-//!   for each span, for each vector of LANES particles j
-//!     load x, y, z of j once; for each i: distance, mask, kernel, add to i, collect for j
-//!     subtract the collected force from j once
+//! for a block of I_PARTICLES particles i of one cell
+//!     spread the coordinates of i over the lanes; keep the forces on i in registers
+//!     for each span, for each vector of LANES particles j
+//!         load x, y, z of j once; for each i: distance, mask, kernel, add to i, collect for j
+//!         subtract the collected force from j once
 //! ```
 //!
-//! Vectors are aligned: a span that starts or ends inside a vector has lanes masked there, and only there; the vectors
-//! between run without any test but the cutoff. Particles i beyond the end of the cell get a position far outside, which the
-//! cutoff masks. Lanes beyond the cutoff are computed and masked: a branch would cost more than it saves.
+//! Vectors are aligned. A span that starts or ends inside a vector has masked lanes there, and only
+//! there; the vectors in between are processed without any test other than the cutoff. Particles i
+//! beyond the end of the cell get a position far outside, which the cutoff masks. Lanes beyond the
+//! cutoff are computed and masked: a branch would cost more than it saves.
 
 use super::PairSums;
 use super::cells::{CellItem, CellSpan};
@@ -22,15 +24,15 @@ use crate::tensor::SymmetricTensor;
 use crate::threads::Placed;
 use pulp::{Simd, WithSimd};
 
-/// Particles i per block: enough to pay for loading and storing j, few enough for the registers.
+/// Particles i per block: enough to be worth loading and storing j, few enough for the registers.
 const I_PARTICLES: usize = 2;
 
-/// Further than any cutoff, and its square is still a number.
+/// A distance beyond any cutoff whose square is still finite.
 const FAR_AWAY: f64 = 1e150;
 
 const LANE_NUMBERS: [f64; 8] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 
-/// One sweep over items; `SUMS`: compute energies too.
+/// One sweep over items. With `SUMS` it also computes energies.
 pub(super) struct CellSweep<'a, K, const SUMS: bool> {
     pub items: &'a [CellItem],
     pub spans: &'a [CellSpan],
@@ -77,7 +79,7 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
     }
 }
 
-/// Energy, virial and useful pairs, per lane.
+/// Energy, virial and useful pairs, one sum per lane.
 #[derive(Clone, Copy)]
 struct Collected<S: Simd> {
     energy: S::f64s,
@@ -135,7 +137,8 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         let simd = self.simd;
         let all_kinds: &[u64] = bytemuck::cast_slice(self.species);
         let [a, b] = [0, 1].map(|k| &all_kinds[first + usize::min(k, count - 1)..][..1]);
-        // Loops and lists instead of closures with vectors in them, which are not always compiled into their place.
+        // Loops and arrays instead of closures: closures that handle vectors are not always
+        // inlined.
         let mut position = [[simd.splat_f64s(FAR_AWAY); 3]; I_PARTICLES];
         for (k, position) in position.iter_mut().enumerate().take(count) {
             for (to, column) in position.iter_mut().zip(self.positions) {
@@ -165,7 +168,8 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         }
     }
 
-    /// The block against one span: masked vectors at the ends, plain ones between.
+    /// Computes the block's pairs with one span, with masked vectors at the ends and plain ones
+    /// between.
     #[inline(always)]
     fn sweep_span<const SUMS: bool, const NEWTON: bool>(
         &mut self,
@@ -175,7 +179,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         let lanes = S::F64_LANES;
         let (first, end) = (span.first as usize, span.end as usize);
         let is_own_cell = (first..end).contains(&block.first);
-        // Inside the own cell i-particle k meets the particles after itself.
+        // Inside its own cell, i-particle k is paired with the particles after it.
         let start = if is_own_cell { block.first + 1 } else { first };
         let plain_start = if is_own_cell { block.first + I_PARTICLES } else { first };
         let (head, tail) = (start / lanes, end.div_ceil(lanes));
@@ -201,7 +205,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         vectors: std::ops::Range<usize>,
     ) {
         let simd = self.simd;
-        // Slices of equal, known length: the compiler drops the bounds checks below.
+        // Slices of equal, known length, so that the compiler drops the bounds checks below.
         let count = vectors.len();
         let [xs, ys, zs] = self.positions.map(|column| &column[vectors.clone()][..count]);
         let species = &self.species[vectors.clone()][..count];
@@ -220,7 +224,8 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         self.sums = sums;
     }
 
-    /// One vector of which only particles from `lower[k]` up to `end` count.
+    /// Computes the pairs with one vector, of which only the particles from `lower[k]` up to `end`
+    /// count.
     #[inline(always)]
     fn masked<const SUMS: bool, const NEWTON: bool>(
         &mut self,
@@ -267,7 +272,7 @@ struct Partner<S: Simd> {
     species: S::u64s,
 }
 
-/// Which lanes count.
+/// Selection of the lanes that count.
 #[derive(Clone, Copy)]
 struct Mask<S: Simd> {
     cutoff2: S::f64s,
@@ -285,7 +290,8 @@ impl<S: Simd> Mask<S> {
     }
 }
 
-/// All i-particles of a block against one vector of partners; returns the force to subtract from the partners.
+/// Computes the pairs of all i-particles of a block with one vector of partners. Returns the force
+/// to subtract from the partners.
 #[inline(always)]
 fn block_against<S: Simd, K: PairKernel, const SUMS: bool>(
     simd: S,

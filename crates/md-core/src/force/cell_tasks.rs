@@ -1,6 +1,8 @@
-//! Pairs of cells in portions that are computed in any order: for protocols that wait for cells and not for messages.
+//! Pairs of cells in portions that can be computed in any order, for protocols that wait for cells
+//! instead of messages.
 //!
-//! The arithmetic is that of the linked-cell method; who fills the portions decides what can be computed when.
+//! The arithmetic is that of the linked-cell method. The code that fills the portions decides which
+//! of them can be computed when.
 
 use super::cell_pairs::CellPairCounts;
 use super::cells::{CellItem, CellSpan, Task};
@@ -12,19 +14,19 @@ use crate::memory;
 use crate::particles::Particles;
 use std::ops::Range;
 
-/// Portions of work, made anew at each rebuild.
+/// Portions of work, recreated at each rebuild.
 #[derive(Debug, Clone, Default)]
 pub struct CellTasks {
     items: Vec<CellItem>,
     spans: Vec<CellSpan>,
-    /// Where the items of each portion end.
+    /// End of the items of each portion.
     ends: Vec<usize>,
     /// Pairs of the portion that is being filled.
     candidates: f64,
 }
 
 impl CellTasks {
-    /// Forgets all portions.
+    /// Removes all portions.
     pub fn clear(&mut self) {
         self.items.clear();
         self.spans.clear();
@@ -32,7 +34,8 @@ impl CellTasks {
         self.candidates = 0.0;
     }
 
-    /// Adds the pairs between two local cells, or those inside one, to the portion that is being filled. Both get forces.
+    /// Adds the pairs between two local cells, or those inside one, to the portion that is being
+    /// filled. Both cells get forces.
     pub fn add(&mut self, cells: &LocalCells, a: u32, b: u32) {
         let [particles, partners] = [a, b].map(|cell| CellSpan::of(cells, &(cell..cell + 1)));
         if particles.len() == 0 || partners.len() == 0 {
@@ -49,7 +52,7 @@ impl CellTasks {
         }
         let Some(item) = self.items.last_mut() else { return };
         item.candidates += candidates;
-        // The kernel knows pairs inside the cell by the start of their span.
+        // The kernel recognises pairs inside the cell by the start of their span.
         match self.spans[item.spans.clone()].last_mut() {
             Some(last) if last.end == partners.first && a != b => last.end = partners.end,
             _ => memory::push(&mut self.spans, partners),
@@ -57,7 +60,7 @@ impl CellTasks {
         item.spans.end = self.spans.len();
     }
 
-    /// Ends the portion that is being filled, if there is anything in it.
+    /// Ends the portion that is being filled and returns its index, or `None` if it is empty.
     pub fn end_portion(&mut self) -> Option<usize> {
         self.candidates = 0.0;
         if self.ends.last().map_or(0, |&end| end) == self.items.len() {
@@ -67,17 +70,17 @@ impl CellTasks {
         Some(self.ends.len() - 1)
     }
 
-    /// Pairs, computed or not, in the portion that is being filled.
+    /// Returns the number of pairs, computed or not, in the portion that is being filled.
     pub fn candidates(&self) -> f64 {
         self.candidates
     }
 
-    /// Number of portions.
+    /// Returns the number of portions.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no portions.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -102,7 +105,7 @@ impl CellTasks {
         system.potential.compute(PairLoop(Loop::Cells(task)))
     }
 
-    /// Pairs whose distance this rank computes, by owned cell.
+    /// Returns the number of pairs whose distance this rank computes, by owned cell.
     pub fn pairs_by_cell(&self, cells: &LocalCells, plan: &HaloPlan) -> Vec<f64> {
         let mut counts = CellPairCounts::new(cells, plan);
         counts.add_items(&self.items, &self.spans);

@@ -1,10 +1,13 @@
-//! The linked-cell method: every particle against the particles of its own and the adjacent cells.
+//! The linked-cell method: every particle is paired with the particles of its own and the adjacent
+//! cells.
 //!
-//! At a rebuild the plan's cell pairs become *spans*: runs of particle indices. Cells along x are adjacent in
-//! memory, so the 14 cells of a half shell are about 5 spans, and a span is swept a vector at a time.
+//! At a rebuild the plan's cell pairs are converted to *spans*, which are ranges of particle
+//! indices. Cells along x are adjacent in memory, so the 14 cells of a half shell are about 5
+//! spans, and a span is processed one vector at a time.
 //!
-//! Advantage: nothing to store per particle, no gather, all loads contiguous. Disadvantage: of the pairs whose distance
-//! is computed only about one in ten lies within the cutoff (volume of 14 cells against half a sphere).
+//! Advantage: nothing is stored per particle, there is no gather, and all loads are contiguous.
+//! Disadvantage: of the pairs whose distance is computed, only about one in ten lies within the
+//! cutoff (the volume of 14 cells compared with half a sphere).
 
 use super::cell_kernel::CellSweep;
 use super::cell_pairs::CellPairCounts;
@@ -17,7 +20,7 @@ use crate::potential::PairKernel;
 use crate::simd::{Double, SimdLevel};
 use std::ops::Range;
 
-/// A run of particle indices.
+/// A range of particle indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellSpan {
     /// First index.
@@ -27,7 +30,7 @@ pub struct CellSpan {
 }
 
 impl CellSpan {
-    /// The particles of a run of local cells.
+    /// Returns the particles of consecutive local cells.
     pub(super) fn of(cells: &LocalCells, run: &Range<u32>) -> Self {
         let Range { start, end } = cells.run(run);
         Self { first: start, end }
@@ -37,7 +40,7 @@ impl CellSpan {
         self.end - self.first
     }
 
-    /// What lies in a run of indices, relative to `base`.
+    /// Returns the part of the span that lies in `run`, relative to `base`.
     fn part(self, run: &Range<usize>, base: usize) -> Option<Self> {
         let first = (self.first as usize).max(run.start);
         let end = (self.end as usize).min(run.end);
@@ -45,48 +48,48 @@ impl CellSpan {
     }
 }
 
-/// One cell's particles and the spans they meet. A span that contains the cell itself stands for its inner pairs, each
-/// counted once.
+/// One cell's particles and the spans with which they are paired. A span that contains the cell
+/// itself stands for its inner pairs, each counted once.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CellItem {
     pub particles: CellSpan,
     pub spans: Range<usize>,
     pub newton: Newton,
-    /// Pairs whose distance would have to be computed.
+    /// Number of pairs whose distance must be computed.
     pub candidates: f64,
 }
 
-/// Items with the spans they meet.
+/// Items and their spans.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Items {
     items: Vec<CellItem>,
     spans: Vec<CellSpan>,
-    /// Where the items of each block end.
+    /// End of the items of each block.
     block_ends: Vec<usize>,
-    /// Pairs of the last block.
+    /// Number of pairs in the last block.
     candidates: f64,
 }
 
-/// The sweep's work, made anew at each rebuild.
+/// The work of a sweep, recreated at each rebuild.
 #[derive(Debug, Clone, Default)]
 pub struct CellWork {
     spans: Vec<CellSpan>,
     items: Vec<CellItem>,
-    /// Where the items of each region end.
+    /// End of the items of each region.
     ends: [usize; Region::ALL.len()],
-    /// What each thread computes, for the linked-cell method itself.
+    /// Shares of the threads, for the linked-cell method itself.
     shares: Vec<Share<Items>>,
 }
 
 impl CellWork {
-    /// Turns the plan's cell pairs into spans.
+    /// Converts the plan's cell pairs to spans.
     pub fn rebuild(&mut self, pairs: &PairWork, cells: &LocalCells) {
         self.spans.clear();
         self.items.clear();
         self.ends = Default::default();
         for (group, partners) in pairs.iter() {
             let particles = CellSpan::of(cells, &(group.a..group.a + 1));
-            // In a sparse system most cells are like this.
+            // In a sparse system most cells are empty.
             if particles.len() == 0 {
                 continue;
             }
@@ -94,7 +97,8 @@ impl CellWork {
             for run in partners {
                 let span = CellSpan::of(cells, run);
                 if run.start == group.a {
-                    // Starts a span, which the kernel knows by its start: what comes before is met in full.
+                    // Starts a new span, because the kernel recognises the cell's own span by its
+                    // start. Everything before is paired in full.
                     memory::push(&mut self.spans, span);
                 } else {
                     self.append(start, span);
@@ -111,7 +115,7 @@ impl CellWork {
         }
     }
 
-    /// Adds a span to the current item, joining it to the last one where they touch.
+    /// Adds a span to the current item. Joins it to the last one if they are adjacent.
     fn append(&mut self, start: usize, span: CellSpan) {
         if span.first == span.end {
             return;
@@ -122,7 +126,7 @@ impl CellWork {
         }
     }
 
-    /// The items of a region.
+    /// Returns the items of a region.
     pub(super) fn items(&self, region: Region) -> &[CellItem] {
         let before = (region as usize).checked_sub(1);
         &self.items[before.map_or(0, |before| self.ends[before])..self.ends[region as usize]]
@@ -132,7 +136,7 @@ impl CellWork {
         &self.spans
     }
 
-    /// Turns the plan's cell pairs into spans and divides them among the threads.
+    /// Converts the plan's cell pairs to spans and divides them among the threads.
     pub(super) fn rebuild_shares(&mut self, system: System, len: usize) {
         self.rebuild(system.pairs, system.cells);
         let mut all = std::mem::take(&mut self.shares);
@@ -178,7 +182,7 @@ impl CellWork {
         total
     }
 
-    /// Of the linked-cell method: pairs by cell.
+    /// Adds the pairs of the linked-cell method, by cell.
     pub(super) fn count_pairs(&self, counts: &mut CellPairCounts) {
         counts.add_items(&self.items, &self.spans);
     }
@@ -188,7 +192,8 @@ impl CellWork {
     }
 }
 
-/// The i-particles of an item that lie in the home, with partners in it and in others.
+/// Divides the item's i-particles in the home into those with partners in the home and in other
+/// homes.
 fn divide_item(item: &CellItem, spans: &[CellSpan], work: &mut Work<Items>, reactions: &mut ReactionBuffer) {
     let Work { home, local, cross } = work;
     let Some(i_particles) = item.particles.part(home, 0) else { return };
@@ -197,7 +202,7 @@ fn divide_item(item: &CellItem, spans: &[CellSpan], work: &mut Work<Items>, reac
     let after = home.end..usize::MAX;
     for span in &spans[item.spans.clone()] {
         local.spans.extend(span.part(home, home.start));
-        // Inside its own cell a particle meets those after itself only.
+        // Inside its own cell, a particle is only paired with the particles after it.
         let is_own_cell = (span.first..span.end).contains(&i_particles.first);
         let others = [span.part(&before, 0).filter(|_| !is_own_cell), span.part(&after, 0)];
         for other in others.into_iter().flatten() {
@@ -225,7 +230,7 @@ impl Items {
         self.candidates = 0.0;
     }
 
-    /// Ends the last block if it has more pairs than this.
+    /// Ends the last block if it has more than `pairs` pairs.
     fn end_block(&mut self, pairs: usize) {
         if self.candidates > pairs as f64 {
             self.block_ends.push(self.items.len());
@@ -238,7 +243,7 @@ impl Items {
         &self.items[start..self.block_ends[block]]
     }
 
-    /// The spans since the last item are met by these i-particles.
+    /// Ends an item: `particles` are paired with the spans added since the previous item.
     fn end_item(&mut self, item: &CellItem, particles: CellSpan) {
         let start = self.items.last().map_or(0, |last| last.spans.end);
         if start < self.spans.len() {
@@ -248,7 +253,7 @@ impl Items {
     }
 }
 
-/// The sweep, waiting for the potential's kernel.
+/// A sweep that is ready to run with the potential's kernel.
 pub(super) struct Task<'a> {
     pub items: &'a [CellItem],
     pub spans: &'a [CellSpan],

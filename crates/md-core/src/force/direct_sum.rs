@@ -1,8 +1,8 @@
-//! Direct summation, O(N^2): the reference that every other method is tested against.
+//! Direct summation, O(N^2): the reference for the tests of all other methods.
 //!
-//! Plain scalar loops over all particles and ghosts of the rank; neither cells nor spans decide which pairs are near.
-//! What the shell decides is only who counts a pair: with returned forces the owner of the two cells' anchor, without
-//! both sides.
+//! It uses scalar loops over all particles and ghosts of the rank; neither cells nor spans decide
+//! which pairs are near. The shell only decides which rank counts a pair: with returned forces, the
+//! owner of the anchor of the two cells, otherwise both sides.
 
 use super::{Newton, PairSums, Region, System};
 use crate::grid::Cell;
@@ -12,14 +12,14 @@ use crate::shell::ForceReturn;
 use crate::tensor::SymmetricTensor;
 use std::ops::Range;
 
-/// Particles that follow each other in memory and were in one cell at the last rebuild.
+/// Consecutive particles in memory that were in one cell at the last rebuild.
 struct Run {
-    /// In extended coordinates.
+    /// The cell in extended coordinates.
     cell: Cell,
     particles: Range<usize>,
 }
 
-/// Adds the forces of all pairs; all of them are boundary work, the other regions are empty.
+/// Adds the forces of all pairs. All of them are boundary work; the other regions are empty.
 pub(super) fn add_forces(system: System, particles: &mut Particles, region: Region) -> PairSums {
     if region != Region::Boundary {
         return PairSums::default();
@@ -39,7 +39,8 @@ pub(super) fn add_forces(system: System, particles: &mut Particles, region: Regi
     sweep.sums
 }
 
-/// Whether this rank computes the pairs of two runs, of which the first comes first in memory, and for whom.
+/// Returns whether this rank computes the pairs of two runs, the first of which comes first in
+/// memory, and which particles get forces.
 fn newton(system: System, owned: usize, first: &Run, second: &Run) -> Option<Newton> {
     let is_owned = |run: &Run| run.particles.start < owned;
     match system.pairs.shell().force_return() {
@@ -52,7 +53,7 @@ fn newton(system: System, owned: usize, first: &Run, second: &Run) -> Option<New
     }
 }
 
-/// All particles and ghosts.
+/// Returns the runs of all particles and ghosts.
 fn runs(system: System, particles: &Particles) -> Vec<Run> {
     let mut cells = vec![[0; 3]; particles.len()];
     for cell in 0..system.plan.cell_count() {

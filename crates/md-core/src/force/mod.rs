@@ -1,4 +1,5 @@
-//! Forces between pairs. A method is one file beside this one and one line in [`Method`].
+//! Forces between pairs. Each method consists of a file in this directory and a variant of
+//! [`Method`].
 
 mod cell_kernel;
 mod cell_pairs;
@@ -27,14 +28,14 @@ use crate::tensor::SymmetricTensor;
 use crate::threads::Threads;
 use std::ops::Range;
 
-/// What a sweep over pairs adds up, for this rank's share of the pairs.
+/// Sums of a sweep over this rank's share of the pairs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PairSums {
     /// Potential energy.
     pub energy: f64,
     /// Sum of r f over pairs; its trace is the scalar virial.
     pub virial: SymmetricTensor,
-    /// Pairs within the cutoff (a pair that two ranks compute counts half on each).
+    /// Pairs within the cutoff. A pair that two ranks compute counts half on each.
     pub useful_pairs: f64,
     /// Pairs whose distance was computed.
     pub computed_pairs: f64,
@@ -56,10 +57,10 @@ impl std::ops::AddAssign for PairSums {
     }
 }
 
-/// Whether a sweep computes energies beside forces.
+/// Whether a sweep also computes energies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evaluation {
-    /// Forces alone: the step's cheap path; the sums stay zero.
+    /// Forces only, the faster variant for most steps; the sums stay zero.
     ForcesOnly,
     /// Forces, energy, virial and pair counts.
     WithEnergyAndVirial,
@@ -80,7 +81,7 @@ pub enum Precision {
     Mixed,
 }
 
-/// The ways to find the pairs within the cutoff, by name.
+/// Method of finding the pairs within the cutoff.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -95,7 +96,7 @@ pub enum MethodKind {
 }
 
 impl MethodKind {
-    /// The best instruction set for the method on this CPU.
+    /// Returns the best instruction set for the method on this CPU.
     pub fn best_simd(self) -> SimdLevel {
         match self {
             Self::Clusters => SimdLevel::for_clusters(),
@@ -104,46 +105,47 @@ impl MethodKind {
     }
 }
 
-/// A way to find the pairs within the cutoff.
+/// A method of finding the pairs within the cutoff, with its lists.
 #[derive(Debug, Clone)]
 pub enum Method {
     /// Linked cells.
     Cells(CellWork),
     /// Verlet cluster lists, the fastest.
     Clusters(Box<ClusterWork>),
-    /// Every particle against every other: slow, simple, the reference.
+    /// Every particle against every other: slow and simple, the reference.
     DirectSum,
 }
 
 /// Some blocks of a region's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Whose.
+    /// The region.
     pub region: Region,
-    /// Which of its blocks ([`Method::blocks`]).
+    /// Range of its blocks ([`Method::blocks`]).
     pub blocks: Range<usize>,
 }
 
-/// Computed pairs of a block, at least: 10 to 50 microseconds.
+/// Minimum number of computed pairs in a block: 10 to 50 microseconds of work.
 pub const BLOCK_PAIRS: usize = 32_768;
 
-/// The computed pairs after which a block ends; where no message is awaited, a region is one block.
+/// Returns the number of computed pairs after which a block ends. If no message is awaited, a
+/// region is one block.
 fn block_pairs(plan: &HaloPlan) -> usize {
     if plan.awaits_messages() { BLOCK_PAIRS } else { usize::MAX }
 }
 
-/// Everything a sweep reads.
+/// Input of a sweep.
 #[derive(Debug, Clone, Copy)]
 pub struct System<'a> {
     /// The cells of the global box.
     pub grid: &'a CellGrid,
-    /// The potential, of this crate or of yours.
+    /// The potential, which may be defined in another crate.
     pub potential: &'a dyn PairPotential,
     /// The plan.
     pub plan: &'a HaloPlan,
-    /// Which cells meet which.
+    /// The pairs of cells.
     pub pairs: &'a PairWork,
-    /// Which particles are in which cell.
+    /// The particles in each cell.
     pub cells: &'a LocalCells,
     /// Vector width to use.
     pub simd: SimdLevel,
@@ -151,7 +153,7 @@ pub struct System<'a> {
     pub threads: &'a Threads,
 }
 
-/// A loop over pairs that waits for a kernel: what [`PairPotential::compute`] is given to run.
+/// A loop over pairs that still needs a kernel. [`PairPotential::compute`] runs it.
 pub struct PairLoop<'a>(Loop<'a>);
 
 enum Loop<'a> {
@@ -162,7 +164,7 @@ enum Loop<'a> {
 }
 
 impl PairLoop<'_> {
-    /// [`Arithmetic::SPECIES_IN_A_ROW`] of the loop.
+    /// Returns [`Arithmetic::SPECIES_IN_A_ROW`] of the loop.
     pub(crate) fn species_in_a_row(&self) -> usize {
         match &self.0 {
             Loop::Cells(_) | Loop::Double(_) => Double::SPECIES_IN_A_ROW,
@@ -171,7 +173,7 @@ impl PairLoop<'_> {
         }
     }
 
-    /// Runs the loop, which is compiled anew for each type of kernel.
+    /// Runs the loop, which is compiled separately for each type of kernel.
     pub fn run<K: PairKernel>(self, kernel: K) -> PairSums {
         match self.0 {
             Loop::Cells(task) => task.run(kernel),
@@ -183,7 +185,8 @@ impl PairLoop<'_> {
 }
 
 impl Method {
-    /// A method before its first rebuild, with lists that hold for displacements up to half the skin.
+    /// Creates a method before its first rebuild. Its lists will be valid for displacements up to
+    /// half the skin.
     pub fn new(kind: MethodKind, skin: f64, precision: Precision) -> Self {
         match kind {
             MethodKind::DirectSum => Self::DirectSum,
@@ -192,7 +195,7 @@ impl Method {
         }
     }
 
-    /// To be called after the cells have been sorted and the ghosts filled.
+    /// Rebuilds the lists. Must be called after the cells have been sorted and the ghosts filled.
     pub fn rebuild(&mut self, system: System, particles: &Particles) {
         match self {
             Self::Cells(work) => work.rebuild_shares(system, particles.len()),
@@ -201,8 +204,8 @@ impl Method {
         }
     }
 
-    /// Into how many blocks a region is cut: work of some microseconds each, between which messages can be moved. At least
-    /// one.
+    /// Returns the number of blocks into which a region is divided, at least one. A block is some
+    /// microseconds of work; messages can be progressed between blocks.
     pub fn blocks(&self, region: Region) -> usize {
         match self {
             Self::Cells(work) => work.blocks(region),
@@ -211,9 +214,10 @@ impl Method {
         }
     }
 
-    /// Adds the forces of some blocks of a region to `particles.force`. Regions and blocks come in order, none is left out; how
-    /// many are computed by one call changes no bit. Forces on ghosts are complete after the boundary, those on owned
-    /// particles after all regions. The region's sums are returned with its last block, zero before.
+    /// Adds the forces of some blocks of a region to `particles.force`. All regions and blocks must
+    /// be computed in order; the number of blocks per call does not change any bit of the result.
+    /// Forces on ghosts are complete after the boundary, those on owned particles after all
+    /// regions. The region's sums are returned with its last block; before that, zero is returned.
     pub fn add_forces(
         &mut self,
         system: System,
@@ -228,8 +232,10 @@ impl Method {
         }
     }
 
-    /// Counts this rank's pairs by species and distance, each pair on one rank, for the present positions of particles and ghosts; `None` where
-    /// the method does not know all pairs of these distances, or where two ranks compute a pair. The same on all ranks.
+    /// Counts this rank's pairs by species and distance, each pair on one rank, for the current
+    /// positions of particles and ghosts. Returns `None` if the method does not have all pairs of
+    /// these distances or if two ranks compute a pair. The result is `None` on all ranks or on
+    /// none.
     pub fn count_distances(
         &self,
         system: System,

@@ -1,7 +1,7 @@
-//! Which cells meet which: the shell's rules around every owned cell, grouped by the first cell.
+//! The pairs of cells: the shell's rules around every owned cell, grouped by the first cell.
 //!
-//! The halo plan says which ghost cells there are; here stands which pairs of cells this rank computes. Both follow from
-//! the shell, and a rank has all ghost cells that its pairs need.
+//! The halo plan contains the ghost cells; this module contains the pairs of cells that this rank
+//! computes. Both are derived from the shell, so a rank has all ghost cells that its pairs need.
 
 use crate::cells::LocalCells;
 use crate::grid::{CellGrid, add};
@@ -14,14 +14,15 @@ use std::ops::Range;
 /// Newton's third law: whether a pair's reaction on the partner is computed too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Newton {
-    /// Both particles get their force; the pair is counted once.
+    /// Both particles get their force, and the pair is counted once.
     On,
-    /// Only the first; the partner's owner computes the pair again, so energies count half.
+    /// Only the first particle gets its force. The partner's owner computes the pair again, so
+    /// energies count half.
     Off,
 }
 
 impl Newton {
-    /// The share of a pair's energy that counts on this rank.
+    /// Returns the fraction of a pair's energy that counts on this rank.
     pub fn weight(self) -> f64 {
         match self {
             Self::On => 1.0,
@@ -30,38 +31,39 @@ impl Newton {
     }
 }
 
-/// The parts of a rank's work, in the order of computation. The order is the same whether or not messages travel meanwhile,
-/// and so are the sums.
+/// The parts of a rank's work, in the order of computation. The order does not depend on whether
+/// messages are in flight, so neither do the sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum Region {
-    /// Own cells and their images: can be computed while positions travel.
+    /// Own cells and their images: can be computed while positions are being sent.
     InnerFirst,
-    /// Touches imported cells.
+    /// Pairs with imported cells.
     Boundary,
-    /// Own cells only: can be computed while forces travel home. Empty where none do.
+    /// Own cells only: can be computed while forces are being returned. Empty if no forces are
+    /// returned.
     InnerSecond,
 }
 
 impl Region {
-    /// In the order of computation.
+    /// All regions, in the order of computation.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
-/// The cells that one cell meets.
+/// One cell and its partner cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellPairs {
     /// Index of the first cell.
     pub a: u32,
-    /// Who gets forces.
+    /// Whether the partners get forces too.
     pub newton: Newton,
-    /// When it is computed.
+    /// The region in which the pairs are computed.
     pub region: Region,
-    /// Where its partners are.
+    /// Range of its partners in the common list.
     partners: Range<usize>,
 }
 
-/// All pairs of cells that a rank computes, region by region. The partners lie in one list, because in a sparse system reading
-/// them takes longer than anything that is done with them.
+/// All pairs of cells that a rank computes, region by region. The partners are in one list, because
+/// in a sparse system reading them takes longer than processing them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairWork {
     shell: Shell,
@@ -77,17 +79,17 @@ pub struct Pair {
     pub i: usize,
     /// Index of the second.
     pub j: usize,
-    /// From j to i, \[length\].
+    /// Vector from j to i, \[length\].
     pub distance: [f64; 3],
-    /// Its square.
+    /// Squared length of `distance`.
     pub r2: f64,
-    /// Whether j is served by this pair as well.
+    /// Whether the force on j is also computed from this pair.
     pub newton: Newton,
 }
 
 impl PairWork {
-    /// The pairs of the plan's rank. `second_share` of the inner pairs of cells wait for [`Region::InnerSecond`], as far as they
-    /// need no images.
+    /// Creates the pairs of the plan's rank. The fraction `second_share` of the inner pairs of
+    /// cells is computed in [`Region::InnerSecond`], as far as these pairs need no images.
     pub fn new(plan: &HaloPlan, grid: &CellGrid, shell: Shell, second_share: f64) -> Self {
         let rules = shell.rules(grid.domain().dimension);
         let mut links = memory::with_capacity(plan.owned.len() * rules.len());
@@ -103,7 +105,7 @@ impl PairWork {
                     links.push((a, region, newton, b));
                 }
             }
-            // But for the eighth shell all are in order then.
+            // After this, all links are in order, except for the eighth shell.
             links[first..].sort_unstable();
         }
         links.sort_unstable();
@@ -122,7 +124,8 @@ impl PairWork {
         all
     }
 
-    /// Cuts the inner pairs anew; the order of the sums follows. Methods are to be rebuilt afterwards.
+    /// Divides the inner pairs again, which changes the order of the sums. Methods must be rebuilt
+    /// afterwards.
     pub fn set_second_share(&mut self, share: f64, plan: &HaloPlan) {
         if self.shell.force_return() == ForceReturn::None || !plan.awaits_messages() {
             return;
@@ -135,13 +138,15 @@ impl PairWork {
         self.put_off(share, plan.owned.len());
     }
 
-    /// The part of the inner pairs that was to wait for [`Region::InnerSecond`]; 0 where nothing travels home.
+    /// Returns the fraction of the inner pairs intended for [`Region::InnerSecond`], or 0 if no
+    /// forces are returned.
     pub fn second_share(&self) -> f64 {
         self.second_share
     }
 
-    /// Leaves this share of the inner pairs for [`Region::InnerSecond`]: of the last cells in memory, and only of those that
-    /// meet none but the `owned` cells, because forces on images go home before.
+    /// Moves this fraction of the inner pairs to [`Region::InnerSecond`]. It takes the last cells
+    /// in memory, and only those paired with nothing but the `owned` cells, because forces on
+    /// images are returned earlier.
     fn put_off(&mut self, share: f64, owned: usize) {
         let Self { groups, partners, .. } = self;
         let runs = |group: &CellPairs| &partners[group.partners.clone()];
@@ -160,8 +165,8 @@ impl PairWork {
         groups.sort_by_key(|group| group.region);
     }
 
-    /// Adds cell b to the partners of a, which are those from `start`: to the last run if it follows that, is owned or
-    /// a ghost as that is, and does not have to start one.
+    /// Adds cell b to the partners of a, which begin at `start`. Extends the last run if b follows
+    /// it, both are owned or both are ghosts, and b does not have to start a run.
     fn add_partner(&mut self, plan: &HaloPlan, start: usize, a: u32, b: u32) {
         let starts_a_run = b == a || b as usize == plan.owned.len();
         match self.partners[start..].last_mut() {
@@ -170,24 +175,26 @@ impl PairWork {
         }
     }
 
-    /// The shell that divides the pairs among ranks.
+    /// Returns the shell that divides the pairs among ranks.
     pub fn shell(&self) -> Shell {
         self.shell
     }
 
-    /// Every group with the indices of its partners in storage order, as runs of cells whose particles lie back to back;
-    /// the group's own cell stands for the pairs inside it and starts a run.
+    /// Returns every group with the indices of its partners in storage order, as runs of cells
+    /// whose particles are contiguous. The group's own cell stands for the pairs inside it and
+    /// starts a run.
     pub fn iter(&self) -> impl Iterator<Item = (&CellPairs, &[Range<u32>])> {
         self.groups.iter().map(|group| (group, &self.partners[group.partners.clone()]))
     }
 
-    /// Calls `visit` with every pair of particles within the cutoff that this rank computes: a plain loop for methods of
-    /// your own and for tests; [`super::Method`] is many times as fast.
+    /// Calls `visit` with every pair of particles within the cutoff that this rank computes. This
+    /// is a plain loop for user-defined methods and for tests; [`super::Method`] is many times as
+    /// fast.
     pub fn visit(&self, cells: &LocalCells, particles: &Particles, cutoff: f64, mut visit: impl FnMut(Pair)) {
         for (group, partners) in self.iter() {
             for i in cells.range(group.a as usize) {
                 for j in partners.iter().flat_map(|run| cells.run(run)).map(|j| j as usize) {
-                    // Inside its own cell a particle meets those after itself.
+                    // Inside its own cell, a particle is paired with the particles after it.
                     let is_own_cell = cells.range(group.a as usize).contains(&j);
                     if is_own_cell && j <= i {
                         continue;
@@ -204,7 +211,8 @@ impl PairWork {
     }
 }
 
-/// Who gets forces from the pairs of cells a and b; `None` where another rule has them already.
+/// Returns which particles get forces from the pairs of cells a and b, or `None` if another rule
+/// already covers these pairs.
 fn newton(plan: &HaloPlan, shell: Shell, a: u32, b: u32) -> Option<Newton> {
     let b_is_owned = (b as usize) < plan.owned.len();
     match shell.force_return() {

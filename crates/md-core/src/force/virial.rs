@@ -1,11 +1,11 @@
-//! The virial of a vector of pairs, which both SIMD loops add up where somebody asks for it.
+//! The virial of a vector of pairs, which both SIMD loops add up on request.
 
 use crate::simd::Arithmetic;
 use crate::tensor::SymmetricTensor;
 use pulp::Simd;
 
-/// Adds the virial of a vector of pairs, component by component. Masked lanes have no force; theirs is multiplied first, so that
-/// distances of particles that are not there do no harm.
+/// Adds the virial of a vector of pairs, component by component. The force in masked lanes is zero.
+/// The force is multiplied first, so that meaningless distances in these lanes have no effect.
 #[inline(always)]
 pub(super) fn add_virial<S: Simd, P: Arithmetic>(
     simd: S,

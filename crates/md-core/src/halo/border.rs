@@ -1,7 +1,8 @@
 //! The border: the first filling of the ghost cells after a rebuild.
 //!
-//! A message starts with the number of particles in each exported cell; from it the receiver lays out its ghost cells.
-//! Blocks of 8-byte numbers follow, one per column of the fields that ghosts get copies of ([`crate::fields`]).
+//! A message starts with the number of particles in each exported cell, from which the receiver
+//! lays out its ghost cells. Blocks of 8-byte numbers follow, one per column of the fields that are
+//! copied to ghosts ([`crate::fields`]).
 
 use super::pack::{copy_column, ghost_range};
 use super::{Export, HaloEdge, Images, Selection, Stage};
@@ -10,7 +11,7 @@ use crate::fields::Field;
 use crate::particles::Particles;
 use crate::threads::Threads;
 
-/// A border message does not fit the plan: its sender follows another plan.
+/// A border message does not match the plan, because its sender uses another plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("border message from rank {peer}: {found} words where the cell counts promise {expected}")]
 pub struct BorderError {
@@ -18,7 +19,7 @@ pub struct BorderError {
     pub peer: usize,
     /// Words in the message.
     pub found: usize,
-    /// Words expected.
+    /// Expected number of words.
     pub expected: usize,
 }
 
@@ -26,12 +27,12 @@ fn words_per_ghost(particles: &Particles) -> usize {
     particles.width(particles.copied())
 }
 
-/// Bytes of the border message for `exports` with these particles.
+/// Returns the size in bytes of the border message for `exports` with these particles.
 pub fn border_bytes(exports: &[Export], selection: &Selection, particles: &Particles) -> usize {
     (exports.len() + selection.len() * words_per_ghost(particles)) * size_of::<u64>()
 }
 
-/// Writes counts per cell and the copied fields, positions shifted.
+/// Writes the number of particles per cell and the copied fields, with shifted positions.
 pub fn pack_border(
     message: &mut [u64],
     exports: &[Export],
@@ -51,10 +52,11 @@ pub fn pack_border(
     }
 }
 
-/// Appends the ghost cells of an edge and their particles. To be called in edge order.
+/// Appends the ghost cells of an edge and their particles. Must be called in the order of the
+/// edges.
 ///
 /// # Errors
-/// The message's length does not match its counts.
+/// The length of the message does not match its particle counts.
 pub fn unpack_border(
     message: &[u64],
     edge: &HaloEdge,
@@ -81,7 +83,7 @@ pub fn unpack_border(
     Ok(())
 }
 
-/// Makes the ghost cells of a stage that are images of cells this rank has.
+/// Creates the ghost cells of a stage that are images of cells on this rank.
 pub fn copy_images(
     stage: &Stage,
     selection: &Selection,
@@ -98,7 +100,7 @@ pub fn copy_images(
     }
 }
 
-/// Lays out ghost cells behind the present particles.
+/// Lays out ghost cells after the existing particles.
 fn append_cells(counts: impl Iterator<Item = usize>, particles: &mut Particles, cells: &mut LocalCells) {
     let mut next = particles.ghost_start() + particles.ghosts();
     for count in counts {

@@ -1,4 +1,4 @@
-//! What crosses between ranks and in which order: the plan, and the packing along it.
+//! The exchange between ranks: the plan and the packing of messages.
 
 mod border;
 mod pack;

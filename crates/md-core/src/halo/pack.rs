@@ -1,8 +1,8 @@
-//! Packing of fields for the exchanges between two rebuilds, whose sizes are fixed.
+//! Packing of fields for the exchanges between two rebuilds, in which message sizes are fixed.
 //!
-//! A message holds a block of numbers for every component of every field, in the order of the edge's cells. The
-//! receiver's ghosts of one edge are contiguous, so unpacking copies blocks. The sender adds the periodic shift to
-//! positions.
+//! A message holds a block of numbers for each component of each field, in the order of the edge's
+//! cells. The receiver's ghosts of one edge are contiguous, so unpacking copies blocks. The sender
+//! adds the periodic shift to positions.
 
 use super::{HaloEdge, Selection, Stage};
 use crate::cells::LocalCells;
@@ -11,12 +11,12 @@ use crate::particles::Particles;
 use crate::threads::Threads;
 use std::ops::{DerefMut, Range};
 
-/// Number of ghosts that come along an edge.
+/// Returns the number of ghosts that are received along an edge.
 pub fn import_count(edge: &HaloEdge, cells: &LocalCells) -> usize {
     ghost_range(&edge.imports, cells).len()
 }
 
-/// Ghosts of a run of ghost cells, as particle indices.
+/// Returns the ghosts in consecutive ghost cells, as particle indices.
 pub(super) fn ghost_range(ghost_cells: &Range<usize>, cells: &LocalCells) -> Range<usize> {
     if ghost_cells.is_empty() {
         0..0
@@ -25,7 +25,8 @@ pub(super) fn ghost_range(ghost_cells: &Range<usize>, cells: &LocalCells) -> Ran
     }
 }
 
-/// Writes the fields of the selected particles, positions shifted, into `message` (their width x particles numbers).
+/// Writes the fields of the selected particles, with shifted positions, into `message` (number of
+/// components times number of particles).
 pub fn pack_fields(message: &mut [f64], fields: &[Field], selection: &Selection, particles: &Particles) {
     let mut blocks = message.chunks_exact_mut(selection.len().max(1));
     for &field in fields {
@@ -35,7 +36,7 @@ pub fn pack_fields(message: &mut [f64], fields: &[Field], selection: &Selection,
     }
 }
 
-/// Copies the selected particles' entries of one of a field's columns; those of positions are shifted.
+/// Copies the selected particles' entries of one column of a field. Positions are shifted.
 pub(super) fn copy_column<T: bytemuck::Pod>(
     selection: &Selection,
     field: Field,
@@ -84,8 +85,8 @@ pub fn pack_ghosts(
     }
 }
 
-/// Adds a message of [`pack_ghosts`] to the selected particles among `onto`. To be called in fixed edge order: the sum's
-/// rounding depends on it.
+/// Adds a message of [`pack_ghosts`] to those selected particles that lie in `onto`. Must be called
+/// in a fixed order of the edges, because the rounding of the sums depends on it.
 pub fn add_fields(
     message: &[f64],
     fields: &[Field],
@@ -101,14 +102,14 @@ pub fn add_fields(
     }
 }
 
-/// The ghosts of a stage that are images of particles of this rank.
+/// The ghosts of a stage that are images of particles on this rank.
 #[derive(Debug, Clone, Copy)]
 pub struct Images<'a> {
-    /// Whose images they are.
+    /// Stage to which the images belong.
     pub stage: &'a Stage,
     /// The particles that have images.
     pub selection: &'a Selection,
-    /// Where the images are.
+    /// Cells that contain the images.
     pub cells: &'a LocalCells,
 }
 
@@ -132,7 +133,7 @@ impl Images<'_> {
         });
     }
 
-    /// Adds the fields of the images to the particles among `onto` that they are images of.
+    /// Adds the fields of the images to their originals, as far as these lie in `onto`.
     pub fn scatter_add(
         &self,
         fields: &[Field],
@@ -146,7 +147,8 @@ impl Images<'_> {
         }
     }
 
-    /// `work` on the part of each column before the images and on theirs; with the column's number.
+    /// Calls `work` with the number of each column, its part before the images and its part with
+    /// the images.
     fn each_column<T: bytemuck::Pod>(
         &self,
         columns: &mut [impl DerefMut<Target = [T]> + Send],

@@ -1,12 +1,14 @@
-//! Finding ghost cells and the way they come.
+//! Search for ghost cells and their routes.
 //!
-//! A ghost cell g of rank R is named from an *anchor*: a cell c of R with g = c + o for one of the offsets that the
-//! plan is given. It comes from the owner of the *provider cell* h: g itself in the direct pattern; in the staged one the cell
-//! next to c along the last dimension in which o is not zero, whose owner has got g in an earlier stage.
+//! A ghost cell g of rank R is found from an *anchor*: a cell c of R with g = c + o, where o is one
+//! of the plan's offsets. It comes from the owner of the *provider cell* h. In the direct pattern,
+//! h is g itself. In the staged pattern, h is the cell next to c along the last dimension in which
+//! o is not zero; its owner received g in an earlier stage.
 //!
-//! Importer and provider find the same cells without a word exchanged: the importer walks from its anchors, the provider
-//! from its provider cells back to anchors, both choose among several ways to the same ghost by the same order, and both
-//! sort by the importer's extended coordinates.
+//! Importer and provider find the same cells without communication. The importer starts from its
+//! anchors, and the provider goes from its provider cells back to the anchors. If there are several
+//! routes to the same ghost, both choose by the same order, and both sort by the importer's
+//! extended coordinates.
 
 use super::plan::ExchangePattern;
 use crate::grid::{Cell, CellGrid, add, storage_order, subtract};
@@ -29,15 +31,16 @@ impl Ord for Ghost {
     }
 }
 
-/// Ghost cells by stage and by the rank they come from; this rank itself (images) first.
+/// Ghost cells by stage and by the rank that sends them. This rank itself (images) comes first.
 pub(super) type Imports = BTreeMap<usize, Vec<(usize, BTreeSet<Ghost>)>>;
 
-/// Cells to send by stage and importing rank, in the order of the importer's ghosts: the cell in this rank's extended
-/// coordinates, and the displacement in box lengths.
+/// Cells to send, by stage and importing rank, in the order of the importer's ghosts. Each has the
+/// cell in this rank's extended coordinates and the displacement in box lengths.
 pub(super) type Exports = BTreeMap<usize, BTreeMap<usize, BTreeMap<Ghost, (Cell, [i8; 3])>>>;
 
 impl ExchangePattern {
-    /// These offsets and, staged, those of the cells that others want forwarded.
+    /// Returns the offsets and, if staged, also those of the cells that must be forwarded to other
+    /// ranks.
     pub(super) fn with_forwarded(self, offsets: &[Cell]) -> Vec<Cell> {
         let mut offsets: BTreeSet<Cell> = offsets.iter().copied().collect();
         if self == Self::Staged {
@@ -51,7 +54,7 @@ impl ExchangePattern {
         offsets.into_iter().collect()
     }
 
-    /// Stage in which a ghost at this offset comes.
+    /// Returns the stage in which a ghost at this offset is received.
     fn stage(self, offset: Cell) -> usize {
         match self {
             Self::Direct => 0,
@@ -59,7 +62,7 @@ impl ExchangePattern {
         }
     }
 
-    /// Offset from the anchor to the provider cell.
+    /// Returns the offset from the anchor to the provider cell.
     fn provider_cell(self, offset: Cell) -> Cell {
         match (self, last_dimension(offset)) {
             (Self::Staged, Some(dim)) => subtract(offset, without(offset, dim)),
@@ -77,7 +80,7 @@ fn without(mut offset: Cell, dim: usize) -> Cell {
     offset
 }
 
-/// Where one rank's ghosts come from.
+/// Search for the routes of one rank's ghosts.
 pub(super) struct Routes<'a> {
     pub grid: &'a CellGrid,
     pub partition: &'a Partition,
@@ -87,7 +90,8 @@ pub(super) struct Routes<'a> {
 }
 
 impl Routes<'_> {
-    /// The ghost cells this rank needs for its cells, of which those are given that have not all neighbours here.
+    /// Returns the ghost cells that this rank needs. `surface` contains the owned cells with a
+    /// neighbour outside this rank.
     pub(super) fn imports(&self, surface: &[Cell]) -> Imports {
         let mut found: BTreeMap<usize, BTreeMap<usize, BTreeSet<Ghost>>> = BTreeMap::new();
         for &anchor in surface {
@@ -110,13 +114,14 @@ impl Routes<'_> {
             sources.sort_by_key(|(peer, _)| (*peer != self.rank, *peer));
             sources
         };
-        // All ranks have the same stages, so that they open the same contexts.
+        // All ranks must have the same stages, because they open the same contexts.
         let stages = self.offsets.iter().map(|&offset| self.pattern.stage(offset));
         let stages: BTreeSet<usize> = stages.chain([0]).collect();
         stages.into_iter().map(|stage| (stage, own_first(found.remove(&stage).unwrap_or_default()))).collect()
     }
 
-    /// What this rank provides to others and to itself, found from the same cells.
+    /// Returns the cells that this rank provides to other ranks and to itself, found from the same
+    /// cells.
     pub(super) fn exports(&self, surface: &[Cell]) -> Exports {
         let mut exports = Exports::new();
         for &provider_cell in surface {
@@ -129,7 +134,8 @@ impl Routes<'_> {
                 let importer = self.partition.owner(self.grid, anchor);
                 let ghost = add(anchor, offset);
                 if self.is_ghost_of(ghost, importer) && self.is_chosen(ghost, offset, importer) {
-                    // The wrap moved the anchor by -shift boxes: seen from here the cell is as far off.
+                    // The wrap moved the anchor by -shift boxes, so in this rank's coordinates the
+                    // cell is displaced by the same amount.
                     let here =
                         [0, 1, 2].map(|dim| ghost[dim] + i32::from(shift[dim]) * self.grid.counts()[dim]);
                     let stage = exports.entry(self.pattern.stage(offset)).or_default();
@@ -140,16 +146,18 @@ impl Routes<'_> {
         exports
     }
 
-    /// Whether the rank lacks the cell: it exists, and is not one of the rank's own without displacement.
+    /// Returns whether `cell` is a ghost of the rank: it exists and is not an undisplaced cell of
+    /// the rank.
     fn is_ghost_of(&self, cell: Cell, rank: usize) -> bool {
         let owned = |(primary, shift)| shift == [0; 3] && self.partition.owner(self.grid, primary) == rank;
         self.grid.wrap(cell).is_some_and(|place| !owned(place))
     }
 
-    /// Whether `offset` is the first, by stage and then in order, of the offsets by which the rank names the ghost.
+    /// Returns whether `offset` is the first of the rank's offsets that lead to the ghost, by stage
+    /// and then in storage order.
     fn is_chosen(&self, ghost: Cell, offset: Cell, rank: usize) -> bool {
         if self.pattern == ExchangePattern::Direct {
-            // All ways lead to the owner.
+            // All routes start at the owner.
             return true;
         }
         let names = |other: &&Cell| {

@@ -1,29 +1,31 @@
-//! Which particles leave, found once per rebuild: exported cells turned into particle indices.
+//! Selection of the particles to send, made once per rebuild: exported cells are converted to
+//! particle indices.
 //!
-//! Cells that follow each other in memory with the same periodic shift are joined to *runs*, which are copied as blocks.
-//! A melt has a few long runs per face. In a gas most runs would hold a particle or none, and the loop around the copy
-//! would cost more than the copy: there the selection keeps one index (and the number of its shift) per particle.
+//! Cells that are consecutive in memory and have the same periodic shift are joined to *runs*,
+//! which are copied as blocks. A melt has a few long runs per face. In a gas most runs would hold
+//! one particle or none, and the loop around the copy would cost more than the copy itself. In that
+//! case the selection stores one particle index and the number of its shift per particle instead.
 
 use super::{Export, Stage};
 use crate::cells::LocalCells;
 use crate::domain::Domain;
 use std::ops::Range;
 
-/// Runs shorter than this on average are taken apart.
+/// Runs that are shorter than this on average are replaced by single particles.
 const SHORT_RUN: usize = 8;
 
-/// Particles of neighbouring cells that leave with the same shift.
+/// Particles of consecutive cells that are sent with the same shift.
 #[derive(Debug, Clone)]
 struct Run {
     particles: Range<usize>,
     shift: usize,
 }
 
-/// A displacement by lengths of the box.
+/// A displacement by a number of box lengths.
 #[derive(Debug, Clone, Copy)]
 struct Shift {
     boxes: [i8; 3],
-    /// \[length\].
+    /// Displacement, \[length\].
     displacement: [f64; 3],
 }
 
@@ -37,7 +39,7 @@ impl Shift {
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     runs: Vec<Run>,
-    /// Particle and number of its shift; in use instead of `runs` where those are short.
+    /// Particle index and number of its shift; used instead of `runs` if those are short.
     single: Vec<(u32, u32)>,
     /// Distinct shifts.
     shifts: Vec<Shift>,
@@ -79,22 +81,22 @@ impl Selection {
         }
     }
 
-    /// The box has been stretched to this one, and its images with it.
+    /// Adapts the shifts to a box that has been stretched to `domain`.
     pub fn stretch(&mut self, domain: &Domain) {
         self.shifts.iter_mut().for_each(|shift| *shift = Shift::new(shift.boxes, domain));
     }
 
-    /// Number of particles.
+    /// Returns the number of particles.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no particle leaves.
+    /// Returns whether the selection is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Copies the particles' coordinates along `dim` from `column`, shifted.
+    /// Copies the selected particles' coordinates along `dim` from `column`, with their shifts.
     pub(super) fn copy_shifted(&self, dim: usize, column: &[f64], to: &mut [f64]) {
         for (to, &(particle, shift)) in to.iter_mut().zip(&self.single) {
             *to = column[particle as usize] + self.shifts[shift as usize].displacement[dim];
@@ -110,7 +112,7 @@ impl Selection {
         }
     }
 
-    /// Copies the particles' entries of `column`.
+    /// Copies the selected particles' entries of `column`.
     pub(super) fn copy<T: Copy>(&self, column: &[T], to: &mut [T]) {
         for (to, &(particle, _)) in to.iter_mut().zip(&self.single) {
             *to = column[particle as usize];
@@ -123,7 +125,8 @@ impl Selection {
         }
     }
 
-    /// Adds to the entries of `column` that belong to the particles among `onto`, in order.
+    /// Adds the numbers in `from` to the selected particles' entries of `column`, as far as these
+    /// lie in `onto`, in order.
     pub(super) fn add(&self, from: &[f64], column: &mut [f64], onto: &Range<usize>) {
         for (from, &(particle, _)) in from.iter().zip(&self.single) {
             if onto.contains(&(particle as usize)) {
@@ -147,14 +150,15 @@ impl Selection {
 /// The selections of one stage.
 #[derive(Debug, Clone, Default)]
 pub struct StageSelections {
-    /// Particles copied to this rank's own ghosts.
+    /// Particles that are copied to this rank's own ghosts.
     pub images: Selection,
-    /// Particles sent, per edge.
+    /// Particles that are sent, per edge.
     pub edges: Vec<Selection>,
 }
 
 impl StageSelections {
-    /// To be called when owned cells and the ghosts of all earlier stages are laid out, before those of this one.
+    /// Rebuilds the selections. Must be called when owned cells and the ghosts of all earlier
+    /// stages have been laid out, but before those of this stage.
     pub fn rebuild(&mut self, stage: &Stage, cells: &LocalCells, domain: &Domain) {
         self.images.rebuild(&stage.images, cells, domain);
         self.edges.resize(stage.edges.len(), Selection::default());
@@ -194,7 +198,7 @@ mod tests {
         selection
     }
 
-    /// Copies and adds as a plain loop over the cells would.
+    /// Checks that copying and adding give the results of a plain loop over the cells.
     fn check(exports: &[(u32, i8)], counts: &[usize]) {
         let total = counts.iter().sum::<usize>();
         let column: Vec<f64> = (0..total).map(|i| i as f64).collect();
@@ -207,7 +211,7 @@ mod tests {
         selection.copy_shifted(0, &column, &mut copied);
         assert_eq!(copied, particles.iter().map(|&(i, shift)| i as f64 + shift).collect::<Vec<_>>());
         let mut sums = vec![0.0; total];
-        // In two parts, as if some were owned and the others ghosts.
+        // In two parts, for owned particles and for ghosts.
         selection.add(&copied, &mut sums, &(0..total / 3));
         selection.add(&copied, &mut sums, &(total / 3..total));
         let mut expected = vec![0.0; total];

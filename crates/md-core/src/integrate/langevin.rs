@@ -1,14 +1,15 @@
-//! Langevin dynamics by splitting: B A O A B, in one pass over memory.
+//! Langevin dynamics by the splitting B A O A B, in one pass over memory.
 //!
-//! Between the half kicks of velocity Verlet (B) the drift is cut in two halves (A), and in the middle velocities are damped
-//! and pushed at random (O): v' = c v + sqrt((1 - c^2) kT / m) n with a standard normal number n. The decay c over a step decides
-//! which method that is:
+//! Between the half kicks of velocity Verlet (B), the drift is divided into two halves (A). Between
+//! these, velocities are damped and get a random push (O): v' = c v + sqrt((1 - c^2) kT / m) n with
+//! a standard normal number n. The decay c per step selects the method:
 //!
-//! - c = exp(-friction dt): BAOAB (Leimkuhler and Matthews, Appl. Math. Res. eXpress 2013, 34). Positions of a
-//!   harmonic oscillator have the right variance for every time step.
-//! - c = (1 - friction dt / 2) / (1 + friction dt / 2): the method of Gronbech-Jensen and Farago (Mol. Phys. 111, 983 (2013)). Written
-//!   with b = (1 + c) / 2 its x' = x + b dt v + b dt^2 f / 2m + b dt r / 2m and v' = c v + (c f + f') dt / 2m + b r / m are these five
-//!   parts, since the variance of its noise r, 2 friction m kT dt, makes b r / m the random push of O.
+//! - c = exp(-friction dt): BAOAB (Leimkuhler and Matthews, Appl. Math. Res. eXpress 2013, 34). The
+//!   positions of a harmonic oscillator have the correct variance for every time step.
+//! - c = (1 - friction dt / 2) / (1 + friction dt / 2): the method of Gronbech-Jensen and Farago
+//!   (Mol. Phys. 111, 983 (2013)). With b = (1 + c) / 2, its equations x' = x + b dt v + b dt^2 f /
+//!   2m + b dt r / 2m and v' = c v + (c f + f') dt / 2m + b r / m are these five parts, because its
+//!   noise r has the variance 2 friction m kT dt, so b r / m is the random push of O.
 
 use super::{HalfKicks, VelocityVerlet};
 use crate::domain::Domain;
@@ -16,17 +17,17 @@ use crate::noise::{self, NoiseKey, NormalBlock};
 use crate::particles::Particles;
 use crate::threads::Threads;
 
-/// The loops of Langevin dynamics and what does not change from step to step.
+/// The loops of Langevin dynamics with their constant parameters.
 #[derive(Debug, Clone)]
 pub struct LangevinDynamics {
     verlet: VelocityVerlet,
     masses: Vec<f64>,
-    /// Of velocities over a step.
+    /// Factor by which velocities decay in a step.
     decay: f64,
     key: NoiseKey,
 }
 
-/// What a part of a column is moved with.
+/// Parameters of drift and push in one step.
 struct Push<'a> {
     half_step: f64,
     decay: f64,
@@ -36,18 +37,20 @@ struct Push<'a> {
 }
 
 impl LangevinDynamics {
-    /// With the decay of velocities over a step, from 0 to 1, and the key of the noise.
+    /// Creates the dynamics with the factor `decay`, from 0 to 1, by which velocities decay in a
+    /// step, and the key of the noise.
     pub fn new(verlet: VelocityVerlet, masses: &[f64], decay: f64, key: NoiseKey) -> Self {
         Self { verlet, masses: masses.to_vec(), decay, key }
     }
 
-    /// The second half kick: [`VelocityVerlet::kick`].
+    /// Applies the second half kick, see [`VelocityVerlet::kick`].
     pub fn kick(&self, particles: &mut Particles, threads: &Threads) {
         self.verlet.kick(particles, threads);
     }
 
-    /// Half kicks, drift, random push, drift, as [`VelocityVerlet::kick_and_drift`]. Returns the heat that this rank's particles
-    /// have taken up: what the push has added to their kinetic energy.
+    /// Applies half kicks, drift, random push and drift; see also
+    /// [`VelocityVerlet::kick_and_drift`]. Returns the heat that this rank's particles have
+    /// absorbed, which is the kinetic energy added by damping and push.
     pub fn kick_and_drift(
         &self,
         kicks: HalfKicks,
@@ -95,7 +98,7 @@ impl LangevinDynamics {
         heat
     }
 
-    /// Drift, push, drift; returns the heat.
+    /// Applies drift, push and drift, and returns the heat.
     fn push_column(
         &self,
         push: &Push,
@@ -104,7 +107,7 @@ impl LangevinDynamics {
         normals: &[f32],
         species: &[u64],
     ) -> f64 {
-        /// Sums side by side, for vectors.
+        /// Number of separate partial sums, so that the sum is vectorised.
         const LANES: usize = 8;
         let mut gains = [0.0; noise::BLOCK];
         let moved = position.iter_mut().zip(velocity).zip(normals).zip(&mut gains);
@@ -135,7 +138,7 @@ impl LangevinDynamics {
 }
 
 impl Push<'_> {
-    /// Drift, push, drift of a particle; returns what the square of its velocity gains.
+    /// Applies drift, push and drift to one particle. Returns the increase of its squared velocity.
     #[inline(always)]
     fn particle(&self, position: &mut f64, velocity: &mut f64, push: f64) -> f64 {
         let before = *velocity;
@@ -146,16 +149,16 @@ impl Push<'_> {
     }
 }
 
-/// Position and velocity; force, species and id.
+/// Columns of position and velocity, then of force, species and id.
 type MovedColumns<'a> =
     (([&'a mut [f64]; 3], [&'a mut [f64]; 3]), ([&'a mut [f64]; 3], (&'a [u64], &'a [u64])));
 
-/// The heat bath in a step.
+/// State of the heat bath in a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bath {
-    /// Its temperature, \[energy\].
+    /// Temperature, \[energy\].
     pub temperature: f64,
-    /// Number of the step, which keys the noise.
+    /// Number of the step, used as a counter for the noise.
     pub step: u64,
 }
 
@@ -173,7 +176,8 @@ mod tests {
         boundary: [Boundary::Periodic; 3],
     };
 
-    /// Averages over three-dimensional harmonic oscillators: <x^2> k / kT and <p^2> / m kT at the end of steps.
+    /// Returns averages over three-dimensional harmonic oscillators at the end of steps: <x^2> k /
+    /// kT and <p^2> / m kT.
     fn oscillator(decay: f64, mass: f64, stiffness: f64, timestep: f64) -> [f64; 2] {
         const TEMPERATURE: f64 = 1.7;
         let simd = SimdLevel::detect();
@@ -210,7 +214,8 @@ mod tests {
         sums.map(|sum| sum / samples)
     }
 
-    /// Exact for both schemes at every time step: positions are right, momenta by 1 - (h w)^2 / 4 too cold.
+    /// The result is exact for both schemes and every time step: positions have the correct
+    /// variance, and that of momenta is smaller by the factor 1 - (h w)^2 / 4.
     #[test]
     fn oscillators_have_their_exact_variances() {
         let (mass, stiffness) = (2.0, 8.0_f64);

@@ -1,16 +1,20 @@
-//! Parts of a graph of cells by METIS (Karypis & Kumar 1998), as in Matthey & Hansen: a vertex weighs as much as the cell's work, an
-//! edge as much as the particles of both cells, and the edges that are cut weigh as little as can be. Where a part has but a handful of heavy cells,
-//! METIS leaves parts with many times the mean or with nothing, of which it complains on standard output: then it cuts in two, again and again,
-//! and is tried with smaller weights, and the most even parts are taken. In the end the heaviest parts give cells to lighter ones beside them.
+//! Parts of a graph of cells by METIS (Karypis & Kumar 1998), as in Matthey & Hansen. The weight of
+//! a vertex is the cell's work, the weight of an edge is the number of particles in both cells, and
+//! METIS minimises the weight of the edges that are cut. If a part would consist of only a few
+//! heavy cells, METIS returns parts that are empty or have many times the mean work, and prints a
+//! complaint to standard output. In that case this module uses recursive bisection, also tries
+//! smaller weights, and takes the most even parts. At the end, the heaviest parts give cells to
+//! lighter adjacent ones.
 //!
-//! Advantage: of all partitions it sends the least where the system is irregular. Disadvantage: a table of all cells on every rank, some
-//! hundred nanoseconds per cell and a little imbalance; parts may be disconnected and have many neighbours.
+//! Advantage: of all partitions, it sends the least data if the system is irregular. Disadvantage:
+//! a table of all cells on every rank, some hundred nanoseconds per cell and a small imbalance.
+//! Parts may be disconnected and have many neighbours.
 
 use super::weights::CellLoads;
 use super::{DivisionRequest, Partition};
 use crate::grid::{CellGrid, GridError};
 
-/// Parts of equal volume.
+/// Divides the box into parts of equal volume.
 pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
     let grid = CellGrid::new(request.domain, request.most_cells);
     let partition = of_loads(&grid, request.ranks, &CellLoads::uniform(&grid))?;
@@ -43,22 +47,24 @@ mod graph {
     use std::ops::Range;
     use std::sync::{Arc, Mutex, PoisonError};
 
-    /// Imbalance that METIS may leave, in thousandths: between all parts, or by each of several cuts in two, which multiply.
+    /// Imbalance that METIS may leave, in thousandths: between all parts, or in each bisection,
+    /// where the imbalances multiply.
     const IMBALANCE: metis::Idx = 30;
     const IMBALANCE_OF_A_CUT: metis::Idx = 4;
     const SEED: metis::Idx = 1;
-    /// Imbalance at which no other way is tried and no cell is moved.
+    /// Imbalance that ends the search for better parts and the moving of cells.
     const GOOD_ENOUGH: f64 = 1.03;
-    /// So many of the heaviest cells a part must have to be cut beside all others: with about one, METIS leaves parts without any, and prints that to
+    /// Smallest size of a part, in multiples of the heaviest cell, for which all parts may be cut
+    /// at once. With parts of about one such cell, METIS leaves some empty and prints that to
     /// standard output.
     const FEWEST_CELLS: f64 = 2.0;
-    /// So many of the heaviest cells a part should have.
+    /// Desired size of a part, in multiples of the heaviest cell.
     const ENOUGH_CELLS: f64 = 8.0;
-    /// What the weights of all vertices add up to: METIS adds them in 32 bits.
+    /// Sum of the weights of all vertices, because METIS adds them in 32 bits.
     const TOTAL: f64 = 1e9;
 
-    /// METIS draws from the random numbers of the C library, which all threads of a process share: one at a time, so that
-    /// every rank gets the same parts.
+    /// Lock for the calls of METIS. It uses the random numbers of the C library, which all threads
+    /// of a process share, and every rank must get the same parts.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
     /// A partition by METIS.
@@ -68,7 +74,7 @@ mod graph {
         ranks: usize,
     }
 
-    /// Parts of about equal work.
+    /// Divides the cells into parts of about equal work.
     pub(in super::super) fn of_loads(
         grid: &CellGrid,
         ranks: usize,
@@ -77,7 +83,7 @@ mod graph {
         Ok(Arc::new(Metis { table: Table::new(parts(grid, ranks, loads)?, ranks), ranks }))
     }
 
-    /// Parts that METIS has found before.
+    /// Creates the partition from parts that METIS has found before.
     pub(in super::super) fn of_owners(owners: Vec<u32>, ranks: usize) -> Option<Partition> {
         Some(Arc::new(Metis { table: Table::new(owners, ranks), ranks }))
     }
@@ -136,7 +142,8 @@ mod graph {
         best.map(|(_, owners)| owners)
     }
 
-    /// Gives cells of the heaviest part to lighter parts beside it, as long as it is too heavy and that makes it lighter; the imbalance in the end.
+    /// Moves cells from the heaviest part to lighter adjacent parts, as long as it is too heavy and
+    /// this makes it lighter. Returns the remaining imbalance.
     fn level(owners: &mut [u32], edges: &Edges, work: &[f64], ranks: usize) -> f64 {
         let mut of_parts = vec![0.0; ranks];
         let mut cells: Vec<Vec<usize>> = vec![Vec::new(); ranks];
@@ -170,7 +177,8 @@ mod graph {
         imbalance(&of_parts)
     }
 
-    /// Weights of which so many of the heaviest make a part, if there are as many cells.
+    /// Returns the weights with an upper limit, chosen such that a part consists of at least
+    /// `cells` cells of the largest weight if there are enough cells.
     fn capped(work: &[f64], ranks: usize, cells: f64) -> Vec<f64> {
         const STEP: f64 = 0.8;
         let (mean, mut cap) = (work.iter().sum::<f64>() / work.len() as f64, heaviest(work));
@@ -183,7 +191,8 @@ mod graph {
         capped
     }
 
-    /// Whether METIS finds something for every part when it cuts all at once.
+    /// Returns whether METIS finds a non-empty set of cells for every part when it cuts all parts
+    /// at once.
     fn has_enough_cells(work: &[f64], ranks: usize) -> bool {
         work.iter().sum::<f64>() >= FEWEST_CELLS * heaviest(work) * ranks as f64
     }
@@ -192,12 +201,12 @@ mod graph {
         work.iter().copied().fold(0.0, f64::max)
     }
 
-    /// How METIS goes about it.
+    /// Method that METIS uses.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Way {
-        /// All parts at once: fewer edges are cut.
+        /// All parts at once. Cuts fewer edges.
         KWay,
-        /// In two, and each part again: more even where a part has few vertices, and none is without.
+        /// Recursive bisection. More even if a part has few vertices, and leaves no part empty.
         Bisection,
     }
 
@@ -236,7 +245,8 @@ mod graph {
         bisect(edges, work, &second, middle..parts.end, owners)
     }
 
-    /// Of these cells, which are in ascending order: those for so many parts each, at least a cell per part.
+    /// Divides `cells`, which are in ascending order, into two sets for `parts[0]` and `parts[1]`
+    /// parts. Each set has at least one cell per part.
     fn halves(
         edges: &Edges,
         work: &[f64],
@@ -262,7 +272,7 @@ mod graph {
         Ok(halves)
     }
 
-    /// A part for every vertex, which together have about these shares of the work.
+    /// Returns a part for every vertex. The parts have about the given shares of the work.
     fn by_metis(
         edges: &Edges,
         way: Way,
@@ -290,7 +300,7 @@ mod graph {
         Ok(owners)
     }
 
-    /// The graph in compressed rows.
+    /// The graph in compressed sparse rows.
     struct Edges {
         first: Vec<metis::Idx>,
         to: Vec<metis::Idx>,
@@ -298,7 +308,7 @@ mod graph {
     }
 
     impl Edges {
-        /// Those between cells of a sorted list, by their places in it.
+        /// Returns the edges between the cells of a sorted list, numbered by their places in it.
         fn among(&self, cells: &[usize]) -> Self {
             let of_cell = |cell: usize| self.first[cell] as usize..self.first[cell + 1] as usize;
             let most = cells.iter().map(|&cell| of_cell(cell).len()).sum();
@@ -321,7 +331,8 @@ mod graph {
         }
     }
 
-    /// An edge between each two adjacent cells, one also where they are adjacent on both sides.
+    /// Returns an edge for each pair of adjacent cells, also a single one if they are adjacent on
+    /// both sides.
     fn edges(grid: &CellGrid, loads: &CellLoads) -> Edges {
         let offsets = neighbours(grid.domain().dimension);
         let mut edges = Edges {
@@ -347,7 +358,7 @@ mod graph {
         edges
     }
 
-    /// Every part gets a cell: from the part that has most of them.
+    /// Gives a cell to every empty part, taken from the part with the most cells.
     fn fill_empty(owners: &mut [u32], ranks: usize) {
         let mut counts = vec![0_usize; ranks];
         owners.iter().for_each(|&owner| counts[owner as usize] += 1);
@@ -364,8 +375,8 @@ mod graph {
         }
     }
 
-    /// Gives every part the rank that has most of its particles already, so that few have to move: greedily, the largest
-    /// overlap first.
+    /// Assigns to every part the rank that already has most of its particles, so that few particles
+    /// have to move. The assignment is greedy, starting from the largest overlap.
     fn rename(owners: &mut [u32], before: &[u32], loads: &CellLoads, ranks: usize) {
         let mut overlaps = std::collections::BTreeMap::new();
         for ((&part, &rank), particles) in owners.iter().zip(before).zip(&loads.particles) {

@@ -1,5 +1,6 @@
-//! Who owns which cell. A partition is a function cell -> rank, computed where it can be: an [`Ownership`]. One of this crate
-//! is one file beside this one and one line in [`PartitionKind`].
+//! Partitions: the assignment of cells to ranks. A partition is a function cell -> rank, which is
+//! computed if possible: an [`Ownership`]. Each partition of this crate consists of a file in this
+//! directory and a variant of [`PartitionKind`].
 
 mod metis;
 mod pieces;
@@ -28,60 +29,61 @@ use crate::grid::{Cell, CellGrid, GridError};
 use crate::memory;
 use std::sync::Arc;
 
-/// A rule that gives every cell to a rank.
+/// A rule that assigns every cell to a rank.
 pub trait Ownership: std::fmt::Debug + Send + Sync {
-    /// The rank that owns a primary cell.
+    /// Returns the rank that owns a primary cell.
     fn owner(&self, grid: &CellGrid, cell: Cell) -> usize;
 
-    /// The cells of a rank in storage order (z slowest, x fastest).
+    /// Returns the cells of a rank in storage order (z slowest, x fastest).
     fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
         (0..grid.len()).map(|number| grid.at(number)).filter(|&cell| self.owner(grid, cell) == rank).collect()
     }
 
-    /// The rank that owns each cell, by [`CellGrid::linear`].
+    /// Returns the owner of each cell, indexed by [`CellGrid::linear`].
     fn owners(&self, grid: &CellGrid) -> Vec<usize> {
         let mut owners = memory::with_capacity(grid.len());
         owners.extend((0..grid.len()).map(|number| self.owner(grid, grid.at(number))));
         owners
     }
 
-    /// Ranks per dimension, where the partition has such a grid.
+    /// Returns the number of ranks per dimension if the partition is a grid of ranks.
     fn rank_grid(&self) -> Option<[usize; 3]> {
         None
     }
 
-    /// The same kind of partition for these loads, in one way or several: first the one that changes least. None where nothing can be
-    /// weighed.
+    /// Returns partitions of the same kind for these loads, starting with the one that changes
+    /// least. The list is empty if this kind does not depend on loads.
     ///
     /// # Errors
-    /// [`GridError`]: the loads cannot be divided by.
+    /// [`GridError`]: the loads cannot be used for a division.
     fn rebalanced(&self, _grid: &CellGrid, _loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
         Ok(Vec::new())
     }
 
-    /// What [`saved::from_words`] makes the same partition of these cells from; where nothing shorter is known, the owner of every one.
+    /// Returns the words from which [`saved::from_words`] restores the partition. By default they
+    /// contain the owner of every cell.
     fn words(&self, grid: &CellGrid) -> Vec<u64> {
         saved::Form::Table.with(saved::runs(self, grid))
     }
 }
 
-/// What a box is divided by.
+/// Parameters of a division.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DivisionRequest {
     /// The box.
     pub domain: Domain,
-    /// The most cells per dimension: their lengths are still cutoff + skin.
+    /// Largest number of cells per dimension for which the cells are at least cutoff + skin long.
     pub most_cells: Cell,
-    /// Ranks to divide it among.
+    /// Number of ranks.
     pub ranks: usize,
-    /// Ranks per dimension, where the user has chosen them.
+    /// Ranks per dimension, if the user has chosen them.
     pub rank_grid: Option<[usize; 3]>,
 }
 
-/// Who owns which cell.
+/// Assignment of cells to ranks.
 pub type Partition = Arc<dyn Ownership>;
 
-/// The partitions one can choose.
+/// Kind of partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, strum::VariantArray)]
 #[cfg_attr(
     feature = "serde",
@@ -105,10 +107,11 @@ pub enum PartitionKind {
 }
 
 impl PartitionKind {
-    /// All of them, in the order of their declaration.
+    /// All kinds, in the order of their declaration.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
-    /// Chooses the cells of a box and divides them among ranks, as if all cells cost the same.
+    /// Chooses the cells of a box and divides them among ranks, assuming that all cells cost the
+    /// same.
     ///
     /// # Errors
     /// [`GridError`]: the box has too few cells for the ranks.
@@ -123,10 +126,10 @@ impl PartitionKind {
         }
     }
 
-    /// Divides cells by what they cost, where that is what makes the partition.
+    /// Divides cells according to their loads, for the kinds that are based on them.
     ///
     /// # Errors
-    /// [`GridError`]: too few cells for the ranks, or loads that cannot be divided by.
+    /// [`GridError`]: too few cells for the ranks, or loads that cannot be used for a division.
     pub fn weighted(
         self,
         grid: &CellGrid,
@@ -141,19 +144,19 @@ impl PartitionKind {
         })
     }
 
-    /// Whether it follows from what cells cost.
+    /// Returns whether this kind is based on the loads of the cells.
     pub fn is_weighted(self) -> bool {
         matches!(self, Self::Rcb | Self::Hilbert | Self::Metis)
     }
 }
 
-/// First of the consecutive items of part `part` when `items` are cut into `parts` nearly equal pieces: of a block's cells along a
-/// dimension.
+/// Returns the first item of part `part` when `items` consecutive items are cut into `parts` nearly
+/// equal pieces. Used for the cells of a block along a dimension.
 pub fn piece_start(items: usize, parts: usize, part: usize) -> usize {
     part * items / parts
 }
 
-/// The part that holds `item`: the inverse of [`piece_start`].
+/// Returns the part that contains `item`: the inverse of [`piece_start`].
 fn piece_of(items: usize, parts: usize, item: usize) -> usize {
     ((item + 1) * parts - 1) / items
 }

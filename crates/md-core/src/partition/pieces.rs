@@ -1,5 +1,5 @@
-//! Pieces of equal weight along a path through all cells: in storage order (a balanced `stripe`), or along a Hilbert curve
-//! (`hilbert`).
+//! Pieces of equal weight along a path through all cells, either in storage order (a balanced
+//! `stripe`) or along a Hilbert curve (`hilbert`).
 //!
 //! ```text
 //! 1 - 2   13-14     neighbours on the curve are neighbours in space, so a piece is compact;
@@ -7,9 +7,10 @@
 //! 0   3 - 12 15
 //! ```
 //!
-//! Advantage: any number of ranks, balanced to one cell, and a new balance moves cells between neighbours on the path only. A rank
-//! remembers where the pieces begin, no table of cells. Disadvantage: pieces are more jagged than blocks. (Campbell et al. 2003,
-//! Dynamic octree load balancing using space-filling curves.)
+//! Advantage: works for any number of ranks, is balanced to one cell, and rebalancing moves cells
+//! only between neighbours on the path. A rank stores only the starts of the pieces, not a table of
+//! cells. Disadvantage: pieces are more jagged than blocks. (Campbell et al. 2003, Dynamic octree
+//! load balancing using space-filling curves.)
 
 use super::saved::Form;
 use super::weights::{CellLoads, check_enough};
@@ -25,12 +26,13 @@ use std::sync::Arc;
 pub enum Path {
     /// x first, z last.
     StorageOrder,
-    /// A Hilbert curve through the smallest cube (in two dimensions, square) of 2^n cells a side that holds the grid.
+    /// A Hilbert curve through the smallest cube (in two dimensions, square) with 2^n cells per
+    /// side that contains the grid.
     Hilbert,
 }
 
 impl Path {
-    /// A cell's place on the path; not all places are taken.
+    /// Returns a cell's place on the path; not all places are used.
     fn place(self, grid: &CellGrid, cell: Cell) -> u64 {
         if self == Self::StorageOrder {
             return grid.linear(cell) as u64;
@@ -49,11 +51,11 @@ impl Path {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pieces {
     path: Path,
-    /// By rank: where its piece begins on the path.
+    /// Start of each rank's piece on the path.
     starts: Arc<[u64]>,
 }
 
-/// Equal pieces of a Hilbert curve.
+/// Divides the box into equal pieces of a Hilbert curve.
 pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
     let grid = CellGrid::new(request.domain, request.most_cells);
     let pieces = Pieces::new(Path::Hilbert, &grid, request.ranks, &CellLoads::uniform(&grid))?;
@@ -61,7 +63,7 @@ pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition),
 }
 
 impl Pieces {
-    /// One for each rank, the heaviest as light as can be.
+    /// Creates one piece per rank such that the heaviest piece is as light as possible.
     ///
     /// # Errors
     /// [`GridError::TooThin`] for more ranks than cells, [`GridError::NoWeight`].
@@ -82,17 +84,18 @@ impl Pieces {
         Ok(Self { path, starts })
     }
 
-    /// Of [`Ownership::words`] but the form.
+    /// Creates pieces from the [`Ownership::words`] that follow the form.
     pub(super) fn from_words(path: Path, starts: &[u64], ranks: usize) -> Option<Self> {
         let ascend = starts.windows(2).all(|pair| pair[0] < pair[1]);
         (starts.len() == ranks && ascend).then(|| Self { path, starts: starts.into() })
     }
 }
 
-/// The first items of `parts` runs of which the heaviest is as light as can be, each with one item at least. `before` holds the weight of all
-/// items before each, and that of all.
+/// Returns the first items of `parts` runs such that the heaviest run is as light as possible and
+/// each has at least one item. `before` contains the total weight of the items before each item,
+/// and finally that of all items.
 fn cut(before: &[f64], parts: usize) -> Vec<usize> {
-    /// Halvings of the interval in which the least possible weight lies.
+    /// Number of bisections of the interval that contains the smallest possible weight.
     const HALVINGS: usize = 50;
     let total = before[before.len() - 1];
     let (mut low, mut high) = (total / parts as f64, total);
@@ -103,7 +106,8 @@ fn cut(before: &[f64], parts: usize) -> Vec<usize> {
     greedy(before, parts, high).unwrap_or_else(|| (0..parts).collect())
 }
 
-/// Runs no heavier than `most` (but for those of one item), if these many suffice.
+/// Returns runs with a weight of at most `most` (except for those of one item) if `parts` runs
+/// suffice.
 fn greedy(before: &[f64], parts: usize, most: f64) -> Option<Vec<usize>> {
     let items = before.len() - 1;
     let mut starts = Vec::with_capacity(parts);
@@ -143,7 +147,7 @@ impl Ownership for Pieces {
 mod tests {
     use super::*;
 
-    /// Every cut of short lists, by exhaustion.
+    /// Compares with all possible cuts of short lists.
     #[test]
     fn the_heaviest_piece_is_as_light_as_can_be() {
         for seed in 0..40_u64 {

@@ -9,12 +9,13 @@ use std::sync::Arc;
 /// The block partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rect {
-    /// Ranks per dimension; their product is the number of ranks. Rank numbers count x first.
+    /// Ranks per dimension; their product is the number of ranks. Ranks are numbered with x first.
     pub grid: [usize; 3],
 }
 
-/// The grid of ranks with the least surface between blocks, among those with at least one of `most` cells per rank and
-/// dimension; on a tie the one that cuts z, then y, because uncut x rows stay long in memory.
+/// Returns the grid of ranks with the least surface between blocks, among the grids with at most
+/// `most` ranks along each dimension, so that each has a cell. In a tie, it prefers cuts in z, then
+/// in y, because uncut x rows stay long in memory.
 ///
 /// # Errors
 /// [`GridError::TooThin`] when no grid fits.
@@ -36,13 +37,14 @@ pub fn choose_grid(domain: &Domain, most: Cell, ranks: usize) -> Result<[usize; 
     })
 }
 
-/// All ways to write `ranks` as a product of three, fewest ranks in x, then in y, first.
+/// Returns all ways to write `ranks` as a product of three, ordered by the ranks in x, then in y.
 fn factorisations(ranks: usize) -> impl Iterator<Item = [usize; 3]> {
     let divisors = move |n: usize| (1..=n).filter(move |d| n.is_multiple_of(*d));
     divisors(ranks).flat_map(move |x| divisors(ranks / x).map(move |y| [x, y, ranks / x / y]))
 }
 
-/// Area of a block's faces; those towards its own images count too, their ghosts are computed with all the same.
+/// Returns the area of a block's faces. Faces towards images of the block itself count too, because
+/// the work for their ghosts is the same.
 fn surface(domain: &Domain, grid: [usize; 3]) -> f64 {
     let length = |dim: usize| {
         if dim < domain.dimension.count() { domain.lengths[dim] / grid[dim] as f64 } else { 1.0 }
@@ -51,7 +53,7 @@ fn surface(domain: &Domain, grid: [usize; 3]) -> f64 {
 }
 
 impl Rect {
-    /// Blocks on a grid given by the user.
+    /// Creates blocks on a grid given by the user.
     ///
     /// # Errors
     /// The grid's product is not `ranks`, or it has more ranks than cells along a dimension.
@@ -71,7 +73,7 @@ impl Rect {
     }
 }
 
-/// Chooses the cells of a box, and blocks of them.
+/// Chooses the cells of a box and divides them into blocks.
 pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
     let DivisionRequest { domain, most_cells, ranks, rank_grid } = *request;
     let rank_grid = rank_grid.map_or_else(|| choose_grid(&domain, most_cells, ranks), Ok)?;

@@ -1,20 +1,22 @@
-//! Partitions in words, for files: planes, starts of pieces, cuts, or the owner of every cell; and back.
+//! Partitions as words for files: planes, starts of pieces, cuts, or the owner of every cell; and
+//! their restoration.
 //!
 //! ```text
 //! form, and then   planes   blocks along x, y and z; their planes along x, y and z
-//!                  pieces   where the piece of every rank begins
-//!                  cuts     of each: its order, and a cell in that order
-//!                  table    runs of cells in storage order: how many, and their rank
+//!                  pieces   start of the piece of every rank
+//!                  cuts     per cut: its order, and a cell in that order
+//!                  table    runs of cells in storage order: their number and their rank
 //! ```
 //!
-//! What is read is not trusted: words that are no partition of these cells among these ranks make none.
+//! Input is not trusted: words that do not describe a partition of these cells among these ranks
+//! are rejected.
 
 use super::{Ownership, Partition, Path, Pieces, Rcb, Scattered, Table, Uneven, metis};
 use crate::grid::CellGrid;
 use crate::memory;
 use std::sync::Arc;
 
-/// What the words of a partition are.
+/// Kind of partition that the words describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::FromRepr)]
 #[repr(u64)]
 pub(super) enum Form {
@@ -28,20 +30,21 @@ pub(super) enum Form {
     Cuts,
     /// [`Scattered`]: no more words.
     Scattered,
-    /// A table by METIS.
+    /// A table made by METIS.
     Graph,
     /// Any other [`Table`].
     Table,
 }
 
 impl Form {
-    /// This form, and its words.
+    /// Returns the words with this form in front.
     pub(super) fn with(self, words: impl IntoIterator<Item = u64>) -> Vec<u64> {
         std::iter::once(self as u64).chain(words).collect()
     }
 }
 
-/// The partition with these [`Ownership::words`], if they are one of these cells in which each of the ranks has a cell.
+/// Restores a partition from its [`Ownership::words`]. Returns `None` if the words do not describe
+/// a partition of these cells in which each rank has a cell.
 pub fn from_words(words: &[u64], grid: &CellGrid, ranks: usize) -> Option<Partition> {
     let (&form, words) = words.split_first()?;
     let pieces = |path| Pieces::from_words(path, words, ranks);
@@ -60,7 +63,7 @@ pub fn from_words(words: &[u64], grid: &CellGrid, ranks: usize) -> Option<Partit
     has_cell.into_iter().all(|has| has).then_some(partition)
 }
 
-/// Runs of cells with the same owner, each in one word.
+/// Returns the runs of consecutive cells with the same owner, one word each.
 pub(super) fn runs(partition: &(impl Ownership + ?Sized), grid: &CellGrid) -> Vec<u64> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for owner in partition.owners(grid) {
@@ -73,7 +76,7 @@ pub(super) fn runs(partition: &(impl Ownership + ?Sized), grid: &CellGrid) -> Ve
     runs.into_iter().map(|(count, owner)| count << u32::BITS | owner).collect()
 }
 
-/// The owner of every cell.
+/// Returns the owner of every cell.
 fn owners(runs: &[u64], grid: &CellGrid, ranks: usize) -> Option<Vec<u32>> {
     let mut owners = memory::with_capacity(grid.len());
     for run in runs {
@@ -94,7 +97,7 @@ mod tests {
     use crate::domain::Dimension;
     use crate::shell::Shell;
 
-    /// Every kind at the start and after it has been balanced, and what nobody knows the words of.
+    /// Checks every kind at the start and after balancing, and a partition with the default words.
     #[test]
     fn partitions_are_read_back() {
         for (kind, ranks) in PartitionKind::ALL.iter().flat_map(|&kind| [(kind, 1), (kind, 4), (kind, 6)]) {
@@ -124,7 +127,8 @@ mod tests {
         }
     }
 
-    /// Whatever stands in the place of a word, what is read is a partition or nothing is; a word too many or too few is seen.
+    /// Checks that damaged words give a valid partition or none, and that a missing or additional
+    /// word is detected.
     fn damaged(words: &[u64], grid: &CellGrid, ranks: usize) {
         let others = [0, 1, 3, 1 << 31, 1 << 32 | 7, 1 << 40, u64::MAX];
         let read = |words: &[u64]| from_words(words, grid, ranks);

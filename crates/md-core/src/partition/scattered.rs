@@ -1,7 +1,9 @@
-//! Every cell far from the rank's others: (x + 3 y + 9 z) modulo the number of ranks (`scattered` of Matthey & Hansen).
+//! Cells of a rank far from each other: (x + 3 y + 9 z) modulo the number of ranks (`scattered` of
+//! Matthey & Hansen).
 //!
-//! Advantage: balanced without any weights, as long as what is dense covers many cells. Disadvantage: nearly every neighbouring cell
-//! belongs to another rank, so there are more ghosts than particles.
+//! Advantage: balanced without any weights, provided that dense regions cover many cells.
+//! Disadvantage: nearly every neighbouring cell belongs to another rank, so there are more ghosts
+//! than particles.
 
 use super::saved::Form;
 use super::weights::check_enough;
@@ -9,7 +11,7 @@ use super::{DivisionRequest, Ownership, Partition};
 use crate::grid::{Cell, CellGrid, GridError};
 use std::sync::Arc;
 
-/// What a step along x, y and z adds to the rank.
+/// Increase of the rank for a step along x, y and z.
 const STEPS: Cell = [1, 3, 9];
 
 /// The scattered partition.
@@ -19,11 +21,11 @@ pub struct Scattered {
     pub ranks: usize,
 }
 
-/// Cells dealt out to the ranks.
+/// Distributes the cells to the ranks one by one.
 pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
     let (grid, ranks) = (CellGrid::new(request.domain, request.most_cells), request.ranks);
     check_enough(&grid, ranks)?;
-    // Every number up to that of the last cell comes up only where steps along an axis do not leap over some.
+    // A rank may have no cell, because steps along an axis can skip numbers.
     let scattered = Scattered { ranks };
     let mut seen = vec![false; ranks];
     for number in 0..grid.len() {

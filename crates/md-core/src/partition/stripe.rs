@@ -1,7 +1,8 @@
 //! Consecutive cells in storage order, cut into equal pieces (`stripe` of Matthey & Hansen).
 //!
-//! Advantage: works for any number of ranks up to the number of cells, and a rank has few neighbours. Disadvantage:
-//! the surface does not shrink as ranks are added, so the halo outgrows the interior.
+//! Advantage: works for any number of ranks up to the number of cells, and a rank has few
+//! neighbours. Disadvantage: the surface does not shrink as ranks are added, so the halo becomes
+//! larger than the interior.
 
 use super::saved::Form;
 use super::weights::check_enough;
@@ -16,7 +17,7 @@ pub struct Stripe {
     pub ranks: usize,
 }
 
-/// A stripe of the cells for each rank; where the ranks have a grid, of whole rows.
+/// Creates a stripe of cells for each rank, or blocks if the user has chosen a grid of ranks.
 pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
     let grid = CellGrid::new(request.domain, request.most_cells);
     if let Some(rank_grid) = request.rank_grid {

@@ -1,22 +1,22 @@
-//! Any partition as a table: the owner of every cell, and the cells of every rank.
+//! A partition as a table with the owner of every cell and the cells of every rank.
 
 use super::{Ownership, Partition};
 use crate::grid::{Cell, CellGrid};
 use crate::memory;
 
-/// A partition that is looked up: memory grows with the number of cells of the whole box.
+/// A partition stored as a table. Memory grows with the number of cells of the whole box.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// By [`CellGrid::linear`].
+    /// Owner of each cell, indexed by [`CellGrid::linear`].
     owners: Vec<u32>,
     /// Cells sorted by rank, in storage order.
     cells: Vec<u32>,
-    /// Where those of each rank begin.
+    /// Start of each rank's cells in `cells`.
     first: Vec<u32>,
 }
 
 impl Table {
-    /// Of the owner of every cell, by [`CellGrid::linear`].
+    /// Creates the table from the owner of every cell, indexed by [`CellGrid::linear`].
     pub fn new(owners: Vec<u32>, ranks: usize) -> Self {
         let mut first = Vec::new();
         memory::resize(&mut first, ranks + 1, 0);
@@ -36,14 +36,14 @@ impl Table {
         Self { owners, cells, first }
     }
 
-    /// Looks up another partition.
+    /// Creates the table of another partition.
     pub fn of(partition: &Partition, grid: &CellGrid, ranks: usize) -> Self {
         let mut owners = memory::with_capacity(grid.len());
         owners.extend(partition.owners(grid).into_iter().map(|owner| owner as u32));
         Self::new(owners, ranks)
     }
 
-    /// By [`CellGrid::linear`].
+    /// Returns the owner of each cell, indexed by [`CellGrid::linear`].
     pub fn owners(&self) -> &[u32] {
         &self.owners
     }

@@ -1,11 +1,12 @@
-//! All partitions: every cell has one owner, and the work is shared out as evenly as each of them can.
+//! Tests of all partitions: every cell has one owner, and the work is divided as evenly as each
+//! partition allows.
 
 use super::*;
 use crate::Shell;
 use crate::domain::{Boundary, Dimension, Domain};
 use crate::random;
 
-/// Partitions that this test was built with.
+/// Returns the partitions with which this test was built.
 fn kinds() -> impl Iterator<Item = PartitionKind> {
     let is_built = |kind: &PartitionKind| cfg!(feature = "metis") || *kind != PartitionKind::Metis;
     PartitionKind::ALL.iter().copied().filter(is_built)
@@ -19,18 +20,18 @@ pub(super) fn request(counts: Cell, dimension: Dimension, ranks: usize) -> Divis
     DivisionRequest { domain: domain(counts, dimension), most_cells: counts, ranks, rank_grid: None }
 }
 
-/// Particles per cell: density 0.8 inside, 0.02 outside, in cells 2.8 long.
+/// Returns the particles per cell: density 0.8 inside, 0.02 outside, in cells 2.8 long.
 pub(super) fn particles(grid: &CellGrid, is_inside: impl Fn([f64; 3]) -> bool) -> Vec<f64> {
     let cell_volume = 2.8_f64.powi(3);
     let counts = grid.counts();
     let centre = |cell: Cell| [0, 1, 2].map(|dim| (f64::from(cell[dim]) + 0.5) / f64::from(counts[dim]));
     let density = |number| if is_inside(centre(grid.at(number))) { 0.8 } else { 0.02 };
-    // What a density leaves of a particle is one at random.
+    // The fractional part of the number of particles is rounded at random.
     let count = |number| (density(number) * cell_volume + random::uniform(1, number as u64)).floor();
     (0..grid.len()).map(count).collect()
 }
 
-/// A droplet with its centre off that of the box.
+/// Returns whether a place lies in a droplet whose centre is not that of the box.
 pub(super) fn droplet(place: [f64; 3]) -> bool {
     let distance2: f64 = place.iter().zip([0.47, 0.52, 0.55]).map(|(at, centre)| (at - centre).powi(2)).sum();
     distance2 < 0.31_f64.powi(2)
@@ -87,7 +88,8 @@ fn every_cell_has_one_owner_and_the_owner_lists_it() {
     }
 }
 
-/// Equal blocks of a box with a droplet of 0.31 box lengths have eight to ten times the mean work; weights leave a cell or two.
+/// In equal blocks of a box with a droplet of radius 0.31 box lengths, the largest work is eight to
+/// ten times the mean. Weighted partitions are even up to one or two cells.
 #[test]
 fn a_droplet_off_centre_is_shared_out_evenly() {
     for (ranks, of_rect) in [(64, 6.5..9.5), (256, 8.0..11.0)] {
@@ -118,7 +120,7 @@ fn planes_and_stripes_follow_a_slab() {
         let bounded = now.rebalanced(&grid, &loads).unwrap().swap_remove(0);
         now = now.rebalanced(&grid, &loads).unwrap().pop().unwrap();
         let after = loads.imbalance(&grid, &*now, 4);
-        // Whole layers: 12 of the slab on 4 ranks, and a little vapour.
+        // Whole layers: the slab has 12, on 4 ranks, plus a little vapour.
         assert!(before > 2.0 && after < 1.1, "{kind:?}: {before} to {after}");
         if kind == PartitionKind::Rect {
             let moved =
@@ -129,7 +131,7 @@ fn planes_and_stripes_follow_a_slab() {
     }
 }
 
-/// Loads that change little move few cells.
+/// Checks that a small change of the loads moves few cells.
 #[test]
 fn a_new_balance_keeps_what_it_can() {
     for kind in kinds().filter(|kind| kind.is_weighted()) {

@@ -1,10 +1,11 @@
-//! Blocks between planes that lie where the work wants them (`fix balance shift` of LAMMPS): `rect` after it has been balanced.
+//! Blocks between planes whose positions follow the work (`fix balance shift` of LAMMPS): `rect`
+//! after balancing.
 //!
-//! The planes of one dimension are chosen while those of the others stay, so that the heaviest block becomes as light as it can; then those of the
-//! next dimension.
+//! The planes of one dimension are chosen with those of the others fixed, such that the heaviest
+//! block becomes as light as possible; then the planes of the next dimension.
 //!
-//! Advantage: the neighbours of a grid. Disadvantage: planes go through the whole box, so a droplet in a corner
-//! cannot be shared out evenly; [`super::Rcb`] can.
+//! Advantage: the neighbours are those of a grid. Disadvantage: planes extend through the whole
+//! box, so a droplet in a corner cannot be divided evenly; [`super::Rcb`] can do that.
 
 use super::saved::Form;
 use super::weights::CellLoads;
@@ -15,9 +16,10 @@ use std::sync::Arc;
 
 /// Rounds over all dimensions.
 const ROUNDS: usize = 4;
-/// Halvings of the interval in which the weight of the heaviest block is sought.
+/// Number of bisections in the search for the weight of the heaviest block.
 const HALVINGS: usize = 40;
-/// A plane moves by so many per cent of the layers of cells at once, and by one at least.
+/// Largest movement of a plane in one rebalancing, in per cent of the layers of cells (at least one
+/// layer).
 const PERCENT_AT_ONCE: usize = 5;
 
 /// Blocks between planes.
@@ -28,7 +30,7 @@ pub struct Uneven {
 }
 
 impl Uneven {
-    /// The blocks of an even grid.
+    /// Creates the blocks of an even grid.
     pub(super) fn even(rect: &Rect, grid: &CellGrid) -> Self {
         let planes = |dim: usize| {
             let (layers, blocks) = (grid.counts()[dim] as usize, rect.grid[dim]);
@@ -37,7 +39,7 @@ impl Uneven {
         Self { planes: [0, 1, 2].map(planes) }
     }
 
-    /// Of [`Ownership::words`] but the form.
+    /// Creates the blocks from the [`Ownership::words`] that follow the form.
     pub(super) fn from_words(words: &[u64], grid: &CellGrid, ranks: usize) -> Option<Self> {
         let (blocks, mut rest) = words.split_first_chunk::<3>()?;
         let mut planes: [Arc<[usize]>; 3] = Default::default();
@@ -68,7 +70,7 @@ impl Uneven {
         (z * self.blocks(1) + y) * self.blocks(0) + x
     }
 
-    /// With planes that share out the work as evenly as planes can.
+    /// Returns blocks whose planes divide the work as evenly as planes can.
     fn optimised(&self, grid: &CellGrid, loads: &CellLoads) -> Self {
         let mut best = self.clone();
         for _ in 0..ROUNDS {
@@ -76,7 +78,7 @@ impl Uneven {
             for dim in (0..3).filter(|&dim| self.blocks(dim) > 1) {
                 best.planes[dim] = best.best_planes(grid, loads, dim).into();
             }
-            // Planes across one dimension find their places at once.
+            // Planes along a single dimension are optimal after one round.
             if best == before || [0, 1, 2].into_iter().filter(|&dim| self.blocks(dim) > 1).count() == 1 {
                 break;
             }
@@ -84,7 +86,7 @@ impl Uneven {
         best
     }
 
-    /// The planes of one dimension.
+    /// Returns the best planes of one dimension.
     fn best_planes(&self, grid: &CellGrid, loads: &CellLoads, dim: usize) -> Vec<usize> {
         let (layers, blocks) = (grid.counts()[dim] as usize, self.blocks(dim));
         let columns = self.blocks((dim + 1) % 3) * self.blocks((dim + 2) % 3);
@@ -104,7 +106,8 @@ impl Uneven {
         fill(&work, blocks, high).unwrap_or_else(|| self.planes[dim].to_vec())
     }
 
-    /// On the way to other planes, as far as these may move at once.
+    /// Moves the planes towards those of `goal`, by the largest distance allowed in one
+    /// rebalancing.
     fn towards(&self, goal: &Self) -> Self {
         let step = |dim: usize| {
             let layers = self.planes[dim].last().copied().unwrap_or(0);
@@ -116,14 +119,15 @@ impl Uneven {
     }
 }
 
-/// Planes between which no block has more work than `most`, each with one layer at least, if there are such.
+/// Returns planes between which no block has more work than `most` and each has at least one layer,
+/// if there are such planes.
 fn fill(work: &[Vec<f64>], blocks: usize, most: f64) -> Option<Vec<usize>> {
     let mut planes = vec![0];
     let mut sums = vec![0.0; work.first()?.len()];
     for (layer, columns) in work.iter().enumerate() {
         let fits = sums.iter().zip(columns).all(|(sum, more)| sum + more <= most);
         let is_empty = planes.last() == Some(&layer);
-        // Layers have to be left for the blocks to come.
+        // Each of the following blocks needs at least one layer.
         let is_needed = work.len() - layer <= blocks - planes.len();
         if !is_empty && (!fits || is_needed) {
             planes.push(layer);

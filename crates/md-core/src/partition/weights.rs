@@ -1,4 +1,4 @@
-//! What cells cost: the weights by which the weighted partitions divide, and by which any division is judged.
+//! The cost of cells: the weights used by the weighted partitions and for judging any division.
 
 use super::Ownership;
 use crate::grid::{CellGrid, GridError, add};
@@ -6,20 +6,20 @@ use crate::memory;
 use crate::shell::Shell;
 use crate::words::counted;
 
-/// Work of a particle itself, in computed pairs: without partners it is still integrated and sorted.
+/// Work of a particle without partners (integration and sorting), in units of computed pairs.
 pub const PARTICLE_WORK: f64 = 1.0;
 
-/// What every cell of a grid holds and costs, by [`CellGrid::linear`].
+/// Particles and work of every cell of a grid, indexed by [`CellGrid::linear`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellLoads {
-    /// Particles.
+    /// Number of particles.
     pub particles: Vec<f64>,
-    /// Work, in computed pairs.
+    /// Work, in units of computed pairs.
     pub work: Vec<f64>,
 }
 
 impl CellLoads {
-    /// Of cells that are all alike.
+    /// Creates the loads of identical cells.
     pub fn uniform(grid: &CellGrid) -> Self {
         let mut ones = Vec::new();
         memory::resize(&mut ones, grid.len(), 1.0);
@@ -28,9 +28,10 @@ impl CellLoads {
         Self { particles: ones, work }
     }
 
-    /// Of so many particles per cell: the pairs of particles in cells that meet, which a shell has computed by the owner of this
-    /// cell, and [`PARTICLE_WORK`] for each particle. Exact where forces return; under the full shell as if no pair were
-    /// computed twice.
+    /// Creates the loads for the number of particles in each cell: the pairs of particles in
+    /// adjacent cells that the shell assigns to the owner of this cell, plus [`PARTICLE_WORK`] for
+    /// each particle. Exact for shells that return forces. For the full shell, pairs that are
+    /// computed twice are counted once.
     pub fn of_counts(grid: &CellGrid, particles: Vec<f64>, shell: Shell) -> Self {
         let dimension = grid.domain().dimension;
         let (rules, share) = match shell {
@@ -53,26 +54,26 @@ impl CellLoads {
         Self { particles, work }
     }
 
-    /// Work of all cells.
+    /// Returns the work of all cells.
     pub fn total(&self) -> f64 {
         self.work.iter().sum()
     }
 
-    /// Whether there is something to divide by.
+    /// Checks that the weights can be used for a division.
     ///
     /// # Errors
-    /// [`GridError::NoWeight`]: a weight is negative or no number, or all are zero.
+    /// [`GridError::NoWeight`]: a weight is negative or not a finite number, or all are zero.
     pub fn check(&self) -> Result<(), GridError> {
         let is_valid = self.work.iter().all(|work| *work >= 0.0 && work.is_finite());
         if is_valid && self.total() > 0.0 { Ok(()) } else { Err(GridError::NoWeight) }
     }
 
-    /// Work of every rank.
+    /// Returns the work of every rank.
     pub fn by_rank(&self, grid: &CellGrid, partition: &dyn Ownership, ranks: usize) -> Vec<f64> {
         self.by_owner(&partition.owners(grid), ranks)
     }
 
-    /// Work of every rank, by the [`Ownership::owners`] of all cells.
+    /// Returns the work of every rank, given the [`Ownership::owners`] of all cells.
     pub fn by_owner(&self, owners: &[usize], ranks: usize) -> Vec<f64> {
         let mut sums = Vec::new();
         memory::resize(&mut sums, ranks, 0.0);
@@ -82,20 +83,20 @@ impl CellLoads {
         sums
     }
 
-    /// The work of the rank that has most, over the mean.
+    /// Returns the ratio of the largest work of a rank to the mean.
     pub fn imbalance(&self, grid: &CellGrid, partition: &dyn Ownership, ranks: usize) -> f64 {
         imbalance(&self.by_rank(grid, partition, ranks))
     }
 }
 
-/// The largest value over the mean; 1 where there is nothing.
+/// Returns the ratio of the largest value to the mean, or 1 if all values are zero.
 pub fn imbalance(values: &[f64]) -> f64 {
     let total: f64 = values.iter().sum();
     let largest = values.iter().copied().fold(0.0, f64::max);
     if total > 0.0 { largest * values.len() as f64 / total } else { 1.0 }
 }
 
-/// Whether every rank can have a cell.
+/// Checks that there is a cell for every rank.
 pub(super) fn check_enough(grid: &CellGrid, ranks: usize) -> Result<(), GridError> {
     let cells = grid.len();
     if ranks <= cells {

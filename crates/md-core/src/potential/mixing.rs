@@ -1,4 +1,4 @@
-//! Parameters of unlike pairs.
+//! Mixing of the parameters of unlike pairs.
 
 use super::Well;
 
@@ -18,7 +18,7 @@ pub enum Mixing {
 }
 
 impl Mixing {
-    /// The unlike pair's parameters.
+    /// Returns the parameters of the unlike pair.
     pub fn mix(self, a: Well, b: Well) -> Well {
         let epsilon = (a.epsilon * b.epsilon).sqrt();
         let sigma = match self {

@@ -1,12 +1,14 @@
 //! Pair potentials.
 //!
-//! A potential gives the pair term twice: as plain scalar arithmetic ([`PairPotential::term`], the reference that direct
-//! summation and tests use) and as a SIMD kernel ([`PairKernel`]), with which [`PairPotential::compute`] runs a loop over
-//! pairs. The loop is compiled for each kernel, in the crate that implements the potential: one of your own crate is as
-//! fast as those here. Where a potential is a formula of a few constants per pair of species, implement [`Formula`] and
-//! keep the constants in a [`PairTable`], which has kernels for one species and for many.
+//! A potential defines the pair term twice: as scalar arithmetic ([`PairPotential::term`], the
+//! reference for direct summation and tests) and as a SIMD kernel ([`PairKernel`]), which
+//! [`PairPotential::compute`] passes to a loop over pairs. The loop is compiled for each kernel, in
+//! the crate that implements the potential, so a potential in another crate is as fast as those in
+//! this one. If a potential is a formula with a few constants per pair of species, implement
+//! [`Formula`] and store the constants in a [`PairTable`], which has kernels for one species and
+//! for many.
 //!
-//! A potential of this crate is one file beside this one.
+//! Each potential of this crate is one file in this directory.
 
 mod kernel;
 mod lennard_jones;
@@ -27,16 +29,17 @@ pub(crate) use kernel::Scale;
 use crate::Dimension;
 use crate::force::{PairLoop, PairSums};
 
-/// What one pair contributes, or each of a vector of pairs.
+/// Contribution of one pair, or of each pair in a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PairTerm<V = f64> {
     /// Pair energy.
     pub energy: V,
-    /// -(dU/dr)/r: times the distance vector from j to i it is the force on i, \[energy / length^2\].
+    /// -(dU/dr)/r. Multiplied by the distance vector from j to i, it is the force on i, \[energy /
+    /// length^2\].
     pub force_over_r: V,
 }
 
-/// Mean-field correction for pairs beyond the cutoff, whole system.
+/// Mean-field correction for pairs beyond the cutoff, for the whole system.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Tail {
     /// Energy.
@@ -46,7 +49,8 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Sums over all pairs of species, given a factor and what it multiplies for one pair of particles in unit volume.
+    /// Sums over all pairs of species. `of_species` returns the correction for one pair of
+    /// particles in unit volume and a factor for it.
     fn of_pairs(counts: &[u64], volume: f64, of_species: impl Fn(usize, usize) -> (f64, Self)) -> Self {
         let mut tail = Self::default();
         for (a, &count_a) in counts.iter().enumerate() {
@@ -63,25 +67,29 @@ impl Tail {
 
 /// A cut-off, spherically symmetric pair potential.
 pub trait PairPotential: std::fmt::Debug + Send + Sync {
-    /// Cutoff radius, \[length\].
+    /// Returns the cutoff radius, \[length\].
     fn cutoff(&self) -> f64;
 
-    /// Number of species.
+    /// Returns the number of species.
     fn species(&self) -> usize;
 
-    /// Whether the kernel takes i-clusters of several species ([`PairKernel::parameters`]); else they are of one particle
-    /// where there are several species.
+    /// Returns whether the kernel accepts i-clusters of several species
+    /// ([`PairKernel::parameters`]). Otherwise i-clusters have one particle if there are several
+    /// species.
     fn takes_unlike_particles(&self) -> bool {
         false
     }
 
-    /// The pair term at squared distance `r2` (less than the cutoff's square) of species `a` and `b`.
+    /// Returns the pair term of species `a` and `b` at the squared distance `r2`, which is less
+    /// than the squared cutoff.
     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm;
 
-    /// Mean-field correction of energy and pressure for `counts[species]` particles in `volume`.
+    /// Returns the mean-field correction of energy and pressure for `counts[species]` particles in
+    /// `volume`.
     fn tail(&self, counts: &[u64], volume: f64, dimension: Dimension) -> Tail;
 
-    /// Whether f32 holds, without loss of digits, every number that arises in the pair terms of particles at usual distances.
+    /// Returns whether f32 can represent, without loss of digits, every number in the pair terms of
+    /// particles at usual distances.
     fn fits_single_precision(&self) -> bool;
 
     /// Runs a loop over pairs with the kernel for these parameters.

@@ -1,8 +1,8 @@
-//! What is done about the step at the cutoff.
+//! Treatment of the step at the cutoff.
 
 use super::PairTerm;
 
-/// What is subtracted so that energy, or energy and force, vanish at the cutoff.
+/// Shift that makes energy, or energy and force, vanish at the cutoff.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -20,7 +20,7 @@ pub enum Shift {
 }
 
 impl Shift {
-    /// Constants e and f, given the pair term at the cutoff: U(r) - e + f r.
+    /// Returns the constants e and f of U(r) - e + f r, given the pair term at the cutoff.
     pub fn constants(self, at_cutoff: PairTerm, cutoff: f64) -> [f64; 2] {
         let force = at_cutoff.force_over_r * cutoff;
         match self {

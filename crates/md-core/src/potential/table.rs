@@ -1,4 +1,5 @@
-//! Constants per pair of species, and the kernels for potentials that are a formula of such constants.
+//! Constants per pair of species, and the kernels of potentials that are a formula of such
+//! constants.
 
 use super::{Distance, PairKernel, PairTerm};
 use crate::force::{PairLoop, PairSums};
@@ -8,45 +9,47 @@ use pulp::Simd;
 /// Parameters of one pair of species.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpeciesPair<T> {
-    /// Indices of the two, in either order.
+    /// Indices of the two species, in either order.
     pub species: [usize; 2],
-    /// Of pairs of these two.
+    /// Parameters of pairs of these species.
     pub parameters: T,
 }
 
-/// Why a potential could not be made.
+/// Reason why a potential could not be created.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PotentialError {
     /// Parameters for a species that does not exist.
     #[error("parameters for species {} and {}, but there are {count} species", pair[0], pair[1])]
     NoSuchSpecies {
-        /// Indices of the two.
+        /// Indices of the two species.
         pair: [usize; 2],
-        /// Species there are.
+        /// Number of species.
         count: usize,
     },
     /// A pair of species without parameters.
     #[error("no parameters for species {0} and {1}")]
     MissingPair(usize, usize),
-    /// A parameter without meaning.
+    /// A parameter out of its range.
     #[error("{0}")]
     OutOfRange(&'static str),
 }
 
-/// Something for every pair of species.
+/// An entry for every pair of species.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairTable<T> {
     species: usize,
-    /// By the first species, then by the second.
+    /// Entries ordered by the first species, then by the second.
     entries: Vec<T>,
 }
 
 impl<T: Copy> PairTable<T> {
-    /// For so many species: what `default` says, except for `pairs`.
+    /// Creates a table for `species` species with the entries of `pairs`, and of `default` for all
+    /// other pairs.
     ///
     /// # Errors
-    /// A pair names a species that does not exist, or there is no default for one that is not named.
+    /// A pair names a species that does not exist, or a pair is neither in `pairs` nor has a
+    /// default.
     pub fn new(
         species: usize,
         pairs: &[SpeciesPair<T>],
@@ -65,33 +68,33 @@ impl<T: Copy> PairTable<T> {
         Ok(Self { species, entries: entries.collect::<Result<_, _>>()? })
     }
 
-    /// For one species.
+    /// Creates a table for one species.
     pub fn of_one_species(entry: T) -> Self {
         Self { species: 1, entries: vec![entry] }
     }
 
-    /// Number of species.
+    /// Returns the number of species.
     pub fn species(&self) -> usize {
         self.species
     }
 
-    /// Whether the kernels of formulas take i-clusters of several species
+    /// Returns whether the kernels of formulas accept i-clusters of several species
     /// ([`PairPotential::takes_unlike_particles`](super::PairPotential::takes_unlike_particles)).
     pub fn takes_unlike_particles(&self) -> bool {
         self.species <= MOST_IN_A_ROW
     }
 
-    /// That of species `a` and `b`.
+    /// Returns the entry of species `a` and `b`.
     pub fn get(&self, a: usize, b: usize) -> T {
         self.entries[a * self.species + b]
     }
 
-    /// All, by the first species, then by the second.
+    /// Returns all entries, ordered by the first species, then by the second.
     pub fn iter(&self) -> impl Iterator<Item = T> {
         self.entries.iter().copied()
     }
 
-    /// A table made of this one.
+    /// Returns a table whose entries are computed from those of this one.
     pub fn map<U>(&self, of: impl FnMut(T) -> U) -> PairTable<U> {
         PairTable { species: self.species, entries: self.iter().map(of).collect() }
     }
@@ -112,7 +115,7 @@ impl<const N: usize> PairTable<[f64; N]> {
         }
     }
 
-    /// By the first species and the constant, then by the second.
+    /// Returns the constants by first species and constant, with a lane per second species.
     fn rows(&self) -> Rows<N> {
         let number = |a: usize, b: usize, constant: usize| {
             if a.max(b) < self.species { self.entries[a * self.species + b][constant] } else { 0.0 }
@@ -125,7 +128,7 @@ impl<const N: usize> PairTable<[f64; N]> {
 
 type Rows<const N: usize> = [[BySpecies; N]; MOST_IN_A_ROW];
 
-/// Those of each particle of an i-cluster.
+/// Returns the rows of each particle of an i-cluster.
 #[inline(always)]
 fn of_particles<'a, const N: usize, P: Arithmetic>(
     rows: &'a Rows<N>,
@@ -134,7 +137,8 @@ fn of_particles<'a, const N: usize, P: Arithmetic>(
     std::array::from_fn(|particle| &rows[P::species(kinds[particle.min(kinds.len() - 1)]) % MOST_IN_A_ROW])
 }
 
-/// A pair potential with `N` constants per pair of species; its two functions are those of [`PairKernel`].
+/// A pair potential with `N` constants per pair of species. Its two functions correspond to those
+/// of [`PairKernel`].
 pub trait Formula<const N: usize>: Copy + Sync {
     /// See [`PairKernel::Prepared`].
     type Prepared<S: Simd, P: Arithmetic>: Copy;
@@ -151,23 +155,23 @@ pub trait Formula<const N: usize>: Copy + Sync {
     ) -> PairTerm<P::Lanes<S>>;
 }
 
-/// The kernel of a formula, with constants from somewhere.
+/// The kernel of a formula with a source of constants.
 #[derive(Clone, Copy)]
 struct WithConstants<F, C, const N: usize> {
     formula: F,
     constants: C,
 }
 
-/// Where the constants of a particle's pairs come from, by the species of its partners.
+/// Source of the constants of a particle's pairs, by the species of its partners.
 trait Constants<const N: usize>: Copy + Sync {
-    /// For an i-cluster and all partners.
+    /// Parameters for an i-cluster and all partners.
     type Parameters<S: Simd, P: Arithmetic>: Copy;
 
-    /// Of an i-cluster with particles of these species.
+    /// Returns the parameters of an i-cluster with particles of the species in `kinds`.
     fn parameters<S: Simd, P: Arithmetic>(self, simd: S, kinds: &[P::SpeciesIndex])
     -> Self::Parameters<S, P>;
 
-    /// With partners of the species in `b`.
+    /// Returns the constants for partners of the species in `b`.
     fn with<S: Simd, P: Arithmetic>(
         simd: S,
         parameters: Self::Parameters<S, P>,
@@ -224,13 +228,14 @@ impl<const N: usize> Constants<N> for [f64; N] {
     }
 }
 
-/// A few: each constant is a register with a lane per species of the partner (and particle i), from which one permutation takes it.
+/// A few species: each constant is a register with a lane per species of the partner (and particle
+/// i), and one permutation selects the constants.
 impl<const N: usize> Constants<N> for &Rows<N> {
     type Parameters<S: Simd, P: Arithmetic> = [P::Row; N];
 
     #[inline(always)]
     fn parameters<S: Simd, P: Arithmetic>(self, simd: S, kinds: &[P::SpeciesIndex]) -> [P::Row; N] {
-        // No closure: with vectors in it, it is not always compiled into its place.
+        // Not a closure: a closure that handles vectors is not always inlined.
         let of_particles = of_particles::<N, P>(self, kinds);
         let mut rows = [P::row(simd, of_particles.map(|rows| &rows[0])); N];
         for (constant, row) in rows.iter_mut().enumerate() {
@@ -249,7 +254,8 @@ impl<const N: usize> Constants<N> for &Rows<N> {
     }
 }
 
-/// Up to [`MOST_IN_A_ROW`]: each constant is two registers, in f64 with vectors of 256 bits, and with four particles i.
+/// Up to [`MOST_IN_A_ROW`] species: each constant takes two registers, in f64 with vectors of 256
+/// bits, and with four particles i.
 #[derive(Clone, Copy)]
 struct Wide<'a, const N: usize>(&'a Rows<N>);
 
@@ -280,7 +286,7 @@ impl<const N: usize> Constants<N> for Wide<'_, N> {
     }
 }
 
-/// Many: lane by lane.
+/// Many species: constants are loaded lane by lane.
 impl<'a, const N: usize> Constants<N> for &'a PairTable<[f64; N]> {
     type Parameters<S: Simd, P: Arithmetic> = &'a [[f64; N]];
 

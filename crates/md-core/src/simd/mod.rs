@@ -1,9 +1,10 @@
 //! One binary for every CPU: the vector width is chosen when the program starts.
 //!
-//! Kernels are written once, generic over [`pulp::Simd`], and compiled for each level; [`SimdLevel::dispatch`] calls
-//! that of the level, which [`SimdLevel::detect`] or [`SimdLevel::for_clusters`] has chosen for the CPU. `pulp` keeps the
-//! unsafe part (calling a function compiled for another instruction set) behind a safe token that only exists where the
-//! CPU was asked first.
+//! Kernels are written once, generic over [`pulp::Simd`], and compiled for each level.
+//! [`SimdLevel::dispatch`] calls the version for the level that [`SimdLevel::detect`] or
+//! [`SimdLevel::for_clusters`] has chosen for the CPU. `pulp` encapsulates the unsafe part (calling
+//! a function compiled for another instruction set) in a safe token, which can only be obtained
+//! after a check of the CPU.
 
 mod arithmetic;
 mod cpu;
@@ -22,10 +23,10 @@ use cpu::has_half_units;
 use pulp::WithSimd;
 use registers::With;
 
-/// An instruction set that kernels are compiled for, narrow to wide.
+/// An instruction set for which kernels are compiled, from narrow to wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum SimdLevel {
-    /// What every CPU of the architecture has (`x86_64`: SSE2), one pair at a time.
+    /// The set that every CPU of the architecture has (`x86_64`: SSE2), one pair at a time.
     Baseline,
     /// Two lanes: `x86_64` since 2009.
     Sse4,
@@ -43,18 +44,19 @@ impl SimdLevel {
     /// All levels, narrow to wide.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
-    /// The levels of this CPU, narrow to wide.
+    /// Returns the levels of this CPU, from narrow to wide.
     pub fn available() -> impl DoubleEndedIterator<Item = Self> {
         Self::ALL.iter().copied().filter(|level| level.is_available())
     }
 
-    /// The widest level of this CPU.
+    /// Returns the widest level of this CPU.
     pub fn detect() -> Self {
         Self::available().next_back().unwrap_or(Self::Baseline)
     }
 
-    /// The level for cluster lists, where an i-cluster and a cluster fill a vector: shorter ones hold fewer pairs beyond the
-    /// cutoff, so half of 512 bits are better wherever whole vectors are carried out in two halves.
+    /// Returns the level for cluster lists, in which an i-cluster and a cluster fill a vector.
+    /// Shorter vectors contain fewer pairs beyond the cutoff, so vectors of 256 bits are better on
+    /// CPUs that execute those of 512 bits in two halves.
     pub fn for_clusters() -> Self {
         match Self::detect() {
             Self::Avx512 if has_half_units() => Self::Avx512Vl,
@@ -62,7 +64,7 @@ impl SimdLevel {
         }
     }
 
-    /// Whether this CPU has the level.
+    /// Returns whether this CPU has the level.
     pub fn is_available(self) -> bool {
         match self {
             Self::Baseline => true,
@@ -81,7 +83,7 @@ impl SimdLevel {
         }
     }
 
-    /// Name in summary.json.
+    /// Returns the name used in summary.json.
     pub fn name(self) -> &'static str {
         match self {
             Self::Baseline if cfg!(target_arch = "x86_64") => "sse2",
@@ -94,7 +96,7 @@ impl SimdLevel {
         }
     }
 
-    /// Runs `kernel` compiled for this level (for the baseline where the CPU lacks it).
+    /// Runs `kernel` compiled for this level, or for a narrower one if the CPU does not have it.
     #[inline]
     pub fn dispatch<K: LevelKernel>(self, kernel: K) -> K::Output {
         match self {
@@ -131,8 +133,9 @@ impl SimdLevel {
         }
     }
 
-    /// Runs a plain loop compiled for this level, for the compiler to vectorise. The closure needs `#[inline(always)]`, and so do functions
-    /// and closures that it calls: what is not inlined is compiled for the baseline.
+    /// Runs a plain loop compiled for this level, for the compiler to vectorise. The closure and
+    /// all functions and closures that it calls need `#[inline(always)]`, because functions that
+    /// are not inlined are compiled for the baseline.
     #[inline]
     pub fn vectorise<R>(self, work: impl FnOnce() -> R) -> R {
         struct Plain<F>(F);

@@ -1,31 +1,33 @@
-//! What a kernel is compiled for beside the vectors of a level: `avx2+fma` and `avx512vl` have the same.
+//! Properties for which a kernel is compiled in addition to the vectors of a level; the vectors of
+//! `avx2+fma` and `avx512vl` are the same.
 
 use pulp::{Simd, WithSimd};
 use std::marker::PhantomData;
 
-/// How many registers vectors and masks have.
+/// Number of registers for vectors and masks.
 pub trait Registers: Copy + Send + Sync + 'static {
-    /// How many entries of a cluster list are under way at a time.
+    /// Number of entries of a cluster list in flight at a time.
     const PIPELINE: Pipeline;
-    /// Where a mask of lanes comes from.
+    /// Source of a mask of lanes.
     const MASKS: Masks;
 }
 
-/// Entries under way at a time: those at different pipeline steps do not wait for each other, but all need registers.
+/// Entries in flight at a time. Those at different pipeline steps are independent of each other,
+/// but all need registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pipeline {
-    /// For 16 registers; with three steps too much is moved to memory and back.
+    /// For 16 registers. With three steps, too many values would be spilled to memory.
     TwoSteps,
-    /// For 32.
+    /// For 32 registers.
     ThreeSteps,
 }
 
-/// How bits become a mask of lanes.
+/// Conversion of bits to a mask of lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Masks {
     /// A vector loaded from a table.
     FromTable,
-    /// Computed; a move to a mask register where there are any.
+    /// Computed, and moved to a mask register if there are any.
     FromBits,
 }
 
@@ -47,12 +49,13 @@ impl Registers for Many {
     const MASKS: Masks = Masks::FromBits;
 }
 
-/// What is compiled for every level. Every [`WithSimd`] is, whatever the registers.
+/// A kernel that is compiled for every level. Every [`WithSimd`] is one, independent of the
+/// registers.
 pub trait LevelKernel {
     /// The result.
     type Output;
 
-    /// Runs it.
+    /// Runs the kernel.
     fn run<S: Simd, R: Registers>(self, simd: S) -> Self::Output;
 }
 
@@ -65,7 +68,7 @@ impl<K: WithSimd> LevelKernel for K {
     }
 }
 
-/// A kernel with these registers.
+/// A kernel combined with a set of registers.
 pub(super) struct With<K, R>(K, PhantomData<R>);
 
 impl<K, R> With<K, R> {

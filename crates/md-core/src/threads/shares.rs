@@ -1,24 +1,25 @@
-//! Which thread has worked on a share when: for timelines.
+//! A log of the threads that have worked on shares, for timelines.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Shares of one thread that are kept until they are taken; later ones are not. A phase of a step has a few.
+/// Number of shares per thread that are kept until they are taken; later ones are dropped. A phase
+/// of a step has a few.
 const KEPT: usize = 1024;
 
 /// One share of some work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// The thread that has worked on it; 0 is the calling one.
+    /// Thread that worked on the share; 0 is the calling thread.
     pub thread: usize,
-    /// When it began.
+    /// Start time.
     pub begun: Instant,
-    /// When it was done.
+    /// End time.
     pub ended: Instant,
 }
 
-/// The shares of all threads of a rank since they were last taken, while somebody watches.
+/// The shares of all threads of a rank since they were last taken, while recording is on.
 #[derive(Debug)]
 pub(super) struct ShareLog {
     watched: AtomicBool,
@@ -31,7 +32,7 @@ impl ShareLog {
         Self { watched: AtomicBool::new(false), by_thread }
     }
 
-    /// Remembers shares from now on, in memory that is there already.
+    /// Starts recording shares, in memory that has already been allocated.
     pub(super) fn watch(&self) {
         for shares in &self.by_thread {
             let mut shares = shares.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,7 +46,7 @@ impl ShareLog {
         self.watched.store(false, Ordering::Relaxed);
     }
 
-    /// Does one share of some work.
+    /// Runs one share of work and records it while recording is on.
     pub(super) fn time<R>(&self, work: impl FnOnce() -> R) -> R {
         if !self.watched.load(Ordering::Relaxed) {
             return work();
@@ -65,7 +66,7 @@ impl ShareLog {
         }
     }
 
-    /// Hands over the shares that are done, thread by thread.
+    /// Passes the recorded shares to `each`, thread by thread.
     pub(super) fn take(&self, mut each: impl FnMut(Share)) {
         for shares in &self.by_thread {
             shares.lock().unwrap_or_else(PoisonError::into_inner).drain(..).for_each(&mut each);

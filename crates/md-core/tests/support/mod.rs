@@ -21,7 +21,8 @@ struct Forces {
     sums: PairSums,
 }
 
-/// Asserts that linked cells and cluster lists give the forces of direct summation at every SIMD level and precision.
+/// Asserts that linked cells and cluster lists give the forces of direct summation at every SIMD
+/// level and precision.
 pub(crate) fn assert_methods_agree(potential: &dyn PairPotential) {
     let reference = forces(potential, Method::DirectSum, SimdLevel::Baseline);
     assert!(reference.sums.useful_pairs > 1000.0);
@@ -35,7 +36,7 @@ pub(crate) fn assert_methods_agree(potential: &dyn PairPotential) {
     }
 }
 
-/// Relative to the largest force.
+/// Asserts that forces are close, relative to the largest force.
 fn assert_close(forces: &Forces, reference: &Forces, bound: f64) {
     let largest = reference.of.iter().flatten().fold(1.0, |most: f64, force| most.max(force.abs()));
     for (force, expected) in forces.of.iter().flatten().zip(reference.of.iter().flatten()) {

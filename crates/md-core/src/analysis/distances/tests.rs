@@ -7,7 +7,7 @@ fn domain(lengths: [f64; 3], boundary: Boundary) -> Domain {
     Domain { dimension: Dimension::Three, origin: [-1.0, 0.5, 2.0], lengths, boundary: [boundary; 3] }
 }
 
-/// Random points of two species, some outside the box.
+/// Returns random points of two species, some of them outside the box.
 fn points(domain: &Domain, count: u64, species: usize) -> Points {
     let mut points = Points::none(species);
     for id in 0..count {
@@ -33,7 +33,7 @@ fn wrapped(domain: &Domain, points: &Points) -> Points {
     all
 }
 
-/// Every pair, at its nearest image.
+/// Counts every pair at its nearest image.
 fn by_all_pairs(domain: &Domain, points: &Points, bins: DistanceBins) -> PairCounts {
     let mut counts = PairCounts::none(points.by_species.len(), bins.bins);
     let all = points.by_species.iter().enumerate();
@@ -89,7 +89,7 @@ fn instruction_sets_and_threads_do_not_matter() {
     assert_eq!(of_threads, expected);
 }
 
-/// As on two ranks, of whatever shape: pairs within each and pairs across are all there are.
+/// Checks that the pairs within each of two parts, as on two ranks, and those across are all pairs.
 #[test]
 fn parts_make_up_the_whole() {
     let domain = domain([8.0, 5.0, 6.5], Boundary::Periodic);
@@ -129,7 +129,8 @@ fn parts_make_up_the_whole() {
     }
 }
 
-/// The shells of a face-centred cubic crystal: 12, 6, 24, 12, 24 and 8 neighbours at the roots of 1/2, 1, 3/2, 2, 5/2 and 3 cells.
+/// Checks the shells of a face-centred cubic crystal: 12, 6, 24, 12, 24 and 8 neighbours at the
+/// roots of 1/2, 1, 3/2, 2, 5/2 and 3 cells.
 #[test]
 fn shells_of_a_crystal() {
     const CELLS: usize = 4;

@@ -1,40 +1,47 @@
-//! Where forces on j-clusters add up when they are not of the particles' type: in f32, or with a lane per pair.
+//! Accumulators for forces on j-clusters that cannot be added directly to the particles' forces
+//! because they are in f32 or have one lane per pair.
 //!
 //! ```text
-//! accumulator    a vector per dimension; that of cluster c is number c modulo their count, a power of two
-//! flush          add its sums to the particles' f64 forces and clear it: every few i-clusters for clusters whose own
-//!                i-cluster has been swept, before an i-cluster that needs the accumulator for another cluster, and at
-//!                the end of a section
+//! accumulator    a vector per dimension; cluster c uses number c modulo their count, a power of two
+//! flush          add its sums to the particles' f64 forces and clear it:
+//!                - every few i-clusters, for clusters whose own i-cluster has been swept
+//!                - before an i-cluster that needs the accumulator for another cluster
+//!                - at the end of a section
 //! ```
 //!
-//! The flushes are decided when the list is made and written into it. With the half shell a sweep passes through the cells in
-//! order and meets a cluster for the last time as an i-cluster. With accumulators for about a layer of cells every cluster is
-//! flushed once; several times only if it is a ghost, is met again later, or if a layer has more clusters than there are
-//! accumulators at most (131,072 particles in clusters of four).
+//! The flushes are determined when the list is made and are stored in it. With the half shell, a
+//! sweep passes through the cells in order and processes a cluster for the last time when it is an
+//! i-cluster. With accumulators for about a layer of cells, every cluster is flushed once. It is
+//! flushed several times only if it is a ghost, if it occurs again later, or if a layer has more
+//! clusters than the largest number of accumulators (131,072 particles in clusters of four).
 //!
-//! Advantage: the working set is a layer of cells, however large the system; sums reach the particles' forces while these are in
-//! cache, and no separate pass clears or gathers. Indexing by cluster keeps access sequential (handing accumulators out as they
-//! come free cost more than it saved). Disadvantage: clusters that share an accumulator and are met by turns are flushed often.
+//! Advantage: the working set is one layer of cells for any size of the system; sums are added to
+//! the particles' forces while these are in cache, and no separate pass clears or gathers. Indexing
+//! by cluster keeps access sequential (assigning free accumulators dynamically cost more than it
+//! saved). Disadvantage: clusters that share an accumulator and occur alternately are flushed
+//! often.
 
 use super::words::{Entry, MOST_ENTRIES};
 use crate::aligned::{Column, Place};
 
-/// Most accumulators, a power of two: 6 MiB in f32 with 16 lanes.
+/// Largest number of accumulators, a power of two: 6 MiB in f32 with 16 lanes.
 const MOST_ACCUMULATORS: usize = 32_768;
 
-/// Fewest, where there are more clusters than that: ghosts are not met in the order of memory.
+/// Smallest number if there are more clusters than that, because ghosts do not occur in the order
+/// of memory.
 const FEWEST_ACCUMULATORS: usize = 4096;
 
-// As many may be flushed before one i-cluster.
+// All of them may be flushed before one i-cluster.
 const _: () = assert!(MOST_ACCUMULATORS <= MOST_ENTRIES);
 
-/// Clusters whose own i-clusters have been swept are flushed together, after so many entries.
+/// Number of entries after which the clusters whose own i-clusters have been swept are flushed
+/// together.
 const ENTRIES_BETWEEN: usize = 256;
 
-/// No cluster.
+/// Stands for no cluster.
 const NONE: u32 = u32::MAX;
 
-/// The cluster that holds an accumulator, and the last i-cluster that meets it.
+/// The cluster that uses an accumulator and the last i-cluster that is paired with it.
 #[derive(Debug, Clone, Copy)]
 struct Accumulator {
     holder: u32,
@@ -45,25 +52,27 @@ impl Accumulator {
     const FREE: Self = Self { holder: NONE, i_cluster: 0 };
 }
 
-/// Which cluster has each accumulator, while lists are made.
+/// The cluster that uses each accumulator, while lists are made.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Accumulators {
     accumulators: Vec<Accumulator>,
-    /// Clusters that have got accumulators in this section.
+    /// Clusters that have been given accumulators in this section.
     holders: Vec<u32>,
-    /// Those before it, from the section's first i-cluster on, have been flushed after their own i-clusters.
+    /// The clusters from the section's first i-cluster up to this one have been flushed after their
+    /// own i-clusters.
     swept: usize,
-    /// The i-cluster at hand, counted from the last rebuild.
+    /// The current i-cluster, counted from the last rebuild.
     i_cluster: u32,
-    /// Entries until clusters whose own i-clusters have been swept are flushed.
+    /// Entries left until the clusters whose own i-clusters have been swept are flushed.
     left: usize,
-    /// Clusters to be flushed before the i-cluster at hand.
+    /// Clusters to be flushed before the current i-cluster.
     flushed: Vec<u32>,
 }
 
 impl Accumulators {
-    /// For so many clusters, of which i-clusters meet those up to `ahead` after their own. A quarter more accumulators leaves room for
-    /// ghosts; with many more the sums would be spread over more memory than they need.
+    /// Prepares for `clusters` clusters, where i-clusters are paired with those up to `ahead` after
+    /// their own. The number of accumulators is a quarter larger than `ahead`, to leave room for
+    /// ghosts. Many more would spread the sums over more memory than necessary.
     pub(super) fn make_room(&mut self, clusters: usize, ahead: usize) {
         let wanted = (ahead + ahead / 4).max(FEWEST_ACCUMULATORS);
         let count = clusters.min(wanted).next_power_of_two().min(MOST_ACCUMULATORS);
@@ -72,13 +81,14 @@ impl Accumulators {
         self.i_cluster = 0;
     }
 
-    /// How many there are.
+    /// Returns the number of accumulators.
     pub(super) fn count(&self) -> usize {
         self.accumulators.len()
     }
 
-    /// Gives the clusters of an i-cluster accumulators, in order, until two want the same: how many entries have accumulators, and which clusters
-    /// are to be flushed first. The i-cluster's particles are in `cluster`.
+    /// Assigns accumulators to the clusters of an i-cluster, in order, until two need the same one.
+    /// Returns the number of entries that have accumulators, and the clusters to be flushed first.
+    /// The i-cluster's particles are in `cluster`.
     pub(super) fn take(&mut self, entries: &[Entry], cluster: usize) -> (usize, &[u32]) {
         self.begin_i_cluster();
         if self.left == 0 {
@@ -109,7 +119,7 @@ impl Accumulators {
         self.flushed.clear();
     }
 
-    /// The accumulator is this cluster's now, for the i-cluster at hand.
+    /// Assigns the accumulator to `cluster`, for the current i-cluster.
     #[inline(never)]
     fn change_holder(&mut self, cluster: usize) {
         let mask = self.accumulators.len() - 1;
@@ -121,7 +131,7 @@ impl Accumulators {
         self.holders.push(cluster as u32);
     }
 
-    /// Flushes the clusters from the section's first i-cluster on and before this one, once.
+    /// Flushes the clusters from the section's first i-cluster up to `cluster`, each once.
     fn flush_before(&mut self, cluster: usize) {
         if self.holders.is_empty() {
             self.swept = cluster;
@@ -132,7 +142,8 @@ impl Accumulators {
         self.swept = self.swept.max(cluster);
     }
 
-    /// The clusters that are to be flushed at the section's end: all that still have accumulators.
+    /// Returns the clusters to be flushed at the end of the section: all that still have
+    /// accumulators.
     pub(super) fn take_back(&mut self) -> &[u32] {
         self.begin_i_cluster();
         while let Some(cluster) = self.holders.pop() {
@@ -152,7 +163,7 @@ impl Accumulators {
     }
 }
 
-/// The sums of all accumulators; zero between sweeps.
+/// The sums in all accumulators; zero between sweeps.
 #[derive(Debug, Clone)]
 pub(super) struct AccumulatedForces {
     columns: [Column<u64>; 3],
@@ -171,7 +182,7 @@ impl AccumulatedForces {
         }
     }
 
-    /// Vectors by accumulator.
+    /// Returns the vectors by accumulator.
     #[inline(always)]
     pub(super) fn vectors<V: bytemuck::Pod>(&mut self) -> [&mut [V]; 3] {
         let [x, y, z] = &mut self.columns;
@@ -191,7 +202,8 @@ mod tests {
 
     const CLUSTERS: usize = 3 * MOST_ACCUMULATORS + 100;
 
-    /// The entries of i-clusters, up to so many each, which keep meeting clusters that want the same accumulators.
+    /// Returns the entries of i-clusters, up to `longest` each, many of which need the same
+    /// accumulators.
     fn i_clusters(count: u64, longest: u64) -> Vec<Vec<Entry>> {
         let i_cluster = |i_cluster: u64| {
             let number =
@@ -210,7 +222,8 @@ mod tests {
         (0..count).map(i_cluster).collect()
     }
 
-    /// I-cluster k is that of particle k. Plays what is written, with counts for sums: no accumulator has two clusters, every sum arrives.
+    /// Replays the list with counts instead of sums. Checks that no accumulator has two clusters
+    /// and that every sum arrives. I-cluster k belongs to particle k.
     fn check(i_clusters: &[Vec<Entry>], accumulators: &mut Accumulators, ahead: usize) -> Stream {
         let mut stream = Stream::default();
         accumulators.make_room(CLUSTERS, ahead);

@@ -1,5 +1,6 @@
-//! Making the lists. The particles of a cell share their candidates; each i-cluster tests all of them pair by pair, a vector at
-//! a time, several i-clusters side by side (`finder`). Each thread makes the lists for the i-clusters of its home.
+//! Construction of the lists. The particles of a cell share their candidates. Each i-cluster tests
+//! all of them pair by pair, a vector at a time, several i-clusters side by side (`finder`). Each
+//! thread makes the lists for the i-clusters of its home.
 
 use super::candidates::Clusters;
 use super::finder::Finder;
@@ -13,23 +14,24 @@ use crate::simd::{Arithmetic, LevelKernel, Registers};
 use pulp::Simd;
 use std::marker::PhantomData;
 
-/// What all threads make their lists from.
+/// Common input of all threads for their lists.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListInput<'a, C> {
-    /// Where the particles are, padded to whole clusters.
+    /// Positions of the particles, padded to whole clusters.
     pub position: [&'a [C]; 3],
     /// Length of one unit of the coordinates.
     pub unit: f64,
     pub list_radius: f64,
-    /// Of particles and ghosts.
+    /// Number of particles and ghosts.
     pub len: usize,
     /// See [`most_ahead`].
     pub ahead: usize,
-    /// Computed pairs after which a block ends.
+    /// Number of computed pairs after which a block ends.
     pub block_pairs: usize,
 }
 
-/// Makes the lists of a thread's home; `P` decides how many particles a cluster has.
+/// Construction of the lists of a thread's home. `P` determines the number of particles in a
+/// cluster.
 pub(super) struct ListBuild<'a, P: Arithmetic> {
     pub items: &'a [CellItem],
     pub spans: &'a [CellSpan],
@@ -49,7 +51,7 @@ impl<P: Arithmetic> LevelKernel for ListBuild<'_, P> {
         let Self { items, spans, input, work, reactions } = self;
         let ListInput { position: [x, y, z], unit, list_radius, len, ahead, block_pairs } = input;
         let width = P::width::<S>();
-        // Slices of equal, known length: one bounds check instead of three.
+        // Slices of equal, known length need one bounds check instead of three.
         let count = x.len() / width;
         let home = work.home.start / width..work.home.end / width;
         let clusters = Clusters { width, i_particles: P::i_particles::<S>(), home: home.clone() };
@@ -63,7 +65,8 @@ impl<P: Arithmetic> LevelKernel for ListBuild<'_, P> {
             registers: PhantomData,
         };
         let ahead = ahead.div_ceil(width);
-        // An i-cluster ends before the end of its home, where another thread's begins, and of the force arrays.
+        // An i-cluster must not extend beyond the end of its home, where another thread's home
+        // begins, or of the force arrays.
         let limit = work.home.end.min(len.next_multiple_of(LINE));
         let extent = Extent { base: home.start, len: limit - work.home.start };
         let block_entries = block_pairs / P::lanes::<S>();
@@ -84,7 +87,8 @@ impl<P: Arithmetic> LevelKernel for ListBuild<'_, P> {
 }
 
 impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
-    /// Appends a section of local and one of cross-thread pairs for cells with the same side of Newton's third law.
+    /// Appends a section of local pairs and one of cross-thread pairs for cells with the same use
+    /// of Newton's third law.
     #[inline(always)]
     fn append_section(&self, items: &[CellItem], spans: &[CellSpan], work: &mut Work<Lists>) {
         let Work { home, local, cross } = work;
@@ -106,7 +110,8 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
     }
 }
 
-/// The most particles from the first of a cell to the last that it meets, among cells with i-clusters of their own.
+/// Returns the largest number of particles from the first one of a cell to the last one with which
+/// it is paired, among cells with i-clusters.
 pub(super) fn most_ahead(items: &[CellItem], spans: &[CellSpan]) -> usize {
     let end = items.iter().map(|item| item.particles.end).max().unwrap_or(0);
     let ahead = |item: &CellItem| {
@@ -131,7 +136,7 @@ mod tests {
             candidates: 1.0,
         };
         assert_eq!(most_ahead(&[], &spans), 0);
-        // The last cell with i-clusters ends at 50: what lies beyond are ghosts.
+        // The last cell with i-clusters ends at 50; the particles beyond are ghosts.
         let items = [item(0, 10, 0..3), item(10, 20, 3..5), item(45, 50, 0..0)];
         assert_eq!(most_ahead(&items, &spans), 40);
     }

@@ -1,14 +1,16 @@
-//! The clusters that the particles of one cell may have partners in, written down once for all of them.
+//! The clusters in which the particles of one cell may have partners, listed once for all of these
+//! particles.
 
 use super::words::Entry;
 use crate::force::cells::CellSpan;
 use std::ops::Range;
 
-/// Of one cell.
+/// The candidates of one cell.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Candidates {
     entries: Vec<Entry>,
-    /// The first so many lie in the span of the cell itself, where a particle meets those after itself.
+    /// Number of entries, at the front, in the span of the cell itself. There, a particle is paired
+    /// with the particles after it.
     own: usize,
 }
 
@@ -18,7 +20,7 @@ impl Candidates {
         self.own = 0;
     }
 
-    /// Spans that meet inside a cluster share an entry.
+    /// Appends an entry. Spans that meet inside a cluster share one.
     fn push(&mut self, entry: Entry) {
         match self.entries[self.own..].last_mut() {
             Some(last) if last.cluster() == entry.cluster() => *last = last.with(entry.lanes()),
@@ -34,26 +36,26 @@ impl Candidates {
         self.entries.len()
     }
 
-    /// Those in the cell's own span, and the others.
+    /// Returns the candidates in the cell's own span, and the others.
     pub(super) fn own_and_others(&self) -> (&[Entry], &[Entry]) {
         self.entries.split_at(self.own)
     }
 }
 
-/// Where clusters are.
+/// Layout of the clusters.
 #[derive(Debug, Clone)]
 pub(super) struct Clusters {
-    /// Particles in one.
+    /// Number of particles in a cluster.
     pub width: usize,
-    /// Particles of an i-cluster, each of which meets the cluster in lanes of its own.
+    /// Number of particles of an i-cluster. Each has its own lanes for the pairs with a cluster.
     pub i_particles: usize,
-    /// Those of the home.
+    /// Clusters of the home.
     pub home: Range<usize>,
 }
 
 impl Clusters {
-    /// Writes down the clusters of the spans: those of the home in `local`, relative to its start, the others in `cross`.
-    /// The span with `own_particle` is the cell's own.
+    /// Lists the clusters of the spans: those of the home in `local`, relative to its start, and
+    /// the others in `cross`. The span that contains `own_particle` is the cell's own.
     pub(super) fn write_down(
         &self,
         local: &mut Candidates,
@@ -81,7 +83,8 @@ impl Clusters {
         self.append_run(cross, first.max(end)..last, 0, span);
     }
 
-    /// Appends some clusters of a span, counted from `base`. Only its ends may be shared or have lanes that do not count.
+    /// Appends consecutive clusters of a span, counted from `base`. Only the first and the last may
+    /// be shared with other spans or have lanes that do not count.
     fn append_run(&self, candidates: &mut Candidates, run: Range<usize>, base: usize, span: CellSpan) {
         if run.is_empty() {
             return;
@@ -96,7 +99,8 @@ impl Clusters {
         }
     }
 
-    /// The lanes of a cluster whose particles are in the span, beside every particle of an i-cluster.
+    /// Returns the lanes of a cluster's particles in the span, repeated for every particle of an
+    /// i-cluster.
     fn lanes(&self, cluster: usize, span: CellSpan) -> u16 {
         let (start, all) = (cluster * self.width, self.all_lanes());
         let skipped = (span.first as usize).saturating_sub(start);
@@ -104,21 +108,23 @@ impl Clusters {
         (all >> beyond & all << skipped) as u16 * self.first_lanes()
     }
 
-    /// Of one particle of an i-cluster.
+    /// Returns all lanes for one particle of an i-cluster.
     fn all_lanes(&self) -> u32 {
         (1 << self.width) - 1
     }
 
-    /// The first lane of every particle of an i-cluster: times a cluster's lanes, these beside every particle.
+    /// Returns the first lane of every particle of an i-cluster. Multiplied by the lanes of a
+    /// cluster, it repeats these for every particle.
     fn first_lanes(&self) -> u16 {
         (0..self.i_particles).map(|particle| 1 << (particle * self.width)).sum()
     }
 
-    /// In which lanes the particles of an i-cluster meet those after themselves, by [`Self::ahead`].
+    /// Returns the lanes in which the particles of an i-cluster are paired with particles after
+    /// themselves, indexed by [`Self::ahead`].
     pub(super) fn lanes_after(&self) -> [u16; MOST_AHEAD] {
         std::array::from_fn(|ahead| {
             let lanes = |particle: usize| {
-                // How many of the cluster come up to and including the i-cluster's particle.
+                // Number of the cluster's particles up to and including the i-cluster's particle.
                 let before = (ahead + particle + 1).saturating_sub(self.i_particles).min(self.width);
                 (self.all_lanes() << before & self.all_lanes()) << (particle * self.width)
             };
@@ -126,22 +132,22 @@ impl Clusters {
         })
     }
 
-    /// How far the end of an i-cluster is after the start of a cluster; less than nothing and more than [`MOST_AHEAD`] change
-    /// nothing any more.
+    /// Returns the number of particles from the start of a cluster to the end of an i-cluster,
+    /// clamped to the range from 0 to [`MOST_AHEAD`] - 1. Values beyond would have the same effect.
     #[inline(always)]
     pub(super) fn ahead(&self, first: usize, cluster: usize) -> usize {
         (first + self.i_particles).saturating_sub(cluster * self.width).min(MOST_AHEAD - 1)
     }
 }
 
-/// As long as the longest i-cluster and the widest cluster.
+/// At least the length of the longest i-cluster plus that of the widest cluster.
 pub(super) const MOST_AHEAD: usize = 32;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Cluster and lanes of every entry, and how many are the cell's own.
+    /// Returns cluster and lanes of every entry, and the number of entries in the cell's own span.
     fn written(candidates: &Candidates) -> (Vec<(usize, u16)>, usize) {
         let list = candidates.entries.iter().map(|entry| (entry.cluster(), entry.lanes())).collect();
         (list, candidates.own)

@@ -1,12 +1,12 @@
-//! Finding the j-clusters of several i-clusters of a cell at a time.
+//! Search for the j-clusters of several i-clusters of a cell at a time.
 //!
 //! ```text
 //! candidate      loaded once, tested against every i-cluster, written to the draft of each
-//! draft          room for all candidates; an entry beyond the list radius is overwritten by the next
+//! draft          room for all candidates; the next entry overwrites one beyond the list radius
 //! ```
 //!
-//! Drafts replace a branch that could not be predicted. Where the next entry goes depends on the result of the test, which has
-//! a long latency; the tests of several i-clusters overlap.
+//! Drafts replace a branch that could not be predicted. The position of the next entry depends on
+//! the result of the test, which has a long latency; the tests of several i-clusters overlap.
 
 use super::candidates::{Clusters, MOST_AHEAD};
 use super::lists::{Extent, Lists};
@@ -16,14 +16,15 @@ use pulp::Simd;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// I-clusters that are made side by side. Two take up to 1.3 times as long, one about twice (f64, AVX-512).
+/// Number of i-clusters that are made side by side. With two it takes up to 1.3 times as long, with
+/// one about twice as long (f64, AVX-512).
 pub(super) const TOGETHER: usize = 4;
 
-/// Finds clusters near particles.
+/// Search for clusters near particles.
 pub(super) struct Finder<'a, S: Simd, P: Arithmetic, R> {
     pub simd: S,
     pub positions: [&'a [P::Cluster<S>]; 3],
-    /// In units of the coordinates.
+    /// Squared list radius, in squared units of the coordinates.
     pub list_radius2: P::Lanes<S>,
     pub lane_bits: P::SpeciesLanes<S>,
     pub clusters: Clusters,
@@ -32,29 +33,29 @@ pub(super) struct Finder<'a, S: Simd, P: Arithmetic, R> {
     pub registers: PhantomData<R>,
 }
 
-/// I-clusters in the making.
+/// I-clusters under construction.
 struct Drafts<'a, const I_CLUSTERS: usize> {
-    /// I-cluster by i-cluster, each with room for all candidates.
+    /// Entries of one i-cluster after the other, each with room for all candidates.
     entries: &'a mut [Entry],
-    /// Where each i-cluster's next entry goes.
+    /// Position of each i-cluster's next entry.
     ends: [usize; I_CLUSTERS],
 }
 
-/// The places of a cluster's particles.
+/// The positions of a cluster's particles.
 type Cluster<S, P> = [<P as Arithmetic>::Cluster<S>; 3];
 
-/// As many particles as an i-cluster has.
+/// The particles of an i-cluster.
 #[derive(Clone, Copy)]
 struct IParticles<S: Simd, P: Arithmetic> {
-    /// The first; so many follow that no place is beyond the last particle.
+    /// The first particle, chosen such that none of the others lies beyond the last particle.
     first: usize,
     place: [P::Coordinates<S>; 3],
-    /// The lanes of those that the i-cluster is for.
+    /// The lanes of the particles for which the i-cluster is made.
     lanes: u16,
 }
 
 impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
-    /// Appends the i-clusters of particles, which are numbered as in the list.
+    /// Appends the i-clusters of `particles`, which are numbered as in the list.
     #[inline(always)]
     pub(super) fn append_i_clusters(&self, lists: &mut Lists, particles: Range<usize>) {
         if lists.candidates.is_empty() {
@@ -62,7 +63,7 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
         }
         lists.prepare_drafts(TOGETHER);
         let per_i_cluster = P::i_particles::<S>();
-        // The last i-cluster of the cell before may have room.
+        // The last i-cluster of the previous cell may have room left.
         let mut first = match lists.last_i_cluster() {
             Some(last) if (last..last + per_i_cluster).contains(&particles.start) => last,
             _ => particles.start,
@@ -78,7 +79,8 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
         }
     }
 
-    /// Appends so many i-clusters for a cell's particles, the first of which begins at `first`: the candidates near each.
+    /// Appends `I_CLUSTERS` i-clusters with the nearby candidates for a cell's particles. The first
+    /// one begins at `first`.
     #[inline(always)]
     fn append<const I_CLUSTERS: usize>(&self, lists: &mut Lists, first: usize, particles: &Range<usize>) {
         let Lists { candidates, drafts, extent, .. } = lists;
@@ -102,7 +104,7 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
         }
         for &entry in others {
             let mut entries = [entry; I_CLUSTERS];
-            // Only the first and the last may have particles of other cells.
+            // Only the first and the last may contain particles of other cells.
             entries[0] = entry.within(i_clusters[0].lanes);
             entries[I_CLUSTERS - 1] = entry.within(i_clusters[I_CLUSTERS - 1].lanes);
             self.write(&mut drafts, entries, &i_clusters, self.load(extent.base + entry.cluster()));
@@ -113,7 +115,8 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
         }
     }
 
-    /// Writes each i-cluster's entry for a cluster to the end of its draft, which moves on if any lane is within the list radius.
+    /// Writes each i-cluster's entry for a cluster to the end of its draft. The end advances only
+    /// if any lane is within the list radius.
     #[inline(always)]
     fn write<const I_CLUSTERS: usize>(
         &self,
@@ -129,7 +132,8 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
         }
     }
 
-    /// The i-cluster that begins at `first`, for those of these particles that are in it.
+    /// Returns the i-cluster that begins at `first`, with the lanes of those of its particles that
+    /// are in `particles`.
     #[inline(always)]
     fn i_cluster(&self, first: usize, particles: &Range<usize>, extent: Extent) -> IParticles<S, P> {
         let (i_particles, width) = (P::i_particles::<S>(), self.clusters.width);
@@ -152,7 +156,7 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
         [x[cluster], y[cluster], z[cluster]]
     }
 
-    /// Whether any of these lanes of a cluster is within the list radius.
+    /// Returns whether any of these lanes of a cluster is within the list radius.
     #[inline(always)]
     fn is_near(&self, place: [P::Coordinates<S>; 3], cluster: Cluster<S, P>, lanes: u16) -> bool {
         let simd = self.simd;
@@ -179,17 +183,19 @@ mod tests {
     const HOME: Range<usize> = 16..48;
     const LIST_RADIUS2: f64 = 1.5;
 
-    /// The particles of a cell and of those it meets.
+    /// The particles of a cell and of those with which it is paired.
     type Cell = [Range<usize>; 4];
 
-    /// Cells one after the other: two that share an i-cluster; one with many i-clusters; one past the end of the home.
+    /// Consecutive cells: two that share an i-cluster, one with many i-clusters, and one that
+    /// extends beyond the end of the home.
     const CELLS: [&[Cell]; 3] = [
         &[[18..24, 24..37, 52..61, 3..9], [24..37, 38..45, 57..61, 9..12]],
         &[[20..41, 41..45, 52..61, 3..9]],
         &[[43..55, 10..20, 57..61, 0..9]],
     ];
 
-    /// Makes the i-clusters; gives, entry by entry, the pairs of particles it stands for. No i-clusters where a vector is too short.
+    /// Makes the i-clusters and returns, for each entry, the pairs of particles that it contains.
+    /// Returns `None` if a vector is too short.
     struct Made<'a, P: Arithmetic> {
         positions: &'a [Vec<P::Coordinate>; 3],
         unit: f64,
@@ -243,7 +249,8 @@ mod tests {
     }
 
     impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
-        /// The i-clusters of cells: those of the home, and those of other homes.
+        /// Returns the i-clusters of cells, with partners in the home and with partners in other
+        /// homes.
         fn lists_of(&self, cells: &[Cell], extents: [Extent; 2]) -> [Lists; 2] {
             let mut lists = <[Lists; 2]>::default();
             for (list, extent) in lists.iter_mut().zip(extents) {
@@ -269,7 +276,7 @@ mod tests {
         }
     }
 
-    /// All cells at every level of this CPU; tells how many times.
+    /// Checks all cells at every level of this CPU. Returns the number of checks.
     fn check_i_clusters<P: Arithmetic>(unit: f64, coordinate: impl Fn(f64) -> P::Coordinate) -> usize {
         let places: Vec<[f64; 3]> = (0..PARTICLES as u64).map(|i| random::normal_vector(1, i)).collect();
         let column = |dim: usize| places.iter().map(|place| coordinate(place[dim])).collect::<Vec<_>>();

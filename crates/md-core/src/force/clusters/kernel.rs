@@ -6,9 +6,10 @@
 //!   for each entry: measure, prepare, interact (`pipeline`)
 //! ```
 //!
-//! Lanes beyond the cutoff are computed and masked: a branch would cost more than it saves. A pair is a dependency chain of about
-//! 50 cycles, and the CPU's scheduler sees two or three entries at most. The loop is therefore software-pipelined: two or three
-//! entries, as registers allow, are in flight at different steps, independent of each other.
+//! Lanes beyond the cutoff are computed and masked: a branch would cost more than it saves. A pair
+//! is a dependency chain of about 50 cycles, and the CPU's scheduler holds at most two or three
+//! entries. The loop is therefore software-pipelined: two or three entries, depending on the number
+//! of registers, are in flight at different steps, independent of each other.
 
 use super::accumulators::AccumulatedForces;
 use super::lists::View;
@@ -24,7 +25,7 @@ use crate::threads::Placed;
 use pulp::Simd;
 use std::marker::PhantomData;
 
-/// One sweep over a block; `SUMS`: compute energies too.
+/// One sweep over a block. With `SUMS` it also computes energies.
 pub(super) struct ClusterSweep<'a, K, P: Arithmetic, const SUMS: bool> {
     pub view: View<'a>,
     pub accumulated: &'a mut AccumulatedForces,
@@ -38,12 +39,13 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> LevelKernel for ClusterSwee
 
     #[inline(always)]
     fn run<S: Simd, R: Registers>(self, simd: S) -> PairSums {
-        // Never asked for, and not worth compiling.
+        // Not used, and not worth compiling.
         if const { S::F32_LANES < P::FEWEST_LANES } {
             return PairSums::default();
         }
         let Columns { position: [x, y, z], kind, force, unit, i_force } = self.columns;
-        // Slices of equal, known length: two bounds checks per entry. (Through `map` it would not be known.)
+        // Slices of equal, known length need two bounds checks per entry. (With `map` the compiler
+        // would not know the length.)
         let clusters = x.len() / P::width::<S>();
         let ([fx, fy, fz], particle_forces): ([&mut [P::Lanes<S>]; 3], _) = match P::CLUSTER_FORCES {
             ClusterForces::InPlace => {
@@ -82,7 +84,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> LevelKernel for ClusterSwee
     }
 }
 
-/// Numbers as vectors; what does not fill the last one is left out.
+/// Returns the numbers as vectors. Numbers that do not fill the last vector are left out.
 #[inline(always)]
 pub(super) fn vectors<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &[T]) -> &[V] {
     let width = size_of::<V>() / size_of::<T>();
@@ -96,15 +98,15 @@ fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &mut [T]) -> &mut [V
     bytemuck::cast_slice_mut(&mut numbers[..whole])
 }
 
-/// What a sweep needs, in registers as far as they go.
+/// State of a sweep, in registers as far as they suffice.
 pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic, R> {
     pub simd: S,
     pub kernel: K,
     pub positions: [&'a [P::Cluster<S>]; 3],
     pub kinds: &'a [P::ClusterSpecies<S>],
-    /// Of clusters, or of accumulators.
+    /// Forces by cluster or by accumulator.
     pub forces: [&'a mut [P::Lanes<S>]; 3],
-    /// Of particles, where accumulators are flushed.
+    /// Forces by particle, to which accumulators are flushed.
     pub particle_forces: [&'a mut [f64]; 3],
     pub i_force: Option<Placed<[&'a mut [f64]; 3]>>,
     pub unit: f64,
@@ -117,7 +119,7 @@ pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic, R> {
 }
 
 impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> {
-    /// All i-clusters of the block.
+    /// Sweeps over all i-clusters of the block.
     #[inline(always)]
     fn i_clusters<const SUMS: bool, const NEWTON: bool>(&mut self, View { block, i_clusters }: View) {
         self.sums.computed_pairs = (block.entries * P::lanes::<S>()) as f64;
@@ -125,7 +127,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
             for cluster in i_cluster.flushed {
                 self.flush(cluster.cluster());
             }
-            // The section's last i-cluster only flushes.
+            // The section's last i-cluster only contains flushes.
             if i_cluster.entries.is_empty() {
                 continue;
             }
@@ -151,7 +153,8 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
         }
     }
 
-    /// Several entries are under way at a time, each a pipeline step further than the next.
+    /// Computes an i-cluster. Several entries are in flight at a time, each a pipeline step ahead
+    /// of the next.
     #[inline(always)]
     fn i_cluster<const SUMS: bool, const NEWTON: bool>(
         &mut self,

@@ -1,4 +1,4 @@
-//! A pair list: sections of i-clusters with their entries, cut into blocks.
+//! A pair list: sections of i-clusters with their entries, divided into blocks.
 
 use super::accumulators::{AccumulatedForces, Accumulators};
 use super::candidates::Candidates;
@@ -13,33 +13,34 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     words: Range<usize>,
-    /// Of all its i-clusters.
+    /// Number of entries of all its i-clusters.
     pub entries: usize,
     pub newton: Newton,
 }
 
-/// What a list's indices count: all particles, or those of a home.
+/// Range to which a list's indices refer: all particles, or those of a home.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Extent {
     /// The first cluster.
     pub base: usize,
-    /// Particles.
+    /// Number of particles.
     pub len: usize,
 }
 
-/// What an entry stands for.
+/// Dimensions of an entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EntryShape {
-    /// Particles of a j-cluster.
+    /// Number of particles of a j-cluster.
     pub width: usize,
-    /// Pairs whose distance is computed.
+    /// Number of pairs whose distance is computed.
     pub pairs: usize,
 }
 
-/// So many clusters that only the cell before meets may lie between two that the next meets too.
+/// Largest number of clusters, paired only with the previous cell, that are skipped in the search
+/// for one that is also paired with the current cell.
 const LOOK_AHEAD: usize = 16;
 
-/// The i-cluster that was made last, as long as particles of the next cell may come in.
+/// The i-cluster that was made last, as long as particles of the next cell may be added.
 #[derive(Debug, Clone, Copy)]
 struct LastICluster {
     particle: usize,
@@ -53,25 +54,26 @@ pub(super) struct Lists {
     /// Particles of a j-cluster, and pairs of an entry.
     pub shape: EntryShape,
     pub stream: Stream,
-    /// Of all sections; one takes up accumulators where the one before has left them.
+    /// Blocks of all sections. A section continues with the accumulators of the previous one.
     pub blocks: Vec<Block>,
-    /// The first of the section being made.
+    /// The first block of the section under construction.
     first_block: usize,
-    /// Entries after which a block ends.
+    /// Number of entries after which a block ends.
     block_entries: usize,
     accumulated: AccumulatedForces,
     accumulators: Accumulators,
-    /// Whether the forces of the section being made add up in accumulators.
+    /// Whether the forces of the section under construction are added up in accumulators.
     has_accumulators: bool,
     last: Option<LastICluster>,
-    /// Of the cell whose i-clusters are being made.
+    /// Candidates of the cell whose i-clusters are under construction.
     pub candidates: Candidates,
-    /// Entries of the i-clusters being made, side by side.
+    /// Entries of the i-clusters under construction, side by side.
     pub drafts: Vec<Entry>,
 }
 
 impl Lists {
-    /// For so many clusters, of which i-clusters meet those up to `ahead` after their own. Blocks end after so many entries.
+    /// Clears the lists and prepares them for `clusters` clusters, where i-clusters are paired with
+    /// those up to `ahead` after their own. Blocks end after `block_entries` entries.
     pub(super) fn clear(&mut self, extent: Extent, clusters: usize, ahead: usize, block_entries: usize) {
         self.extent = extent;
         self.block_entries = block_entries;
@@ -80,12 +82,12 @@ impl Lists {
         self.blocks.clear();
     }
 
-    /// Room for so many i-clusters in the making, each with all candidates.
+    /// Makes room for the drafts of `i_clusters` i-clusters, each with all candidates.
     pub(super) fn prepare_drafts(&mut self, i_clusters: usize) {
         memory::resize(&mut self.drafts, i_clusters * self.candidates.len(), Entry::default());
     }
 
-    /// I-clusters of a new section follow.
+    /// Begins a new section of i-clusters.
     pub(super) fn begin_section(&mut self, newton: Newton, cluster_forces: ClusterForces) {
         self.first_block = self.blocks.len();
         self.begin_block(newton);
@@ -97,8 +99,9 @@ impl Lists {
         self.blocks.push(Block { words: start..start, entries: 0, newton });
     }
 
-    /// These drafts become the i-cluster of the particles from `particle` on, in `cluster`, if there are any; or part of it, if
-    /// that is the last i-cluster already.
+    /// Appends an i-cluster of the particles from `particle` on, which lie in `cluster`, with the
+    /// entries in `drafts`, if there are any. If that is already the last i-cluster, adds the
+    /// entries to it.
     #[inline(always)]
     pub(super) fn push_i_cluster(&mut self, particle: usize, cluster: usize, drafts: Range<usize>) {
         if drafts.is_empty() {
@@ -116,13 +119,14 @@ impl Lists {
         }
     }
 
-    /// Where the section's last i-cluster begins.
+    /// Returns the first particle of the section's last i-cluster.
     pub(super) fn last_i_cluster(&self) -> Option<usize> {
         self.last.map(|last| last.particle)
     }
 
-    /// Entries of another cell's particles for the last i-cluster: most of their clusters are there already, in the same order. One
-    /// that is not found may come twice, each time with its own lanes.
+    /// Adds entries of another cell's particles to the last i-cluster. Most of their clusters are
+    /// already there, in the same order. A cluster that is not found in the search range may occur
+    /// twice, each time with different lanes.
     fn add_to_i_cluster(&mut self, drafts: Range<usize>) {
         let mut next = 0;
         for &draft in &self.drafts[drafts] {
@@ -138,7 +142,7 @@ impl Lists {
         }
     }
 
-    /// Nothing will be added to the last i-cluster.
+    /// Completes the last i-cluster.
     fn end_last_i_cluster(&mut self) {
         let Some(LastICluster { cluster, .. }) = self.last.take() else { return };
         let Self { stream, accumulators, blocks, .. } = self;
@@ -162,7 +166,8 @@ impl Lists {
         }
     }
 
-    /// The section is complete; without i-clusters there is none. An accumulator takes `accumulator_bytes` per dimension.
+    /// Completes the section. A section without i-clusters is dropped. An accumulator takes
+    /// `accumulator_bytes` per dimension.
     pub(super) fn end_section(&mut self, accumulator_bytes: usize) {
         self.end_last_i_cluster();
         self.blocks.pop_if(|block| block.entries == 0);
@@ -175,23 +180,24 @@ impl Lists {
         }
     }
 
-    /// Index of the first particle of an entry's j-cluster, counted as the list does.
+    /// Returns the index of the first particle of an entry's j-cluster, in the numbering of the
+    /// list.
     pub(super) fn first_particle(&self, entry: Entry) -> usize {
         entry.cluster() * self.shape.width
     }
 
-    /// Computed pairs of so many entries.
+    /// Returns the number of computed pairs of `entries` entries.
     pub(super) fn pairs_in(&self, entries: usize) -> f64 {
         (entries * self.shape.pairs) as f64
     }
 
-    /// A block, and where forces add up.
+    /// Returns a block and the accumulators of its forces.
     pub(super) fn view(&mut self, block: usize) -> (View<'_>, &mut AccumulatedForces) {
         let Self { stream, blocks, accumulated, .. } = self;
         (View::new(&blocks[block], stream), accumulated)
     }
 
-    /// All blocks.
+    /// Returns all blocks.
     pub(super) fn views(&self) -> impl DoubleEndedIterator<Item = View<'_>> {
         self.blocks.iter().map(|block| View::new(block, &self.stream))
     }
@@ -203,7 +209,7 @@ impl Blocks for Lists {
     }
 }
 
-/// A block and what belongs to it.
+/// A block and its i-clusters.
 #[derive(Debug, Clone)]
 pub(super) struct View<'a> {
     pub block: &'a Block,

@@ -1,17 +1,20 @@
-//! The particles as mixed precision sees them: fixed-point coordinates.
+//! The particles in mixed precision, with fixed-point coordinates.
 //!
 //! ```text
 //! rebuild        unit of the coordinates from the length of the cells
-//! every step     coordinates from the f64 positions; forces add up in f32 and are flushed to f64 (`accumulators`)
+//! every step     coordinates from the f64 positions; forces are added up in f32 and flushed to f64
+//!                (`accumulators`)
 //! ```
 //!
-//! Forces and energies of one i-cluster, and forces on one j-cluster, add up in f32 (a few dozen numbers); everything else in
-//! f64. Distances are in units of the coordinates until they are squared, forces until they reach the particles.
+//! Forces and energies of one i-cluster, and forces on one j-cluster, are added up in f32 (a few
+//! dozen numbers); everything else is in f64. Distances are in units of the coordinates until they
+//! are squared, and forces until they are added to the particles.
 //!
-//! Coordinates wrap around like angles: the 32 bits of a difference are right whatever the size of the box, as long as
-//! the true distance is less than half a turn. Particles that are tested against each other were in adjacent cells at
-//! the last rebuild and have moved less than a cell length since; so half a turn is four cell lengths. In cells three units
-//! long a coordinate is good to 6e-9, better than the f32 arithmetic that follows.
+//! Coordinates wrap around like angles. The 32 bits of a difference are correct for any size of the
+//! box, as long as the true distance is less than half a turn. Particles that are tested against
+//! each other were in adjacent cells at the last rebuild and have moved by less than a cell length
+//! since, so half a turn is four cell lengths. In cells three units long, a coordinate is exact to
+//! 6e-9, better than the f32 arithmetic that follows.
 
 use crate::aligned::{Column, Place};
 use crate::force::System;
@@ -22,22 +25,23 @@ use crate::simd::{Arithmetic, SimdLevel};
 use crate::threads::Threads;
 use std::ops::Range;
 
-/// Units in half a turn, with room for rounding.
+/// Units in half a turn, with a margin for rounding.
 const HALF_TURN: f64 = 0.98 * (1u64 << 31) as f64;
 
 /// Cell lengths in half a turn: two for adjacent cells, one for the motion of each particle.
 const CELL_LENGTHS: f64 = 4.0;
 
-/// Adding it leaves an integer in the low bits of an f64, of numbers up to 2^51.
+/// Number whose addition leaves an integer in the low bits of an f64, for numbers up to 2^51.
 const ROUNDING: f64 = 1.5 * (1u64 << 52) as f64;
 
-/// Cells along a dimension that leave numbers below 2^51.
+/// Largest number of cells along a dimension that keeps coordinates below 2^51.
 const MOST_CELLS: i32 = 1 << 21;
 
-/// Longest cell in list radii: a last digit of 5e-7 of it gives errors of 1e-5 in forces.
+/// Longest cell in list radii. With it, the last digit is 5e-7 list radii, which causes errors of
+/// 1e-5 in forces.
 const LONGEST_CELL: f64 = 250.0;
 
-/// Why mixed precision would lose digits on a grid of cells, in words.
+/// Returns, as text, the reason why mixed precision would lose digits on a grid of cells.
 pub fn mixed_precision_problem(grid: &CellGrid, list_radius: f64) -> Option<String> {
     let (length, most) = (grid.longest_cell_length(), grid.counts().into_iter().max().unwrap_or(0));
     if length > LONGEST_CELL * list_radius {
@@ -49,12 +53,12 @@ pub fn mixed_precision_problem(grid: &CellGrid, list_radius: f64) -> Option<Stri
     }
 }
 
-/// Particles of an i-cluster and of a cluster in mixed precision.
+/// Number of particles of an i-cluster and of a cluster in mixed precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// One, and as many as a vector has lanes.
+    /// One particle, and as many as a vector has lanes.
     One,
-    /// Two or four, and four: as fill a vector.
+    /// Two or four particles, depending on the vector, and four.
     Quads,
 }
 
@@ -69,7 +73,8 @@ impl Shape {
     }
 }
 
-/// Two numbers of four bytes share an entry, so that the columns are aligned as all others are.
+/// The particles in fixed point. Two numbers of four bytes share an element, so that the columns
+/// are aligned like all others.
 #[derive(Debug, Clone)]
 pub(super) struct Mixed {
     /// Length of one unit of the coordinates.
@@ -87,7 +92,7 @@ impl Default for Mixed {
 }
 
 impl Mixed {
-    /// New coordinates for the particles and ghosts at hand.
+    /// Computes the coordinates of all particles and ghosts with a new unit.
     pub(super) fn rebuild(
         &mut self,
         particles: &Particles,
@@ -108,7 +113,7 @@ impl Mixed {
         self.convert(particles, 0..particles.len(), threads, simd);
     }
 
-    /// New coordinates of these particles and ghosts.
+    /// Converts the coordinates of the particles and ghosts in `new`.
     pub(super) fn convert(
         &mut self,
         particles: &Particles,
@@ -125,7 +130,7 @@ impl Mixed {
                     #[inline(always)]
                     || {
                         for (to, from) in to.iter_mut().zip(from) {
-                            // The low 32 bits: this is where the turn closes.
+                            // The low 32 bits, which makes the coordinate wrap around.
                             *to = ((from - origin) * per_unit + ROUNDING).to_bits() as i32;
                         }
                     },
@@ -134,7 +139,7 @@ impl Mixed {
         });
     }
 
-    /// The particles, and their forces.
+    /// Returns the particles and their forces.
     pub(super) fn columns<'a, P>(&'a self, particles: &'a mut Particles) -> Columns<'a, P>
     where
         P: Arithmetic<Coordinate = i32, SpeciesIndex = u32>,
@@ -148,7 +153,7 @@ impl Mixed {
         }
     }
 
-    /// The coordinates.
+    /// Returns the coordinates.
     pub(super) fn position(&self) -> [&[i32]; 3] {
         self.position.each_ref().map(|column| bytemuck::cast_slice(column.padded()))
     }

@@ -1,10 +1,12 @@
-//! Verlet cluster lists: for every i-cluster, the j-clusters with at least one partner within the list radius.
+//! Verlet cluster lists: for every i-cluster, the j-clusters with at least one partner within the
+//! list radius.
 //!
 //! ```text
-//! i-cluster      one to four particles i next to each other in memory, mostly of one cell
-//! j-cluster      a few particles j next to each other in memory and thus in space
+//! i-cluster      one to four particles i that are adjacent in memory, mostly of one cell
+//! j-cluster      a few particles j that are adjacent in memory and thus in space
 //! lanes          one per pair: i-particles times j-particles fill a vector
-//! list entry     a j-cluster and the lanes whose pairs count: a cell pair may start or end inside the cluster
+//! list entry     a j-cluster and the lanes whose pairs count, because a cell pair may start or end
+//!                inside the cluster
 //! section        i-clusters of one region, with Newton's third law on or off; cut into blocks
 //! ```
 //!
@@ -15,14 +17,18 @@
 //! | 8 f32, up to eight species; more | 2; 1 | 4; 8 | 89; 96 |
 //! | 16 f32, up to eight species; more | 4; 1 | 4; 16 | 115; 130 |
 //!
-//! (The cell method computes 300.) The list is made from the cell method's spans, so shell and partition decide here too who
-//! computes which pair. After Verlet (1967) and the cluster pairs of GROMACS (Pall and Hess 2013). One particle i needs no
-//! transposition; several beside shorter j-clusters compute fewer pairs beyond the cutoff, and have fewer lists.
+//! (The cell method computes 300.) The list is made from the spans of the cell method, so shell and
+//! partition determine here too which rank computes which pair. The method follows Verlet (1967)
+//! and the cluster pairs of GROMACS (Pall and Hess 2013). With one particle i no transposition is
+//! needed. Several particles i with shorter j-clusters have fewer pairs beyond the cutoff and fewer
+//! lists.
 //!
-//! In mixed precision pairs are computed in f32 (`mixed`), and forces on j-clusters add up in `accumulators`.
+//! In mixed precision pairs are computed in f32 (`mixed`), and forces on j-clusters are added up in
+//! `accumulators`.
 //!
-//! Advantage: a third of the cell method's arithmetic; the list is made by the same vector instructions, at the cost of
-//! one or two steps. Disadvantage: memory for the list, about 100 bytes per atom of a melt in f64.
+//! Advantage: a third of the arithmetic of the cell method. The list is made with the same vector
+//! instructions, at the cost of one or two steps. Disadvantage: memory for the list, about 100
+//! bytes per atom of a melt in f64.
 
 mod accumulators;
 mod build;
@@ -51,28 +57,29 @@ use lists::{Lists, View};
 pub use mixed::mixed_precision_problem;
 use mixed::{Mixed, Shape};
 
-/// In f32, distances may come out longer by this fraction; the list radius allows for it.
+/// Relative rounding error of distances in f32, by which the list radius is enlarged.
 const ROUNDING: f64 = 1e-5;
 
-/// The lists, made anew at each rebuild.
+/// The lists, recreated at each rebuild.
 #[derive(Debug, Clone)]
 pub struct ClusterWork {
     skin: f64,
     spans: CellWork,
-    /// Every thread's lists.
+    /// The lists of each thread.
     shares: Vec<Share<Lists>>,
     /// The particles in fixed point, if pairs are computed in f32.
     mixed: Option<Mixed>,
 }
 
 impl ClusterWork {
-    /// No lists yet. They will hold for displacements up to half the skin.
+    /// Creates a method without lists. Its lists will be valid for displacements up to half the
+    /// skin.
     pub fn new(skin: f64, precision: Precision) -> Self {
         let mixed = (precision == Precision::Mixed).then(Mixed::default);
         Self { skin, spans: CellWork::default(), shares: Vec::new(), mixed }
     }
 
-    /// Makes the lists for the present positions.
+    /// Makes the lists for the current positions.
     pub(super) fn rebuild(&mut self, system: System, particles: &Particles) {
         self.spans.rebuild(system.pairs, system.cells);
         let len = particles.len();
@@ -93,7 +100,7 @@ impl ClusterWork {
             unit: mixed.unit,
             list_radius: list_radius * (1.0 + ROUNDING),
             len,
-            // Of inner work, which is most of it. Only accumulators need it.
+            // Only for inner work, which is most of it. It is used for accumulators only.
             ahead: [Region::InnerFirst, Region::InnerSecond]
                 .map(|region| most_ahead(self.spans.items(region), self.spans.spans()))
                 .into_iter()
@@ -138,12 +145,13 @@ impl ClusterWork {
         total
     }
 
-    /// Pairs by cell.
+    /// Adds the pairs, by cell.
     pub(super) fn count_pairs(&self, counts: &mut CellPairCounts) {
         for work in self.shares.iter().flat_map(Share::works) {
             for (lists, first) in [(&work.local, work.home.start), (&work.cross, 0)] {
                 for i_cluster in lists.views().flat_map(|view| view.i_clusters) {
-                    // The first cluster of some tells where all of them are: nearly all are of cells around the same anchor.
+                    // The first cluster determines the cell for all entries, because nearly all of
+                    // them belong to the same anchor.
                     let Some(j_cluster) = i_cluster.entries.first() else { continue };
                     let [i, j] = [i_cluster.particle, lists.first_particle(*j_cluster)].map(|at| first + at);
                     counts.add(i, j, lists.pairs_in(i_cluster.entries.len()));
@@ -157,7 +165,7 @@ impl ClusterWork {
     }
 }
 
-/// Every thread makes its own lists.
+/// Makes the lists of each thread.
 fn build<P: Arithmetic>(
     system: System,
     spans: &CellWork,
@@ -199,7 +207,7 @@ impl Sweep<'_> {
     }
 }
 
-/// The sweep over a block, waiting for the potential's kernel.
+/// The sweep over a block, ready to run with the potential's kernel.
 pub(super) struct Task<'a, P: Arithmetic> {
     view: View<'a>,
     accumulated: &'a mut AccumulatedForces,

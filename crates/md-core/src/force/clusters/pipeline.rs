@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! measure        load x, y, z of the j-cluster; distances, cutoff mask
-//! prepare        what the kernel begins early: a division, a root
-//! interact       pair term; add to the forces on the i-particles, subtract from those on the j-cluster in memory
+//! prepare        slow operations that the kernel starts early: a division, a root
+//! interact       pair term; add to the forces on the i-particles in registers, subtract from those
+//!                on the j-cluster in memory
 //! ```
 
 use super::kernel::Sweep;
@@ -15,7 +16,7 @@ use crate::simd::{Arithmetic, ClusterForces, Registers};
 use crate::tensor::SymmetricTensor;
 use pulp::Simd;
 
-/// Energy, virial and useful pairs of an i-cluster, per lane.
+/// Energy, virial and useful pairs of an i-cluster, one sum per lane.
 pub(super) struct Collected<V> {
     pub energy: V,
     pub virial: [V; SymmetricTensor::LEN],
@@ -37,14 +38,14 @@ pub(super) struct Measured<S: Simd, P: Arithmetic> {
     pub distance: Distance<S, P>,
 }
 
-/// The same after the second.
+/// An i-cluster and a j-cluster after the second pipeline step.
 pub(super) struct Prepared<S: Simd, P: Arithmetic, R> {
     pub measured: Measured<S, P>,
     pub prepared: R,
 }
 
 impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> {
-    /// First pipeline step: distances.
+    /// Runs the first pipeline step: distances.
     #[inline(always)]
     pub(super) fn measure(&self, i: &ICluster<S, P, K::Parameters<S, P>>, entry: Entry) -> Measured<S, P> {
         let (simd, [xs, ys, zs]) = (self.simd, self.positions);
@@ -60,14 +61,14 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
         Measured { cluster, kinds: self.kinds[cluster], vector: [dx, dy, dz], distance }
     }
 
-    /// Second pipeline step: the kernel's first.
+    /// Runs the second pipeline step: the first step of the kernel.
     #[inline(always)]
     pub(super) fn prepare(&self, measured: Measured<S, P>) -> Prepared<S, P, K::Prepared<S, P>> {
         let prepared = self.kernel.prepare(measured.distance);
         Prepared { measured, prepared }
     }
 
-    /// Third pipeline step: the pair term and the forces.
+    /// Runs the third pipeline step: the pair term and the forces.
     #[inline(always)]
     pub(super) fn interact<const SUMS: bool, const NEWTON: bool>(
         &mut self,
@@ -99,12 +100,12 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
         }
     }
 
-    /// Where the forces of a cluster add up.
+    /// Returns the index at which the forces of a cluster are added up.
     #[inline(always)]
     pub(super) fn place(&self, cluster: usize) -> usize {
         match P::CLUSTER_FORCES {
             ClusterForces::InPlace => cluster,
-            // Their number is a power of two.
+            // The number of accumulators is a power of two.
             ClusterForces::InAccumulators => cluster & (self.forces[0].len() - 1),
         }
     }

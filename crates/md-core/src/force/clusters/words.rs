@@ -1,19 +1,21 @@
-//! The pair list as a sweep reads it: one stream of words of eight bytes.
+//! The pair list in the form that a sweep reads: one stream of words of eight bytes.
 //!
 //! ```text
 //! i-cluster      head, clusters to be flushed before it is swept (`accumulators`), entries
 //! head           first particle of the i-cluster, number of flushes, number of entries
-//! entry          a j-cluster near at least one of the i-particles, and the lanes of the pairs that count if within the cutoff
+//! entry          a j-cluster near at least one of the i-particles, and the lanes of the pairs that
+//!                count if they are within the cutoff
 //! ```
 //!
-//! One stream, because access is then sequential and the hardware prefetcher follows it. Heads and flushes in arrays of their
-//! own would be read a few words at a time and miss the cache. For the same reason the flushes come before the entries.
+//! With a single stream, access is sequential and the hardware prefetcher works. If heads and
+//! flushes were in separate arrays, they would be read a few words at a time and miss the cache.
+//! For the same reason the flushes come before the entries.
 
 use crate::memory;
 
-/// A cluster and lanes. Bit k stands for lane k. One word, because lists are made by copying entries over and over. The stream's
-/// other words have the same type, so that copying is all it takes: a cluster to be flushed has no lanes, a head is read by
-/// [`IClusters`].
+/// A cluster and its lanes, where bit k stands for lane k. It is one word, because lists are made
+/// by copying entries repeatedly. The other words of the stream have the same type, so that copying
+/// is sufficient: a cluster to be flushed has no lanes, and a head is read by [`IClusters`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry(u64);
 
@@ -33,19 +35,19 @@ impl Entry {
         (self.0 >> u32::BITS) as u16
     }
 
-    /// The lanes from the one given on, in the low bits.
+    /// Returns the lanes from `first` on, in the low bits.
     #[inline(always)]
     pub(super) fn lanes_from(self, first: usize) -> usize {
         (self.0 >> (u32::BITS as usize + first)) as usize
     }
 
-    /// With those lanes only that are in `lanes` too.
+    /// Returns the entry with only those lanes that are also in `lanes`.
     #[inline(always)]
     pub(super) fn within(self, lanes: u16) -> Self {
         Self::new(self.cluster(), self.lanes() & lanes)
     }
 
-    /// With these lanes too.
+    /// Returns the entry with `lanes` added.
     pub(super) fn with(self, lanes: u16) -> Self {
         Self::new(self.cluster(), self.lanes() | lanes)
     }
@@ -56,14 +58,14 @@ impl Entry {
     }
 }
 
-/// Entries of an i-cluster, and clusters flushed before it, at most.
+/// Largest number of entries of an i-cluster, and of clusters flushed before it.
 pub(super) const MOST_ENTRIES: usize = u16::MAX as usize;
 
-/// I-clusters, one after the other; the last is being written until it is ended.
+/// Consecutive i-clusters. The last one is being written until it is ended.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stream {
     words: Vec<Entry>,
-    /// Where the last i-cluster begins.
+    /// Position of the head of the last i-cluster.
     head: usize,
 }
 
@@ -76,7 +78,7 @@ impl Stream {
         &self.words
     }
 
-    /// Room for so many words more.
+    /// Makes room for `words` more words.
     #[inline]
     pub(super) fn reserve(&mut self, words: usize) {
         memory::reserve(&mut self.words, words);
@@ -88,13 +90,13 @@ impl Stream {
         self.words.push(Entry::head(particle, 0, 0));
     }
 
-    /// More entries for the last i-cluster.
+    /// Appends entries to the last i-cluster.
     #[inline(always)]
     pub(super) fn extend_i_cluster(&mut self, entries: &[Entry]) {
         self.words.extend_from_slice(entries);
     }
 
-    /// The entries of the last i-cluster.
+    /// Returns the entries of the last i-cluster.
     pub(super) fn i_cluster(&self) -> &[Entry] {
         &self.words[self.head + 1..]
     }
@@ -103,8 +105,9 @@ impl Stream {
         &mut self.words[self.head + 1..]
     }
 
-    /// Ends the last i-cluster after so many of its entries, at most [`MOST_ENTRIES`]; with the clusters to be flushed before it. If entries
-    /// are left they are those of a new i-cluster of the same particles.
+    /// Ends the last i-cluster after `entries` of its entries, at most [`MOST_ENTRIES`], and
+    /// inserts the clusters to be flushed before it. Remaining entries become those of a new
+    /// i-cluster of the same particles.
     pub(super) fn end_i_cluster(&mut self, entries: usize, flushed: &[u32]) -> Left {
         let particle = self.words[self.head].0 as u32 as usize;
         self.words[self.head] = Entry::head(particle, flushed.len(), entries);
@@ -126,23 +129,23 @@ impl Stream {
     }
 }
 
-/// What is left of an i-cluster when it has been ended.
+/// Remainder of an i-cluster after it has been ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
     Nothing,
     Entries,
 }
 
-/// As many particles i as an i-cluster has, from one on, and what they meet.
+/// The particles of an i-cluster, from `particle` on, and their entries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IClusterList<'a> {
     pub particle: usize,
-    /// Clusters that are flushed first.
+    /// Clusters to be flushed first.
     pub flushed: &'a [Entry],
     pub entries: &'a [Entry],
 }
 
-/// Reads i-clusters.
+/// An iterator over i-clusters.
 #[derive(Debug, Clone)]
 pub(super) struct IClusters<'a>(pub &'a [Entry]);
 

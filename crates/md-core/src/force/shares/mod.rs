@@ -1,21 +1,25 @@
-//! The pairs of a region divided among threads, without atomics and without two threads writing to one place.
+//! The pairs of a region divided among threads, without atomics and without two threads writing to
+//! the same place.
 //!
 //! ```text
 //! particles           0 ................................................ owned | ghosts
 //! homes               |  thread 0  |  thread 1  |  thread 2  |     thread 3     |
 //! local pairs         i and j in the home:                    forces go to the particles
-//! cross-thread pairs  i in the home, j in another or a ghost: forces on j go to the thread's reaction buffer
+//! cross-thread pairs  i in the home, j in another or a ghost: forces on j go to the thread's
+//!                     reaction buffer
 //! ```
 //!
-//! A home is a range of particle indices, cut so that all threads have about the same number of candidate pairs. Particles
-//! lie in the order of their cells, so homes are slabs and cross-thread pairs are few: one layer of cells per cut, and ghosts.
-//! Only the parts of a reaction buffer that cross-thread pairs touch are cleared and added to the forces: to those of ghosts
-//! after boundary work, to all others in the end.
-//! Local pairs use slices of the home and indices relative to it, so that one thread, whose home is everything, runs the same
-//! loops as if there were no homes.
+//! A home is a range of particle indices. Homes are cut such that all threads have about the same
+//! number of candidate pairs. Particles are in the order of their cells, so homes are slabs and
+//! there are few cross-thread pairs: one layer of cells per cut, and ghosts. Only the parts of a
+//! reaction buffer that cross-thread pairs use are cleared and added to the forces: to those of
+//! ghosts after the boundary work, to all others at the end.
 //!
-//! Advantage: deterministic for a number of threads, nothing shared in the inner loop. Disadvantage: an i-particle with
-//! cross-thread pairs is loaded twice.
+//! Local pairs use slices of the home and indices relative to it, so a single thread, whose home
+//! contains everything, runs the same loops as without homes.
+//!
+//! Advantage: deterministic for a given number of threads, and nothing is shared in the inner loop.
+//! Disadvantage: an i-particle with cross-thread pairs is loaded twice.
 
 mod reaction_buffer;
 
@@ -30,22 +34,24 @@ use crate::simd::{Arithmetic, Double};
 use crate::threads::{Columns as _, Placed, Threads};
 use std::ops::Range;
 
-/// Homes start at multiples of the widest cluster.
+/// Number of which the starts of homes are multiples: the width of the widest cluster.
 pub(in crate::force) const BLOCK: usize = 16;
 
-/// The particles in the form that the arithmetic wants, padded to whole clusters: all of them, or a home's.
+/// The particles in the form that the arithmetic requires, padded to whole clusters: all of them,
+/// or those of a home.
 pub(in crate::force) struct Columns<'a, P: Arithmetic> {
     pub position: [&'a [P::Coordinate]; 3],
     pub kind: &'a [P::SpeciesIndex],
     pub force: [&'a mut [f64]; 3],
     /// Length of one unit of the coordinates.
     pub unit: f64,
-    /// Where the forces on i-particles go, if not to `force`; counted from the first of them.
+    /// Destination of the forces on i-particles if it is not `force`, with the index of its first
+    /// particle.
     pub i_force: Option<Placed<[&'a mut [f64]; 3]>>,
 }
 
 impl<'a> Columns<'a, Double> {
-    /// The particles as they are.
+    /// Returns the particles in double precision.
     pub(in crate::force) fn of(particles: &'a mut Particles) -> Self {
         let Particles { position, force, species, .. } = particles;
         Self {
@@ -58,7 +64,7 @@ impl<'a> Columns<'a, Double> {
     }
 }
 
-/// What all threads read of [`Columns`].
+/// The part of [`Columns`] that all threads read.
 struct Source<'a, P: Arithmetic> {
     position: [&'a [P::Coordinate]; 3],
     kind: &'a [P::SpeciesIndex],
@@ -66,7 +72,7 @@ struct Source<'a, P: Arithmetic> {
 }
 
 impl<'a, P: Arithmetic> Columns<'a, P> {
-    /// The forces, and the rest; where forces on i-particles go is decided by the sweep.
+    /// Separates the forces from the rest. The sweep decides where forces on i-particles are added.
     fn split(self) -> ([&'a mut [f64]; 3], Source<'a, P>) {
         let Self { position, kind, force, unit, i_force } = self;
         debug_assert!(i_force.is_none());
@@ -75,7 +81,7 @@ impl<'a, P: Arithmetic> Columns<'a, P> {
 }
 
 impl<P: Arithmetic> Source<'_, P> {
-    /// For local pairs: the home alone, whose forces these are.
+    /// Returns the columns for local pairs: those of the home only, with its forces.
     fn local<'b>(&'b self, home: &Range<usize>, force: [&'b mut [f64]; 3]) -> Columns<'b, P> {
         let &Self { position, kind, unit } = self;
         let home = home.start.min(kind.len())..home.end.min(kind.len());
@@ -83,41 +89,42 @@ impl<P: Arithmetic> Source<'_, P> {
         Columns { position, kind: &kind[home], force, unit, i_force: None }
     }
 
-    /// For cross-thread pairs: forces on i-particles go to the home, those on j-particles to `force`.
+    /// Returns the columns for cross-thread pairs: forces on i-particles are added to the home,
+    /// those on j-particles to `force`.
     fn cross<'b>(&'b self, i_force: Placed<[&'b mut [f64]; 3]>, force: [&'b mut [f64]; 3]) -> Columns<'b, P> {
         let &Self { position, kind, unit } = self;
         Columns { position, kind, force, unit, i_force: Some(i_force) }
     }
 }
 
-/// What one thread does in one region.
+/// The work of one thread in one region.
 #[derive(Debug, Clone, Default)]
 pub(in crate::force) struct Work<L> {
     /// Range of the i-particles.
     pub home: Range<usize>,
-    /// Local pairs, indices relative to its start.
+    /// Local pairs, with indices relative to the start of the home.
     pub local: L,
     /// Cross-thread pairs.
     pub cross: L,
 }
 
-/// What one thread does.
+/// The work of one thread.
 #[derive(Debug, Clone, Default)]
 pub(in crate::force) struct Share<L> {
-    /// By region.
+    /// Work by region.
     works: [Work<L>; Region::ALL.len()],
-    /// Of the blocks of a region so far.
+    /// Sums over the blocks of a region so far.
     sums: PairSums,
     pub reactions: ReactionBuffer,
 }
 
 impl<L> Share<L> {
-    /// The work of a region, and the reaction buffer that it needs.
+    /// Returns the work of a region and the reaction buffer that it needs.
     pub(in crate::force) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut ReactionBuffer) {
         (&mut self.works[region as usize], &mut self.reactions)
     }
 
-    /// Of all regions.
+    /// Returns the work of all regions.
     pub(in crate::force) fn works(&self) -> &[Work<L>] {
         &self.works
     }
@@ -134,7 +141,7 @@ impl<L> Share<L> {
     }
 }
 
-/// Gives every thread its home in a region with these items, out of `len` particles and ghosts.
+/// Assigns a home to every thread in a region with these items, for `len` particles and ghosts.
 pub(in crate::force) fn assign_homes<L: Default>(
     shares: &mut Vec<Share<L>>,
     threads: &Threads,
@@ -165,7 +172,7 @@ pub(in crate::force) fn assign_homes<L: Default>(
     }
 }
 
-/// Lets every thread do something with its share.
+/// Runs `work` for the share of every thread.
 pub(in crate::force) fn each<L: Send>(
     threads: &Threads,
     shares: &mut [Share<L>],
@@ -181,18 +188,18 @@ pub(in crate::force) fn each<L: Send>(
 
 /// Work that can be done block by block.
 pub(in crate::force) trait Blocks {
-    /// How many.
+    /// Returns the number of blocks.
     fn blocks(&self) -> usize;
 }
 
-/// The blocks of a region; some threads may have fewer.
+/// Returns the number of blocks of a region; some threads may have fewer.
 pub(in crate::force) fn blocks<L: Blocks>(shares: &[Share<L>], region: Region) -> usize {
     let works = shares.iter().map(|share| &share.works[region as usize]);
     works.flat_map(|work| [work.local.blocks(), work.cross.blocks()]).max().unwrap_or(0).max(1)
 }
 
-/// Sweeps over blocks of a region on all threads: `sweep(work, block, columns)` adds the forces of a thread's local or
-/// cross-thread pairs.
+/// Sweeps over blocks of a region on all threads. `sweep(work, block, columns)` adds the forces of
+/// a thread's local or cross-thread pairs.
 pub(in crate::force) fn sweep<P: Arithmetic, L: Blocks + Send + Sync>(
     threads: &Threads,
     shares: &mut [Share<L>],
@@ -235,7 +242,7 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Blocks + Send + Sync>(
     )
 }
 
-/// Some threads' shares, and the forces in their homes.
+/// The shares of some threads and the forces in their homes.
 struct Homes<'a, L> {
     shares: &'a mut [Share<L>],
     force: [&'a mut [f64]; 3],

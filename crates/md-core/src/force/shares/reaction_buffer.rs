@@ -10,11 +10,11 @@ use std::ops::Range;
 /// Forces on particles outside a thread's home.
 #[derive(Debug, Clone)]
 pub(in crate::force) struct ReactionBuffer {
-    /// By particle.
+    /// Forces by particle.
     force: [Column<f64>; 3],
-    /// Which blocks of particles are touched.
+    /// Whether each block of particles is used.
     blocks: Vec<bool>,
-    /// Runs of touched particles.
+    /// Ranges of the particles in use.
     runs: Vec<Range<usize>>,
 }
 
@@ -25,21 +25,22 @@ impl Default for ReactionBuffer {
 }
 
 impl ReactionBuffer {
-    /// Nothing touched yet of `len` particles and ghosts.
+    /// Resets the buffer for `len` particles and ghosts, none of them in use.
     pub(in crate::force) fn reset(&mut self, len: usize) {
         self.blocks.clear();
         self.blocks.resize(len.div_ceil(BLOCK), false);
         self.runs.clear();
     }
 
-    /// Cross-thread pairs touch these particles.
+    /// Marks particles as used by cross-thread pairs.
     #[inline]
     pub(in crate::force) fn touch(&mut self, particles: Range<usize>) {
         let end = particles.end.div_ceil(BLOCK).min(self.blocks.len());
         self.blocks[particles.start / BLOCK..end].fill(true);
     }
 
-    /// To be called when everything has been touched. One thread has no cross-thread pairs and needs no room.
+    /// Lays out the buffer. Must be called after all particles in use have been marked. A single
+    /// thread has no cross-thread pairs and needs no memory.
     pub(in crate::force) fn lay_out(&mut self, len: usize, threads: &Threads) {
         let mut start = 0;
         for blocks in self.blocks.chunk_by(|a, b| a == b) {
@@ -66,7 +67,7 @@ impl ReactionBuffer {
         }
     }
 
-    /// Adds what lies in `part`, which starts at particle `first`.
+    /// Adds the forces on the particles in `part`, which starts at particle `first`.
     fn add_to(&self, first: usize, part: &mut [&mut [f64]; 3]) {
         for (to, from) in part.iter_mut().zip(&self.force) {
             for run in &self.runs {
@@ -81,8 +82,8 @@ impl ReactionBuffer {
     }
 }
 
-/// Adds all reaction buffers to the forces, in the order of threads: to those on ghosts after the boundary, because these are
-/// about to be sent, to all others in the end.
+/// Adds all reaction buffers to the forces, in the order of threads: to those on ghosts after the
+/// boundary, because these are sent next, and to all others at the end.
 pub(in crate::force) fn add_reactions_after<L: Blocks + Send + Sync>(
     part: &Part,
     threads: &Threads,

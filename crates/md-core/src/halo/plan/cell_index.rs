@@ -1,22 +1,24 @@
-//! The index of a cell among a rank's owned and ghost cells.
+//! The index of cells among a rank's owned and ghost cells.
 
 use crate::grid::{Cell, subtract};
 
-/// Cell -> local cell: a table over the bounding box of the local cells, or, where nearly all of the box belongs to others,
-/// a sorted list, so that memory grows with the local cells alone.
+/// Map from a cell to its local index. It is a table over the bounding box of the local cells or,
+/// if nearly all of that box belongs to other ranks, a sorted list, so that memory grows only with
+/// the local cells.
 #[derive(Debug, Clone)]
 pub(super) struct CellIndex {
     low: Cell,
     size: [usize; 3],
-    /// Empty where there is a list.
+    /// Empty if the list is used.
     table: Vec<u32>,
-    /// Empty where there is a table.
+    /// Empty if the table is used.
     sorted: Vec<(Cell, u32)>,
 }
 
 impl CellIndex {
     const NONE: u32 = u32::MAX;
-    /// Places of a table per local cell: then it is no larger than what else a local cell needs.
+    /// Largest size of the table per local cell. It limits the table to about the memory that a
+    /// local cell needs anyway.
     const MOST_PLACES: usize = 16;
 
     pub(super) fn new(cells: &[Cell]) -> Self {
@@ -40,10 +42,11 @@ impl CellIndex {
         index
     }
 
-    /// The cell's place in the table; beyond its end for a cell outside of the bounding box.
+    /// Returns the cell's place in the table, which is beyond its end for a cell outside the
+    /// bounding box.
     #[inline]
     fn place(&self, cell: Cell) -> usize {
-        // A negative offset becomes a huge one.
+        // The conversion turns negative offsets into huge ones.
         let [x, y, z] = subtract(cell, self.low).map(|offset| offset as usize);
         let inside = x < self.size[0] && y < self.size[1] && z < self.size[2];
         if inside { (z * self.size[1] + y) * self.size[0] + x } else { usize::MAX }

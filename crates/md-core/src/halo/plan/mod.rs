@@ -1,19 +1,21 @@
-//! The halo plan: which cells a rank imports and exports, derived from the partition and a list of cell offsets by this
-//! one piece of code ([`super::routes`] finds the cells and their ways).
+//! The halo plan: the cells that a rank imports and exports. This code derives every plan from the
+//! partition and a list of cell offsets ([`super::routes`] finds the cells and their routes).
 //!
-//! A rank needs the cells at these offsets from each of its own. Every one that it does not own is a *ghost cell*,
-//! named by extended coordinates: an image of a cell it has (copied locally) or a cell that a peer has (imported along
-//! the *edge* to that peer; one edge per peer, however many cells and directions).
+//! A rank needs the cells at these offsets from each of its own. Each one that it does not own is a
+//! *ghost cell*, identified by extended coordinates. It is either an image of a cell on this rank
+//! (copied locally) or a cell of a peer (imported along the *edge* to that peer; there is one edge
+//! per peer, regardless of the number of cells and directions).
 //!
-//! The exchange is made in *stages*. Direct: one stage, every ghost comes from its owner. Staged: x, then y, then z, and
-//! what a peer sends in a later stage includes ghosts that it got in an earlier one, so corners are forwarded.
+//! The exchange is divided into *stages*. Direct: one stage, every ghost comes from its owner.
+//! Staged: x, then y, then z; messages of a later stage include ghosts that the sender received in
+//! an earlier one, so corners are forwarded.
 //!
 //! ```text
 //! local cells:  0 .. owned | stage 0: images | edge 0 | edge 1 | ... | stage 1: images | edge 0 | ...
 //! ```
 //!
-//! Advantage: works for any partition and shell, and costs memory for local cells only. Disadvantage: cells are
-//! exported whole, although only particles near the face are needed.
+//! Advantage: works for any partition and shell, and needs memory only for local cells.
+//! Disadvantage: whole cells are exported, although only particles near the face are needed.
 
 mod cell_index;
 #[cfg(test)]
@@ -28,7 +30,7 @@ use cell_index::CellIndex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Direct or staged exchange.
+/// Exchange pattern: direct or staged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, strum::VariantArray)]
 #[cfg_attr(
     feature = "serde",
@@ -46,27 +48,27 @@ pub enum ExchangePattern {
 }
 
 impl ExchangePattern {
-    /// All of them, in the order of their declaration.
+    /// All patterns, in the order of their declaration.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
-/// A cell to be sent, and by how many box lengths its image is displaced on arrival.
+/// A cell to be sent, and the displacement of its image on the receiving rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Export {
-    /// Index of the cell: owned, or a ghost of an earlier stage.
+    /// Index of the cell: an owned cell or a ghost of an earlier stage.
     pub cell: u32,
     /// Displacement in box lengths per dimension.
     pub shift: [i8; 3],
 }
 
-/// Everything exchanged with one peer.
+/// The exchange with one peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HaloEdge {
     /// The other rank.
     pub peer: usize,
-    /// Cells sent to it, in the order in which it stores them.
+    /// Cells sent to the peer, in the order in which it stores them.
     pub exports: Vec<Export>,
-    /// Ghost cells filled from it.
+    /// Ghost cells that the peer sends.
     pub imports: Range<usize>,
 }
 
@@ -92,13 +94,14 @@ pub struct HaloPlan {
     pub stages: Vec<Stage>,
     /// Other ranks' cells adjacent to owned ones.
     pub around: Vec<Cell>,
-    /// The ranks that own those: where particles may migrate to, ascending.
+    /// The ranks that own these cells, to which particles may migrate, in ascending order.
     pub neighbours: Vec<usize>,
     index: CellIndex,
 }
 
 impl HaloPlan {
-    /// The plan of `rank`, which needs the cells at these offsets from each of its own, such as [`crate::Shell::offsets`].
+    /// Creates the plan of `rank`, which needs the cells at `offsets` from each of its own, such as
+    /// [`crate::Shell::offsets`].
     pub fn new(
         grid: &CellGrid,
         partition: &Partition,
@@ -126,7 +129,8 @@ impl HaloPlan {
         plan
     }
 
-    /// Gives every stage its edges and every ghost cell its index, in the order in which `imports` lists them.
+    /// Assigns edges to every stage and an index to every ghost cell, in the order in which
+    /// `imports` lists them.
     fn lay_out(&self, imports: &Imports, mut exports: Exports, rank: usize) -> Vec<Stage> {
         let mut next = self.owned.len();
         let mut take = |count: usize| {
@@ -161,35 +165,36 @@ impl HaloPlan {
         stages
     }
 
-    /// Number of owned and ghost cells.
+    /// Returns the number of owned and ghost cells.
     pub fn cell_count(&self) -> usize {
         self.owned.len() + self.ghosts.len()
     }
 
-    /// Local cells before this one are there before any message: owned cells and their images in the first stage.
+    /// Returns the first local cell that depends on a message. The owned cells and their images in
+    /// the first stage come before it.
     pub(crate) fn first_awaited_cell(&self) -> usize {
         self.stages.first().map_or(self.owned.len(), |stage| stage.image_cells.end)
     }
 
-    /// Whether some ghost cells come from other ranks.
+    /// Returns whether some ghost cells come from other ranks.
     pub fn awaits_messages(&self) -> bool {
         self.stages.iter().any(|stage| stage.edges.iter().any(|edge| !edge.imports.is_empty()))
     }
 
-    /// Index of a cell in extended coordinates, if it is owned or a ghost.
+    /// Returns the index of a cell in extended coordinates if it is owned or a ghost.
     #[inline]
     pub fn local_cell(&self, cell: Cell) -> Option<u32> {
         self.index.get(cell)
     }
 
-    /// Extended coordinates of a local cell.
+    /// Returns the extended coordinates of a local cell.
     pub fn cell_at(&self, index: usize) -> Cell {
         if index < self.owned.len() { self.owned[index] } else { self.ghosts[index - self.owned.len()] }
     }
 }
 
-/// The owned cells that have a neighbour which is not owned, or is an image: ghosts are found from these alone. And other ranks' cells
-/// around them.
+/// Returns the owned cells with a neighbour that is not owned or is an image, which suffice to find
+/// the ghosts, and the cells of other ranks around them.
 fn surface(grid: &CellGrid, owned: &[Cell]) -> (Vec<Cell>, Vec<Cell>) {
     let (index, offsets) = (CellIndex::new(owned), neighbours(grid.domain().dimension));
     let (mut surface, mut around) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Plans of all shells, patterns and partitions.
+//! Tests of plans for all shells, patterns and partitions.
 
 use super::*;
 use crate::Shell;
@@ -33,7 +33,7 @@ fn shells_and_patterns() -> impl Iterator<Item = (Shell, ExchangePattern)> {
     shells.into_iter().flat_map(|shell| [(shell, ExchangePattern::Direct), (shell, ExchangePattern::Staged)])
 }
 
-/// Cells as the receiver sees them.
+/// Returns the exported cells in the receiver's coordinates.
 fn displaced(plan: &HaloPlan, exports: &[Export], counts: Cell) -> Vec<Cell> {
     let seen = |export: &Export| {
         let cell = plan.cell_at(export.cell as usize);
@@ -42,7 +42,8 @@ fn displaced(plan: &HaloPlan, exports: &[Export], counts: Cell) -> Vec<Cell> {
     exports.iter().map(seen).collect()
 }
 
-/// What a sends to b is what b expects from a, cell by cell and with the right shift, and it is there by then.
+/// Checks that the exports of every rank match the imports of its peers, cell by cell and with the
+/// correct shift, and that each exported cell exists by then.
 #[test]
 fn imports_and_exports_match_on_every_edge() {
     for (counts, boundary) in
@@ -88,7 +89,8 @@ fn staged_needs_few_partners_and_direct_one_stage() {
         plan.stages.iter().map(count).collect::<Vec<_>>()
     };
     assert_eq!(partners(Shell::Full, ExchangePattern::Direct), [26]);
-    // Not 13: seen from a block of cells, forward neighbours of its lower faces lie in 4 more regions.
+    // Not 13: for a block of cells, the forward neighbours of its lower faces lie in 4 more
+    // regions.
     assert_eq!(partners(Shell::Half, ExchangePattern::Direct), [17]);
     assert_eq!(partners(Shell::Eighth, ExchangePattern::Direct), [7]);
     assert_eq!(partners(Shell::Full, ExchangePattern::Staged), [2, 2, 2]);
@@ -96,8 +98,9 @@ fn staged_needs_few_partners_and_direct_one_stage() {
     assert_eq!(partners(Shell::Eighth, ExchangePattern::Staged), [1, 1, 1]);
 }
 
-/// Over all ranks, every pair of adjacent cells (with its images) is computed exactly once where forces return; by
-/// full shell once when both cells are on one rank without a shift, else once from each side.
+/// Checks that, over all ranks, every pair of adjacent cells (with its images) is computed exactly
+/// once if forces return. With the full shell it is computed once if both cells are on one rank
+/// without a shift, and otherwise once from each side.
 #[test]
 fn every_cell_pair_is_computed_once() {
     for counts in [[4, 4, 4], [1, 2, 3], [2, 2, 2], [4, 3, 1]] {
@@ -141,8 +144,8 @@ fn partners_that_follow_each_other_are_one_run() {
     assert_eq!(runs[1..], rows);
 }
 
-/// Regions come in order; the second part of the inner work needs no ghosts at all and has its share, as far as there are pairs
-/// like that.
+/// Checks the order of the regions, and that the second part of the inner work needs no ghosts and
+/// has its share, as far as there are such pairs.
 #[test]
 fn inner_work_is_cut_around_the_boundary() {
     let partition: Partition = Arc::new(Rect { grid: [1, 2, 1] });
@@ -167,7 +170,7 @@ fn inner_work_is_cut_around_the_boundary() {
     assert!(full.iter().all(|(group, _)| group.region != Region::InnerSecond), "no forces travel home");
 }
 
-/// With every shell, also where the first cell of a pair is an image.
+/// Checks all shells, including the case that the first cell of a pair is an image.
 #[test]
 fn the_second_part_of_the_inner_work_touches_owned_cells_only() {
     let partition: Partition = Arc::new(Rect { grid: [2, 1, 1] });

@@ -1,25 +1,29 @@
-//! Where the cuts of [`super::Rcb`] lie.
+//! Positions of the cuts of [`super::Rcb`].
 
 use super::{Cut, ORDERS, lower_half};
 use crate::grid::Cell;
 
-/// Work that the heavier side may have too much to save as much in the layer that is cut: particles there become ghosts, and a cut
-/// beside dense parts stays good while they travel along it.
+/// Cost of the work in the layer along a cut, relative to excess work on the heavier side.
+/// Particles in that layer become ghosts, and a cut next to dense regions stays balanced while
+/// these move along it.
 const EXCESS_FOR_THE_LAYER: f64 = 0.2;
 
-/// For so many ranks all cuts are tried with all cuts of their sides: there a cell more or less is a good part of a part's work.
+/// Up to this number of ranks, all cuts are tried in combination with all cuts of their sides,
+/// because a single cell is a large fraction of a part's work.
 const ALL_CUTS: usize = 4;
 
-/// For up to so many ranks, so many of the best cuts are tried with those that can follow, until one leaves parts that are even enough.
+/// Numbers of ranks, each with a number of cuts. Up to this number of ranks, this number of the best
+/// cuts is tried in combination with the cuts that can follow, until the parts are even enough.
 const SOME_CUTS: [(usize, usize); 2] = [(8, 6), (16, 3)];
 
-/// For so many ranks more than one cut is tried.
+/// Up to this number of ranks, more than one cut is tried.
 const LOOK_AHEAD: usize = SOME_CUTS[SOME_CUTS.len() - 1].0;
 
-/// As [`EXCESS_FOR_THE_LAYER`], of the mean part, where several cuts are tried; the smaller where the parts are not even enough with the larger.
+/// Like [`EXCESS_FOR_THE_LAYER`], in units of the mean part, where several cuts are tried. The
+/// smaller value is used if the parts are not even enough with the larger one.
 const EXCESS_AT_THE_LAST_CUTS: [f64; 2] = [0.02, 0.005];
 
-/// The heaviest part over the mean that is even enough for one not to look further.
+/// Ratio of the heaviest part to the mean at which the search ends.
 const EVEN_ENOUGH: f64 = 1.03;
 
 /// A cell and its work.
@@ -29,38 +33,39 @@ pub(super) struct Weighted {
     pub work: f64,
 }
 
-/// Cuts, and what they come to.
+/// Cuts and their quality.
 struct Tree {
-    /// The work of the heaviest part over the mean.
+    /// Ratio of the heaviest part's work to the mean.
     heaviest: f64,
-    /// The same, and a little for the layers that are cut.
+    /// `heaviest` plus the cost of the layers that are cut.
     cost: f64,
     cuts: Vec<Cut>,
 }
 
-/// What a tree is looked for with.
+/// Parameters of the search for a tree.
 #[derive(Debug, Clone, Copy)]
 struct Search {
     /// Work of the mean part of the whole box.
     mean: f64,
-    /// What the layers that are cut cost: one of [`EXCESS_AT_THE_LAST_CUTS`].
+    /// Cost of the layers that are cut: one of [`EXCESS_AT_THE_LAST_CUTS`].
     for_the_layer: f64,
-    /// Nothing better is looked for than a heaviest part of so much over the mean.
+    /// Ratio of the heaviest part to the mean at which the search ends.
     even_enough: f64,
 }
 
-/// The tree in the making.
+/// The tree under construction.
 pub(super) struct Bisection<'a> {
     like: Option<&'a [Cut]>,
     pub cuts: Vec<Cut>,
     /// Work of the mean part.
     mean: f64,
-    /// As in [`Search`]: a cell is not divided, and no part has to be lighter than another that could not be made so.
+    /// As in [`Search`]. It is raised to the heaviest cell, which cannot be divided, and to the
+    /// heaviest part so far, because no part has to be lighter than that.
     even_enough: f64,
 }
 
 impl<'a> Bisection<'a> {
-    /// To cut so many parts: with the orders of other cuts, where given.
+    /// Prepares a bisection into `ranks` parts, using the orders of the cuts in `like` if given.
     pub(super) fn new(cells: &[Weighted], ranks: usize, like: Option<&'a [Cut]>) -> Self {
         let mean = work_of(cells) / ranks as f64;
         let heaviest_cell = cells.iter().map(|weighted| weighted.work).fold(0.0, f64::max);
@@ -100,7 +105,8 @@ impl<'a> Bisection<'a> {
     }
 }
 
-/// Of the cuts in all orders (or in one) the one that balances best, unless another cuts much less; with the number of cells below it.
+/// Returns the best balanced cut among those in all orders (or in one), unless another one cuts a
+/// much lighter layer. Also returns the number of cells below the cut.
 fn best_cut(cells: &[Weighted], ranks: usize, like: Option<[usize; 3]>) -> (Cut, usize) {
     let total = work_of(cells);
     let mut best = (f64::INFINITY, Cut { order: ORDERS[0], first: [0; 3] }, 0);
@@ -116,14 +122,15 @@ fn best_cut(cells: &[Weighted], ranks: usize, like: Option<[usize; 3]>) -> (Cut,
     (best.1, best.2)
 }
 
-/// A cut that may be made.
+/// A possible cut.
 struct Candidate {
     cut: Cut,
-    /// Cells below it.
+    /// Number of cells below the cut.
     count: usize,
-    /// The mean part of the heavier side over that of the box: no cuts that follow can do better.
+    /// Ratio of the mean part on the heavier side to the mean part of the box, a lower limit for
+    /// all cuts that follow.
     heaviest: f64,
-    /// What the layer that is cut costs.
+    /// Cost of the layer along the cut.
     along: f64,
 }
 
@@ -134,7 +141,8 @@ impl Candidate {
 }
 
 impl Search {
-    /// Of the cuts that are tried, and of all that can follow, those that leave the heaviest part lightest; nothing where all cost `limit` or more.
+    /// Returns the cuts that leave the heaviest part lightest, among those that are tried together
+    /// with all that can follow. Returns `None` if all cost at least `limit`.
     fn best_tree(self, cells: &mut [Weighted], ranks: usize, limit: f64) -> Option<Tree> {
         if ranks == 1 {
             let heaviest = work_of(cells) / self.mean;
@@ -157,10 +165,10 @@ impl Search {
         best
     }
 
-    /// A cut, and the best that can follow.
+    /// Returns a tree with the given first cut and the best cuts that can follow.
     fn followed(self, first: &Candidate, cells: &mut [Weighted], ranks: usize, limit: f64) -> Option<Tree> {
         let &Candidate { cut, count, heaviest, along } = first;
-        // Of two ranks the work of the sides is known: their cells need not be parted.
+        // For two ranks the work of the sides is known, so their cells need not be separated.
         if ranks == 2 {
             return Some(Tree { heaviest, cost: first.least_cost(), cuts: vec![cut] });
         }
@@ -175,7 +183,8 @@ impl Search {
         })
     }
 
-    /// The cuts nearest to the target in all orders, a cell earlier and later too, the most promising first.
+    /// Returns the cuts nearest to the target in all orders, and those one cell earlier and later,
+    /// the most promising first.
     fn candidates(self, cells: &[Weighted], ranks: usize) -> Vec<Candidate> {
         let total = work_of(cells);
         let (lower, upper) = (lower_half(ranks), ranks - lower_half(ranks));
@@ -201,7 +210,7 @@ fn work_of(cells: &[Weighted]) -> f64 {
     cells.iter().map(|weighted| weighted.work).sum()
 }
 
-/// A cut, and those a cell earlier and a cell later in the order.
+/// Returns a cut and those one cell earlier and later in the order.
 fn beside(cells: &[Weighted], order: [usize; 3], side: Side) -> impl Iterator<Item = Side> {
     let place = |weighted: &Weighted| order.map(|dim| weighted.cell[dim]);
     let at = cells.iter().find(|weighted| place(weighted) == side.first);
@@ -221,19 +230,21 @@ fn beside(cells: &[Weighted], order: [usize; 3], side: Side) -> impl Iterator<It
 /// The cells below a cut.
 #[derive(Debug, Clone, Copy)]
 struct Side {
-    /// The first one above it, in the order's coordinates.
+    /// First cell above the cut, in the coordinates of the order.
     first: Cell,
     count: usize,
     work: f64,
-    /// Work in a layer of cells along the cut: the mean of those on its two sides.
+    /// Work in a layer of cells along the cut: the mean of the layers on both sides.
     layer: f64,
 }
 
-/// Where the cells in this order are to be cut so that the work of the two sides is as their ranks.
+/// Returns the cut through the cells in this order for which the work of the two sides is
+/// proportional to their numbers of ranks.
 fn cut_in_order(cells: &[Weighted], order: [usize; 3], total: f64, ranks: usize) -> Side {
     let target = total * lower_half(ranks) as f64 / ranks as f64;
     let mut side = Side { first: [0; 3], count: 0, work: 0.0, layer: 0.0 };
-    // Whole layers, then rows of the layer in which the target lies, then cells of the row: `within` are those still in question.
+    // First whole layers, then rows of the layer that contains the target, then cells of the row.
+    // `within` holds the cells that are still to be divided.
     let mut within: Vec<&Weighted> = cells.iter().collect();
     for (depth, &dim) in order.iter().enumerate() {
         let at = |weighted: &&Weighted| weighted.cell[dim];
@@ -248,7 +259,7 @@ fn cut_in_order(cells: &[Weighted], order: [usize; 3], total: f64, ranks: usize)
         let mut layer = 0;
         while layer + 1 < sums.len() {
             let (count, work) = sums[layer];
-            // Of the last cell that half which lies nearer.
+            // The last cell belongs to the side that contains most of it.
             let counted = if is_last_depth { 0.5 * work } else { work };
             if side.work + counted > target {
                 break;
@@ -271,7 +282,7 @@ fn cut_in_order(cells: &[Weighted], order: [usize; 3], total: f64, ranks: usize)
     }
 }
 
-/// The first so many cells in an order.
+/// Returns the side with the first `count` cells in an order.
 fn nth(cells: &[Weighted], order: [usize; 3], count: usize) -> Side {
     let mut in_order: Vec<(Cell, f64)> =
         cells.iter().map(|weighted| (order.map(|dim| weighted.cell[dim]), weighted.work)).collect();
@@ -279,7 +290,7 @@ fn nth(cells: &[Weighted], order: [usize; 3], count: usize) -> Side {
     Side { first, count, work: below.iter().map(|&(_, work)| work).sum(), layer: 0.0 }
 }
 
-/// Those that fulfil a condition come first.
+/// Moves the cells that fulfil a condition to the front.
 fn partition_in_place(cells: &mut [Weighted], mut is_first: impl FnMut(&Weighted) -> bool) {
     let mut next = 0;
     for index in 0..cells.len() {

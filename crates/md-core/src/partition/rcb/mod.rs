@@ -1,18 +1,21 @@
-//! Weighted recursive coordinate bisection: the box is cut in two parts of equal work, each of these again, until every rank
-//! has one (Berger & Bokhari 1987; `fix balance rcb` of LAMMPS).
+//! Weighted recursive coordinate bisection: the box is cut into two parts of equal work, and each
+//! of these again, until there is a part for every rank (Berger & Bokhari 1987; `fix balance rcb`
+//! of LAMMPS).
 //!
 //! ```text
-//! +-----------+-----+      a cut runs through the cells in the order of one coordinate, then of another, then of
-//! |           |  2  |      the third, so it may have steps: one within a layer, one within a row.
-//! |    0      +--+  |      Without them parts would differ by whole layers of cells.
-//! |        +--+  +--+
+//! +-----------+-----+      a cut divides the cells in the order of one coordinate, then of another,
+//! |           |  2  |      then of the third, so it may have steps: one within a layer and one
+//! |    0      +--+  |      within a row. Without steps, parts would differ by whole layers of
+//! |        +--+  +--+      cells.
 //! +--------+  1     |
 //! +--------+--------+
 //! ```
 //!
-//! Advantage: balanced to a cell or two on any number of ranks, parts are compact, and a rank remembers the cuts alone. (Where a part has a handful
-//! of heavy cells, cuts do no better than half of one: several are tried with what can follow, for the last ones all.) Disadvantage: cuts do
-//! not meet, so a part has more neighbours than a block; a small change of the weights can turn a cut.
+//! Advantage: balanced to one or two cells on any number of ranks, parts are compact, and a rank
+//! stores only the cuts. (If a part consists of a few heavy cells, a cut is exact only to half a
+//! cell. Then several cuts are tried with those that can follow, and near the end all of them.)
+//! Disadvantage: cuts do not meet, so a part has more neighbours than a block, and a small change
+//! of the weights can change the direction of a cut.
 
 mod bisection;
 
@@ -24,16 +27,17 @@ use crate::memory;
 use bisection::{Bisection, Weighted};
 use std::sync::Arc;
 
-/// The orders in which cells can be gone through: the coordinates, first the one that counts most.
+/// The orders in which cells can be sorted, each with the most significant coordinate first.
 const ORDERS: [[usize; 3]; 6] = [[2, 1, 0], [2, 0, 1], [1, 2, 0], [1, 0, 2], [0, 2, 1], [0, 1, 2]];
 
-/// Other cuts are not looked for where the old ones, moved, leave no more imbalance than this.
+/// Imbalance of the moved old cuts up to which no other cuts are tried.
 const GOOD_ENOUGH: f64 = 1.02;
 
-/// Of the mean work of a cell: makes even empty cells count, so that they are shared out too.
+/// Minimum work of a cell, in units of the mean. It is added to every cell, so that empty cells are
+/// distributed too.
 const LEAST_WORK: f64 = 1e-6;
 
-/// A cut: cells before `first` in the order belong to the lower ranks.
+/// A cut: the cells before `first` in the order belong to the lower ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cut {
     order: [usize; 3],
@@ -63,16 +67,16 @@ impl Cut {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rcb {
     ranks: usize,
-    /// A cut of so many ranks, those of its lower half, those of its upper half.
+    /// Cuts in preorder: the first cut, those of its lower half, those of its upper half.
     cuts: Arc<[Cut]>,
 }
 
-/// Ranks below the cut of so many.
+/// Returns how many of `ranks` ranks lie below their cut.
 fn lower_half(ranks: usize) -> usize {
     ranks / 2
 }
 
-/// Parts of equal volume.
+/// Divides the box into parts of equal volume.
 pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
     let grid = CellGrid::new(request.domain, request.most_cells);
     let rcb = Rcb::new(&grid, request.ranks, &CellLoads::uniform(&grid))?;
@@ -80,7 +84,7 @@ pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition),
 }
 
 impl Rcb {
-    /// Parts of equal work.
+    /// Creates parts of equal work.
     ///
     /// # Errors
     /// [`GridError::TooThin`] for more ranks than cells, [`GridError::NoWeight`].
@@ -88,7 +92,7 @@ impl Rcb {
         Self::cut(grid, ranks, loads, None)
     }
 
-    /// Of [`Ownership::words`] but the form.
+    /// Creates the partition from the [`Ownership::words`] that follow the form.
     pub(super) fn from_words(words: &[u64], ranks: usize) -> Option<Self> {
         let (cuts, rest) = words.as_chunks();
         let is_whole = rest.is_empty() && cuts.len() + 1 == ranks;
@@ -96,7 +100,7 @@ impl Rcb {
         is_whole.then_some(Self { ranks, cuts })
     }
 
-    /// With the orders of other cuts, where given.
+    /// Creates the partition, using the orders of the cuts in `like` if given.
     fn cut(
         grid: &CellGrid,
         ranks: usize,
@@ -114,7 +118,8 @@ impl Rcb {
         Ok(Self { ranks, cuts: bisection.cuts.into() })
     }
 
-    /// Goes down the tree to a rank: calls `visit` with every cut, and whether the rank lies below it.
+    /// Descends the tree to a rank. Calls `is_below` with every cut on the way and the first rank
+    /// above it; the result selects the lower or the upper side.
     fn descend(&self, mut is_below: impl FnMut(&Cut, usize) -> bool) -> usize {
         let (mut rank, mut ranks, mut cut) = (0, self.ranks, 0);
         while ranks > 1 {
@@ -150,7 +155,7 @@ impl Ownership for Rcb {
         cells.filter(|&cell| self.owner(grid, cell) == rank).collect()
     }
 
-    /// The same cuts moved, and other cuts.
+    /// Returns the same cuts moved and, if these are not balanced well enough, other cuts.
     fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
         let moved = Self::cut(grid, self.ranks, loads, Some(&self.cuts))?;
         let is_enough = loads.imbalance(grid, &moved, self.ranks) <= GOOD_ENOUGH;

@@ -1,6 +1,7 @@
-//! 12-6 Lennard-Jones (Jones 1924): U(r) = 4 epsilon [ (sigma/r)^12 - (sigma/r)^6 ], cut at `cutoff`.
+//! 12-6 Lennard-Jones (Jones 1924): U(r) = 4 epsilon [ (sigma/r)^12 - (sigma/r)^6 ], cut at
+//! `cutoff`.
 //!
-//! In the loops it is written with s = 1/r^2 and six constants per pair of species:
+//! The loops use s = 1/r^2 and six constants per pair of species:
 //!
 //! ```text
 //! U(r)        = s^3 (c12 s^3 - c6) - energy_shift + force_shift r     c12 = 4 eps sigma^12,  c6 = 4 eps sigma^6
@@ -29,9 +30,10 @@ pub struct Well {
 }
 
 impl Well {
-    /// Depths, but for 0, with which constants, mixed ones too, and pair terms neither overflow nor vanish.
+    /// Depths, other than 0, for which constants (including mixed ones) and pair terms neither
+    /// overflow nor underflow.
     pub const EPSILONS: RangeInclusive<f64> = 1e-50..=1e50;
-    /// Diameters with which they do not.
+    /// Diameters for which constants and pair terms neither overflow nor underflow.
     pub const SIGMAS: RangeInclusive<f64> = 1e-15..=1e15;
 
     fn is_in_range(self) -> bool {
@@ -53,11 +55,12 @@ pub struct LennardJones {
 }
 
 impl LennardJones {
-    /// For species with the given wells, mixed by `mixing` except for the `overrides`.
+    /// Creates the potential for species with the given wells, mixed by `mixing` except for the
+    /// `overrides`.
     ///
     /// # Errors
-    /// An override names a species that does not exist; an epsilon or a sigma whose powers are beyond the range of
-    /// numbers.
+    /// An override names a species that does not exist, or the powers of an epsilon or sigma are
+    /// beyond the range of numbers.
     pub fn new(
         wells: &[Well],
         mixing: Mixing,
@@ -78,7 +81,7 @@ impl LennardJones {
         Ok(Self { cutoff, shift, wells, constants })
     }
 
-    /// One species with epsilon = sigma = 1, plainly truncated.
+    /// Creates the potential of one species with epsilon = sigma = 1, truncated without a shift.
     pub fn reduced(cutoff: f64) -> Self {
         let (wells, shift) = (PairTable::of_one_species(Well { epsilon: 1.0, sigma: 1.0 }), Shift::None);
         Self { cutoff, shift, constants: wells.map(|well| constants(well, cutoff, shift)), wells }
@@ -102,7 +105,7 @@ fn term([c12, c6, f12, f6, energy_shift, force_shift]: Constants, r2: f64) -> Pa
     }
 }
 
-/// Whether f32 holds what the kernel computes at this distance.
+/// Returns whether f32 can represent the numbers that the kernel computes at this distance.
 fn fit_single_precision([c12, _, f12, f6, ..]: Constants, r2: f64) -> bool {
     let s = 1.0 / r2;
     let s4 = s.powi(4);
@@ -112,8 +115,8 @@ fn fit_single_precision([c12, _, f12, f6, ..]: Constants, r2: f64) -> bool {
         .all(|number| number == 0.0 || (number as f32).is_normal())
 }
 
-/// Integrals of the uncut potential from the cutoff to infinity with g(r) = 1 (Allen & Tildesley, eqs. 2.142f; the 2D form by
-/// the same integral over rings), in units of epsilon.
+/// Returns the integrals of the uncut potential from the cutoff to infinity with g(r) = 1 (Allen &
+/// Tildesley, eqs. 2.142f; in 2D the same integral over rings), in units of epsilon.
 fn tail(sigma: f64, cutoff: f64, dimension: Dimension) -> Tail {
     let (x, area) = (sigma / cutoff, sigma * sigma);
     let (energy, pressure) = match dimension {
@@ -146,7 +149,8 @@ impl PairPotential for LennardJones {
         term(self.constants.get(a, b), r2)
     }
 
-    /// From half of sigma, where forces are ten thousand times as strong as at sigma, to the cutoff.
+    /// Checks the range from half of sigma, where forces are ten thousand times as strong as at
+    /// sigma, to the cutoff.
     fn fits_single_precision(&self) -> bool {
         self.constants.iter().zip(self.wells.iter()).all(|(constants, well)| {
             [0.5 * well.sigma, self.cutoff].into_iter().all(|r| fit_single_precision(constants, r * r))
@@ -168,7 +172,7 @@ impl PairPotential for LennardJones {
     }
 }
 
-/// Without the square roots that a shifted force needs.
+/// The formula without the square root that a shifted force needs.
 #[derive(Clone, Copy)]
 struct TwelveSix;
 
@@ -189,7 +193,7 @@ impl Formula<6> for TwelveSix {
         s: P::Lanes<S>,
     ) -> PairTerm<P::Lanes<S>> {
         let s2 = P::mul(simd, s, s);
-        // Not f12 s^3 and s s^3: a chain of three operations instead of four.
+        // Factored to a chain of three operations; f12 s^3 and s s^3 would be a chain of four.
         let bracket = P::mul_add(simd, P::mul(simd, f12, s), s2, P::neg(simd, f6));
         let force_over_r = P::mul(simd, P::mul(simd, s2, s2), bracket);
         let s3 = P::mul(simd, s, s2);

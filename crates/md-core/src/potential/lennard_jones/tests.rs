@@ -1,4 +1,4 @@
-//! Special points, shifts, overrides, tails.
+//! Tests of special points, shifts, overrides and tails.
 
 use super::*;
 

@@ -21,7 +21,7 @@ use std::ops::RangeInclusive;
 /// Parameters of one pair of species.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MorsePair {
-    /// D: depth of the well, \[energy\].
+    /// D, the depth of the well, \[energy\].
     pub depth: f64,
     /// Inverse width of the well, \[1 / length\].
     pub alpha: f64,
@@ -41,18 +41,19 @@ pub struct Morse {
 }
 
 impl MorsePair {
-    /// Depths, but for 0, with which constants and pair terms neither overflow nor vanish.
+    /// Depths, other than 0, for which constants and pair terms neither overflow nor underflow.
     pub const DEPTHS: RangeInclusive<f64> = 1e-50..=1e40;
-    /// Of alpha r0: e^2 is a number at any distance, also in masked lanes.
+    /// Largest alpha r0. It keeps e^2 finite at any distance, including masked lanes.
     pub const STEEPEST: f64 = 300.0;
 }
 
 impl Morse {
-    /// For so many species, every pair of which is in `pairs`: there is no rule for mixing.
+    /// Creates the potential for `species` species. All pairs must be in `pairs`, because there is
+    /// no mixing rule.
     ///
     /// # Errors
-    /// A pair is missing or names a species that does not exist; alpha or r0 is not positive, or alpha r0 above 300; a
-    /// depth whose products are beyond the range of numbers.
+    /// A pair is missing or names a species that does not exist; alpha or r0 is not positive, or
+    /// alpha r0 exceeds 300; or the products of a depth are beyond the range of numbers.
     pub fn new(
         species: usize,
         pairs: &[SpeciesPair<MorsePair>],
@@ -90,10 +91,11 @@ fn term([alpha, r0, depth, slope, energy_shift, force_shift]: Constants, r: f64)
     }
 }
 
-/// Integrals of the uncut potential from the cutoff to infinity with g(r) = 1, in units of the depth.
+/// Returns the integrals of the uncut potential from the cutoff to infinity with g(r) = 1, in units
+/// of the depth.
 fn tail(MorsePair { alpha, r0, .. }: MorsePair, cutoff: f64, dimension: Dimension) -> Tail {
     let at_cutoff = term([alpha, r0, 1.0, 0.0, 0.0, 0.0], cutoff).energy;
-    // Of r^2 exp(k (r0 - r)), or r exp(k (r0 - r)) in two dimensions.
+    // Integral of r^2 exp(k (r0 - r)), or r exp(k (r0 - r)) in two dimensions.
     let integral = |k: f64| {
         let polynomial = match dimension {
             Dimension::Three => ((cutoff * k + 2.0) * cutoff * k + 2.0) / k.powi(3),
@@ -106,7 +108,7 @@ fn tail(MorsePair { alpha, r0, .. }: MorsePair, cutoff: f64, dimension: Dimensio
         Dimension::Two => (PI, 2),
     };
     let energy = half_shell * (integral(2.0 * alpha) - 2.0 * integral(alpha));
-    // The virial's integral, by parts.
+    // The integral of the virial, by parts.
     let pressure = energy + half_shell * cutoff.powi(power) * at_cutoff / f64::from(power);
     Tail { energy, pressure }
 }
@@ -128,7 +130,8 @@ impl PairPotential for Morse {
         term(self.constants.get(a, b), r2.sqrt())
     }
 
-    /// Parameters, the force at no distance, and the unit of fixed-point coordinates, about 1e-9 cutoffs.
+    /// Checks the parameters, the force at zero distance, and the unit of fixed-point coordinates,
+    /// which is about 1e-9 cutoffs.
     fn fits_single_precision(&self) -> bool {
         let is_normal = |number: f64| number == 0.0 || (number as f32).is_normal();
         let unit2 = (1e-9 * self.cutoff).powi(2);

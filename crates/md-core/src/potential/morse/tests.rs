@@ -1,4 +1,5 @@
-//! Special points, shifts, derivative, tails. SIMD kernels: `tests/potentials.rs`.
+//! Tests of special points, shifts, derivatives and tails. The SIMD kernels are tested in
+//! `tests/potentials.rs`.
 
 use super::*;
 

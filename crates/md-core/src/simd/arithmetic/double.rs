@@ -7,7 +7,7 @@ use super::{
 };
 use pulp::Simd;
 
-/// Everything in f64.
+/// Arithmetic in f64 throughout.
 #[derive(Debug, Clone, Copy)]
 pub struct Double;
 
@@ -73,7 +73,7 @@ impl Arithmetic for Double {
         [a, b, c, d]
     }
 
-    /// All in order, or all lower halves and all upper halves.
+    /// All numbers in order, or all lower halves and then all upper halves.
     type WideRow = [Self::Row; 2];
     #[inline(always)]
     fn wide_row<S: Simd>(simd: S, [numbers, ..]: OfParticles) -> Self::WideRow {
@@ -100,7 +100,7 @@ impl Arithmetic for Double {
         numbers
     }
 
-    /// The unit is the unit of length.
+    /// Returns `r2`: the unit of coordinates is the unit of length.
     #[inline(always)]
     fn in_lengths<S: Simd>(_: S, r2: S::f64s, _: S::f64s) -> S::f64s {
         r2
@@ -113,7 +113,8 @@ impl Arithmetic for Double {
 }
 
 impl Double {
-    /// 1 / a, to the last bit or two; anything for zero and infinity.
+    /// Returns 1 / a, correct up to the last one or two bits. The result for zero and infinity is
+    /// unspecified.
     #[inline(always)]
     pub(crate) fn reciprocal<S: Simd>(simd: S, a: S::f64s, inversion: Inversion) -> S::f64s {
         #[cfg(target_arch = "x86_64")]
@@ -125,7 +126,7 @@ impl Double {
     }
 }
 
-/// y (2 - a y), given y: twice as many right digits of 1 / a.
+/// Returns y (2 - a y), which has twice as many correct digits of 1 / a as y.
 #[inline(always)]
 fn newton<S: Simd>(simd: S, a: S::f64s, y: S::f64s) -> S::f64s {
     let error = Double::mul_add(simd, simd.neg_f64s(a), y, simd.splat_f64s(1.0));

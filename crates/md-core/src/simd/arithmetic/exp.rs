@@ -1,15 +1,16 @@
-//! The exponential function: exp(x) = 2^n exp(x - n ln 2), n the integer nearest to x / ln 2. The second factor is a Taylor
-//! polynomial, the first goes into the exponent of the result. Errors are below two units in the last place.
+//! The exponential function: exp(x) = 2^n exp(x - n ln 2), where n is the integer nearest to
+//! x / ln 2. The second factor is a Taylor polynomial, the first is added to the exponent of the
+//! result. Errors are below two units in the last place.
 
 use super::Arithmetic;
 use pulp::Simd;
 use std::f64::consts::LOG2_E;
 
-/// What differs between the precisions.
+/// Parameters that depend on the precision.
 pub(super) struct Exponential {
-    /// Least argument whose result has all digits; below it the result is 0.
+    /// Smallest argument whose result has all digits; below it the result is 0.
     pub least: f64,
-    /// Greatest argument; beyond it the result is that of this one.
+    /// Largest argument; larger ones give the same result as this one.
     pub most: f64,
     /// ln 2 as a sum of two numbers. The first has so few digits that its product with n is exact.
     ln2: [f64; 2],
@@ -27,7 +28,7 @@ pub(super) const SINGLE: Exponential =
     Exponential { least: -87.0, most: 88.0, ln2: [0.693_359_375, -2.121_944_400_546_905_8e-4], degree: 7 };
 
 impl Exponential {
-    /// n + [`Arithmetic::ROUNDING`], whose last bits are n, and exp(x - n ln 2).
+    /// Returns n + [`Arithmetic::ROUNDING`], whose last bits are n, and exp(x - n ln 2).
     #[inline(always)]
     pub(super) fn split<S: Simd, P: Arithmetic>(&self, simd: S, x: P::Lanes<S>) -> [P::Lanes<S>; 2] {
         let rounding = P::splat(simd, P::ROUNDING);
@@ -39,7 +40,7 @@ impl Exponential {
         [shifted, self.polynomial::<S, P>(simd, rest)]
     }
 
-    /// Odd and even powers do not wait for each other.
+    /// Evaluates the polynomial. Odd and even powers are independent of each other.
     #[inline(always)]
     fn polynomial<S: Simd, P: Arithmetic>(&self, simd: S, x: P::Lanes<S>) -> P::Lanes<S> {
         let square = P::mul(simd, x, x);

@@ -1,4 +1,4 @@
-//! The part of the arithmetic in which both precisions differ by names alone.
+//! The part of the arithmetic in which the two precisions differ only by names.
 
 macro_rules! lanes_of {
     (
@@ -76,7 +76,8 @@ macro_rules! lanes_of {
         }
         #[inline(always)]
         fn neg<S: Simd>(_: S, mut a: S::$lanes) -> S::$lanes {
-            // Not by bits: the compiler makes one instruction of a product's sign and a sum.
+            // Not by bit operations, because the compiler fuses the negation of a product into one
+            // instruction with a sum.
             for lane in bytemuck::cast_slice_mut::<_, $number>(std::slice::from_mut(&mut a)) {
                 *lane = -*lane;
             }
@@ -142,7 +143,7 @@ macro_rules! lanes_of {
         }
         #[inline(always)]
         fn select<S: Simd>(simd: S, mask: S::$mask, yes: S::$lanes, no: S::$lanes) -> S::$lanes {
-            // Bit by bit: with 0 for `no` it is one cheap operation.
+            // By bit operations: if `no` is 0, they become a single cheap one.
             #[cfg(target_arch = "x86_64")]
             if x86::as_avx2(simd).is_some() {
                 let mask: S::$kinds = bytemuck::cast(mask);
@@ -180,7 +181,7 @@ macro_rules! lanes_of {
     };
 }
 
-/// I-clusters of one particle, which fills all lanes.
+/// I-clusters of one particle, whose coordinates fill all lanes.
 macro_rules! one_i_particle {
     (number: $number:ty, kind: $kind:ty, splat: $splat:ident, sum: $sum:ident, sums: $sums:ident, look_up: $look_up:ident) => {
         type Row = [$number; Self::SPECIES_IN_A_ROW];

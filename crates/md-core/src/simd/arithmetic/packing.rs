@@ -1,11 +1,12 @@
-//! The lanes of a vector that count, moved to its front: what follows is done for those alone.
+//! Packing of the selected lanes of a vector at its front, so that later steps only process
+//! these.
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use bytemuck::Pod;
 use pulp::Simd;
 
-/// Those of the lanes whose bits are set that hold less than the limit, as bits.
+/// Returns, as bits, those of the selected lanes that are less than the limit.
 #[inline(always)]
 pub(crate) fn less_in<S: Simd, const LANES: usize>(
     simd: S,
@@ -24,7 +25,8 @@ pub(crate) fn less_in<S: Simd, const LANES: usize>(
     less & bits
 }
 
-/// Writes the lanes whose bits are set, in their order, and after them as many places that may hold anything as there are other lanes.
+/// Writes the lanes whose bits are set, in order. The following places, as many as there are other
+/// lanes, get unspecified values.
 #[inline(always)]
 pub(crate) fn pack<S: Simd, T: Pod, const LANES: usize>(
     simd: S,
@@ -40,7 +42,7 @@ pub(crate) fn pack<S: Simd, T: Pod, const LANES: usize>(
     }
     let mut place = 0;
     for (lane, number) in lanes.into_iter().enumerate() {
-        // A store and an addition, whatever the bit: a branch would be foreseen half of the time.
+        // A store and an addition for every bit: a branch would be mispredicted half of the time.
         to[place % LANES] = number;
         place += bits >> lane & 1;
     }

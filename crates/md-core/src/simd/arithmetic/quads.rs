@@ -9,11 +9,12 @@ use super::{
 };
 use pulp::Simd;
 
-/// Particles of a cluster.
+/// Number of particles of a cluster.
 const QUAD: usize = MOST_I_PARTICLES;
 
-/// Pair arithmetic in f32, from fixed-point coordinates, of as many particles i as fit beside four particles j: four where
-/// a vector has 16 lanes, two where it has eight. For vectors of eight lanes and more.
+/// Pair arithmetic in f32 from fixed-point coordinates, for clusters of four particles j and as
+/// many particles i as fill a vector: four if a vector has 16 lanes, two if it has eight. Requires
+/// vectors of at least eight lanes.
 ///
 /// ```text
 /// lane       0  1  2  3 | 4  5  6  7 | 8  9 10 11 | 12 13 14 15
@@ -21,8 +22,9 @@ const QUAD: usize = MOST_I_PARTICLES;
 /// particle j 0  1  2  3 | 0  1  2  3 | 0  1  2  3 |  0  1  2  3
 /// ```
 ///
-/// Four and four particles are closer together than one and 16 (two and four than one and eight), and there are a quarter as many i-clusters (half as
-/// many). Each quarter of a vector looks up the numbers of its particle i.
+/// Four and four particles are closer together than one and 16 (two and four than one and eight),
+/// and there are a quarter as many i-clusters (half as many). Each quarter of a vector looks up the
+/// numbers of its particle i.
 #[derive(Debug, Clone, Copy)]
 pub struct Quads;
 
@@ -61,10 +63,10 @@ impl Arithmetic for Quads {
         bytemuck::cast(repeated(simd, bytemuck::cast(kinds)))
     }
 
-    /// By the particle i, then by the species of j.
+    /// Numbers by the particle i, then by the species of j.
     type Row = [[f32; QUAD]; QUAD];
     const SPECIES_IN_A_ROW: usize = QUAD;
-    /// The same.
+    /// Numbers by the particle i, then by the species of j.
     type WideRow = [[f32; MOST_IN_A_ROW]; QUAD];
 
     #[inline(always)]
@@ -136,7 +138,7 @@ impl Arithmetic for Quads {
     }
 }
 
-/// A number for each lane, by its particle i and the species of its particle j.
+/// Returns a number for each lane, by its particle i and the species of its particle j.
 #[inline(always)]
 fn by_lane<S: Simd>(simd: S, kinds: S::u32s, of: impl Fn(usize, usize) -> f32) -> S::f32s {
     let mut numbers = simd.splat_f32s(0.0);
@@ -148,7 +150,7 @@ fn by_lane<S: Simd>(simd: S, kinds: S::u32s, of: impl Fn(usize, usize) -> f32) -
     numbers
 }
 
-/// Adds numbers times the unit to forces.
+/// Adds numbers, times the unit, to forces.
 #[inline(always)]
 fn add(to: &mut [f64], sums: [f32; QUAD], unit: f64) {
     if let Some(to) = to.first_chunk_mut::<QUAD>() {
@@ -162,7 +164,7 @@ fn add(to: &mut [f64], sums: [f32; QUAD], unit: f64) {
     }
 }
 
-/// Adds the sum of each four lanes times the unit to a force.
+/// Adds the sum of each group of four lanes, times the unit, to a force.
 #[inline(always)]
 fn add_one_by_one<S: Simd>(to: &mut [f64], sums: S::f32s, unit: f64) {
     let quarters: &[[f32; QUAD]] = bytemuck::cast_slice(std::slice::from_ref(&sums));
@@ -172,7 +174,7 @@ fn add_one_by_one<S: Simd>(to: &mut [f64], sums: S::f32s, unit: f64) {
     }
 }
 
-/// A cluster's integers beside every particle of an i-cluster.
+/// Returns a cluster's integers, repeated for every particle of an i-cluster.
 #[inline(always)]
 fn repeated<S: Simd>(simd: S, cluster: [i32; QUAD]) -> S::i32s {
     #[cfg(target_arch = "x86_64")]

@@ -8,14 +8,14 @@ fn at_every_level<K: LevelKernel<Output = ()> + Copy>(check: K) {
     SimdLevel::available().for_each(|level| level.dispatch(check));
 }
 
-/// The number where the bit of its lane is set, else 0.
+/// Returns the number in the lanes whose bits are set, and 0 in the others.
 fn in_lanes<P: Arithmetic, S: Simd>(simd: S, number: P::Lanes<S>, lanes: u16) -> P::Lanes<S> {
     let (zero, one) = (P::splat(simd, 0.0), P::splat(simd, 1.0));
     let mask = P::less_than::<S, Many>(simd, zero, one, lanes, P::lane_bits(simd));
     P::select(simd, mask, number, zero)
 }
 
-/// A vector whose lanes are first, first + 1, ...
+/// Returns a vector whose lanes are first, first + 1, ...
 fn counting<P: Arithmetic, S: Simd>(simd: S, first: f64) -> P::Lanes<S> {
     (0..P::lanes::<S>()).fold(P::splat(simd, 0.0), |sum, lane| {
         let number = P::splat(simd, first + lane as f64);
@@ -34,7 +34,7 @@ impl<P: Arithmetic> WithSimd for Sums<P> {
     type Output = ();
 
     fn with_simd<S: Simd>(self, simd: S) {
-        // Where a vector is shorter than a cluster.
+        // A vector is shorter than a cluster.
         if P::i_particles::<S>() == 0 {
             return;
         }
@@ -63,7 +63,7 @@ impl<P: Arithmetic> WithSimd for Sums<P> {
     }
 }
 
-/// Of the forces.
+/// Unit of the forces.
 const UNIT: f64 = 0.5;
 
 #[test]
@@ -204,7 +204,7 @@ impl<P: Arithmetic> WithSimd for BySpecies<P> {
                 bytes[lane * size] = species(lane) as u8;
             }
             let [gathered, negative] = P::gather_by_species(simd, &table, kinds);
-            // Every particle of an i-cluster has numbers of its own.
+            // Every particle of an i-cluster has different numbers.
             let numbers: [super::BySpecies; MOST_I_PARTICLES] = std::array::from_fn(|particle| {
                 std::array::from_fn(|species| table[species][0] + 100.0 * particle as f64).into()
             });

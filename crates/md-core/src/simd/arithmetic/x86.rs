@@ -1,4 +1,4 @@
-//! What the arithmetic does by instructions of its own.
+//! Operations of the arithmetic that use specific x86 instructions.
 
 use bytemuck::{NoUninit, Pod, cast};
 use pulp::x86::{V3, V4};
@@ -6,32 +6,33 @@ use pulp::{Simd, f32x4};
 use std::any::Any;
 use std::arch::x86_64::{__m256, __m256d, __m512, _CMP_LT_OQ};
 
-/// The level, if it is AVX-512 on whole vectors.
+/// Returns the level if it is AVX-512 with whole vectors.
 #[inline(always)]
 pub(super) fn as_avx512<S: Simd>(simd: S) -> Option<V4> {
     (&simd as &dyn Any).downcast_ref::<V4>().copied()
 }
 
-/// The level, if vectors have 256 bits.
+/// Returns the level if vectors have 256 bits.
 #[inline(always)]
 pub(super) fn as_avx2<S: Simd>(simd: S) -> Option<V3> {
     (&simd as &dyn Any).downcast_ref::<V3>().copied()
 }
 
-/// The level, if vectors have 256 bits or more, as one of 256.
+/// Returns a level with vectors of 256 bits if vectors have at least 256 bits.
 #[inline(always)]
 fn at_least_avx2<S: Simd>(simd: S) -> Option<V3> {
     as_avx512(simd).map(|v4| *v4).or_else(|| as_avx2(simd))
 }
 
-/// No vector of a table lies across two cache lines.
+/// Aligned table, so that none of its vectors straddles two cache lines.
 #[repr(align(64))]
 struct Table<T>(T);
 
-/// Masks of as many lanes as 256 bits hold.
+/// Masks with as many lanes as fit in 256 bits.
 macro_rules! masks {
     ($number:ty, $bits:ty, $lanes:literal, $less:ident, $lanes_table:ident, $any_lane:ident, $movemask:ident) => {
-        /// Which lanes are less. Lane by lane, because the compiler then knows the comparison and can make masks in registers of it.
+        /// Compares lane by lane. The compiler then recognises the comparison and can create masks
+        /// in registers.
         #[inline(always)]
         pub(super) fn $less(a: [$number; $lanes], b: [$number; $lanes]) -> [$bits; $lanes] {
             let mut less = [0; $lanes];
@@ -41,7 +42,7 @@ macro_rules! masks {
             less
         }
 
-        /// The lanes whose bits are set, all bits of each.
+        /// Returns a mask of the lanes whose bits are set, with all bits of each lane.
         #[inline(always)]
         pub(super) fn $lanes_table(bits: u16) -> [$bits; $lanes] {
             static TABLE: Table<[[$bits; $lanes]; 1 << $lanes]> = {
@@ -57,7 +58,7 @@ macro_rules! masks {
             TABLE.0[usize::from(bits) % TABLE.0.len()]
         }
 
-        /// Whether any lane of a mask is set.
+        /// Returns whether any lane of a mask is set.
         #[inline(always)]
         pub(super) fn $any_lane<S: Simd, M: NoUninit>(simd: S, mask: M) -> Option<bool> {
             Some(as_avx2(simd)?.avx.$movemask(cast(mask)) != 0)
@@ -68,14 +69,15 @@ macro_rules! masks {
 masks!(f64, u64, 4, less_f64, lanes_f64, any_f64, _mm256_movemask_pd);
 masks!(f32, u32, 8, less_f32, lanes_f32, any_f32, _mm256_movemask_ps);
 
-/// Four numbers as [`look_up_f64`] wants them: with vectors of four lanes the first halves of all, then the second.
+/// Returns four numbers in the order that [`look_up_f64`] requires: with vectors of four lanes the
+/// first halves of all, then the second halves.
 #[inline(always)]
 pub(super) fn row_f64<S: Simd>(simd: S, row: [f64; 4]) -> Option<[f64; 4]> {
     let halves = [0_u32, 2, 4, 6, 1, 3, 5, 7];
     Some(cast(as_avx2(simd)?.avx2._mm256_permutevar8x32_ps(cast(row), cast(halves))))
 }
 
-/// The numbers at these indices: AVX2 permutes pieces of four bytes only.
+/// Returns the numbers at these indices. AVX2 can only permute units of four bytes.
 #[inline(always)]
 pub(super) fn look_up_f64<S: Simd, K: Pod, V: Pod>(simd: S, row: [f64; 4], kinds: K) -> Option<V> {
     if let Some(v4) = as_avx512(simd) {
@@ -87,7 +89,8 @@ pub(super) fn look_up_f64<S: Simd, K: Pod, V: Pod>(simd: S, row: [f64; 4], kinds
     Some(cast(avx2._mm256_permutevar8x32_ps(cast(row), cast(halves))))
 }
 
-/// Eight numbers as [`look_up_wide_f64`] wants them: with vectors of four lanes the lower halves of all, then the upper.
+/// Returns eight numbers in the order that [`look_up_wide_f64`] requires: with vectors of four
+/// lanes the lower halves of all, then the upper halves.
 #[inline(always)]
 pub(super) fn wide_row_f64<S: Simd>(simd: S, row: [[f64; 4]; 2]) -> Option<[[f64; 4]; 2]> {
     let V3 { avx, avx2, .. } = as_avx2(simd)?;
@@ -99,7 +102,7 @@ pub(super) fn wide_row_f64<S: Simd>(simd: S, row: [[f64; 4]; 2]) -> Option<[[f64
     ])
 }
 
-/// The same of eight numbers.
+/// Does what [`look_up_f64`] does for eight numbers.
 #[inline(always)]
 pub(super) fn look_up_wide_f64<S: Simd, K: Pod, V: Pod>(simd: S, row: [[f64; 4]; 2], kinds: K) -> Option<V> {
     if let Some(v4) = as_avx512(simd) {
@@ -111,7 +114,7 @@ pub(super) fn look_up_wide_f64<S: Simd, K: Pod, V: Pod>(simd: S, row: [[f64; 4];
     Some(cast(avx._mm256_blend_ps::<EVERY_SECOND>(lower, upper)))
 }
 
-/// The same in f32.
+/// Does what [`look_up_f64`] does for eight f32.
 #[inline(always)]
 pub(super) fn look_up_f32<S: Simd, K: Pod, V: Pod>(simd: S, row: [f32; 8], kinds: K) -> Option<V> {
     if let Some(v4) = as_avx512(simd) {
@@ -120,7 +123,7 @@ pub(super) fn look_up_f32<S: Simd, K: Pod, V: Pod>(simd: S, row: [f32; 8], kinds
     Some(cast(as_avx2(simd)?.avx2._mm256_permutevar8x32_ps(cast(row), cast(kinds))))
 }
 
-/// The numbers at these indices below 4, each in its quarter of the row.
+/// Returns the numbers at these indices below 4, each from its own quarter of the row.
 #[inline(always)]
 pub(super) fn look_up_in_quarters<S: Simd, K: Pod, V: Pod>(
     simd: S,
@@ -134,7 +137,8 @@ pub(super) fn look_up_in_quarters<S: Simd, K: Pod, V: Pod>(
     Some(cast(as_avx512(simd)?.avx512f._mm512_permutevar_ps(cast(row), cast(kinds))))
 }
 
-/// The numbers at these indices below 8, each in the eighth of a row of 32 that belongs to its quarter.
+/// Returns the numbers at these indices below 8, each from the eight numbers of a row of 32 that
+/// belong to its quarter.
 #[inline(always)]
 pub(super) fn look_up_in_eighths<S: Simd, K: Pod, V: Pod>(
     simd: S,
@@ -152,7 +156,7 @@ pub(super) fn look_up_in_eighths<S: Simd, K: Pod, V: Pod>(
     Some(cast(avx._mm512_permutex2var_ps(low, avx._mm512_or_si512(cast(kinds), starts), high)))
 }
 
-/// Three sums together take half as many instructions as one by one.
+/// Returns the sums of three vectors. Together they take half as many instructions as one by one.
 #[inline(always)]
 pub(super) fn sums_f32<S: Simd, V: Pod>(simd: S, a: [V; 3]) -> Option<[f32; 4]> {
     let (v3, [x, y, z]) = if let Some(v4) = as_avx512(simd) {
@@ -174,7 +178,7 @@ pub(super) fn sums_f32<S: Simd, V: Pod>(simd: S, a: [V; 3]) -> Option<[f32; 4]> 
     Some(cast(v3.sse._mm_add_ps(cast(low), cast(high))))
 }
 
-/// The same in f64.
+/// Does what [`sums_f32`] does in f64.
 #[inline(always)]
 pub(super) fn sums_f64<S: Simd, V: Pod>(simd: S, a: [V; 3]) -> Option<[f64; 4]> {
     let (v3, [x, y, z]) = if let Some(v4) = as_avx512(simd) {
@@ -194,28 +198,29 @@ pub(super) fn sums_f64<S: Simd, V: Pod>(simd: S, a: [V; 3]) -> Option<[f64; 4]> 
     Some(cast(avx._mm256_add_pd(low, avx._mm256_permute2f128_pd::<HIGH_HALVES>(xy, z))))
 }
 
-/// Of four f32, 2 3 0 1.
+/// Selects 2 3 0 1 of four f32.
 const OTHER_PAIR: i32 = 0b01_00_11_10;
-/// Of four f32, 1 0 3 2.
+/// Selects 1 0 3 2 of four f32.
 const NEIGHBOUR: i32 = 0b10_11_00_01;
-/// Of two times four f32, 0 1 of both.
+/// Selects 0 1 of each of two times four f32.
 const FIRST_PAIRS: i32 = 0b01_00_01_00;
-/// Of two times two f64, 1 0 of both.
+/// Selects 1 0 of each of two times two f64.
 const NEIGHBOURS: i32 = 0b0101;
-/// Of two times four f32, 0 2 of both.
+/// Selects 0 2 of each of two times four f32.
 const FIRSTS: i32 = 0b10_00_10_00;
-/// Of two times four f32, 1 3 of both.
+/// Selects 1 3 of each of two times four f32.
 const SECONDS: i32 = 0b11_01_11_01;
-/// Of four f64, 0 2 1 3.
+/// Selects 0 2 1 3 of four f64.
 const OUTER_AND_INNER: i32 = 0b11_01_10_00;
-/// Of eight f32, 1 3 5 7 of the second vector.
+/// Takes 1 3 5 7 of eight f32 from the second vector.
 const EVERY_SECOND: i32 = 0b1010_1010;
-/// Of eight f32, the last four of the second vector.
+/// Takes the last four of eight f32 from the second vector.
 const SECOND_HALF: i32 = 0b1111_0000;
 const LOW_HALVES: i32 = 0x20;
 const HIGH_HALVES: i32 = 0x31;
 
-/// Sums over each four lanes of three vectors of 16: x, y and z of four particles, and z again.
+/// Returns the sums over each group of four lanes of three vectors of 16: x, y and z of four
+/// particles, and z again.
 #[inline(always)]
 pub(super) fn sums_of_quads<S: Simd, V: Pod>(simd: S, [x, y, z]: [V; 3]) -> Option<[[f32; 4]; 4]> {
     let avx = as_avx512(simd)?.avx512f;
@@ -229,7 +234,8 @@ pub(super) fn sums_of_quads<S: Simd, V: Pod>(simd: S, [x, y, z]: [V; 3]) -> Opti
     Some(cast(avx._mm512_permutexvar_ps(cast(TRANSPOSED), sums)))
 }
 
-/// Sums over each four lanes of three vectors of eight: x, y, z and z again of two particles.
+/// Returns the sums over each group of four lanes of three vectors of eight: x, y, z and z again of
+/// two particles.
 #[inline(always)]
 pub(super) fn sums_of_halves<S: Simd, V: Pod>(simd: S, [x, y, z]: [V; 3]) -> Option<[[f32; 4]; 2]> {
     let avx = as_avx2(simd)?.avx;
@@ -241,7 +247,8 @@ pub(super) fn sums_of_halves<S: Simd, V: Pod>(simd: S, [x, y, z]: [V; 3]) -> Opt
     Some(cast(avx._mm256_add_ps(first, avx._mm256_shuffle_ps::<SECOND_PAIRS>(xy, z))))
 }
 
-/// The sums over the quarters of a vector of 16, or the halves of one of eight: of each lane of a quarter.
+/// Returns, for each lane of a quarter, the sum over the quarters of a vector of 16 or the halves
+/// of one of eight.
 #[inline(always)]
 pub(super) fn sum_of_quarters<S: Simd, V: Pod>(simd: S, a: V) -> Option<[f32; 4]> {
     if let Some(v3) = as_avx2(simd) {
@@ -254,12 +261,12 @@ pub(super) fn sum_of_quarters<S: Simd, V: Pod>(simd: S, a: V) -> Option<[f32; 4]
     Some(cast(v3.sse._mm_add_ps(cast(low), cast(high))))
 }
 
-/// Of two times four f32, 2 3 of the first, 3 2 of the second.
+/// Selects 2 3 of the first and 3 2 of the second of two times four f32.
 const SECOND_PAIRS: i32 = 0b10_11_11_10;
-/// Of four times four numbers.
+/// Transposes four times four numbers.
 const TRANSPOSED: [i32; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
 
-/// The lanes of four or eight that hold less than the limit, as bits.
+/// Returns, as bits, the lanes of four or eight that are less than the limit.
 #[inline(always)]
 pub(super) fn less_bits<S: Simd, const LANES: usize>(
     simd: S,
@@ -277,7 +284,7 @@ pub(super) fn less_bits<S: Simd, const LANES: usize>(
     }
 }
 
-/// The lanes of four or eight whose bits are set, first.
+/// Moves the lanes of four or eight whose bits are set to the front.
 #[inline(always)]
 pub(super) fn pack<S: Simd, T: Pod, const LANES: usize>(
     simd: S,
@@ -299,7 +306,7 @@ pub(super) fn pack<S: Simd, T: Pod, const LANES: usize>(
     }
 }
 
-/// By bits, the numbers of the lanes whose bits are set.
+/// Returns a table with the numbers of the set lanes, indexed by the bits.
 const fn set_lanes<const LANES: usize, const PLACES: usize>() -> [[u32; LANES]; PLACES] {
     let mut table = [[0; LANES]; PLACES];
     let mut bits = 0;

@@ -1,4 +1,4 @@
-//! The particles that the lists' entries stand for, and their squared distances.
+//! The particles to which the entries of the lists refer, and their squared distances.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub(super) struct Clusters<'a, const WIDTH: usize> {
     species: &'a [[u64; WIDTH]],
 }
 
-/// Particles i, each in the lanes of its pairs with a cluster.
+/// Particles i, each repeated in the lanes of its pairs with a cluster.
 pub(super) struct Centres<const LANES: usize> {
     position: [[f64; LANES]; 3],
     species: [usize; LANES],
@@ -26,7 +26,8 @@ impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
         }
     }
 
-    /// The same, so that the compiler sees that coordinates have one length: one check of the bounds for all three.
+    /// Returns the clusters with coordinates of one length that the compiler can see, so that one
+    /// bounds check is enough for all three.
     #[inline(always)]
     pub(super) fn of_equal_lengths(&self) -> Self {
         let [x, y, z] = self.position;
@@ -34,19 +35,20 @@ impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
         Self { position: [&x[..number], &y[..number], &z[..number]], species: self.species }
     }
 
-    /// How many particles there are.
+    /// Returns the number of particles.
     #[inline(always)]
     pub(super) fn particles(&self) -> usize {
         self.species.len() * WIDTH
     }
 
-    /// As many particles i, from one on, as have lanes.
+    /// Returns the particles i from `first` on, as many as fit in the lanes.
     #[inline(always)]
     pub(super) fn centres<const LANES: usize>(&self, first: usize) -> Centres<LANES> {
         let [x, y, z] = self.position;
         let mut centres = Centres { position: [[0.0; LANES]; 3], species: [0; LANES] };
         for lane in 0..LANES {
-            // Of the last i-cluster some particles may be missing; none of their pairs counts.
+            // The last i-cluster may have fewer particles; the pairs of the missing ones do not
+            // count.
             let index = (first + lane / WIDTH).min(self.particles() - 1);
             let (cluster, place) = (index / WIDTH, index % WIDTH);
             for (to, from) in centres.position.iter_mut().zip([x, y, z]) {
@@ -57,7 +59,8 @@ impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
         centres
     }
 
-    /// Squared distances from the particles of a cluster. (A loop: closures would not be compiled for the instruction set.)
+    /// Returns the squared distances from the particles of a cluster. (Uses a loop, because
+    /// closures would not be compiled for the instruction set.)
     #[inline(always)]
     pub(super) fn squares<const LANES: usize>(
         &self,
@@ -75,7 +78,7 @@ impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
         squares
     }
 
-    /// The species of the pairs with the particles of a cluster.
+    /// Returns the species of the pairs with the particles of a cluster.
     #[inline(always)]
     pub(super) fn species<const LANES: usize>(
         &self,

@@ -1,15 +1,16 @@
-//! Pairs by distance, from the lists that forces are computed with.
+//! Numbers of pairs by distance, from the lists that are used to compute forces.
 //!
 //! ```text
 //! for each batch of particles i
-//!   measure     squared distances of all entries, in f64; of those that count, packed one after the other, in f32
+//!   measure     squared distances of all entries, in f64; pack those that count, in f32
 //!   classify    root and class in f32, and doubt: whether that may be the wrong class
 //!   count       one addition per pair
 //!   doubtful    some in ten thousand: once more in f64
 //! ```
 //!
-//! Less than a third of an entry's lanes count: to pack them costs less than the roots and additions of the others. Advantage: nothing is searched or
-//! sorted, and no step has a branch per pair. Disadvantage: up to the cutoff only.
+//! Less than a third of an entry's lanes count. Packing them costs less than the roots and
+//! additions for the others would. Advantage: nothing is searched or sorted, and no step has a
+//! branch per pair. Disadvantage: works only up to the cutoff.
 
 mod clusters;
 
@@ -28,23 +29,26 @@ use crate::force::shares::Share;
 use crate::particles::Particles;
 use crate::simd::{less_in, pack};
 
-/// Counters of a class in turn, so that no addition waits for the one before it. They stand beside each other, and have 32 bits: a histogram
-/// that fits into a few kilobytes, and has one address to count from, takes half the time of four of 64 bits. Two take eight bytes, a factor that x86
-/// multiplies an index with while it counts.
+/// Counters per class, used in turn so that additions do not depend on each other. They are
+/// adjacent and have 32 bits. A histogram that fits into a few kilobytes and has a single base
+/// address takes half the time of four histograms of 64 bits. Two counters take eight bytes, a
+/// factor that x86 addressing can apply to an index.
 const TURNS: usize = 2;
-/// Error of a class as a share of its number, with room: three roundings to 24 bits.
+/// Upper limit of the relative error of a class number: three roundings to 24 bits.
 const ROUNDING: f32 = 4e-7;
-/// Adding it leaves an integer in the low bits of an f32, of numbers up to 2^22.
+/// Number whose addition leaves an integer in the low bits of an f32, for numbers up to 2^22.
 const TO_INTEGER: f32 = 1.5 * (1 << 23) as f32;
-/// The most classes for which [`ROUNDING`] leaves few doubtful.
+/// Largest number of classes for which [`ROUNDING`] leaves few doubtful.
 const MOST_BINS: usize = 100_000;
-/// Pairs that are classified and counted together, about: few enough to stay in the nearest cache, and many enough that the ends of loops, which no
-/// CPU foresees, do not matter.
+/// Approximate number of pairs that are classified and counted together: few enough to fit in the
+/// first-level cache, and many enough that the mispredicted ends of loops do not matter.
 const BATCH: usize = 1024;
 
 impl ClusterWork {
-    /// Counts the pairs of this rank by species and distance, of lists with Newton's third law; `None` beyond the cutoff, and for clusters that are
-    /// wider than what columns are padded to: the same on all ranks, because the others wait for a search.
+    /// Counts the pairs of this rank by species and distance, for lists that use Newton's third
+    /// law. Returns `None` beyond the cutoff and for clusters wider than the padding of columns.
+    /// The result is `None` on all ranks or on none, because the other ranks would otherwise wait
+    /// for a search.
     pub(in crate::force) fn count_distances(
         &self,
         system: System,
@@ -63,7 +67,7 @@ impl ClusterWork {
     }
 }
 
-/// The pairs of a thread.
+/// The pairs of one thread.
 struct OneShare<'a> {
     work: &'a ClusterWork,
     share: usize,
@@ -89,7 +93,8 @@ impl WithSimd for OneShare<'_> {
 }
 
 impl OneShare<'_> {
-    /// Of clusters so wide; so many pairs are measured together, of one particle i or two.
+    /// Counts the pairs of clusters of `WIDTH` particles. `LANES` pairs, of one or two particles i,
+    /// are measured together.
     #[inline(always)]
     fn count<S: Simd, const WIDTH: usize, const LANES: usize>(self, simd: S) -> PairCounts {
         let mut tally = Tally::<S, LANES>::new(simd, self.species, self.bins);
@@ -110,15 +115,15 @@ impl OneShare<'_> {
     }
 }
 
-/// From squared distances to classes.
+/// Conversion of squared distances to classes.
 #[derive(Clone, Copy)]
 struct Scale {
     per_length: f32,
-    /// Farthest from the middle of a class that is without doubt, in classes.
+    /// Largest distance from the middle of a class that is not doubtful, in classes.
     surest: f32,
-    /// Squares from here on are not asked for: half a class beyond the last.
+    /// Squared distances from here on are ignored: half a class beyond the last.
     beyond: f32,
-    /// Where those are counted that will be counted again; a histogram ends after it.
+    /// Class for pairs that will be counted again; it is the last one of a histogram.
     doubtful: u32,
 }
 
@@ -133,12 +138,14 @@ impl Scale {
         }
     }
 
-    /// Classes of these squares, in the bits below a power of two, and whether all are without doubt. One loop over as many as there are: the compiler
-    /// makes whole vectors of it, which it does not of one over the lanes of an entry.
+    /// Computes the classes of `squares`, in the low bits below a power of two. Returns whether
+    /// none is doubtful. One loop over all squares, because the compiler uses whole vectors for it,
+    /// but not for a loop over the lanes of an entry.
     #[inline(always)]
     fn classify(self, squares: &[f32], classes: &mut [u32]) -> bool {
-        // The bits of positive floats are ordered as the floats are. The compiler makes one vector instruction of a maximum of integers; of a
-        // float's maximum, or of a conjunction of comparisons, it makes several.
+        // The bits of positive floats have the same order as the floats. The compiler uses one
+        // vector instruction for a maximum of integers, but several for a maximum of floats or a
+        // conjunction of comparisons.
         let mut farthest = 0;
         for (square, class) in squares.iter().zip(classes) {
             let root = square.sqrt() * self.per_length - 0.5;
@@ -154,7 +161,7 @@ impl Scale {
         class & self.doubtful == self.doubtful
     }
 
-    /// Places from the histogram of a pair of species to that of the next.
+    /// Returns the number of elements in the histogram of a pair of species.
     #[inline(always)]
     fn length(self) -> usize {
         self.doubtful as usize + 1
@@ -176,7 +183,7 @@ fn count(histogram: &mut [[u32; TURNS]], classes: &[u32]) {
     }
 }
 
-/// A particle i or two, and where their pairs are in a batch.
+/// One or two particles i, and the range of their pairs in a batch.
 struct Segment<'a> {
     i: usize,
     entries: &'a [Entry],
@@ -184,7 +191,7 @@ struct Segment<'a> {
     pairs: Range<usize>,
 }
 
-/// What has been counted so far, and a batch.
+/// The counts so far and the current batch.
 struct Tally<'a, S, const LANES: usize> {
     simd: S,
     bins: DistanceBins,
@@ -192,14 +199,15 @@ struct Tally<'a, S, const LANES: usize> {
     scale: Scale,
     segments: Vec<Segment<'a>>,
     squares: Vec<f32>,
-    /// Where the histogram of the pair's species starts, if there are several.
+    /// Start of the histogram of each pair's species, used if there are several.
     starts: Vec<u32>,
     classes: Vec<u32>,
-    /// How many of them are in use.
+    /// Number of elements in use.
     pairs: usize,
-    /// By pair of species as many places as there are up to the doubtful; a power of two in all.
+    /// Histograms by pair of species, each including the doubtful class; the total length is a
+    /// power of two.
     histogram: Vec<[u32; TURNS]>,
-    /// How many additions it has had.
+    /// Number of additions to the histogram.
     added: usize,
     found: PairCounts,
 }
@@ -242,7 +250,7 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
                 self.starts.resize(most, 0);
                 self.classes.resize(most, 0);
             }
-            // Apart, because the registers of one loop would not do for both.
+            // Two separate loops, because there are not enough registers for both in one.
             self.pairs = if self.species > 1 {
                 self.measure::<WIDTH, true>(clusters, i, entries, first_lane)
             } else {
@@ -255,7 +263,7 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
         }
     }
 
-    /// Adds the pairs that count, of a particle i or two, to the batch, and returns where they end.
+    /// Adds the pairs of one or two particles i that count to the batch, and returns the new end.
     #[inline(always)]
     fn measure<const WIDTH: usize, const SEVERAL_SPECIES: bool>(
         &mut self,
@@ -279,7 +287,7 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
                 let species = clusters.species(&centres, entry.cluster());
                 let mut first = [0; LANES];
                 for lane in 0..LANES {
-                    // Beyond the last particle there may be any number.
+                    // Beyond the last particle, the number may be arbitrary.
                     let [kind, other] = [0, 1].map(|side: usize| species[lane][side].min(self.species - 1));
                     first[lane] =
                         (PairCounts::number(self.species, kind, other) * self.scale.length()) as u32;
@@ -291,7 +299,7 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
         end
     }
 
-    /// Counts the pairs of the batch; the next begins.
+    /// Counts the pairs of the batch and begins the next.
     #[inline(always)]
     fn count_batch<const WIDTH: usize>(&mut self, clusters: &Clusters<WIDTH>) {
         let classes = &mut self.classes[..self.pairs];
@@ -313,13 +321,13 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
         self.pairs = 0;
     }
 
-    /// Counts the doubtful ones by their exact squares.
+    /// Counts the doubtful pairs by their exact squared distances.
     #[cold]
     fn count_doubtful<const WIDTH: usize>(&mut self, clusters: &Clusters<WIDTH>) {
         let (scale, mut exact) = (self.scale, Vec::new());
         for Segment { i, entries, first_lane, pairs } in &self.segments {
             let classes = &self.classes[pairs.clone()];
-            // Not `any`, which would stop at the first and look at one after the other.
+            // Not `any`, which would test one class after the other and stop at the first match.
             if !classes.iter().fold(false, |any, &class| any | scale.is_doubtful(class)) {
                 continue;
             }
@@ -328,7 +336,8 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
             for entry in *entries {
                 let bits = entry.lanes_from(*first_lane);
                 for (lane, square) in clusters.squares(&centres, entry.cluster()).into_iter().enumerate() {
-                    // The same pairs as were measured, in their order: their squares have the same bits.
+                    // The same pairs as in the measurement, in the same order, because their
+                    // squares have the same bits.
                     exact[packed] = square;
                     packed += usize::from((square as f32) < scale.beyond) & bits >> lane;
                 }
@@ -344,7 +353,7 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
         }
     }
 
-    /// Takes what the histogram has, and clears it.
+    /// Adds the histogram to the counts and clears it.
     #[cold]
     fn collect(&mut self) {
         let histograms = self.histogram.chunks_exact(self.scale.length());
