@@ -44,8 +44,8 @@ impl DirectoryLock {
     /// unlocking.
     ///
     /// # Errors
-    /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory is not writable or if
-    /// another kind of file has the name of the lock.
+    /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory is not writable, or if a
+    /// file with the name of the lock was not written by this program.
     pub(super) fn acquire(directory: &Path) -> Result<(Self, Option<Holder>), OutputError> {
         let path = directory.join(LOCK_FILE);
         let failed = |reason| OutputError::Create {
