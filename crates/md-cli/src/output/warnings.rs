@@ -93,7 +93,7 @@ pub fn cold_start(cold: ColdStart, stage: &str) -> String {
     format!("{of_stage}{problem}; give `system.temperature`, or begin with a stage of `langevin`")
 }
 
-/// Returns the warning about a barostat that could not reach its target.
+/// Returns the warning about changes of the box that were limited.
 pub fn limited_box(&BoxReport { changes, limited }: &BoxReport) -> Option<String> {
     (limited > 0).then(|| {
         format!(
