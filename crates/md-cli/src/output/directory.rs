@@ -60,7 +60,7 @@ pub struct OutputDirectory {
     effective: Option<Vec<u8>>,
     /// The effective scenario that was written before the run, and its length if this run wrote it.
     scenario: Option<(PathBuf, FileIdentity, Option<u64>)>,
-    /// Names of files that are removed at the start and written later.
+    /// Names of the files that are removed at the start and written later.
     results: Vec<String>,
     /// Those of these names that only an earlier run wrote: trajectories, checkpoints, images.
     old: Vec<String>,

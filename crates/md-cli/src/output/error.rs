@@ -82,7 +82,7 @@ pub enum OutputError {
     InUse {
         /// The output directory.
         directory: PathBuf,
-        /// Its lock.
+        /// Path of the lock.
         lock: PathBuf,
         /// Holder of the lock, if it is known.
         holder: Option<Holder>,

@@ -60,7 +60,7 @@ pub(super) fn make_room(path: &Path) -> Result<(), OutputError> {
     remove_old(path).map_err(|reason| in_the_way(path, reason))
 }
 
-/// Removes a file or link like [`make_room`], and returns the reason of the operating system if
+/// Removes a file or link like `make_room`, and returns the reason of the operating system if
 /// that fails.
 pub(super) fn remove_old(path: &Path) -> io::Result<()> {
     if occupied(path)? { fs::remove_file(path) } else { Ok(()) }

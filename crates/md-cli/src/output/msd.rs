@@ -213,7 +213,7 @@ fn add_by_species(sums: &mut [f64], species: &[u32], now: &[[f64; 3]], then: &[[
     sums.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
 }
 
-/// Does what [`add_by_species`] does for a single species, in a loop without species that the
+/// Does what `add_by_species` does for a single species, in a loop without species that the
 /// compiler can vectorise.
 fn add_all(sums: &mut [f64], now: &[[f64; 3]], then: &[[f64; 3]]) {
     /// Number of components of four particles.

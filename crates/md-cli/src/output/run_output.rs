@@ -57,7 +57,7 @@ pub enum Scope {
     Stage,
 }
 
-/// The outputs of one kind that a scenario asks for.
+/// The outputs of one kind that a scenario requests.
 pub type Opened<'a> = Vec<Box<dyn RunOutput + 'a>>;
 
 /// An output of a run, on one rank.

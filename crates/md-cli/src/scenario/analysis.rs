@@ -22,7 +22,7 @@ pub struct Rdf {
     /// Steps between two samples.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// Number of bins of the distance.
+    /// Number of distance bins.
     #[serde(default = "default_bins")]
     #[schemars(range(min = 1))]
     pub bins: u64,

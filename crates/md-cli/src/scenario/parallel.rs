@@ -114,7 +114,7 @@ pub struct Rma {
     pub window: WindowKind,
     /// One window for all neighbours, or one for each.
     pub windows: WindowCount,
-    /// Who moves the data: the sender by put, or the receiver by get.
+    /// Side that moves the data: the sender by put, or the receiver by get.
     pub operation: Operation,
     /// Message buffers per neighbour: 1, or 2 (double buffering).
     #[schemars(range(min = 1, max = 2))]

@@ -15,7 +15,7 @@ use super::{Model, ScenarioError, ScenarioSource};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StencilScenario {
-    /// What is computed, and on which grid.
+    /// The application, and its grid.
     pub stencil: Stencil,
     /// Ranks and halo exchange.
     #[serde(default)]
