@@ -45,7 +45,7 @@ impl Drop for Renewal {
     fn drop(&mut self) {
         self.ending = None;
         if let Some(thread) = self.thread.take() {
-            // A lock that is about to end need not be renewed.
+            // A failed renewal no longer matters, because the lock ends.
             let _ = thread.join();
         }
     }

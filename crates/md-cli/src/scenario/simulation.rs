@@ -12,7 +12,7 @@ pub struct Simulation {
     /// A line that describes the run in its outputs.
     #[serde(default)]
     pub title: String,
-    /// Number of dimensions: 2 (one layer in z, no motion in z) or 3.
+    /// 2 (one layer in z, no motion in z) or 3.
     #[serde(default = "three")]
     #[schemars(range(min = 2, max = 3))]
     pub dimension: u8,
