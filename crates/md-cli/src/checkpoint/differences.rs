@@ -248,7 +248,7 @@ fn is_of(text: &str, keys: &[&str]) -> bool {
     keys.iter().filter_map(rests).any(|rest| rest.is_empty() || rest.starts_with(['.', '[', ' ']))
 }
 
-/// Returns the keys whose values differ, with both values.
+/// Returns the keys with different values, and both values of each.
 fn changes(then: &[Entry], now: &[Entry]) -> Vec<String> {
     let mut keys: Vec<&String> = then.iter().chain(now).map(|(key, _)| key).collect();
     keys.sort();

@@ -132,7 +132,7 @@ impl Sizes {
     }
 }
 
-/// Returns the sum over lower ranks, with messages whose size does not depend on the number of
+/// Returns the sum over lower ranks, with messages of a size that does not depend on the number of
 /// ranks. *Collective.*
 pub(crate) fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
     let (rank, mut sum, mut by) = (world.rank(), own, 1);

@@ -116,8 +116,8 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Returns whether a lock is in use. A lock of this host whose process has ended is free. A lock of
-/// another host may be in use, whatever the system's lock on this host indicates.
+/// Returns whether a lock is in use. A lock of a process on this host that has ended is free. A
+/// lock of another host may be in use, whatever the system's lock on this host indicates.
 fn is_in_use(system: SystemLock, holder: Option<&Holder>) -> bool {
     match (system, holder) {
         (SystemLock::HeldByAnother, _) => true,

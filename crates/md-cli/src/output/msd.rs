@@ -111,8 +111,8 @@ impl Msd<'_> {
 
     /// Returns the sums of all species for each origin, on this rank.
     fn sums(&self) -> Vec<f64> {
-        /// Number of particles whose current positions stay in the innermost cache during the loop
-        /// over all origins.
+        /// Number of particles for which the current positions stay in the innermost cache during
+        /// the loop over all origins.
         const BLOCK: usize = 1024;
         let Tracks { species, now, then, .. } = &self.tracks;
         let width = SUMS * self.names.len();

@@ -1,4 +1,4 @@
-//! Columns of tables whose names contain names of species.
+//! Columns of tables with names that contain names of species.
 
 use std::collections::HashSet;
 

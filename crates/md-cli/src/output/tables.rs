@@ -95,7 +95,7 @@ pub(super) fn table<R: Serialize>(
     md_lab::tables::table(columns, entries).map_err(|reason| OutputError::encode(file, &reason))
 }
 
-/// Returns a whole table whose column names contain names of species.
+/// Returns a whole table with column names that contain names of species.
 pub(super) fn named_table<R: Serialize>(
     file: KnownFile,
     columns: &[String],

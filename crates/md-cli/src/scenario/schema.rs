@@ -27,9 +27,9 @@ pub(super) struct ModelSchema(Json);
 /// The key that decides which other keys a table has.
 const KIND: &str = "kind";
 
-/// Changes the schema of a table whose other keys depend on its `kind`. The table itself receives a
-/// `kind` with the names of all variants, the first variant becomes the default, and unknown keys
-/// are refused.
+/// Changes the schema of a table with a `kind` that decides about its other keys. The table itself
+/// receives a `kind` with the names of all variants, the first variant becomes the default, and
+/// unknown keys are refused.
 pub(super) fn lift_kind(schema: &mut Schema) {
     let mut names = Vec::new();
     for (index, variant) in

@@ -117,8 +117,8 @@ const MOST_LETTERS: usize = 100;
 /// Folder in which `analyse` writes its tables.
 const TAKEN: &str = "analysis";
 
-/// Returns whether `name` can be a folder on every file system, beside the files of a run, whose
-/// names contain dots.
+/// Returns whether `name` can be a folder on every file system, beside the files of a run, which
+/// have dots in their names.
 fn is_folder(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
     name.chars().all(is_plain) && name.chars().count() <= MOST_LETTERS && name != TAKEN

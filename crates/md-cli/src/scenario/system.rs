@@ -162,7 +162,7 @@ pub struct InputFile {
     pub path: String,
     /// Format of the file.
     pub format: InputFormat,
-    /// Atom style of a LAMMPS data file whose heading `Atoms` does not give it. Without this key
+    /// Atom style of a LAMMPS data file, if the heading `Atoms` does not give it. Without this key
     /// the style follows from the number of columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<AtomStyle>,

@@ -33,7 +33,7 @@ use crate::session::note;
 pub use columns::{columns_of, expect_same_kind};
 use frame::{Frame, FrameLayout, OwnParticles};
 
-/// Output of frames of all particles, in a file whose name is in the scenario.
+/// Output of frames of all particles, in a file with a name given in the scenario.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[], open };
 
 /// The formats, in the order in which they are listed.

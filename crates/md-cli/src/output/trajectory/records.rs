@@ -26,7 +26,7 @@ struct Records<'a, E> {
     encoder: E,
     /// The file, on rank 0.
     file: Option<RecordFile>,
-    /// Rows of a frame, whose memory is reused.
+    /// Rows of a frame. Their memory is reused.
     rows: Vec<FrameRow>,
     bytes: Vec<u8>,
 }

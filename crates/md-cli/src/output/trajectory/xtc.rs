@@ -37,7 +37,7 @@ pub(crate) const PRECISION: f32 = 1000.0;
 /// Largest coordinate, because coordinates and their differences are integers of 31 bits.
 const FARTHEST: f64 = (1 << 29) as f64 / PRECISION as f64;
 
-/// Largest number of particles whose bytes can be counted in 31 bits.
+/// Largest number of particles for which the bytes can be counted in 31 bits.
 const MOST_PARTICLES: usize = 1 << 28;
 
 pub(super) struct Xtc {

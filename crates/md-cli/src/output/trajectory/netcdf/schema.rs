@@ -108,7 +108,7 @@ pub(super) fn bytes_of(variable: &Variable, frame: &Frame) -> Vec<u8> {
     }
 }
 
-/// A particle whose values are needed, and the place of these values.
+/// A particle of which values are needed, and the place of these values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Picked {
     /// Index among the particles of this rank.

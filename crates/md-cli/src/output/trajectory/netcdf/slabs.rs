@@ -69,8 +69,8 @@ impl Slabs {
         Ok(slabs)
     }
 
-    /// Returns the rank whose range contains an id, and the place of the id in it, or `None` if the
-    /// id is outside of all ranges.
+    /// Returns the rank with the range that contains an id, and the place of the id in it, or
+    /// `None` if the id is outside of all ranges.
     fn place_of(&self, id: u64) -> Option<(Rank, u32)> {
         // Ids fit into 31 bits, and 32-bit divisions are cheaper.
         let place = id.checked_sub(self.lowest).and_then(|place| u32::try_from(place).ok())?;
