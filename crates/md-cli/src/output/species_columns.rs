@@ -86,7 +86,7 @@ mod tests {
         for file in [KnownFile::RDF, KnownFile::MSD, KnownFile::VACF, profile] {
             assert_eq!(found(file, &["A", "B_1", "A,B", "\"", "msd", "x"]), None);
         }
-        // This is n of `A` with `A_A`, and g or n of the reverse order of names.
+        // This is n of `A_A` around `A`, and n of `A` around `A_A`.
         assert_eq!(found(KnownFile::RDF, &["A", "A_A"]).as_deref(), Some("n_A_A_A"));
         assert_eq!(found(KnownFile::RDF, &["A", "A_A", "A_A_A"]).as_deref(), Some("g_A_A_A_A"));
         assert_eq!(found(KnownFile::VACF, &["X", "error_X"]).as_deref(), Some("diffusion_error_X"));

@@ -27,7 +27,7 @@ pub(super) struct ModelSchema(Json);
 /// The key that decides which other keys a table has.
 const KIND: &str = "kind";
 
-/// Changes the schema of a table with a `kind` that decides about its other keys. The table itself
+/// Changes the schema of a table with a `kind` that determines its other keys. The table itself
 /// receives a `kind` with the names of all variants, the first variant becomes the default, and
 /// unknown keys are refused.
 pub(super) fn lift_kind(schema: &mut Schema) {
