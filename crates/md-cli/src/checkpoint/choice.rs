@@ -1,4 +1,4 @@
-//! Names of checkpoints, and which one a folder means.
+//! Names of checkpoints, and the choice of a checkpoint in a folder.
 
 use std::fs;
 use std::io::Read;
@@ -11,20 +11,21 @@ use crate::text_file::expect_regular;
 const PREFIX: &str = "checkpoint-";
 const SUFFIX: &str = ".mdc";
 
-/// Name of the checkpoint after a step.
+/// Returns the name of the checkpoint after a step.
 pub(crate) fn file_name(step: u64) -> String {
     format!("{PREFIX}{step}{SUFFIX}")
 }
 
-/// The step in the name of a checkpoint.
+/// Returns the step in the name of a checkpoint.
 pub(crate) fn step_of(name: &str) -> Option<u64> {
     let digits = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     digits.parse().ok().filter(|step| file_name(*step) == name)
 }
 
-/// Whether a file is a checkpoint, going by its first bytes, or one that a killed run has left empty.
+/// Returns whether a file is a checkpoint according to its first bytes, or an incomplete one, empty
+/// or beginning with zeros, that a killed run left.
 pub(crate) fn is_own(path: &Path) -> bool {
-    // Whoever opens a named pipe waits for its writer.
+    // Opening a named pipe would wait for its writer.
     let Ok(there) = fs::symlink_metadata(path) else { return false };
     let begins = || -> std::io::Result<[u8; MAGIC.len()]> {
         let mut begin = [0; MAGIC.len()];
@@ -34,7 +35,7 @@ pub(crate) fn is_own(path: &Path) -> bool {
     there.is_file() && (there.len() == 0 || begins().is_ok_and(|begin| is_named(&begin) || begin == [0; 8]))
 }
 
-/// The checkpoints of a folder with their steps, the newest first.
+/// Returns the checkpoints of a folder with their steps, the newest first.
 pub(crate) fn in_folder(folder: &Path) -> Vec<(u64, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<(u64, PathBuf)> =
@@ -43,13 +44,14 @@ pub(crate) fn in_folder(folder: &Path) -> Vec<(u64, PathBuf)> {
     found
 }
 
-/// The file that `--resume` means: of a folder the newest.
+/// Returns the file that the path given to `--resume` stands for: the file itself, or the newest
+/// checkpoint of a folder.
 ///
 /// # Errors
-/// There is none; it is no file.
+/// Returns an error if there is no checkpoint, or if it is not a regular file.
 pub(super) fn chosen(path: &Path) -> Result<PathBuf, CheckpointError> {
     let file = file_or_newest(path)?;
-    // Whoever opens a named pipe waits for its writer.
+    // Opening a named pipe would wait for its writer.
     expect_regular(&file).map_err(|problem| CheckpointError::new(&file, problem))?;
     Ok(file)
 }
@@ -69,7 +71,7 @@ fn file_or_newest(path: &Path) -> Result<PathBuf, CheckpointError> {
     }
 }
 
-/// What to do where a checkpoint is damaged.
+/// Returns advice for a damaged checkpoint: to use the one before it, if there is one.
 pub(super) fn older(path: &Path) -> Option<String> {
     let step = step_of(path.file_name()?.to_str()?)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,4 +1,5 @@
-//! What of a scenario is not as it was at a checkpoint, and what that means for what follows.
+//! Differences between a scenario and that of a checkpoint, and their consequences for the resumed
+//! run.
 
 use std::cmp::Ordering;
 
@@ -9,27 +10,28 @@ use toml::{Table, Value};
 use super::BegunStage;
 use crate::scenario::{IntegratorTable, Model, Scenario, StagePlan, effective_toml};
 
-/// Keys that are not as they were, each with both values, by what follows from them.
+/// Keys that have changed, each with its old and its new value, grouped by their consequences.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// Of what is simulated: other particles, forces or faces.
+    /// Keys of the simulated system: particles, forces or faces.
     pub system: Vec<String>,
-    /// Of the integrator under way and its random numbers.
+    /// Keys of the integrator of the present stage and its random numbers.
     pub motion: Vec<String>,
-    /// The length of the stage under way, where something changes evenly over its steps.
+    /// The length of the present stage, if something changes linearly over its steps.
     pub ramp: Vec<String>,
-    /// Of stages that have not begun.
+    /// Keys of stages that have not begun.
     pub ahead: Vec<String>,
-    /// Of stages that are over.
+    /// Keys of stages that have ended.
     pub over: Vec<String>,
-    /// Of the particles that a run begins with.
+    /// Keys of the particles with which a run begins.
     pub start: Vec<String>,
-    /// The order in which numbers are added, and their precision.
+    /// Keys of the precision and of the order in which numbers are added.
     pub rounding: Vec<String>,
 }
 
 impl Differences {
-    /// Of a run of particles that goes on in a stage; `then` is the effective scenario of the checkpoint.
+    /// Returns the differences for a particle run that is resumed in the stage `begun`. `then` is
+    /// the effective scenario of the checkpoint.
     pub(super) fn of_particles(then: &str, scenario: &Scenario, begun: BegunStage) -> Self {
         let now = effective_toml(scenario);
         let mut all = Self::default();
@@ -53,35 +55,37 @@ impl Differences {
         all
     }
 
-    /// Of a grid, where all that counts belongs to what is computed.
+    /// Returns the differences for a grid, for which all keys that matter belong to the system.
     pub(super) fn of_a_grid<M: Model>(then: &str, scenario: &M) -> Self {
         let now = effective_toml(scenario);
         let system = changes(&entries(then, &FREE_ON_GRIDS), &entries(&now, &FREE_ON_GRIDS));
         Self { system, ..Self::default() }
     }
 
-    /// Whether the next steps have the bits that they would have had.
+    /// Returns whether the next steps give the same bits as in an uninterrupted run.
     pub(super) fn keep_bits(&self) -> bool {
         [&self.system, &self.motion, &self.rounding].iter().all(|texts| texts.is_empty())
     }
 
-    /// Whether the integrator under way is another one: it has nothing to remember.
+    /// Returns whether the integrator of the present stage has changed, so that its stored state is
+    /// not used.
     pub(super) fn have_other_integrator(&self) -> bool {
         self.motion.iter().any(|text| !is_of(text, &[SEED]))
     }
 
-    /// Whether results are others from the checkpoint on, and not only in their last digits.
+    /// Returns whether results change from the checkpoint on, and not only in their last digits.
     pub fn change_results(&self) -> bool {
         [&self.system, &self.motion, &self.ramp].iter().any(|texts| !texts.is_empty())
     }
 
-    /// Integrators and lengths of the stages that both scenarios have. Those that are over come last: a key that others have too matters to these.
+    /// Compares the integrators and lengths of the stages that both scenarios have. Stages that
+    /// have ended come last, because a key that they share with other stages matters to those.
     fn compare_stages(&mut self, [then, now]: [&str; 2], plans: &[StagePlan], begun: usize) {
         let [then, now] = [then, now].map(|text| text.parse().unwrap_or_default());
         let [then, now]: [Vec<StageText>; 2] = [&then, &now].map(stages_of);
         let mut pairs: Vec<_> = then.iter().zip(&now).zip(plans).enumerate().collect();
         pairs.sort_by_key(|(number, _)| *number < begun);
-        // Stages without an integrator of their own have the same keys.
+        // Stages without their own integrator have the same keys, which are listed once.
         let mut told = Vec::new();
         for (number, ((then, now), plan)) in pairs {
             let mut motion = changes(&then.motion(&now.integrator_key), &now.motion(&now.integrator_key));
@@ -102,13 +106,13 @@ impl Differences {
     }
 }
 
-/// Whether a stage draws random numbers.
+/// Returns whether a stage draws random numbers.
 fn draws(plan: &StagePlan) -> bool {
     let IntegratorTable { kind, barostat } = plan.integrator;
     kind.is_random() || barostat.is_some_and(|it| it.kind == BarostatKind::StochasticCellRescaling)
 }
 
-/// Whether its temperature changes with the part of its steps that has been made.
+/// Returns whether the temperature of a stage changes with the fraction of its completed steps.
 fn has_ramp(plan: &StagePlan) -> bool {
     let ends = plan.integrator.kind.temperature().map(Temperature::ends);
     ends.is_some_and(|[from, to]| from != to)
@@ -117,7 +121,7 @@ fn has_ramp(plan: &StagePlan) -> bool {
 /// A key and its value.
 type Entry = (String, String);
 
-/// A stage as the text of a scenario has it.
+/// A stage in the text of a scenario.
 struct StageText<'t> {
     steps_key: String,
     steps: Option<&'t Value>,
@@ -126,14 +130,14 @@ struct StageText<'t> {
 }
 
 impl StageText<'_> {
-    /// Its integrator, under the names that it has elsewhere.
+    /// Returns the integrator with the key that it has in the other scenario.
     fn motion(&self, key: &str) -> Vec<Entry> {
         let mut all = Vec::new();
         self.integrator.iter().for_each(|value| flatten(key, value, &mut all));
         all
     }
 
-    /// Its number of steps, likewise.
+    /// Returns the number of steps with the key that it has in the other scenario.
     fn length(&self, key: &str) -> Vec<Entry> {
         self.steps.iter().map(|steps| (key.to_owned(), steps.to_string())).collect()
     }
@@ -149,7 +153,7 @@ fn stage_text<'t>(number: usize, stage: &'t Value, common: Option<&'t Value>) ->
     }
 }
 
-/// The stages of a run, as [`Scenario::stages`].
+/// Returns the stages of a run, as [`Scenario::stages`] does.
 fn stages_of<'s>(scenario: &'s Table) -> Vec<StageText<'s>> {
     let common = scenario.get("integrator");
     let whole = || StageText {
@@ -165,17 +169,19 @@ fn stages_of<'s>(scenario: &'s Table) -> Vec<StageText<'s>> {
     stages.map_or_else(|| vec![whole()], all)
 }
 
-/// The key of everything random.
+/// The key of the seed of all random numbers.
 const SEED: &str = "simulation.seed";
 
-/// Keys of what is simulated.
+/// Keys of the simulated system.
 const SYSTEM: [&str; 5] = ["species", "interaction", "system", "simulation.dimension", "simulation.timestep"];
 
-/// Keys of the particles that a run begins with: a checkpoint has its own.
+/// Keys of the particles with which a run begins. They have no effect on a resumed run, because a
+/// checkpoint contains particles.
 const START: [&str; 5] =
     ["system.lattice", "system.regions", "system.gas", "system.temperature", "system.drift"];
 
-/// Keys that change no bit of what follows, that the checkpoint itself decides, or that are compared stage by stage.
+/// Keys that do not change the bits of later steps, that the checkpoint determines, or that are
+/// compared stage by stage.
 const FREE: [&str; 13] = [
     "simulation.title",
     "simulation.steps",
@@ -192,7 +198,7 @@ const FREE: [&str; 13] = [
     "parallel.rma",
 ];
 
-/// The same on grids, whose bits depend neither on ranks nor on the way that messages take.
+/// Such keys on grids, where the bits depend neither on the ranks nor on how messages are sent.
 const FREE_ON_GRIDS: [&str; 18] = [
     "stencil.title",
     "stencil.steps",
@@ -214,15 +220,15 @@ const FREE_ON_GRIDS: [&str; 18] = [
     "parallel.rma",
 ];
 
-/// All keys of a scenario with their values, but for those that are free.
+/// Returns all keys of a scenario with their values, except `free` ones.
 fn entries(scenario: &str, free: &[&str]) -> Vec<Entry> {
     let mut all = all_entries(scenario);
-    // Ranks that are threads are counted by the world.
+    // Ranks that are threads are included in the number of ranks of the world.
     all.retain(|(key, _)| !is_of(key, free) && key != "parallel.ranks" && key != "parallel.watchdog_s");
     all
 }
 
-/// One key of it, if it is there.
+/// Returns one key of a scenario, if it is there.
 fn entries_of(scenario: &str, key: &str) -> Vec<Entry> {
     let mut all = all_entries(scenario);
     all.retain(|(own, _)| own == key);
@@ -236,13 +242,13 @@ fn all_entries(scenario: &str) -> Vec<Entry> {
     all
 }
 
-/// Whether a text begins with one of these keys, or with a key in them.
+/// Returns whether a text begins with one of these keys, or with a key inside them.
 fn is_of(text: &str, keys: &[&str]) -> bool {
     let rests = |key: &&str| text.strip_prefix(*key);
     keys.iter().filter_map(rests).any(|rest| rest.is_empty() || rest.starts_with(['.', '[', ' ']))
 }
 
-/// Keys whose values are not the same, with both.
+/// Returns the keys with different values, and both values of each.
 fn changes(then: &[Entry], now: &[Entry]) -> Vec<String> {
     let mut keys: Vec<&String> = then.iter().chain(now).map(|(key, _)| key).collect();
     keys.sort();

@@ -1,4 +1,5 @@
-//! Going on with an application on a grid: every rank reads the nodes that are its own now, from the slabs of whoever had them.
+//! Resuming an application on a grid. Every rank reads the nodes that it has now from the slabs of
+//! the ranks that had them.
 
 use std::fs::File;
 use std::path::Path;
@@ -15,11 +16,11 @@ use super::{CheckpointError, Differences};
 use crate::error::RunError;
 use crate::scenario::Model;
 
-/// Reads the checkpoint that `--resume` means into an application at its start, which `now` is the kind, the nodes and the ranks of.
-/// `steps` is how many the run has. *Collective.*
+/// Reads the checkpoint given to `--resume` into an application at its start. `now` contains its
+/// kind, nodes and ranks, and `steps` is the number of steps of the run. *Collective.*
 ///
 /// # Errors
-/// [`CheckpointError`], the same on all ranks; communication.
+/// Returns a [`CheckpointError`], which is the same on all ranks, or an error of communication.
 pub fn read_nodes<M: Model, A: Application + ?Sized>(
     world: &dyn World,
     path: &Path,
@@ -52,7 +53,7 @@ pub fn read_nodes<M: Model, A: Application + ?Sized>(
     Ok(Resumed { path, header, differences, particle_rows: Vec::new() })
 }
 
-/// Whether it is of this application.
+/// Checks that the checkpoint belongs to this application.
 fn expect_kind<'h>(header: &'h Header, now: &SavedNodes, words: usize) -> Result<&'h SavedNodes, String> {
     let Some(then) = &header.nodes else {
         return Err(format!("it is of particles, not of `{}` on a grid", now.kind));
@@ -71,7 +72,7 @@ fn expect_kind<'h>(header: &'h Header, now: &SavedNodes, words: usize) -> Result
     Ok(then)
 }
 
-/// What is wrong if a mask file has other solid nodes.
+/// Returns an error message if the mask file has other solid nodes than at the checkpoint.
 fn other_obstacle(then: &SavedNodes, now: &SavedNodes) -> Option<String> {
     let (then, now) = (then.mask.as_ref()?, now.mask.as_ref()?);
     let text =
@@ -82,14 +83,14 @@ fn other_obstacle(then: &SavedNodes, now: &SavedNodes) -> Option<String> {
     })
 }
 
-/// Who owns which nodes; faces do not matter.
+/// Returns the division of the nodes among the ranks. The faces do not matter here.
 fn torus(saved: &SavedNodes, ranks: u64) -> Result<Decomposition, String> {
     let ranks = usize::try_from(ranks).unwrap_or(usize::MAX);
     Decomposition::new(saved.nodes, ranks, Some(saved.ranks), [Edges::Periodic; 3])
         .map_err(|error| format!("it is damaged: {error}"))
 }
 
-/// Gives the nodes of `rank` their numbers back.
+/// Restores the values of the nodes of `rank`.
 fn restore<A: Application + ?Sized>(
     file: &File,
     layout: &Layout,
@@ -111,14 +112,15 @@ fn restore<A: Application + ?Sized>(
     Ok(())
 }
 
-/// The nodes of two ranks, then and now.
+/// The nodes of the rank that wrote a slab, and of the rank that reads it.
 struct Places {
     theirs: Block,
     own: Block,
 }
 
 impl Places {
-    /// The own node of a row of theirs, counted from the first own one.
+    /// Returns the node of this rank for a row of the slab, counted from the first node of this
+    /// rank.
     fn own_node(&self, row: usize) -> Option<[usize; 3]> {
         let node = node_of_row(row, self.theirs.size);
         let from_first = |axis: usize| {
@@ -129,7 +131,7 @@ impl Places {
     }
 }
 
-/// Reads the blocks of a writer in which there are own nodes.
+/// Reads the blocks of a writer that contain nodes of this rank.
 fn restore_shared_part<A: Application + ?Sized>(
     file: &File,
     layout: &Layout,

@@ -1,4 +1,4 @@
-//! The header of a checkpoint: what one has to know before the particles, as JSON.
+//! The header of a checkpoint: the data that are needed before the particles, as JSON.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,43 +7,43 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::{BLOCK_ROWS, ENTRY, Layout, MAGIC, PREAMBLE, WORD, is_named, read_at};
 
-/// The text is short, but scenarios may be long.
+/// Largest length of the text in bytes. It is usually short, but scenarios may be long.
 const MOST_TEXT: u64 = 64 << 20;
 
-/// What all ranks have alike, and how the file is made up.
+/// Data that are equal on all ranks, and the structure of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// Of md.
+    /// Version of md.
     pub version: String,
-    /// Steps made.
+    /// Number of completed steps.
     pub step: u64,
     /// Simulated time, \[time\].
     pub time: f64,
-    /// The stage of the run.
+    /// The present stage of the run.
     pub stage: BegunStage,
-    /// Particles of the whole system; of a grid, its nodes.
+    /// Number of particles of the whole system, or of nodes of the grid.
     pub atoms: u64,
     /// Number of species.
     pub species: u64,
-    /// Ranks that wrote it.
+    /// Number of ranks that wrote the checkpoint.
     pub ranks: u64,
-    /// Words per particle or node.
+    /// Number of words per particle or node.
     pub row_words: u64,
-    /// Rows of a block.
+    /// Number of rows of a block.
     pub block_rows: u64,
     /// Length of the file.
     pub bytes: u64,
-    /// Box, lower corner and lengths, \[length\].
+    /// Lower corner and lengths of the box, \[length\].
     pub domain: [[f64; 3]; 2],
-    /// Of an application on a grid.
+    /// Nodes of an application on a grid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<SavedNodes>,
-    /// The outputs that go on, as they were.
+    /// States of the outputs that grow during the run.
     pub outputs: Vec<OutputMark>,
-    /// What outputs that write at the end had gathered.
+    /// Data that outputs had gathered and write at the end.
     #[serde(default)]
     pub memories: Vec<OutputMemory>,
-    /// What outputs have at the end of every row, in its order.
+    /// Words that outputs have at the end of every row, in their order.
     #[serde(default)]
     pub particle_words: Vec<ParticleWords>,
     /// [`md_engine::SavedState::shared`], or [`md_grid::Resumable::shared_words`].
@@ -52,81 +52,83 @@ pub struct Header {
     pub scenario: String,
 }
 
-/// An application on a grid, and who had which of its nodes.
+/// An application on a grid, and the division of its nodes among the ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedNodes {
-    /// What is computed, as in summary.json.
+    /// Kind of the application, as in summary.json.
     pub kind: String,
     /// Nodes along x, y and z.
     pub nodes: [usize; 3],
     /// Ranks along x, y and z.
     pub ranks: [usize; 3],
-    /// The obstacle, where a file names its nodes.
+    /// The obstacle, if a file lists its nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<SavedMask>,
 }
 
-/// What a mask file is known again by.
+/// Data by which a mask file is recognised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedMask {
-    /// As the scenario names it.
+    /// Path as in the scenario.
     pub path: String,
     /// CRC-32 of its solid nodes.
     pub checksum: u32,
 }
 
-/// A stage under way.
+/// A stage that has begun.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BegunStage {
-    /// Stages before it.
+    /// Number of stages before this one.
     pub number: usize,
-    /// The step after which it began.
+    /// Step after which the stage began.
     pub first_step: u64,
 }
 
-/// An output up to a checkpoint.
+/// State of an output at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputMark {
     /// Name in the output directory.
     pub file: String,
-    /// Its length.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// How many bytes before that are known again by their checksum: all, or all behind a head that changes.
+    /// Number of bytes before this length that the checksum covers: all bytes, or all bytes after a
+    /// head that changes.
     pub checked_bytes: u64,
-    /// CRC-32 of them.
+    /// CRC-32 of these bytes.
     #[serde(alias = "checksum_of_end")]
     pub checksum: u32,
-    /// What stands behind that, where the next record takes the place of how a file ends.
+    /// End of the file after this length, which the next record replaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub end: Vec<u8>,
 }
 
-/// What an output has gathered up to a checkpoint.
+/// Data that an output had gathered at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputMemory {
-    /// Of the output.
+    /// Name of the output.
     pub name: String,
-    /// Numbers by their bits, in the output's order.
+    /// Bits of numbers, in the order of the output.
     pub words: Vec<u64>,
 }
 
-/// What an output remembers of every particle.
+/// Data of an output for every particle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParticleWords {
-    /// Of the output.
+    /// Name of the output.
     pub name: String,
-    /// Words at the end of every row.
+    /// Number of words at the end of every row.
     pub words: u64,
 }
 
 impl Header {
-    /// Words of a row that are the engine's; none where there are fewer than outputs have.
+    /// Returns the number of words of a row that belong to the engine, or `None` if the words of
+    /// outputs leave none.
     pub(super) fn engine_words(&self) -> Option<u64> {
         let of_outputs = self.particle_words.iter().try_fold(0_u64, |sum, own| sum.checked_add(own.words))?;
         self.row_words.checked_sub(of_outputs).filter(|&words| words > 0)
     }
 
-    /// The first bytes of the file: preamble, text and checksum.
+    /// Returns the first bytes of the file: preamble, text and checksum.
     pub(super) fn bytes_of_file(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut text = serde_json::to_vec(self)?;
         text.resize(text.len().next_multiple_of(WORD as usize), b' ');
@@ -138,14 +140,15 @@ impl Header {
         Ok(bytes)
     }
 
-    /// From the first bytes of an open file, whose length must be the one it was given.
+    /// Reads the header of an open file, and checks the length of the file against it.
     pub(super) fn read(file: &File, path: &Path) -> Result<(Self, Layout), String> {
         let there = file.metadata().map_err(|error| error.to_string())?;
         if !there.is_file() {
             return Err("it is not a regular file".to_owned());
         }
         let read = |bytes: &mut [u8], at| read_at(file, bytes, at).map_err(|error| error.to_string());
-        // What it is comes first: a short file of something else is not cut.
+        // The kind of the file is checked first, so that another short file is not reported as
+        // truncated.
         let mut begin = [0; MAGIC.len()];
         let begin = &mut begin[..MAGIC.len().min(there.len() as usize)];
         read(begin, 0)?;
@@ -173,7 +176,7 @@ impl Header {
         header.check(there.len(), PREAMBLE + length + WORD)
     }
 
-    /// Whether the numbers fit the file.
+    /// Checks that the numbers fit the file.
     fn check(self, found: u64, index: u64) -> Result<(Self, Layout), String> {
         let Self { bytes, ranks, row_words, block_rows, .. } = self;
         if block_rows != BLOCK_ROWS {

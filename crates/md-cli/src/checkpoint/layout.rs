@@ -1,44 +1,46 @@
-//! What stands where in a checkpoint. All numbers are little-endian words of eight bytes.
+//! Layout of a checkpoint. All numbers are little-endian words of eight bytes.
 //!
 //! ```text
 //! 0          MAGIC
-//! 8          bytes of the text, a multiple of 8
+//! 8          length of the text in bytes, a multiple of 8
 //! 16         text (JSON, padded with blanks): the header
-//!            checksum of all before
-//! index      of each rank: where its slab begins, its particles, checksum of the two
-//! slabs      of each rank, in order: blocks of up to BLOCK_ROWS rows, a checksum after each
+//!            checksum of all bytes before it
+//! index      for each rank: position of its slab, number of its particles, checksum of the two
+//! slabs      for each rank, in order: blocks of up to BLOCK_ROWS rows, a checksum after each
 //! ```
 //!
-//! A checksum is a CRC-32 in a word of eight bytes. Sizes follow from numbers of particles, so that a rank finds its place without the others.
+//! A checksum is a CRC-32 in a word of eight bytes. Sizes follow from the numbers of particles, so
+//! that a rank can find its place without data of other ranks.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// What a checkpoint begins with: name and version of the format.
+/// First bytes of a checkpoint: name and version of the format.
 pub(super) const MAGIC: [u8; 8] = *b"md-ckpt2";
 
-/// Bytes of the name.
+/// Length of the name in bytes.
 const NAME: usize = 7;
 
-/// Whether a file that begins so is a checkpoint, of this version of the format or another.
+/// Returns whether a file with this beginning is a checkpoint, of this version of the format or
+/// another one.
 pub(super) fn is_named(begin: &[u8]) -> bool {
     begin.starts_with(&MAGIC[..NAME])
 }
 
-/// Bytes before the text.
+/// Number of bytes before the text.
 pub(super) const PREAMBLE: u64 = 16;
 
-/// Bytes of a word.
+/// Number of bytes of a word.
 pub(super) const WORD: u64 = 8;
 
-/// Bytes of a rank's entry in the index.
+/// Number of bytes of the entry of a rank in the index.
 pub(super) const ENTRY: u64 = 3 * WORD;
 
-/// Rows of a block, whose bytes are written by one call: half a megabyte.
+/// Number of rows of a block. The bytes of a block, half a megabyte, are written by one call.
 pub(super) const BLOCK_ROWS: u64 = 4096;
 
-/// Sizes of a file: where its index begins, its ranks, words per row.
+/// Sizes of a file: position of its index, number of ranks, words per row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) index: u64,
@@ -46,33 +48,33 @@ pub(super) struct Layout {
     pub(super) row_words: u64,
 }
 
-/// A rank's entry in the index.
+/// The entry of a rank in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slab {
-    /// Where it begins.
+    /// Position of the slab in the file.
     pub(super) at: u64,
-    /// Particles or nodes.
+    /// Number of particles or nodes.
     pub(super) rows: u64,
 }
 
-/// Some rows of a slab.
+/// A block of rows of a slab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Rank whose slab it is of, and its number there.
+    /// Rank with the slab; then the number of the block in it.
     pub(super) rank: u64,
     pub(super) number: u64,
-    /// Where it begins.
+    /// Position of the block in the file; then the number of its rows.
     pub(super) at: u64,
     pub(super) rows: u64,
 }
 
 impl Layout {
-    /// Where the first slab begins.
+    /// Returns the position of the first slab.
     pub(super) fn slabs(&self) -> u64 {
         self.index + self.ranks * ENTRY
     }
 
-    /// Bytes of a slab of so many rows.
+    /// Returns the number of bytes of a slab of `rows` rows.
     pub(super) fn slab_bytes(&self, rows: u64) -> u64 {
         rows * self.row_bytes() + rows.div_ceil(BLOCK_ROWS) * WORD
     }
@@ -81,12 +83,12 @@ impl Layout {
         self.row_words * WORD
     }
 
-    /// Bytes of the rows of a block.
+    /// Returns the number of bytes of the rows of a block.
     pub(super) fn bytes_of(&self, block: Block) -> u64 {
         block.rows * self.row_bytes()
     }
 
-    /// The blocks of a rank's slab.
+    /// Returns the blocks of the slab of a rank.
     pub(super) fn blocks(&self, rank: u64, slab: Slab) -> impl Iterator<Item = Block> + use<> {
         let stride = BLOCK_ROWS * self.row_bytes() + WORD;
         (0..slab.rows.div_ceil(BLOCK_ROWS)).map(move |number| Block {
@@ -97,12 +99,12 @@ impl Layout {
         })
     }
 
-    /// Where a rank's entry in the index stands.
+    /// Returns the position of the entry of a rank in the index.
     pub(super) fn entry(&self, rank: u64) -> u64 {
         self.index + rank * ENTRY
     }
 
-    /// A rank's entry in the index, or why there is none.
+    /// Reads the entry of a rank in the index. Returns an error message if it is not valid.
     pub(super) fn read_slab(&self, file: &File, rank: u64) -> Result<Slab, String> {
         let mut bytes = [0; ENTRY as usize];
         read_at(file, &mut bytes, self.entry(rank)).map_err(|error| error.to_string())?;
@@ -112,7 +114,7 @@ impl Layout {
         }
         let there = file.metadata().map_err(|error| error.to_string())?.len();
         let room = there.saturating_sub(at);
-        // The first of the two keeps the product in the second in range.
+        // The second condition prevents an overflow of the product in the third one.
         let fits = at >= self.slabs() && rows <= room / self.row_bytes() && self.slab_bytes(rows) <= room;
         if !fits {
             return Err(format!("it is damaged: {rows} rows of rank {rank} do not fit at byte {at}"));
@@ -122,7 +124,7 @@ impl Layout {
 }
 
 impl Slab {
-    /// As it stands in the index.
+    /// Returns the bytes of the entry in the index.
     pub(super) fn entry(self) -> [u8; ENTRY as usize] {
         let mut entry = [0; ENTRY as usize];
         entry[..8].copy_from_slice(&self.at.to_le_bytes());
@@ -137,7 +139,7 @@ fn words(bytes: &[u8; ENTRY as usize]) -> [u64; 3] {
     [0, 8, 16].map(|at| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|byte| bytes[at + byte])))
 }
 
-/// Fills `bytes`; the end of the file in between is a file that is cut.
+/// Fills `bytes` from the position `at`. If the file ends before, it is reported as truncated.
 pub(super) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     file.read_exact_at(bytes, at).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => {

@@ -1,27 +1,30 @@
-//! Checkpoints: files from which a run goes on.
+//! Checkpoints: files from which a run can be resumed.
 //!
-//! What a checkpoint has to hold is the engine's matter ([`md_engine::SavedState`], [`md_grid::Resumable`]): words that all ranks have alike, and
-//! rows of words, one per particle or node, in each rank's order. Here they become a file and come back:
+//! The engine defines the contents of a checkpoint ([`md_engine::SavedState`],
+//! [`md_grid::Resumable`]): words that are equal on all ranks, and rows of words, one per particle
+//! or node, in the order of each rank. This module writes them to a file and reads them back:
 //!
 //! | file | |
 //! | --- | --- |
-//! | `layout` | what stands where |
+//! | `layout` | positions of the parts of the file |
 //! | `header` | the part that is text |
-//! | `observer` | when a checkpoint is written, and which older ones stay |
+//! | `observer` | when a checkpoint is written, and which older ones are kept |
 //! | `write` | all ranks write into one file |
-//! | `read` | all ranks read it, whoever wrote it |
-//! | `grid` | the same for the nodes of a grid |
-//! | `choice` | which file `--resume` means |
-//! | `differences` | what of the scenario is not as it was |
+//! | `read` | all ranks read it, whichever ranks wrote it |
+//! | `grid` | reading the nodes of a grid |
+//! | `choice` | the file that `--resume` stands for |
+//! | `differences` | differences from the scenario of the checkpoint |
 //!
-//! **Written in parallel.** Every rank writes its slab at its own place in one file ([`md_comm::SharedFile`]: by MPI-IO, or by writes of the system where
-//! ranks are threads), so the folder has to be on a file system that all ranks see. Each writes by itself and not collectively: pieces are half a
-//! megabyte already, so there is nothing for the library's buffers to gather.
+//! **Written in parallel.** Every rank writes its slab at its own place in one file
+//! ([`md_comm::SharedFile`]: by MPI-IO, or by system calls if ranks are threads). The folder must
+//! therefore be on a file system that all ranks can access. The writes are independent and not
+//! collective: pieces have half a megabyte already, so collective buffering would gain nothing.
 //!
-//! **Atomically.** The file is written under another name, reaches the disk, and only then gets its own name; then the folder reaches the disk. So a
-//! file with the name of a checkpoint is whole, whenever the run is killed.
+//! **Atomically.** The file is written under another name and synchronised to the disk before it
+//! receives its own name; then the folder is synchronised. A file with the name of a checkpoint is
+//! therefore complete, whenever the run is killed.
 //!
-//! **Checked.** Header, index and every block of particles carry a CRC-32.
+//! **Checked.** Header, index and every block of particles have a CRC-32.
 
 pub use md_engine::analysis::Rows as ParticleRows;
 
@@ -53,9 +56,9 @@ pub(crate) use write::sum_before;
 pub struct CheckpointError {
     /// The file or folder.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub problem: String,
-    /// What to do.
+    /// Advice for the user.
     pub advice: Option<String>,
 }
 

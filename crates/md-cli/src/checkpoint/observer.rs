@@ -1,4 +1,4 @@
-//! When checkpoints are written, and which of them stay.
+//! Schedule of checkpoints, and removal of older ones.
 
 use std::fs;
 
@@ -15,35 +15,36 @@ use crate::output::run_output::{Kept, ParticleMemory};
 use crate::output::{OutputDirectory, OutputError};
 use crate::scenario::Checkpoint;
 
-/// Writes checkpoints, on all ranks.
+/// Writer of checkpoints, on all ranks.
 pub struct Checkpoints<'a> {
     world: &'a dyn World,
-    /// None: only where the run is ended early, or has gone on from one.
+    /// Schedule of checkpoints. If it is `None`, a checkpoint is only written if the run ends early
+    /// or was resumed.
     when: Option<Checkpoint>,
     first_step: u64,
-    /// Of the run; the largest number where another stage follows.
+    /// Last step of the run, or the largest number if another stage follows.
     last_step: u64,
     ends_early: bool,
     stage: BegunStage,
-    /// On rank 0.
+    /// Values of rank 0.
     root: Option<Root<'a>>,
 }
 
-/// What rank 0 has to know.
+/// Values that rank 0 needs.
 pub struct Root<'a> {
-    /// Where files go.
+    /// Directory of the files.
     pub directory: &'a OutputDirectory,
     /// The effective scenario.
     pub scenario: String,
-    /// Number of species; of a grid, 0.
+    /// Number of species, or 0 for a grid.
     pub species: u64,
 }
 
-/// What a checkpoint is made of.
+/// Contents of a checkpoint.
 struct Moment<'s> {
     step: u64,
     time: f64,
-    /// Lower corner and lengths.
+    /// Lower corner and lengths of the box.
     domain: [[f64; 3]; 2],
     nodes: Option<SavedNodes>,
     shared: Vec<u64>,
@@ -51,7 +52,7 @@ struct Moment<'s> {
 }
 
 impl<'a> Checkpoints<'a> {
-    /// Of a run from one step to another.
+    /// Creates the writer for a run from `first_step` to `last_step`.
     pub fn new(
         world: &'a dyn World,
         when: Option<Checkpoint>,
@@ -62,31 +63,32 @@ impl<'a> Checkpoints<'a> {
         Self { world, when, first_step, last_step, ends_early: false, stage, root }
     }
 
-    /// From here on steps are those of a stage; of the last one, it is known where the run ends.
+    /// Begins a stage, to which the following steps belong. `end_of_run` is given for the last
+    /// stage.
     pub fn begin_stage(&mut self, stage: BegunStage, end_of_run: Option<u64>) {
         (self.stage, self.last_step, self.ends_early) = (stage, end_of_run.unwrap_or(u64::MAX), false);
     }
 
-    /// Whether one is written after this step: then the state is needed.
+    /// Returns the saved state as a need of this step, if a checkpoint is written after it.
     pub fn due(&self, step: u64) -> Option<Needs> {
         self.is_due(step).then_some(Needs::SAVED_STATE)
     }
 
-    /// Whether one is written after this step.
+    /// Returns whether a checkpoint is written after this step.
     pub fn is_due(&self, step: u64) -> bool {
         let every = self.when.map(|checkpoint| checkpoint.every);
-        // A run that goes on leaves its end in the place of the checkpoint that it began with, for whoever goes on from the
-        // newest again.
+        // A resumed run writes a checkpoint at its end beside the one from which it began, so that
+        // the newest checkpoint can be resumed again.
         let leaves_end = self.ends_early || every.is_some() || self.first_step > 0;
         let is_last = step == self.last_step && leaves_end;
         let is_due = is_last || every.is_some_and(|every| step.is_multiple_of(every));
         is_due && step > self.first_step
     }
 
-    /// Writes one, with what it keeps of the outputs. *Collective.*
+    /// Writes a checkpoint, with the data `kept` of the outputs. *Collective.*
     ///
     /// # Errors
-    /// The disk; communication.
+    /// Returns an error if the disk or communication fails.
     pub fn write(
         &self,
         now: &Snapshot,
@@ -108,10 +110,10 @@ impl<'a> Checkpoints<'a> {
         })
     }
 
-    /// The same of an application on a grid. *Collective.*
+    /// Writes a checkpoint of an application on a grid. *Collective.*
     ///
     /// # Errors
-    /// The disk; communication.
+    /// Returns an error if the disk or communication fails.
     pub fn write_nodes<A: Application + ?Sized>(
         &self,
         step: u64,
@@ -133,26 +135,28 @@ impl<'a> Checkpoints<'a> {
         })
     }
 
-    /// No step follows this one, as planned or not.
+    /// Sets the last step of the run, whether it was planned or not.
     pub fn last_is(&mut self, step: u64) {
         self.last_step = step;
     }
 
-    /// The stage ends before its last step, as it was to: with it the run, if it is the last one.
+    /// Records that the stage converged before its last step. If it is the last stage, the run ends
+    /// with it.
     pub fn converges_at(&mut self, step: u64) {
         if self.last_step != u64::MAX {
             self.last_is(step);
         }
     }
 
-    /// The run ends early, after this step.
+    /// Records that the run ends early, after this step.
     pub fn ends_at(&mut self, step: u64) {
         (self.last_step, self.ends_early) = (step, true);
     }
 
     fn write_file(&self, now: &Moment, kept: Vec<Kept>) -> Result<(), WriteError> {
         let sizes = Sizes::of(now.rows, self.world)?;
-        // What cannot be had on rank 0 is an error there before anything is written; the others wait for it in vain, and are ended.
+        // If preparation fails on rank 0, the error is returned there before anything is written.
+        // The other ranks wait until they are terminated.
         let prepare = |root: &Root| root.prepare(now, &sizes, self.stage, self.world, kept);
         let root = self.root.as_ref().map(prepare).transpose()?;
         write(now.rows, &sizes, root.as_ref().map(|(place, header)| (place, header)), self.world)?;
@@ -193,7 +197,7 @@ impl Root<'_> {
         Ok((Place { unfinished, finished }, header))
     }
 
-    /// Removes older checkpoints than are to be kept, now that there is a new one.
+    /// Removes old checkpoints beyond the number to be kept, now that there is a new one.
     fn keep(&self, when: Option<Checkpoint>, step: u64) -> Result<(), OutputError> {
         let keep = when.map_or(u64::MAX, |checkpoint| checkpoint.keep);
         let older = in_folder(self.directory.path()).into_iter().filter(|(other, _)| *other < step);

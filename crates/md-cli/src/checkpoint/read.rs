@@ -1,4 +1,4 @@
-//! Reading a checkpoint on any number of ranks, and what `inspect` says of one.
+//! Reading of a checkpoint on any number of ranks, and its description by `inspect`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,26 +19,27 @@ use crate::output::KnownFile;
 use crate::printable::escaped;
 use crate::scenario::{Stage, StageScenario};
 
-/// A checkpoint that a run goes on from.
+/// A checkpoint from which a run is resumed.
 #[derive(Debug)]
 pub struct Resumed {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its header.
+    /// Header of the file.
     pub header: Header,
-    /// What of the scenario is not as it was.
+    /// Differences from the scenario of the checkpoint.
     pub differences: Differences,
-    /// What outputs had remembered of the particles that this rank has read: id, then the words, of each.
+    /// Data per particle that outputs had stored, for the particles that this rank has read: the id
+    /// of each, then its words.
     pub particle_rows: Vec<(String, ParticleRows)>,
 }
 
 impl Resumed {
-    /// The mark of an output.
+    /// Returns the mark of an output.
     pub fn mark(&self, file: &str) -> Option<&OutputMark> {
         self.header.outputs.iter().find(|mark| mark.file == file)
     }
 
-    /// What there was of the outputs of a stage alone, under the names that they have in its folder.
+    /// Returns the data of the outputs of one stage, under the names that they have in its folder.
     pub fn of_stage(&self, stage: &StageScenario) -> Self {
         let prefix = stage.in_folder("");
         let own = |name: &String| name.strip_prefix(&prefix).map(str::to_owned);
@@ -61,7 +62,8 @@ impl Resumed {
     }
 }
 
-/// Of an effective scenario the stages that have outputs of their own: their numbers, from 0, and folders.
+/// Returns the stages of an effective scenario that have their own outputs: their numbers, from 0,
+/// and folders.
 pub fn folders_of_stages(run: &str) -> Vec<(usize, String)> {
     stages_with_outputs(run).into_iter().map(|(number, folder, _)| (number, folder)).collect()
 }
@@ -76,17 +78,19 @@ fn stages_with_outputs(run: &str) -> Vec<(usize, String, toml::Value)> {
     stages.enumerate().filter_map(own).collect()
 }
 
-/// The scenario of the outputs in the folder of a stage, as far as they look at it, in that of a run.
+/// Returns the scenario of the outputs in the folder of a stage, reduced to the tables that they
+/// read. `run` is the scenario of the run.
 fn output_in_folder(run: &str, folder: &str) -> Option<String> {
     let (_, _, output) = stages_with_outputs(run).into_iter().find(|(_, own, _)| own == folder)?;
     Some(toml::Table::from_iter([("output".to_owned(), output)]).to_string())
 }
 
-/// Reads the checkpoint that `--resume` means: each rank its own slab, where there are as many as there were and nothing else is
-/// different, else a part of all blocks. With it comes what the engine goes on from, on this rank. *Collective.*
+/// Reads the checkpoint given to `--resume`. If the number of ranks and everything else that
+/// affects the bits is unchanged, each rank reads its own slab, else a part of all blocks. Also
+/// returns the state from which the engine continues on this rank. *Collective.*
 ///
 /// # Errors
-/// [`CheckpointError`], the same on all ranks; communication.
+/// Returns a [`CheckpointError`], which is the same on all ranks, or an error of communication.
 pub fn read(
     world: &dyn World,
     path: &Path,
@@ -144,7 +148,8 @@ pub fn read(
     Ok((Resumed { path, header, differences, particle_rows }, restored))
 }
 
-/// The engine's part of the rows, its words per row, and the parts of the outputs.
+/// Returns the part of the rows that belongs to the engine, the number of its words per row, and
+/// the parts of the outputs.
 fn parted(header: &Header, rows: Vec<u64>) -> (Vec<u64>, usize, Vec<(String, ParticleRows)>) {
     let (row_words, own) = (header.row_words as usize, header.engine_words().unwrap_or_default() as usize);
     let mut at = own;
@@ -163,22 +168,24 @@ fn parted(header: &Header, rows: Vec<u64>) -> (Vec<u64>, usize, Vec<(String, Par
     (engine, own, parts)
 }
 
-/// The file that `--resume` means.
+/// The file that `--resume` stands for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Found {
     pub(super) path: PathBuf,
     pub(super) header: Header,
-    /// Where its index begins.
+    /// Position of the index in the file.
     pub(super) index: u64,
-    /// Whether the run that wrote it has come to its end, and has written everything.
+    /// Whether the run that wrote it was completed and has written all files.
     is_complete: bool,
 }
 
 impl Found {
-    /// Something must be left to do of so many steps, be it only the tables at the end.
+    /// Checks that a run of `steps` steps is not complete yet, even if only the tables at its end
+    /// are missing.
     ///
     /// # Errors
-    /// [`NothingLeft`] at the last step; [`CheckpointError`] of a step behind it.
+    /// [`NothingLeft`] for a checkpoint of the last step; [`CheckpointError`] for one of a later
+    /// step.
     pub(super) fn expect_steps_left(&self, steps: u64, stages: &[Stage]) -> Result<(), RunError> {
         let done = self.header.step;
         if done < steps || done == steps && !self.is_complete {
@@ -198,7 +205,7 @@ impl Found {
     }
 }
 
-/// The file and what it begins with, on all ranks. *Collective.*
+/// Returns the file and its header, on all ranks. *Collective.*
 pub(super) fn read_header(world: &dyn World, path: &Path) -> Result<Found, RunError> {
     let own = (world.rank() == 0).then(|| -> Result<_, CheckpointError> {
         let path = chosen(path)?;
@@ -227,12 +234,12 @@ fn damaged(path: &Path, problem: String) -> CheckpointError {
     CheckpointError { advice: older(path), ..CheckpointError::new(path, problem) }
 }
 
-/// The blocks that this rank has written.
+/// Returns the blocks that this rank has written.
 fn own_blocks(file: &File, layout: &Layout, rank: u64) -> Result<Vec<Block>, String> {
     Ok(layout.blocks(rank, layout.read_slab(file, rank)?).collect())
 }
 
-/// One of `ranks` parts of all blocks.
+/// Returns one of `ranks` parts of all blocks.
 fn part_of_blocks(file: &File, layout: &Layout, rank: u64, ranks: u64) -> Result<Vec<Block>, String> {
     let (mut number, mut own) = (0, Vec::new());
     for writer in 0..layout.ranks {
@@ -285,7 +292,8 @@ pub(super) fn read_block(
     ))
 }
 
-/// What any rank has found wrong, on all ranks; of several the last. *Collective.*
+/// Returns an error on all ranks if `mine` is an error on any rank. If several ranks have one, all
+/// return that of the highest rank. *Collective.*
 pub(super) fn agree<T>(world: &dyn World, path: &Path, mine: Result<T, String>) -> Result<T, RunError> {
     let mut speaker = [if mine.is_err() { world.rank() as u64 + 1 } else { 0 }];
     world.reduce(&mut speaker, Reduction::Highest)?;
@@ -297,7 +305,7 @@ pub(super) fn agree<T>(world: &dyn World, path: &Path, mine: Result<T, String>) 
     Err(RunError::from(damaged(path, String::from_utf8_lossy(&words).into_owned())))
 }
 
-/// What a checkpoint holds, in words; every block is read and checked.
+/// Returns a description of the contents of a checkpoint. Every block is read and checked.
 ///
 /// # Errors
 /// [`CheckpointError`].

@@ -1,4 +1,4 @@
-//! Writing a checkpoint: every rank at its own place of one file.
+//! Writing of a checkpoint, in which every rank writes at its own place in one file.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,15 +15,15 @@ use super::layout::{BLOCK_ROWS, Block, Layout, Slab};
 use crate::output::run_output::ParticleMemory;
 use crate::output::{Intact, OutputError};
 
-/// Where a checkpoint goes, on the rank that makes the file.
+/// Paths of a checkpoint, on the rank that creates the file.
 pub(super) struct Place {
-    /// Until it is complete.
+    /// Path until the file is complete.
     pub(super) unfinished: PathBuf,
-    /// From then on.
+    /// Path of the complete file.
     pub(super) finished: PathBuf,
 }
 
-/// Why a checkpoint was not written.
+/// Reason why a checkpoint was not written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WriteError {
     #[error(transparent)]
@@ -34,22 +34,22 @@ pub(super) enum WriteError {
 
 /// The rows of a rank: one per particle, or per node.
 pub(super) trait Rows {
-    /// Words of each.
+    /// Returns the number of words per row.
     fn row_words(&self) -> usize;
 
-    /// How many.
+    /// Returns the number of rows.
     fn rows(&self) -> usize;
 
-    /// Appends one.
+    /// Appends the words of a row.
     fn append_row(&self, index: usize, words: &mut Vec<u64>);
 
-    /// What of it is outputs', at the end.
+    /// Returns the words at the end of a row that belong to outputs.
     fn particle_words(&self) -> Vec<ParticleWords> {
         Vec::new()
     }
 }
 
-/// The particles of a rank, and what outputs remember of them: the same outputs on all ranks.
+/// The particles of a rank, and the data of outputs for them. All ranks have the same outputs.
 pub(super) struct ParticleRows<'a> {
     pub(super) state: &'a SavedState<'a>,
     pub(super) memories: &'a [ParticleMemory],
@@ -80,7 +80,7 @@ impl Rows for ParticleRows<'_> {
     }
 }
 
-/// The own nodes of an application on a grid, z fastest.
+/// The own nodes of an application on a grid, with z varying fastest.
 pub(super) struct NodeRows<'a, A: ?Sized>(pub(super) &'a A);
 
 impl<A: Application + ?Sized> Rows for NodeRows<'_, A> {
@@ -97,24 +97,25 @@ impl<A: Application + ?Sized> Rows for NodeRows<'_, A> {
     }
 }
 
-/// The node of a row, counted from the first one of its rank.
+/// Returns the node of a row, counted from the first node of its rank.
 pub(super) fn node_of_row(row: usize, [_, y, z]: [usize; 3]) -> [usize; 3] {
     [row / (y * z), row / z % y, row % z]
 }
 
-/// Rows of all ranks, and sizes that follow from them, before it is known where the index begins.
+/// Number of rows of all ranks and sizes that follow from it. The position of the index is still
+/// open.
 pub(super) struct Sizes {
     layout: Layout,
-    /// Bytes of the slabs of the ranks before this one.
+    /// Number of bytes of the slabs of lower ranks.
     before: u64,
-    /// Bytes of all slabs.
+    /// Number of bytes of all slabs.
     all: u64,
-    /// Particles or nodes of all ranks.
+    /// Number of particles or nodes of all ranks.
     pub(super) atoms: u64,
 }
 
 impl Sizes {
-    /// *Collective.*
+    /// Determines the sizes. *Collective.*
     pub(super) fn of(state: &dyn Rows, world: &dyn World) -> Result<Self, CommError> {
         let layout = Layout { index: 0, ranks: world.ranks() as u64, row_words: state.row_words() as u64 };
         let rows = state.rows() as u64;
@@ -125,16 +126,17 @@ impl Sizes {
         Ok(Self { layout, before: sum_before(own, world)?, all, atoms })
     }
 
-    /// Length of the file where the index begins there.
+    /// Returns the length of the file if its index begins at `index`.
     pub(super) fn bytes(&self, index: u64) -> u64 {
         Layout { index, ..self.layout }.slabs() + self.all
     }
 }
 
-/// What the ranks before this one have together, with messages that grow with none of them. *Collective.*
+/// Returns the sum over lower ranks, with messages of a size that does not depend on the number of
+/// ranks. *Collective.*
 pub(crate) fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
     let (rank, mut sum, mut by) = (world.rank(), own, 1);
-    // `sum` is that of the ranks rank - by + 1 ..= rank.
+    // `sum` is that of the ranks `rank - by + 1 ..= rank`.
     while by < world.ranks() {
         let come = world.shift(by, &sum.to_le_bytes())?;
         if let (true, Ok(come)) = (rank >= by, come.try_into()) {
@@ -145,10 +147,10 @@ pub(crate) fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> 
     Ok(sum - own)
 }
 
-/// Writes a file; on rank 0 `place` and `header` say where and what for. *Collective.*
+/// Writes a checkpoint. `root` contains the paths and the header on rank 0. *Collective.*
 ///
 /// # Errors
-/// [`OutputError::Write`] on the ranks that could not; communication.
+/// Returns [`OutputError::Write`] on the ranks that failed, or an error of communication.
 pub(super) fn write(
     state: &dyn Rows,
     sizes: &Sizes,
@@ -166,14 +168,14 @@ pub(super) fn write(
             let layout = Layout { index: u64::from_le_bytes(*index), ..sizes.layout };
             write_together(state, &layout, sizes.before, world, &path_of(path))
         }
-        // Rank 0 has not made it, and says so below.
+        // Rank 0 has not created the file, and returns the error below.
         None => Ok(Together::NotByAll),
     };
     let is_complete = matches!(written, Ok(Together::ByAll));
     let finished = match root {
         Some((place, _)) if is_complete => finish(place),
         Some((place, _)) => {
-            // What is left of it has no name of a checkpoint.
+            // If this fails, the rest does not have the name of a checkpoint.
             fs::remove_file(&place.unfinished).ok();
             Ok(())
         }
@@ -184,22 +186,22 @@ pub(super) fn write(
     Ok(finished?)
 }
 
-/// What ranks have come to together.
+/// Common outcome of all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Together {
     ByAll,
-    /// Another rank knows why.
+    /// Failed on at least one rank, which has the reason.
     NotByAll,
 }
 
-/// Whether all ranks have succeeded. *Collective.*
+/// Returns whether all ranks have succeeded. *Collective.*
 fn together(world: &dyn World, is_done: bool) -> Result<Together, CommError> {
     let mut failures = [u64::from(!is_done)];
     world.reduce(&mut failures, Reduction::Highest)?;
     Ok(if failures == [0] { Together::ByAll } else { Together::NotByAll })
 }
 
-/// Every rank writes its slab into the file that rank 0 has made. *Collective.*
+/// Writes the slabs of all ranks into the file that rank 0 has created. *Collective.*
 fn write_together(
     state: &dyn Rows,
     layout: &Layout,
@@ -208,7 +210,8 @@ fn write_together(
     path: &Path,
 ) -> Result<Together, WriteError> {
     let opened = world.open_file(path).map_err(|reason| failed(path, reason));
-    // A file that not all ranks have is not closed by those that have it: closing waits for all.
+    // If not all ranks could open the file, the others do not close it, because closing waits for
+    // all ranks.
     if together(world, opened.is_ok())? == Together::NotByAll {
         return opened.map(|_| Together::NotByAll).map_err(WriteError::from);
     }
@@ -235,7 +238,7 @@ fn failed(path: &Path, reason: io::Error) -> OutputError {
     OutputError::Write { path: path.to_owned(), reason, intact: Intact::EarlierFiles }
 }
 
-/// Makes the file with its header; says where the index begins.
+/// Creates the file with its header. Returns the position of the index and the path.
 fn begin(place: &Place, header: &Header, sizes: &Sizes) -> Result<(u64, PathBuf), OutputError> {
     let path = &place.unfinished;
     let make = || {
@@ -253,7 +256,8 @@ fn begin(place: &Place, header: &Header, sizes: &Sizes) -> Result<(u64, PathBuf)
     make().map_err(|reason| OutputError::Write { path: path.clone(), reason, intact: Intact::EarlierFiles })
 }
 
-/// The first bytes, with the length of the file in them: it takes one round more where that number has more digits.
+/// Returns the first bytes, which contain the length of the file. If that number gets more digits,
+/// one more round is needed.
 fn complete(header: &Header, sizes: &Sizes) -> io::Result<Vec<u8>> {
     let mut header = header.clone();
     loop {
@@ -290,7 +294,7 @@ fn write_slab(
     Ok(())
 }
 
-/// Gives a complete file its name.
+/// Renames a complete file to its final name.
 fn finish(place: &Place) -> Result<(), OutputError> {
     let Place { unfinished, finished } = place;
     let renamed = File::open(unfinished)

@@ -1,5 +1,5 @@
-//! One line of advice after a run in which ranks shared cores, waited much for each other, or had very different shares of the
-//! particles.
+//! One line of advice after a run in which ranks shared cores, waited for each other for long, or
+//! had very different shares of the particles.
 
 use md_engine::balance::DEFAULT_THRESHOLD;
 use md_engine::{BalanceReport, Phase, Spread, Timings};
@@ -7,27 +7,29 @@ use md_engine::{BalanceReport, Phase, Spread, Timings};
 use super::statistics::percent;
 use crate::host_load::HostUse;
 
-/// Waiting below this share of the run is not worth a word.
+/// Share of the run below which waiting is not reported.
 const WORTH_MENTIONING_PERCENT: f64 = 10.0;
 
-/// So many particles more than the average make a rank slower.
+/// Excess of particles over the average, in percent, that makes a rank slower.
 const MANY_MORE_PERCENT: f64 = 5.0;
 
-/// So many particles more than the average are no accident of a small system, whatever the times say.
+/// Excess of particles over the average, in percent, that is reported whatever the times are,
+/// because it is not a fluctuation of a small system.
 const FAR_MORE_PERCENT: f64 = 50.0;
 
-/// What the host had to do with the times of a run.
+/// Influence of the host on the times of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Host<'a> {
-    /// Why ranks took turns on their cores, in the words of the warning.
+    /// Reason why ranks took turns on their cores, in the words of the warning.
     pub crowding: Option<&'a str>,
-    /// What its cores were used for.
+    /// Use of the cores of the host.
     pub used: Option<HostUse>,
 }
 
-/// Returns what to try, if ranks shared cores, waited for each other or were unevenly loaded by more than a tenth, or if one of
-/// them has far more particles than the average. What `balance` has done already is not advised, and the exchange is not
-/// blamed for what other programs on the host may have caused.
+/// Returns a suggestion, if ranks shared cores, waited for each other or were unevenly loaded by
+/// more than a tenth, or if a rank has far more particles than the average. It does not suggest
+/// what `balance` has already done, and does not blame the exchange for what other programs on the
+/// host may have caused.
 pub fn advice(timings: &Timings, host: Host, balance: &BalanceReport) -> Option<String> {
     if host.crowding.is_some() {
         return host.crowding.map(str::to_owned);
@@ -73,7 +75,7 @@ pub fn advice(timings: &Timings, host: Host, balance: &BalanceReport) -> Option<
     })
 }
 
-/// Why the slowest rank is slow: its share of the particles, or something else.
+/// Returns why the slowest rank is slow: its share of the particles, or something else.
 fn cause(timings: &Timings, balance: &BalanceReport) -> String {
     let average = timings.owned.avg;
     let is_even = balance.imbalance_last.is_some_and(|last| last <= DEFAULT_THRESHOLD);
@@ -92,7 +94,8 @@ fn cause(timings: &Timings, balance: &BalanceReport) -> String {
     )
 }
 
-/// What would make the work more even. Where the balance has been looked at, more of the same would not.
+/// Returns what would make the work more even. If the work has been balanced already, more
+/// balancing would not help.
 fn remedy(balance: &BalanceReport) -> String {
     match balance.imbalance_last {
         None => "divide the work by what it costs, with parallel.balance or parallel.partition".to_owned(),
@@ -113,7 +116,8 @@ mod tests {
         advice(&reduced(ranks), Host::default(), &BalanceReport::default()).unwrap()
     }
 
-    /// Five layers of cells on three ranks: two, two and one, which no plane can mend.
+    /// Five layers of cells on three ranks are divided into two, two and one; no choice of planes
+    /// can improve that.
     #[test]
     fn a_balance_that_is_on_is_not_advised() {
         let mut ranks = two_ranks();

@@ -1,21 +1,22 @@
-//! What analyses have in common: when they look, and what they say where they cannot go on.
+//! Common parts of analyses: when they sample, and the note if they cannot be continued.
 
 use md_core::Domain;
 
 use super::run_output::{Opening, StageBegin};
 use crate::messages::note;
 
-/// When an analysis looks.
+/// Schedule of the samples of an analysis.
 pub(super) struct Looks {
-    /// Steps between two looks.
+    /// Steps between two samples.
     pub(super) every: u64,
-    /// As the scenario gives it.
+    /// First step as the scenario gives it.
     start: Option<u64>,
     from: u64,
 }
 
 impl Looks {
-    /// Every so many steps, from a step or from the beginning of the last stage.
+    /// Creates a schedule with a sample every `every` steps, from the step `start` or else from the
+    /// beginning of the last stage.
     pub(super) fn new(every: u64, start: Option<u64>) -> Self {
         Self { every, start, from: start.unwrap_or(u64::MAX) }
     }
@@ -31,7 +32,8 @@ impl Looks {
     }
 }
 
-/// What an analysis had gathered at the checkpoint, if it was asked for the same then; else it begins anew, and says so.
+/// Returns the data that an analysis had gathered at the checkpoint, if its keys have not changed.
+/// Otherwise prints a note that the analysis begins anew.
 pub(super) fn recalled<T>(opening: &Opening, key: &str, read: impl FnOnce(&[u64]) -> Option<T>) -> Option<T> {
     let memory = opening.memory(key)?;
     let found = read(&memory.words);
@@ -41,13 +43,14 @@ pub(super) fn recalled<T>(opening: &Opening, key: &str, read: impl FnOnce(&[u64]
     found
 }
 
-/// Half the shortest periodic side of the box: the largest distance at which a pair is counted once.
+/// Returns half the shortest periodic side of the box, the largest distance at which a pair is
+/// counted once.
 pub fn longest_distance(domain: &Domain) -> f64 {
     let periodic = (0..3).filter(|&dim| domain.is_periodic(dim));
     periodic.map(|dim| domain.lengths[dim] / 2.0).fold(f64::INFINITY, f64::min)
 }
 
-/// Whether the box is large enough.
+/// Returns an error message if the box is too small for the distance `max`.
 pub(super) fn distance_problem(max: f64, domain: &Domain) -> Option<String> {
     let longest = longest_distance(domain);
     (max > longest).then(|| {

@@ -1,4 +1,5 @@
-//! Means of the columns of thermo.csv and the surface tension, with errors: a part of summary.json.
+//! Means of the columns of thermo.csv and of the surface tension, with errors: a part of
+//! summary.json.
 
 use md_core::analysis::{Blocking, Estimate};
 use md_engine::Thermo;
@@ -13,23 +14,24 @@ use crate::scenario::SurfaceTension;
 
 const NAME: &str = "averages";
 
-/// What has been seen of the columns, on rank 0.
+/// Accumulated rows of the columns, on rank 0.
 pub(super) struct Averages {
     looks: Looks,
     tension: Option<SurfaceTension>,
-    /// What stands before `output` in the scenario of the run.
+    /// Prefix of `output` in the scenario of the run.
     within: String,
     seen: Seen,
-    /// Whether the rows may be those of equilibrium: the scenario says where they begin, or steps came before the last stage.
+    /// Whether the rows may be in equilibrium, because the scenario gives their first step or
+    /// because there were steps before the last stage.
     may_be_equilibrium: bool,
 }
 
-/// Of the columns, and of the surface tension where it is asked for.
+/// Accumulated values of the columns, and of the surface tension if it is requested.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     /// Steps between two rows.
     every: u64,
-    /// Steps of the first row and the last.
+    /// Steps of the first and the last row.
     steps: Option<[u64; 2]>,
     blockings: Vec<Blocking>,
 }
@@ -45,7 +47,7 @@ impl Averages {
         Self { looks, tension, within: opening.within.clone(), seen, may_be_equilibrium }
     }
 
-    /// Rows of another interval have another correlation: what has been seen does not go with them.
+    /// Begins anew if the interval of the rows changes, because their correlation changes with it.
     pub(super) fn begin_stage(&mut self, stage: &StageBegin) {
         self.looks.every = stage.plan.thermo;
         self.looks.begin_stage(stage);
@@ -61,7 +63,7 @@ impl Averages {
         }
     }
 
-    /// Takes a row in, if it is one of those that are asked for.
+    /// Adds a row, if its step is one of those to be averaged.
     pub(super) fn add(&mut self, row: &Thermo) {
         if self.looks.are_due(row.step) {
             let first = self.seen.steps.map_or(row.step, |[first, _]| first);
@@ -79,13 +81,14 @@ impl Averages {
         OutputMemory { name: NAME.to_owned(), words: self.seen.words(self.tension) }
     }
 
-    /// Entries of summary.json: by column, and the surface tension; nothing where there are no rows. Averages from the first
-    /// step of a run on would be those of a system on its way to equilibrium, so they are left out unless they are asked for.
+    /// Returns the entries of summary.json: those by column, and the surface tension. There are
+    /// none without rows. Averages from the first step of a run would cover its way to equilibrium,
+    /// so they are left out unless the scenario requests them.
     pub(super) fn summary(&self, timestep: f64) -> Map<String, Value> {
         let rows = self.seen.rows();
         let (mut columns_of_rows, mut summary) = (Map::new(), Map::new());
         columns_of_rows.insert("rows".to_owned(), rows.into());
-        // Frames of a trajectory may be rarer than rows are asked for.
+        // The frames of a trajectory may have a longer interval than the requested rows.
         let time = match self.seen.steps {
             Some([first, last]) if rows > 1 => (last - first) as f64 / (rows - 1) as f64 * timestep,
             _ => self.looks.every as f64 * timestep,
@@ -105,7 +108,7 @@ impl Averages {
     }
 }
 
-/// None of a column that has not been a number all the time.
+/// Returns the entry of a column, or `None` if a value was not a finite number.
 fn entry(estimate: Estimate, interval: f64) -> Option<Value> {
     let Estimate { mean, standard_error, correlation, .. } = estimate;
     let mut entry = json!({ "mean": mean });
@@ -118,8 +121,9 @@ fn entry(estimate: Estimate, interval: f64) -> Option<Value> {
     mean.is_finite().then_some(entry)
 }
 
-/// The length of the box across the surfaces times the excess of the pressure along that axis over that along the other two, for each
-/// surface (Kirkwood and Buff), \[energy / length^2\].
+/// Returns the surface tension (Kirkwood and Buff), \[energy / length^2\]: the length of the box
+/// along the axis, times the excess of the pressure along the axis over the mean pressure along the
+/// other two, divided by the number of surfaces.
 fn surface_tension(row: &Thermo, SurfaceTension { axis, surfaces }: SurfaceTension) -> f64 {
     let axis = axis as usize;
     let normal = |dim: usize| row.pressure_tensor.0[dim];
@@ -139,13 +143,14 @@ impl Seen {
     }
 
     fn words(&self, tension: Option<SurfaceTension>) -> Vec<u64> {
-        // No row comes after all steps.
+        // `u64::MAX` stands for no rows.
         let steps = self.steps.unwrap_or([u64::MAX; 2]);
         let head = [self.every].into_iter().chain(steps).chain(tension_words(tension));
         head.chain(self.blockings.iter().flat_map(Blocking::words)).collect()
     }
 
-    /// None if these are not the words of as many columns and the same surface tension.
+    /// Restores the state from its words. Returns `None` if they have a different number of columns
+    /// or another surface tension.
     fn from_words(words: &[u64], tension: Option<SurfaceTension>) -> Option<Self> {
         let (&[every, first, last, found @ ..], mut words) = words.split_first_chunk::<5>()?;
         let mut seen = Self::new(every, tension);
@@ -157,7 +162,7 @@ impl Seen {
     }
 }
 
-/// Number of surfaces, none where they are not asked for, and the axis across them.
+/// Returns the number of surfaces, 0 if no surface tension is requested, and the axis.
 fn tension_words(tension: Option<SurfaceTension>) -> [u64; 2] {
     tension.map_or([0; 2], |SurfaceTension { axis, surfaces }| [surfaces, axis as u64])
 }
@@ -171,7 +176,7 @@ mod tests {
     #[test]
     fn the_surface_tension_is_what_stretches_a_surface() {
         let row = &thermo_rows()[0];
-        // -5, -5 and -5.059121888 along the axes, each 16.795961913825074 long.
+        // The pressures are -5, -5 and -5.059121888 along the axes, each 16.795961913825074 long.
         for (axis, excess) in [(Axis::X, 0.5 * 0.059121888), (Axis::Z, -0.059121888)] {
             let found = surface_tension(row, SurfaceTension { axis, surfaces: 2 });
             assert!((found - 0.5 * 16.795961913825074 * excess).abs() < 1e-12, "{axis:?}: {found}");

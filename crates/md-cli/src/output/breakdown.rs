@@ -1,4 +1,4 @@
-//! The report at the end of a run, in the shape users of LAMMPS know.
+//! The report at the end of a run, in the form that users of LAMMPS are used to.
 
 use md_core::words::counted;
 use md_engine::{BalanceReport, NeighborReport, Phase, Spread, Timings};
@@ -14,13 +14,13 @@ use crate::scenario::name_of;
 use md_lab::RunContext;
 use md_lab::significant;
 
-/// Significant digits, as in LAMMPS's table.
+/// Significant digits, as in the table of LAMMPS.
 const DIGITS: usize = 5;
 const MS_PER_S: f64 = 1e3;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const ATOM_STEPS_PER_MEGA_ATOM_STEP: f64 = 1e6;
 
-/// The whole report.
+/// Returns the whole report.
 pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> String {
     let prose = [
         hidden_line(timings),
@@ -39,7 +39,7 @@ pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> 
     .concat()
 }
 
-/// Length of the loop, speed, and who did the work.
+/// Returns the lines about the duration of the loop, the speed, and the ranks and threads.
 fn performance_lines(context: &RunContext, facts: &RunFacts) -> String {
     let RunContext { ranks, threads, steps, atoms, strategy, grid, .. } = context;
     let [backend, shell, exchange, partition] = strategy.names();
@@ -62,7 +62,7 @@ fn performance_lines(context: &RunContext, facts: &RunFacts) -> String {
     )
 }
 
-/// A row per phase.
+/// Returns a table with one row per phase.
 pub(crate) fn phase_table(phases: &[PhaseStatistics]) -> String {
     let header = "\nTimes in seconds over ranks; the phases are the rows of timing.csv:\n\
         Section       |    calls |  min time  |  avg time  |  max time  |%varavg| %total\n";
@@ -82,7 +82,8 @@ fn phase_row(row: &PhaseStatistics) -> String {
     )
 }
 
-/// How much of the time in flight was beside forces; nothing where there was no halo.
+/// Returns a line about the share of the flight time that was hidden behind the computation of
+/// forces. It is empty if there was no halo.
 fn hidden_line(timings: &Timings) -> String {
     let [hidden_s, wait_s] =
         [Phase::HaloHidden, Phase::HaloWait].map(|phase| timings.phase(phase).seconds.avg);
@@ -96,7 +97,7 @@ fn hidden_line(timings: &Timings) -> String {
     )
 }
 
-/// How the particles lie on the ranks.
+/// Returns lines about the distribution of the particles over the ranks.
 fn particle_lines(timings: &Timings) -> String {
     format!("\n{}{}", spread_line("Owned: ", timings.owned), spread_line("Ghosts:", timings.ghosts))
 }
@@ -105,7 +106,7 @@ fn spread_line(label: &str, Spread { min, avg, max }: Spread) -> String {
     format!("{label} {:>10} ave {max:>10.0} max {min:>10.0} min\n", significant(avg, 8))
 }
 
-/// What balancing has come to; nothing where there was none.
+/// Returns lines about the results of balancing. They are empty if there was none.
 fn balance_lines(balance: &BalanceReport) -> String {
     let BalanceReport { checks, balancings, spent_s, .. } = balance;
     let ([first, ..], [.., last]) = (&balancings[..], &balancings[..]) else { return String::new() };
@@ -124,12 +125,12 @@ fn balance_lines(balance: &BalanceReport) -> String {
     )
 }
 
-/// Counts and the energy, by which a user judges whether the run can be trusted.
+/// Returns counts and the energy, by which a user judges whether the run can be trusted.
 fn check_lines(context: &RunContext, facts: &RunFacts) -> String {
     let (computed, useful) = (facts.computed_pairs_per_atom, facts.useful_pairs_per_atom);
     let NeighborReport { rebuilds, dangerous_rebuilds, dangerous_checks, largest_displacement, .. } =
         facts.neighborhood;
-    // A thermostat or barostat changes the total energy as it should.
+    // A thermostat or barostat is expected to change the total energy.
     let (what, drift) = match (facts.energy_drift_per_atom, facts.energy.drift) {
         (total, conserved) if total == conserved => ("Energy", total),
         (_, conserved) => ("Conserved energy", conserved),

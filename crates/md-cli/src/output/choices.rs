@@ -1,4 +1,4 @@
-//! What backend `auto` has chosen: in words for the screen, as entries for summary.json.
+//! Choices of backend `auto`: as text for the screen, and as entries for summary.json.
 
 use md_comm::{Choice, Outcome, Tried};
 use serde::Serialize;
@@ -10,7 +10,7 @@ const US_PER_S: f64 = 1e6;
 /// Significant digits of a time on the screen.
 const DIGITS: usize = 4;
 
-/// A paragraph per context, nothing for other backends.
+/// Returns a paragraph per context. It is empty for other backends.
 pub(super) fn choice_lines(choices: &[Choice]) -> String {
     if choices.is_empty() {
         return String::new();
@@ -46,7 +46,7 @@ pub(super) struct ChoiceEntry<'a> {
     chosen: Option<&'static str>,
     reason: &'a str,
     rechecks: u32,
-    /// Each with a time, or with the reason why there is none.
+    /// Candidates, each with a time or with the reason why it has none.
     candidates: Vec<Value>,
 }
 

@@ -18,27 +18,27 @@ use super::record_file::RecordFile;
 use super::run_output::OUTPUTS;
 use crate::checkpoint::{OutputMark, Resumed};
 
-/// Results of a scenario beside those with fixed names.
+/// Results of a scenario, in addition to those with fixed names.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResultFiles<'a> {
-    /// File name of the trajectory, where there is to be one.
+    /// File name of the trajectory, if there is one.
     pub trajectory: Option<&'a str>,
-    /// Where the run goes on from a checkpoint.
+    /// Checkpoint from which the run continues, if there is one.
     pub going_on: Option<GoingOn<'a>>,
-    /// First lines of tables: where the run goes on with one of them, it must begin so.
+    /// First lines of tables. A table that is continued must begin with its line.
     pub first_lines: &'a [(KnownFile, String)],
-    /// Files at places of the user's choice ([`OutputDirectory::create_elsewhere`]).
+    /// Files at places that the user chose ([`OutputDirectory::create_elsewhere`]).
     pub elsewhere: &'a [PathBuf],
 }
 
-/// What a run goes on from.
+/// Checkpoint from which a run continues.
 #[derive(Debug, Clone, Copy)]
 pub struct GoingOn<'a> {
-    /// The checkpoint.
+    /// Path of the checkpoint.
     pub checkpoint: &'a Path,
-    /// Its step.
+    /// Step of the checkpoint.
     pub step: u64,
-    /// Outputs, which go on where they are there.
+    /// Outputs, which are continued if they are in the directory.
     pub marks: &'a [OutputMark],
 }
 
@@ -48,29 +48,30 @@ impl<'a> From<&'a Resumed> for GoingOn<'a> {
     }
 }
 
-/// A directory that exists, is writable, holds no results of an earlier run, and is locked against another one until this is
-/// dropped. What the run is started from is never overwritten or removed, under none of its names; a link in the place of an
-/// output is replaced, never followed.
+/// A directory that exists, is writable, contains no results of an earlier run, and is locked
+/// against other runs until this value is dropped. The inputs of the run are never overwritten or
+/// removed, under any of their names. A link in the place of an output is replaced, never followed.
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
     identity: Option<FileIdentity>,
     inputs: Vec<FileIdentity>,
-    /// The effective scenario, where it is still to be written.
+    /// The effective scenario, if it has not been written yet.
     effective: Option<Vec<u8>>,
-    /// The effective scenario, written before the run, and its bytes where it was.
+    /// The effective scenario that was written before the run, and its length if this run wrote it.
     scenario: Option<(PathBuf, FileIdentity, Option<u64>)>,
-    /// Names of files that are removed at the start and written later.
+    /// Names of the files that are removed at the start and written later.
     results: Vec<String>,
-    /// Those of them that only an earlier run has written: trajectories, checkpoints, images.
+    /// Those of these names that only an earlier run wrote: trajectories, checkpoints, images.
     old: Vec<String>,
-    /// Whose lock was taken over.
+    /// Previous holder of the lock, if the lock was taken over.
     left_by: Option<Holder>,
     lock: Option<DirectoryLock>,
 }
 
 impl OutputDirectory {
-    /// Sets up the directory for a scenario without a trajectory. Call it on rank 0, after all inputs have been read.
+    /// Sets up the directory for a scenario without a trajectory. Call it on rank 0, after all
+    /// inputs have been read.
     ///
     /// # Errors
     /// [`OutputError::Create`], [`OutputError::InUse`].
@@ -78,10 +79,11 @@ impl OutputDirectory {
         Self::for_scenario(path, &ResultFiles::default(), &[], b"")
     }
 
-    /// Sets up the directory for results of a scenario, perhaps with a trajectory: [`Self::prepare`] and [`Self::begin`].
+    /// Sets up the directory for the results of a scenario by [`Self::prepare`] and
+    /// [`Self::begin`].
     ///
     /// # Errors
-    /// As of these.
+    /// Returns the errors of these two functions.
     pub fn for_scenario(
         path: impl Into<PathBuf>,
         results: &ResultFiles,
@@ -93,13 +95,13 @@ impl OutputDirectory {
         Ok(directory)
     }
 
-    /// Makes and locks the directory, and makes sure that results of a scenario can be written to it. What is there stays until
-    /// [`Self::begin`], so that nothing is lost if something else turns out to be wrong.
+    /// Creates and locks the directory, and checks that the results of a scenario can be written to
+    /// it. Its files stay until [`Self::begin`], so that nothing is lost if another check fails.
     ///
     /// # Errors
-    /// [`OutputError::OverwritesInput`] if one of `inputs`, the files that were read, would be replaced;
-    /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory cannot be made or written to;
-    /// [`OutputError::NotContinued`].
+    /// [`OutputError::OverwritesInput`] if one of `inputs`, the files that were read, would be
+    /// replaced; [`OutputError::InUse`]; [`OutputError::Create`] if the directory cannot be created
+    /// or written to; [`OutputError::NotContinued`].
     pub fn prepare(
         path: impl Into<PathBuf>,
         results: &ResultFiles,
@@ -137,7 +139,7 @@ impl OutputDirectory {
         Ok(directory)
     }
 
-    /// Removes results of an earlier time, all of them or none, and writes the effective scenario.
+    /// Removes earlier results, all of them or none, and writes the effective scenario.
     ///
     /// # Errors
     /// [`OutputError::Create`].
@@ -147,16 +149,17 @@ impl OutputDirectory {
         if let Some(scenario) = &effective {
             self.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
         }
-        // An input that says the same may stand behind a link.
+        // This may be a link to an input with the same content.
         let (path, bytes) = (self.path.join(KnownFile::SCENARIO.name()), effective.map(|it| it.len() as u64));
         self.scenario = FileIdentity::at(&path).map(|identity| (path, identity, bytes));
         Ok(())
     }
 
-    /// The same without a scenario, with files at places of the user's choice. Nothing is removed but what these results replace.
+    /// Sets up the directory for results without a scenario, with files at places that the user
+    /// chose. Only files that these results replace are removed.
     ///
     /// # Errors
-    /// As [`Self::for_scenario`].
+    /// Returns the errors of [`Self::for_scenario`].
     pub fn without_scenario(
         path: PathBuf,
         results: &[KnownFile],
@@ -169,7 +172,7 @@ impl OutputDirectory {
         Ok(directory)
     }
 
-    /// A locked directory.
+    /// Creates the directory if necessary, and locks it.
     fn open(path: PathBuf, inputs: &[&Path]) -> Result<Self, OutputError> {
         fs::create_dir_all(&path).map_err(|reason| OutputError::Create {
             action: "create the output directory",
@@ -195,7 +198,7 @@ impl OutputDirectory {
         Ok(directory)
     }
 
-    /// Makes sure that results of an earlier time can be removed, and files elsewhere written.
+    /// Checks that earlier results can be removed, and that the files elsewhere can be written.
     fn expect_replaceable<'n>(
         &mut self,
         results: impl IntoIterator<Item = &'n str>,
@@ -206,7 +209,7 @@ impl OutputDirectory {
         elsewhere.iter().try_for_each(|place| self.expect_elsewhere(place))
     }
 
-    /// Removes the results of an earlier time.
+    /// Removes the earlier results.
     fn make_room(&self) -> Result<(), OutputError> {
         self.places()?.iter().try_for_each(|place| make_room(place))
     }
@@ -215,17 +218,17 @@ impl OutputDirectory {
         self.results.iter().map(|name| self.place_of(name)).collect()
     }
 
-    /// The directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Who locked the directory before and ended without giving it back.
+    /// Returns the run that locked the directory before and ended without unlocking it.
     pub fn left_by(&self) -> Option<&Holder> {
         self.left_by.as_ref()
     }
 
-    /// Creates a file that grows record by record and writes what stands before the first record.
+    /// Creates a file that grows record by record, and writes the text before the first record.
     ///
     /// # Errors
     /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
@@ -233,10 +236,12 @@ impl OutputDirectory {
         RecordFile::create(self.place_of(name)?, preamble)
     }
 
-    /// Goes on with a file that grows where a run goes on that had it here, or creates it.
+    /// Continues a growing file if the run is resumed and had the file in this directory; otherwise
+    /// creates it.
     ///
     /// # Errors
-    /// As [`Self::create_records`] and [`RecordFile::go_on`]; [`OutputError::NotContinued`] if it begins with something else.
+    /// Returns the errors of [`Self::create_records`] and [`RecordFile::go_on`], and
+    /// [`OutputError::NotContinued`] if the file does not begin with `preamble`.
     pub fn open_records(
         &self,
         file: KnownFile,
@@ -253,25 +258,28 @@ impl OutputDirectory {
         }
     }
 
-    /// Goes on with a file that grows record by record, as it was at a mark after a step.
+    /// Continues a file that grows record by record from its state at `mark`, which belongs to
+    /// `step`.
     ///
     /// # Errors
-    /// As [`RecordFile::go_on`].
+    /// Returns the errors of [`RecordFile::go_on`].
     pub fn go_on_with_records(&self, mark: &OutputMark, step: u64) -> Result<RecordFile, OutputError> {
         RecordFile::go_on(self.place_of(&mark.file)?, mark, step)
     }
 
-    /// Whether an output of a run that goes on is here.
+    /// Returns whether this directory contains the output that is to be continued.
     pub fn goes_on(&self, mark: &OutputMark) -> bool {
         let is_name = Path::new(&mark.file).file_name().is_some_and(|own| own == mark.file.as_str());
         let path = self.path.join(&mark.file);
         is_name && !self.is_input(&path) && fs::symlink_metadata(path).is_ok()
     }
 
-    /// Where somebody else writes a file in one piece: until it is complete, and from then on.
+    /// Returns the two paths of a file that other code writes in one piece: the one for the
+    /// incomplete file, and the final one.
     ///
     /// # Errors
-    /// [`OutputError::OverwritesInput`]; [`OutputError::Vanished`] if the directory is no longer there.
+    /// [`OutputError::OverwritesInput`]; [`OutputError::Vanished`] if the directory no longer
+    /// exists.
     pub fn places_of(&self, name: &str) -> Result<[PathBuf; 2], OutputError> {
         if FileIdentity::behind(&self.path) != self.identity {
             return Err(OutputError::Vanished { path: self.path.clone() });
@@ -279,18 +287,18 @@ impl OutputDirectory {
         Ok([self.place_of(unfinished(name))?, self.place_of(name)?])
     }
 
-    /// Creates a file at a place of the user's choice, which is relative to the working directory.
+    /// Creates a file at a place that the user chose, relative to the working directory.
     ///
     /// # Errors
-    /// As [`Self::create_records`]; [`OutputError::Taken`].
+    /// Returns the errors of [`Self::create_records`], and [`OutputError::Taken`].
     pub fn create_elsewhere(&self, path: &Path) -> Result<RecordFile, OutputError> {
         self.create_records(self.place_elsewhere(path)?, b"").map_err(OutputError::elsewhere)
     }
 
-    /// Makes sure that [`Self::create_elsewhere`] will do.
+    /// Checks that [`Self::create_elsewhere`] will succeed.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the error that [`Self::create_elsewhere`] would return.
     fn expect_elsewhere(&self, path: &Path) -> Result<(), OutputError> {
         let place = self.place_of(self.place_elsewhere(path)?)?;
         let trial = place.file_name().unwrap_or_default().to_string_lossy();
@@ -299,10 +307,10 @@ impl OutputDirectory {
         trial.and_then(|()| expect_room(&place)).map_err(OutputError::elsewhere)
     }
 
-    /// Writes a file in one piece: it appears complete, under its name, or not at all.
+    /// Writes a file in one piece: it appears complete under its name, or not at all.
     ///
     /// # Errors
-    /// [`OutputError::Write`]; [`OutputError::Vanished`] if the directory is no longer there.
+    /// [`OutputError::Write`]; [`OutputError::Vanished`] if the directory no longer exists.
     pub fn write_whole(&self, file: KnownFile, bytes: &[u8]) -> Result<(), OutputError> {
         if FileIdentity::behind(&self.path) != self.identity {
             return Err(OutputError::Vanished { path: self.path.clone() });
@@ -316,10 +324,10 @@ impl OutputDirectory {
         })
     }
 
-    /// The same with what could not be encoded.
+    /// Writes a file in one piece, unless its content could not be encoded.
     ///
     /// # Errors
-    /// As [`Self::write_whole`]; [`OutputError::Encode`].
+    /// Returns the errors of [`Self::write_whole`], and [`OutputError::Encode`].
     pub fn write_encoded(
         &self,
         file: KnownFile,
@@ -328,7 +336,7 @@ impl OutputDirectory {
         self.write_whole(file, &content.map_err(|reason| OutputError::encode(file, &reason))?)
     }
 
-    /// At the end of a run: what was written before it must still be there.
+    /// Checks at the end of a run that the files written before it still exist.
     ///
     /// # Errors
     /// [`OutputError::Vanished`], [`OutputError::Altered`].
@@ -336,18 +344,19 @@ impl OutputDirectory {
         self.scenario.as_ref().map_or(Ok(()), |(path, identity, bytes)| identity.expect_at(path, *bytes))
     }
 
-    /// Gives the lock back where nothing will be dropped, because the process ends at once.
+    /// Unlocks the directory if the process ends at once, without dropping values.
     pub fn unlock(&mut self) {
         self.lock = None;
     }
 
-    /// Where a file goes, unless an input stands there.
+    /// Returns the path of a file in the directory, unless it is an input.
     fn place_of(&self, name: impl AsRef<Path>) -> Result<PathBuf, OutputError> {
         let path = self.path.join(name);
         if self.is_input(&path) { Err(OutputError::OverwritesInput { path }) } else { Ok(path) }
     }
 
-    /// Where a file goes that is none of the results.
+    /// Returns the path of a file at a place that the user chose, unless it is the place of a
+    /// result.
     fn place_elsewhere(&self, path: &Path) -> Result<PathBuf, OutputError> {
         let create =
             |reason| OutputError::CreateElsewhere { action: "create", path: path.to_owned(), reason };
@@ -366,10 +375,11 @@ impl OutputDirectory {
         FileIdentity::behind(path).is_some_and(|there| self.inputs.contains(&there))
     }
 
-    /// Whether an input in the place of the effective scenario says the same, so that it can stay.
+    /// Returns whether the place of the effective scenario has an input with the same content,
+    /// which can stay.
     ///
     /// # Errors
-    /// It says something else; nothing can be written there.
+    /// Returns an error if an input there has other content, or if nothing can be written there.
     fn has_scenario(&self, effective: &[u8]) -> Result<bool, OutputError> {
         let path = self.path.join(KnownFile::SCENARIO.name());
         if self.is_input(&path) && fs::read(&path).is_ok_and(|text| text == effective) {
@@ -381,7 +391,7 @@ impl OutputDirectory {
     }
 }
 
-/// Where a file is written that appears under its name once it is complete.
+/// Returns the temporary name of a file that receives its own name once it is complete.
 fn unfinished(name: &str) -> String {
     format!(".{name}{UNFINISHED}")
 }

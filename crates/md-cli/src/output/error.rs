@@ -1,4 +1,4 @@
-//! What can go wrong with outputs, said so that a user knows what to do.
+//! Errors of outputs, with advice for the user.
 
 use std::fmt;
 use std::io;
@@ -11,72 +11,72 @@ use super::known_file::KnownFile;
 use super::lock::Holder;
 use crate::error::{BAD_INPUT, Failure, RUN_FAILED, RunError, Scope};
 
-/// A failed output. [`OutputError::Create`] happens before the run and is a matter of what the user asked for; the
-/// others happen in or after it.
+/// A failed output. [`OutputError::Create`] occurs before the run and depends on what the user
+/// requested; the others occur during or after the run.
 #[derive(Debug, Error)]
 pub enum OutputError {
     /// The directory or a file could not be set up before the run.
     #[error("cannot {action} `{}`: {reason}\n{}", path.display(), advice(reason))]
     Create {
-        /// What was tried, as in "cannot ...".
+        /// What was attempted, in the form of "cannot ...".
         action: &'static str,
-        /// On which path.
+        /// The path.
         path: PathBuf,
-        /// The system's reason.
+        /// Reason given by the operating system.
         reason: io::Error,
     },
-    /// The same of a file at a place that an option of its own names.
+    /// A file at a place given by an option of its own could not be created.
     #[error("cannot {action} `{}`: {reason}\nchoose another place for it", path.display())]
     CreateElsewhere {
-        /// What was tried, as in "cannot ...".
+        /// What was attempted, in the form of "cannot ...".
         action: &'static str,
-        /// On which path.
+        /// The path.
         path: PathBuf,
-        /// The system's reason.
+        /// Reason given by the operating system.
         reason: io::Error,
     },
-    /// A file could not be written once the run was under way, e.g. because the disk is full.
+    /// A file could not be written during the run, e.g. because the disk is full.
     #[error("cannot write `{}`: {reason}; {intact}", path.display())]
     Write {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's reason.
+        /// Reason given by the operating system.
         reason: io::Error,
-        /// What of the file can still be used.
+        /// Part of the file that can still be used.
         intact: Intact,
     },
-    /// A file would overwrite what the run was started from.
+    /// A file would overwrite an input of the run.
     #[error(
         "`{}` is an input of this run and would be overwritten\nchoose another output directory with --output DIR",
         path.display()
     )]
     OverwritesInput {
-        /// The input.
+        /// Path of the input.
         path: PathBuf,
     },
-    /// A file of the user's choice would stand in the place of a result.
+    /// A file at a place that the user chose would replace a result.
     #[error("`{}` is the place of another output of this command\nchoose another name", path.display())]
     Taken {
-        /// The file, as typed.
+        /// The path as the user gave it.
         path: PathBuf,
     },
-    /// The effective scenario cannot say where the particles are.
+    /// The effective scenario cannot contain the path of the particle file.
     #[error("scenario.toml cannot name the particle file `{}`: {reason}", path.display())]
     Unnamed {
-        /// The particle file.
+        /// Path of the particle file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: io::Error,
     },
-    /// An output that should go on is not the one it was at the checkpoint.
+    /// An output that is to be continued differs from its state at the checkpoint.
     #[error(
         "`{}` does not go on from the checkpoint: {reason}\n\
          choose another output directory with --output DIR, where the outputs begin at the checkpoint's step", path.display()
     )]
     NotContinued {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// In what it differs.
+        /// The difference.
         reason: String,
     },
     /// Another run writes into the directory.
@@ -84,32 +84,32 @@ pub enum OutputError {
     InUse {
         /// The output directory.
         directory: PathBuf,
-        /// Its lock.
+        /// Path of the lock.
         lock: PathBuf,
-        /// Who holds it, where that is known.
+        /// Holder of the lock, if it is known.
         holder: Option<Holder>,
     },
-    /// A file that was written during the run does not stand at its place any more.
+    /// A file that was written during the run is no longer at its place.
     #[error("`{}` was removed or replaced during the run: what was written to it is lost", path.display())]
     Vanished {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Somebody has cut a file, or written to it, during the run.
+    /// A file was truncated, or written to by another program, during the run.
     #[error(
         "`{}` was {} during the run: it holds {found} bytes, but {written} were written to it by the run",
         path.display(),
         if found < written { "cut" } else { "written to by somebody else" }
     )]
     Altered {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its bytes.
+        /// Length that was found, in bytes.
         found: u64,
-        /// Bytes that it should hold.
+        /// Length that it should have, in bytes.
         written: u64,
     },
-    /// A number that JSON cannot express.
+    /// A number that cannot be expressed in JSON.
     #[error("cannot write `{file}`: `{key}` is not a finite number")]
     NotFinite {
         /// Name of the file.
@@ -117,12 +117,12 @@ pub enum OutputError {
         /// Full key, e.g. `phases.force.avg_s`.
         key: String,
     },
-    /// Data that does not fit the file's format.
+    /// Data that do not fit the format of the file.
     #[error("cannot write `{file}`: {reason}")]
     Encode {
         /// Name of the file.
         file: String,
-        /// What does not fit.
+        /// Description of what does not fit.
         reason: String,
     },
 }
@@ -164,12 +164,12 @@ impl OutputError {
         }
     }
 
-    /// Data that does not fit the format of `file`.
+    /// Creates the error for data that do not fit the format of `file`.
     pub(crate) fn encode(file: KnownFile, reason: &dyn fmt::Display) -> Self {
         Self::Encode { file: file.name().to_owned(), reason: reason.to_string() }
     }
 
-    /// The same of a file that does not go into the output directory.
+    /// Converts the error to that of a file outside of the output directory.
     pub(super) fn elsewhere(self) -> Self {
         match self {
             Self::Create { action, path, reason } => Self::CreateElsewhere { action, path, reason },
@@ -177,7 +177,8 @@ impl OutputError {
         }
     }
 
-    /// The same failure where the run has not begun: there is nothing to save, but something to change.
+    /// Converts the error to that before the run, when no results can be lost and the user can
+    /// change the request.
     pub(super) fn before_the_run(self) -> Self {
         match self {
             Self::Write { path, reason, .. } => Self::Create { action: "write", path, reason },
@@ -196,18 +197,18 @@ impl OutputError {
     }
 }
 
-/// What is left of a file whose writing failed.
+/// Part of the output that remains if writing a file failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intact {
-    /// No record was written yet.
+    /// No record had been written.
     Nothing,
     /// All records up to this step.
     UpToStep(u64),
     /// The frames before the one that was being written.
     EarlierFrames,
-    /// The file is written in one piece and does not exist now; those written before it do.
+    /// The file is written in one piece and does not exist; the files written before it do.
     EarlierFiles,
-    /// Only what was to be shown is lost.
+    /// All files; only text on the screen is lost.
     AllFiles,
 }
 
@@ -225,7 +226,7 @@ impl fmt::Display for Intact {
     }
 }
 
-/// Who uses the directory, and what to do.
+/// Describes the holder of the directory and what the user can do.
 fn describe_use(directory: &Path, lock: &Path, holder: Option<&Holder>) -> String {
     let (directory, lock) = (directory.display(), lock.display());
     let by = holder.map_or_else(|| "another run".to_owned(), Holder::to_string);
@@ -242,7 +243,7 @@ fn describe_use(directory: &Path, lock: &Path, holder: Option<&Holder>) -> Strin
     )
 }
 
-/// What a user can do about a directory or file that cannot be created.
+/// Returns what a user can do about a directory or file that cannot be created.
 fn advice(reason: &io::Error) -> &'static str {
     match reason.kind() {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {

@@ -44,12 +44,13 @@ pub(super) fn thermo_rows() -> [Thermo; 2] {
     [start, end]
 }
 
-/// Two ranks of one second each; the second computes forces for longer, the first waits for it.
+/// Returns two ranks with one second each. The second one computes forces for longer, and the first
+/// one waits for it.
 pub(super) fn two_ranks() -> [RankTiming; 2] {
     [rank(0.6, 0.3125, 8037), rank(0.9, 0.0125, 7963)]
 }
 
-/// As these ranks would reduce them.
+/// Returns the timings of these ranks, reduced over the ranks.
 pub(super) fn reduced(ranks: &[RankTiming]) -> Timings {
     let reduce = |world: &dyn md_comm::World| Timings::reduce(&ranks[world.rank()], world).unwrap();
     local::run(ranks.len(), Duration::from_secs(60), reduce).remove(0).unwrap()

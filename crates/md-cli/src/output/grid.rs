@@ -1,5 +1,5 @@
-//! Files of applications on grids: `thermo.csv`, `timing.csv`, `timing_ranks.csv`, `summary.json`; as those of a run of particles, with
-//! the columns that a grid has.
+//! Files of applications on grids: `thermo.csv`, `timing.csv`, `timing_ranks.csv`, `summary.json`.
+//! They correspond to those of a particle run and have the columns of a grid.
 
 use md_comm::{Backend, Choice};
 use md_core::ExchangePattern;
@@ -20,24 +20,24 @@ use super::tables::{PHASE_COLUMNS, RANK_COLUMNS, rows, table};
 use crate::checkpoint::{OutputMark, Resumed};
 use md_lab::significant;
 
-/// What makes a row of a grid's table stand alone.
+/// Description of the run that is repeated in every row of a table, so that each row stands alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GridContext {
-    /// What moves the halo.
+    /// Backend that moves the halo.
     pub backend: Backend,
-    /// In which rounds.
+    /// Pattern of the exchange.
     pub exchange: ExchangePattern,
-    /// How fields share messages.
+    /// Whether the fields share messages.
     pub messages: Messages,
-    /// What is computed.
+    /// Application that is computed.
     pub kind: String,
-    /// Of the whole grid, as `64x64x64`.
+    /// Size of the whole grid, such as `64x64x64`.
     pub nodes: String,
     /// Number of fields.
     pub fields: usize,
-    /// Layers of ghosts.
+    /// Number of ghost layers.
     pub depth: usize,
-    /// Ranks along each axis, as `2x1x1`.
+    /// Ranks along each axis, such as `2x1x1`.
     pub grid: String,
     /// Number of ranks.
     pub ranks: usize,
@@ -45,7 +45,7 @@ pub struct GridContext {
     pub threads: usize,
     /// `double` or `single`.
     pub precision: String,
-    /// Steps done.
+    /// Number of completed steps.
     pub steps: u64,
     /// First line of the MPI library's version, or `none`.
     pub mpi_library: String,
@@ -56,12 +56,12 @@ pub struct GridContext {
 }
 
 impl GridContext {
-    /// The names of its fields, in their order.
+    /// Names of the fields, in their order.
     pub const COLUMNS: &'static str = "backend,exchange,field_messages,kind,nodes,fields,depth,grid,ranks,threads,precision,steps,\
                                        mpi_library,host,version";
 }
 
-/// A row per phase that a grid has, reduced over ranks.
+/// Returns a table with one row per phase of a grid, reduced over ranks.
 ///
 /// # Errors
 /// [`OutputError::Encode`].
@@ -73,7 +73,7 @@ pub fn timing_csv(timings: &Timings, context: &GridContext) -> Result<Vec<u8>, O
     table(KnownFile::TIMING, &[PHASE_COLUMNS, GridContext::COLUMNS], rows)
 }
 
-/// A row per rank and phase. `ranks` is in the order of the ranks.
+/// Returns a table with one row per rank and phase. `ranks` is in the order of the ranks.
 ///
 /// # Errors
 /// [`OutputError::Encode`].
@@ -87,29 +87,31 @@ pub fn timing_ranks_csv(ranks: &[RankTiming], context: &GridContext) -> Result<V
     table(KnownFile::TIMING_RANKS, &[RANK_COLUMNS, GridContext::COLUMNS], rows)
 }
 
-/// Those of [`PHASES`].
+/// Returns the statistics of the phases in [`PHASES`].
 pub fn phases(timings: &Timings) -> Vec<PhaseStatistics> {
     phase_statistics(timings).into_iter().filter(|row| PHASES.contains(&row.phase)).collect()
 }
 
-/// Seconds per step that the halo takes, mean over ranks: packing, sending, waiting, unpacking.
+/// Returns the time per step that the halo takes, in seconds, as the mean over ranks: packing,
+/// sending, waiting, unpacking.
 pub fn halo_s(timings: &Timings, steps: u64) -> f64 {
     let phases = [Phase::HaloPack, Phase::HaloTransfer, Phase::HaloWait, Phase::HaloUnpack];
     let all: f64 = phases.iter().map(|&phase| timings.phase(phase).seconds.avg).sum();
     all / steps.max(1) as f64
 }
 
-/// Writes `thermo.csv`: one row per step that is looked at.
+/// Writer of `thermo.csv`, with one row per sampled step.
 #[derive(Debug)]
 pub struct GridThermoWriter {
     file: RecordFile,
 }
 
 impl GridThermoWriter {
-    /// Creates the file and writes the column names: the step, and those of the application; or goes on with it.
+    /// Creates the file and writes the column names, which are the step and those of the
+    /// application; or continues the file.
     ///
     /// # Errors
-    /// As [`OutputDirectory::open_records`].
+    /// Returns the errors of [`OutputDirectory::open_records`].
     pub fn open(
         directory: &OutputDirectory,
         columns: &[&str],
@@ -119,7 +121,7 @@ impl GridThermoWriter {
         Ok(Self { file: directory.open_records(KnownFile::THERMO, header.as_bytes(), resumed)? })
     }
 
-    /// Names of the columns.
+    /// Returns the line of column names.
     pub fn first_line(columns: &[&str]) -> String {
         format!("step,{}\n", columns.join(","))
     }
@@ -132,15 +134,15 @@ impl GridThermoWriter {
         self.file.append(&rows(KnownFile::THERMO, [(step, values)])?, step)
     }
 
-    /// Appends a row that is there because the run ends: a run that goes on drops it.
+    /// Appends a row that is only written because the run ends. A resumed run drops it.
     ///
     /// # Errors
-    /// As [`Self::write`].
+    /// Returns the errors of [`Self::write`].
     pub fn write_last(&mut self, step: u64, values: &[f64]) -> Result<(), OutputError> {
         self.file.append_last(&rows(KnownFile::THERMO, [(step, values)])?, step)
     }
 
-    /// How far it has come.
+    /// Returns the current length of the file as a mark for a checkpoint.
     ///
     /// # Errors
     /// [`OutputError::Write`].
@@ -148,7 +150,7 @@ impl GridThermoWriter {
         self.file.mark()
     }
 
-    /// Makes sure that all rows have reached the disk.
+    /// Checks that all rows have reached the disk.
     ///
     /// # Errors
     /// [`OutputError::Write`].
@@ -157,42 +159,43 @@ impl GridThermoWriter {
     }
 }
 
-/// What a finished run knows beside its timings.
+/// Facts about a finished run in addition to its timings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GridFacts {
-    /// Seconds of the step loop.
+    /// Duration of the step loop in seconds.
     pub wall_s: f64,
-    /// Updates of a node of a field, over all ranks and steps.
+    /// Number of updates of a node of a field, over all ranks and steps.
     pub updates: f64,
-    /// The step of the checkpoint that the run went on from.
+    /// Step of the checkpoint from which the run was resumed.
     pub resumed_from_step: Option<u64>,
-    /// Why the run has ended.
+    /// Reason why the run ended.
     pub ended: &'static str,
-    /// Names of the numbers in the rows.
+    /// Names of the values in the rows.
     pub columns: &'static [&'static str],
-    /// The first row and the last one.
+    /// The first and the last row.
     pub ends: [Vec<f64>; 2],
-    /// Of the bits of all values at the end.
+    /// Fingerprint of the bits of all values at the end.
     pub fingerprint: u64,
     /// RMA component in use, or `none`.
     pub rma_component: String,
-    /// What the contexts of backend `auto` have chosen.
+    /// Choices of the contexts of backend `auto`.
     pub choices: Vec<Choice>,
-    /// What puts the results in doubt, in words.
+    /// Warnings that put the results in doubt.
     pub warnings: Vec<String>,
     /// Further keys of summary.json.
     pub more: Map<String, Value>,
-    /// Commit the program was built from.
+    /// Commit from which the program was built.
     pub git: &'static str,
 }
 
 impl GridFacts {
-    /// Million updates per second.
+    /// Returns the speed in million updates per second.
     pub fn mlups(&self) -> f64 {
         if self.wall_s > 0.0 { self.updates / self.wall_s / 1e6 } else { 0.0 }
     }
 
-    /// What the sum over all nodes has changed by, over its first value or, if that is below 1, in all.
+    /// Returns the change of the sum over all nodes, relative to its first value, or absolute if
+    /// that value is below 1.
     pub fn mass_drift(&self) -> f64 {
         let sum = |row: &Vec<f64>| row.first().copied().unwrap_or(0.0);
         let [first, last] = self.ends.each_ref().map(sum);
@@ -230,7 +233,7 @@ fn last_row<S: Serializer>(facts: &&GridFacts, serializer: S) -> Result<S::Ok, S
     serializer.collect_map(facts.columns.iter().zip(&facts.ends[1]))
 }
 
-/// The run in one object.
+/// Returns the summary of the run as one JSON object.
 ///
 /// # Errors
 /// [`OutputError::NotFinite`], [`OutputError::Encode`].
@@ -268,13 +271,13 @@ pub fn summary_json(
     Ok(bytes)
 }
 
-/// The line of column names on the screen.
+/// Returns the line of column names for the screen.
 pub fn header_line(columns: &[&str]) -> String {
     let names: String = columns.iter().map(|name| format!(" {name:>14}")).collect();
     format!("{:>10}{names}\n", "step")
 }
 
-/// A row on the screen.
+/// Returns a row for the screen.
 pub fn row_line(step: u64, values: &[f64]) -> String {
     let numbers: String = values.iter().map(|&value| format!(" {:>14}", significant(value, 8))).collect();
     format!("{step:>10}{numbers}\n")

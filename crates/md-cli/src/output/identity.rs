@@ -1,4 +1,4 @@
-//! Which file is which: device and inode, the same under every name and behind every link.
+//! Identity of files by device and inode, which is the same under every name and behind every link.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::error::OutputError;
 
-/// A file, whatever its names.
+/// Identity of a file, whatever its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     device: u64,
@@ -15,22 +15,22 @@ pub(super) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// An open file.
+    /// Returns the identity of an open file.
     pub(super) fn of(file: &File) -> io::Result<Self> {
         Ok(Self::from(&file.metadata()?))
     }
 
-    /// What stands at a path; a link is itself, not what it leads to.
+    /// Returns the identity of what is at a path. A link is not followed.
     pub(super) fn at(path: &Path) -> Option<Self> {
         Some(Self::from(&fs::symlink_metadata(path).ok()?))
     }
 
-    /// What a path leads to.
+    /// Returns the identity of what a path leads to. A link is followed.
     pub(super) fn behind(path: &Path) -> Option<Self> {
         Some(Self::from(&fs::metadata(path).ok()?))
     }
 
-    /// Whether this file still stands at a path, with the bytes that were written to it, where any were, and no others.
+    /// Checks that this file is still at a path, with exactly the length `written` if it is given.
     ///
     /// # Errors
     /// [`OutputError::Vanished`], [`OutputError::Altered`].
@@ -52,20 +52,21 @@ impl From<&Metadata> for FileIdentity {
     }
 }
 
-/// Removes the file or link in the place of an output, never what a link leads to.
+/// Removes the file or link in the place of an output, but never the target of a link.
 ///
 /// # Errors
-/// As [`expect_room`], and where nobody can remove anything.
+/// Returns the errors of [`expect_room`], and an error if the file cannot be removed.
 pub(super) fn make_room(path: &Path) -> Result<(), OutputError> {
     remove_old(path).map_err(|reason| in_the_way(path, reason))
 }
 
-/// The same with the system's reason.
+/// Removes a file or link like `make_room`, and returns the reason of the operating system if
+/// that fails.
 pub(super) fn remove_old(path: &Path) -> io::Result<()> {
     if occupied(path)? { fs::remove_file(path) } else { Ok(()) }
 }
 
-/// Makes sure that [`make_room`] has nothing to refuse, before anything is removed.
+/// Checks that [`make_room`] will find nothing that it refuses, before anything is removed.
 ///
 /// # Errors
 /// [`OutputError::Create`] for a directory, a pipe or a device.
@@ -77,13 +78,13 @@ fn in_the_way(path: &Path, reason: io::Error) -> OutputError {
     OutputError::Create { action: "remove the old file", path: path.into(), reason }
 }
 
-/// Whether there is something that may be removed.
+/// Returns whether there is something at the path that may be removed.
 fn occupied(path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(reason) => Err(reason),
         Ok(there) if there.is_file() || there.is_symlink() => Ok(true),
-        // The system refuses to remove a directory like a file, and says why.
+        // The operating system refuses to remove a directory like a file, and returns the reason.
         Ok(there) if there.is_dir() => fs::remove_file(path).map(|()| false),
         Ok(_) => Err(io::Error::other("it is a pipe or a device")),
     }

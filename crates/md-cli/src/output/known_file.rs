@@ -1,4 +1,4 @@
-//! The files of an output directory that have fixed names, and which of them belong together.
+//! Files of an output directory that have fixed names, grouped by what they belong to.
 
 /// A file with a fixed name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,75 +13,76 @@ impl KnownFile {
     pub const MSD: Self = Self("msd.csv");
     /// Velocity autocorrelation functions.
     pub const VACF: Self = Self("vacf.csv");
-    /// Shear viscosity over the time that is integrated.
+    /// Shear viscosity over the time of the integration.
     pub const VISCOSITY: Self = Self("viscosity.csv");
-    /// What particles are like across the axes x, y and z.
+    /// Profiles of the particles along the axes x, y and z.
     pub const PROFILES: [Self; 3] = [Self("profile_x.csv"), Self("profile_y.csv"), Self("profile_z.csv")];
     /// Time per phase over all ranks.
     pub const TIMING: Self = Self("timing.csv");
     /// Time per phase and rank.
     pub const TIMING_RANKS: Self = Self("timing_ranks.csv");
-    /// The run in one JSON object.
+    /// Summary of the run in one JSON object.
     pub const SUMMARY: Self = Self("summary.json");
     /// State of some nodes of a flow over time.
     pub const PROBE: Self = Self("probe.csv");
     /// Forces of a flow on obstacles and walls over time.
     pub const DRAG: Self = Self("drag.csv");
-    /// Every balancing of the work.
+    /// All balancings of the work.
     pub const BALANCE: Self = Self("balance.csv");
-    /// What partitions come to.
+    /// Properties of partitions.
     pub const PARTITION: Self = Self("partition.csv");
-    /// The same as a picture.
+    /// Picture of the partitions.
     pub const PARTITION_SVG: Self = Self("partition.svg");
     /// Forces of one configuration.
     pub const FORCES: Self = Self("forces.csv");
     /// One row per halo strategy.
     pub const COMPARE: Self = Self("compare.csv");
-    /// The same as a bar chart.
+    /// Bar chart of the halo strategies.
     pub const COMPARE_SVG: Self = Self("compare.svg");
-    /// The same as a bar chart.
+    /// Bar chart of the halo strategies.
     pub const COMPARE_PNG: Self = Self("compare.png");
-    /// Which strategy to use.
+    /// Recommendation of a strategy.
     pub const RECOMMENDATION: Self = Self("recommendation.txt");
     /// One row per protocol and partition.
     pub const PROTOCOLS: Self = Self("protocols.csv");
-    /// Messages and waits between ranks, of a timeline.
+    /// Messages and waits between ranks in a timeline.
     pub const MESSAGES: Self = Self("messages.csv");
-    /// The same as a picture.
+    /// Picture of the messages and waits.
     pub const MESSAGES_SVG: Self = Self("messages.svg");
     /// Messages by size.
     pub const MESSAGE_SIZES: Self = Self("message_sizes.csv");
-    /// The same as a bar chart.
+    /// Bar chart of the messages by size.
     pub const MESSAGE_SIZES_SVG: Self = Self("message_sizes.svg");
-    /// What ranks waited for.
+    /// Events that ranks waited for.
     pub const WAITS: Self = Self("waits.csv");
-    /// What the length of a run consists of.
+    /// Contributions to the duration of a run.
     pub const CRITICAL_PATH: Self = Self("critical_path.csv");
     /// One row per job of a sweep.
     pub const SWEEP: Self = Self("sweep.csv");
-    /// How they scale.
+    /// Scaling of the jobs of a sweep.
     pub const SWEEP_SVG: Self = Self("sweep.svg");
-    /// What jobs of a sweep said that failed.
+    /// Output of failed jobs of a sweep.
     pub const SWEEP_FAILURES: Self = Self("sweep_failures.txt");
     /// One row per halo strategy and number of ranks.
     pub const PREDICT: Self = Self("predict.csv");
-    /// The best of them over the number of ranks.
+    /// Best strategy over the number of ranks.
     pub const PREDICT_SVG: Self = Self("predict.svg");
     /// The effective scenario.
     pub const SCENARIO: Self = Self("scenario.toml");
     /// One row per case of a micro-benchmark.
     pub const BENCH: Self = Self("bench.csv");
-    /// The same over the size of messages.
+    /// Times of a micro-benchmark over the size of messages.
     pub const BENCH_SVG: Self = Self("bench.svg");
-    /// What messages and computation cost.
+    /// Costs of messages and computation.
     pub const MACHINE: Self = Self("machine.toml");
-    /// The same beside its data.
+    /// The fitted costs beside their data.
     pub const FIT_SVG: Self = Self("fit.svg");
-    /// What a run wrote, as pictures in one page.
+    /// Plots of the files of a run in one page.
     pub const PLOT: Self = Self("plot.html");
-    /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, and those of
-    /// [`super::run_output::OUTPUTS`], so that none stands beside a
-    /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
+    /// Results of a scenario, by `run`, `forces`, `compare` or `predict`. Each of these commands
+    /// removes all of them, and those of [`super::run_output::OUTPUTS`], so that none remains
+    /// beside a scenario.toml to which it does not belong. The table of a sweep is continued, and
+    /// contains its scenario.
     pub const RESULTS_OF_A_SCENARIO: [Self; 18] = [
         Self::PLOT,
         Self::PROBE,
@@ -105,7 +106,7 @@ impl KnownFile {
     /// Results of `bench`.
     pub const RESULTS_OF_A_BENCHMARK: [Self; 2] = [Self::BENCH, Self::BENCH_SVG];
 
-    /// Name in the directory.
+    /// Returns the name in the directory.
     pub fn name(self) -> &'static str {
         self.0
     }

@@ -1,5 +1,5 @@
-//! For how long the lock of a process on another host holds, of which nobody here can tell whether it still runs: as long as
-//! it is renewed.
+//! Lease of the lock of a process on another host. Whether that process is still running cannot be
+//! checked here, so its lock holds as long as it is renewed.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,24 +11,26 @@ use std::time::Duration;
 
 /// Time between two renewals.
 const PAUSE: Duration = Duration::from_secs(20);
-/// Without renewal a lock ends after this time. A network file system may be away for several pauses.
+/// Time without renewal after which a lock ends. A network file system may be unavailable for
+/// several pauses.
 pub(super) const LEASE: Duration = Duration::from_secs(120);
 
-/// The thread that renews a lock; dropped, it ends. Without a thread to be had the lock is not renewed.
+/// The thread that renews a lock. It ends when this is dropped. If no thread can be started, the
+/// lock is not renewed.
 #[derive(Debug)]
 pub(super) struct Renewal {
-    /// Never sent on: dropped, it tells the thread to end.
+    /// Nothing is sent through it. The thread ends when it is dropped.
     ending: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Renewal {
-    /// Renews a lock that holds this text, until another process has put its own there.
+    /// Renews a lock that contains `text`, until another process has written its own text.
     pub(super) fn start(file: File, text: String) -> Self {
         let (ending, ended) = mpsc::channel();
         let renew_often = move || {
             while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                // What fails now may succeed after the next pause.
+                // A failure now may be followed by a success after the next pause.
                 if renew(&file, &text).is_ok_and(|renewed| renewed == Renewed::TakenOver) {
                     return;
                 }
@@ -43,7 +45,7 @@ impl Drop for Renewal {
     fn drop(&mut self) {
         self.ending = None;
         if let Some(thread) = self.thread.take() {
-            // A lock that could not be renewed to the end is no loss now.
+            // A failed renewal no longer matters, because the lock ends.
             let _ = thread.join();
         }
     }
@@ -55,7 +57,8 @@ enum Renewed {
     TakenOver,
 }
 
-/// Writes the same text again, which gives the file the present time of its file system.
+/// Writes the same text again, which sets the modification time of the file to the current time of
+/// its file system.
 fn renew(file: &File, text: &str) -> io::Result<Renewed> {
     let mut there = vec![0; text.len()];
     match file.read_exact_at(&mut there, 0) {
@@ -68,11 +71,11 @@ fn renew(file: &File, text: &str) -> io::Result<Renewed> {
     Ok(Renewed::Own)
 }
 
-/// Whether a lock has not been renewed for so long that it has ended. Both times are those of the file system: clocks of
-/// hosts may differ.
+/// Returns whether a lock has ended because it was not renewed. Both times are those of the file
+/// system, because the clocks of hosts may differ.
 ///
 /// # Errors
-/// The directory cannot be written to.
+/// Returns an error if the directory cannot be written to.
 pub(super) fn is_over(lock: &File, directory: &Path) -> io::Result<bool> {
     let renewed = lock.metadata()?.modified()?;
     let probe = directory.join(format!("{}.{}", super::lock::LOCK_FILE, std::process::id()));

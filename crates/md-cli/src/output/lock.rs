@@ -12,9 +12,10 @@ use super::lease::{self, Renewal};
 /// Name of the lock in the directory.
 pub(super) const LOCK_FILE: &str = ".md-cli.lock";
 
-/// Held while a run writes; dropped, it is gone. The system's lock on the file decides, so that a killed run holds none;
-/// the text in the file says who holds it, and decides where the file system has no locks or keeps them to one machine. Of a
-/// process on another host it cannot be told whether it runs; its lock ends when it is not renewed any more.
+/// A lock that is held while a run writes, and removed when it is dropped. The system's lock on the
+/// file decides, so that a killed run holds none. The text in the file names the holder, and
+/// decides if the file system has no locks or restricts them to one machine. Whether a process on
+/// another host is running cannot be checked, so its lock ends when it is no longer renewed.
 #[derive(Debug)]
 pub(super) struct DirectoryLock {
     file: File,
@@ -22,14 +23,14 @@ pub(super) struct DirectoryLock {
     renewal: Option<Renewal>,
 }
 
-/// Who has written a lock.
+/// The process that has written a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     host: String,
     process: u32,
 }
 
-/// What the system says of a lock.
+/// State of the system's lock on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SystemLock {
     Acquired,
@@ -39,10 +40,12 @@ enum SystemLock {
 }
 
 impl DirectoryLock {
-    /// Locks a directory; also returns who held the lock and ended without giving it back.
+    /// Locks a directory. Also returns the process that held the lock before and ended without
+    /// unlocking.
     ///
     /// # Errors
-    /// [`OutputError::InUse`]; [`OutputError::Create`] where nobody can write, or where a file of somebody else stands.
+    /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory is not writable, or if a
+    /// file with the name of the lock was not written by this program.
     pub(super) fn acquire(directory: &Path) -> Result<(Self, Option<Holder>), OutputError> {
         let path = directory.join(LOCK_FILE);
         let failed = |reason| OutputError::Create {
@@ -68,7 +71,8 @@ impl DirectoryLock {
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
         self.renewal = None;
-        // What somebody else has put there in the meantime stays. If this fails, the system's lock still ends here.
+        // A file that another process has put there in the meantime stays. If this fails, the
+        // system's lock still ends here.
         let is_there =
             FileIdentity::of(&self.file).is_ok_and(|own| FileIdentity::at(&self.path) == Some(own));
         if is_there && Holder::read(&mut self.file).is_ok() {
@@ -77,7 +81,8 @@ impl Drop for DirectoryLock {
     }
 }
 
-/// Opens the file that stands there in the end: its holder may remove it between opening and locking.
+/// Opens and locks the file that is at the path in the end, because its holder may remove it
+/// between opening and locking.
 fn open_and_lock(path: &Path) -> io::Result<(File, SystemLock)> {
     loop {
         let file = open(path)?;
@@ -92,7 +97,8 @@ fn open_and_lock(path: &Path) -> io::Result<(File, SystemLock)> {
     }
 }
 
-/// Opens or creates a file; a link in its place is removed, not followed, and nothing but a file is opened.
+/// Opens or creates a file. A link in its place is removed, not followed, and only a regular file
+/// is opened.
 fn open(path: &Path) -> io::Result<File> {
     match File::options().read(true).write(true).create_new(true).open(path) {
         Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => {
@@ -110,7 +116,8 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A lock of this host whose process is gone is free; that of another host may not be, whatever the system says here.
+/// Returns whether a lock is in use. A lock of a process on this host that has ended is free. A
+/// lock of another host may be in use, whatever the system's lock on this host indicates.
 fn is_in_use(system: SystemLock, holder: Option<&Holder>) -> bool {
     match (system, holder) {
         (SystemLock::HeldByAnother, _) => true,
@@ -126,17 +133,19 @@ impl Holder {
         Self { host, process: std::process::id() }
     }
 
-    /// What a lock says: two lines.
+    /// Returns the text of a lock, which has two lines.
     fn text(&self) -> String {
         format!("host {}\nprocess {}\n", self.host, self.process)
     }
 
-    /// From a lock; none from an empty file, which a run leaves that ends before it has written.
+    /// Reads the holder from a lock. Returns `None` for an empty file, which is left by a run that
+    /// ends before it has written.
     ///
     /// # Errors
-    /// The file holds anything else, so it is not ours.
+    /// Returns an error if the file contains anything else, because it is then not a lock of this
+    /// program.
     fn read(file: &mut File) -> io::Result<Option<Self>> {
-        /// More than host and process take.
+        /// More bytes than host and process need.
         const LONGEST: u64 = 1024;
         let mut text = Vec::new();
         file.rewind()?;
@@ -156,7 +165,7 @@ impl Holder {
         (holder.text() == text).then_some(holder)
     }
 
-    /// Whether it runs, or ran, on this host.
+    /// Returns whether the process runs, or ran, on this host.
     pub fn is_here(&self) -> bool {
         self.host == Self::own().host
     }

@@ -1,4 +1,5 @@
-//! How minimisations of a run have ended: a part of summary.json, and a warning of each that has made all its steps in vain.
+//! Results of the minimisations of a run: a part of summary.json, and a warning for each that used
+//! all its steps without converging.
 
 use md_core::force::Precision;
 use md_core::words::counted;
@@ -16,32 +17,32 @@ use crate::error::RunError;
 use crate::messages::warn;
 use crate::scenario::StagePlan;
 
-/// How minimisations have ended.
+/// Output of the results of minimisations.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Run, files: &[], open };
 
 const NAME: &str = "minimisations";
 
 struct Minimisations {
     stages: Vec<Stage>,
-    /// Of the forces.
+    /// Precision of the forces.
     precision: Precision,
-    /// On rank 0.
+    /// The console, on rank 0.
     console: Option<SharedConsole>,
-    /// The present stage, and its first and last step.
+    /// Number of the present stage; its first and last step follow.
     number: usize,
     first_step: u64,
     last_step: u64,
     ended: Vec<Ended>,
 }
 
-/// A stage, and the keys that decide how far its minimisation comes.
+/// A stage, and the keys that decide how far its minimisation converges.
 struct Stage {
     plan: StagePlan,
     steps_key: String,
     tolerance_key: String,
 }
 
-/// The end of one.
+/// End of a minimisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Ended {
     stage: usize,
@@ -78,7 +79,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
 }
 
 impl Minimisations {
-    /// Of a minimisation that has made all its steps, and has not come to its end.
+    /// Returns the warning for a minimisation that used all its steps without converging.
     fn warning(&self, Ended { stage, steps, came_to }: &Ended) -> Option<String> {
         let Stage { plan, steps_key, tolerance_key } = self.stages.get(*stage)?;
         if came_to.is_converged() || *steps < plan.steps {
@@ -124,7 +125,7 @@ impl Observer for Minimisations {
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
         let Some(came_to) = now.minimisation else { return Ok(()) };
         let ended = Ended { stage: self.number, steps: now.step - self.first_step, came_to };
-        // A stage in which a run goes on ends a second time.
+        // A stage in which a run is resumed ends a second time.
         self.ended.retain(|other| other.stage != self.number);
         self.ended.push(ended);
         if let (Some(console), Some(text)) = (&self.console, self.warning(&ended)) {

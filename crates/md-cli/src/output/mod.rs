@@ -1,8 +1,9 @@
-//! What a run leaves behind: files in the output directory, text on the screen, a progress bar.
+//! Outputs of a run: files in the output directory, text on the screen, a progress bar.
 //!
-//! Formatting is kept apart from writing: functions such as [`tables::timing_csv`] turn measured data into bytes and
-//! do no I/O; [`OutputDirectory`] and [`RecordFile`] put bytes on disk. The directory and the files that grow during a
-//! run are opened before it starts, so that a wrong path fails in second 0 and not after an hour.
+//! Formatting is kept apart from writing. Functions such as [`tables::timing_csv`] convert measured
+//! data to bytes and do no I/O; [`OutputDirectory`] and [`RecordFile`] write bytes to disk. The
+//! directory and the files that grow during a run are opened before it starts, so that a wrong path
+//! fails at once and not after an hour.
 //!
 //! | file | written | by |
 //! | --- | --- | --- |
@@ -10,7 +11,7 @@
 //! | `thermo.csv` | row by row | `thermo` |
 //! | trajectory | frame by frame | `trajectory` |
 //! | `rdf.csv`, `msd.csv`, `vacf.csv`, `viscosity.csv`, `profile_z.csv` | whole, at the end | `rdf`, `msd`, `vacf`, `viscosity`, `profile` |
-//! | all that a run writes as it goes | | [`run_output::OUTPUTS`] |
+//! | all outputs that a run writes as it proceeds | | [`run_output::OUTPUTS`] |
 //! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | `compare` |
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
 

@@ -1,4 +1,5 @@
-//! `msd.csv`: mean squared displacements by species, as LAMMPS's `compute msd` defines them, and diffusion coefficients.
+//! `msd.csv`: mean squared displacements by species, as defined by LAMMPS's `compute msd`, and
+//! diffusion coefficients.
 
 use md_comm::World;
 use md_core::analysis::{Origins, error_of_mean, mean};
@@ -16,7 +17,7 @@ use crate::checkpoint::{OutputMemory, ParticleRows};
 use crate::error::RunError;
 use crate::scenario::CentreOfMass;
 
-/// Distances that particles have gone.
+/// Output of mean squared displacements.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::MSD], open };
 
 const NAME: &str = "msd";
@@ -28,12 +29,13 @@ struct Msd<'a> {
     masses: Vec<f64>,
     centre_of_mass: CentreOfMass,
     dimensions: usize,
-    /// Time between two looks, \[time\].
+    /// Time between two samples, \[time\].
     interval: f64,
     tracks: Tracks,
-    /// Rows of a checkpoint, which have not come to their ranks yet.
+    /// Rows of a checkpoint that have not been sent to their ranks yet.
     restored: Option<&'a ParticleRows>,
-    /// The same on all ranks: a value per species, then one of the motion relative to the centre of mass.
+    /// Values that are equal on all ranks: one per species, then one per species for the motion
+    /// relative to the centre of mass.
     origins: Origins,
 }
 
@@ -94,11 +96,12 @@ impl Observer for Msd<'_> {
     }
 }
 
-/// Sums of a species: particles, squares of displacements, displacements.
+/// Number of sums of a species: the number of particles, the squared displacements, and the three
+/// components of the displacements.
 const SUMS: usize = 5;
 
 impl Msd<'_> {
-    /// Brings the origins of a checkpoint to their ranks, the first time. *Collective.*
+    /// Sends the origins of a checkpoint to their ranks, in the first call. *Collective.*
     fn recall(&mut self) -> Result<(), ObserverError> {
         match self.restored.take() {
             Some(rows) => self.tracks.recall(rows, self.world),
@@ -106,9 +109,10 @@ impl Msd<'_> {
         }
     }
 
-    /// Sums of all species since each origin in turn, on this rank.
+    /// Returns the sums of all species for each origin, on this rank.
     fn sums(&self) -> Vec<f64> {
-        /// Particles whose places now stay in the nearest cache while all origins are looked at.
+        /// Number of particles for which the current positions stay in the innermost cache during
+        /// the loop over all origins.
         const BLOCK: usize = 1024;
         let Tracks { species, now, then, .. } = &self.tracks;
         let width = SUMS * self.names.len();
@@ -127,8 +131,8 @@ impl Msd<'_> {
         sums
     }
 
-    /// Mean squared displacements by species, from sums over all ranks: as they are, and about those of the centre of mass along
-    /// these axes.
+    /// Returns the mean squared displacements by species from sums over all ranks: first as they
+    /// are, then relative to the displacement of the centre of mass along the `removed` axes.
     fn mean_squares(&self, sums: &[f64], removed: [bool; 3]) -> Vec<f64> {
         let mass: f64 = sums.chunks_exact(SUMS).zip(&self.masses).map(|(sums, mass)| sums[0] * mass).sum();
         let along = |at: usize| -> f64 {
@@ -139,7 +143,7 @@ impl Msd<'_> {
             move |sums: &[f64]| {
                 let count = sums[0].max(1.0);
                 let mean = [2, 3, 4].map(|at: usize| sums[at] / count);
-                // The mean of (d - c)^2.
+                // This is part of the mean of (d - c)^2.
                 let shifted = |(c, mean): (f64, f64)| c * (c - 2.0 * mean);
                 sums[1] / count + centre.into_iter().zip(mean).map(shifted).sum::<f64>()
             }
@@ -148,7 +152,7 @@ impl Msd<'_> {
         species().map(about([0.0; 3])).chain(species().map(about(centre))).collect()
     }
 
-    /// One row per lag.
+    /// Returns a table with one row per lag.
     fn csv(&self) -> Result<Vec<u8>, OutputError> {
         let count = self.names.len();
         let first = if self.centre_of_mass.is_removed_from_columns() { count } else { 0 };
@@ -163,12 +167,13 @@ impl Msd<'_> {
         named_table(KnownFile::MSD, &species_columns::msd(&self.names), (0..self.origins.lags()).map(row))
     }
 
-    /// Time of a lag, \[time\].
+    /// Returns the time of a lag, \[time\].
     fn time(&self, lag: usize) -> f64 {
         lag as f64 * (self.origins.thinning() as f64 * self.interval)
     }
 
-    /// Diffusion coefficients by Einstein's relation: a straight line through the mean squared displacements of each block.
+    /// Returns the diffusion coefficients by Einstein's relation, from a straight line through the
+    /// mean squared displacements of each block.
     fn diffusion(&self) -> Option<Value> {
         let of_species = |(species, name): (usize, &String)| {
             let (lags, slopes) = self.origins.slopes(self.names.len() + species)?;
@@ -192,7 +197,8 @@ impl Msd<'_> {
 
 /// Adds the displacements of particles to the sums of their species.
 fn add_by_species(sums: &mut [f64], species: &[u32], now: &[[f64; 3]], then: &[[f64; 3]]) {
-    /// Sums in turn, so that no addition waits for the one before it.
+    /// Number of partial sums that are used in turn, so that no addition waits for the previous
+    /// one.
     const TURNS: usize = 4;
     let mut turns = vec![[[0.0; SUMS]; TURNS]; sums.len() / SUMS];
     for (index, ((now, then), &species)) in now.iter().zip(then).zip(species).enumerate() {
@@ -207,9 +213,10 @@ fn add_by_species(sums: &mut [f64], species: &[u32], now: &[[f64; 3]], then: &[[
     sums.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
 }
 
-/// The same where there is one species: a loop without a look at it, for the compiler to vectorise.
+/// Does what `add_by_species` does for a single species, in a loop without species that the
+/// compiler can vectorise.
 fn add_all(sums: &mut [f64], now: &[[f64; 3]], then: &[[f64; 3]]) {
-    /// Components of four particles.
+    /// Number of components of four particles.
     const LANES: usize = 12;
     let (mut distances, mut squares) = ([0.0; LANES], [0.0; LANES]);
     let mut add = |now: &[f64], then: &[f64]| {

@@ -1,4 +1,5 @@
-//! The outputs of a run together: those of the whole run, and those of one stage in a folder of their own.
+//! The outputs of a run together: those of the whole run, and those of one stage in their own
+//! folder.
 
 use md_comm::World;
 use md_core::Domain;
@@ -10,11 +11,11 @@ use super::{KnownFile, OutputDirectory, OutputError, kept_whole};
 use crate::error::RunError;
 use crate::scenario::StageScenario;
 
-/// Outputs of one folder, as one observer.
+/// The outputs of one folder, as one observer.
 pub struct Outputs<'a>(Opened<'a>);
 
 impl<'a> Outputs<'a> {
-    /// Of these.
+    /// Combines opened outputs.
     pub fn new(all: Opened<'a>) -> Self {
         Self(all)
     }
@@ -27,7 +28,7 @@ impl<'a> Outputs<'a> {
     /// See [`super::run_output::RunOutput::kept`]. *Collective.*
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of that function.
     pub fn kept(&mut self) -> Result<Vec<Kept>, ObserverError> {
         self.0.iter_mut().map(|output| output.kept().map_err(kept_whole)).collect()
     }
@@ -35,14 +36,15 @@ impl<'a> Outputs<'a> {
     /// See [`super::run_output::RunOutput::particle_memory`]. *Collective.*
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of that function.
     pub fn particle_memories(&mut self, now: &Snapshot) -> Result<Vec<ParticleMemory>, ObserverError> {
         let all = self.0.iter_mut().map(|output| output.particle_memory(now));
         Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
-    /// Completes all files, and collects what outputs have to say in summary.json. What has happened to one file does not keep others
-    /// from being written; the first error comes back. *Collective.*
+    /// Completes all files, and collects the entries of the outputs for summary.json. A failure of
+    /// one file does not prevent the others from being written; the first error is returned.
+    /// *Collective.*
     ///
     /// # Errors
     /// See [`super::run_output::RunOutput::finish`].
@@ -80,20 +82,21 @@ impl Observer for Outputs<'_> {
     }
 }
 
-/// Outputs of one stage alone. They look at its steps, and are complete at the end of the run.
+/// Outputs of one stage alone. They sample its steps, and are completed at the end of the run.
 pub struct StageOutputs<'a> {
     stage: &'a StageScenario,
     outputs: Outputs<'a>,
-    /// Of the temperature.
+    /// Degrees of freedom of the temperature.
     degrees_of_freedom: u64,
-    /// Of the folder, on rank 0.
+    /// Directory of the folder, on rank 0.
     directory: Option<&'a OutputDirectory>,
-    /// Number of the stage that steps are of at present.
+    /// Number of the stage of the present steps.
     present: Option<usize>,
 }
 
 impl<'a> StageOutputs<'a> {
-    /// Of a stage with these degrees of freedom; the directory is that of its folder, on rank 0.
+    /// Combines the opened outputs of a stage with these degrees of freedom. `directory` is that of
+    /// its folder, on rank 0.
     pub fn new(
         stage: &'a StageScenario,
         outputs: Outputs<'a>,
@@ -103,24 +106,25 @@ impl<'a> StageOutputs<'a> {
         Self { stage, outputs, degrees_of_freedom, directory, present: None }
     }
 
-    /// From here on steps are those of a stage, perhaps of this one.
+    /// Begins a stage, which may or may not be the stage of these outputs.
     pub fn begin_stage(&mut self, begun: &StageBegin) {
         self.present = Some(begun.number);
-        // The only one that these outputs know, with intervals of their own.
+        // These outputs have a scenario with a single stage, which has its own intervals.
         if let (true, Some(plan)) = (self.is_now(), self.stage.scenario.stages().first()) {
             self.outputs.begin_stage(&StageBegin { plan, number: 0, is_last: true, ..*begun });
         }
     }
 
-    /// Whether steps are those of the stage at present.
+    /// Returns whether the present steps belong to this stage.
     fn is_now(&self) -> bool {
         self.present == Some(self.stage.number)
     }
 
-    /// What a checkpoint has to know, under names that no output of the run has. *Collective.*
+    /// Returns the data for a checkpoint, under names that differ from those of all outputs of the
+    /// run. *Collective.*
     ///
     /// # Errors
-    /// The disk; communication.
+    /// Returns an error if the disk or communication fails.
     pub fn kept(&mut self) -> Result<Vec<Kept>, ObserverError> {
         let mut all = self.outputs.kept()?;
         for Kept { mark, memory } in &mut all {
@@ -130,20 +134,21 @@ impl<'a> StageOutputs<'a> {
         Ok(all)
     }
 
-    /// The same of every particle. *Collective.*
+    /// Returns the data per particle for a checkpoint. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Returns an error if communication fails.
     pub fn particle_memories(&mut self, now: &Snapshot) -> Result<Vec<ParticleMemory>, ObserverError> {
         let mut all = self.outputs.particle_memories(now)?;
         all.iter_mut().for_each(|memory| memory.name = self.stage.in_folder(&memory.name));
         Ok(all)
     }
 
-    /// Completes all files of the folder, with a summary.json of what its outputs have to say. *Collective.*
+    /// Completes all files of the folder, and writes a summary.json with the entries of its
+    /// outputs. *Collective.*
     ///
     /// # Errors
-    /// The disk; communication.
+    /// Returns an error if the disk or communication fails.
     pub fn finish(self, world: &dyn World) -> Result<(), RunError> {
         let mut closing = Closing::new(world, self.directory);
         let finished = self.outputs.finish(&mut closing);

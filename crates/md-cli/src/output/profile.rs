@@ -1,5 +1,5 @@
-//! `profile_z.csv`: density, temperature, pressure and velocity in slabs across an axis, as LAMMPS's `compute chunk/atom bin/1d` and
-//! `fix ave/chunk` define them.
+//! `profile_z.csv`: density, temperature, pressure and velocity in slabs along an axis, as defined
+//! by LAMMPS's `compute chunk/atom bin/1d` and `fix ave/chunk`.
 
 use md_comm::World;
 use md_core::analysis::Batches;
@@ -15,7 +15,7 @@ use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 use crate::scenario::name_of;
 
-/// What particles are like in slabs.
+/// Output of profiles.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &KnownFile::PROFILES, open };
 
 struct Profile<'a> {
@@ -26,7 +26,7 @@ struct Profile<'a> {
     species: Vec<String>,
     masses: &'a [f64],
     dimensions: usize,
-    /// The same on all ranks.
+    /// Averages, which are equal on all ranks.
     averages: Averages,
 }
 
@@ -82,14 +82,14 @@ impl RunOutput for Profile<'_> {
     }
 }
 
-/// Whether somebody knows the virial of particles.
+/// Whether the virial of the particles is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pressure {
     Known,
     Unknown,
 }
 
-/// Averages over looks.
+/// Averages over samples.
 #[derive(Debug, Clone, PartialEq)]
 struct Averages {
     bins: usize,
@@ -99,7 +99,8 @@ struct Averages {
     batches: Batches,
 }
 
-/// Quantities of a slab: density, pressures, particles, twice their kinetic energy, their velocities; then densities by species.
+/// Indices of the quantities of a slab: density, pressures, number of particles, twice their
+/// kinetic energy, their velocities; then densities by species.
 const DENSITY: usize = 0;
 const PRESSURES: usize = 1;
 const PARTICLES: usize = 4;
@@ -107,11 +108,11 @@ const TWICE_KINETIC: usize = 5;
 const VELOCITIES: usize = 6;
 const DENSITIES: usize = 9;
 
-/// How a column follows from the quantities of a slab.
+/// How a column is computed from the quantities of a slab.
 enum Column {
-    /// A mean.
+    /// The mean of a quantity.
     Mean(usize),
-    /// A sum over particles, over so many times their number.
+    /// The sum of a quantity over particles, divided by a factor and by the number of particles.
     PerParticle(usize, f64),
 }
 
@@ -133,7 +134,7 @@ impl Averages {
         self.batches.add(slabs.iter().flat_map(of_slab).chain(ends));
     }
 
-    /// Columns beside the first one.
+    /// Returns the columns after the first one.
     fn columns(&self, dimensions: usize, species: &[String]) -> Vec<(String, Column)> {
         const AXES: [&str; 3] = ["x", "y", "z"];
         let mut columns = vec![
@@ -157,7 +158,8 @@ impl Averages {
         columns
     }
 
-    /// One row per slab, once there has been a look: its middle, then means and their errors.
+    /// Returns a table with one row per slab, if there are samples: the middle of the slab, then
+    /// means and their errors.
     fn csv(&self, file: KnownFile, profile: &Profile) -> Result<Vec<u8>, OutputError> {
         let (means, errors) = (self.batches.means(), self.batches.errors());
         let ends = self.bins * (DENSITIES + self.species);

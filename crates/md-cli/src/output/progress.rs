@@ -1,4 +1,4 @@
-//! How far the run is, on standard error.
+//! Progress of a run, on standard error.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -8,63 +8,63 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use md_lab::significant;
 
-/// When to show progress.
+/// When progress is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ProgressMode {
     /// A bar if standard error is a terminal.
     #[default]
     Auto,
-    /// A bar on a terminal, else a line every few seconds.
+    /// A bar on a terminal; otherwise a line every few seconds.
     Always,
-    /// Nothing.
+    /// Never.
     Never,
 }
 
-/// Drawn at most so often per second.
+/// Largest number of times per second that the bar is drawn.
 const DRAWS_PER_SECOND: u8 = 5;
-/// Interval of lines where there is no terminal.
+/// Interval of the lines if there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 const TEMPLATE: &str = "{bar:30} {pos}/{len} {what} {percent}%  {speed}ETA {eta}";
 
-/// What there is to be done.
+/// Work to be done.
 #[derive(Debug, Clone, Copy)]
 struct Work {
-    /// What had been done before.
+    /// Amount of work that had been done before.
     begins_at: u64,
     count: u64,
     what: &'static str,
-    /// Whose speed is shown.
+    /// Number of particles for the speed.
     atoms: Option<u64>,
 }
 
-/// Progress of a run. A tick reads the clock at most.
+/// Progress of a run. A tick does no more than read the clock.
 #[derive(Debug)]
 pub enum Progress {
-    /// Not shown.
+    /// No progress is shown.
     Nothing,
-    /// On a terminal.
+    /// A bar on a terminal.
     Bar(ProgressBar),
-    /// Where there is no terminal.
+    /// Lines, if there is no terminal.
     Lines(Lines),
 }
 
 impl Progress {
-    /// Progress from one step to the last, of `atoms` particles.
+    /// Creates the progress of `steps` steps of `atoms` particles, from `first_step` on.
     pub fn new(mode: ProgressMode, first_step: u64, steps: u64, atoms: u64) -> Self {
         Self::over(mode, Work { begins_at: first_step, count: steps, what: "steps", atoms: Some(atoms) })
     }
 
-    /// Progress from one step to the last of anything else.
+    /// Creates the progress of steps that are not those of particles.
     pub fn over_steps(mode: ProgressMode, first_step: u64, steps: u64) -> Self {
         Self::over(mode, Work { begins_at: first_step, count: steps, what: "steps", atoms: None })
     }
 
-    /// Progress over the cases of benchmarks.
+    /// Creates the progress over the cases of benchmarks.
     pub fn over_cases(mode: ProgressMode, cases: u64) -> Self {
         Self::over(mode, Work { begins_at: 0, count: cases, what: "cases", atoms: None })
     }
 
-    /// Progress over the samples of a comparison.
+    /// Creates the progress over the samples of a comparison.
     pub fn over_samples(mode: ProgressMode, samples: u64) -> Self {
         Self::over(mode, Work { begins_at: 0, count: samples, what: "samples", atoms: None })
     }
@@ -78,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// So much is done.
+    /// Records that the amount `done` of the work has been done.
     pub fn tick(&mut self, done: u64) {
         match self {
             Self::Nothing => {}
@@ -95,7 +95,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away: the report follows.
+    /// Removes the bar before the report is printed.
     pub fn finish(&self) {
         if let Self::Bar(bar) = self {
             bar.finish_and_clear();
@@ -113,7 +113,7 @@ fn bar(target: ProgressDrawTarget, work: Work) -> ProgressBar {
     };
     let style = style.with_key("speed", speed).with_key("what", what);
     let bar = ProgressBar::with_draw_target(Some(work.count), target).with_style(style);
-    // Speed and time to go are reckoned from here.
+    // The speed and the remaining time are computed from here on.
     bar.set_position(work.begins_at);
     bar.reset_eta();
     bar
@@ -124,7 +124,7 @@ fn speed_text(steps_per_s: f64, work: Work) -> String {
     work.atoms.map(text).unwrap_or_default()
 }
 
-/// Progress where there is no terminal.
+/// Progress in lines, if there is no terminal.
 #[derive(Debug)]
 pub struct Lines {
     work: Work,

@@ -1,4 +1,5 @@
-//! `rdf.csv`: radial distribution functions of all pairs of species, as LAMMPS's `compute rdf` defines them.
+//! `rdf.csv`: radial distribution functions of all pairs of species, as defined by LAMMPS's
+//! `compute rdf`.
 
 use md_comm::{CommError, World};
 use md_core::analysis::{Batches, DistanceBins, PairCounts, neighbours, radial_distribution};
@@ -13,11 +14,12 @@ use super::{KnownFile, OutputError, species_columns};
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 
-/// Distances of pairs.
+/// Output of radial distribution functions.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::RDF], open };
 
 const NAME: &str = "rdf";
-/// Numbers of looks that wait for their sum over ranks, at most, or those of one look.
+/// Largest number of values of the samples that are waiting to be summed over ranks, unless one
+/// sample has more.
 const MOST_WAITING: usize = 1 << 14;
 
 struct Rdf<'a> {
@@ -27,11 +29,11 @@ struct Rdf<'a> {
     names: Vec<String>,
     simd: SimdLevel,
     threads: Threads,
-    /// Looks whose pairs are those of this rank alone.
+    /// Samples with the pairs of this rank alone.
     waiting: Vec<PairsByDistance>,
-    /// The box in each of them.
+    /// The box at each of these samples.
     domains: Vec<Domain>,
-    /// The same on all ranks.
+    /// Averages, which are equal on all ranks.
     averages: RdfAverages,
 }
 
@@ -49,7 +51,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         bins,
         names,
         simd: subject.simd,
-        // Where they cannot be had, the simulation says so.
+        // The simulation reports threads that cannot be started.
         threads: Threads::new(scenario.parallel.threads).unwrap_or_default(),
         waiting: Vec::new(),
         domains: Vec::new(),
@@ -80,7 +82,7 @@ impl Observer for Rdf<'_> {
 }
 
 impl Rdf<'_> {
-    /// Adds the looks that wait to the averages. *Collective.*
+    /// Sums the waiting samples over ranks, and adds them to the averages. *Collective.*
     fn add_waiting(&mut self) -> Result<(), CommError> {
         let Self { world, waiting, domains, averages, .. } = self;
         if !waiting.is_empty() {
@@ -108,11 +110,11 @@ impl RunOutput for Rdf<'_> {
     }
 }
 
-/// Averages over frames.
+/// Averages over samples.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RdfAverages {
     bins: DistanceBins,
-    /// Particles by species.
+    /// Number of particles by species.
     counts: Vec<u64>,
     /// g of all pairs of species, then numbers of pairs.
     batches: Batches,
@@ -130,7 +132,9 @@ impl RdfAverages {
         self.counts.clone_from(&found.counts);
     }
 
-    /// One row per class of distances, once there has been a look: its middle, then by pairs of species g, neighbours within the end of the class, and the error of g.
+    /// Returns a table with one row per bin, if there are samples: the middle of the bin, then for
+    /// each pair of species g, the number of neighbours up to the end of the bin, and the error of
+    /// g.
     pub(super) fn csv(&self, names: &[String]) -> Result<Vec<u8>, OutputError> {
         let (means, errors) = (self.batches.means(), self.batches.errors());
         let classes = self.bins.bins;

@@ -10,26 +10,29 @@ use super::error::{Intact, OutputError};
 use super::identity::{FileIdentity, make_room};
 use crate::checkpoint::OutputMark;
 
-/// A file of records (a CSV row, a trajectory frame), each handed to the system in one piece and without a buffer in
-/// between: a run that ends leaves whole records, and a record that does not fit on the disk is cut off again. Only
-/// SIGKILL may cut the last one short, because Linux lets it end a `write` between two pages of memory.
+/// A file of records (CSV rows, trajectory frames). Each record is passed to the operating system
+/// in one piece without a buffer. A run that ends therefore leaves whole records, and a record that
+/// does not fit on the disk is removed again. Only SIGKILL may truncate the last record, because
+/// Linux lets it interrupt a `write` between two pages of memory.
 #[derive(Debug)]
 pub struct RecordFile {
     file: File,
     path: PathBuf,
     intact_bytes: u64,
-    /// Without `end`.
+    /// Length without `end`.
     marked_bytes: u64,
-    /// CRC-32 of the last of these bytes: all but those at the beginning that change while the file grows.
+    /// CRC-32 of the last of these bytes: all bytes except those at the beginning that change while
+    /// the file grows.
     sum: crc32fast::Hasher,
-    /// What the file ends with until the next record takes its place: a last record that another run would not have written, or the end
-    /// of a compressed file.
+    /// End of the file until the next record replaces it: a last record that a longer run would not
+    /// have written, or the end of a compressed file.
     end: Vec<u8>,
     intact: Intact,
 }
 
 impl RecordFile {
-    /// Puts a new file in the place of an old one or of a link, and writes what stands before the first record.
+    /// Creates a new file in the place of an old one or of a link, and writes the text before the
+    /// first record.
     ///
     /// # Errors
     /// [`OutputError::Create`].
@@ -39,7 +42,8 @@ impl RecordFile {
             fs::create_dir_all(folder).map_err(|reason| failed("create the folder of", reason))?;
         }
         make_room(&path)?;
-        // Where somebody cuts the file, what follows goes to its new end and leaves no hole.
+        // If another program truncates the file, later records are appended to its new end and
+        // leave no hole.
         let mut file = File::options()
             .append(true)
             .read(true)
@@ -54,8 +58,9 @@ impl RecordFile {
         Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, sum, end, intact })
     }
 
-    /// Goes on with a file as it was at a mark, which belongs to `step`: what came after it is cut off. That the file is
-    /// as it was is for [`Self::expect_mark`] to say, which reads all of it.
+    /// Continues a file from its state at `mark`, which belongs to `step`. Later content is
+    /// removed. This function does not check whether the rest has changed; [`Self::expect_mark`]
+    /// does, and reads all of it.
     ///
     /// # Errors
     /// [`OutputError::Create`].
@@ -74,7 +79,7 @@ impl RecordFile {
         Ok(Self { file, path, intact_bytes, marked_bytes: bytes, sum, end, intact })
     }
 
-    /// Makes sure that a file begins as it was at a mark.
+    /// Checks that a file begins with its content at `mark`.
     ///
     /// # Errors
     /// [`OutputError::NotContinued`].
@@ -96,7 +101,7 @@ impl RecordFile {
         }
     }
 
-    /// Makes sure that a file begins with these bytes.
+    /// Checks that a file begins with the bytes `preamble`.
     ///
     /// # Errors
     /// [`OutputError::NotContinued`].
@@ -110,12 +115,14 @@ impl RecordFile {
         Err(OutputError::NotContinued { path: path.to_owned(), reason })
     }
 
-    /// The same, where what has been written so far changes while the file grows.
+    /// Excludes the bytes written up to now from the checksum, because they change while the file
+    /// grows.
     pub fn with_changing_head(self) -> Self {
         Self { sum: crc32fast::Hasher::new(), ..self }
     }
 
-    /// How far it has come; from now on that is on disk.
+    /// Returns the current state of the file as a mark for a checkpoint, after the file has reached
+    /// the disk.
     ///
     /// # Errors
     /// [`OutputError::Write`].
@@ -130,18 +137,18 @@ impl RecordFile {
         })
     }
 
-    /// Takes the file away again.
+    /// Removes the file.
     pub fn remove(self) {
-        // What cannot be removed is an empty file.
+        // If this fails, an empty file remains.
         fs::remove_file(&self.path).ok();
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its length, without the end.
+    /// Returns the length of the file without its end.
     pub fn bytes(&self) -> u64 {
         self.marked_bytes
     }
@@ -154,24 +161,24 @@ impl RecordFile {
         self.append_with_end(record, 0, step)
     }
 
-    /// Appends one record that is there because the run ends: the next one takes its place.
+    /// Appends one record that is only written because the run ends. The next record replaces it.
     ///
     /// # Errors
-    /// As [`Self::append`].
+    /// Returns the errors of [`Self::append`].
     pub fn append_last(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
         self.append_with_end(record, record.len(), step)
     }
 
-    /// What the file ends with until the next record takes its place.
+    /// Returns the end of the file that the next record replaces.
     pub fn end(&self) -> &[u8] {
         &self.end
     }
 
-    /// Appends one record in the place of what the file ends with at present. Its last `end` bytes are a new end, which is no part of a
-    /// mark's length.
+    /// Appends one record, which replaces the present end of the file. The last `end` bytes of the
+    /// record are the new end, which is not part of the length of a mark.
     ///
     /// # Errors
-    /// As [`Self::append`].
+    /// Returns the errors of [`Self::append`].
     pub fn append_with_end(&mut self, record: &[u8], end: usize, step: u64) -> Result<(), OutputError> {
         let before = self.marked_bytes;
         let cut = if self.end.is_empty() { Ok(()) } else { self.file.set_len(before) };
@@ -188,15 +195,16 @@ impl RecordFile {
         Ok(())
     }
 
-    /// Bytes of this checksum have been appended: it is whole up to `step`.
+    /// Records that bytes with this checksum have been appended, and that the file is intact up to
+    /// `step`.
     pub fn has_grown_by(&mut self, appended: &crc32fast::Hasher, step: u64) {
         self.sum.combine(appended);
         self.marked_bytes += appended.total_len();
         (self.intact_bytes, self.intact) = (self.marked_bytes, Intact::UpToStep(step));
     }
 
-    /// Makes sure that everything has reached the disk, where network file systems report only now that it is full, and
-    /// that all of it can still be found there.
+    /// Checks that everything has reached the disk, because network file systems report only now
+    /// that the disk is full, and that the file is still at its place with its full length.
     ///
     /// # Errors
     /// [`OutputError::Write`], [`OutputError::Vanished`], [`OutputError::Altered`].
@@ -205,8 +213,9 @@ impl RecordFile {
         synced.map_err(|reason| self.write_error(reason))?.expect_at(&self.path, Some(self.intact_bytes))
     }
 
-    /// Ends as before, up to this byte and with the end behind it, for which there is room. The write has already failed; if this fails
-    /// too, a reader finds one incomplete record at the end.
+    /// Restores the previous content: `before` bytes and the end, for which there is room. The
+    /// write has already failed. If this fails too, a reader finds one incomplete record at the
+    /// end.
     fn put_back(&mut self, before: u64) {
         if self.file.metadata().is_ok_and(|file| file.len() > before) {
             self.file.set_len(before).ok();
@@ -214,13 +223,13 @@ impl RecordFile {
         self.file.write_all(&self.end).ok();
     }
 
-    /// The error of a failed write to it, with what is intact.
+    /// Returns the error of a failed write to this file, with the part that is intact.
     pub fn write_error(&self, reason: io::Error) -> OutputError {
         OutputError::Write { path: self.path.clone(), reason, intact: self.intact }
     }
 }
 
-/// CRC-32 of a part of a file.
+/// Returns the CRC-32 of a part of a file.
 fn checksum_of(file: &File, part: Range<u64>) -> io::Result<u32> {
     const PIECE_BYTES: usize = 1 << 20;
     let (mut piece, mut sum, mut at) = (vec![0; PIECE_BYTES], crc32fast::Hasher::new(), part.start);
@@ -235,7 +244,7 @@ fn checksum_of(file: &File, part: Range<u64>) -> io::Result<u32> {
 
 #[cfg(test)]
 impl RecordFile {
-    /// A file on which every write fails with "no space left on device".
+    /// Returns a file on which every write fails with "no space left on device".
     pub(super) fn on_full_disk(intact: Intact) -> Self {
         let file = File::options().write(true).open("/dev/full").unwrap();
         let path = PathBuf::from("out/full");
@@ -293,7 +302,8 @@ mod tests {
         let later = file.mark().unwrap();
         assert_eq!((later.bytes, later.checked_bytes, later.checksum), (5, 5, crc32fast::hash(b"0 1 2")));
         file.finish().unwrap();
-        // Killed before the new end, and at once; then it is as it was at the mark.
+        // The run was killed before it wrote the new end, and at once; then the file has its state
+        // at the mark.
         for left in ["0 1 2", "0 1", "0 "] {
             fs::write(&path, left).unwrap();
             let mut file = RecordFile::go_on(path.clone(), &mark, 0).unwrap();

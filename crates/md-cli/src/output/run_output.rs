@@ -1,11 +1,12 @@
-//! What a run writes while it goes: every output is an observer with a file, and this is what the run asks of it beside looking.
+//! Outputs that a run writes while it proceeds. Every output is an observer with a file. This
+//! module defines the functions of an output other than those of an observer.
 //!
 //! ```text
 //! open or go on -> [ stage begins -> due, observe ... -> kept, by each checkpoint ] -> finish
 //! ```
 //!
-//! There is one value of an output on every rank; its file, if it has one, is on rank 0. A new output is one file beside this one
-//! and a line in [`OUTPUTS`].
+//! Every rank has a value of each output; its file, if it has one, is on rank 0. A new output needs
+//! one more file beside this one and a line in [`OUTPUTS`].
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,7 +24,7 @@ use crate::checkpoint::{OutputMark, OutputMemory, ParticleRows, Resumed};
 use crate::error::RunError;
 use crate::scenario::{Scenario, StagePlan};
 
-/// Everything that a run may write as it goes, in the order in which it looks.
+/// All outputs that a run may write as it proceeds, in the order in which they sample.
 pub static OUTPUTS: [OutputKind; 8] = [
     thermo::KIND,
     trajectory::KIND,
@@ -38,95 +39,99 @@ pub static OUTPUTS: [OutputKind; 8] = [
 /// A kind of output.
 #[derive(Clone, Copy)]
 pub struct OutputKind {
-    /// What it can be of.
+    /// Whether stages can have it too.
     pub scope: Scope,
     /// Files with fixed names, which the next run into the same directory removes.
     pub files: &'static [KnownFile],
-    /// Opens what the scenario asks for of it, or goes on with it. Called on all ranks, one kind after the other; does not communicate.
+    /// Opens the outputs of this kind that the scenario requests, or continues them. It is called
+    /// on all ranks, for one kind after another, and does not communicate.
     pub open: for<'a> fn(&Opening<'a>) -> Result<Opened<'a>, OutputError>,
 }
 
-/// What an output can be of.
+/// Whether an output is available to single stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Whole runs alone.
+    /// Whole runs only.
     Run,
-    /// A stage too.
+    /// Whole runs and single stages.
     Stage,
 }
 
-/// The outputs of one kind that a scenario asks for.
+/// The outputs of one kind that a scenario requests.
 pub type Opened<'a> = Vec<Box<dyn RunOutput + 'a>>;
 
 /// An output of a run, on one rank.
 pub trait RunOutput: Observer {
-    /// From here on steps are those of a stage. A run without stages is one stage.
+    /// Begins a stage, to which the following steps belong. A run without stages is one stage.
     fn begin_stage(&mut self, _stage: &StageBegin) {}
 
-    /// What a checkpoint after the present step has to know, on rank 0; from then on it is on disk. *Collective.*
+    /// Returns the data of rank 0 for a checkpoint after the present step. The file has reached the
+    /// disk before this returns. *Collective.*
     ///
     /// # Errors
-    /// The disk; communication.
+    /// Returns an error if the disk or communication fails.
     fn kept(&mut self) -> Result<Kept, ObserverError> {
         Ok(Kept::default())
     }
 
-    /// What a checkpoint after the present step has to know of every particle: it goes with the particles' rows. *Collective.*
+    /// Returns the data per particle for a checkpoint after the present step. They are stored with
+    /// the rows of the particles. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Returns an error if communication fails.
     fn particle_memory(&mut self, _now: &Snapshot) -> Result<Option<ParticleMemory>, ObserverError> {
         Ok(None)
     }
 
-    /// Completes its file, and tells rank 0 what it has to say in summary.json. *Collective.*
+    /// Completes the file, and adds the entries of this output for summary.json on rank 0.
+    /// *Collective.*
     ///
     /// # Errors
-    /// The disk; communication.
+    /// Returns an error if the disk or communication fails.
     fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError>;
 }
 
-/// What a checkpoint keeps of an output.
+/// Data of an output in a checkpoint.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Kept {
-    /// How far a file that grows has come.
+    /// State of a file that grows.
     pub mark: Option<OutputMark>,
-    /// What an output that writes at the end has gathered.
+    /// Data that an output has gathered and writes at the end.
     pub memory: Option<OutputMemory>,
 }
 
-/// What an output remembers of the particles of this rank.
+/// Data of an output for the particles of this rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParticleMemory {
-    /// Of the output.
+    /// Name of the output.
     pub name: String,
-    /// Words per particle.
+    /// Number of words per particle.
     pub width: usize,
-    /// Those of all owned particles, in their order.
+    /// Words of all owned particles, in the order of the particles.
     pub words: Vec<u64>,
 }
 
-/// The beginning of a stage, or where a run goes on in one.
+/// The beginning of a stage, or the point in it at which a run is resumed.
 #[derive(Debug, Clone, Copy)]
 pub struct StageBegin<'s> {
-    /// Its steps and intervals.
+    /// Steps and intervals of the stage.
     pub plan: &'s StagePlan,
-    /// Stages before it.
+    /// Number of stages before this one.
     pub number: usize,
-    /// The step after which it began.
+    /// Step after which the stage began.
     pub first_step: u64,
-    /// Whether no other stage follows.
+    /// Whether this is the last stage.
     pub is_last: bool,
 }
 
-/// What outputs know of a system.
+/// Properties of the system that outputs need.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// The box.
     pub domain: &'a Domain,
     /// Number of particles.
     pub atoms: u64,
-    /// By species.
+    /// Masses by species.
     pub masses: &'a [f64],
     /// Instruction set for loops over particles.
     pub simd: SimdLevel,
@@ -138,7 +143,7 @@ impl<'a> From<&'a Setup> for Subject<'a> {
     }
 }
 
-/// What outputs are opened with.
+/// Values with which outputs are opened.
 #[derive(Clone)]
 pub struct Opening<'a> {
     /// The ranks.
@@ -147,20 +152,20 @@ pub struct Opening<'a> {
     pub scenario: &'a Scenario,
     /// The system before step 0.
     pub subject: Subject<'a>,
-    /// The checkpoint that the run goes on from.
+    /// Checkpoint from which the run is resumed.
     pub resumed: Option<&'a Resumed>,
-    /// On rank 0.
+    /// Values of rank 0.
     pub root: Option<RootOpening<'a>>,
-    /// Where `[output]` of this scenario stands in that of the run: `stage[1].` before it, or nothing.
+    /// Prefix of `[output]` of this scenario in the scenario of the run: `stage[1].`, or empty.
     pub within: String,
 }
 
-/// What there is on rank 0 alone.
+/// Values that exist on rank 0 only.
 #[derive(Clone)]
 pub struct RootOpening<'a> {
-    /// Where files go.
+    /// Directory of the files.
     pub directory: &'a OutputDirectory,
-    /// What the user sees.
+    /// Console on which the user sees the run.
     pub console: SharedConsole,
 }
 
@@ -176,7 +181,7 @@ pub struct Console {
 pub type SharedConsole = Rc<RefCell<Console>>;
 
 impl Console {
-    /// Where nobody looks.
+    /// Returns a console that shows nothing.
     pub fn silent() -> SharedConsole {
         let progress = Progress::new(ProgressMode::Never, 0, 0, 0);
         Rc::new(RefCell::new(Self { screen: Screen::stdout(Verbosity::Quiet), progress }))
@@ -190,38 +195,41 @@ impl Console {
 }
 
 impl<'a> Opening<'a> {
-    /// Where a file that grows was at the checkpoint, if the run goes on with it: then with the step of the checkpoint.
+    /// Returns the state of a growing file at the checkpoint and the step of the checkpoint, if the
+    /// run continues the file.
     pub fn mark(&self, file: &str) -> Option<(&'a OutputMark, u64)> {
         let (root, resumed) = (self.root.as_ref()?, self.resumed?);
         let mark = resumed.mark(file).filter(|mark| root.directory.goes_on(mark))?;
         Some((mark, resumed.header.step))
     }
 
-    /// What an output had gathered at the checkpoint that the run goes on from.
+    /// Returns the data that an output had gathered at the checkpoint from which the run is
+    /// resumed.
     pub fn memory(&self, name: &str) -> Option<&'a OutputMemory> {
         self.resumed?.header.memories.iter().find(|memory| memory.name == name)
     }
 
-    /// What an output had remembered of particles at the checkpoint: some of them on each rank.
+    /// Returns the data per particle that an output had stored in the checkpoint; each rank has
+    /// some of the rows.
     pub fn particle_rows(&self, name: &str) -> Option<&'a ParticleRows> {
         self.resumed?.particle_rows.iter().find_map(|(other, rows)| (other == name).then_some(rows))
     }
 }
 
-/// What is left to outputs once the run has ended.
+/// Values with which outputs are completed after the run.
 pub struct Closing<'a> {
     /// The ranks.
     pub world: &'a dyn World,
-    /// Where files go, on rank 0.
+    /// Directory of the files, on rank 0.
     pub directory: Option<&'a OutputDirectory>,
     /// Entries of summary.json.
     pub summary: Map<String, Value>,
-    /// What has been warned of, for summary.json.
+    /// Warnings that have been printed, for summary.json.
     pub warned: Vec<String>,
 }
 
 impl<'a> Closing<'a> {
-    /// With nothing said so far.
+    /// Creates a value without entries and warnings.
     pub fn new(world: &'a dyn World, directory: Option<&'a OutputDirectory>) -> Self {
         Self { world, directory, summary: Map::new(), warned: Vec::new() }
     }
@@ -229,7 +237,7 @@ impl<'a> Closing<'a> {
     /// Writes a file in one piece, on rank 0.
     ///
     /// # Errors
-    /// As [`OutputDirectory::write_whole`].
+    /// Returns the errors of [`OutputDirectory::write_whole`].
     pub fn write_whole(
         &self,
         file: KnownFile,
@@ -239,10 +247,10 @@ impl<'a> Closing<'a> {
     }
 }
 
-/// Opens all outputs of these kinds that a scenario asks for, on this rank.
+/// Opens all outputs of these kinds that a scenario requests, on this rank.
 ///
 /// # Errors
-/// The first that cannot be.
+/// Returns the error of the first output that cannot be opened.
 pub fn open_outputs<'a>(
     kinds: impl Iterator<Item = &'static OutputKind>,
     opening: &Opening<'a>,

@@ -1,4 +1,4 @@
-//! Text on standard output, and numbers for people; files have the exact ones.
+//! Text on standard output, with rounded numbers. Files contain the exact numbers.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,13 +9,14 @@ use md_core::words::counted;
 use md_engine::{ForceTotals, ParticleRow, Thermo};
 use md_lab::significant;
 
-/// Significant digits of the thermo table, as LAMMPS prints them.
+/// Significant digits of the thermo table, as in LAMMPS.
 const THERMO_DIGITS: usize = 8;
 
-/// Columns of a terminal.
+/// Width of a terminal in columns.
 const COLUMNS: usize = 80;
 
-/// Prose in lines that a terminal can show; those that continue one are indented. (Tables are as wide as they have columns.)
+/// Wraps prose to the width of a terminal, with continuation lines indented. (Tables are as wide as
+/// their columns require.)
 pub fn within_columns(text: &str) -> String {
     let wrapping = textwrap::Options::new(COLUMNS).subsequent_indent("  ").break_words(false);
     let line = |line: &str| match line.trim_end_matches('\n') {
@@ -31,7 +32,7 @@ pub fn where_results_are(directory: &Path) -> String {
     format!("\nResults are in `{path}`; to draw them: md-cli plot {word}\n")
 }
 
-/// A word that a shell takes as it is.
+/// Quotes text so that a shell takes it as one word.
 fn shell_word(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);
     match text.chars().all(is_plain) && !text.starts_with('-') {
@@ -41,44 +42,45 @@ fn shell_word(text: &str) -> String {
     }
 }
 
-/// How much a run says on standard output.
+/// Amount of text that a run prints on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Verbosity {
     /// Tables and the final report.
     #[default]
     Normal,
-    /// Nothing; errors still appear on standard error.
+    /// Nothing. Errors are still printed on standard error.
     Quiet,
 }
 
 impl Verbosity {
-    /// With or without `--quiet`.
+    /// Returns the verbosity with or without `--quiet`.
     pub fn unless(quiet: bool) -> Self {
         if quiet { Self::Quiet } else { Self::Normal }
     }
 }
 
-/// Standard output. A reader that goes away (`md-cli run ... | head`) ends the text, never the run.
+/// Standard output. If its reader closes it (`md-cli run ... | head`), the text ends, but the run
+/// continues.
 pub struct Screen {
     stream: Box<dyn Write + Send>,
     verbosity: Verbosity,
-    /// Why what was printed did not arrive, unless its reader had gone away.
+    /// Reason why printed text did not arrive, unless the reader had closed the stream.
     failure: Option<io::Error>,
 }
 
 impl Screen {
-    /// The program's standard output.
+    /// Creates a screen on the standard output of the program.
     pub fn stdout(verbosity: Verbosity) -> Self {
         Self::new(Box::new(io::stdout()), verbosity)
     }
 
-    /// Any stream.
+    /// Creates a screen on any stream.
     pub fn new(stream: Box<dyn Write + Send>, verbosity: Verbosity) -> Self {
         Self { stream, verbosity, failure: None }
     }
 
-    /// Shows news of a run. It is also in the files, so a stream that cannot take it is no reason to end the run: the
-    /// screen falls silent, and [`Self::finish`] says why.
+    /// Prints the progress and results of a run. They are also in the files, so a stream that fails
+    /// does not end the run: the screen stops printing, and [`Self::finish`] returns the reason.
     pub fn print(&mut self, text: &str) {
         if self.verbosity == Verbosity::Normal
             && let Err(reason) = self.send(text)
@@ -88,7 +90,8 @@ impl Screen {
         }
     }
 
-    /// At the end of a command whose files are complete: whether all that was printed has arrived.
+    /// Checks at the end of a command, when its files are complete, that all printed text has
+    /// arrived.
     ///
     /// # Errors
     /// [`OutputError::Write`].
@@ -96,8 +99,8 @@ impl Screen {
         self.failure.take().map_or(Ok(()), |reason| Err(standard_output(reason, Intact::AllFiles)))
     }
 
-    /// Writes what a command was asked for (a schema, a scenario), also when quiet. A reader that has gone away has
-    /// seen enough; any other failure is an error.
+    /// Writes the result that a command was started for (a schema, a scenario), even with
+    /// `--quiet`. It is not an error if the reader closes the stream; any other failure is.
     ///
     /// # Errors
     /// [`OutputError::Write`].
@@ -112,7 +115,8 @@ impl Screen {
     }
 }
 
-/// What has become of a result on standard output: a reader that has gone away has seen enough.
+/// Converts the outcome of writing a result to standard output. It is not an error if the reader
+/// closed the stream.
 ///
 /// # Errors
 /// [`OutputError::Write`].
@@ -129,12 +133,12 @@ fn standard_output(reason: io::Error, intact: Intact) -> OutputError {
     OutputError::Write { path: PathBuf::from("standard output"), reason, intact }
 }
 
-/// Column names of the thermo table, with LAMMPS's words.
+/// Returns the column names of the thermo table, which are those of LAMMPS.
 pub fn thermo_header() -> String {
     thermo_columns(["Step", "Temp", "PotEng", "KinEng", "TotEng", "Press"].map(str::to_owned))
 }
 
-/// One row of the thermo table.
+/// Returns one row of the thermo table.
 pub fn thermo_row(row: &Thermo) -> String {
     let [temperature, potential, kinetic, total, pressure] =
         [row.temperature, row.potential_per_atom, row.kinetic_per_atom, row.total_per_atom, row.pressure]
@@ -146,15 +150,15 @@ fn thermo_columns([step, temperature, potential, kinetic, total, pressure]: [Str
     format!("{step:>10} {temperature:>13} {potential:>13} {kinetic:>13} {total:>13} {pressure:>13}\n")
 }
 
-/// A number of the thermo table with as many digits as its column has room for.
+/// Returns a number of the thermo table with as many digits as fit into its column.
 fn fitting(value: f64) -> String {
-    /// All columns together are as wide as a terminal.
+    /// Width with which all columns together are as wide as a terminal.
     const WIDTH: usize = 13;
     let texts = (1..=THERMO_DIGITS).rev().map(|digits| significant(value, digits));
     texts.into_iter().find(|text| text.len() <= WIDTH).unwrap_or_else(|| significant(value, 1))
 }
 
-/// What `forces` has found: totals, and the particle with the largest force.
+/// Returns the report of `forces`: totals, and the particle with the largest force.
 pub fn forces_report(totals: &ForceTotals, rows: &[ParticleRow]) -> String {
     let &ForceTotals { potential_energy, virial, tail_energy, pressure, .. } = totals;
     let size2 = |row: &ParticleRow| row.vector.iter().map(|component| component * component).sum::<f64>();
@@ -183,7 +187,7 @@ mod tests {
     use super::*;
     use crate::output::fixtures::thermo_rows;
 
-    /// Takes some writes, then fails with the given error.
+    /// A stream that accepts some writes, then fails with the given error.
     struct Stream {
         shown: Arc<Mutex<Vec<u8>>>,
         writes_left: usize,

@@ -1,4 +1,4 @@
-//! Columns of tables that have names of species in them.
+//! Columns of tables with names that contain names of species.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use md_core::analysis::PairCounts;
 
 use super::KnownFile;
 
-/// Columns of the table of a profile beside those of species.
+/// Columns of the table of a profile other than those of species.
 const OF_SLABS: [&str; 8] = [
     "density",
     "temperature",
@@ -18,7 +18,7 @@ const OF_SLABS: [&str; 8] = [
     "velocity_z",
 ];
 
-/// Of rdf.csv.
+/// Returns the columns of rdf.csv.
 pub(super) fn rdf(names: &[String]) -> Vec<String> {
     let pairs = || PairCounts::pairs(names.len());
     let column = |kind: &str, [a, b]: [usize; 2]| format!("{kind}_{}_{}", names[a], names[b]);
@@ -30,37 +30,38 @@ pub(super) fn rdf(names: &[String]) -> Vec<String> {
     columns
 }
 
-/// Of msd.csv.
+/// Returns the columns of msd.csv.
 pub(super) fn msd(names: &[String]) -> Vec<String> {
     let columns = |kind: &'static str| names.iter().map(move |name| format!("{kind}_{name}"));
     let time = ["time".to_owned()].into_iter();
     time.chain(columns("msd")).chain(columns("error")).chain(["origins".to_owned()]).collect()
 }
 
-/// Of vacf.csv.
+/// Returns the columns of vacf.csv.
 pub(super) fn vacf(names: &[String]) -> Vec<String> {
     const KINDS: [&str; 4] = ["vacf", "error", "diffusion", "diffusion_error"];
     let columns = names.iter().flat_map(|name| KINDS.map(|kind| format!("{kind}_{name}")));
     ["time".to_owned()].into_iter().chain(columns).collect()
 }
 
-/// Of a species in the table of a profile.
+/// Returns the column of the density of a species in the table of a profile.
 pub(super) fn density(name: &str) -> String {
     format!("density_{name}")
 }
 
-/// The column of the error of another in the table of a profile.
+/// Returns the column of the error of another column in the table of a profile.
 pub(super) fn error_of(column: &str) -> String {
     format!("{column}_error")
 }
 
-/// The first name that two columns of a table would have with species of these names.
+/// Returns the first column name that would occur twice in a table with species of these names, or
+/// `None`.
 pub(crate) fn clash(file: KnownFile, names: &[String]) -> Option<String> {
     let columns = match file {
         KnownFile::RDF => rdf(names),
         KnownFile::MSD => msd(names),
         KnownFile::VACF => vacf(names),
-        // One species has the density of all.
+        // With one species, the total density is that of the species.
         _ => {
             let densities = names.iter().filter(|_| names.len() > 1).map(|name| density(name));
             let means: Vec<String> = OF_SLABS.map(str::to_owned).into_iter().chain(densities).collect();
@@ -85,7 +86,7 @@ mod tests {
         for file in [KnownFile::RDF, KnownFile::MSD, KnownFile::VACF, profile] {
             assert_eq!(found(file, &["A", "B_1", "A,B", "\"", "msd", "x"]), None);
         }
-        // Of A near A_A, and the other way round.
+        // This is n of `A_A` around `A`, and n of `A` around `A_A`.
         assert_eq!(found(KnownFile::RDF, &["A", "A_A"]).as_deref(), Some("n_A_A_A"));
         assert_eq!(found(KnownFile::RDF, &["A", "A_A", "A_A_A"]).as_deref(), Some("g_A_A_A_A"));
         assert_eq!(found(KnownFile::VACF, &["X", "error_X"]).as_deref(), Some("diffusion_error_X"));

@@ -6,13 +6,13 @@ use serde::Serialize;
 use crate::report::RunFacts;
 use md_lab::RunContext;
 
-/// One phase over all ranks; serialised as in summary.json.
+/// Statistics of one phase over all ranks, serialised as in summary.json.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PhaseStatistics {
-    /// Which phase.
+    /// The phase.
     #[serde(skip)]
     pub phase: Phase,
-    /// How often it was entered (the most over ranks; nearly always the same on all).
+    /// Number of times it was entered (the maximum over ranks; nearly always equal on all).
     pub calls: u64,
     /// Shortest time of a rank in seconds.
     pub min_s: f64,
@@ -28,7 +28,7 @@ pub struct PhaseStatistics {
     pub share_percent: f64,
 }
 
-/// All phases in the order of [`Phase::ALL`].
+/// Returns the statistics of all phases in the order of [`Phase::ALL`].
 pub fn phase_statistics(timings: &Timings) -> [PhaseStatistics; Phase::ALL.len()] {
     let total_s = timings.phase(Phase::Total).seconds.avg;
     Phase::ALL.map(|phase| {
@@ -45,22 +45,22 @@ pub fn phase_statistics(timings: &Timings) -> [PhaseStatistics; Phase::ALL.len()
     })
 }
 
-/// `part` in percent of `whole`; nothing is 0 % of nothing.
+/// Returns `part` in percent of `whole`, or 0 if `whole` is 0.
 pub(super) fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
 }
 
-/// Wall time per atom and step in nanoseconds; 0 where there was no step.
+/// Returns the wall time per atom and step in nanoseconds, or 0 if there were no steps.
 pub(super) fn ns_per_atom_step(context: &RunContext, facts: &RunFacts) -> f64 {
     ratio(facts.wall_s, atom_steps(context)) * 1e9
 }
 
-/// Atoms times steps per second; 0 where there was no step.
+/// Returns atoms times steps per second, or 0 if there were no steps.
 pub(super) fn atom_steps_per_s(context: &RunContext, facts: &RunFacts) -> f64 {
     ratio(atom_steps(context), facts.wall_s)
 }
 
-/// Steps per second; 0 where there was no step.
+/// Returns steps per second, or 0 if there were no steps.
 pub(super) fn steps_per_s(context: &RunContext, facts: &RunFacts) -> f64 {
     ratio(context.steps as f64, facts.wall_s)
 }

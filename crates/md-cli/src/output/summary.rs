@@ -1,4 +1,4 @@
-//! `summary.json`: a run, or one force evaluation, in one object.
+//! `summary.json`: the summary of a run, or of one force evaluation, in one JSON object.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -12,7 +12,8 @@ use crate::report::RunFacts;
 use md_engine::{BoxReport, EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
 use md_lab::{RunContext, Strategy};
 
-/// The summary of a run; with the totals of energy and virial, that of `forces`, a run of no steps.
+/// Returns the summary of a run. With the totals of energy and virial it is the summary of
+/// `forces`, a run without steps.
 ///
 /// # Errors
 /// [`OutputError::NotFinite`], [`OutputError::Encode`].
@@ -40,7 +41,7 @@ struct Summary<'a> {
     totals: Option<&'a ForceTotals>,
 }
 
-/// The keys in their order.
+/// Writes the keys in their order.
 impl Serialize for Summary<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -109,7 +110,7 @@ impl Summary<'_> {
         map.serialize_entry("phases", &Phases(phase_statistics(timings).to_vec()))
     }
 
-    /// Nothing where nobody has looked.
+    /// Writes nothing if the balance was not checked.
     fn how_it_was_balanced<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let balance = &self.facts.balance;
         let (Some(first), Some(last)) = (balance.imbalance_first, balance.imbalance_last) else {
@@ -171,7 +172,8 @@ impl Serialize for Phases {
     }
 }
 
-/// `serde_json` turns NaN and infinities into null; no key of the summary is optional, so null means just that.
+/// Returns the first key with the value null. `serde_json` writes NaN and infinities as null, and
+/// no key of the summary is optional, so a null stands for such a number.
 pub(super) fn key_of_null(value: &Value) -> Option<String> {
     let Value::Object(entries) = value else { return None };
     entries.iter().find_map(|(key, value)| match value {

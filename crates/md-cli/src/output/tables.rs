@@ -1,5 +1,5 @@
-//! CSV tables: `timing.csv` and `timing_ranks.csv` (where the time went), `forces.csv` (the force on every particle of one
-//! configuration).
+//! CSV tables: `timing.csv` and `timing_ranks.csv` (time per phase), and `forces.csv` (force on
+//! every particle of one configuration).
 
 use serde::Serialize;
 
@@ -15,11 +15,11 @@ const FORCE_COLUMNS: &str = "id,type,x,y,z,fx,fy,fz";
 /// Columns of `timing.csv` before those of the context.
 pub(super) const PHASE_COLUMNS: &str = "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent";
 
-/// Columns of `timing_ranks.csv` before those of the context. `messages` and `bytes` are what the rank sent over the
-/// whole run, so they are the same in all of its rows.
+/// Columns of `timing_ranks.csv` before those of the context. `messages` and `bytes` are the
+/// amounts that the rank sent in the whole run, so they are equal in all of its rows.
 pub(super) const RANK_COLUMNS: &str = "rank,phase,calls,time_s,messages,bytes";
 
-/// Columns of `timing.csv` after those of the context: the same in all rows.
+/// Columns of `timing.csv` after those of the context. They are equal in all rows.
 const BALANCE_COLUMNS: &str =
     "balancings,imbalance_first,imbalance_last,particles_moved,balance_s,balance_won_s";
 
@@ -27,7 +27,8 @@ const BALANCE_COLUMNS: &str =
 pub(crate) const BALANCING_COLUMNS: &str =
     "step,imbalance_before,imbalance_after,particles_moved,spent_s,won_s,division,ranks,partition,balancings";
 
-/// One row per balancing, each with what tells whether another run can repeat it.
+/// Returns a table with one row per balancing. Each row contains the properties that decide whether
+/// another run can repeat it.
 ///
 /// # Errors
 /// [`OutputError::Encode`].
@@ -40,7 +41,8 @@ pub fn balance_csv(balance: &BalanceReport, context: &RunContext) -> Result<Vec<
     table(KnownFile::BALANCE, &[BALANCING_COLUMNS], rows)
 }
 
-/// One row per phase, reduced over ranks, each with how the work was balanced (where nobody has looked, an imbalance of 1).
+/// Returns a table with one row per phase, reduced over ranks. Each row contains the results of
+/// balancing (an imbalance of 1 if the balance was not checked).
 ///
 /// # Errors
 /// [`OutputError::Encode`].
@@ -60,7 +62,7 @@ pub fn timing_csv(
     table(KnownFile::TIMING, &[PHASE_COLUMNS, CONTEXT_COLUMNS, BALANCE_COLUMNS], rows)
 }
 
-/// One row per rank and phase. `ranks` is in the order of the ranks.
+/// Returns a table with one row per rank and phase. `ranks` is in the order of the ranks.
 ///
 /// # Errors
 /// [`OutputError::Encode`].
@@ -75,7 +77,7 @@ pub fn timing_ranks_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Ve
     table(KnownFile::TIMING_RANKS, &[RANK_COLUMNS, CONTEXT_COLUMNS], rows)
 }
 
-/// The table of particles sorted by id; `vector` of a row is the force.
+/// Returns the table of particles sorted by id. The `vector` of a row is the force.
 ///
 /// # Errors
 /// [`OutputError::Encode`].
@@ -84,7 +86,7 @@ pub fn forces_csv(particles: &[ParticleRow]) -> Result<Vec<u8>, OutputError> {
     table(KnownFile::FORCES, &[FORCE_COLUMNS], rows)
 }
 
-/// A whole table: the line of column names, then the rows.
+/// Returns a whole table: the line of column names, then the rows.
 pub(super) fn table<R: Serialize>(
     file: KnownFile,
     columns: &[&str],
@@ -93,7 +95,7 @@ pub(super) fn table<R: Serialize>(
     md_lab::tables::table(columns, entries).map_err(|reason| OutputError::encode(file, &reason))
 }
 
-/// A whole table whose columns have names with those of species in them.
+/// Returns a whole table with column names that contain names of species.
 pub(super) fn named_table<R: Serialize>(
     file: KnownFile,
     columns: &[String],
@@ -103,7 +105,7 @@ pub(super) fn named_table<R: Serialize>(
     table(file, &[&header], entries)
 }
 
-/// Rows without column names. A row is a tuple or a struct; those within it are laid out flat.
+/// Returns rows without column names. A row is a tuple or a struct; nested ones are flattened.
 pub(super) fn rows<R: Serialize>(
     file: KnownFile,
     rows: impl IntoIterator<Item = R>,

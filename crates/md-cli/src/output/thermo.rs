@@ -1,4 +1,4 @@
-//! `thermo.csv`: the thermodynamic state over time, and the same on the screen.
+//! `thermo.csv`: the thermodynamic state over time, which is also shown on the screen.
 
 use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
 
@@ -16,14 +16,14 @@ use super::run_output::{
 use super::screen::thermo_row;
 use super::tables::rows;
 
-/// The thermodynamic state.
+/// Output of the thermodynamic state.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::THERMO], open };
 
 struct ThermoTable {
     interval: u64,
     last_step: u64,
     timestep: f64,
-    /// On rank 0.
+    /// Writers of the rows, on rank 0.
     rows: Option<Rows>,
 }
 
@@ -93,17 +93,17 @@ impl RunOutput for ThermoTable {
     }
 }
 
-/// New columns come last: scripts count on the order of the others.
+/// New columns are appended at the end, because scripts depend on the order of the others.
 const HEADER: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure,\
                       pressure_xx,pressure_yy,pressure_zz,pressure_xy,pressure_xz,pressure_yz,\
                       volume,conserved_per_atom,box_x,box_y,box_z,density\n";
 
-/// Names of the columns behind step and time.
+/// Returns the names of the columns after step and time.
 pub(super) fn columns() -> impl Iterator<Item = &'static str> {
     HEADER.trim_end().split(',').skip(2)
 }
 
-/// The numbers in them.
+/// Returns the values of these columns.
 pub(super) fn values(row: &Thermo) -> impl Iterator<Item = f64> {
     let Thermo { temperature, potential_per_atom, kinetic_per_atom, total_per_atom, pressure, .. } = *row;
     let first = [temperature, potential_per_atom, kinetic_per_atom, total_per_atom, pressure];
@@ -111,7 +111,7 @@ pub(super) fn values(row: &Thermo) -> impl Iterator<Item = f64> {
     first.chain(row.lengths).chain([row.density])
 }
 
-/// Writes one row per [`Thermo`]; each is on disk when [`ThermoWriter::write`] returns.
+/// Writer of one row per [`Thermo`]. Each row is on disk when [`ThermoWriter::write`] returns.
 #[derive(Debug)]
 pub struct ThermoWriter {
     file: RecordFile,
@@ -126,10 +126,10 @@ impl ThermoWriter {
         Ok(Self { file: directory.create_records(KnownFile::THERMO.name(), HEADER.as_bytes())? })
     }
 
-    /// Goes on where the run that wrote a checkpoint after `step` was then.
+    /// Continues the file from its state at `mark`, in the checkpoint after `step`.
     ///
     /// # Errors
-    /// As [`RecordFile::go_on`].
+    /// Returns the errors of [`RecordFile::go_on`].
     pub fn go_on(directory: &OutputDirectory, mark: &OutputMark, step: u64) -> Result<Self, OutputError> {
         Ok(Self { file: directory.go_on_with_records(mark, step)? })
     }
@@ -142,15 +142,15 @@ impl ThermoWriter {
         self.file.append(&thermo_line(row)?, row.step)
     }
 
-    /// Appends a row that is there because the run ends: a run that goes on drops it.
+    /// Appends a row that is only written because the run ends. A resumed run drops it.
     ///
     /// # Errors
-    /// As [`Self::write`].
+    /// Returns the errors of [`Self::write`].
     pub fn write_last(&mut self, row: &Thermo) -> Result<(), OutputError> {
         self.file.append_last(&thermo_line(row)?, row.step)
     }
 
-    /// How far the file has come.
+    /// Returns the current length of the file as a mark for a checkpoint.
     ///
     /// # Errors
     /// [`OutputError::Write`].
@@ -158,7 +158,7 @@ impl ThermoWriter {
         self.file.mark()
     }
 
-    /// Makes sure that all rows have reached the disk.
+    /// Checks that all rows have reached the disk.
     ///
     /// # Errors
     /// [`OutputError::Write`].

@@ -1,4 +1,4 @@
-//! Timelines in words.
+//! Text about timelines.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use md_core::words::counted;
 use md_lab::significant;
 use md_lab::trace::{CriticalPath, EdgeSummary, Summary, Timeline, Waits, Written};
 
-/// Rows of a table on the screen; files have all of them.
+/// Largest number of rows of a table on the screen; files contain all rows.
 const ROWS: usize = 10;
 const DIGITS: usize = 3;
 
-/// After a run.
+/// Returns the line about the timeline after a run.
 pub fn trace_line(path: &Path, written: &Written) -> String {
     let Written { events, dropped, clock_error_s } = *written;
     let lost = match dropped {
@@ -21,7 +21,7 @@ pub fn trace_line(path: &Path, written: &Written) -> String {
     format!("\nTimeline: {}, {events} events, clocks within {error_us} us{lost}\n", path.display())
 }
 
-/// The whole summary.
+/// Returns the whole summary.
 pub fn summary_text(timeline: &Timeline, summary: &Summary, path: &CriticalPath) -> String {
     let Timeline { strategy, ranks, steps, dropped, clock_error_s, .. } = timeline;
     let error_us = significant(clock_error_s * 1e6, DIGITS);

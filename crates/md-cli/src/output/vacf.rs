@@ -1,4 +1,5 @@
-//! `vacf.csv`: velocity autocorrelation functions by species, as LAMMPS's `compute vacf` defines them, and their integrals.
+//! `vacf.csv`: velocity autocorrelation functions by species, as defined by LAMMPS's
+//! `compute vacf`, and their integrals.
 
 use md_comm::World;
 use md_engine::analysis::{Quantity, Tracks, Windows};
@@ -14,7 +15,7 @@ use crate::checkpoint::{OutputMemory, ParticleRows};
 use crate::error::RunError;
 use crate::scenario::CentreOfMass;
 
-/// How long velocities last.
+/// Output of velocity autocorrelation functions.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VACF], open };
 
 const NAME: &str = "vacf";
@@ -26,12 +27,13 @@ struct Vacf<'a> {
     masses: Vec<f64>,
     centre_of_mass: CentreOfMass,
     dimensions: usize,
-    /// Time between two looks, \[time\].
+    /// Time between two samples, \[time\].
     interval: f64,
     tracks: Tracks,
-    /// Rows of a checkpoint, which have not come to their ranks yet.
+    /// Rows of a checkpoint that have not been sent to their ranks yet.
     restored: Option<&'a ParticleRows>,
-    /// The same on all ranks: a value per species, then one of the motion relative to the centre of mass.
+    /// Values that are equal on all ranks: one per species, then one per species for the motion
+    /// relative to the centre of mass.
     windows: Windows,
 }
 
@@ -67,16 +69,17 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     })])
 }
 
-/// Sums of a species: particles, products of velocities, velocities now, velocities then.
+/// Number of sums of a species: the number of particles, the products of velocities, the three
+/// components of the present velocities, and those of the velocities at the origin.
 const SUMS: usize = 8;
 
 impl Vacf<'_> {
-    /// Brings the origins of a checkpoint to their ranks, the first time. *Collective.*
+    /// Sends the origins of a checkpoint to their ranks, in the first call. *Collective.*
     fn recall(&mut self) -> Result<(), ObserverError> {
         self.restored.take().map_or(Ok(()), |rows| self.tracks.recall(rows, self.world))
     }
 
-    /// Sums of all species since an origin, on this rank.
+    /// Returns the sums of all species for an origin, on this rank.
     fn sums(&self, then: &[[f64; 3]]) -> Vec<f64> {
         let Tracks { species, now, .. } = &self.tracks;
         let mut sums = vec![[0.0; SUMS]; self.names.len()];
@@ -89,8 +92,8 @@ impl Vacf<'_> {
         sums.into_flattened()
     }
 
-    /// Mean products of velocities by species, from sums over all ranks: as they are, and about the velocities of the centre of
-    /// mass along these axes.
+    /// Returns the mean products of velocities by species from sums over all ranks: first as they
+    /// are, then relative to the velocity of the centre of mass along the `removed` axes.
     fn means(&self, sums: &[f64], removed: [bool; 3]) -> Vec<f64> {
         let species = || sums.chunks_exact(SUMS);
         let mass: f64 = species().zip(&self.masses).map(|(sums, mass)| sums[0] * mass).sum();
@@ -101,7 +104,7 @@ impl Vacf<'_> {
         let axes: Vec<usize> = (0..3).filter(|&dim| removed[dim]).collect();
         let [now, then] = [2, 5].map(|first| axes.iter().map(|dim| centre(first + dim)).collect::<Vec<_>>());
         let relative = |sums: &[f64]| {
-            // The sum of (v - V) (v0 - V0).
+            // This is part of the sum of (v - V) (v0 - V0).
             let change = axes
                 .iter()
                 .zip(now.iter().zip(&then))
@@ -111,7 +114,7 @@ impl Vacf<'_> {
         species().map(|sums| sums[1] / sums[0].max(1.0)).chain(species().map(relative)).collect()
     }
 
-    /// One row per lag.
+    /// Returns a table with one row per lag.
     fn csv(&self) -> Result<Vec<u8>, OutputError> {
         let count = self.names.len();
         let function = |value: usize| self.windows.function(value);
@@ -121,7 +124,8 @@ impl Vacf<'_> {
             false => (0..count).map(function).collect(),
         };
         let lags = functions.first().filter(|_| self.windows.ended() > 0).map_or(0, Vec::len);
-        // Green and Kubo: the integral over the number of dimensions.
+        // By the Green-Kubo relation the diffusion coefficient is the integral over the number of
+        // dimensions.
         let factor = self.interval / self.dimensions as f64;
         let row = |lag: usize| {
             let of_species = functions.iter().zip(&relative).map(|(function, relative)| {

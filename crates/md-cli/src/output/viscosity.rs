@@ -1,4 +1,4 @@
-//! `viscosity.csv`: the shear viscosity by Green and Kubo's relation.
+//! `viscosity.csv`: the shear viscosity by the Green-Kubo relation.
 
 use md_core::analysis::{Blocking, Correlation};
 use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
@@ -11,21 +11,21 @@ use super::{KnownFile, OutputError};
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 
-/// Fluctuations of the stress.
+/// Output of the viscosity.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VISCOSITY], open };
 
 const NAME: &str = "viscosity";
 
 struct Viscosity {
     looks: Looks,
-    /// Time between two looks, \[time\].
+    /// Time between two samples, \[time\].
     interval: f64,
     dimensions: usize,
-    /// On rank 0.
+    /// Accumulated samples, on rank 0.
     seen: Seen,
 }
 
-/// What the viscosity is made of.
+/// Accumulated samples from which the viscosity is computed.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     stress: Correlation,
@@ -56,13 +56,14 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     Ok(vec![Box::new(Viscosity { looks, interval, dimensions, seen })])
 }
 
-/// Independent components of the traceless stress.
+/// Returns the number of independent components of the traceless stress.
 fn stress_count(dimensions: usize) -> usize {
     if dimensions == 2 { 2 } else { 5 }
 }
 
-/// Those that shear, and differences of the normal ones: in a liquid at rest all of them have a mean of zero and the same correlation
-/// function (Daivis and Evans, J. Chem. Phys. 100, 541 (1994)).
+/// Returns the shear components and differences of the normal ones. In a liquid at rest all of them
+/// have a mean of zero and the same correlation function (Daivis and Evans, J. Chem. Phys. 100, 541
+/// (1994)).
 fn stresses(thermo: &Thermo, dimensions: usize) -> Vec<f64> {
     let [xx, yy, zz, xy, xz, yz] = thermo.pressure_tensor.0;
     match dimensions {
@@ -91,7 +92,8 @@ impl Observer for Viscosity {
 }
 
 impl Viscosity {
-    /// What turns an integral over looks of the correlation function into a viscosity: V / kT times the time between two looks.
+    /// Returns the factor that converts an integral of the correlation function over samples to a
+    /// viscosity: V / kT times the time between two samples.
     fn factor(&self) -> f64 {
         let Seen { temperature, volume, .. } = &self.seen;
         volume.estimate().mean / temperature.estimate().mean * self.interval

@@ -1,4 +1,5 @@
-//! What a run says about its own physics: on standard error, also when quiet, and under `warnings` in summary.json.
+//! Warnings of a run about its physics: on standard error, also with `--quiet`, and under
+//! `warnings` in summary.json.
 
 use md_core::potential::Shift;
 use md_core::words::counted;
@@ -7,24 +8,27 @@ use md_engine::{BoxReport, ColdStart, Config, EnergyReport, NeighborReport, Setu
 use super::statistics::percent;
 use md_lab::significant;
 
-/// Significant digits: an order of magnitude is what counts.
+/// Significant digits. Only the order of magnitude matters.
 const DIGITS: usize = 3;
 
-/// Of the mean kinetic energy: larger changes of the total energy come from more than the cutoff and rounding.
+/// Largest change of the total energy that can come from the cutoff and rounding, relative to the
+/// mean kinetic energy.
 const LARGEST_CHANGE: f64 = 0.03;
-/// Of the potential's units: energies and forces of a system at rest that are rounding.
+/// Energies and forces of a system at rest below which they are rounding errors, relative to the
+/// units of the potential.
 const ROUNDING: f64 = 1e-6;
 
-/// Orders of magnitude of a pair's force and energy: not every scenario is in reduced units.
+/// Orders of magnitude of the force and energy of a pair, because not every scenario is in reduced
+/// units.
 #[derive(Debug, Clone, Copy)]
 pub struct Units {
-    /// Of a force.
+    /// Order of magnitude of a force.
     pub force: f64,
-    /// Of an energy.
+    /// Order of magnitude of an energy.
     pub energy: f64,
 }
 
-/// Everything that puts the results of a run in doubt.
+/// Returns everything that puts the results of a run in doubt.
 pub fn warnings(
     neighborhood: &NeighborReport,
     energy: &EnergyReport,
@@ -36,7 +40,7 @@ pub fn warnings(
     [dangers(neighborhood), drift, standstill(energy, setup, units)].into_iter().flatten().collect()
 }
 
-/// Why an energy may not be kept.
+/// Returns the reason why an energy may not be conserved.
 pub fn cause(neighborhood: &NeighborReport, shift: Shift) -> &'static str {
     match (neighborhood.first_dangerous_step, shift) {
         (Some(_), _) => "pairs that were missed may be the cause",
@@ -48,7 +52,8 @@ pub fn cause(neighborhood: &NeighborReport, shift: Shift) -> &'static str {
     }
 }
 
-/// As soon as it is seen, once: a neighbourhood that may lack pairs.
+/// Returns the warning about a neighbour list that may lack pairs, once, as soon as this is
+/// detected.
 pub fn first_danger(report: &NeighborReport) -> Option<String> {
     let step = report.first_dangerous_step?;
     Some(format!(
@@ -59,7 +64,7 @@ pub fn first_danger(report: &NeighborReport) -> Option<String> {
     ))
 }
 
-/// In the end: how often that was seen.
+/// Returns the warning at the end of a run about the number of such rebuilds.
 fn dangers(report: &NeighborReport) -> Option<String> {
     let &NeighborReport { rebuilds, dangerous_rebuilds, dangerous_checks, largest_displacement, .. } = report;
     let first = report.first_dangerous_step?;
@@ -72,7 +77,8 @@ fn dangers(report: &NeighborReport) -> Option<String> {
     ))
 }
 
-/// A thermostat that does not heat the particles of a stage, which may have a name.
+/// Returns the warning about a thermostat that does not heat the particles of a stage. The name
+/// `stage` may be empty.
 pub fn cold_start(cold: ColdStart, stage: &str) -> String {
     let of_stage = if stage.is_empty() { String::new() } else { format!("stage {stage}: ") };
     let problem = match cold {
@@ -87,7 +93,7 @@ pub fn cold_start(cold: ColdStart, stage: &str) -> String {
     format!("{of_stage}{problem}; give `system.temperature`, or begin with a stage of `langevin`")
 }
 
-/// A barostat that could not do what was asked.
+/// Returns the warning about changes of the box that were limited.
 pub fn limited_box(&BoxReport { changes, limited }: &BoxReport) -> Option<String> {
     (limited > 0).then(|| {
         format!(
@@ -98,7 +104,7 @@ pub fn limited_box(&BoxReport { changes, limited }: &BoxReport) -> Option<String
     })
 }
 
-/// Balancings of another run that were to be repeated, and were not.
+/// Returns the warning about balancings of another run that should have been repeated but were not.
 pub fn unreached([left, all]: [usize; 2], last_step: u64) -> Option<String> {
     (left > 0).then(|| {
         format!(
@@ -107,7 +113,8 @@ pub fn unreached([left, all]: [usize; 2], last_step: u64) -> Option<String> {
     })
 }
 
-/// A total energy, or what else the integrator conserves, that is not kept.
+/// Returns the warning about a total energy, or another quantity that the integrator conserves,
+/// that is not conserved.
 fn drift(report: &EnergyReport, setup: &Setup, units: Units, cause: &str) -> Option<String> {
     let Config { max_drift, integrator, .. } = &setup.config;
     let &EnergyReport { largest_change, mean_kinetic, .. } = report;
@@ -129,7 +136,7 @@ fn drift(report: &EnergyReport, setup: &Setup, units: Units, cause: &str) -> Opt
     })
 }
 
-/// The warning for particles at rest, if their forces are rounding too.
+/// Returns the warning for particles at rest, if their forces are rounding errors too.
 pub fn stillness(first_force: f64, units: Units) -> Option<String> {
     (first_force <= ROUNDING * units.force).then(|| {
         "nothing moves and no force acts: all velocities are 0, and so are all forces, to rounding, so that only rounding errors can \
@@ -139,16 +146,16 @@ pub fn stillness(first_force: f64, units: Units) -> Option<String> {
     })
 }
 
-/// Steps so short that some positions, or all, are the same after them.
+/// Returns the warning about steps so short that some or all positions do not change in them.
 fn standstill(report: &EnergyReport, setup: &Setup, units: Units) -> Option<String> {
-    /// Most coordinates are larger than this part of the farthest.
+    /// Fraction of the farthest coordinate that most coordinates exceed.
     const SMALL: f64 = 1.0 / 64.0;
     let &EnergyReport { mean_kinetic, first_force, time, .. } = report;
     let (config, domain) = (&setup.config, &setup.domain);
     let lightest = config.masses.iter().copied().fold(f64::INFINITY, f64::min);
     let ends = (0..domain.dimension.count()).flat_map(|dim| [domain.origin[dim], domain.upper(dim)]);
     let farthest = ends.map(f64::abs).fold(0.0, f64::max);
-    // What is at rest cannot become faster than this while its forces stay as they are.
+    // Particles at rest do not become faster than this while the forces stay as they are.
     let speed = (2.0 * mean_kinetic / lightest).sqrt().max(first_force / lightest * time);
     let (step, rounding) = (config.timestep * speed, f64::EPSILON * farthest);
     let has_speed = mean_kinetic > ROUNDING * units.energy;

@@ -1,4 +1,4 @@
-//! `[output]`: what is computed of the particles while they move.
+//! `[output]`: quantities that are computed from the particles during a run.
 
 use md_lab::name_of;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use super::system::Axis;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Averages {
-    /// The step at which they begin.
+    /// Step at which the averages begin.
     pub start: u64,
 }
 
@@ -19,17 +19,17 @@ pub struct Averages {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rdf {
-    /// Steps between two looks.
+    /// Steps between two samples.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// Number of classes of distances.
+    /// Number of distance bins.
     #[serde(default = "default_bins")]
     #[schemars(range(min = 1))]
     pub bins: u64,
-    /// Largest distance, at most half of each periodic side of the box; the cutoff where it is left out.
+    /// Largest distance, at most half of each periodic side of the box; the default is the cutoff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// The step at which it begins; with the last stage where it is left out.
+    /// Step at which sampling begins; by default the first step of the last stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
 }
@@ -38,18 +38,19 @@ pub struct Rdf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Msd {
-    /// Steps between two looks. In long runs they become rarer, so that msd.csv has at most 2048 rows.
+    /// Steps between two samples. In long runs the samples become rarer, so that msd.csv has at
+    /// most 2048 rows.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// Most time origins at a time. Each needs 24 bytes per particle.
+    /// Largest number of time origins in use at once. Each needs 24 bytes per particle.
     #[serde(default = "default_origins")]
     #[schemars(range(min = 1, max = 100))]
     pub origins: u64,
-    /// Whether the motion of the centre of mass of all particles counts: `"diffusion"` (the columns have it, diffusion coefficients
-    /// do not), `"kept"`, `"removed"`.
+    /// Treatment of the motion of the centre of mass of all particles: `"diffusion"` (part of the
+    /// columns, removed from the diffusion coefficients), `"kept"` or `"removed"`.
     #[serde(default)]
     pub centre_of_mass: CentreOfMass,
-    /// The step at which it begins; with the last stage where it is left out.
+    /// Step at which sampling begins; by default the first step of the last stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
 }
@@ -58,25 +59,26 @@ pub struct Msd {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Vacf {
-    /// Steps between two looks.
+    /// Steps between two samples.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// Time up to which velocities are correlated; at most 10,000 looks by the number of species.
+    /// Time up to which velocities are correlated: at most 10,000 samples divided by the number of
+    /// species.
     pub length: f64,
-    /// How many stretches of this length overlap. Each needs 24 bytes per particle.
+    /// Number of overlapping intervals of this length. Each needs 24 bytes per particle.
     #[serde(default = "default_origins")]
     #[schemars(range(min = 1, max = 100))]
     pub origins: u64,
-    /// As of `output.msd`.
+    /// Treatment of the motion of the centre of mass, as in `output.msd`.
     #[serde(default)]
     pub centre_of_mass: CentreOfMass,
-    /// The step at which it begins; with the last stage where it is left out.
+    /// Step at which sampling begins; by default the first step of the last stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
 }
 
 impl Vacf {
-    /// Looks up to `length`.
+    /// Returns the number of samples up to `length`.
     pub fn lags(&self, timestep: f64) -> usize {
         lags(self.every, self.length, timestep)
     }
@@ -86,24 +88,26 @@ impl Vacf {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Viscosity {
-    /// Steps between two looks at the pressure tensor, each of which takes a step of energy and virial.
+    /// Steps between two samples of the pressure tensor. Each sample needs a step that computes
+    /// energy and virial.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// Time up to which the stress is correlated and the correlation integrated, at most 10,000 looks.
+    /// Time up to which the stress is correlated and the correlation is integrated: at most 10,000
+    /// samples.
     pub length: f64,
-    /// The step at which it begins; with the last stage where it is left out.
+    /// Step at which sampling begins; by default the first step of the last stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
 }
 
 impl Viscosity {
-    /// Looks up to `length`.
+    /// Returns the number of samples up to `length`.
     pub fn lags(&self, timestep: f64) -> usize {
         lags(self.every, self.length, timestep)
     }
 }
 
-/// Looks in a time, one at least.
+/// Returns the number of samples in the time `length`, at least one.
 fn lags(every: u64, length: f64, timestep: f64) -> usize {
     ((length / (every as f64 * timestep)).round() as usize).clamp(1, MOST_LAGS)
 }
@@ -112,9 +116,9 @@ fn lags(every: u64, length: f64, timestep: f64) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SurfaceTension {
-    /// The axis across the surfaces.
+    /// Axis perpendicular to the surfaces.
     pub axis: Axis,
-    /// Number of surfaces: two of a slab in a periodic box.
+    /// Number of surfaces: two for a slab in a periodic box.
     #[serde(default = "default_surfaces")]
     #[schemars(range(min = 1))]
     pub surfaces: u64,
@@ -124,16 +128,16 @@ pub struct SurfaceTension {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Across which the slabs lie.
+    /// Axis perpendicular to the slabs.
     pub axis: Axis,
-    /// Number of slabs, of equal width.
+    /// Number of slabs of equal width.
     #[serde(default = "default_slabs")]
     #[schemars(range(min = 1))]
     pub bins: u64,
-    /// Steps between two looks. Each computes the virial of every particle anew.
+    /// Steps between two samples. Each sample computes the virial of every particle.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// The step at which it begins; with the last stage where it is left out.
+    /// Step at which sampling begins; by default the first step of the last stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
 }
@@ -146,25 +150,27 @@ fn default_surfaces() -> u64 {
     2
 }
 
-/// Most looks that are correlated: what a checkpoint can hold.
+/// Largest number of samples that are correlated. A checkpoint can hold no more.
 const MOST_LAGS: usize = 10_000;
 
-/// What becomes of the motion of the centre of mass of all particles.
+/// Treatment of the motion of the centre of mass of all particles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CentreOfMass {
-    /// The columns have it, as LAMMPS defines them; diffusion coefficients, which mean the motion of particles relative to each
-    /// other, have it removed along the axes where momentum is conserved.
+    /// The columns contain it, as LAMMPS defines them. It is removed from the diffusion
+    /// coefficients, which describe the motion of particles relative to each other, along the axes
+    /// on which momentum is conserved.
     #[default]
     Diffusion,
-    /// It is a part of the motion of each, and of the coefficients.
+    /// It is part of the columns and of the coefficients.
     Kept,
-    /// It is removed from columns and coefficients.
+    /// It is removed from the columns and the coefficients.
     Removed,
 }
 
 impl CentreOfMass {
-    /// The axes along which relative motion is without it.
+    /// Returns the axes along which the motion of the centre of mass is removed from the relative
+    /// motion.
     pub fn removed_axes(self, conserved: [bool; 3]) -> [bool; 3] {
         match self {
             Self::Diffusion => conserved,
@@ -173,7 +179,7 @@ impl CentreOfMass {
         }
     }
 
-    /// Whether the columns of a table are of relative motion.
+    /// Returns whether the columns of a table contain relative motion.
     pub fn is_removed_from_columns(self) -> bool {
         self == Self::Removed
     }
@@ -187,12 +193,12 @@ fn default_origins() -> u64 {
     10
 }
 
-/// Most origins: memory grows with them.
+/// Largest number of time origins. The memory grows with it.
 const MOST_ORIGINS: u64 = 100;
-/// Classes of all pairs of species together: what a checkpoint can hold of them.
+/// Largest number of bins of all pairs of species together. A checkpoint can hold no more.
 const MOST_CLASSES: u64 = 40_000;
 
-/// Numbers in the slabs of all profiles together: what a checkpoint can hold of them.
+/// Largest number of values in the slabs of all profiles together. A checkpoint can hold no more.
 const MOST_IN_SLABS: u64 = 15_000;
 
 const LOOKS: &str = "steps between two looks";
@@ -236,7 +242,7 @@ pub(super) fn check_viscosity(viscosity: &Viscosity, timestep: f64) -> Checked {
     check_length("output.viscosity.length", viscosity.length, viscosity.every as f64 * timestep, MOST_LAGS)
 }
 
-/// A time of at least one look, and not too many.
+/// Checks that `length` spans at least one sample and at most `most`.
 fn check_length(key: &str, length: f64, interval: f64, most: usize) -> Checked {
     positive(key, length, "a time after which nothing is remembered, for example 2.0")?;
     let looks = length / interval;

@@ -1,4 +1,4 @@
-//! Errors of a scenario: what is wrong, where, and what would be right.
+//! Errors of a scenario: the fault, its place in the text, and a hint for the correction.
 
 use std::fmt;
 
@@ -12,10 +12,11 @@ use super::source::ScenarioSource;
 use crate::error::{Failure, RunError, Unreadable};
 use crate::printable::printable;
 
-/// Columns of a rendered error, fixed so that its text is the same everywhere.
+/// Width of a rendered error in columns. It is fixed so that the text does not depend on the
+/// terminal.
 const WIDTH: usize = 100;
 
-/// Why a scenario was refused.
+/// Reason why a scenario was refused.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct ScenarioError(Box<Report>);
@@ -57,7 +58,8 @@ pub(crate) fn at_key(error: RunError, source: &ScenarioSource, key: &str) -> Run
 }
 
 impl ScenarioError {
-    /// An error at a key, e.g. `interaction.cutoff`, for checks that need more than the scenario (the box, the ranks).
+    /// Creates an error at a key, e.g. `interaction.cutoff`, for checks that need more than the
+    /// scenario (the box, the ranks).
     pub fn at(
         source: &ScenarioSource,
         key_path: &str,
@@ -67,37 +69,38 @@ impl ScenarioError {
         Self::locate(source, &Finding::new(key_path, message, help))
     }
 
-    /// What is wrong, in one line.
+    /// Returns the description of the fault in one line.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The key at fault, e.g. `species[1].mass`; empty when the fault is none of a key (syntax).
+    /// Returns the key at fault, e.g. `species[1].mass`. It is empty if the fault does not belong
+    /// to a key (syntax errors).
     pub fn key_path(&self) -> &str {
         &self.0.path
     }
 
-    /// The error as plain text: no colour, a fixed width, the same everywhere.
+    /// Returns the error as plain text, without colour and with a fixed width.
     pub fn render(&self) -> String {
         self.rendered(GraphicalTheme::unicode_nocolor())
     }
 
-    /// The error for a terminal, in colour.
+    /// Returns the error as coloured text for a terminal.
     pub fn render_coloured(&self) -> String {
         self.rendered(GraphicalTheme::unicode())
     }
 
-    /// Finds the place of a finding.
+    /// Creates the error for a finding at its place in the text.
     pub(super) fn locate(source: &ScenarioSource, finding: &Finding) -> Self {
         let place = Places::new(source).find(&finding.paths, finding.part);
         Self::of_finding(source, finding, place.as_ref())
     }
 
-    /// A finding at its place.
+    /// Creates the error for a finding at `place`.
     pub(super) fn of_finding(source: &ScenarioSource, finding: &Finding, place: Option<&Place>) -> Self {
         let message = match place {
             Some(_) => finding.message.clone(),
-            // Nothing to show: at least the file's name.
+            // There is no text to show, but the message can name the file.
             None => format!("{}: {}", source.name, finding.message),
         };
         let path = finding.paths.first().map(ToString::to_string).unwrap_or_default();
@@ -119,7 +122,7 @@ impl ScenarioError {
         Self::new(&fault.message, Some(&fault.help), String::new()).at_place(source, Some(&place), None)
     }
 
-    /// For what the schema lets pass and the model does not.
+    /// Creates the error for input that fits the schema but not the model.
     pub(super) fn from_decoding(source: &ScenarioSource, error: &toml::de::Error) -> Self {
         Self::new(&format!("{}: {}", source.name, error.message()), None, String::new())
     }

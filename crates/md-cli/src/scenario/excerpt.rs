@@ -1,4 +1,5 @@
-//! The part of a text that an error shows: safe for a terminal, and long lines cut around the part at fault.
+//! The part of a text that an error shows. It is safe for a terminal, and long lines are shortened
+//! around the part at fault.
 
 use std::ops::Range;
 
@@ -6,22 +7,24 @@ use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanConten
 
 use crate::printable::escaped;
 
-/// Lines up to so many bytes are shown whole.
+/// Largest length in bytes of a line that is shown whole.
 const LONGEST: usize = 300;
-/// Bytes of a longer line that are shown before the part at fault, of it, and after it.
+/// Bytes of a longer line that are shown before the part at fault, and also of that part itself and
+/// after it.
 const AROUND: usize = 60;
 
-/// A text and its name, as shown.
+/// A text and its name, as they are shown.
 #[derive(Debug)]
 pub(super) struct Excerpt {
     name: String,
     text: String,
-    /// Column of the part at fault in the text itself, from 0, where it is another one here.
+    /// Column of the part at fault in the original text, from 0, if it differs from the column in
+    /// the shown text.
     column: Option<usize>,
 }
 
 impl Excerpt {
-    /// With the place of the part at fault in what is shown.
+    /// Creates the excerpt, and returns it with the place of the part at fault in the shown text.
     pub(super) fn new(name: &str, text: &str, span: Range<usize>) -> (Self, Range<usize>) {
         let start = boundary(text, span.start);
         let end = boundary(text, span.end.max(start));
@@ -42,7 +45,7 @@ impl Excerpt {
             }
             offset += own.len();
         }
-        // At the end of the text.
+        // The part at fault is at the end of the text.
         if offset == line {
             place = shown.len()..shown.len();
         }
@@ -50,7 +53,7 @@ impl Excerpt {
     }
 }
 
-/// Adds a line, of which a part is at fault; returns where that is.
+/// Appends a line to `shown`, and returns the place of the part at fault in `shown`.
 fn push_line(shown: &mut String, line: &str, part: Range<usize>) -> Range<usize> {
     let content = line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line));
     let ending = &line[content.len()..];
@@ -77,7 +80,7 @@ fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || b"+-._eE".contains(&byte)
 }
 
-/// The nearest border of a character at or before an index.
+/// Returns the nearest character boundary at or before `index`.
 fn boundary(text: &str, index: usize) -> usize {
     let index = index.min(text.len());
     (0..=index).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0)
@@ -91,7 +94,7 @@ impl SourceCode for Excerpt {
         after: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let found = self.text.read_span(span, before, after)?;
-        // What asks without context is the head line, which names the column.
+        // miette asks without context only for the head line, which contains the column.
         let column = self.column.filter(|_| before + after == 0).unwrap_or(found.column());
         let (name, data, place) = (self.name.clone(), found.data(), *found.span());
         let contents =

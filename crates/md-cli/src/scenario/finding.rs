@@ -1,4 +1,5 @@
-//! What is wrong with a scenario, before it is known where in the text that stands; and checks that several tables share.
+//! Faults of a scenario before their place in the text is determined, and checks that several
+//! tables share.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -6,7 +7,7 @@ use std::ops::RangeInclusive;
 use super::path::{KeyPath, Segment};
 use super::wording::float;
 
-/// Which part of a `key = value` an error points at.
+/// The part of a `key = value` that an error points at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// The key itself.
@@ -22,18 +23,18 @@ pub(super) enum Part {
 pub(super) struct Finding {
     /// The keys at fault, the main one first.
     pub(super) paths: Vec<KeyPath>,
-    /// What is pointed at.
+    /// The part of the text that the error points at.
     pub(super) part: Part,
-    /// What is wrong.
+    /// Description of the fault.
     pub(super) message: String,
-    /// A few words beside the mark in the text.
+    /// A few words that are shown beside the mark in the text.
     pub(super) label: Option<String>,
-    /// What would be right.
+    /// Hint for the correction.
     pub(super) help: String,
 }
 
 impl Finding {
-    /// A fault of the value at `path`.
+    /// Creates a fault of the value at `path`.
     pub(super) fn new(path: impl Into<KeyPath>, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             paths: vec![path.into()],
@@ -44,31 +45,32 @@ impl Finding {
         }
     }
 
-    /// Points at the key instead of its value.
+    /// Makes the error point at the key instead of its value.
     pub(super) fn at_key(mut self) -> Self {
         self.part = Part::Key;
         self
     }
 
-    /// Points at what made the table that the key is missing in.
+    /// Makes the error point at the text that created the table in which the key is missing.
     pub(super) fn at_absence(mut self) -> Self {
         self.part = Part::Absence;
         self
     }
 
-    /// Puts a few words beside the mark in the text.
+    /// Sets the few words that are shown beside the mark in the text.
     pub(super) fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Names another key that takes part; when an override set it, the override is what the error shows.
+    /// Adds another key that takes part. If an override set that key, the error shows the override.
     pub(super) fn or_at(mut self, path: impl Into<KeyPath>) -> Self {
         self.paths.push(path.into());
         self
     }
 
-    /// The same of `[output]` in another table, such as `stage[1].`.
+    /// Moves a finding about `[output]` to the same key in another table, given by its prefix, such as
+    /// `stage[1].`.
     pub(super) fn within(mut self, table: &str) -> Self {
         let is_output =
             |path: &KeyPath| matches!(path.segments(), [Segment::Key(key), ..] if key == "output");
@@ -80,10 +82,10 @@ impl Finding {
     }
 }
 
-/// Outcome of a check.
+/// Result of a check.
 pub(super) type Checked = Result<(), Finding>;
 
-/// Refuses anything but a finite number above 0.
+/// Refuses a value that is not a finite number above 0.
 pub(super) fn positive(path: &str, value: f64, help: &str) -> Checked {
     if value.is_finite() && value > 0.0 {
         return Ok(());
@@ -92,7 +94,7 @@ pub(super) fn positive(path: &str, value: f64, help: &str) -> Checked {
     Err(Finding::new(path, message, help))
 }
 
-/// Refuses anything but a finite number of at least 0.
+/// Refuses a value that is not a finite number of at least 0.
 pub(super) fn not_negative(path: &str, value: f64, help: &str) -> Checked {
     if value.is_finite() && value >= 0.0 {
         return Ok(());
@@ -101,7 +103,8 @@ pub(super) fn not_negative(path: &str, value: f64, help: &str) -> Checked {
     Err(Finding::new(path, message, help))
 }
 
-/// Refuses a number other than 0 whose powers and products are beyond the range of numbers.
+/// Refuses a value outside of `range`, except 0, because its powers and products would overflow or
+/// underflow.
 pub(super) fn within(path: &str, value: f64, range: &RangeInclusive<f64>) -> Checked {
     if value == 0.0 || range.contains(&value) {
         return Ok(());

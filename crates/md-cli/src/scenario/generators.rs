@@ -1,4 +1,4 @@
-//! `system.regions` and `system.gas`: particles that are made, beside those of a lattice that fills the box.
+//! `system.regions` and `system.gas`: generated particles, other than a lattice that fills the box.
 
 use md_core::lattice::LatticeKind;
 use md_engine::{GasKeys, LatticeRegion, LatticeRegions, RandomGas};
@@ -15,7 +15,7 @@ use md_core::Boundary;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Regions {
-    /// Side lengths of the box, from the origin, in sigma (in 2D the third enters nothing).
+    /// Side lengths of the box, from the origin, in units of sigma (in 2D the third is ignored).
     #[serde(rename = "box")]
     pub lengths: [f64; 3],
     /// Lattices in parts of the box.
@@ -34,11 +34,11 @@ pub struct RegionLattice {
     /// Lattice constant in units of sigma.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<f64>,
-    /// Lower corner of the region, where a site is, in sigma.
+    /// Lower corner of the region, at which a lattice site lies, in units of sigma.
     pub low: [f64; 3],
-    /// Upper corner; sites on its faces are left out (in 2D the third enters nothing).
+    /// Upper corner; sites on the upper faces are left out (in 2D the third component is ignored).
     pub high: [f64; 3],
-    /// Species of its particles; drawn by the species' fractions where it is left out.
+    /// Species of the particles; by default it is drawn by the fractions of the species.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub species: Option<String>,
 }
@@ -53,10 +53,11 @@ pub struct Gas {
     /// Reduced number density in a cubic box; exactly one of `density` and `box`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub density: Option<f64>,
-    /// Side lengths of the box in sigma.
+    /// Side lengths of the box in units of sigma.
     #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
     pub lengths: Option<[f64; 3]>,
-    /// No two particles are closer than that, nor is one to a face that is not periodic, in sigma.
+    /// Smallest distance between two particles, and between a particle and a face that is not
+    /// periodic, in units of sigma.
     #[serde(default = "usual_distance")]
     pub minimal_distance: f64,
 }
@@ -88,16 +89,16 @@ impl Gas {
     }
 }
 
-/// The gas of a scenario, if it has one.
+/// Returns the gas of a scenario, or `None` if it has no gas.
 pub(crate) fn gas(scenario: &Scenario) -> Option<RandomGas> {
     let Scenario { system, simulation, .. } = scenario;
     system.gas.as_ref().map(|gas| gas.made(system, simulation))
 }
 
-/// The lattices of a scenario in parts of its box, if it has them.
+/// Returns the lattices in parts of the box, or `None` if the scenario has none.
 ///
 /// # Errors
-/// A species that there is not; regions without a site.
+/// Returns an error if a species does not exist or the regions contain no site.
 pub(crate) fn regions(
     source: &ScenarioSource,
     scenario: &Scenario,

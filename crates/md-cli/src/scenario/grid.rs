@@ -1,4 +1,5 @@
-//! `[parallel]` and `[output]` of applications on grids: as in molecular dynamics, but for what only particles have.
+//! `[parallel]` and `[output]` of applications on grids: the keys of molecular dynamics, without
+//! those that only apply to particles.
 
 use md_comm::{Backend, Chunk};
 use md_core::ExchangePattern;
@@ -14,24 +15,25 @@ use super::parallel::{Parallel, Rma, check_transport};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GridParallel {
-    /// What moves the halo.
+    /// Backend that moves the halo.
     pub backend: Backend,
-    /// For `hybrid` (also as a candidate of `auto`): what moves the halo between nodes. Any backend over MPI but `shm`,
-    /// `hybrid` and `auto`.
+    /// For `hybrid` (also as a candidate of `auto`): backend that moves the halo between nodes. Any
+    /// backend over MPI except `shm`, `hybrid` and `auto`.
     pub between_nodes: Backend,
-    /// For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): bytes of the pieces that messages are sent in,
-    /// "off" for none, or "auto": 32768 between nodes, none inside a node.
+    /// For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): size in bytes of the
+    /// pieces into which messages are divided, "off" for whole messages, or "auto": 32768 between
+    /// nodes, whole messages inside a node.
     pub chunk: Chunk,
-    /// One stage with all neighbours, or one along each axis with two.
+    /// One stage with all neighbours, or one stage with two neighbours along each axis.
     pub exchange: ExchangePattern,
-    /// How fields share messages.
+    /// Whether the fields share messages.
     pub messages: Messages,
-    /// Along which axes the grid may be divided.
+    /// Axes along which the grid may be divided.
     pub decomposition: Axes,
-    /// Ranks along x, y and z, instead of the choice of least surface.
+    /// Ranks along x, y and z, instead of the division with the smallest surface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grid: Option<[usize; 3]>,
-    /// Compute nodes that need no ghosts while the halo is in flight.
+    /// Compute the grid nodes that need no ghosts while the halo is in flight.
     pub overlap: bool,
     /// Threads per rank.
     #[schemars(range(min = 1, max = 1024))]
@@ -39,7 +41,7 @@ pub struct GridParallel {
     /// For backend `local`: number of ranks, run as threads of this process.
     #[schemars(range(min = 1, max = 1024))]
     pub ranks: usize,
-    /// Seconds after which a rank that still waits for a message reports it and ends the run.
+    /// Seconds after which a rank that is still waiting for a message reports it and ends the run.
     pub watchdog_s: f64,
     /// Options of the one-sided backends.
     pub rma: Rma,
@@ -48,20 +50,20 @@ pub struct GridParallel {
 /// Axes along which a grid may be divided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Axes {
-    /// x alone.
+    /// Only x.
     #[serde(rename = "1d")]
     One,
     /// x and y: columns along z stay whole.
     #[serde(rename = "2d")]
     Two,
-    /// All.
+    /// All axes.
     #[default]
     #[serde(rename = "3d")]
     Three,
 }
 
 impl Axes {
-    /// Whether each axis may be divided.
+    /// Returns whether each axis may be divided.
     pub fn may_be_cut(self) -> [bool; 3] {
         [true, self != Self::One, self == Self::Three]
     }
@@ -89,7 +91,7 @@ impl Default for GridParallel {
 }
 
 impl GridParallel {
-    /// The keys that molecular dynamics has too: all that starts and moves messages.
+    /// Returns the keys that molecular dynamics also has: those that start ranks and move messages.
     pub fn transport(&self) -> Parallel {
         let Self {
             backend, between_nodes, chunk, exchange, overlap, threads, ranks, watchdog_s, rma, ..
@@ -113,12 +115,13 @@ impl GridParallel {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GridOutput {
-    /// Folder of all files.
+    /// Directory of all files.
     pub directory: String,
     /// Interval of thermo.csv and the table on screen.
     pub thermo: Every,
-    /// Files from which a run can go on (`--resume`), on any number of ranks. One is also written after the last step; and without this table,
-    /// where a signal or `--wall-time` ends the run, and at the end of a run that `--resume` has begun.
+    /// Files from which a run can be continued (`--resume`), on any number of ranks. One is also
+    /// written after the last step. Without this table one is written when a signal or
+    /// `--wall-time` ends the run, and at the end of a run that began with `--resume`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
 }
@@ -147,7 +150,7 @@ pub(super) fn check_parallel(parallel: &GridParallel) -> Checked {
     Ok(())
 }
 
-/// Datatypes are what MPI takes two-sided messages from.
+/// Refuses messages by MPI datatypes for backends other than `p2p` and `auto`.
 fn check_messages(parallel: &GridParallel) -> Checked {
     let GridParallel { backend, messages, .. } = parallel;
     if messages.are_packed() || matches!(backend, Backend::P2p | Backend::Auto) {
@@ -167,7 +170,7 @@ pub(super) fn check_output(output: &GridOutput) -> Checked {
     check_checkpoint(output.checkpoint)
 }
 
-/// An axis without nodes.
+/// Refuses an axis without nodes.
 pub(super) fn check_nodes(path: &str, nodes: [usize; 3]) -> Checked {
     for (axis, count) in nodes.into_iter().enumerate() {
         at_least_one(&format!("{path}[{axis}]"), count, "nodes along x, y and z; 1 leaves an axis out")?;

@@ -1,4 +1,5 @@
-//! `[integrator]`: the keys are those of [`md_engine::integrator`] and [`md_engine::barostat`], which also know what they can be.
+//! `[integrator]`: its keys are defined in [`md_engine::integrator`] and [`md_engine::barostat`],
+//! which also check their values.
 
 use md_core::Dimension;
 use md_engine::integrator::KeyFault;
@@ -17,10 +18,10 @@ use super::system::System;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = lift_kind)]
 pub struct IntegratorTable {
-    /// Which integrator, and its keys.
+    /// Kind of the integrator, and its keys.
     #[serde(flatten)]
     pub kind: Integrator,
-    /// Keeps the pressure by changing the box.
+    /// Controls the pressure by changing the box.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barostat: Option<Barostat>,
 }
@@ -38,13 +39,14 @@ pub(super) fn check(
     kind.check().and_then(|()| of_barostat()).map_err(|fault| finding(path, fault))
 }
 
-/// What is wrong with a key of the table at `path`.
+/// Creates the finding for a fault of a key of the table at `path`.
 fn finding(path: &str, KeyFault { key, problem }: KeyFault) -> Finding {
     let path = format!("{path}.{key}");
     Finding::new(path.as_str(), format!("`{path}` {problem}"), help(key))
 }
 
-/// The same of a key that cannot be for the scenario's system.
+/// Creates the error for a key of the table at `path` that does not suit the system of the
+/// scenario.
 pub(crate) fn integrator_fault(source: &ScenarioSource, path: &str, fault: KeyFault) -> ScenarioError {
     ScenarioError::locate(source, &finding(path, fault))
 }

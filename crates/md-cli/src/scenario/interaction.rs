@@ -1,4 +1,5 @@
-//! `[interaction]`: the pair potential, and `[[interaction.pair]]`: parameters of single pairs of species.
+//! `[interaction]`: the pair potential, and `[[interaction.pair]]`: parameters of single pairs of
+//! species.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,14 +21,14 @@ use super::{ScenarioError, ScenarioSource};
 #[serde(default)]
 #[schemars(transform = lift_kind)]
 pub struct Interaction {
-    /// Which potential, and its parameters.
+    /// Kind of the potential, and its parameters.
     #[serde(flatten)]
     pub kind: PotentialKind,
     /// Cutoff radius in units of sigma.
     pub cutoff: f64,
-    /// What is subtracted so that energy, or energy and force, vanish at the cutoff.
+    /// What is subtracted so that the energy, or the energy and the force, vanish at the cutoff.
     pub shift: Shift,
-    /// Adds the mean-field energy and pressure from beyond the cutoff.
+    /// Adds the mean-field energy and pressure of the pairs beyond the cutoff.
     pub tail_correction: bool,
 }
 
@@ -38,16 +39,16 @@ impl Default for Interaction {
     }
 }
 
-/// Pair potentials with their own keys; the first is the default.
+/// Pair potentials, each with its own keys. The first is the default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum PotentialKind {
     /// 12-6 Lennard-Jones.
     LennardJones {
-        /// How parameters of unlike species are made.
+        /// Rule for the parameters of pairs of unlike species.
         #[serde(default)]
         mixing: Mixing,
-        /// Overrides mixing for single pairs.
+        /// Parameters of single pairs, instead of those of the mixing rule.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pair: Vec<LennardJonesPair>,
     },
@@ -92,10 +93,11 @@ pub struct MorsePair {
 }
 
 impl Interaction {
-    /// The potential between these species.
+    /// Returns the potential between these species.
     ///
     /// # Errors
-    /// Parameters that md-core refuses, such as a Morse well that is too narrow for its distance.
+    /// Returns an error for parameters that md-core refuses, such as a Morse well that is too
+    /// narrow for its distance.
     pub fn potential(
         &self,
         source: &ScenarioSource,
@@ -134,7 +136,7 @@ impl Interaction {
         })
     }
 
-    /// Distance that no two particles are brought closer to by a random displacement, in units of length.
+    /// Returns the distance below which a random displacement must not bring two particles.
     pub fn diameter(&self, species: &[Species]) -> f64 {
         match &self.kind {
             PotentialKind::LennardJones { .. } => species.iter().map(|own| own.sigma).fold(0.0, f64::max),
@@ -142,7 +144,7 @@ impl Interaction {
         }
     }
 
-    /// Order of magnitude of a pair force.
+    /// Returns the order of magnitude of a pair force.
     pub fn force_unit(&self, species: &[Species]) -> f64 {
         match &self.kind {
             PotentialKind::LennardJones { .. } => {
@@ -211,7 +213,8 @@ fn check_morse(table: &str, depth: f64, alpha: f64, r0: f64) -> Checked {
         .or_at(r0_key))
 }
 
-/// `epsilon` and `sigma` of species would be ignored by other potentials than Lennard-Jones.
+/// Refuses `epsilon` and `sigma` of species, which potentials other than Lennard-Jones would
+/// ignore.
 fn check_no_wells(species: &[Species], kind: &str, parameters: &str) -> Checked {
     for (index, own) in species.iter().enumerate() {
         for (key, value) in [("epsilon", own.epsilon), ("sigma", own.sigma)] {
@@ -227,7 +230,7 @@ fn check_no_wells(species: &[Species], kind: &str, parameters: &str) -> Checked 
     Ok(())
 }
 
-/// Pairs name existing species, and no pair is given twice.
+/// Checks that pairs consist of existing species and that no pair is given twice.
 fn check_names<'p>(pairs: impl Iterator<Item = &'p [String; 2]>, species: &[Species]) -> Checked {
     let names = || species.iter().map(|own| own.name.as_str());
     let known: BTreeSet<&str> = names().collect();

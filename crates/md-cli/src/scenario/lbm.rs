@@ -15,7 +15,7 @@ use super::grid::{GridOutput, GridParallel, check_parallel};
 use super::output::Every;
 use checks::{check_files, check_flow, check_obstacle, check_walls};
 
-/// A whole scenario of a flow, all defaults filled in.
+/// A whole scenario of a flow, with all defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LbmScenario {
@@ -33,12 +33,13 @@ pub struct LbmScenario {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lbm {
-    /// A line that names the run in its outputs.
+    /// A line that describes the run in its outputs.
     #[serde(default)]
     pub title: String,
     /// Nodes along x, y and z.
     pub grid: [usize; 3],
-    /// How populations relax: `trt` by default where there are walls, an obstacle or `magic`, else `bgk`.
+    /// Collision operator; the default is `trt` if there are walls, an obstacle or `magic`, else
+    /// `bgk`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collision: Option<CollisionKind>,
     /// For `trt`: the magic parameter; 0.1875 (the default) puts walls half-way between nodes.
@@ -51,22 +52,23 @@ pub struct Lbm {
     /// Number of time steps.
     #[schemars(range(min = 1))]
     pub steps: u64,
-    /// What populations are stored and computed in.
+    /// Number type in which populations are stored and computed.
     #[serde(default)]
     pub precision: Precision,
     /// One grid, updated in place, or two.
     #[serde(default)]
     pub pattern: Pattern,
-    /// What is beyond the faces across x, y and z.
+    /// What lies beyond the faces perpendicular to x, y and z.
     #[serde(default)]
     pub boundary: [Boundary; 3],
     /// Force per volume in lattice units.
     #[serde(default)]
     pub body_force: [f64; 3],
-    /// Velocities of walls that move, in nodes per step: of `x_low`, `x_high`, `y_low`, `y_high`, `z_low`, `z_high`.
+    /// Velocities of moving walls, in nodes per step, with the keys `x_low`, `x_high`, `y_low`,
+    /// `y_high`, `z_low`, `z_high`.
     #[serde(default, skip_serializing_if = "WallVelocity::is_empty")]
     pub wall_velocity: WallVelocity,
-    /// The flow at the start.
+    /// Flow at the start.
     #[serde(default)]
     pub initial: Initial,
     /// Solid nodes.
@@ -84,14 +86,14 @@ pub enum CollisionKind {
     Trt,
 }
 
-/// What is beyond a pair of opposite faces.
+/// What lies beyond a pair of opposite faces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boundary {
     /// The opposite face.
     #[default]
     Periodic,
-    /// A wall half a node beyond the last one.
+    /// A wall half a node beyond the last node.
     Wall,
 }
 
@@ -99,28 +101,28 @@ pub enum Boundary {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WallVelocity {
-    /// Of the wall where x is least.
+    /// Velocity of the wall at the lower end of x.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x_low: Option<[f64; 3]>,
-    /// Of the wall where x is greatest.
+    /// Velocity of the wall at the upper end of x.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x_high: Option<[f64; 3]>,
-    /// Of the wall where y is least.
+    /// Velocity of the wall at the lower end of y.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub y_low: Option<[f64; 3]>,
-    /// Of the wall where y is greatest.
+    /// Velocity of the wall at the upper end of y.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub y_high: Option<[f64; 3]>,
-    /// Of the wall where z is least.
+    /// Velocity of the wall at the lower end of z.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub z_low: Option<[f64; 3]>,
-    /// Of the wall where z is greatest.
+    /// Velocity of the wall at the upper end of z.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub z_high: Option<[f64; 3]>,
 }
 
 impl WallVelocity {
-    /// In the order of [`Face::ALL`].
+    /// Returns the velocities in the order of [`Face::ALL`].
     pub fn all(&self) -> [Option<[f64; 3]>; 6] {
         [self.x_low, self.x_high, self.y_low, self.y_high, self.z_low, self.z_high]
     }
@@ -134,7 +136,7 @@ impl WallVelocity {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Initial {
-    /// Which flow.
+    /// Kind of the flow.
     pub kind: InitialKind,
     /// For `taylor-green`: greatest speed in nodes per step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,7 +148,7 @@ pub struct Initial {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitialKind {
-    /// Everything at rest.
+    /// The fluid is at rest.
     #[default]
     Rest,
     /// Vortices in the plane of the first two axes that are longer than one node.
@@ -157,18 +159,18 @@ pub enum InitialKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Obstacle {
-    /// What it is.
+    /// Kind of the obstacle.
     pub kind: ObstacleKind,
-    /// For `sphere`: its centre in nodes; the first node is at 0. Across periodic boundaries the sphere goes on at the
-    /// other side.
+    /// For `sphere`: its centre in nodes; the first node is at 0. At periodic boundaries the sphere
+    /// continues on the other side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub center: Option<[f64; 3]>,
     /// For `sphere`: its radius in nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub radius: Option<f64>,
-    /// For `mask`: a file, relative to the folder of the scenario; `.vti`, or text: a line of three numbers of nodes, then 0 or 1 for each
-    /// node, x fastest.
+    /// For `mask`: a file, relative to the folder of the scenario; `.vti`, or text: a line of three
+    /// numbers of nodes, then 0 or 1 for each node, with x varying fastest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
@@ -177,9 +179,9 @@ pub struct Obstacle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ObstacleKind {
-    /// All nodes within a distance.
+    /// All nodes within a distance of a centre.
     Sphere,
-    /// Nodes that a file names.
+    /// The nodes that a file lists.
     Mask,
 }
 
@@ -187,10 +189,10 @@ pub enum ObstacleKind {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LbmOutput {
-    /// What all applications on grids have.
+    /// Keys that all applications on grids have.
     #[serde(flatten)]
     pub common: GridOutput,
-    /// Density and velocity of some nodes over time: probe.csv.
+    /// Density and velocity of selected nodes over time: probe.csv.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
     /// Forces of the fluid on all obstacles and on all walls over time: drag.csv.
@@ -208,19 +210,19 @@ pub struct Probe {
     /// Steps between two rows.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// Which nodes; the first one is [0, 0, 0].
+    /// Indices of the nodes; the first node is `[0, 0, 0]`.
     pub nodes: Vec<[usize; 3]>,
 }
 
 impl LbmScenario {
-    /// The greatest speed that the scenario names.
+    /// Returns the greatest speed in the scenario.
     pub fn greatest_speed(&self) -> f64 {
         let walls = self.lbm.wall_velocity.all().into_iter().flatten();
         let walls = walls.map(|velocity| velocity.iter().map(|u| u * u).sum::<f64>().sqrt());
         walls.fold(self.lbm.initial.velocity.unwrap_or_default(), f64::max)
     }
 
-    /// The order in which populations leave.
+    /// Returns the order in which populations are sent to other ranks.
     pub fn crossing(&self) -> Crossing {
         match self.parallel.exchange {
             ExchangePattern::Direct => Crossing::Direct,
@@ -230,7 +232,7 @@ impl LbmScenario {
 }
 
 impl Lbm {
-    /// What lies beyond the faces.
+    /// Returns what lies beyond the faces.
     pub fn edges(&self) -> [Edges; 3] {
         self.boundary.map(|boundary| match boundary {
             Boundary::Periodic => Edges::Periodic,
@@ -238,12 +240,12 @@ impl Lbm {
         })
     }
 
-    /// Whether anything in the flow turns populations round.
+    /// Returns whether anything in the flow reflects populations.
     pub fn has_walls(&self) -> bool {
         self.obstacle.is_some() || self.boundary.contains(&Boundary::Wall)
     }
 
-    /// How populations relax, given or by default.
+    /// Returns the kind of the collision operator, as given or by default.
     pub fn collision_kind(&self) -> CollisionKind {
         self.collision.unwrap_or(match self.magic {
             None if !self.has_walls() => CollisionKind::Bgk,
@@ -251,7 +253,7 @@ impl Lbm {
         })
     }
 
-    /// The collision.
+    /// Returns the collision operator.
     pub fn collision(&self) -> md_grid::lbm::Collision {
         match self.collision_kind() {
             CollisionKind::Bgk => md_grid::lbm::Collision::Bgk,

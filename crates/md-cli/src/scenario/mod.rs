@@ -1,12 +1,15 @@
-//! The scenario: from TOML text and `--set` overrides to a checked [`Scenario`], and errors that say where and why.
+//! The scenario: from TOML text and `--set` overrides to a checked [`Scenario`], and errors with
+//! their place and reason.
 //!
-//! Order of work in [`load`]: syntax, then the *shape* (known keys, types, allowed names, required keys) against the
-//! JSON Schema of the model, then the values. The shape is checked before deserialisation and not by it, because only
-//! so does every error know its key path, and with it its place in the file or among the overrides.
+//! [`load`] checks the syntax first, then the *shape* (known keys, types, allowed names, required
+//! keys) against the JSON Schema of the model, and then the values. The shape is checked before
+//! deserialisation because only then does every error have a key path, which gives its place in the
+//! file or among the overrides.
 //!
-//! Field names are the keys; doc comments become the JSON Schema. Each table has one file, with its checks:
+//! Field names are the keys, and doc comments become the JSON Schema. Each table has one file,
+//! which also contains its checks:
 //!
-//! | table | file | says |
+//! | table | file | contents |
 //! | --- | --- | --- |
 //! | `[simulation]` | `simulation` | title, time step, length of the run |
 //! | `[integrator]` | `integrator`, [`md_engine::integrator`], [`md_engine::barostat`] | the equations of motion |
@@ -16,12 +19,12 @@
 //! | `system.walls` | `wall` | solid walls at faces of the box |
 //! | `[[species]]` | `species` | masses and wells |
 //! | `[interaction]`, `[[interaction.pair]]` | `interaction` | the pair potential |
-//! | `[neighbor]` | `neighbor` | how pairs are found, and how often anew |
+//! | `[neighbor]` | `neighbor` | search for pairs, and when it is repeated |
 //! | `[parallel]`, `[parallel.rma]` | `parallel` | ranks, partition, halo exchange; options of the one-sided backends |
 //! | `[output]` | `output`, `analysis` | files and their intervals |
 //!
-//! Applications on grids have scenarios of their own kinds ([`Model`]): `[stencil]` in `stencil`, `[lbm]` in `lbm`, with `[parallel]` and `[output]`
-//! in `grid`.
+//! Applications on grids have their own kinds of scenario ([`Model`]): `[stencil]` in `stencil`,
+//! `[lbm]` in `lbm`, with `[parallel]` and `[output]` in `grid`.
 
 mod analysis;
 mod error;
@@ -87,13 +90,13 @@ pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecisio
 pub use wall::WallPair;
 pub(crate) use wording::{listed, nearest};
 
-/// A whole scenario, all defaults filled in.
+/// A whole scenario, with all defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Title, time step, length of the run.
     pub simulation: Simulation,
-    /// Where the particles come from.
+    /// Source of the particles.
     pub system: System,
     /// Particle species; the order gives the type numbers 1, 2, ...
     #[serde(default = "species::default_species")]
@@ -101,13 +104,13 @@ pub struct Scenario {
     /// The pair potential.
     #[serde(default)]
     pub interaction: Interaction,
-    /// How pairs are found.
+    /// Search for pairs within the cutoff.
     #[serde(default)]
     pub neighbor: Neighbor,
-    /// How the equations of motion are integrated.
+    /// Integration of the equations of motion.
     #[serde(default)]
     pub integrator: IntegratorTable,
-    /// Parts of the run, one after the other, instead of `simulation.steps`.
+    /// Successive parts of the run, instead of `simulation.steps`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stage: Vec<Stage>,
     /// Ranks, partition and halo exchange.
@@ -118,17 +121,17 @@ pub struct Scenario {
     pub output: Output,
 }
 
-/// A scenario of one kind: its tables as they are read, described and written.
+/// A scenario of one kind, with tables that can be read, described and written.
 pub trait Model: Serialize + DeserializeOwned + JsonSchema {
-    /// Checks the values as far as that is possible without particles and ranks; the first fault in the order of the tables is
-    /// returned.
+    /// Checks the values as far as possible without particles and ranks. Returns the first fault in
+    /// the order of the tables.
     #[expect(
         private_interfaces,
         reason = "findings get their places in the text before anybody else sees them"
     )]
     fn validate(&self) -> finding::Checked;
 
-    /// Fills in defaults that depend on other keys, of checked values.
+    /// Fills in defaults that depend on other keys. The values must have been checked.
     fn complete(&mut self) {}
 }
 

@@ -1,4 +1,4 @@
-//! `[neighbor]`: how pairs within the cutoff are found, and how often anew.
+//! `[neighbor]`: search for pairs within the cutoff, and when it is repeated.
 
 use md_core::force::{MethodKind, Precision};
 use schemars::JsonSchema;
@@ -10,30 +10,33 @@ use super::finding::{Checked, Finding, at_least_one, not_negative};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Neighbor {
-    /// How pairs within the cutoff are found.
+    /// Method that finds the pairs within the cutoff.
     pub method: MethodKind,
-    /// Extra distance, so that the neighbourhood holds for several steps, in units of sigma.
+    /// Extra distance in units of sigma, so that a neighbour list remains valid for several steps.
     pub skin: f64,
-    /// When the neighbourhood is made anew.
+    /// When the neighbour list is rebuilt.
     pub rebuild: Rebuild,
     /// Precision of the pair arithmetic.
     pub precision: Precision,
-    /// Instruction set of the kernels, which decides how many particles a cluster has. Comes before the environment variable `MD_SIMD`.
+    /// Instruction set of the kernels, which decides how many particles a cluster has. Takes
+    /// precedence over the environment variable `MD_SIMD`.
     pub shape: Shape,
 }
 
 /// `neighbor.shape`
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Shape {
-    /// The best for the method, by what the CPU has.
+    /// The best instruction set of the CPU for the method.
     #[default]
     #[serde(rename = "cpu")]
     Cpu,
-    /// Of those with vectors of 256 bits and more, the one that takes the slowest rank the least time for three force computations at the
-    /// start; as `cpu` where the CPU has one at most. summary.json says which: with its name instead, runs on one kind of CPU have the same bits.
+    /// The fastest of the instruction sets with vectors of 256 bits or more, measured at the start
+    /// by the time of the slowest rank for three force computations; the same as `cpu` if the CPU
+    /// has at most one of them. summary.json contains the choice. If its name is given instead of
+    /// `auto`, runs on one kind of CPU have identical bits.
     #[serde(rename = "auto")]
     Auto,
-    /// What every `x86_64` has: one pair at a time.
+    /// Available on every `x86_64` CPU: one pair at a time.
     #[serde(rename = "sse2")]
     Sse2,
     /// Two lanes.

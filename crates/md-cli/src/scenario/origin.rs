@@ -1,4 +1,4 @@
-//! The text an error comes from, the file or an override, and the place of a key in it.
+//! The text that an error comes from, the file or an override, and the place of a key in it.
 
 use std::ops::Range;
 
@@ -11,36 +11,36 @@ use super::overrides::Override;
 use super::path::{KeyPath, Segment};
 use super::source::ScenarioSource;
 
-/// What stands before an override where a file's text would stand.
+/// Prefix of an override where it is shown like the text of a file.
 const SET: &str = "--set ";
 
-/// Where an error comes from: a part of the file, or of an override.
+/// Origin of an error: a part of the file or of an override.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The override, with what stands before it; `None` for the file.
+    /// The override with its prefix; `None` for the file.
     set: Option<String>,
-    /// Bytes of the part at fault.
+    /// Byte range of the part at fault.
     span: Range<usize>,
 }
 
 impl Place {
-    /// A part of the file.
+    /// Creates the place of a part of the file.
     pub(super) fn file(span: Range<usize>) -> Self {
         Self { set: None, span }
     }
 
-    /// A part of an override.
+    /// Creates the place of a part of an override.
     pub(super) fn set(text: &str, span: Range<usize>) -> Self {
         let span = span.start + SET.len()..span.end + SET.len();
         Self { set: Some(format!("{SET}{text}")), span }
     }
 
-    /// Place in the text, for the order of errors.
+    /// Returns the offset in the text, which gives the order of errors.
     pub(super) fn offset(&self) -> usize {
         self.span.start
     }
 
-    /// As shown, with the place in that.
+    /// Returns the text as it is shown, and the place of the part at fault in it.
     pub(super) fn excerpt(&self, source: &ScenarioSource) -> (Excerpt, Range<usize>) {
         match &self.set {
             Some(text) => Excerpt::new("command line", text, self.span.clone()),
@@ -49,7 +49,7 @@ impl Place {
     }
 }
 
-/// File and overrides taken apart, to find many keys in them.
+/// The parsed file and overrides, in which keys can be looked up.
 pub(super) struct Places<'s> {
     file: Option<(Range<usize>, DeValue<'s>)>,
     text: &'s str,
@@ -57,7 +57,7 @@ pub(super) struct Places<'s> {
 }
 
 impl<'s> Places<'s> {
-    /// Of a scenario.
+    /// Parses the file and the overrides of a scenario.
     pub(super) fn new(source: &'s ScenarioSource) -> Self {
         let file = DeTable::parse(&source.text).ok();
         let file = file.map(|document| (document.span(), DeValue::Table(document.into_inner())));
@@ -66,8 +66,9 @@ impl<'s> Places<'s> {
         Self { file, text: &source.text, overrides: parsed.collect() }
     }
 
-    /// Where the keys at fault come from: the override that set one of them, else the file, else the override that
-    /// set something below them or made the table they are missing in, else the nearest table of the file around them.
+    /// Returns the origin of the keys at fault. It is the override that set one of them, else the
+    /// file, else the override that set something below them or made the table in which they are
+    /// missing, else the nearest table of the file around them.
     pub(super) fn find(&self, paths: &[KeyPath], part: Part) -> Option<Place> {
         self.setting(paths, part)
             .or_else(|| paths.iter().find_map(|path| self.exact(path, part)).map(Place::file))
@@ -75,13 +76,14 @@ impl<'s> Places<'s> {
             .or_else(|| paths.iter().find_map(|path| self.parent(path)).map(Place::file))
     }
 
-    /// The last override that sets one of the paths, or a table around it.
+    /// Returns the last override that sets one of the paths or a table around it.
     fn setting(&self, paths: &[KeyPath], part: Part) -> Option<Place> {
         self.last_override(|path| paths.iter().any(|wanted| path.contains(wanted)), part)
     }
 
-    /// The last override that set something below `path`. Where `path` is missing, also the one that made the table around
-    /// it; where its default is at fault, an override of another key beside it has nothing to do with that.
+    /// Returns the last override that set something below `path`. If `path` is missing, this
+    /// includes the override that made the table around it. If the default of `path` is at fault,
+    /// an override of another key in the same table does not matter.
     fn creation(&self, path: &KeyPath, part: Part) -> Option<Place> {
         let around = path.truncated(path.segments().len().saturating_sub(1));
         let in_file = around.segments().is_empty() || self.exact(&around, Part::Value).is_some();
@@ -98,7 +100,7 @@ impl<'s> Places<'s> {
         Some(Place::set(text, span.clone()))
     }
 
-    /// The bytes of a key or its value; `None` when the file does not have it.
+    /// Returns the byte range of a key or its value, or `None` if the file does not have it.
     fn exact(&self, path: &KeyPath, part: Part) -> Option<Range<usize>> {
         let (whole, document) = self.file.as_ref()?;
         let (mut key_span, mut value_span, mut value) = (None, whole.clone(), document);
@@ -118,14 +120,14 @@ impl<'s> Places<'s> {
         Some(first_line(self.text, span))
     }
 
-    /// The bytes of the nearest table above `path` that the file has.
+    /// Returns the byte range of the nearest table above `path` that the file has.
     fn parent(&self, path: &KeyPath) -> Option<Range<usize>> {
         let depths = (1..path.segments().len()).rev();
         depths.into_iter().find_map(|depth| self.exact(&path.truncated(depth), Part::Value))
     }
 }
 
-/// Of an array over several lines the first one is enough to show which is meant.
+/// Returns the first line of `span`, which is enough to identify an array over several lines.
 fn first_line(text: &str, span: Range<usize>) -> Range<usize> {
     let length = text.get(span.clone()).and_then(|content| content.find('\n'));
     span.start..length.map_or(span.end, |length| span.start + length)

@@ -17,19 +17,20 @@ use crate::output::{KnownFile, species_columns};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Output {
-    /// Folder of all files.
+    /// Directory of all files.
     pub directory: String,
     /// Interval of thermo.csv and the table on screen.
     pub thermo: Every,
     /// Positions and velocities over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<Trajectory>,
-    /// Files from which a run can go on (`--resume`). One is also written after the last step; and without this table, where a signal or
-    /// `--wall-time` ends the run, and at the end of a run that `--resume` has begun.
+    /// Files from which a run can be continued (`--resume`). One is also written after the last
+    /// step. Without this table one is written when a signal or `--wall-time` ends the run, and at
+    /// the end of a run that began with `--resume`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
-    /// Means of the columns of thermo.csv, in summary.json. Where this is left out they are those of the last of several stages,
-    /// and a run of one stage has none, as it begins out of equilibrium.
+    /// Means of the columns of thermo.csv, in summary.json. By default they cover the last of
+    /// several stages; a run of one stage has none, because it begins out of equilibrium.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub averages: Option<Averages>,
     /// Radial distribution functions g(r) of all pairs of species: rdf.csv.
@@ -41,14 +42,16 @@ pub struct Output {
     /// Velocity autocorrelation functions by species: vacf.csv.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vacf: Option<Vacf>,
-    /// Shear viscosity by Green and Kubo's relation: viscosity.csv.
+    /// Shear viscosity by the Green-Kubo relation: viscosity.csv.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub viscosity: Option<Viscosity>,
-    /// Density, temperature, pressure and velocity across an axis, in slabs that fill the box: `profile_x.csv`, `profile_y.csv`,
-    /// `profile_z.csv`. A list with an entry per axis, such as `[{ axis = "z", every = 10 }]`.
+    /// Density, temperature, pressure and velocity along an axis, in slabs that fill the box:
+    /// `profile_x.csv`, `profile_y.csv`, `profile_z.csv`. A list with an entry per axis, such as
+    /// `[{ axis = "z", every = 10 }]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profile: Vec<Profile>,
-    /// Surface tension from the pressure tensor, of the rows of thermo.csv that `averages` takes: in summary.json.
+    /// Surface tension from the pressure tensor, over the rows of thermo.csv that `averages` uses:
+    /// in summary.json.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surface_tension: Option<SurfaceTension>,
 }
@@ -87,7 +90,7 @@ pub struct Checkpoint {
     /// Steps between two checkpoints.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// How many are kept: the newest ones.
+    /// Number of checkpoints that are kept: the newest ones.
     #[serde(default = "default_keep")]
     #[schemars(range(min = 1))]
     pub keep: u64,
@@ -118,7 +121,7 @@ pub(super) fn check(output: &Output, named: &[Species], simulation: &Simulation)
     check_columns(output, named)
 }
 
-/// Makes sure that every column of every table has a name of its own.
+/// Checks that the columns of every table have distinct names.
 fn check_columns(output: &Output, species: &[Species]) -> Checked {
     let names: Vec<String> = species.iter().map(|species| species.name.clone()).collect();
     let profiles = output.profile.iter().enumerate();

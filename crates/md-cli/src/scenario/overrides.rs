@@ -1,4 +1,4 @@
-//! `--set key.path=value`.
+//! Overrides of the form `--set key.path=value`.
 
 use std::ops::Range;
 
@@ -7,31 +7,31 @@ use toml::{Table, Value};
 use super::path::{KeyPath, Segment};
 use super::schema::{Kind, ModelSchema, Node};
 
-/// A fault of the argument itself: the part of it, what is wrong, what would be right.
+/// A fault of the argument itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// Bytes of the argument.
+    /// Byte range of the part at fault.
     pub(super) range: Range<usize>,
-    /// What is wrong.
+    /// Description of the fault.
     pub(super) message: String,
-    /// What would be right.
+    /// Hint for the correction.
     pub(super) help: String,
 }
 
-/// An argument taken apart.
+/// A parsed argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Override<'t> {
-    /// Where the value goes.
+    /// Path of the key that receives the value.
     pub(super) path: KeyPath,
-    /// The text before the `=`.
+    /// Byte range of the text before the `=`.
     pub(super) key: Range<usize>,
-    /// The text after it.
+    /// Byte range of the text after the `=`.
     pub(super) value: Range<usize>,
     text: &'t str,
 }
 
 impl<'t> Override<'t> {
-    /// Takes `key.path=value` apart.
+    /// Parses `key.path=value`.
     pub(super) fn parse(text: &'t str) -> Result<Self, Fault> {
         const FORM: &str = "give `key.path=value`, for example `interaction.cutoff=3.0`";
         let fault = |range, message: String| Fault { range, message, help: FORM.to_owned() };
@@ -46,7 +46,8 @@ impl<'t> Override<'t> {
         Ok(Self { path, key: 0..key.len(), value: key.len() + 1..text.len(), text })
     }
 
-    /// The value as TOML; what is no TOML, or would be no string where one belongs, is taken as a bare string.
+    /// Returns the value as TOML. Text that is not TOML, or that is not a TOML string although the
+    /// key requires a string, becomes a string.
     fn to_value(&self, node: Option<Node<'_>>) -> Value {
         let text = self.text.get(self.value.clone()).unwrap_or_default().trim();
         let bare = || Value::String(text.to_owned());
@@ -58,7 +59,7 @@ impl<'t> Override<'t> {
     }
 }
 
-/// Puts the value of one argument into the tree.
+/// Stores the value of one argument in `tree`.
 pub(super) fn apply(tree: &mut Table, schema: &ModelSchema, text: &str) -> Result<(), Fault> {
     let parsed = Override::parse(text)?;
     let mut node = Some(schema.root());
@@ -88,8 +89,9 @@ pub(super) fn apply(tree: &mut Table, schema: &ModelSchema, text: &str) -> Resul
     Ok(())
 }
 
-/// What is made where the path leads through something that is not there: an array starts as its default, so that
-/// `species[0].mass=2` works on the species a scenario has without naming any.
+/// Returns the container that is created if the path leads through a missing key. An array starts
+/// as its default, so that `species[0].mass=2` works on the default species of a scenario that
+/// lists none.
 fn container(next: Option<&Segment>, node: Option<Node<'_>>) -> Value {
     match next {
         Some(Segment::Index(_)) => node
@@ -106,7 +108,8 @@ enum Place<'t> {
 }
 
 impl<'t> Place<'t> {
-    /// The value one step further down, made from `empty` when a table lacks it; else the reason why there is none.
+    /// Returns the value one step further down, or the reason why there is none. A missing key of a
+    /// table is created from `empty`.
     fn entry(self, segment: &Segment, empty: Value) -> Result<&'t mut Value, String> {
         match (self, segment) {
             (Self::Table(table) | Self::Value(Value::Table(table)), Segment::Key(key)) => {

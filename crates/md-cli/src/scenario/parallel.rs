@@ -1,4 +1,5 @@
-//! `[parallel]`: ranks, partition and halo exchange. `[parallel.rma]`: options of the one-sided backends.
+//! `[parallel]`: ranks, partition and halo exchange. `[parallel.rma]`: options of the one-sided
+//! backends.
 
 use md_comm::{
     Arrivals, Asserts, Backend, BarrierCount, Buffering, Chunk, EpochOpening, Notice, Operation, Polling,
@@ -21,35 +22,40 @@ use md_lab::{Strategy, name_of};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parallel {
-    /// What moves the halo.
+    /// Backend that moves the halo.
     pub backend: Backend,
-    /// For `hybrid` (also as a candidate of `auto`): what moves the halo between nodes. Any backend over MPI but `shm`,
-    /// `hybrid` and `auto`.
+    /// For `hybrid` (also as a candidate of `auto`): backend that moves the halo between nodes. Any
+    /// backend over MPI except `shm`, `hybrid` and `auto`.
     pub between_nodes: Backend,
-    /// For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): bytes of the pieces that each step's messages are sent in,
-    /// "off" for none, or "auto": 32768 between nodes, none inside a node. Results do not depend on it.
+    /// For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): size in bytes of the
+    /// pieces into which the messages of each step are divided, "off" for whole messages, or
+    /// "auto": 32768 between nodes, whole messages inside a node. Results do not depend on it.
     pub chunk: Chunk,
-    /// How pairs of particles of different ranks get their forces: "one", by ghosts that `backend` moves; "simple", by rows of cells that
-    /// go to the neighbour and back (partition `stripe`); or "dist", by cells that travel on request. The latter two send messages by
-    /// themselves, two-sided, and need the method `cells`, the half shell and one thread; of `dist` no two runs have the same last bits.
+    /// How the forces between particles of different ranks are computed: "one", with ghosts that
+    /// `backend` moves; "simple", with rows of cells that are sent to the neighbour and back
+    /// (partition `stripe`); or "dist", with cells that are sent on request. "simple" and "dist"
+    /// send their own two-sided messages, and need the method `cells`, the half shell and one
+    /// thread. With "dist" the last bits differ from run to run.
     pub protocol: Protocol,
-    /// Which neighbouring cells are imported, and who computes a pair across ranks.
+    /// Neighbouring cells that are imported, and the rank that computes a pair across ranks.
     pub shell: Shell,
-    /// One stage with up to 26 partners, or three stages with two each.
+    /// One stage with up to 26 partners, or three stages with two partners each.
     pub exchange: ExchangePattern,
-    /// Which rank owns which cell.
+    /// Division of the cells among the ranks.
     pub partition: PartitionKind,
-    /// For `rect`: ranks per dimension, instead of the choice of least surface.
+    /// For `rect`: ranks per dimension, instead of the division with the smallest surface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grid: Option<[usize; 3]>,
-    /// Whether the division follows the work in the course of a run on several ranks: "off"; "auto", every 100 steps where what is won
-    /// until the next look is expected to exceed the cost; or a table that says when and by what.
+    /// Whether the division is adapted to the work during a run on several ranks: "off"; "auto",
+    /// every 100 steps if the expected gain until the next check exceeds the cost; or a table with
+    /// the interval and the rule.
     pub balance: Balance,
     /// Compute inner pairs while the halo is in flight.
     pub overlap: bool,
-    /// The part of the inner pairs that is computed while forces travel home, from 0 to 1; the rest while positions travel. The
-    /// order of the sums follows from it, and so do the last bits of the results. With "auto" every rank chooses among eighths, at
-    /// rebuilds, by the time that its messages take: the last bits differ from run to run then.
+    /// Part of the inner pairs, from 0 to 1, that is computed while forces are sent back; the rest
+    /// is computed while positions are sent. It determines the order of the sums, and with it the
+    /// last bits of the results. With "auto" every rank chooses among multiples of 1/8, at
+    /// rebuilds, by the time that its messages take; the last bits then differ from run to run.
     pub second_share: SecondShare,
     /// Threads per rank.
     #[schemars(range(min = 1, max = 1024))]
@@ -57,20 +63,20 @@ pub struct Parallel {
     /// For backend `local`: number of ranks, run as threads of this process.
     #[schemars(range(min = 1, max = 1024))]
     pub ranks: usize,
-    /// Seconds after which a rank that still waits for a message reports it and ends the run.
+    /// Seconds after which a rank that is still waiting for a message reports it and ends the run.
     pub watchdog_s: f64,
     /// Options of the one-sided backends.
     pub rma: Rma,
 }
 
 impl Parallel {
-    /// How it moves the halo.
+    /// Returns the strategy that moves the halo.
     pub fn strategy(&self) -> Strategy {
         let Self { backend, shell, exchange, partition, .. } = *self;
         Strategy { backend, shell, exchange, partition }
     }
 
-    /// Makes a strategy its own.
+    /// Adopts a strategy.
     pub fn adopt(&mut self, strategy: Strategy) {
         let Strategy { backend, shell, exchange, partition } = strategy;
         (self.backend, self.shell) = (backend, shell);
@@ -104,16 +110,16 @@ impl Default for Parallel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rma {
-    /// Where a window's memory comes from.
+    /// How the memory of a window is allocated.
     pub window: WindowKind,
     /// One window for all neighbours, or one for each.
     pub windows: WindowCount,
-    /// Who moves the data: the sender by put, or the receiver by get.
+    /// Side that moves the data: the sender by put, or the receiver by get.
     pub operation: Operation,
     /// Message buffers per neighbour: 1, or 2 (double buffering).
     #[schemars(range(min = 1, max = 2))]
     pub slots: u8,
-    /// Tell the MPI library what it may assume at synchronisation.
+    /// Pass assertions to the MPI library at synchronisation calls.
     pub asserts: Asserts,
     /// How `rma-notify` reads its flags.
     pub polling: Polling,
@@ -121,13 +127,13 @@ pub struct Rma {
     pub ring: RingForm,
     /// When `rma-fence`, `rma-pscw` and `rma-lock-epoch` open the epoch of the next exchange.
     pub epoch: EpochOpening,
-    /// How receivers of `rma-lock` and `rma-lock-epoch` learn that messages have arrived.
+    /// How receivers of `rma-lock` and `rma-lock-epoch` are notified that messages have arrived.
     pub notice: Notice,
-    /// Barriers of `rma-barrier`.
+    /// Number of barriers of `rma-barrier`.
     pub barriers: BarrierCount,
-    /// Where messages are read that were put into a window.
+    /// Where messages that were put into a window are read.
     pub arrivals: Arrivals,
-    /// How many puts move a message.
+    /// Number of puts per message.
     pub puts: PutCount,
 }
 
@@ -151,7 +157,7 @@ impl Default for Rma {
 }
 
 impl Rma {
-    /// The options of the transport.
+    /// Returns the options of the transport.
     pub fn options(&self) -> RmaOptions {
         let Self { window, windows, operation, asserts, polling, ring, .. } = *self;
         let Self { epoch, notice, barriers, arrivals, puts, slots: _, .. } = *self;
@@ -170,12 +176,13 @@ impl Rma {
         }
     }
 
-    /// The values of a key as they stand in a scenario, but for quotation marks.
+    /// Returns the values of a key as they are written in a scenario, without quotation marks.
     pub fn values(key: RmaKey) -> Vec<&'static str> {
         if key == RmaKey::Asserts { vec!["false", "true"] } else { key.values() }
     }
 
-    /// The same with one of the [`Self::values`] of a key.
+    /// Returns a copy in which `key` has one of its [`Self::values`], or `None` if `value` is not
+    /// one of them.
     #[must_use]
     pub fn with(self, key: RmaKey, value: &str) -> Option<Self> {
         let bare = value.parse().unwrap_or_else(|_| Value::String(value.to_owned()));
@@ -188,14 +195,15 @@ impl Rma {
         table.try_into().ok()
     }
 
-    /// The same with one key at its default.
+    /// Returns a copy in which `key` has its default.
     #[must_use]
     pub fn without(self, key: RmaKey) -> Self {
         let default = Table::try_from(Self::default()).ok().and_then(|mut table| table.remove(key.name()));
         default.and_then(|value| self.with_value(key, value)).unwrap_or(self)
     }
 
-    /// The same as `slots`; validation has refused anything but 1 and 2.
+    /// Returns the buffering that `slots` stands for. Validation has refused values other than 1
+    /// and 2.
     pub fn buffering(&self) -> Buffering {
         if self.slots == 1 { Buffering::Single } else { Buffering::Double }
     }
@@ -208,7 +216,7 @@ pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
     check_balance(parallel.balance)
 }
 
-/// What does not depend on what is computed.
+/// Checks the keys that do not depend on the kind of computation.
 pub(super) fn check_transport(parallel: &Parallel) -> Checked {
     check_between_nodes(parallel.between_nodes)?;
     check_chunk(parallel.chunk)?;
@@ -318,7 +326,7 @@ fn check_balance(balance: Balance) -> Checked {
     Err(Finding::new("parallel.balance.threshold", message, help))
 }
 
-/// All threads of this process: as many as [`Threads::MOST`], with several ranks too.
+/// Checks that all threads of this process, with all its ranks, are at most [`Threads::MOST`].
 fn check_threads(parallel: &Parallel) -> Checked {
     let Parallel { threads, ranks, .. } = *parallel;
     at_least_one("parallel.threads", threads, "threads per rank")?;

@@ -2,23 +2,24 @@
 
 use std::fmt;
 
-/// One step down into a scenario.
+/// One step of a path down into a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Segment {
-    /// A key of a table.
+    /// Name of a key in a table.
     Key(String),
-    /// An entry of an array, from 0.
+    /// Index of an entry of an array, from 0.
     Index(usize),
 }
 
-/// Where a value stands in a scenario.
+/// Path of a value in a scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct KeyPath(Vec<Segment>);
 
 impl KeyPath {
-    /// Reads `a.b`, `a[1].b` and `a.1.b`; `None` when a step is empty, a bracket is left open, or there are too many steps.
+    /// Parses `a.b`, `a[1].b` and `a.1.b`. Returns `None` if a step is empty, a bracket is left
+    /// open, or there are too many steps.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        /// No key of a scenario is deeper.
+        /// Depth of the deepest key of a scenario.
         const DEEPEST: usize = 8;
         let mut segments = Vec::new();
         for part in text.trim().split('.') {
@@ -38,32 +39,33 @@ impl KeyPath {
         (segments.len() <= DEEPEST).then_some(Self(segments))
     }
 
-    /// The steps from the top of the scenario.
+    /// Returns the steps from the top of the scenario.
     pub(super) fn segments(&self) -> &[Segment] {
         &self.0
     }
 
-    /// The path of a key in the table at this path.
+    /// Returns the path of a key in the table at this path.
     pub(super) fn key(&self, key: &str) -> Self {
         self.joined(Segment::Key(key.to_owned()))
     }
 
-    /// The path of an entry of the array at this path.
+    /// Returns the path of an entry of the array at this path.
     pub(super) fn index(&self, index: usize) -> Self {
         self.joined(Segment::Index(index))
     }
 
-    /// The first `length` steps.
+    /// Returns the path of the first `length` steps.
     pub(super) fn truncated(&self, length: usize) -> Self {
         Self(self.0.iter().take(length).cloned().collect())
     }
 
-    /// Whether `other` is this path or lies below it.
+    /// Returns whether `other` is this path or lies below it.
     pub(super) fn contains(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)
     }
 
-    /// How a message names the place inside the table at this path: `in [interaction]`, `in species[1]`.
+    /// Returns the words for the inside of the table at this path in a message: `in [interaction]`,
+    /// `in species[1]`.
     pub(super) fn inside(&self) -> String {
         match self.0.last() {
             None => "at the top level".to_owned(),
@@ -79,7 +81,8 @@ impl KeyPath {
     }
 }
 
-/// For paths written in this program; one that cannot be read stands for the whole scenario.
+/// Converts paths that are written in this program. A path that cannot be parsed stands for the
+/// whole scenario.
 impl From<&str> for KeyPath {
     fn from(text: &str) -> Self {
         Self::parse(text).unwrap_or_default()

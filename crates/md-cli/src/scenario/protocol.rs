@@ -1,4 +1,4 @@
-//! `parallel.protocol`: what goes with which.
+//! `parallel.protocol`: checks of the combinations with other keys.
 
 use md_core::Shell;
 use md_core::force::MethodKind;
@@ -10,7 +10,7 @@ use md_lab::name_of;
 use super::finding::{Checked, Finding};
 use super::parallel::Parallel;
 
-/// What has no meaning by a protocol without ghosts must not be asked for.
+/// Refuses keys that have no meaning for a protocol without ghosts.
 pub(super) fn check(parallel: &Parallel, method: MethodKind) -> Checked {
     let Parallel { protocol, partition, shell, exchange, overlap, threads, balance, second_share, .. } =
         *parallel;

@@ -10,7 +10,7 @@ use toml::Table;
 use super::{LbmScenario, Scenario, StencilScenario};
 use crate::args::ScenarioKind;
 
-/// The JSON Schema of the scenarios of a kind, for editors.
+/// Returns the JSON Schema of the scenarios of a kind, for editors.
 pub fn schema(kind: ScenarioKind) -> String {
     let schema = match kind {
         ScenarioKind::Run => ModelSchema::of::<Scenario>(),
@@ -24,11 +24,12 @@ pub fn schema(kind: ScenarioKind) -> String {
 #[derive(Debug)]
 pub(super) struct ModelSchema(Json);
 
-/// The key that chooses which further keys a table has.
+/// The key that decides which other keys a table has.
 const KIND: &str = "kind";
 
-/// For tables whose further keys depend on their `kind`: gives the table itself a `kind` with the names of all variants,
-/// and lets the first variant be chosen by leaving it out. Unknown keys are refused.
+/// Changes the schema of a table with a `kind` that determines its other keys. The table itself
+/// receives a `kind` with the names of all variants, the first variant becomes the default, and
+/// unknown keys are refused.
 pub(super) fn lift_kind(schema: &mut Schema) {
     let mut names = Vec::new();
     for (index, variant) in
@@ -56,14 +57,14 @@ pub(super) fn lift_kind(schema: &mut Schema) {
     }
 }
 
-/// Sentences go on where the lines of a comment end: whoever shows them breaks them elsewhere.
+/// Joins the lines of a comment, because the programs that show it break lines elsewhere.
 fn join_lines(schema: &mut Schema) {
     if let Some(Json::String(text)) = schema.get_mut("description") {
         *text = text.split("\n\n").map(|part| part.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
     }
 }
 
-/// The name of a variant of a table with a `kind`.
+/// Returns the name of a variant of a table with a `kind`.
 fn kind_of(variant: &Json) -> Option<&str> {
     variant.get("properties")?.get(KIND)?.get("const")?.as_str()
 }
@@ -73,119 +74,122 @@ fn kind_of(variant: &Json) -> Option<&str> {
 pub(super) struct Node<'s> {
     all: &'s Json,
     own: &'s Json,
-    /// The chosen variant of a table with a `kind`; the keys of all variants count where none is chosen.
+    /// The chosen variant of a table with a `kind`. If it is `None`, the keys of all variants are
+    /// valid.
     variant: Option<&'s Json>,
 }
 
-/// What may stand at a place.
+/// Kind of value that is allowed at a place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind<'s> {
     /// A table of known keys.
     Table,
-    /// That, or one of these names.
+    /// A table of known keys, or one of these names.
     TableOr(Vec<&'s str>),
-    /// An array, of a fixed length or any.
+    /// An array of a fixed length, or of any length.
     Array(Option<usize>),
     /// One of these names.
     Choice(Vec<&'s str>),
-    /// That, or an array of names.
+    /// One of these names, or an array of names.
     ChoiceOrArray(Vec<&'s str>),
     /// Any string.
     Text,
     /// An integer or a float.
     Number,
-    /// That, or one of these names.
+    /// A number, or one of these names.
     NumberOr(Vec<&'s str>),
-    /// That, or a table of known keys.
+    /// A number, or a table of known keys.
     NumberOrTable,
     /// An integer.
     Integer(Bounds),
-    /// That, or one of these names.
+    /// An integer, or one of these names.
     IntegerOr(Bounds, Vec<&'s str>),
     /// `true` or `false`.
     Boolean,
 }
 
-/// Which integers are right, and which the model can hold at all.
+/// Range of the integers that make sense, and of those that the model can store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// The smallest that makes sense.
+    /// The smallest integer that makes sense.
     pub(super) smallest: u64,
-    /// The largest that makes sense.
+    /// The largest integer that makes sense.
     pub(super) largest: u64,
-    /// The largest that the model's field holds. What lies between is refused later, with better words.
+    /// The largest integer that fits into the field of the model. Values between `largest` and
+    /// `fits` are refused later, with a better message.
     pub(super) fits: u64,
 }
 
 impl ModelSchema {
-    /// Derives the schema.
+    /// Derives the schema from the model.
     pub(super) fn of<M: JsonSchema>() -> Self {
         let mut schema = schemars::schema_for!(M);
         RecursiveTransform(join_lines).transform(&mut schema);
         Self(schema.to_value())
     }
 
-    /// The place of the whole scenario.
+    /// Returns the place of the whole scenario.
     pub(super) fn root(&self) -> Node<'_> {
         Node { all: &self.0, own: &self.0, variant: None }
     }
 }
 
 impl<'s> Node<'s> {
-    /// The same place for the keys that go with the `kind` of `table`.
+    /// Returns this place with the variant that the `kind` of `table` chooses.
     pub(super) fn of_kind_in(self, table: &Table) -> Self {
         let name = table.get(KIND).and_then(toml::Value::as_str).or_else(|| self.default_kind());
         let variant = self.variants().find(|variant| name.is_some() && kind_of(variant) == name);
         Self { variant, ..self }
     }
 
-    /// The `kind` of a table that does not say it.
+    /// Returns the default `kind` of a table.
     pub(super) fn default_kind(self) -> Option<&'s str> {
         self.variants().next().and_then(kind_of)
     }
 
-    /// The chosen kind and the one that has `key`, for keys of a kind that is not chosen.
+    /// Returns the chosen kind and the kind that has `key`, if `key` belongs to a kind that is not
+    /// chosen.
     pub(super) fn other_kind_with(self, key: &str) -> Option<[&'s str; 2]> {
         let has_key = |variant: &&Json| variant.get("properties").is_some_and(|keys| keys.get(key).is_some());
         Some([kind_of(self.variant?)?, self.variants().find(has_key).and_then(kind_of)?])
     }
 
-    /// The place of `key` in a table.
+    /// Returns the place of `key` in a table.
     pub(super) fn key(self, key: &str) -> Option<Self> {
         Some(self.at(self.parts().find_map(|part| part.get("properties")?.get(key))?))
     }
 
-    /// The place of the entries of an array.
+    /// Returns the place of the entries of an array.
     pub(super) fn entry(self) -> Option<Self> {
         let array = if self.target().get("items").is_some() { self.target() } else { self.other("array")? };
         Some(self.at(array.get("items")?))
     }
 
-    /// All keys of a table.
+    /// Returns all keys of a table.
     pub(super) fn keys(self) -> BTreeSet<&'s str> {
         let keys = self.parts().filter_map(|part| part.get("properties")?.as_object());
         keys.flatten().map(|(key, _)| key.as_str()).collect()
     }
 
-    /// The keys a table cannot do without.
+    /// Returns the required keys of a table.
     pub(super) fn required(self) -> Vec<&'s str> {
         let parts = std::iter::once(self.target()).chain(self.variant);
         parts.flat_map(|part| strings(part.get("required"))).collect()
     }
 
-    /// What the documentation says about this place: its first paragraph.
+    /// Returns the first paragraph of the documentation of this place.
     pub(super) fn description(self) -> &'s str {
         let texts = [self.own, self.target()];
         let text = texts.iter().find_map(|node| node.get("description")).and_then(Json::as_str);
         text.unwrap_or_default().split("\n\n").next().unwrap_or_default()
     }
 
-    /// The value that stands here when the scenario says nothing.
+    /// Returns the default value of this place.
     pub(super) fn default_value(self) -> Option<&'s Json> {
         self.own.get("default")
     }
 
-    /// What may stand here.
+    /// Returns the kind of value that is allowed here.
     pub(super) fn kind(self) -> Kind<'s> {
         let target = self.target();
         let names = self.other_names();
@@ -212,7 +216,8 @@ impl<'s> Node<'s> {
         }
     }
 
-    /// The first of several alternatives (`anyOf`), be they null or something else; follows `$ref`.
+    /// Returns the first of several alternatives (`anyOf`), whether the others are null or not.
+    /// Follows `$ref`.
     fn target(self) -> &'s Json {
         let node = self.follow(self.own);
         alternatives(node).first().map_or(node, |first| self.follow(first))
@@ -223,30 +228,30 @@ impl<'s> Node<'s> {
         pointer.and_then(|pointer| self.all.pointer(pointer)).unwrap_or(node)
     }
 
-    /// The names that may stand here instead of the first alternative.
+    /// Returns the names that are allowed here instead of the first alternative.
     fn other_names(self) -> Vec<&'s str> {
         let others = alternatives(self.follow(self.own)).iter().skip(1);
         others.flat_map(|node| choices(self.follow(node))).collect()
     }
 
-    /// The table that may stand here instead of the first alternative.
+    /// Returns the table that is allowed here instead of the first alternative.
     pub(super) fn other_table(self) -> Option<Self> {
         self.other("object").map(|node| self.at(node))
     }
 
-    /// What may stand here of a type instead of the first alternative.
+    /// Returns the alternative to the first one that has the type `kind`.
     fn other(self, kind: &str) -> Option<&'s Json> {
         let others = alternatives(self.follow(self.own)).iter().skip(1);
         others.map(|node| self.follow(node)).find(|node| type_name(node) == kind)
     }
 
-    /// The variants of a table with a `kind`.
+    /// Returns the variants of a table with a `kind`.
     fn variants(self) -> impl Iterator<Item = &'s Json> {
         let variants = self.target().get("oneOf").and_then(Json::as_array);
         variants.into_iter().flatten().filter(|variant| kind_of(variant).is_some())
     }
 
-    /// Where the keys of a table are listed.
+    /// Returns the parts of the schema that list the keys of a table.
     fn parts(self) -> impl Iterator<Item = &'s Json> {
         let variants =
             self.variants().filter(move |own| self.variant.is_none_or(|chosen| std::ptr::eq(chosen, *own)));
@@ -262,7 +267,8 @@ fn alternatives(node: &Json) -> &[Json] {
     node.get("anyOf").and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The names an enum allows: `enum` lists undocumented ones, `oneOf` holds the documented.
+/// Returns the names that an enum allows. `enum` lists the undocumented names, and `oneOf` contains
+/// the documented ones.
 fn choices(node: &Json) -> Vec<&str> {
     let variants = node.get("oneOf").and_then(Json::as_array).into_iter().flatten();
     let documented = variants.flat_map(|variant| match variant.get("const").and_then(Json::as_str) {
@@ -272,14 +278,14 @@ fn choices(node: &Json) -> Vec<&str> {
     documented.chain(strings(node.get("enum"))).collect()
 }
 
-/// The type, also of an optional value (`["number", "null"]`).
+/// Returns the type, also of an optional value (`["number", "null"]`).
 fn type_name(node: &Json) -> &str {
     let kind = node.get("type");
     kind.and_then(Json::as_str).or_else(|| strings(kind).first().copied()).unwrap_or_default()
 }
 
 fn bounds(node: &Json) -> Bounds {
-    // TOML itself ends at `i64::MAX`.
+    // TOML integers end at `i64::MAX`.
     let fits = match node.get("format").and_then(Json::as_str) {
         Some("uint8") => u8::MAX.into(),
         Some("uint16") => u16::MAX.into(),

@@ -7,7 +7,7 @@ use super::path::KeyPath;
 use super::schema::{Kind, ModelSchema, Node};
 use super::wording::{found, listed, nearest};
 
-/// What to do about keys that are required and not there.
+/// Treatment of required keys that are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     /// They may still come from an override.
@@ -16,17 +16,18 @@ pub(super) enum Missing {
     Refused,
 }
 
-/// Everything in `tree` that does not fit the schema.
+/// Returns everything in `tree` that does not fit the schema.
 pub(super) fn check(tree: &Table, schema: &ModelSchema, missing: Missing) -> Vec<Finding> {
     let mut walk = Walk { tree, root: schema.root(), missing, findings: Vec::new() };
     walk.table(&KeyPath::default(), tree, schema.root());
     walk.findings
 }
 
-/// The length of a run, which stages have too.
+/// Key of the length of a run. It also follows from the stages.
 const STEPS: &str = "simulation.steps";
 
-/// Writes down the `kind` of tables that leave it to the default, and the length of a run that its stages give.
+/// Fills in the `kind` of tables that leave it to the default, and the length of a run that follows
+/// from its stages.
 pub(super) fn fill_in(tree: &mut Table, schema: &ModelSchema) {
     fill_kinds(tree, schema.root());
     let stages = tree.get("stage").and_then(Value::as_array);
@@ -82,7 +83,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a key that is not there follows from others: the length of a run from its stages.
+    /// Returns whether a missing key follows from others, as the length of a run follows from its
+    /// stages.
     fn follows(&self, path: &KeyPath) -> bool {
         let stages = self.tree.get("stage");
         let is_empty = stages.and_then(Value::as_array).is_some_and(Vec::is_empty);
@@ -152,8 +154,9 @@ impl Walk<'_> {
         Finding::new(path.key(key), message, help).at_key().label("unknown key")
     }
 
-    /// The table at the top that has such a key, for keys that were put into the wrong one: as the tables are, else a table that is
-    /// left out, if it were of another kind.
+    /// Returns the table at the top level that has `key`, for keys that were put into the wrong
+    /// table. Tables with their actual `kind` come first, then tables that are missing, with any
+    /// `kind`.
     fn table_with(&self, key: &str) -> Option<&str> {
         let nothing = Table::new();
         let has_key = |name: &str, absent: Option<&Table>| {
@@ -194,7 +197,7 @@ fn unknown_name(path: &KeyPath, name: &str, names: &[&str]) -> Finding {
 }
 
 fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) -> Finding {
-    // An integer beyond TOML's comes from `--set` as a string.
+    // An integer outside of TOML's range arrives from `--set` as a string.
     let large =
         value.as_str().filter(|text| text.parse::<u128>().is_ok_and(|number| i64::try_from(number).is_err()));
     let expected = match (kind, value) {
@@ -204,7 +207,7 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
         (Kind::Integer(bounds), Value::Integer(1..)) => format!("an integer up to {}", bounds.largest),
         _ => expected(kind),
     };
-    // An override that was to be no string.
+    // The override looks like a value that is not a string.
     let begins_a_value =
         |text: &&str| text.starts_with(|first: char| first.is_ascii_digit() || "[{+-".contains(first));
     let is_no_toml = |text: &&str| begins_a_value(text) && text.parse::<Value>().is_err();

@@ -9,7 +9,7 @@ use super::finding::{Checked, Finding, at_least_one, positive};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Simulation {
-    /// A line that names the run in its outputs.
+    /// A line that describes the run in its outputs.
     #[serde(default)]
     pub title: String,
     /// 2 (one layer in z, no motion in z) or 3.
@@ -20,15 +20,16 @@ pub struct Simulation {
     #[serde(default = "default_timestep")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub timestep: f64,
-    /// Largest change of the total energy per atom since step 0, in units of epsilon: where a row of the thermo table is
-    /// beyond it, the run ends with exit code 1. Without it a drift of more than 3 % of the mean kinetic energy is a warning.
+    /// Largest change of the total energy per atom since step 0, in units of epsilon. If a row of
+    /// the thermo table exceeds it, the run ends with exit code 1. Without this key, a drift of
+    /// more than 3 % of the mean kinetic energy gives a warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub max_drift: Option<f64>,
     /// Number of time steps.
     #[schemars(range(min = 1))]
     pub steps: u64,
-    /// Key of everything random.
+    /// Seed of all random numbers.
     #[serde(default)]
     pub seed: u64,
 }
@@ -54,7 +55,8 @@ pub(super) fn check(simulation: &Simulation) -> Checked {
     Ok(())
 }
 
-/// Checks the length of a run that has no stages: of one with stages it is their sum, which stands nowhere.
+/// Checks the length of a run without stages. The length of a run with stages is their sum and need
+/// not be given.
 pub(super) fn check_steps(simulation: &Simulation) -> Checked {
     at_least_one(
         "simulation.steps",

@@ -1,4 +1,4 @@
-//! From the text of a scenario to a checked [`Scenario`], and back to text.
+//! Conversion of the text of a scenario to a checked [`Scenario`], and back to text.
 
 use toml::{Table, Value};
 use toml_edit::{DocumentMut, Item};
@@ -11,24 +11,27 @@ use super::schema::ModelSchema;
 use super::shape::{self, Missing};
 use super::{Model, Scenario};
 
-/// Whether a text has a table of this name at its top; what is no TOML has none.
+/// Returns whether a text has a table of this name at its top level. Text that is not TOML has
+/// none.
 pub(crate) fn has_table(text: &str, name: &str) -> bool {
     text.parse::<Table>().is_ok_and(|tree| tree.get(name).is_some_and(Value::is_table))
 }
 
-/// A scenario before it is read. Holds text and not a path, since under MPI only rank 0 reads the file.
+/// A scenario before it is parsed. It contains the text instead of a path, because under MPI only
+/// rank 0 reads the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScenarioSource {
-    /// Path of the file as typed, for messages.
+    /// Path of the file as the user gave it, for messages.
     pub name: String,
     /// Content of the file.
     pub text: String,
-    /// Arguments of `--set`, `key.path=value`, in order; later ones win.
+    /// Arguments of `--set`, `key.path=value`, in order. Later arguments override earlier ones.
     pub overrides: Vec<String>,
 }
 
 impl ScenarioSource {
-    /// Whether file or overrides give a key such as `interaction.cutoff`, or anything below it.
+    /// Returns whether the file or the overrides set a key such as `interaction.cutoff`, or
+    /// anything below it.
     pub fn gives(&self, path: &str) -> bool {
         let in_override = |text: &String| text.trim_start().starts_with(path);
         let tree: Table = self.text.parse().unwrap_or_default();
@@ -37,23 +40,24 @@ impl ScenarioSource {
     }
 }
 
-/// Reads a scenario, applies its overrides and checks everything that can be checked without particles.
+/// Reads a scenario, applies its overrides and checks everything that can be checked without
+/// particles.
 ///
 /// # Errors
-/// The first fault, with its place in the file or the override it comes from.
+/// Returns the first fault, with its place in the file or in the override.
 pub fn load(source: &ScenarioSource) -> Result<Scenario, ScenarioError> {
     load_as(source)
 }
 
-/// The same for a scenario of any kind.
+/// Does what [`load`] does, for a scenario of any kind.
 ///
 /// # Errors
-/// As [`load`].
+/// Returns the first fault, as [`load`] does.
 pub fn load_as<M: Model>(source: &ScenarioSource) -> Result<M, ScenarioError> {
     let mut tree: Table = source.text.parse().map_err(|error| ScenarioError::from_syntax(source, &error))?;
     let schema = ModelSchema::of::<M>();
-    // The file alone first: a fault in it stays a fault when an override happens to hide it. Only keys that are
-    // missing may still come from an override.
+    // The file is checked alone first, so that an override does not hide a fault in it. Only
+    // missing keys may still come from an override.
     let file_alone = ScenarioSource { overrides: Vec::new(), ..source.clone() };
     refuse(&file_alone, &shape::check(&tree, &schema, Missing::Allowed))?;
     for text in &source.overrides {
@@ -70,12 +74,13 @@ pub fn load_as<M: Model>(source: &ScenarioSource) -> Result<M, ScenarioError> {
     Ok(scenario)
 }
 
-/// What is wrong with a scenario that was made from another one by changing values, in one line.
+/// Returns the fault of a scenario that was made from another one by changing values, in one line,
+/// or `None` if it is valid.
 pub fn fault(scenario: &Scenario) -> Option<String> {
     scenario.validate().err().map(|finding| format!("{}; {}", finding.message, finding.help))
 }
 
-/// Turns the finding that stands first in the text into an error.
+/// Turns the finding that comes first in the text into an error.
 fn refuse(source: &ScenarioSource, findings: &[Finding]) -> Result<(), ScenarioError> {
     if findings.is_empty() {
         return Ok(());
@@ -86,19 +91,21 @@ fn refuse(source: &ScenarioSource, findings: &[Finding]) -> Result<(), ScenarioE
     first.map_or(Ok(()), |(place, finding)| Err(ScenarioError::of_finding(source, finding, place.as_ref())))
 }
 
-/// Keys that users write into one line.
+/// Largest number of keys of a table that is written in one line.
 const MOST_INLINE: usize = 4;
 
-/// The scenario with all defaults filled in. Floats read back exactly.
+/// Returns the scenario as TOML with all defaults filled in. Floats are read back exactly.
 pub fn effective_toml<M: Model>(scenario: &M) -> String {
     match toml_edit::ser::to_document(scenario) {
         Ok(document) => laid_out(document),
-        // Only integers beyond TOML's range get here, and those cannot come from a TOML file.
+        // This only happens for integers outside of TOML's range, which cannot come from a TOML
+        // file.
         Err(error) => format!("# the scenario cannot be written as TOML: {error}\n"),
     }
 }
 
-/// Whether two effective scenarios differ in the directory of their results at most, which may have been moved.
+/// Returns whether two effective scenarios are equal except for the output directory, which may
+/// have been moved.
 pub fn same_elsewhere(one: &str, other: &str) -> bool {
     let without_directory = |text: &str| {
         let mut document: DocumentMut = text.parse().ok()?;
@@ -110,7 +117,8 @@ pub fn same_elsewhere(one: &str, other: &str) -> bool {
     one.is_some() && one == other
 }
 
-/// The serialiser makes everything below the top inline; users write one header per table.
+/// Expands the inline tables that the serialiser writes below the top level, because users write
+/// one header per table.
 fn laid_out(mut document: DocumentMut) -> String {
     for (_, item) in document.as_table_mut().iter_mut() {
         expand(item);
@@ -130,7 +138,8 @@ fn laid_out(mut document: DocumentMut) -> String {
     document.to_string().trim_start().to_owned()
 }
 
-/// `key = {...}` becomes `[key]`, `key = [{...}]` becomes `[[key]]`; anything else stays.
+/// Converts `key = {...}` to `[key]` and `key = [{...}]` to `[[key]]`. Other items stay as they
+/// are.
 fn expand(item: &mut Item) {
     *item = match std::mem::take(item).into_table() {
         Ok(table) => Item::Table(table),

@@ -13,16 +13,16 @@ use super::wording::float;
 pub struct Species {
     /// Name, used by `interaction.pair` and in trajectories.
     pub name: String,
-    /// Mass in reduced units: that of the particle file where it is left out, else 1.
+    /// Mass in reduced units; the default is the mass in the particle file, else 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mass: Option<f64>,
     /// Well depth.
     #[serde(default = "one")]
     pub epsilon: f64,
-    /// Diameter: the potential's zero crossing.
+    /// Diameter, the zero crossing of the potential.
     #[serde(default = "one")]
     pub sigma: f64,
-    /// Share of lattice sites; when one species leaves it out, it takes the rest.
+    /// Share of the lattice sites; one species may leave it out and receives the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fraction: Option<f64>,
 }
@@ -35,10 +35,10 @@ pub(super) fn default_species() -> Vec<Species> {
     vec![Species { name: "A".to_owned(), mass: None, epsilon: 1.0, sigma: 1.0, fraction: None }]
 }
 
-/// Most species: memory and time grow with their pairs.
+/// Largest number of species. Memory and time grow with the number of their pairs.
 pub(crate) const MOST: usize = 1000;
 
-/// How far the sum of fractions may be from 1: rounding of written decimals, no more.
+/// Tolerance of the sum of the fractions, for the rounding of decimal numbers.
 const FRACTION_TOLERANCE: f64 = 1e-9;
 
 pub(super) fn check(species: &[Species], system: &System) -> Checked {

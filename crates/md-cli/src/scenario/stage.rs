@@ -1,4 +1,4 @@
-//! `[[stage]]`: parts of a run, one after the other, each with its own length, integrator and outputs.
+//! `[[stage]]`: successive parts of a run, each with its own length, integrator and outputs.
 
 use md_core::words::counted;
 use md_engine::integrator::KeyFault;
@@ -15,34 +15,35 @@ use super::{Scenario, Simulation, System};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// What the table on screen calls it, and the folder of its own outputs.
+    /// Name in the table on screen, and of the folder of the stage's own outputs.
     #[serde(default)]
     pub name: String,
     /// Number of time steps; a minimisation may end earlier.
     #[schemars(range(min = 1))]
     pub steps: u64,
-    /// How the equations of motion are integrated; `[integrator]` where it is left out.
+    /// Integrator of the stage; the default is `[integrator]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integrator: Option<IntegratorTable>,
-    /// Interval of thermo.csv; `output.thermo` where it is left out.
+    /// Interval of thermo.csv; the default is `output.thermo`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thermo: Option<Every>,
-    /// Interval of the trajectory; that of `output.trajectory` where it is left out.
+    /// Interval of the trajectory; the default is that of `output.trajectory`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<Every>,
-    /// Outputs of this stage alone, beside those of the run: in a folder of its name in `output.directory`.
+    /// Outputs of this stage alone, in addition to those of the run: in a folder with its name in
+    /// `output.directory`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<StageOutput>,
 }
 
-/// A stage with everything that it has or inherits.
+/// A stage with all values that it has or inherits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StagePlan {
-    /// What the table on screen calls it; empty where the scenario has no stages.
+    /// Name in the table on screen. It is empty if the scenario has no stages.
     pub name: String,
     /// Number of time steps.
     pub steps: u64,
-    /// How the equations of motion are integrated.
+    /// Integrator of the stage.
     pub integrator: IntegratorTable,
     /// Steps between two rows of thermo.csv.
     pub thermo: u64,
@@ -51,7 +52,8 @@ pub struct StagePlan {
 }
 
 impl Scenario {
-    /// The stages of a run: one, of `simulation.steps` and `[integrator]`, where the scenario names none.
+    /// Returns the stages of a run. A scenario without stages gives one, with `simulation.steps`
+    /// and `[integrator]`.
     pub fn stages(&self) -> Vec<StagePlan> {
         let Self { simulation, output, integrator, .. } = self;
         let frames = output.trajectory.as_ref().map(|trajectory| trajectory.every);
@@ -74,16 +76,16 @@ impl Scenario {
     }
 }
 
-/// The largest number that TOML has.
+/// The largest integer of TOML.
 const MOST_STEPS: u64 = i64::MAX as u64;
 
-/// Steps of all stages, if there is such a number.
+/// Returns the number of steps of all stages, or `None` if it exceeds the largest integer of TOML.
 fn total_steps(stages: &[Stage]) -> Option<u64> {
     let total = stages.iter().try_fold(0, |sum: u64, stage| sum.checked_add(stage.steps));
     total.filter(|&total| total <= MOST_STEPS)
 }
 
-/// Whether a barostat relaxes no faster than it acts, which the time step decides.
+/// Checks that a barostat does not relax faster than it acts, which depends on the time step.
 fn check_relaxation(path: &str, table: &IntegratorTable, simulation: &Simulation) -> Checked {
     let checked = table.barostat.as_ref().map_or(Ok(()), |it| it.check_relaxation(simulation.timestep));
     checked.map_err(|KeyFault { key, problem }| {

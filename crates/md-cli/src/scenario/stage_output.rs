@@ -1,4 +1,4 @@
-//! `stage.output`: outputs of one stage alone, in a folder of their own.
+//! `stage.output`: outputs of one stage alone, in their own folder.
 
 use std::path::Path;
 
@@ -15,58 +15,60 @@ use super::{Scenario, Simulation};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StageOutput {
-    /// Interval of thermo.csv in the folder of the stage; that of the stage where it is left out.
+    /// Interval of thermo.csv in the folder of the stage; the default is that of the stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thermo: Option<Every>,
-    /// As `output.trajectory`.
+    /// Same keys as `output.trajectory`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<Trajectory>,
-    /// As `output.averages`.
+    /// Same keys as `output.averages`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub averages: Option<Averages>,
-    /// As `output.rdf`.
+    /// Same keys as `output.rdf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rdf: Option<Rdf>,
-    /// As `output.msd`.
+    /// Same keys as `output.msd`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub msd: Option<Msd>,
-    /// As `output.vacf`.
+    /// Same keys as `output.vacf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vacf: Option<Vacf>,
-    /// As `output.viscosity`.
+    /// Same keys as `output.viscosity`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub viscosity: Option<Viscosity>,
-    /// As `output.profile`.
+    /// Same keys as `output.profile`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profile: Vec<Profile>,
-    /// As `output.surface_tension`.
+    /// Same keys as `output.surface_tension`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surface_tension: Option<SurfaceTension>,
 }
 
-/// A stage with outputs of its own, as a scenario without any other stage.
+/// A stage that has outputs of its own, as a scenario without other stages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageScenario {
-    /// Stages before it.
+    /// Number of stages before this one.
     pub number: usize,
-    /// Folder of its outputs in `output.directory`: its name, or `stage-2` if it has none.
+    /// Folder of its outputs in `output.directory`: the name of the stage, or `stage-2` if it has
+    /// none.
     pub folder: String,
-    /// What its outputs are asked for, and what they are of.
+    /// Scenario of this stage alone, with its outputs.
     pub scenario: Scenario,
 }
 
 impl StageScenario {
-    /// Where a key of its scenario stands in that of the run: `stage[1].` before it.
+    /// Returns the prefix that turns a key of this scenario into a key of the scenario of the run:
+    /// `stage[1].`.
     pub fn within(&self) -> String {
         format!("stage[{}].", self.number)
     }
 
-    /// The folder of a stage with a name, or none.
+    /// Returns the folder of a stage. The name may be empty.
     pub fn folder_of(number: usize, name: &str) -> String {
         if name.is_empty() { format!("stage-{}", number + 1) } else { name.to_owned() }
     }
 
-    /// The name of a file or an output of its folder, as the run has it.
+    /// Returns the name of a file or an output in its folder, relative to the directory of the run.
     pub fn in_folder(&self, name: &str) -> String {
         format!("{}/{name}", self.folder)
     }
@@ -101,7 +103,7 @@ impl StageScenario {
 }
 
 impl Scenario {
-    /// The stages that have outputs of their own.
+    /// Returns the stages that have outputs of their own.
     pub fn stages_with_outputs(&self) -> Vec<StageScenario> {
         let own = |(number, stage): (usize, &super::Stage)| {
             stage.output.as_ref().and_then(|own| StageScenario::new(self, number, own))
@@ -110,12 +112,13 @@ impl Scenario {
     }
 }
 
-/// Of a folder's name.
+/// Largest length of the name of a folder.
 const MOST_LETTERS: usize = 100;
-/// Where `analyse` puts its tables.
+/// Folder in which `analyse` writes its tables.
 const TAKEN: &str = "analysis";
 
-/// Whether it can be a folder beside the files of a run, which have dots in their names, on every file system.
+/// Returns whether `name` can be a folder on every file system, beside the files of a run, which
+/// have dots in their names.
 fn is_folder(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
     name.chars().all(is_plain) && name.chars().count() <= MOST_LETTERS && name != TAKEN

@@ -1,4 +1,4 @@
-//! `[stencil]`: a stencil application, its grid, and how long it runs.
+//! `[stencil]`: a stencil application, its grid, and the length of the run.
 
 use md_grid::stencil::{Compute, Kind, Precision, Problem};
 use md_grid::{Decomposition, Edges, GridError, Neighbours};
@@ -11,11 +11,11 @@ use super::schema::lift_kind;
 use super::wording::float;
 use super::{Model, ScenarioError, ScenarioSource};
 
-/// A scenario of `md-cli stencil`, all defaults filled in.
+/// A scenario of `md-cli stencil`, with all defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StencilScenario {
-    /// What is computed, and on which grid.
+    /// The application, and its grid.
     pub stencil: Stencil,
     /// Ranks and halo exchange.
     #[serde(default)]
@@ -30,20 +30,20 @@ pub struct StencilScenario {
 #[serde(default)]
 #[schemars(transform = lift_kind)]
 pub struct Stencil {
-    /// Which application, and its parameters.
+    /// Kind of the application, and its parameters.
     #[serde(flatten)]
     pub kind: Kind,
-    /// Nodes along x, y and z; an axis of 1 node is left out.
+    /// Nodes along x, y and z; an axis with 1 node is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grid: Option<[usize; 3]>,
-    /// Nodes of each rank along x, y and z, instead of `grid`: weak scaling.
+    /// Nodes of each rank along x, y and z, instead of `grid`, for weak scaling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grid_per_rank: Option<[usize; 3]>,
     /// What lies beyond the faces along x, y and z.
     pub boundary: [Edges; 3],
-    /// Of the numbers.
+    /// Precision of the numbers.
     pub precision: Precision,
-    /// Steps; of `poisson`, the most iterations.
+    /// Number of steps; for `poisson`, the largest number of iterations.
     #[schemars(range(min = 1))]
     pub steps: u64,
 }
@@ -148,10 +148,10 @@ fn check_courant(axis: usize, courant: f64, beyond: Edges) -> Checked {
 }
 
 impl StencilScenario {
-    /// The problem on a number of ranks.
+    /// Returns the problem on `ranks` ranks.
     ///
     /// # Errors
-    /// A grid that cannot be divided so, at its key.
+    /// Returns an error at its key if the grid cannot be divided among the ranks.
     pub fn problem(&self, source: &ScenarioSource, ranks: usize) -> Result<Problem, ScenarioError> {
         let key = if self.parallel.grid.is_some() { "parallel.grid" } else { self.grid_key() };
         let help = "other numbers of nodes or ranks, or another `parallel.grid`";
@@ -166,7 +166,7 @@ impl StencilScenario {
         Ok(problem)
     }
 
-    /// The key that gives the number of nodes.
+    /// Returns the key that gives the number of nodes.
     pub fn grid_key(&self) -> &'static str {
         if self.stencil.grid.is_some() { "stencil.grid" } else { "stencil.grid_per_rank" }
     }

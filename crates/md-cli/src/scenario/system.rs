@@ -1,4 +1,4 @@
-//! `[system]`: where the particles come from, and the faces of their box.
+//! `[system]`: source of the particles, and the faces of their box.
 
 use md_core::lattice::{Lattice as CoreLattice, LatticeKind};
 use md_core::thinned::Region;
@@ -22,22 +22,24 @@ pub struct System {
     /// Lattices in parts of a box.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regions: Option<Regions>,
-    /// A gas of particles at random places.
+    /// A gas of particles at random positions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gas: Option<Gas>,
     /// Particles from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<InputFile>,
-    /// Maxwell-Boltzmann velocities of this reduced temperature, zero total momentum, scaled exactly.
+    /// Reduced temperature of Maxwell-Boltzmann velocities with zero total momentum, which are
+    /// scaled to this temperature exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Velocity of the whole system, in sigma / tau, added to all velocities.
+    /// Velocity of the whole system, in sigma / tau, which is added to all velocities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<[f64; 3]>,
     /// Boundary per dimension.
     #[serde(default)]
     pub boundary: [Boundary; 3],
-    /// Solid walls at faces where the boundary is `reflecting`: they attract and repel by a 9-3 potential.
+    /// Solid walls at faces with the boundary `reflecting`; they attract and repel by a 9-3
+    /// potential.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub walls: Vec<WallPair>,
 }
@@ -57,7 +59,7 @@ pub struct Lattice {
     /// Unit cells per dimension (in 2D the third is 1).
     #[schemars(inner(range(min = 1)))]
     pub cells: [u32; 3],
-    /// The lattice is a liquid in some regions only; elsewhere most of its sites are empty.
+    /// Fill only some regions with liquid; elsewhere most lattice sites stay empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vapour: Option<Vapour>,
 }
@@ -66,7 +68,7 @@ pub struct Lattice {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Vapour {
-    /// Reduced number density outside of the regions, on sites drawn by the seed.
+    /// Reduced number density outside of the regions, on lattice sites that are drawn by the seed.
     pub density: f64,
     /// Spheres of liquid (discs in 2D).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -82,7 +84,7 @@ pub struct Vapour {
 pub struct Droplet {
     /// Centre, in box lengths from 0 to 1.
     pub centre: [f64; 3],
-    /// Radius in sigma.
+    /// Radius in units of sigma.
     pub radius: f64,
 }
 
@@ -90,11 +92,11 @@ pub struct Droplet {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Slab {
-    /// Across the layer.
+    /// Axis perpendicular to the layer.
     pub axis: Axis,
-    /// Of its middle, in box lengths from 0 to 1.
+    /// Position of the middle of the layer, in box lengths from 0 to 1.
     pub centre: f64,
-    /// Thickness in sigma.
+    /// Thickness in units of sigma.
     pub thickness: f64,
 }
 
@@ -111,7 +113,7 @@ pub enum Axis {
 }
 
 impl System {
-    /// The keys of the sources that are given.
+    /// Returns the keys of the sources that are given.
     fn sources(&self) -> Vec<&'static str> {
         let Self { lattice, regions, gas, file, .. } = self;
         let given = [
@@ -123,7 +125,7 @@ impl System {
         given.into_iter().filter_map(|(is_given, key)| is_given.then_some(key)).collect()
     }
 
-    /// The key that says how large the system is.
+    /// Returns the key that gives the size of the system.
     pub(crate) fn size_key(&self) -> &'static str {
         match self.sources()[..] {
             ["system.lattice", ..] => "system.lattice.cells",
@@ -132,7 +134,7 @@ impl System {
         }
     }
 
-    /// Whether species are drawn by their fractions.
+    /// Returns whether species are drawn by their fractions.
     pub(super) fn draws_species(&self) -> bool {
         let region = |regions: &Regions| regions.lattices.iter().any(|lattice| lattice.species.is_none());
         self.lattice.is_some() || self.gas.is_some() || self.regions.as_ref().is_some_and(region)
@@ -140,7 +142,7 @@ impl System {
 }
 
 impl Vapour {
-    /// Where the liquid is.
+    /// Returns the regions of the liquid.
     pub fn regions(&self) -> Vec<Region> {
         let droplet = |&Droplet { centre, radius }: &Droplet| Region::Droplet { centre, radius };
         let slab = |&Slab { axis, centre, thickness }: &Slab| Region::Slab {
@@ -156,26 +158,26 @@ impl Vapour {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InputFile {
-    /// Path, relative to the scenario file's folder. Files of text may be compressed by gzip.
+    /// Path relative to the folder of the scenario file. Text files may be compressed by gzip.
     pub path: String,
     /// Format of the file.
     pub format: InputFormat,
-    /// Atom style of a LAMMPS data file whose heading `Atoms` names none; where it is left out too, the number of columns
-    /// must tell.
+    /// Atom style of a LAMMPS data file, if the heading `Atoms` does not give it. Without this key
+    /// the style follows from the number of columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<AtomStyle>,
-    /// Which frame of a trajectory, counted from 1; the last one where it is left out.
+    /// Number of the frame of a trajectory, counted from 1; the default is the last frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub frame: Option<u64>,
-    /// So many copies of the box and its particles side by side along x, y and z, with the velocities of the file unless there is
-    /// a temperature.
+    /// Number of copies of the box and its particles side by side along x, y and z. They keep the
+    /// velocities of the file unless there is a temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(range(min = 1)))]
     pub replicate: Option<[u32; 3]>,
 }
 
-/// Atom styles of LAMMPS data files: what stands in a line of `Atoms`.
+/// Atom styles of LAMMPS data files: the columns of a line of `Atoms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum AtomStyle {
@@ -183,9 +185,9 @@ pub enum AtomStyle {
     Atomic,
     /// `id type charge x y z`.
     Charge,
-    /// As `molecular`.
+    /// Same columns as `molecular`.
     Bond,
-    /// As `molecular`.
+    /// Same columns as `molecular`.
     Angle,
     /// `id molecule type x y z`.
     Molecular,
@@ -201,15 +203,17 @@ impl AtomStyle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputFormat {
-    /// LAMMPS data file of the atom styles `atomic`, `charge`, `molecular` (`bond`, `angle`) and `full`, optionally with velocities.
+    /// LAMMPS data file of the atom styles `atomic`, `charge`, `molecular` (`bond`, `angle`) and
+    /// `full`, optionally with velocities.
     LammpsData,
     /// Extended XYZ with a `Lattice` and a `Properties` entry.
     Extxyz,
     /// Text dump of LAMMPS (`dump custom`).
     Lammpstrj,
-    /// `NetCDF` by AMBER's convention, in the classic format.
+    /// `NetCDF` with the AMBER convention, in the classic format.
     Netcdf,
-    /// XTC of GROMACS: positions with as many digits as the file says, without velocities, types and ids.
+    /// XTC of GROMACS: positions with the precision that the file gives, without velocities, types
+    /// and ids.
     Xtc,
 }
 
@@ -283,7 +287,7 @@ fn check_vapour(vapour: &Vapour, lattice: &Lattice) -> Checked {
     Ok(())
 }
 
-/// Of the box, or its area in two dimensions.
+/// Returns the volume of the box, or its area in two dimensions.
 fn volume(lattice: &CoreLattice, kind: LatticeKind) -> f64 {
     lattice.lengths()[..kind.dimension().count()].iter().product()
 }

@@ -1,4 +1,4 @@
-//! `output.trajectory`: what is written of the particles over time, and in which format.
+//! `output.trajectory`: quantities of the particles that are written over time, and their format.
 
 use std::path::Path;
 
@@ -13,20 +13,21 @@ use crate::output::trajectory::{Format, format_of};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trajectory {
-    /// File name in the output directory; the extension gives the format: `.extxyz`, `.lammpstrj` (each
-    /// with `.gz` behind it compressed), `.nc`, `.xtc`.
+    /// File name in the output directory; the extension gives the format: `.extxyz`, `.lammpstrj`
+    /// (with `.gz` appended: compressed), `.nc`, `.xtc`.
     pub path: String,
     /// Steps between two frames.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// What is written of each particle beside id, type and position; where it is left out, `velocity`, in `.extxyz` also `mass` and `momentum`,
-    /// in `.xtc` nothing.
+    /// Quantities that are written for each particle in addition to id, type and position. The
+    /// default is `velocity`, for `.extxyz` also `mass` and `momentum`, and for `.xtc` nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<TrajectoryColumn>>,
     /// Whether positions are wrapped into the box.
     #[serde(default)]
     pub positions: Positions,
-    /// Of real numbers in `.nc`: `single` where it is left out, as the format's convention has it. Formats of text have all digits.
+    /// Precision of real numbers in `.nc`; the default is `single`, as in the convention of the
+    /// format. Text formats contain all digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<TrajectoryPrecision>,
 }
@@ -51,39 +52,39 @@ pub enum TrajectoryColumn {
     Velocity,
     /// Mass of the species.
     Mass,
-    /// Mass times velocity, from which ASE has its velocities.
+    /// Mass times velocity, from which ASE computes velocities.
     Momentum,
-    /// How often the particle has crossed each periodic face.
+    /// Image counts: how often the particle has crossed each periodic face.
     Images,
     /// Force.
     Force,
-    /// Potential energy: half of that of each of its pairs, without tail correction.
+    /// Potential energy: half the energy of each of its pairs, without tail correction.
     Energy,
 }
 
 impl TrajectoryColumn {
-    /// All, in the order in which they are written.
+    /// All columns, in the order in which they are written.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
-/// Where particles are written.
+/// Whether positions are wrapped into the box.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Positions {
-    /// Inside the box.
+    /// Positions inside the box.
     #[default]
     Wrapped,
-    /// Where they would be without having been wrapped at periodic faces.
+    /// Positions as they would be if particles were not wrapped at periodic faces.
     Unwrapped,
 }
 
-/// How real numbers are written.
+/// Precision of real numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrajectoryPrecision {
-    /// f32.
+    /// Single precision (f32).
     Single,
-    /// f64: they read back to the same bits.
+    /// Double precision (f64), which is read back to identical bits.
     #[default]
     Double,
 }

@@ -1,4 +1,4 @@
-//! `system.walls`: solid walls at faces that reflect.
+//! `system.walls`: solid walls at reflecting faces.
 
 use md_core::Boundary;
 use md_core::potential::Well;
@@ -15,32 +15,33 @@ use super::system::{Axis, System};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WallPair {
-    /// Across the walls. The boundary there must be `reflecting`.
+    /// Axis perpendicular to the walls. The boundary along it must be `reflecting`.
     pub axis: Axis,
-    /// At which of the two faces.
+    /// Which of the two faces have a wall.
     #[serde(default)]
     pub side: WallSide,
-    /// Strength: E(r) = epsilon [2/15 (sigma/r)^9 - (sigma/r)^3], with r the distance from the face.
+    /// Strength: E(r) = epsilon [2/15 (sigma/r)^9 - (sigma/r)^3], with r the distance from the
+    /// face.
     #[serde(default = "one")]
     pub epsilon: f64,
-    /// Size of the particles of the wall and of those inside.
+    /// Length sigma of the wall potential.
     #[serde(default = "one")]
     pub sigma: f64,
-    /// Distance from the face up to which it acts; the energy is shifted to 0 there.
+    /// Distance from the face up to which the wall acts; the energy is shifted to 0 there.
     #[serde(default = "usual_cutoff")]
     pub cutoff: f64,
 }
 
-/// Faces across an axis.
+/// Faces perpendicular to an axis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WallSide {
-    /// That at the origin of the box, and the other one.
+    /// Both faces.
     #[default]
     Both,
-    /// That at the origin of the box.
+    /// The face at the origin of the box.
     Low,
-    /// The other one.
+    /// The opposite face.
     High,
 }
 
@@ -53,7 +54,7 @@ fn usual_cutoff() -> f64 {
 }
 
 impl WallPair {
-    /// The one wall or both.
+    /// Returns the wall or the two walls of this entry.
     pub fn walls(&self) -> impl Iterator<Item = SolidWall> {
         let &Self { axis, side, epsilon, sigma, cutoff } = self;
         let sides: &[Side] = match side {

@@ -1,8 +1,8 @@
-//! The words of error messages: values as found, lists of names, and the name that was probably meant.
+//! Words of error messages: values as found, lists of names, and the name that was probably meant.
 
 use toml::Value;
 
-/// A value as found: its type and, where short, itself.
+/// Describes a value as found: its type and, if short, the value itself.
 pub(super) fn found(value: &Value) -> String {
     match value {
         Value::String(text) => format!("the string {text:?}"),
@@ -15,15 +15,16 @@ pub(super) fn found(value: &Value) -> String {
     }
 }
 
-/// A float as TOML writes it: `1.0`, not `1`.
+/// Formats a float as TOML writes it: `1.0`, not `1`.
 pub(super) fn float(number: f64) -> String {
     format!("{number:?}").to_lowercase()
 }
 
-/// The candidate a user most likely meant, if one is near enough to be worth naming.
+/// Returns the candidate that the user most likely meant, if one is similar enough.
 pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    // A third of the length is the usual allowance (rustc's); a single slip is forgiven even in a short name.
-    // But half of the name must be right: any other letter is one slip away from a name of one letter.
+    // A third of the length is the usual allowance (as in rustc), and a single slip is allowed even
+    // in a short name. At least half of the name must be right, because any other letter is one
+    // slip away from a name of one letter.
     let length = name.chars().count();
     let allowance = (length / 3).max(1).min(length / 2);
     let wanted = name.to_lowercase();
@@ -35,7 +36,7 @@ pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c s
         .map(|(_, candidate)| candidate)
 }
 
-/// Names as a list in backticks.
+/// Formats names as a list in backticks.
 pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")

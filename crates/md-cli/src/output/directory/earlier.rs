@@ -1,4 +1,4 @@
-//! What an earlier run has left in the directory.
+//! Files that an earlier run has left in the directory.
 
 use std::fs;
 use std::path::Path;
@@ -12,21 +12,23 @@ use super::{GoingOn, OutputDirectory, UNFINISHED};
 use crate::checkpoint::{self, OutputMark};
 use crate::text_file::read_text;
 
-/// Whether a folder holds results of a scenario beside these, which another command has written.
+/// Returns whether a folder contains results of a scenario other than `own`, which another command
+/// wrote.
 pub fn holds_results_but(path: &Path, own: &[KnownFile]) -> bool {
     let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(OUTPUTS.iter().flat_map(|kind| kind.files));
     let mut others = fixed.filter(|file| !own.contains(file)).map(|file| path.join(file.name()));
     others.any(|place| fs::symlink_metadata(place).is_ok())
 }
 
-/// Which kind a name is of, where a run writes many files of the kind, each of one step.
+/// Returns the kind of a file, if a run writes many files of this kind, one per step.
 fn kind_of_many(name: &str) -> Option<&'static str> {
     let is_of = |kind, step: Option<u64>| step.map(|_| kind);
     is_of("checkpoint", checkpoint::step_of(name)).or_else(|| is_of("image", images::step_of(name)))
 }
 
 impl OutputDirectory {
-    /// What is gone since this has begun and is not written again, in words; nothing where there was nothing. (Tables are replaced at every run.)
+    /// Returns words for the removed files that this run does not write again, or `None` if there
+    /// are none. (Tables are replaced in every run.)
     pub fn removal(&self) -> Option<String> {
         let mut words: Vec<String> =
             self.old.iter().filter(|name| kind_of_many(name).is_none()).cloned().collect();
@@ -43,13 +45,15 @@ impl OutputDirectory {
         (!words.is_empty()).then(|| format!("{}: {}", of_earlier(), words.join(", ")))
     }
 
-    /// Images of a flow that an earlier run has left; where a run goes on, those after its step.
+    /// Returns the images of a flow that an earlier run left. In a resumed run these are the images
+    /// after its step.
     pub(super) fn images_to_remove(&self, going_on: Option<GoingOn>) -> Vec<String> {
         let is_after = |step| going_on.is_none_or(|from| step > from.step);
         self.names().filter(|name| images::step_of(name).is_some_and(is_after)).collect()
     }
 
-    /// Checkpoints of an earlier run, and what killed runs have left of one; where a run goes on, those after its step.
+    /// Returns the checkpoints of an earlier run and the incomplete ones of killed runs. In a
+    /// resumed run these are the checkpoints after its step.
     pub(super) fn checkpoints_to_remove(&self, going_on: Option<GoingOn>) -> Vec<String> {
         let is_old = |name: &String| {
             let unfinished = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
@@ -66,7 +70,8 @@ impl OutputDirectory {
         entries.filter_map(|entry| entry.file_name().into_string().ok())
     }
 
-    /// The trajectory of an earlier run: what its scenario or its summary names, if it is one of our trajectories and no input.
+    /// Returns the trajectories of an earlier run, which its scenario or its summary names, if this
+    /// program wrote them and they are not inputs.
     pub(super) fn old_trajectories(&self) -> Vec<String> {
         let [scenario, summary] =
             [KnownFile::SCENARIO, KnownFile::SUMMARY].map(|file| self.path.join(file.name()));
@@ -77,7 +82,8 @@ impl OutputDirectory {
         [trajectory_of(&scenario), trajectory_in(&summary)].into_iter().flatten().filter(is_old).collect()
     }
 
-    /// Whether an output is not where a run that goes on needs it: in the folder of its checkpoint.
+    /// Returns whether an output is missing that a resumed run needs in the folder of its
+    /// checkpoint.
     pub(super) fn misses(
         &self,
         mark: &OutputMark,
@@ -91,13 +97,13 @@ impl OutputDirectory {
     }
 }
 
-/// What a scenario names as its trajectory.
+/// Returns the name of the trajectory in a scenario.
 fn trajectory_of(scenario: &Path) -> Option<String> {
     let scenario: toml::Table = read_text(scenario, "scenario").ok()?.parse().ok()?;
     Some(scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?.to_owned())
 }
 
-/// What a summary names as its trajectory, should the scenario have been removed or replaced.
+/// Returns the name of the trajectory in a summary, in case the scenario was removed or replaced.
 fn trajectory_in(summary: &Path) -> Option<String> {
     let summary: serde_json::Value = serde_json::from_str(&read_text(summary, "summary").ok()?).ok()?;
     Some(summary.get("trajectory")?.as_str()?.to_owned())

@@ -1,8 +1,9 @@
-//! Images of a flow for ParaView: VTK's XML image data with raw appended binary.
+//! Images of a flow for ParaView: VTK's XML image data with raw appended binary data.
 //!
-//! Nodes are the cells of the image, since walls stand half-way between them. A rank alone writes `fields_STEP.vti`; several write a
-//! piece each, `fields_STEP_RANK.vti`, and the first one `fields_STEP.pvti`, which names them: open that. No rank holds more than its
-//! own part.
+//! Nodes are the cells of the image, because walls lie half-way between nodes. A single rank writes
+//! `fields_STEP.vti`. Several ranks write a piece each, `fields_STEP_RANK.vti`, and the first rank
+//! writes `fields_STEP.pvti`, which lists the pieces and is the file to open. Each rank stores only
+//! its own part.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -16,10 +17,11 @@ use md_grid::{Block, Real};
 use crate::error::RunError;
 use crate::output::error::{Intact, OutputError};
 
-/// Writes the image of a step. *Collective*: pieces are there when the file that names them is.
+/// Writes the image of a step. *Collective*: when the file that lists the pieces exists, so do the
+/// pieces.
 ///
 /// # Errors
-/// A piece that cannot be written; communication.
+/// Returns an error if a piece cannot be written or communication fails.
 pub fn write<T: LaneReal>(
     world: &dyn World,
     folder: &Path,
@@ -40,7 +42,7 @@ pub fn write<T: LaneReal>(
     Ok(())
 }
 
-/// The step of an image or of a piece of one, by its name.
+/// Returns the step of an image, or of a piece of one, from its file name.
 pub fn step_of(name: &str) -> Option<u64> {
     let rest = name.strip_prefix("fields_")?;
     let numbers = rest.strip_suffix(".vti").or_else(|| rest.strip_suffix(".pvti"))?;
@@ -56,21 +58,21 @@ fn piece_name(step: u64, rank: usize) -> String {
     format!("{}_{rank}.vti", stem(step))
 }
 
-/// Nodes of all ranks together. *Collective.*
+/// Returns the number of nodes of all ranks together along each axis. *Collective.*
 fn whole(world: &dyn World, block: Block) -> Result<[usize; 3], RunError> {
     let mut ends = [0, 1, 2].map(|axis| (block.origin[axis] + block.size[axis]) as f64);
     world.max(&mut ends)?;
     Ok(ends.map(|end| end as usize))
 }
 
-/// First nodes and first nodes beyond of every rank, on rank 0. *Collective.*
+/// Returns the bounds of the block of every rank, on rank 0. *Collective.*
 fn gather_blocks(world: &dyn World, block: Block) -> Result<Vec<[u64; 6]>, RunError> {
     let ends: Vec<u64> = extent(block).map(|bound| bound as u64).to_vec();
     let all = world.gather(0, bytemuck::cast_slice(&ends))?;
     Ok(all.iter().flat_map(|bytes| bytemuck::pod_collect_to_vec::<_, [u64; 6]>(bytes)).collect())
 }
 
-/// As VTK has it: bounds of x, of y, of z.
+/// Returns the bounds in the order of VTK: x, y, z.
 fn extent(Block { origin, size }: Block) -> [usize; 6] {
     let [x, y, z] = origin;
     [x, x + size[0], y, y + size[1], z, z + size[2]]
@@ -92,7 +94,7 @@ fn geometry(nodes: [usize; 3]) -> String {
     format!("WholeExtent=\"{extent}\" Origin=\"-0.5 -0.5 -0.5\" Spacing=\"1 1 1\"")
 }
 
-/// The time of an image, which is its step, as ParaView and VTK look for it.
+/// Returns the time of an image, which is its step, in the form that ParaView and VTK read.
 fn time(step: u64) -> String {
     format!(
         "<FieldData>\n<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">{step}</DataArray>\n\
@@ -104,15 +106,15 @@ fn vtk_type<T: Real>() -> &'static str {
     if size_of::<T>() == 8 { "Float64" } else { "Float32" }
 }
 
-/// The arrays, in their order: name, type, components.
+/// Returns the arrays in their order: name, type, number of components.
 fn arrays<T: Real>() -> [(&'static str, &'static str, usize); 3] {
     [("density", vtk_type::<T>(), 1), ("velocity", vtk_type::<T>(), 3), ("solid", "UInt8", 1)]
 }
 
-/// The file that names the pieces.
+/// Returns the content of the file that lists the pieces.
 fn index<T: Real>(nodes: [usize; 3], step: u64, blocks: &[[u64; 6]]) -> String {
     let mut text = format!("{OPENING}{}", attributes("PImageData"));
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "<PImageData {} GhostLevel=\"0\">\n{}", geometry(nodes), time(step).trim_end());
     text.push_str("<PCellData Scalars=\"density\" Vectors=\"velocity\">\n");
     for (name, kind, components) in arrays::<T>() {
@@ -167,7 +169,7 @@ fn write_piece<T: LaneReal>(
     out.write_all(b"\n</AppendedData>\n</VTKFile>\n")
 }
 
-/// In VTK's order: x fastest.
+/// Calls a function for each node in the order of VTK, with x varying fastest.
 fn for_each_node(
     [nx, ny, nz]: [usize; 3],
     mut visit: impl FnMut([usize; 3]) -> io::Result<()>,
@@ -184,7 +186,7 @@ fn write_number<T: Real>(out: &mut dyn Write, value: f64) -> io::Result<()> {
     }
 }
 
-/// A file that appears complete or not at all.
+/// Writes a file that appears complete or not at all.
 fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), OutputError> {
     let unfinished = unfinished(path);
     let written = || {

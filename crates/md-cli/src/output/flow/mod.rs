@@ -1,4 +1,5 @@
-//! What a flow on a lattice leaves behind beside what all applications on grids do: rows of tables, images.
+//! Outputs of a flow on a lattice in addition to those of all applications on grids: tables and
+//! images.
 
 pub mod images;
 mod table;

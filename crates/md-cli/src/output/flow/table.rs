@@ -1,4 +1,5 @@
-//! Tables of a flow that grow row by row: `probe.csv`, the state of some nodes; `drag.csv`, forces on obstacles and walls.
+//! Tables of a flow that grow row by row: `probe.csv` with the state of selected nodes, and
+//! `drag.csv` with the forces on obstacles and walls.
 
 use crate::checkpoint::{OutputMark, Resumed};
 use crate::output::directory::OutputDirectory;
@@ -7,19 +8,19 @@ use crate::output::known_file::KnownFile;
 use crate::output::record_file::RecordFile;
 use crate::output::tables::rows;
 
-/// Columns of each node in `probe.csv`; after them stands which.
+/// Columns of each node in `probe.csv`. The indices of the node are appended to the names.
 const OF_A_NODE: [&str; 4] = ["density", "velocity_x", "velocity_y", "velocity_z"];
 
 /// The first line of `drag.csv`.
 pub const DRAG_LINE: &str = "step,obstacle_x,obstacle_y,obstacle_z,walls_x,walls_y,walls_z\n";
 
-/// The first line of `probe.csv`: four columns for each node.
+/// Returns the first line of `probe.csv`, with four columns for each node.
 pub fn probe_line(nodes: &[[usize; 3]]) -> String {
     let of_node = |[x, y, z]: &[usize; 3]| OF_A_NODE.map(|what| format!(",{what}_{x}_{y}_{z}")).concat();
     format!("step{}\n", nodes.iter().map(of_node).collect::<String>())
 }
 
-/// Writes a row at a time; each is on disk when [`FlowTable::write`] returns.
+/// Writer of a table. Each row is on disk when [`FlowTable::write`] returns.
 #[derive(Debug)]
 pub struct FlowTable {
     kind: KnownFile,
@@ -27,10 +28,10 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
-    /// Creates the file with its first line, or goes on with it.
+    /// Creates the file with its first line, or continues it.
     ///
     /// # Errors
-    /// As [`OutputDirectory::open_records`].
+    /// Returns the errors of [`OutputDirectory::open_records`].
     pub fn open(
         directory: &OutputDirectory,
         (kind, first_line): (KnownFile, &str),
@@ -39,12 +40,13 @@ impl FlowTable {
         Ok(Self { kind, file: directory.open_records(kind, first_line.as_bytes(), resumed)? })
     }
 
-    /// Which table it is.
+    /// Returns the kind of the table.
     pub fn kind(&self) -> KnownFile {
         self.kind
     }
 
-    /// Appends a row of as many values as the first line has columns after the step.
+    /// Appends a row. `values` must have as many values as the first line has columns after the
+    /// step.
     ///
     /// # Errors
     /// [`OutputError::Encode`], [`OutputError::Write`].
@@ -52,7 +54,7 @@ impl FlowTable {
         self.file.append(&rows(self.kind, [(step, values)])?, step)
     }
 
-    /// How far it has come.
+    /// Returns the current length of the file as a mark for a checkpoint.
     ///
     /// # Errors
     /// [`OutputError::Write`].
@@ -60,7 +62,7 @@ impl FlowTable {
         self.file.mark()
     }
 
-    /// Makes sure that all rows have reached the disk.
+    /// Checks that all rows have reached the disk.
     ///
     /// # Errors
     /// [`OutputError::Write`].

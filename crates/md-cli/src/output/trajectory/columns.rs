@@ -1,4 +1,4 @@
-//! What trajectories hold of each particle, and whether a scenario may ask for it.
+//! Columns of trajectories, and checks of those that a scenario requests.
 
 use md_lab::name_of;
 use toml::{Table, Value};
@@ -8,7 +8,8 @@ use crate::checkpoint::Resumed;
 use crate::output::{OutputDirectory, OutputError};
 use crate::scenario::{Trajectory, TrajectoryColumn, TrajectoryPrecision};
 
-/// The columns of a trajectory, beside id, type and position, in the order of [`TrajectoryColumn`], each once.
+/// Returns the columns of a trajectory other than id, type and position, in the order of
+/// [`TrajectoryColumn`] and without duplicates.
 pub fn columns_of(trajectory: &Trajectory) -> Vec<TrajectoryColumn> {
     let default = format_of(&trajectory.path).map_or(&[][..], |(format, _)| format.default_columns);
     let mut columns = trajectory.columns.clone().unwrap_or_else(|| default.to_vec());
@@ -17,14 +18,15 @@ pub fn columns_of(trajectory: &Trajectory) -> Vec<TrajectoryColumn> {
     columns
 }
 
-/// How a trajectory writes real numbers, where its format leaves a choice.
+/// Returns the precision of real numbers in a trajectory, if its format offers a choice.
 pub(super) fn precision_of(trajectory: &Trajectory) -> TrajectoryPrecision {
     let default = format_of(&trajectory.path).and_then(|(format, _)| format.default_precision);
     trajectory.precision.or(default).unwrap_or_default()
 }
 
-/// Whether a trajectory that a run goes on with has frames of the same kind, as far as the scenario of the checkpoint says: not every format says so
-/// itself, and positions outside the box are none of any other.
+/// Checks that a trajectory that is continued has frames of the same kind, according to the
+/// scenario of the checkpoint. The file is not sufficient, because not every format describes its
+/// frames, and unwrapped positions look like any others.
 ///
 /// # Errors
 /// [`OutputError::NotContinued`].
@@ -48,7 +50,8 @@ fn trajectory_of(scenario: &str) -> Option<Trajectory> {
         .and_then(|it: Value| it.try_into().ok())
 }
 
-/// What frames have that those of another scenario have not.
+/// Returns the difference between the frames of two trajectories, or `None` if they are of the same
+/// kind.
 fn other_kind(then: &Trajectory, now: &Trajectory) -> Option<String> {
     if columns_of(then) != columns_of(now) {
         let [then, now] =
@@ -64,7 +67,7 @@ fn other_kind(then: &Trajectory, now: &Trajectory) -> Option<String> {
 }
 
 impl Format {
-    /// The extensions that there are, for messages.
+    /// Returns the available extensions, for messages.
     pub fn extensions() -> String {
         let with_gz = |format: &Format| match format.compression {
             Compressible::Yes => format!("`{}[.gz]`", format.extension),

@@ -1,6 +1,7 @@
 //! Extended XYZ, readable by ASE, OVITO and others.
 //!
-//! A frame is the number of particles, a line that describes the frame and its columns, and a line per particle:
+//! A frame consists of the number of particles, a line that describes the frame and its columns,
+//! and a line per particle:
 //!
 //! ```text
 //! 2
@@ -9,8 +10,9 @@
 //! B ...
 //! ```
 //!
-//! `Z` (the atomic number, 0 for names that are no chemical elements) lets ASE accept any species name. OVITO reads velocities from
-//! `velo`, ASE from `momenta` and `masses`: a file has all three unless the scenario says otherwise.
+//! With `Z` (the atomic number, 0 for names that are not chemical elements) ASE accepts any species
+//! name. OVITO reads velocities from `velo`, and ASE from `momenta` and `masses`; a file contains
+//! all three by default.
 
 use super::frame::{Frame, FrameLayout, FrameRow, make_room};
 use super::records::{self, Encode};
@@ -20,10 +22,10 @@ use crate::input;
 use crate::memory::Gathers;
 use crate::scenario::{Positions, TrajectoryColumn};
 
-/// What `Properties` begins with in all frames.
+/// Beginning of `Properties` in all frames.
 const FIRST_PROPERTIES: &str = "species:S:1:pos:R:3:id:I:1:type:I:1:Z:I:1";
 
-/// `.extxyz`
+/// The format `.extxyz`.
 pub(super) const FORMAT: Format = Format {
     extension: ".extxyz",
     compression: Compressible::Yes,
@@ -50,7 +52,7 @@ fn is_own(head: &[u8]) -> bool {
 
 pub(super) struct Extxyz {
     layout: FrameLayout,
-    /// In the order of the type numbers: name and atomic number.
+    /// Name and atomic number of each species, in the order of the type numbers.
     species: Vec<(String, usize)>,
     properties: String,
     boundary: String,
@@ -69,7 +71,7 @@ impl Extxyz {
         Self { layout, species, properties, boundary }
     }
 
-    /// The second line.
+    /// Returns the second line of a frame.
     fn comment(&self, &Frame { step, time, origin: [ox, oy, oz], lengths: [lx, ly, lz] }: &Frame) -> String {
         let Self { properties, boundary, layout, .. } = self;
         let unwrapped = if layout.positions == Positions::Unwrapped { " unwrapped=T" } else { "" };
@@ -96,7 +98,7 @@ impl Extxyz {
     }
 }
 
-/// Names that ASE, OVITO or both know.
+/// Returns the name of a column that ASE, OVITO or both recognise.
 fn property(column: TrajectoryColumn) -> &'static str {
     match column {
         TrajectoryColumn::Velocity => "velo:R:3",
@@ -117,7 +119,7 @@ impl Encode for Extxyz {
     }
 }
 
-/// A name as one column.
+/// Returns a name as one column.
 fn column_text(name: &str) -> String {
     match name.trim() {
         "" => "X".to_owned(),
@@ -136,11 +138,11 @@ const SYMBOLS: [&str; 118] = [
     "Sg", "Bh", "Hs", "Mt", "Ds", "Rg", "Cn", "Nh", "Fl", "Mc", "Lv", "Ts", "Og",
 ];
 
-/// ASE's number for a particle that is no chemical element.
+/// Number that ASE uses for a particle that is not a chemical element.
 const NO_ELEMENT: usize = 0;
 
-/// Atomic numbers of species, if every name is a chemical symbol. Names such as "A", "B" are labels, and it would be
-/// odd to call the second of them boron.
+/// Returns the atomic numbers of species, if every name is a chemical symbol. Names such as "A",
+/// "B" are labels, and the second of them should not be treated as boron.
 fn atomic_numbers<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<usize> {
     let known: Option<Vec<usize>> = names.clone().map(atomic_number).collect();
     known.unwrap_or_else(|| names.map(|_| NO_ELEMENT).collect())

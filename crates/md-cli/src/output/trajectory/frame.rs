@@ -1,4 +1,4 @@
-//! What a frame says, whatever its format.
+//! Content of a frame, independent of the format.
 
 use bytemuck::{Pod, Zeroable};
 use md_core::Domain;
@@ -9,24 +9,24 @@ use super::Format;
 use super::columns::{columns_of, precision_of};
 use crate::scenario::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 
-/// What is the same in all frames.
+/// Properties that are equal in all frames.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FrameLayout {
     /// File name.
     pub(super) path: String,
     /// Which dimensions are periodic.
     pub(super) periodic: [bool; 3],
-    /// In the order of the type numbers.
+    /// Labels of the species, in the order of the type numbers.
     pub(super) species: Vec<SpeciesLabel>,
-    /// What is written of each particle beside id, type and position.
+    /// Columns of each particle other than id, type and position.
     pub(super) columns: Vec<TrajectoryColumn>,
-    /// Whether positions are inside the box.
+    /// Whether positions are wrapped into the box.
     pub(super) positions: Positions,
-    /// Of real numbers, where the format leaves a choice.
+    /// Precision of real numbers, if the format offers a choice.
     pub(super) precision: TrajectoryPrecision,
 }
 
-/// What a trajectory says about a species.
+/// Properties of a species in a trajectory.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SpeciesLabel {
     pub(super) name: String,
@@ -48,9 +48,10 @@ impl FrameLayout {
         }
     }
 
-    /// What is lost of coordinates that are written as f32, in a box so large that it matters.
+    /// Returns a message about the precision that coordinates lose as f32, if the box is so large
+    /// that it matters.
     pub(super) fn lost_digits(&self, format: &Format, domain: &Domain) -> Option<String> {
-        /// What `.xtc` has of a coordinate, \[length\].
+        /// Resolution of coordinates in `.xtc`, \[length\].
         const STEP: f64 = 1e-3;
         let is_single = self.precision == TrajectoryPrecision::Single || format.farthest.is_finite();
         let longest = domain.lengths[..domain.dimension.count()].iter().copied().fold(0.0, f64::max);
@@ -63,7 +64,8 @@ impl FrameLayout {
         })
     }
 
-    /// Where a particle is written: inside the box, or where it would be without having been wrapped.
+    /// Returns the position of a particle as it is written: inside the box, or as it would be
+    /// without wrapping.
     pub(super) fn position(&self, frame: &Frame, row: &FrameRow) -> [f64; 3] {
         match self.positions {
             Positions::Wrapped => row.position,
@@ -74,15 +76,15 @@ impl FrameLayout {
     }
 }
 
-/// When and in which box a frame was taken.
+/// Time and box of a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Frame {
     pub(super) step: u64,
-    /// \[time\].
+    /// Time of the frame, \[time\].
     pub(super) time: f64,
     /// Lower corner of the box.
     pub(super) origin: [f64; 3],
-    /// Its edges.
+    /// Edge lengths of the box.
     pub(super) lengths: [f64; 3],
 }
 
@@ -94,12 +96,12 @@ pub(super) struct FrameRow {
     /// Type number, from 1.
     pub(super) kind: u32,
     pub(super) images: [i32; 3],
-    /// Inside the box.
+    /// Position inside the box.
     pub(super) position: [f64; 3],
     pub(super) velocity: [f64; 3],
     pub(super) force: [f64; 3],
     pub(super) mass: f64,
-    /// Half of that of its pairs.
+    /// Half the energy of the pairs of the particle.
     pub(super) energy: f64,
 }
 
@@ -109,7 +111,7 @@ impl FrameRow {
     }
 }
 
-/// What has to be there for a column.
+/// Returns the quantities that a column requires.
 pub(super) fn needs(column: TrajectoryColumn) -> Needs {
     match column {
         TrajectoryColumn::Velocity | TrajectoryColumn::Momentum => Needs::VELOCITIES,
@@ -118,10 +120,10 @@ pub(super) fn needs(column: TrajectoryColumn) -> Needs {
     }
 }
 
-/// This rank's particles, in no order.
+/// The particles of this rank, in no particular order.
 pub(super) struct OwnParticles<'a> {
     pub(super) now: &'a Snapshot<'a>,
-    /// Of the species.
+    /// Masses of the species.
     pub(super) masses: &'a [f64],
 }
 
@@ -156,10 +158,10 @@ impl OwnParticles<'_> {
     }
 }
 
-/// Asks for memory, so that none is an error and not a signal.
+/// Reserves memory, so that a lack of memory is an error and does not kill the process.
 ///
 /// # Errors
-/// There is none.
+/// Returns an error if there is not enough memory.
 pub(super) fn make_room<T>(block: &mut Vec<T>, more: usize) -> Result<(), String> {
     let size = md_lab::in_words((more * size_of::<T>()) as f64);
     block
@@ -167,10 +169,11 @@ pub(super) fn make_room<T>(block: &mut Vec<T>, more: usize) -> Result<(), String
         .map_err(|_| format!("out of memory: there is no room for a frame of the trajectory ({size})"))
 }
 
-/// Fills `rows` in the order of their ids, each of which comes once. Where none is missing in between, every row's place is known.
+/// Fills `rows` in the order of the ids. Each id must occur once. If no id is missing, the id gives
+/// the place of the row directly.
 ///
 /// # Errors
-/// No memory for them.
+/// Returns an error if there is not enough memory for the rows.
 pub(super) fn put_in_order(
     ids: impl Iterator<Item = u64> + Clone,
     all: impl Iterator<Item = FrameRow>,

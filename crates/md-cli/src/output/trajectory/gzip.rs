@@ -1,23 +1,25 @@
-//! A gzip file that grows by whole records and is complete after each.
+//! A gzip file that grows by whole records and is complete after each record.
 //!
-//! It is one member, because OVITO reads no more than the first: blocks of deflate, each record's without reference to earlier ones, then an empty
-//! last block, the checksum of all text and its length. The next record takes the place of that end, which checkpoints keep. The checksum is continued
-//! from there, so a run that goes on needs no other memory. (RFC 1951, RFC 1952.)
+//! It has one member, because OVITO reads only the first one: deflate blocks, in which records do
+//! not refer to earlier ones, then an empty last block, the checksum of all text and its length.
+//! The next record replaces this end, which checkpoints store. The checksum is continued from the
+//! end, so a resumed run needs no other data. (RFC 1951, RFC 1952.)
 
 use std::io;
 
 use flate2::{Compress, Compression, FlushCompress};
 
-/// Magic number, method deflate, no flags, no time, nothing about the compression, Unix.
+/// Magic number, method deflate, no flags, no time, no compression level, Unix.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 
-/// A last block without content.
+/// An empty last block.
 const LAST_BLOCK: [u8; 2] = [3, 0];
 
-/// Bytes of the end: that block, checksum, length.
+/// Length of the end in bytes: the last block, checksum, length.
 pub(super) const END: usize = LAST_BLOCK.len() + 8;
 
-/// A text as what is to stand in the place of a file's end, which is nothing before the first, with a new end.
+/// Returns a text in the form in which it replaces the end of a file, followed by a new end. `end`
+/// is empty for the first text.
 pub(super) fn record(end: &[u8], text: &[u8]) -> io::Result<Vec<u8>> {
     let mut bytes = if end.is_empty() { HEAD.to_vec() } else { Vec::new() };
     append_blocks(text, &mut bytes)?;
@@ -26,12 +28,12 @@ pub(super) fn record(end: &[u8], text: &[u8]) -> io::Result<Vec<u8>> {
     hasher.update(text);
     bytes.extend(LAST_BLOCK);
     bytes.extend(hasher.finalize().to_le_bytes());
-    // Counted modulo 2^32.
+    // The length is counted modulo 2^32.
     bytes.extend(length.wrapping_add(text.len() as u32).to_le_bytes());
     Ok(bytes)
 }
 
-/// Checksum and length of the text before such an end.
+/// Returns the checksum and the length of the text before `end`.
 fn so_far(end: &[u8]) -> [u32; 2] {
     let words = end.get(LAST_BLOCK.len()..).map(|words| words.as_chunks::<4>().0);
     match words {
@@ -40,17 +42,19 @@ fn so_far(end: &[u8]) -> [u32; 2] {
     }
 }
 
-/// Appends a text as blocks of deflate up to a whole byte, without the last one.
+/// Appends a text as deflate blocks up to a byte boundary, without the last block.
 ///
-/// Not by [`flate2::write::DeflateEncoder`]: its `flush` does not always wait for all of them.
+/// [`flate2::write::DeflateEncoder`] is not used, because its `flush` does not always wait for all
+/// blocks.
 fn append_blocks(text: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    // Most of a frame are digits of which nobody can foretell the next: higher levels take longer and find nothing.
+    // Most of a frame consists of unpredictable digits, so higher levels take longer without a
+    // gain.
     let mut compress = Compress::new(Compression::fast(), false);
     bytes.reserve(text.len() / 2 + 64);
     loop {
         let rest = &text[compress.total_in() as usize..];
         compress.compress_vec(rest, bytes, FlushCompress::Sync).map_err(io::Error::other)?;
-        // Only where there is room left has everything come out.
+        // The output is complete only if there is room left in `bytes`.
         if bytes.len() < bytes.capacity() {
             return Ok(());
         }
@@ -66,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// What a reader of a single member finds.
+    /// Returns the text that a reader of a single member finds.
     fn text(bytes: &[u8]) -> String {
         let (mut text, mut decoder) = (String::new(), GzDecoder::new(bytes));
         decoder.read_to_string(&mut text).unwrap();
@@ -76,7 +80,7 @@ mod tests {
     #[test]
     fn a_file_is_complete_after_every_record() {
         let (mut end, mut file, mut expected) = (Vec::new(), Vec::new(), String::new());
-        // As hard to compress as the digits of a frame.
+        // These digits are as hard to compress as those of a frame.
         let digits = |n: u64| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).to_string();
         let digits: String = (1..60_000).map(digits).collect();
         for text_of_record in ["first\n", &digits, "second\n", "", &digits[7..], &digits[..40_000], "last\n"]

@@ -1,4 +1,5 @@
-//! Text dumps of LAMMPS (`dump custom`), readable by its `rerun` and `read_dump`, OVITO, ASE, `MDAnalysis` and VMD.
+//! Text dumps of LAMMPS (`dump custom`), readable by its `rerun` and `read_dump`, OVITO, ASE,
+//! `MDAnalysis` and VMD.
 //!
 //! ```text
 //! ITEM: TIMESTEP
@@ -14,8 +15,9 @@
 //! 2 ...
 //! ```
 //!
-//! The sections `UNITS` and `TIME`, which LAMMPS can write too, are left out: not all readers know them. Numbers have the fewest digits
-//! that read back, and not the six of LAMMPS.
+//! The sections `UNITS` and `TIME`, which LAMMPS can also write, are left out because not all
+//! readers support them. Numbers have the fewest digits that read back to the same number, instead
+//! of the six of LAMMPS.
 
 use super::frame::{Frame, FrameLayout, FrameRow, make_room};
 use super::records::{self, Encode};
@@ -25,7 +27,7 @@ use crate::input;
 use crate::memory::Gathers;
 use crate::scenario::{Positions, TrajectoryColumn};
 
-/// `.lammpstrj`
+/// The format `.lammpstrj`.
 pub(super) const FORMAT: Format = Format {
     extension: ".lammpstrj",
     compression: Compressible::Yes,
@@ -72,7 +74,7 @@ impl Lammpstrj {
     }
 }
 
-/// Names of columns as LAMMPS has them; OVITO takes `c_epot` for the potential energy.
+/// Returns the name of a column in LAMMPS. OVITO uses `c_epot` for the potential energy.
 fn name(column: TrajectoryColumn) -> &'static str {
     match column {
         TrajectoryColumn::Velocity => "vx vy vz",

@@ -1,8 +1,8 @@
-//! The trajectory of a run, where the scenario asks for one. The extension of its file gives the format: one file beside this one, and
-//! a line in [`FORMATS`].
+//! The trajectory of a run, if the scenario requests one. The extension of its file gives the
+//! format. A format is one file beside this one and a line in [`FORMATS`].
 //!
-//! Every rank makes rows of its particles, with what the scenario wants of them; the format decides whether they come together on
-//! rank 0 (`records`) or are written where they are.
+//! Every rank makes rows of its particles with the requested columns. The format decides whether
+//! they are gathered on rank 0 (`records`) or written by the ranks that have them.
 
 mod columns;
 mod extxyz;
@@ -33,13 +33,13 @@ use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
 pub use columns::{columns_of, expect_same_kind};
 use frame::{Frame, FrameLayout, OwnParticles};
 
-/// Frames of all particles. Its file has the name that the scenario gives it.
+/// Output of frames of all particles, in a file with a name given in the scenario.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[], open };
 
-/// The formats, in the order in which they are offered.
+/// The formats, in the order in which they are listed.
 pub const FORMATS: [Format; 4] = [extxyz::FORMAT, lammpstrj::FORMAT, netcdf::FORMAT, xtc::FORMAT];
 
-/// What formats hold that know no momenta beside velocities.
+/// Columns of formats that have no momenta in addition to velocities.
 const COLUMNS_BUT_MOMENTUM: &[TrajectoryColumn] = &[
     TrajectoryColumn::Velocity,
     TrajectoryColumn::Mass,
@@ -48,36 +48,36 @@ const COLUMNS_BUT_MOMENTUM: &[TrajectoryColumn] = &[
     TrajectoryColumn::Energy,
 ];
 
-/// What is appended to the extension of a format of text.
+/// Suffix of the extension of a compressed text format.
 const COMPRESSED: &str = ".gz";
 
 /// A format of trajectories.
 pub struct Format {
-    /// With its dot.
+    /// Extension with its dot.
     pub extension: &'static str,
-    /// Whether a file of it may be compressed.
+    /// Whether its files may be compressed.
     pub compression: Compressible,
-    /// What it can hold of each particle beside id, type and position.
+    /// Columns of each particle that it supports, other than id, type and position.
     pub columns: &'static [TrajectoryColumn],
-    /// What it holds where the scenario does not say.
+    /// Default columns.
     pub default_columns: &'static [TrajectoryColumn],
-    /// How it writes real numbers where the scenario does not say; `None` where there is no choice.
+    /// Default precision of real numbers, or `None` if there is no choice.
     pub default_precision: Option<TrajectoryPrecision>,
-    /// What comes together on rank 0 for a frame.
+    /// Data that are gathered on rank 0 for a frame.
     pub gathers: Gathers,
-    /// What a file holds.
+    /// Returns the contents of a file.
     pub(crate) contents: fn(&Source<'_>) -> Result<Contents, RunError>,
-    /// How its frames are read, one after the other.
+    /// Reads its frames in turn.
     pub(crate) frames: FrameReader,
-    /// The largest coordinate that it can hold, \[length\].
+    /// The largest coordinate that it supports, \[length\].
     farthest: f64,
-    /// Whether a file that begins like this was written here.
+    /// Returns whether a file with this beginning was written by this program.
     is_own: fn(&[u8]) -> bool,
     open: for<'a> fn(&Opening<'a>, FrameLayout, Compression) -> OpenedSink<'a>,
 }
 
 impl Format {
-    /// Why a box cannot be written, if it cannot.
+    /// Returns why a box cannot be written, or `None` if it can.
     pub fn box_problem(&self, domain: &Domain) -> Option<String> {
         let longest = domain.lengths[..domain.dimension.count()].iter().copied().fold(0.0, f64::max);
         let Self { extension, farthest, .. } = self;
@@ -87,28 +87,28 @@ impl Format {
     }
 }
 
-/// A file that has been opened on this rank.
+/// Result of opening a file on this rank.
 type OpenedSink<'a> = Result<Box<dyn FrameSink + 'a>, OutputError>;
 
 /// Whether files of a format may be compressed by gzip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compressible {
-    /// Text.
+    /// A text format.
     Yes,
-    /// Dense already.
+    /// A format that is dense already.
     No,
 }
 
 /// Whether a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// As it is.
+    /// Not compressed.
     None,
-    /// By gzip, block by block: frames can be cut off again.
+    /// Compressed by gzip in separate blocks, so that frames can be removed again.
     Gzip,
 }
 
-/// The format that a file's name asks for.
+/// Returns the format and the compression that the name of a file stands for.
 pub fn format_of(path: &str) -> Option<(&'static Format, Compression)> {
     let (plain, compression) = match path.strip_suffix(COMPRESSED) {
         Some(plain) => (plain, Compression::Gzip),
@@ -119,15 +119,16 @@ pub fn format_of(path: &str) -> Option<(&'static Format, Compression)> {
     fits.then_some((format, compression))
 }
 
-/// Where frames go. There is one on every rank.
+/// Writer of frames. Every rank has one.
 trait FrameSink {
     /// Appends a frame of these particles and those of the other ranks. *Collective.*
     fn write(&mut self, frame: &Frame, own: &OwnParticles) -> Result<(), ObserverError>;
 
-    /// How far the file has come, on rank 0; from then on that is on disk. *Collective.*
+    /// Returns the current state of the file, which has reached the disk, as a mark on rank 0.
+    /// *Collective.*
     fn mark(&self) -> Result<Option<OutputMark>, ObserverError>;
 
-    /// Makes sure that all frames have reached the disk.
+    /// Checks that all frames have reached the disk.
     fn finish(self: Box<Self>) -> Result<(), OutputError>;
 }
 
@@ -184,11 +185,12 @@ impl RunOutput for Frames<'_> {
     }
 }
 
-/// Whether a file is a trajectory that was written here: it begins as one in the format that its name asks for.
+/// Returns whether a file is a trajectory that this program wrote, which means that it begins like
+/// one in the format of its name.
 pub(super) fn is_own_trajectory(path: &Path) -> bool {
-    /// More than the first lines have.
+    /// Number of bytes that contains the first lines.
     const HEAD_BYTES: u64 = 1024;
-    // Whoever opens a named pipe waits for its writer.
+    // Opening a named pipe would wait for its writer.
     if !std::fs::metadata(path).is_ok_and(|there| there.is_file()) {
         return false;
     }

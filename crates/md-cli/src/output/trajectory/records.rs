@@ -1,4 +1,4 @@
-//! Frames that come together on rank 0 and are appended to its file one by one.
+//! Frames that are gathered on rank 0 and appended to its file in turn.
 
 use bytemuck::cast_slice;
 use md_comm::World;
@@ -10,28 +10,28 @@ use crate::checkpoint::OutputMark;
 use crate::output::run_output::Opening;
 use crate::output::{OutputError, RecordFile};
 
-/// Makes the bytes of frames.
+/// Encoder of frames.
 pub(super) trait Encode {
-    /// Appends those of a frame of these particles, sorted by id.
+    /// Appends the bytes of a frame of these particles, which are sorted by id.
     ///
     /// # Errors
-    /// What does not fit the format.
+    /// Returns a description of data that do not fit the format.
     fn encode(&mut self, frame: &Frame, rows: &[FrameRow], bytes: &mut Vec<u8>) -> Result<(), String>;
 }
 
-/// A file that grows by whole frames; each is on disk when it has been written.
+/// A file that grows by whole frames. Each frame is on disk when it has been written.
 struct Records<'a, E> {
     world: &'a dyn World,
     compression: Compression,
     encoder: E,
-    /// On rank 0.
+    /// The file, on rank 0.
     file: Option<RecordFile>,
-    /// Of a frame; kept for the next.
+    /// Rows of a frame. Their memory is reused.
     rows: Vec<FrameRow>,
     bytes: Vec<u8>,
 }
 
-/// Begins the file, or goes on with it.
+/// Creates the file, or continues it.
 pub(super) fn open<'a, E: Encode + 'a>(
     opening: &Opening<'a>,
     layout: &FrameLayout,
@@ -73,7 +73,7 @@ impl<E: Encode> FrameSink for Records<'_, E> {
     }
 }
 
-/// All rows on rank 0, by id; elsewhere nothing of use. *Collective.*
+/// Gathers all rows on rank 0, sorted by id. On other ranks `rows` has no meaning. *Collective.*
 fn gather(world: &dyn World, own: &OwnParticles, rows: &mut Vec<FrameRow>) -> Result<(), ObserverError> {
     let own_rows = (0..own.ids().len()).map(|index| own.row(index));
     if world.ranks() == 1 {

@@ -1,4 +1,4 @@
-//! Frames of text formats: what they look like, and that they read back.
+//! Tests of the frames of text formats: their form, and that they read back.
 
 use super::frame::{FrameRow, SpeciesLabel};
 use super::records::Encode;
@@ -152,7 +152,7 @@ fn own_trajectories_are_known_again() {
 }
 
 fn number() -> impl Strategy<Value = f64> {
-    // Momenta of the mass 2 are finite too.
+    // The momenta for a mass of 2 are finite too.
     prop_oneof![any::<f64>().prop_filter("finite", |x| (2.0 * x).is_finite()), -1e3..1e3_f64]
 }
 
@@ -167,7 +167,7 @@ fn row() -> impl Strategy<Value = FrameRow> {
     })
 }
 
-/// Whether these rows have been read back to the bit.
+/// Checks that these rows have been read back to identical bits.
 fn expect_same(read: &input::InputParticles, rows: &[FrameRow]) {
     let bits =
         |vectors: &[[f64; 3]]| vectors.iter().map(|vector| vector.map(f64::to_bits)).collect::<Vec<_>>();

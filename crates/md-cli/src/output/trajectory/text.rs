@@ -3,12 +3,13 @@
 use super::frame::FrameRow;
 use crate::scenario::TrajectoryColumn;
 
-/// Appends words to the text of a frame, each followed by a blank, until a line ends.
+/// Appends words to the text of a frame, each followed by a blank, until the end of the line.
 pub(super) struct Line<'b> {
     bytes: &'b mut Vec<u8>,
 }
 
-/// Room for a number in a line; longer ones are possible, this only spares the block from growing often.
+/// Typical space for a number in a line. Longer numbers are possible; this only avoids frequent
+/// growth of the block.
 pub(super) const TYPICAL_NUMBER_BYTES: usize = 20;
 
 impl<'b> Line<'b> {
@@ -33,7 +34,7 @@ impl<'b> Line<'b> {
         vector.into_iter().for_each(|number| self.number(number));
     }
 
-    /// What is wanted of a particle.
+    /// Appends the columns of a particle.
     pub(super) fn columns(&mut self, columns: &[TrajectoryColumn], row: &FrameRow) {
         for column in columns {
             match column {
@@ -47,7 +48,7 @@ impl<'b> Line<'b> {
         }
     }
 
-    /// The blank after the last word becomes the end of the line.
+    /// Ends the line by replacing the blank after the last word.
     pub(super) fn end(self) {
         if let Some(last) = self.bytes.last_mut() {
             *last = b'\n';

@@ -1,7 +1,8 @@
-//! XTC of GROMACS, by the crate `molly`: positions to a thousandth in four or five bytes per particle, and nothing else.
+//! XTC of GROMACS, by the crate `molly`: positions to a thousandth in four or five bytes per
+//! particle, and nothing else.
 //!
-//! Particles stand in the order of their ids. The numbers are those of the simulation; readers that take them for nanometres and work in
-//! angstrom (`MDAnalysis`, OVITO) multiply by 10.
+//! Particles are in the order of their ids. The numbers are those of the simulation; readers that
+//! take them for nanometres and use angstrom (`MDAnalysis`, OVITO) multiply them by 10.
 
 use molly::{Frame as XtcFrame, XTCWriter};
 
@@ -11,7 +12,7 @@ use super::{Compressible, Format};
 use crate::input;
 use crate::memory::Gathers;
 
-/// `.xtc`
+/// The format `.xtc`.
 pub(super) const FORMAT: Format = Format {
     extension: ".xtc",
     compression: Compressible::No,
@@ -22,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
     frames: input::FrameReader::Xtc,
     gathers: Gathers::Frames,
     farthest: FARTHEST,
-    // The magic number of the format.
+    // This is the magic number of the format.
     is_own: |head| head.starts_with(&1995_i32.to_be_bytes()),
     open: |opening, layout, compression| {
         let encoder = Xtc { layout: layout.clone() };
@@ -30,13 +31,13 @@ pub(super) const FORMAT: Format = Format {
     },
 };
 
-/// Steps of positions in a unit of length.
+/// Number of steps of positions per unit of length.
 pub(crate) const PRECISION: f32 = 1000.0;
 
-/// Coordinates are integers of 31 bits, and so are their differences.
+/// Largest coordinate, because coordinates and their differences are integers of 31 bits.
 const FARTHEST: f64 = (1 << 29) as f64 / PRECISION as f64;
 
-/// Particles whose bytes can be counted in 31 bits.
+/// Largest number of particles for which the bytes can be counted in 31 bits.
 const MOST_PARTICLES: usize = 1 << 28;
 
 pub(super) struct Xtc {
@@ -53,7 +54,7 @@ impl Encode for Xtc {
         let mut positions: Vec<f32> = Vec::new();
         make_room(&mut positions, 3 * rows.len())?;
         for row in rows {
-            // Of readers, none knows of a lower corner.
+            // No reader supports a lower corner of the box.
             let position = self.layout.position(frame, row);
             let position = [0, 1, 2].map(|dim| position[dim] - frame.origin[dim]);
             if position.iter().any(|x| x.is_nan() || x.abs() > FARTHEST) {

@@ -1,4 +1,4 @@
-//! What a scenario of a flow cannot have.
+//! Checks of the scenario of a flow.
 
 use std::collections::BTreeMap;
 

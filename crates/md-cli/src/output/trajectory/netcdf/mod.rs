@@ -1,12 +1,14 @@
 //! AMBER's `NetCDF` convention (version 1.0), readable by OVITO, ASE, `MDAnalysis`, VMD and others.
 //!
-//! All ranks write, each a part of every frame at its own place in the file, by MPI-IO as checkpoints: the folder has to be on a file system that
-//! all of them see. Particles stand in the order of their ids, so each rank is given those of a range of ids; where its part begins follows
-//! from how many the ranks before it have. The number of frames in the header grows when a frame is complete: a run that is killed leaves
-//! whole frames.
+//! All ranks write a part of every frame at its own place in the file, by MPI-IO like checkpoints.
+//! The folder must therefore be on a file system that all of them can access. Particles are in the
+//! order of their ids, so each rank receives the particles of a range of ids; the place of its part
+//! follows from the number of particles in the ranges of lower ranks. The number of frames in the
+//! header grows when a frame is complete, so that a killed run leaves whole frames.
 //!
-//! The convention prescribes names of units, which readers insist on; the numbers are in reduced units. Positions, velocities and forces are `f32`, as the convention
-//! wants it, unless the scenario asks for `f64`.
+//! The convention prescribes names of units, which readers require; the numbers are in reduced
+//! units. Positions, velocities and forces are `f32` as in the convention, unless the scenario
+//! requests `f64`.
 
 mod schema;
 mod slabs;
@@ -33,7 +35,7 @@ use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
 use schema::{ATOM, bytes_of, header_of};
 use slabs::{Column, Slabs};
 
-/// `.nc`
+/// The format `.nc`.
 pub(super) const FORMAT: Format = Format {
     extension: ".nc",
     compression: Compressible::No,
@@ -48,16 +50,16 @@ pub(super) const FORMAT: Format = Format {
     open,
 };
 
-/// One rank's part of the file.
+/// The part of the file that one rank writes.
 struct Netcdf<'a> {
     world: &'a dyn World,
     layout: FrameLayout,
     header: Header,
-    /// Once particles have been seen.
+    /// Slabs of the columns, from the first frame on.
     slabs: Option<Slabs>,
-    /// Where this rank writes, once it is known.
+    /// The file that this rank writes, from the first frame on.
     file: Option<OwnFile>,
-    /// On rank 0.
+    /// The file on rank 0.
     root: Option<RecordFile>,
 }
 
@@ -88,20 +90,20 @@ fn open<'a>(
             written.map_err(|reason| file.write_error(reason))?;
             Ok(file)
         }
-        // The header counts the frames.
+        // The checksum excludes the header, because it contains the number of frames.
         None => Ok(root.directory.create_records(&layout.path, &first)?.with_changing_head()),
     });
     let root = root.transpose()?;
     Ok(Box::new(Netcdf { world: *world, layout, header, slabs: None, file: None, root }))
 }
 
-/// Whole frames in a file of so many bytes.
+/// Returns the number of whole frames in a file of `bytes` bytes.
 fn frames_at(header: &Header, bytes: u64) -> u64 {
     let (begin, record) = (header.records_begin(), header.record_bytes());
     begin.zip(record).map_or(0, |(begin, record)| bytes.saturating_sub(begin) / record.max(1))
 }
 
-/// Whether a file that is to go on has the same columns and particles.
+/// Checks that a file that is to be continued has the same columns and number of particles.
 fn expect_same(file: &RecordFile, first: &[u8]) -> Result<(), OutputError> {
     let path = file.path();
     let mut found = vec![0; first.len()];
@@ -116,7 +118,7 @@ fn expect_same(file: &RecordFile, first: &[u8]) -> Result<(), OutputError> {
     }
 }
 
-/// Says in the header how many frames there are.
+/// Writes the number of frames into the header.
 fn write_records(header: &Header, file: &File) -> io::Result<()> {
     file.write_all_at(&u32::try_from(header.records).unwrap_or(u32::MAX).to_be_bytes(), RECORDS_AT)
 }
@@ -156,7 +158,8 @@ impl FrameSink for Netcdf<'_> {
     }
 }
 
-/// The frame counts from now on; `sums` are those of the parts that each rank has written.
+/// Includes the frame in the number of frames of the file. `sums` are the checksums of the parts
+/// that each rank has written.
 fn complete(header: &Header, root: &mut RecordFile, sums: &[Vec<u8>], step: u64) -> Result<(), OutputError> {
     let end = header.records_begin().zip(header.record_bytes());
     let end = end.map_or(0, |(begin, record)| begin + header.records * record);
@@ -170,7 +173,7 @@ fn complete(header: &Header, root: &mut RecordFile, sums: &[Vec<u8>], step: u64)
     Ok(())
 }
 
-/// The checksum of what a rank has written at a place.
+/// Checksum of the bytes that a rank has written at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 struct PartSum {
@@ -184,7 +187,8 @@ impl PartSum {
         Self { place, bytes: bytes.len() as u64, checksum: crc32fast::hash(bytes).into() }
     }
 
-    /// The checksum of a range of the file that consists of parts of all ranks, with zeros between them.
+    /// Returns the checksum of a range of the file that consists of parts of all ranks, with zeros
+    /// between them.
     fn joined(of_ranks: &[Vec<u8>], range: Range<u64>) -> crc32fast::Hasher {
         let words = of_ranks.iter().flat_map(|bytes| bytes.chunks_exact(size_of::<Self>()));
         let mut parts: Vec<Self> = words.map(bytemuck::pod_read_unaligned).collect();
@@ -205,7 +209,8 @@ fn failed(path: &Path, reason: io::Error) -> OutputError {
 }
 
 impl Netcdf<'_> {
-    /// Opens the file that rank 0 has made, and hears from it how many frames there are. *Collective.*
+    /// Opens the file that rank 0 has created, and receives the number of frames from it.
+    /// *Collective.*
     fn open_file(&mut self) -> Result<(), ObserverError> {
         if self.file.is_some() {
             return Ok(());
@@ -223,13 +228,13 @@ impl Netcdf<'_> {
         self.world.reduce(&mut failures, Reduction::Highest)?;
         match opened? {
             file if failures == [0] => self.file = Some(OwnFile { file, path }),
-            // Another rank could not, and ends the run.
+            // Opening failed on another rank, which ends the run.
             _ => (),
         }
         Ok(())
     }
 
-    /// Takes the values that this rank writes. *Collective.*
+    /// Collects the values that this rank writes. *Collective.*
     fn fill_slabs(&mut self, own: &OwnParticles) -> Result<(), ObserverError> {
         let Self { world, header, layout, slabs, .. } = self;
         let slabs = match slabs {
@@ -239,7 +244,7 @@ impl Netcdf<'_> {
         slabs.fill(*world, layout, own, &columns_of(header))
     }
 
-    /// Writes this rank's part of a frame.
+    /// Writes the part of a frame that belongs to this rank.
     fn write_part(&self, frame: &Frame) -> Result<Vec<PartSum>, OutputError> {
         let (Self { header, root, .. }, Some(slabs), Some(OwnFile { path, file })) =
             (self, &self.slabs, &self.file)
@@ -265,7 +270,8 @@ impl Netcdf<'_> {
     }
 }
 
-/// The variables that have values in the next record; in the first also those without records.
+/// Returns the variables that have values in the next record. The first record also has those
+/// without records.
 fn written_now(header: &Header) -> impl Iterator<Item = &Variable> {
     let is_written = |variable: &&Variable| header.records == 0 || header.has_records(variable);
     header.variables.iter().filter(is_written)
@@ -275,7 +281,7 @@ fn is_of_particles(header: &Header, variable: &Variable) -> bool {
     header.dimensions_of(variable).any(|name| name == ATOM)
 }
 
-/// Those of them that are columns.
+/// Returns the columns among these variables.
 fn columns_of(header: &Header) -> Vec<Column<'_>> {
     let particles = header.length(ATOM).unwrap_or_default();
     let bytes = |variable: &Variable| {

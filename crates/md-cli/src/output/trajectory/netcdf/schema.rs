@@ -1,4 +1,4 @@
-//! Which variables a file has, and their values.
+//! Variables of a file, and their values.
 
 use md_engine::Snapshot;
 
@@ -7,7 +7,7 @@ use crate::input::netcdf::UNWRAPPED;
 use crate::netcdf::{Attribute, Dimension, Header, Kind, PROGRAM, Value, Variable};
 use crate::scenario::{Positions, TrajectoryColumn, TrajectoryPrecision};
 
-/// Dimension of the particles.
+/// Name of the dimension of the particles.
 pub(super) const ATOM: &str = "atom";
 
 /// Indices of the dimensions in the header.
@@ -18,7 +18,7 @@ const CELL_SPATIAL: usize = 3;
 const CELL_ANGULAR: usize = 4;
 const LABEL: usize = 5;
 
-/// The header of a file of so many particles, before its variables have places.
+/// Returns the header of a file of `atoms` particles, before its variables have places.
 pub(super) fn header_of(layout: &FrameLayout, atoms: u64) -> Header {
     let dimension = |(name, length): (&str, u64)| Dimension { name: name.to_owned(), length };
     let attributes = [
@@ -49,7 +49,8 @@ fn attribute((name, text): (&str, &str)) -> Attribute {
     Attribute { name: name.to_owned(), value: Value::Text(text.to_owned()) }
 }
 
-/// Names and units as the convention prescribes them; `identifier`, `atom_types`, `mass` and `c_epot` as OVITO knows them.
+/// Returns the variables with the names and units that the convention prescribes. `identifier`,
+/// `atom_types`, `mass` and `c_epot` are names that OVITO recognises.
 fn variables(layout: &FrameLayout) -> Vec<Variable> {
     let real = match layout.precision {
         TrajectoryPrecision::Single => Kind::Float,
@@ -92,7 +93,7 @@ fn variables(layout: &FrameLayout) -> Vec<Variable> {
     all
 }
 
-/// The values of a variable that is not one of the particles.
+/// Returns the values of a variable that does not belong to particles.
 pub(super) fn bytes_of(variable: &Variable, frame: &Frame) -> Vec<u8> {
     let numbers = |numbers: &[f64]| numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
     match variable.name.as_str() {
@@ -107,15 +108,15 @@ pub(super) fn bytes_of(variable: &Variable, frame: &Frame) -> Vec<u8> {
     }
 }
 
-/// A particle whose values are wanted, and which place they have.
+/// A particle of which values are needed, and the place of these values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Picked {
-    /// Among the particles of this rank.
+    /// Index among the particles of this rank.
     pub(super) index: u32,
     pub(super) place: u32,
 }
 
-/// Passes on the values of a variable of these particles, with their places.
+/// Passes the values of a variable of these particles, with their places, to a function.
 pub(super) fn values_of(
     variable: &Variable,
     layout: &FrameLayout,
@@ -150,7 +151,7 @@ pub(super) fn values_of(
     }
 }
 
-/// As big-endian numbers of this type.
+/// Encodes numbers as big-endian numbers of the type `kind`.
 fn encode<const N: usize>(
     kind: Kind,
     picked: &[Picked],

@@ -1,7 +1,9 @@
-//! The values that a rank writes: those of a range of ids, in their order, whichever ranks have the particles.
+//! The values that a rank writes: those of a range of ids, in the order of the ids, whichever ranks
+//! have the particles.
 //!
-//! The range of each rank, and how many particles it has, are found out at the first frame. From then on a frame takes one pass over the ids
-//! and one over each column: a value goes straight to its place in the bytes of its column, or into the message for the rank whose range it is in.
+//! The range of each rank and the number of its particles are determined at the first frame. From
+//! then on a frame takes one pass over the ids and one over each column. A value is copied directly
+//! to its place in the bytes of its column, or into the message for the rank with its range.
 
 use md_comm::{Message, Rank, Reduction, World, deliver, deliver_items};
 use md_engine::ObserverError;
@@ -14,30 +16,31 @@ use crate::netcdf::Variable;
 /// A column of a frame.
 pub(super) struct Column<'v> {
     pub(super) variable: &'v Variable,
-    /// Bytes of a particle.
+    /// Number of bytes per particle.
     pub(super) bytes: usize,
 }
 
-/// This rank's part of every frame.
+/// The part of every frame that this rank writes.
 pub(super) struct Slabs {
-    /// The lowest id of all, and how many ids a rank's range has.
+    /// The lowest id of all; then the number of ids in the range of a rank.
     lowest: u64,
     width: u64,
-    /// Places of this rank's ids in its range, ascending; empty where none is missing, so that an id's place is its row.
+    /// Places of the ids of this rank in its range, ascending. Empty if no id is missing, so that
+    /// the place of an id is its row.
     sparse: Vec<u32>,
-    /// Particles in this rank's range.
+    /// Number of particles in the range of this rank.
     rows: usize,
-    /// Those in the ranges of the ranks before.
+    /// Number of particles in the ranges of lower ranks.
     pub(super) before: u64,
-    /// Particles of this rank that are in its range, and in those of the others.
+    /// Particles of this rank in its own range; then those in the ranges of the other ranks.
     kept: Vec<Picked>,
     sent: Vec<Vec<Picked>>,
-    /// The bytes of each column.
+    /// Bytes of each column.
     columns: Vec<Vec<u8>>,
 }
 
 impl Slabs {
-    /// For the particles that there are. *Collective.*
+    /// Determines the ranges for the present particles. *Collective.*
     pub(super) fn new(world: &dyn World, ids: &[u64]) -> Result<Self, ObserverError> {
         let mut words =
             [!ids.iter().min().copied().unwrap_or(u64::MAX), ids.iter().max().copied().unwrap_or(0)];
@@ -66,16 +69,17 @@ impl Slabs {
         Ok(slabs)
     }
 
-    /// The rank in whose range an id is, and its place there; none of an id that is outside of all ranges.
+    /// Returns the rank with the range that contains an id, and the place of the id in it, or
+    /// `None` if the id is outside of all ranges.
     fn place_of(&self, id: u64) -> Option<(Rank, u32)> {
-        // Of ids that fit in 31 bits; divisions of 32 bits are cheaper.
+        // Ids fit into 31 bits, and 32-bit divisions are cheaper.
         let place = id.checked_sub(self.lowest).and_then(|place| u32::try_from(place).ok())?;
         let width = self.width as u32;
         let owner = (place / width) as Rank;
         (owner < self.sent.len()).then_some((owner, place % width))
     }
 
-    /// Takes the values of all ranks' particles. *Collective.*
+    /// Collects the values of the particles of all ranks. *Collective.*
     pub(super) fn fill(
         &mut self,
         world: &dyn World,
@@ -109,7 +113,7 @@ impl Slabs {
         come.iter().try_for_each(|message| self.take(message, message.len() / row_bytes, columns))
     }
 
-    /// Finds out which particles of this rank are in whose range.
+    /// Assigns the particles of this rank to the ranges of the ranks.
     fn pick(&mut self, rank: Rank, ids: &[u64]) -> Result<(), String> {
         self.kept.clear();
         self.sent.iter_mut().for_each(Vec::clear);
@@ -122,7 +126,7 @@ impl Slabs {
         Ok(())
     }
 
-    /// What goes to the other ranks: places, and then column by column.
+    /// Returns the messages to the other ranks: places, then values column by column.
     fn messages(
         &self,
         layout: &FrameLayout,
@@ -143,7 +147,7 @@ impl Slabs {
         Ok(messages)
     }
 
-    /// The row of a place in this rank's range.
+    /// Returns the row of a place in the range of this rank.
     fn row_of(&self, place: u32) -> Result<u32, String> {
         let row = match &self.sparse[..] {
             [] => Some(place).filter(|&place| (place as usize) < self.rows),
@@ -152,7 +156,7 @@ impl Slabs {
         row.ok_or_else(not_there)
     }
 
-    /// Puts a message of so many particles in its places.
+    /// Copies a message of `count` particles to its rows.
     fn take(&mut self, message: &[u8], count: usize, columns: &[Column]) -> Result<(), ObserverError> {
         let (places, mut rest) = message.split_at(count * size_of::<u32>());
         let mut rows = Vec::new();
@@ -173,7 +177,7 @@ impl Slabs {
         Ok(())
     }
 
-    /// The bytes of each column, as they are written.
+    /// Returns the bytes of each column as they are written.
     pub(super) fn columns(&self) -> &[Vec<u8>] {
         &self.columns
     }
@@ -183,7 +187,7 @@ fn not_there() -> String {
     "there are particles that were not in the first frame".to_owned()
 }
 
-/// Copies values of so many bytes to their rows.
+/// Copies values of `BYTES` bytes to their rows.
 fn scatter<const BYTES: usize>(rows: &[u32], values: &[u8], slab: &mut [u8]) {
     let (slab, _) = slab.as_chunks_mut::<BYTES>();
     for (&row, value) in rows.iter().zip(values.as_chunks::<BYTES>().0) {
@@ -204,7 +208,7 @@ mod tests {
         let found = local::run(2, Duration::from_secs(60), |world| {
             let own = [[5, 6], [9, 8]][world.rank()];
             let mut slabs = Slabs::new(world, &own).unwrap();
-            // Of 5 to 9, ranges of three: 5, 6, 7 and 8, 9, 10.
+            // Ids from 5 to 9 are divided into ranges of three: 5, 6, 7 and 8, 9, 10.
             assert_eq!([5, 7, 8].map(|id| slabs.place_of(id)), [Some((0, 0)), Some((0, 2)), Some((1, 0))]);
             [4, 11, u64::MAX].map(|id| slabs.pick(world.rank(), &[id]))
         });
