@@ -271,7 +271,7 @@ fn dumps_without_ids_have_no_paths() {
         );
         assert!(said.code == Some(2) && in_one_line(&said.stderr).contains(&expected), "{said:?}");
     }
-    // A run uses nothing of them except their names.
+    // A run with a single species needs neither ids nor types.
     workdir.write("t.lammpstrj", &frames("x y z vx vy vz", &[(0, 9.0, ["1 1 1 0 0 0", "1 1 3.5 0 0 1"])]));
     let file =
         "[simulation]\nsteps = 1\n[system]\nfile = { path = \"t.lammpstrj\", format = \"lammpstrj\" }\n";
