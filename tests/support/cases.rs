@@ -12,7 +12,7 @@ const PARTITIONS: [&str; 2] = ["rect", "stripe"];
 /// Number of combinations of method, shell and partition.
 const NUMBERED: usize = METHODS.len() * SHELLS.len() * PARTITIONS.len();
 
-/// Number of further combinations, see [`Case::further`].
+/// Number of further combinations, see `Case::further`.
 const FURTHER: usize = 6;
 
 /// One way to compute forces.

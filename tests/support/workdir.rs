@@ -24,7 +24,7 @@ temperature = 1.44
 thermo = { every = 7 }
 "#;
 
-/// Returns [`MELT`] with the particles of an extended XYZ file.
+/// Returns `MELT` with the particles of an extended XYZ file.
 pub(crate) fn from_file(path: &str) -> String {
     MELT.replace(
         "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }",

@@ -93,8 +93,8 @@ fn the_energy_of_a_fluid_between_walls_is_kept() {
 }
 
 /// The normal pressure of the whole box is the pressure on the walls. Any other definition would
-/// give that of the inside. Here the pressure on the walls is known, for an ideal gas: N kT / (A (L
-/// - 2 w)), where w is the width that a wall takes up.
+/// give that of the inside. Here the pressure on the walls is known, for an ideal gas:
+/// N kT / (A (L - 2 w)), where w is the width that a wall takes up.
 #[test]
 fn the_normal_pressure_of_an_ideal_gas_is_that_of_the_room_it_has() {
     // Particles without interaction: epsilon of pairs is 0.

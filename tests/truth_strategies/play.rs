@@ -15,7 +15,7 @@ use crate::tally::Tally;
 const WATCHDOG: Duration = Duration::from_secs(60);
 /// Relative tolerance. Sums in another order differ by rounding, which grows with time.
 const ROUNDING: f64 = 1e-10;
-/// Number of rows of thermo that must agree within [`ROUNDING`]: steps 0 and 20.
+/// Number of rows of thermo that must agree within `ROUNDING`: steps 0 and 20.
 const ROWS_TO_ROUNDING: usize = 2;
 const FEWEST_REBUILDS: u64 = 20;
 const REFERENCE: Decomposition = Decomposition { shell: "full", exchange: "direct", partition: "rect" };
