@@ -1,9 +1,10 @@
-//! `md-cli analyse`: the tables of a run, from the frames that it wrote; and what cannot be analysed.
+//! `md-cli analyse`: the tables of a run, computed from the frames that it wrote, and trajectories
+//! that cannot be analysed.
 
 use crate::analysis::{Columns, assert_near, mixture};
 use crate::support::{MELT, Start, Workdir};
 
-/// A run of 20 steps that analyses itself and writes what it looks at into a trajectory.
+/// Runs 20 steps with analyses and writes the frames that they use into a trajectory.
 fn analysed(trajectory: &str) -> Workdir {
     let keys = format!(
         "trajectory = {trajectory}\nrdf = {{ every = 4, bins = 40, max = 2.5 }}\nmsd = {{ every = 2, origins = 3 }}\n\
@@ -14,7 +15,8 @@ fn analysed(trajectory: &str) -> Workdir {
     workdir
 }
 
-/// Frames hold all digits, so that the same pairs are counted; particles that have crossed a face are found again.
+/// Frames contain all digits, so that the same pairs are counted. Particles that have crossed a
+/// face are followed.
 #[test]
 fn frames_give_the_tables_of_the_run() {
     for (name, options) in [
@@ -55,7 +57,8 @@ fn frames_give_the_tables_of_the_run() {
     }
 }
 
-/// What needs forces is computed from the frames: the rows of the run, of the steps that have a frame, and what is made of them.
+/// Values that need forces are computed from the frames: the rows of the run for the steps that
+/// have a frame, and the results derived from them.
 #[test]
 fn energies_and_pressures_are_those_of_the_run() {
     let keys = "trajectory = { path = \"traj.extxyz\", every = 2 }\nviscosity = { every = 2, length = 0.05 }\n\
@@ -84,7 +87,8 @@ fn energies_and_pressures_are_those_of_the_run() {
         let [own, found] = ["out", "out/analysis"].map(|folder| entry(folder, key));
         assert!((own - found).abs() <= 1e-9 * own.abs(), "{key}: {found}, in the run {own}");
     }
-    // Of fewer frames the rows lie further apart: the time of a correlation is that between them.
+    // With fewer frames the rows lie further apart, and the correlation uses their interval as its
+    // time.
     let calls = ["every=8", "every=4"].map(|every| format!("analyse out/t8.extxyz --output {every} --set output.viscosity.every=8 --set output.thermo.{every}"));
     workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out --steps 40 --set output.trajectory={path=\"t8.extxyz\",every=8} --set system.drift=[0.5,0.0,0.0]");
     for call in &calls {
@@ -105,7 +109,7 @@ fn energies_and_pressures_are_those_of_the_run() {
         "{said:?}"
     );
     workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out --steps 40");
-    // Another potential makes others of the same frames.
+    // Another potential gives other values for the same frames.
     workdir.succeed(Start::Plain, "analyse out/traj.extxyz --output softer --set species[0].epsilon=0.5");
     let [own, softer] = ["out/analysis", "softer"]
         .map(|folder| Columns::read(&workdir, &format!("{folder}/thermo.csv")).of("potential_per_atom"));
@@ -123,7 +127,8 @@ fn energies_and_pressures_are_those_of_the_run() {
     assert!(said.stderr.contains(&format!("{why}: `viscosity.csv` and `thermo.csv` left out")), "{said:?}");
 }
 
-/// Analyses begin with the last stage: after the steps that were made, not those that were planned.
+/// Analyses begin with the last stage, after the number of steps that were made, not the planned
+/// number.
 #[test]
 fn so_do_those_of_a_run_with_stages() {
     let stages = |first: &str| {
@@ -164,7 +169,7 @@ fn so_do_those_of_a_run_with_stages() {
     }
 }
 
-/// A run may have its masses from its particle file, and its trajectory need not have them.
+/// A run may take its masses from its particle file, and its trajectory need not contain them.
 #[test]
 fn masses_are_those_of_the_run() {
     let workdir = mixture();
@@ -188,13 +193,14 @@ fn masses_are_those_of_the_run() {
     let note = |name: &str| {
         format!("note: neither scenario nor trajectory gives the mass of species `{name}`: 1.0 is taken\n")
     };
-    // With other masses than those of the run the particles have a total momentum.
+    // With masses that differ from those of the run, the particles have a total momentum.
     let expected = note("A") + &note("B") + "note: the whole system moves at [";
     assert!(said.stderr.replace("\n      ", "").starts_with(&expected), "{said:?}");
 }
 
-/// `.xtc` has positions to a thousandth and edges of the box as `f32`: its tables are those of the same frames with numbers rounded so,
-/// and near those of the run. What it has nothing for is said, or not a number.
+/// `.xtc` has positions to a thousandth and the edges of the box as `f32`. Its tables are those of
+/// frames with numbers rounded in this way, and close to those of the run. Data that it lacks is
+/// reported or is not a number.
 #[test]
 fn positions_of_xtc_are_enough_for_structure() {
     let exact = analysed("{ path = \"traj.extxyz\", every = 2 }");
@@ -228,7 +234,7 @@ fn positions_of_xtc_are_enough_for_structure() {
     assert!(said.code == Some(2) && text.contains(expected), "{text}");
 }
 
-/// The frames of an extended XYZ as a dump of LAMMPS, with numbers rounded as XTC does.
+/// Returns the frames of an extended XYZ file as a LAMMPS dump, with numbers rounded as in XTC.
 fn rounded(frames: &str) -> String {
     let mut lines = frames.lines();
     let mut dump = String::new();
@@ -257,7 +263,8 @@ fn rounded(frames: &str) -> String {
     dump
 }
 
-/// A trajectory of another program needs a scenario for its species and time step; positions alone have distances and densities.
+/// A trajectory of another program needs a scenario for its species and time step. Positions are
+/// sufficient for distances and densities.
 #[test]
 fn a_trajectory_without_a_run() {
     let frame = |step: u64, x: f64| {
@@ -266,7 +273,7 @@ fn a_trajectory_without_a_run() {
              ITEM: ATOMS id type x y z\n2 1 2 2 2\n1 1 {x} 2 2\n"
         )
     };
-    // Through a face, by half a length in each frame.
+    // Moves through a face, by half a length unit in each frame.
     let text: String =
         (0..9).map(|number| frame(100 * number, (9.0 + 0.5 * number as f64).rem_euclid(10.0))).collect();
     let scenario = "[simulation]\nsteps = 1\ntimestep = 0.01\n\
@@ -278,7 +285,7 @@ fn a_trajectory_without_a_run() {
     workdir.succeed(Start::Plain, "analyse dump.lammpstrj --scenario melt.toml --output found");
     let msd = Columns::read(&workdir, "found/msd.csv");
     assert_near(&msd.of("time"), &(0..9).map(f64::from).collect::<Vec<_>>(), 1e-12, "time");
-    // One of two has gone lag / 2.
+    // One of two particles has moved by lag / 2.
     let expected: Vec<f64> = (0..9).map(|lag| f64::from(lag * lag) / 8.0).collect();
     assert_near(&msd.of("msd_A"), &expected, 1e-12, "msd");
     // Distances of 3, 2.5, ... 0 and 0.5, 1: each in one of nine frames.

@@ -1,4 +1,5 @@
-//! `md-cli analyse`: steps and times of frames in files of other programs, and what a killed job leaves behind.
+//! `md-cli analyse`: steps and times of frames in files of other programs, and incomplete files of
+//! killed jobs.
 
 use std::fs;
 
@@ -9,7 +10,7 @@ const SCENARIO: &str = "[simulation]\nsteps = 10\ntimestep = 0.005\n\
                         [system]\nlattice = { kind = \"sc\", density = 1.0, cells = [1, 1, 1] }\n\
                         [output]\nmsd = { every = 1, origins = 1, centre_of_mass = \"kept\" }\n";
 
-/// Two particles at the beginning of a frame, of which one moves by 0.5 from frame to frame, in a box of 10.
+/// Returns the frame of two particles in a box of 10. One of them moves by 0.5 from frame to frame.
 fn extxyz(entries: &str, number: usize) -> String {
     let x = (9.0 + 0.5 * number as f64).rem_euclid(10.0);
     format!(
@@ -25,7 +26,7 @@ fn dump(step: usize, time: &str, number: usize) -> String {
     )
 }
 
-/// The mean over two particles after so many frames.
+/// Returns the expected mean over two particles for `frames` frames.
 fn expected(frames: usize) -> Vec<f64> {
     (0..frames).map(|lag| (0.5 * lag as f64).powi(2) / 2.0).collect()
 }
@@ -34,7 +35,8 @@ fn text_of(said: &str) -> String {
     said.replace("\n       ", " ").replace("\n      ", " ")
 }
 
-/// Times and velocities are those of the file, whatever its version; a run from it begins with them.
+/// Times and velocities are read from the file, in every version of the format. A run that starts
+/// from the file uses them.
 #[test]
 fn amber_files_have_their_times_and_velocities() {
     let keys = "vacf = { every = 1, length = 0.02, origins = 1 }\nrdf = { every = 1, bins = 5 }\n";
@@ -75,7 +77,8 @@ fn amber_files_have_their_times_and_velocities() {
     }
 }
 
-/// The step of a frame, else its time by the time step, else what the user says; never its number.
+/// The step is that of the frame, otherwise its time divided by the time step, otherwise the value
+/// that the user gives, and never the number of the frame.
 #[test]
 fn steps_come_from_steps_times_or_the_user() {
     let workdir = Workdir::new(SCENARIO);
@@ -87,7 +90,7 @@ fn steps_come_from_steps_times_or_the_user() {
     for (entries, options) in [
         (&(|number: usize| format!("Step={}", 50 * number)) as &dyn Fn(usize) -> String, ""),
         (&|number: usize| format!("Time={}", 0.25 * number as f64), ""),
-        // Their steps are no multiples of the 50 between two of them.
+        // Their steps are not multiples of the interval of 50.
         (&late, ""),
         (&|_| String::new(), " --frame-steps 50"),
         (&|number: usize| format!("Step={number} Time={}", 0.25 * number as f64), " --frame-steps 50"),
@@ -140,7 +143,8 @@ fn steps_come_from_steps_times_or_the_user() {
     assert!(workdir.succeed(Start::Plain, "inspect t.lammpstrj").stdout.contains("last time     2.5\n"));
 }
 
-/// A last frame that is cut, and frames that a restart repeated, are passed over with a note, and refused with `--strict`.
+/// An incomplete last frame, and frames that a restart repeated, are skipped with a note, and
+/// refused with `--strict`.
 #[test]
 fn what_a_killed_job_leaves_is_passed_over() {
     let workdir = Workdir::new(SCENARIO);
@@ -175,7 +179,7 @@ fn what_a_killed_job_leaves_is_passed_over() {
         let said = workdir.call(Start::Plain, &format!("{call} --strict"));
         let refused = format!("{name}, frame 5: its step is 100, but that of the frame before is 150");
         assert!(said.code == Some(2) && text_of(&said.stderr).contains(&refused), "{said:?}");
-        // Another run behind it.
+        // Frames of another run follow.
         let other: String =
             (2..7).map(|number| frame(number).replace("5.0 5.0 5.0", "5.0 5.5 5.0")).collect();
         workdir.write(name, &format!("{whole}{other}"));
@@ -185,7 +189,7 @@ fn what_a_killed_job_leaves_is_passed_over() {
     }
 }
 
-/// Files that are no text: whole frames are read, also by a run that asks for one of them.
+/// Binary files: whole frames are read, also by a run that requests one of them.
 #[test]
 fn so_is_a_cut_frame_of_binary_files() {
     let workdir = Workdir::new(SCENARIO);

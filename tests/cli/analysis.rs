@@ -1,4 +1,5 @@
-//! `output.rdf` and `output.msd`: LAMMPS's numbers, exact ones, the same on any ranks and in a run that was stopped.
+//! `output.rdf` and `output.msd`: comparison with LAMMPS and with exact values, on any number of
+//! ranks and in a run that was stopped.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use serde_json::Value;
@@ -7,7 +8,7 @@ use crate::support::{
     MELT, Start, Workdir, data, error, error_everywhere, numbers, p2p_available, starts, table,
 };
 
-/// The mixture of the reference data: one frame every 20 steps.
+/// Returns the mixture of the reference data, with one frame every 20 steps.
 pub(crate) fn mixture() -> Workdir {
     let path = data("mix864").join("data.lammps");
     Workdir::new(&format!(
@@ -28,7 +29,7 @@ pub(crate) fn ranks() -> Vec<Start> {
     starts
 }
 
-/// The columns of a table that a run has written.
+/// Columns of a table that a run has written.
 pub(crate) struct Columns {
     pub(crate) names: Vec<String>,
     pub(crate) rows: Vec<Vec<f64>>,
@@ -79,12 +80,13 @@ fn distances_and_displacements_are_those_of_lammps() {
         for (column, name) in names.iter().enumerate().filter(|(_, name)| **name != "g_B_A") {
             assert_near(&found.of(name), &rdf(3 + column), 1e-10, name);
         }
-        // Up to the cutoff the pairs come from the lists of the forces.
+        // Up to the cutoff, the pairs come from the lists of the forces.
         for options in ["", "--set parallel.shell=eighth --threads 2", "--set neighbor.precision=mixed"] {
             let keys = "--set output.rdf.max=2.5 --set output.rdf.bins=50";
             workdir.succeed(start, &format!("run melt.toml --quiet --output near {keys} {options}"));
             let near = Columns::read(&workdir, "near/rdf.csv");
-            // In f32, forces differ in the seventh digit, and after 40 steps a pair may be in the next class.
+            // In f32, forces differ in the seventh digit, and after 40 steps a pair may be in the
+            // next bin.
             let tolerance = if options.contains("mixed") { 3e-2 } else { 1e-10 };
             for (column, name) in names.iter().enumerate().filter(|(_, name)| **name != "g_B_A") {
                 assert_near(&near.of(name), &rdf(3 + column)[..50], tolerance, name);
@@ -96,7 +98,7 @@ fn distances_and_displacements_are_those_of_lammps() {
         assert_near(&found.of("msd_B"), &column(2), 1e-10, "msd_B");
         workdir.succeed(start, "run melt.toml --quiet --output out --set output.msd.centre_of_mass=removed");
         let found = Columns::read(&workdir, "out/msd.csv");
-        // LAMMPS takes the mean over all atoms.
+        // LAMMPS averages over all atoms.
         let numbers = species_of_mixture();
         let all = numbers[0] + numbers[1];
         let mean = |(a, b): (f64, f64)| (numbers[0] * a + numbers[1] * b) / all;
@@ -105,14 +107,15 @@ fn distances_and_displacements_are_those_of_lammps() {
     }
 }
 
-/// Atoms by species in the data file.
+/// Returns the number of atoms of each species in the data file.
 fn species_of_mixture() -> [f64; 2] {
     let rows: Vec<_> = table("mix864/forces.csv", ["id", "type", "x", "y", "z", "fx", "fy", "fz"]);
     let count = |kind: &str| rows.iter().filter(|row| row[1] == kind).count() as f64;
     [count("1"), count("2")]
 }
 
-/// Without forces all that happens is known: msd = v^2 t^2 with a mean of 3 kT, and no diffusion is claimed for so few rows.
+/// Without forces the results are exact: msd = v^2 t^2 with a mean of 3 kT. With so few rows no
+/// diffusion is stated.
 #[test]
 fn free_particles_go_straight_on() {
     let gas = MELT.replace("density = 0.8442", "density = 1e-6").replace(
@@ -122,17 +125,18 @@ fn free_particles_go_straight_on() {
     let workdir = Workdir::new(&gas);
     workdir.succeed(Start::Threads(3), "run melt.toml --quiet --output out --set neighbor.skin=30.0");
     let found = Columns::read(&workdir, "out/msd.csv");
-    // A total momentum of zero: 3 (N - 1) degrees of freedom.
+    // The total momentum is zero, so there are 3 (N - 1) degrees of freedom.
     let per_time2 = 3.0 * 1.44 * 599.0 / 600.0;
     let expected: Vec<f64> = found.of("time").iter().map(|time| per_time2 * time * time).collect();
     assert_near(&found.of("msd_A"), &expected, 1e-9, "msd");
     assert_eq!(found.of("origins"), [3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0]);
-    // Nobody is nearer than the first neighbours of the lattice, 112 away.
+    // No particle is nearer than the first neighbours of the lattice, 112 away.
     let found = Columns::read(&workdir, "out/rdf.csv");
     assert_eq!((found.of("g_A_A"), found.of("n_A_A")), (vec![0.0; 10], vec![0.0; 10]));
 }
 
-/// Two parts of a run give the bits of one without a stop; on other ranks, numbers that agree to rounding.
+/// Two parts of a run give the same bits as one run, and on other ranks numbers that agree within
+/// rounding.
 #[test]
 fn analyses_go_on() {
     let workdir = Workdir::new(&MELT.replace(
@@ -186,7 +190,7 @@ fn analyses_go_on() {
     }
 }
 
-/// What a checkpoint has of another analysis is not gone on with.
+/// Data of another analysis in a checkpoint is not continued.
 #[test]
 fn that_of_another_time_step_begins_anew() {
     let keys = "msd = { every = 5 }\nvacf = { every = 5, length = 0.05 }\nviscosity = { every = 5, length = 0.05 }\nthermo";
@@ -198,7 +202,7 @@ fn that_of_another_time_step_begins_anew() {
         let note = format!("note: `output.{name}` is not as it was at the checkpoint: it begins anew\n");
         assert!(said.contains(&note), "{said}");
     }
-    // Looks at steps 25, 30, 35, 40.
+    // Samples at steps 25, 30, 35, 40.
     let times = Columns::read(&workdir, "out/msd.csv").of("time");
     assert_near(&times, &[0.0, 0.0255, 0.051, 0.0765], 1e-12, "time");
 }
@@ -220,7 +224,8 @@ fn another_analysis_begins_anew() {
     assert_eq!(Columns::read(&workdir, "out/msd.csv").of("time").len(), 2);
 }
 
-/// compute vacf of LAMMPS is the mean of v(0) v(t); here over all windows of whole length, by hand from a trajectory of every step.
+/// LAMMPS's `compute vacf` is the mean of v(0) v(t). Here it is averaged over all windows of full
+/// length, and compared with a calculation from a trajectory of every step.
 #[test]
 fn velocities_are_correlated_by_definition() {
     const LAGS: usize = 6;
@@ -237,7 +242,8 @@ fn velocities_are_correlated_by_definition() {
             .map(|frame| frame.lines().skip(1).map(velocity_of_row).collect())
             .collect();
         assert_eq!(frames.len(), 21);
-        // Windows begin every third look; those that begin at 0, 3, ... 12 are whole before the last look.
+        // Windows begin at every third sample. Those that begin at 0, 3, ... 12 are complete at the
+        // last sample.
         let at = |lag: usize| {
             let products = (0..=12).step_by(3).flat_map(|first: usize| {
                 let (then, now) = (&frames[first], &frames[first + lag]);
@@ -256,13 +262,14 @@ fn velocities_are_correlated_by_definition() {
     tables.iter().for_each(|table| assert_near(table, &tables[0], 1e-9, "ranks"));
 }
 
-/// `velo` stands behind the species, the position and three numbers.
+/// Returns `velo`, which follows the species, the position and three numbers.
 fn velocity_of_row(row: &str) -> [f64; 3] {
     let fields: Vec<&str> = row.split_whitespace().collect();
     [7, 8, 9].map(|at: usize| fields[at].parse().unwrap())
 }
 
-/// Viscosity and diffusion are of the motion of particles relative to each other: the same however fast all of them move.
+/// Viscosity and diffusion describe the motion of particles relative to each other, and do not
+/// depend on a common velocity.
 #[test]
 fn a_drift_of_the_whole_is_no_diffusion() {
     let keys = "msd = { every = 4, origins = 1 }\nvacf = { every = 4, length = 0.2, origins = 1 }\nviscosity = { every = 2, length = 0.1 }\n";
@@ -286,8 +293,8 @@ fn a_drift_of_the_whole_is_no_diffusion() {
     assert!(near(removed[3], at_rest[3]) && near(removed[2], at_rest[2]), "{removed:?}");
 }
 
-/// A run begins out of equilibrium: means from its first step on are told only where they are asked for, or where other
-/// stages came before.
+/// A run begins out of equilibrium, so averages from its first step on are printed only on request,
+/// or after earlier stages.
 #[test]
 fn averages_are_of_what_may_be_equilibrium() {
     let rows = |text: &str| {
@@ -302,7 +309,7 @@ fn averages_are_of_what_may_be_equilibrium() {
     assert!(rows(&format!("{}{stages}", MELT.replace("steps = 20\n", ""))).is_some());
 }
 
-/// Means, surface tension and viscosity are those of the rows of thermo.csv, by their definitions.
+/// Averages, surface tension and viscosity follow from the rows of thermo.csv by their definitions.
 #[test]
 fn averages_and_viscosity_are_those_of_the_rows() {
     const LAGS: usize = 10;
@@ -335,7 +342,7 @@ fn averages_and_viscosity_are_those_of_the_rows() {
     let rows = 0..xx.len();
     let stress =
         |row: usize| [xy[row], xz[row], yz[row], 0.5 * (xx[row] - yy[row]), 0.5 * (yy[row] - zz[row])];
-    // Of every row that has so many before it.
+    // Over every row that has at least `lag` rows before it.
     let correlation = |lag: usize| {
         let products = rows
             .clone()
@@ -412,7 +419,7 @@ fn what_cannot_be_analysed() {
     assert!(text.trim_end().ends_with("  help: at most 4.198990478456269"), "{text}");
 }
 
-/// Rows of two intervals, or two surfaces, have no mean together.
+/// Rows of two intervals, or of two surfaces, are not averaged together.
 #[test]
 fn averages_of_something_else_begin_anew() {
     let keys = "averages = { start = 0 }\nsurface_tension = { axis = \"z\" }\ncheckpoint = { every = 20 }\n";
@@ -434,7 +441,7 @@ fn averages_of_something_else_begin_anew() {
     assert_eq!(rows("other", options), (5, surface.to_owned()));
 }
 
-/// Of classes so narrow or so wide, volumes are 0 or infinite.
+/// With bins that are too narrow or too wide, volumes are 0 or infinite.
 #[test]
 fn distances_whose_volumes_are_no_numbers_are_refused() {
     let workdir = Workdir::new(MELT);

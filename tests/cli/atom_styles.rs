@@ -1,4 +1,4 @@
-//! LAMMPS data files whose heading `Atoms` names no style.
+//! LAMMPS data files whose heading `Atoms` has no style.
 
 use crate::analysis::{Columns, assert_near};
 use crate::support::{Start, Workdir, error_everywhere, starts};
@@ -49,7 +49,7 @@ fn the_style_is_that_of_the_script() {
         let energies = Columns::read(&workdir, "o/thermo.csv").of("potential_per_atom");
         assert_near(&energies[..1], &[pair / 2.0], 1e-12, "energy per particle");
     }
-    // A heading that names the style needs no key; one that names another contradicts the script.
+    // A heading with the style needs no key. A heading with another style contradicts the script.
     workdir.write("data.bare", &DATA.replace("Atoms", "Atoms # charge"));
     let scenario = workdir.succeed(Start::Plain, "from-lammps in.bare").stdout;
     assert!(scenario.contains("format = \"lammps-data\" }"), "{scenario}");

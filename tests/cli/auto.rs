@@ -1,10 +1,11 @@
-//! Backends made of others: `auto` says what it has chosen and why, `hybrid` takes what it is told between nodes.
+//! Backends that consist of others: `auto` reports its choice and the reason, and `hybrid` uses the
+//! given backend between nodes.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{Backend, RESTLESS_MELT, Run, p2p_available};
 use serde_json::Value;
 
-/// Long enough for a trial of all candidates, with a rebuild after it.
+/// Returns a run that is long enough for a trial of all candidates, with a rebuild after it.
 fn melt() -> Run {
     Run::new("run", RESTLESS_MELT).set_all([
         "simulation.steps=480",

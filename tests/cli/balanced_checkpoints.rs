@@ -1,8 +1,10 @@
-//! Stopping and going on while the work is balanced: the division that a run has come to goes on with it.
+//! Stopping and resuming while the work is balanced: the run continues with the division that it
+//! had reached.
 
 use crate::support::{Start, Workdir};
 
-/// A hot droplet off centre, which travels and flies apart: the work of equal parts of the box changes all the time.
+/// A hot droplet off centre that moves and expands. The work of equal parts of the box changes all
+/// the time.
 const DROPLET: &str = r#"[simulation]
 timestep = 0.004
 
@@ -25,11 +27,11 @@ thermo = { every = 10 }
 trajectory = { path = "t.extxyz", every = 50 }
 "#;
 
-/// Steps of the whole run, and those of its first part, after which it is time to balance.
+/// Number of steps of the whole run.
 const STEPS: u64 = 200;
 const FIRST: u64 = 60;
 
-/// Runs in two parts: into `parts`.
+/// Runs in two parts, with `parts` as the output folder.
 fn in_parts(workdir: &Workdir, options: &str) {
     let run = |more: &str| {
         workdir.succeed(Start::Plain, &format!("run melt.toml --output parts --quiet {options} {more}"))
@@ -47,7 +49,7 @@ fn expect_same_bits(workdir: &Workdir, [one, other]: [&str; 2], what: &str) {
     }
 }
 
-/// Rows of balance.csv, without the times.
+/// Returns the rows of balance.csv, without the times.
 fn balancings(workdir: &Workdir, folder: &str) -> Vec<String> {
     let text = workdir.read(&format!("{folder}/balance.csv"));
     let row = |row: &str| {
@@ -57,7 +59,7 @@ fn balancings(workdir: &Workdir, folder: &str) -> Vec<String> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// Balancings before and after so many steps.
+/// Checks that there are balancings before and after the step at which the run was stopped.
 fn expect_both_sides(rows: &[String], what: &str) {
     let steps = rows.iter().filter_map(|row| row.split(',').next()?.parse::<u64>().ok());
     let (before, after): (Vec<u64>, Vec<u64>) = steps.partition(|&step| step < FIRST);
@@ -87,7 +89,8 @@ fn balanced_runs_go_on_to_the_last_bit() {
     }
 }
 
-/// Divided by measured times, no run is like another; balance.csv of both parts tells how to repeat them, at once or from the checkpoint.
+/// A division by measured times differs between runs. The balance.csv of both parts can be used to
+/// repeat the divisions, in one run or from the checkpoint.
 #[test]
 fn balancings_of_two_parts_are_replayed() {
     let workdir = Workdir::new(DROPLET);
@@ -106,7 +109,8 @@ fn balancings_of_two_parts_are_replayed() {
     assert_eq!(last("from"), last("again"));
 }
 
-/// On other ranks or by another partition the work is divided anew, and the balancings are those of this run alone.
+/// On other ranks or with another partition the work is divided anew, and balance.csv has only the
+/// balancings of this run.
 #[test]
 fn on_other_ranks_balancing_begins_anew() {
     let workdir = Workdir::new(DROPLET);

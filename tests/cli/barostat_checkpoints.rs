@@ -1,9 +1,10 @@
-//! Stopping and going on with a barostat: the same bits as without a stop.
+//! Stopping and resuming with a barostat gives the same bits as one run.
 
 use crate::checkpoints::{at_once_and_in_parts, expect_same_bits, expect_same_numbers, melt};
 use crate::support::{Start, p2p_available};
 
-/// The box has changed since the pair lists were made, has other cells than at the start, and changes again in the very next step.
+/// The box has changed since the pair lists were made, has other cells than at the start, and
+/// changes again in the next step.
 #[test]
 fn barostats_go_on() {
     let workdir = melt();

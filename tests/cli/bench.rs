@@ -1,4 +1,4 @@
-//! `md-cli bench`: what it prints and writes, and how it ends.
+//! `md-cli bench`: its output, its files and its exit codes.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::process::Command;
@@ -7,11 +7,11 @@ use crate::compare::{end_with_a_stopped_rank, ranks_can_be_stopped};
 use crate::support::{MELT, Said, Start, Workdir, error, md_cli, p2p_available, repository};
 use insta::assert_snapshot;
 
-/// Columns as promised in docs/reference/outputs.md.
+/// Columns as documented in docs/reference/outputs.md.
 const COLUMNS: &str = "benchmark,mechanism,ranks,bytes,median_s,low_s,high_s,min_s,max_s,samples,bytes_per_s,status,note,distance,\
     rma_component,mpi_library,host,version,cpu,binding,date";
 
-/// Rows by column.
+/// Returns the rows by column.
 fn rows(workdir: &Workdir) -> Vec<csv::StringRecord> {
     let text = workdir.read("out/bench.csv");
     assert_eq!(text.lines().next(), Some(COLUMNS));
@@ -19,7 +19,7 @@ fn rows(workdir: &Workdir) -> Vec<csv::StringRecord> {
     for row in &rows {
         let [median, low, high, min, max] = [4, 5, 6, 7, 8].map(|column| row[column].parse::<f64>().unwrap());
         assert!(0.0 < min && min <= low && low <= median && median <= high && high <= max, "{row:?}");
-        // Few where the budget has ended.
+        // Only a few, because the time budget has ended.
         let samples: usize = row[9].parse().unwrap();
         assert!(samples >= 1 && &row[11] == "ok", "{row:?}");
         assert_eq!(row[12].contains("low and high are their range"), samples < 6, "{row:?}");
@@ -27,14 +27,15 @@ fn rows(workdir: &Workdir) -> Vec<csv::StringRecord> {
     rows
 }
 
-/// These columns of all rows, each once, in their order.
+/// Returns the distinct values of a column, in the order of their first occurrence.
 fn distinct(rows: &[csv::StringRecord], column: usize) -> Vec<String> {
     let mut values: Vec<String> = rows.iter().map(|row| row[column].to_owned()).collect();
     values.dedup();
     values
 }
 
-/// The C twins run beside it, and their table has a row for each. How near they come is for a quiet machine.
+/// The C twins run along with it, and their table has a row for each. How close the times are can
+/// only be tested on a quiet machine.
 #[test]
 fn twins_in_c_are_measured_beside_it() {
     if !p2p_available() {
@@ -56,7 +57,7 @@ fn twins_in_c_are_measured_beside_it() {
     let twins = "roundtrip nonblocking put bandwidth sync26 ringshift strided strided_packed elementwise push pull packing_three \
                  packing_packed passive copy copy_19 copy_streaming osu_latency osu_bw osu_put_latency osu_get_latency";
     let twins = twins.split(' ').flat_map(|twin| ["8", "100000"].map(|bytes| format!("{twin},{bytes},")));
-    // A computation as long as a short message is none.
+    // A computation as long as a short message is too short to measure.
     let overlaps = ["communication", "both", "progress"].map(|part| format!("overlap_{part},100000,"));
     let lines: Vec<_> = lines.collect();
     for row in twins.chain(overlaps) {
@@ -70,13 +71,13 @@ fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
         return;
     }
     let workdir = Workdir::new(MELT);
-    // 0.3 s a case: some are done when it stops.
+    // Each case takes 0.3 s, so some are complete when the job stops.
     let sizes: Vec<String> = (1..=100).map(|words| (8 * words).to_string()).collect();
     let sizes = sizes.join(",");
     let call = format!(
         "bench bandwidth --backends p2p,rma-fence --sizes {sizes} --budget 60 --timeout 1.5 --output"
     );
-    // The third one waits, and must not end the job before the table is written.
+    // The third rank waits, and must not end the job before the table is written.
     let mut command = workdir.under_mpirun(3, &md_cli());
     command.args(call.split(' ')).arg(workdir.path("out"));
     assert_eq!(end_with_a_stopped_rank(&workdir, command, "out/.md-cli.lock"), Some(3));
@@ -87,7 +88,8 @@ fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
     assert!(!workdir.path("out/.md-cli.lock").exists());
 }
 
-/// Windows of less than they ask for do; where there is no room for these either, other benchmarks go on.
+/// Smaller windows than requested are sufficient. If there is no room for these either, the other
+/// benchmarks continue.
 #[test]
 fn windows_that_shared_memory_has_no_room_for() {
     let can_mount = || {
@@ -182,13 +184,13 @@ fn plain_calls_and_everything_over_mpi() {
         assert!(rows.iter().any(|row| [&row[0], &row[1]] == ["packing-packed", "fence-2-slots"]));
         let both = rows.iter().find(|row| &row[0] == "overlap-both").unwrap();
         assert!(both[12].contains(" % hidden") && both[12].contains(" to "), "{both:?}");
-        // Whatever has messages has them as long as was asked for.
+        // All benchmarks with messages use the requested length.
         assert!(rows.iter().all(|row| &row[3] == "8" || &row[0] == "barrier"));
         for row in &rows {
             let has_windows = !["p2p", "collective", "memory"].contains(&&row[1]);
             assert_eq!(&row[14] != "none", has_windows, "{row:?}");
         }
-        // One size is no curve.
+        // A single size gives no curve.
         assert_eq!(workdir.files("out"), ["bench.csv"]);
     }
 }
@@ -205,7 +207,7 @@ fn what_the_budget_does_not_allow_is_skipped() {
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
     let told = said.stdout.lines().rev().take(2).collect::<Vec<_>>();
     assert!(told[1].ends_with(" cases were skipped: the budget of 1 s is used up"), "{told:?}");
-    // It takes longer than that.
+    // The benchmark takes longer than that.
     assert!(told[0].starts_with("without any time: ") && told[0].contains("`passive`"), "{told:?}");
     let rows = rows(&workdir);
     assert!(

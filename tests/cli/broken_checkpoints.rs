@@ -1,4 +1,5 @@
-//! Checkpoints that are damaged or of something else, and jobs that are killed while they write one.
+//! Checkpoints that are damaged or belong to something else, and jobs that are killed while they
+//! write one.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -42,7 +43,7 @@ fn what_cannot_be_gone_on_from() {
     assert!(text.contains("`output.checkpoint.every` must be at least 1, found 0"), "{text}");
 }
 
-/// A checkpoint of three ranks after 10 steps, and an older one.
+/// Returns a checkpoint of three ranks after 10 steps, in a folder that also has an older one.
 fn three_ranks() -> (Workdir, PathBuf, Vec<u8>) {
     let workdir = melt();
     run(&workdir, Start::Threads(3), "out", 10, "--quiet --set output.checkpoint.every=5");
@@ -51,7 +52,8 @@ fn three_ranks() -> (Workdir, PathBuf, Vec<u8>) {
     (workdir, path, bytes)
 }
 
-/// Where the parts of a checkpoint of three ranks with 600 particles begin: index, slabs, end.
+/// Returns the positions of the parts of a checkpoint of three ranks with 600 particles: index,
+/// slabs, end.
 fn places(bytes: &[u8]) -> [usize; 3] {
     let text = u64::from_le_bytes(bytes[8..16].try_into().unwrap()) as usize;
     let index = 16 + text + 8;
@@ -136,8 +138,8 @@ fn the_older_one_is_taken_only_when_asked_for() {
     assert_eq!(workdir.read("out/thermo.csv"), workdir.read("whole/thermo.csv"));
 }
 
-/// Kills a job again and again while it writes a checkpoint after every step. Whatever is there then, the run goes on from it; in the
-/// end it has the bits of one that nobody has killed.
+/// Kills a job several times while it writes a checkpoint after every step. The run resumes from
+/// the files that exist then, and at the end has the same bits as a run that was not killed.
 fn survives_kills(start: Start, kills: u64, seed: u64) {
     let workdir = melt();
     let steps = killed_again_and_again(&workdir, start, "run", kills, seed) + 3;
@@ -146,8 +148,9 @@ fn survives_kills(start: Start, kills: u64, seed: u64) {
     expect_same_bits(&workdir, "killed");
 }
 
-/// Starts a command that writes a checkpoint after every step into `parts`, so many times, each time from where the last one was killed;
-/// returns the step of the last checkpoint.
+/// Starts a command that writes a checkpoint after every step into `parts`, and kills it, `kills`
+/// times. Each start resumes where the last one was killed. Returns the step of the last
+/// checkpoint.
 pub(crate) fn killed_again_and_again(
     workdir: &Workdir,
     start: Start,
@@ -169,7 +172,7 @@ pub(crate) fn killed_again_and_again(
             assert_eq!(job.try_wait().unwrap(), None, "the run goes on after step {before}");
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Numerical Recipes' generator: moments that are the same in no two jobs.
+        // The generator of Numerical Recipes: the times differ between any two jobs.
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         std::thread::sleep(Duration::from_micros(random >> 32 & 0x7fff));
         kill_all(&mut job);
@@ -178,7 +181,7 @@ pub(crate) fn killed_again_and_again(
     *checkpoints(workdir, "parts").last().unwrap()
 }
 
-/// The process that was started and, under a launcher, all ranks, at once.
+/// Kills the process that was started and, under a launcher, all ranks at the same time.
 fn kill_all(job: &mut Child) {
     let launcher = job.id();
     let processes = fs::read_dir("/proc")

@@ -1,10 +1,12 @@
-//! Runs that fail one of their own checks: particles on top of each other, time steps far too large. Exit code 1, the
-//! culprits by their ids, and the same words on any number of ranks.
+//! Runs that fail one of their own checks: overlapping particles, or time steps that are far too
+//! large. The exit code is 1, the particles concerned are listed by their ids, and the text is the
+//! same on any number of ranks.
 
 use crate::support::{MELT, Start, Workdir, error, error_everywhere, starts};
 use insta::assert_snapshot;
 
-/// Two particles at a distance along x, within a rank or across ranks, and some others to make it a system.
+/// Returns a system with two particles at this distance along x, within a rank or across ranks, and
+/// some others.
 fn pair_at(distance: &str) -> Workdir {
     let workdir = Workdir::new(
         "[simulation]\nsteps = 10\n\n[system]\nfile = { path = \"start.data\", format = \"lammps-data\" }\n\
@@ -44,7 +46,7 @@ fn nearly_coincident_particles() {
     ");
 }
 
-/// The partners are on both sides of the periodic boundary, and of a border between ranks.
+/// The particles are on opposite sides of the periodic boundary, and of a border between ranks.
 #[test]
 fn nearly_coincident_through_the_boundary() {
     let workdir = pair_at("0.0");
@@ -75,7 +77,7 @@ fn far_too_large_a_time_step() {
     assert_eq!(workdir.files("out"), ["scenario.toml", "thermo.csv"], "no results of a run that failed");
 }
 
-/// Chaos multiplies rounding differences, so that only the first line is the same on all ranks.
+/// Chaos amplifies rounding differences, so that only the first line is the same on all ranks.
 #[test]
 fn lost_particles_between_two_rebuilds() {
     let workdir =

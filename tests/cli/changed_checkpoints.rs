@@ -1,4 +1,5 @@
-//! Going on with a scenario or a folder that is not as it was: what is said of results, and what becomes of outputs.
+//! Resuming with a changed scenario or a changed folder: the messages about results, and the
+//! treatment of outputs.
 
 use std::fs;
 
@@ -24,14 +25,15 @@ fn it_says_what_is_not_as_it_was() {
     assert_eq!((&summary["steps"], &summary["resumed_from_step"]), (&10.into(), &10.into()));
 }
 
-/// What a run says that goes on, without the line that says from where. In `other` there is nothing before.
+/// Returns the messages of a resumed run, without the line with the checkpoint's name. The folder
+/// `other` is empty before.
 fn said(workdir: &Workdir, call: &str) -> String {
     fs::remove_dir_all(workdir.path("other")).ok();
     let all = workdir.succeed(Start::Threads(1), &format!("run melt.toml {call}")).stderr;
     all.lines().filter(|line| !line.contains("going on after step")).map(|line| format!("{line}\n")).collect()
 }
 
-/// A run of 20 steps in `out`, with a checkpoint of the last.
+/// Returns a run of 20 steps in `out`, with a checkpoint of the last.
 fn begun(options: &str) -> Workdir {
     let workdir = Workdir::new(&format!("{MELT}checkpoint = {{ every = 20 }}\n"));
     run(&workdir, Start::Threads(1), "out", 20, &format!("--quiet {options}"));
@@ -51,7 +53,7 @@ fn another_integrator_has_other_results() {
     note: other results from here on: simulation.seed was 7, now 8; integrator.temperature was 1.0, now 3.0
     note: these would change the last digits of results alone: neighbor.skin was 0.3, now 0.4
     ");
-    // Nothing is drawn there: the seed has done what it had to.
+    // No random numbers are drawn after the start, so the seed has no effect any more.
     let workdir = begun("");
     assert_eq!(said(&workdir, &format!("{resume} --set simulation.seed=8")), "");
 }
@@ -66,13 +68,13 @@ fn a_ramp_that_ends_at_another_step_is_another_run() {
     for quiet in ["", "--quiet"] {
         assert_eq!(said(&workdir, &format!("{resume} --steps 40 {quiet}")), expected);
     }
-    // Without a ramp the number of steps is free.
+    // Without a ramp the number of steps can be changed.
     let constant = cooling.replace("{from=2.0,to=1.0}", "1.0");
     let workdir = begun(&constant);
     assert_eq!(said(&workdir, &format!("--output other --resume out {constant} --steps 40")), "");
 }
 
-/// What it begins with is in the checkpoint.
+/// The initial state comes from the checkpoint.
 #[test]
 fn other_particles_to_begin_with_are_without_effect() {
     let workdir = begun("");
@@ -85,7 +87,8 @@ fn other_particles_to_begin_with_are_without_effect() {
     assert_eq!(last("other"), expected);
 }
 
-/// The ramp has its own steps, whatever comes behind it: so a run that has made it can be made longer.
+/// A ramp has a fixed number of steps, regardless of later stages. Therefore a run that has
+/// completed it can be extended.
 #[test]
 fn a_ramp_is_kept_by_the_stage_that_it_becomes() {
     let cooling = "{ kind = \"rescale\", temperature = { from = 2.0, to = 1.0 }, every = 5 }";
@@ -101,7 +104,7 @@ fn a_ramp_is_kept_by_the_stage_that_it_becomes() {
     assert_eq!(last("parts"), last("whole"));
 }
 
-/// A run that goes on in its second of three stages.
+/// Returns a run that is resumed in its second of three stages.
 fn in_the_second_stage() -> (Workdir, String) {
     let stage = |kind: &str, temperature: &str, steps: u64| {
         format!(
@@ -129,7 +132,8 @@ fn stages_that_are_over_or_to_come_are_told_apart() {
     ");
 }
 
-/// More steps of the last stage, other intervals and names change nothing: thermostats go on with what they remember.
+/// More steps of the last stage, and other intervals and names, change no bits: the state of
+/// thermostats is restored.
 #[test]
 fn a_longer_last_stage_goes_on_with_the_same_bits() {
     let (workdir, resume) = in_the_second_stage();
@@ -140,7 +144,7 @@ fn a_longer_last_stage_goes_on_with_the_same_bits() {
     assert_eq!(last("other"), last("longer"));
 }
 
-/// A file has frames of one kind, also where its format does not say of which.
+/// All frames of a file are of one kind, even if its format does not state which.
 #[test]
 fn a_trajectory_of_another_kind_is_refused() {
     for path in ["t.lammpstrj", "t.extxyz.gz", "t.extxyz", "t.nc", "t.xtc"] {
@@ -190,12 +194,12 @@ fn outputs_go_on_in_their_folder_and_begin_anew_in_another() {
         })
         .collect();
     assert_eq!(workdir.read("other/thermo.csv").lines().collect::<Vec<_>>(), expected);
-    // From an older one: later checkpoints are of a future that is dropped.
+    // From an older checkpoint: the later ones are dropped.
     run(&workdir, Start::Threads(2), "out", 44, "--quiet --resume out/checkpoint-40.mdc");
     assert_eq!(checkpoints(&workdir, "out"), [40, 44]);
     let last = |text: String| text.lines().last().unwrap().split(',').next().unwrap().to_owned();
     assert_eq!(last(workdir.read("out/thermo.csv")), "44");
-    // What somebody has done to an output in between is not gone on with.
+    // An output that was changed in between is not continued.
     let thermo = workdir.read("out/thermo.csv");
     fs::write(workdir.path("out/thermo.csv"), thermo.replace("time", "Time")).unwrap();
     let text = error(&workdir, "run melt.toml --output out --resume out --steps 60", Start::Threads(2));
@@ -204,12 +208,12 @@ fn outputs_go_on_in_their_folder_and_begin_anew_in_another() {
     error: `out/thermo.csv` does not go on from the checkpoint: it holds something else than at the checkpoint
     choose another output directory with --output DIR, where the outputs begin at the checkpoint's step
     ");
-    // A run that does not go on removes the checkpoints of the one before it.
+    // A new run removes the checkpoints of an earlier one.
     run(&workdir, Start::Threads(2), "out", 5, "--quiet");
     assert_eq!(checkpoints(&workdir, "out"), [0; 0]);
 }
 
-/// A byte of any place, in files of every kind that a run goes on with.
+/// Changes a byte at each of several positions, in all kinds of files that a resumed run continues.
 #[test]
 fn a_changed_byte_is_refused_wherever_it_is() {
     let tables = "output.checkpoint.every=20";
@@ -224,7 +228,7 @@ fn a_changed_byte_is_refused_wherever_it_is() {
         let workdir = melt();
         let columns = if path == "t.xtc" { "" } else { "--set output.trajectory.columns=[\"velocity\"]" };
         let options = format!("--set {tables} --set output.trajectory={{path=\"{path}\",every=2}} {columns}");
-        // What has gone on once goes on with its checksums.
+        // A run that has been resumed once also writes its checksums.
         run(&workdir, Start::Threads(ranks), "out", 10, &format!("--quiet {options}"));
         run(&workdir, Start::Threads(ranks), "out", 20, &format!("--quiet --resume out {options}"));
         let changed: &[&str] = if path == "t.extxyz" { &[path, "thermo.csv"] } else { &[path] };
@@ -233,7 +237,8 @@ fn a_changed_byte_is_refused_wherever_it_is() {
             let whole = fs::read(&place).unwrap();
             for part in 0..7 {
                 let mut damaged = whole.clone();
-                // A row that the end of the run alone has left, and the end of a compressed file, are not gone on with.
+                // Only in the first parts: a resumed run drops the row that the end of the run
+                // added, and the end of a compressed file.
                 damaged[8 + part * (whole.len() - 8) / 9] ^= 1;
                 fs::write(&place, &damaged).unwrap();
                 let call = format!("run melt.toml --output out --resume out --steps 30 {options}");

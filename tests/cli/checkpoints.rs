@@ -1,11 +1,11 @@
-//! Stopping and going on: the same bits as without a stop.
+//! Stopping and resuming gives the same bits as one run.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
 
 use crate::support::{MELT, Start, Workdir, error, p2p_available, starts};
 
-/// Steps of the whole run, and those of its first part: no multiple of any interval.
+/// Number of steps of the whole run.
 const STEPS: u64 = 60;
 const FIRST: u64 = 31;
 
@@ -13,13 +13,13 @@ pub(crate) fn melt() -> Workdir {
     Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"))
 }
 
-/// `run` with some `--set`s, for so many steps, into a folder.
+/// Calls `run` with some `--set`s for `steps` steps, with `output` as the output folder.
 pub(crate) fn run(workdir: &Workdir, start: Start, output: &str, steps: u64, more: &str) -> String {
     let call = format!("run melt.toml --output {output} --steps {steps} {more}");
     workdir.succeed(start, &call).stderr
 }
 
-/// Runs to the end at once, and in two parts of which the second may have other options.
+/// Runs to the end in one run, and in two parts, of which the second may have other options.
 pub(crate) fn at_once_and_in_parts(
     workdir: &Workdir,
     [first, second]: [Start; 2],
@@ -31,7 +31,7 @@ pub(crate) fn at_once_and_in_parts(
     run(workdir, second, "parts", STEPS, &format!("--quiet --resume parts {other}"));
 }
 
-/// Steps of the checkpoints in a folder.
+/// Returns the steps of the checkpoints in a folder.
 pub(crate) fn checkpoints(workdir: &Workdir, folder: &str) -> Vec<u64> {
     let files = workdir.files(folder);
     let steps = files.iter().filter_map(|name| name.strip_prefix("checkpoint-")?.strip_suffix(".mdc"));
@@ -52,7 +52,7 @@ pub(crate) fn expect_same_bits(workdir: &Workdir, what: &str) {
     clear(workdir);
 }
 
-/// The first rows of both agree to rounding, and have the same steps.
+/// Checks that the first rows of both have the same steps and agree within rounding.
 pub(crate) fn expect_same_numbers(workdir: &Workdir, what: &str) {
     let rows = |folder: &str| -> Vec<Vec<f64>> {
         let text = workdir.read(&format!("{folder}/thermo.csv"));
@@ -109,7 +109,8 @@ fn trajectories_of_every_format_go_on() {
         let every = "--set output.checkpoint={every=5,keep=4}";
         run(&workdir, start, "parts", FIRST, &format!("--quiet {every} {options}"));
         let past = frames("parts");
-        // From its end, between frames and with frames, of which one is cut, after the checkpoint.
+        // From the end of the first part, from a step between frames, and from a step with frames
+        // behind it, one of which is cut.
         for step in [FIRST, 25, 20] {
             let more = format!("--quiet --resume parts/checkpoint-{step}.mdc {every} {options}");
             run(&workdir, start, "parts", STEPS, &more);
@@ -159,7 +160,8 @@ fn stages_go_on_where_they_were() {
     assert!(said.stderr.contains("it is of stage 2, and the run has 1"), "{said:?}");
 }
 
-/// Killed between its last checkpoint and its tables a run has no step to make, and files to write.
+/// If a run is killed between its last checkpoint and its tables, no steps remain, but files must
+/// be written.
 #[test]
 fn a_run_that_has_made_its_steps_completes_its_files() {
     let outputs =
@@ -200,7 +202,7 @@ fn a_run_that_has_made_its_steps_completes_its_files() {
     }
 }
 
-/// The last job of a chain ends well, whoever starts it once more, and leaves all files as they are.
+/// Checks that starting the last job of a chain again succeeds and leaves all files unchanged.
 fn expect_nothing_left(workdir: &Workdir, advice: &str) {
     let (files, summary) = (workdir.files("out"), workdir.read("out/summary.json"));
     for start in starts() {
@@ -211,7 +213,7 @@ fn expect_nothing_left(workdir: &Workdir, advice: &str) {
     assert_eq!((workdir.files("out"), workdir.read("out/summary.json")), (files, summary));
 }
 
-/// Without `output.checkpoint` too: the end of a run that has gone on is the newest checkpoint.
+/// Also without `output.checkpoint`: the end of a resumed run is the newest checkpoint.
 #[test]
 fn a_chain_of_jobs_ends_well() {
     let workdir = Workdir::new(MELT);
@@ -225,7 +227,8 @@ fn a_chain_of_jobs_ends_well() {
     expect_nothing_left(&workdir, &format!("--steps {}", 2 * steps));
 }
 
-/// From a checkpoint before the last step of a minimisation, of that step, and of the stage behind it.
+/// Resumes from a checkpoint before the last step of a minimisation, of that step, and of the
+/// following stage.
 #[test]
 fn a_minimisation_ends_where_it_would_have_ended() {
     let lattice = "[simulation]\ntimestep = 0.005\n[system]\ntemperature = 0.1\n\

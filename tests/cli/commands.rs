@@ -54,7 +54,7 @@ fn the_schema_is_json() {
     }
 }
 
-/// What a build has need not be usable where it runs.
+/// A backend of the build need not be usable where it runs.
 #[test]
 fn backends_that_cannot_be_used_by_these_ranks() {
     if !p2p_available() {
@@ -101,7 +101,8 @@ fn backends_are_listed() {
     assert!(lines.iter().any(|line| line.starts_with("RMA component: ")));
 }
 
-/// The last `--set` of a key wins; options of their own win over `--set`; both win over the file.
+/// The last `--set` of a key takes precedence. Separate options take precedence over `--set`, and
+/// both over the file.
 #[test]
 fn precedence_of_overrides() {
     let workdir = Workdir::new(MELT);
@@ -178,7 +179,7 @@ fn what_is_printed_fits_a_terminal() {
     }
 }
 
-/// The numbers on screen are those of thermo.csv, rounded.
+/// The numbers on the screen are those of thermo.csv, rounded.
 #[test]
 fn the_table_agrees_with_the_file() {
     let workdir = Workdir::new(MELT);
@@ -196,14 +197,14 @@ fn the_table_agrees_with_the_file() {
 #[test]
 fn progress_where_there_is_no_terminal() {
     let workdir = Workdir::new(MELT);
-    // Lines come every few seconds, later than this run ends.
+    // A line is printed every few seconds, after the end of this run.
     for mode in ["never", "auto", "always"] {
         let said = workdir.succeed(Start::Threads(1), &format!("run melt.toml --quiet --progress {mode}"));
         assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""), "{mode}");
     }
 }
 
-/// On a terminal (that of `script`) there is a bar, unless it is not wanted.
+/// On a terminal (that of `script`) there is a progress bar, unless it is switched off.
 #[test]
 fn progress_on_a_terminal() {
     let workdir = Workdir::new(&MELT.replace("steps = 20", "steps = 400"));
@@ -301,7 +302,7 @@ fn an_analysis_that_would_see_too_little_is_a_warning() {
     assert_eq!(["vacf", "viscosity"].map(rows), [0, 0]);
 }
 
-/// Threads that each of so many ranks of this machine could have a core for.
+/// Returns the number of cores of this machine for each of `ranks` ranks.
 fn cores_per_rank(ranks: usize) -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() / ranks).max(1)
 }
@@ -331,7 +332,7 @@ fn threads_by_the_number_of_cores() {
     ");
 }
 
-/// On a terminal (that of `script`) errors have colours, unless they are not wanted.
+/// On a terminal (that of `script`) errors have colours, unless these are switched off.
 #[test]
 fn errors_without_colours() {
     let workdir = Workdir::new(&MELT.replace("seed = 7", "sed = 7"));

@@ -1,5 +1,5 @@
-//! `md-cli compare`: what it prints and writes, and how it ends.
-//! (Transports that give wrong forces or fail are tested inside md-cli, where they can be made.)
+//! `md-cli compare`: its output, its files and its exit codes. (Transports with wrong forces or
+//! failures are tested inside md-cli, where they can be created.)
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, md_cli, p2p_available, starts};
 use insta::assert_snapshot;
 
-/// Columns as promised in docs/reference/outputs.md, then the context columns of timing.csv that are not among them.
+/// Columns as documented in docs/reference/outputs.md, followed by the context columns of
+/// timing.csv that are not among them.
 const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,\
     exchange_high_s,step_median_s,step_low_s,step_high_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,\
     force_return_s,border_s,migrate_s,halo_hidden_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version,baseline";
@@ -30,7 +31,7 @@ impl Row {
         self.text(column).parse().unwrap()
     }
 
-    /// Numbers of a strategy that was measured.
+    /// Checks the numbers of a strategy that was measured.
     fn check_numbers(&self) {
         for kind in ["exchange", "step"] {
             let [low, median, high] =
@@ -55,7 +56,7 @@ fn rows(workdir: &Workdir) -> Vec<Row> {
     rows_of(&text)
 }
 
-/// Of a table of any columns.
+/// Returns the rows of a table with any columns.
 pub(crate) fn rows_of(text: &str) -> Vec<Row> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().unwrap().clone();
@@ -84,7 +85,8 @@ fn shells_and_exchanges_over_threads() {
     assert!(workdir.read("out/scenario.toml").contains("steps = 20"), "--steps is the length of a sample");
 }
 
-/// Positions travel with the border only: its columns say where the time goes, and a sentence says why.
+/// Positions are sent only together with the border. The columns of the border contain the times,
+/// and a message gives the reason.
 #[test]
 fn every_step_rebuilds() {
     let workdir = Workdir::new(MELT);
@@ -102,7 +104,7 @@ fn every_step_rebuilds() {
     assert!(!workdir.read("out/recommendation.txt").contains(warning));
 }
 
-/// Other forces than the serial ones in double, as they should be.
+/// The forces differ from the serial ones in double precision, as they should.
 #[test]
 fn mixed_precision() {
     let workdir = Workdir::new(MELT);
@@ -137,8 +139,8 @@ fn backends_over_mpi_and_what_cannot_be() {
     }
 }
 
-/// What the library cannot do here is nobody's failure. (Open MPI's osc/rdma has no shared windows; other libraries, which do
-/// not know the variable, may have them.)
+/// Operations that the library does not support here are not a failure. (Open MPI's osc/rdma has no
+/// shared windows. Other libraries, which ignore the variable, may have them.)
 #[test]
 fn windows_that_the_library_refuses() {
     if !p2p_available() {
@@ -159,7 +161,8 @@ fn windows_that_the_library_refuses() {
     rows[3].check_numbers();
 }
 
-/// Only what a backend refuses of the scenario's options is left out, and its row says so.
+/// Only backends that refuse an option of the scenario are left out, and their rows give the
+/// reason.
 #[test]
 fn options_that_a_backend_does_not_take() {
     if !p2p_available() {
@@ -179,7 +182,7 @@ fn options_that_a_backend_does_not_take() {
     assert!(rows[1].text("note").starts_with("`parallel.rma.operation` left at its default: its epochs"));
 }
 
-/// In one job, and held against the scenario's own value.
+/// All values are measured in one job, and compared with the scenario's own value.
 #[test]
 fn values_that_are_varied() {
     let workdir = Workdir::new(MELT);
@@ -215,8 +218,8 @@ fn values_that_are_varied() {
     ");
 }
 
-/// A backend that would have a use for a value, but cannot have it, has a row that says so; one that has no use for it is
-/// measured once.
+/// A backend that could use a value, but does not support it, has a row with the reason. A backend
+/// for which the value has no effect is measured once.
 #[test]
 fn values_that_backends_cannot_have() {
     if !p2p_available() {
@@ -252,7 +255,7 @@ fn values_that_backends_cannot_have() {
     rows[..6].iter().for_each(Row::check_numbers);
 }
 
-/// The variants of the studies that are no backends of their own give the same forces.
+/// The variants of the studies that are not separate backends give the same forces.
 #[test]
 fn variants_of_the_studies() {
     if !p2p_available() {
@@ -284,7 +287,7 @@ fn one_put_or_three() {
     rows.iter().for_each(Row::check_numbers);
 }
 
-/// It would never choose: a frozen halo does not negotiate.
+/// `auto` would never choose, because a frozen halo does not negotiate.
 #[test]
 fn auto_is_not_compared() {
     if !p2p_available() {
@@ -314,7 +317,7 @@ fn one_rank_and_partitions() {
     assert!(workdir.read("out/recommendation.txt").contains("One rank sends no messages"));
 }
 
-/// Whoever calls this from a script learns it from the exit code.
+/// A calling script can detect this by the exit code.
 #[test]
 fn nothing_that_could_be_measured() {
     if !p2p_available() {
@@ -330,7 +333,7 @@ fn nothing_that_could_be_measured() {
     assert!(rows.iter().all(|row| row.text("status") == "unavailable"));
 }
 
-/// Threads need another start, and the word for it is a key of the scenario.
+/// Threads need another start, which a key of the scenario selects.
 #[test]
 fn threads_without_mpirun() {
     if !p2p_available() {
@@ -343,8 +346,8 @@ fn threads_without_mpirun() {
     ");
 }
 
-/// The job is ended by another thread, which has the last word. A wait of a few hundred polls is over before the clock is looked at: of so
-/// many repetitions one takes longer.
+/// Another thread ends the job and prints the last message. A wait of a few hundred polls ends
+/// before the clock is read. Of this many repetitions, one takes longer.
 #[test]
 fn a_wait_that_is_too_short_for_anything() {
     if !p2p_available() {
@@ -389,7 +392,7 @@ fn a_scenario_that_cannot_be_is_told_once() {
     assert!(text.starts_with("exit code 2\n"), "{text}");
 }
 
-/// A process of the job started here, by its rank.
+/// Returns the process of a rank of the job that was started here.
 fn process_of_rank(launcher: u32, rank: usize) -> Option<u32> {
     let wanted = format!("OMPI_COMM_WORLD_RANK={rank}");
     let is_it = |process: &u32| {
@@ -412,12 +415,13 @@ fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// Starts a job of two ranks that writes `first`, and stops rank 1 for good some time later; how the job ends, which it does.
+/// Starts a job of two ranks that writes `first`, and some time later stops rank 1 permanently.
+/// Returns how the job ended.
 pub(crate) fn end_with_a_stopped_rank(workdir: &Workdir, mut command: Command, first: &str) -> Option<i32> {
     let mut launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let id = launcher.id();
     let is_there = wait_until(Duration::from_secs(30), || workdir.path(first).exists());
-    // Into the repetitions: nothing in the folder tells when they begin.
+    // Waits until the repetitions have begun, which no file in the folder shows.
     std::thread::sleep(Duration::from_secs(4));
     let rank = process_of_rank(id, 1);
     if let Some(rank) = rank {
@@ -430,12 +434,13 @@ pub(crate) fn end_with_a_stopped_rank(workdir: &Workdir, mut command: Command, f
     code
 }
 
-/// Whether a job of two ranks can be started, and a rank of it be found.
+/// Returns whether a job of two ranks can be started and one of its ranks found.
 pub(crate) fn ranks_can_be_stopped() -> bool {
     p2p_available() && Path::new("/proc/self/environ").exists()
 }
 
-/// One rank stops for good in the middle: neither a watchdog nor the ranks' agreement can help; the monitor does.
+/// One rank stops permanently in the middle. The monitor ends the job, because neither a watchdog
+/// nor the agreement of the ranks can.
 #[test]
 fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
     if !ranks_can_be_stopped() {
@@ -451,7 +456,7 @@ fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
     assert_eq!(rows.len(), 3);
 }
 
-/// The neighbourhood is kept for longer than it holds.
+/// The neighbourhood is used for longer than it is valid.
 #[test]
 fn stale_neighbourhoods_are_warned_of_once() {
     let workdir = Workdir::new(MELT);
@@ -462,7 +467,8 @@ fn stale_neighbourhoods_are_warned_of_once() {
     assert_eq!(warning.lines().count(), 1, "{warning}");
 }
 
-/// The reference has the machine to itself; what is measured shares it. This launcher tells of many ranks.
+/// The reference has the memory of the machine to itself, while the strategies share it. This
+/// launcher reports many ranks.
 #[test]
 fn strategies_that_need_more_memory_than_there_is_are_left_out() {
     if !p2p_available() {

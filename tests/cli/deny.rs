@@ -1,4 +1,5 @@
-//! `make deny` where the database of vulnerabilities cannot be fetched: only a machine without network passes, and says what is missing.
+//! `make deny` where the database of vulnerabilities cannot be fetched: only a machine without
+//! network passes, with a message about what is missing.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -7,7 +8,7 @@ use std::process::{Command, Output};
 
 use crate::support::repository;
 
-/// Stands for cargo, with exit codes of a fetch and of a whole check.
+/// Script in place of cargo, with exit codes for a fetch and for a whole check.
 const CARGO: &str = "#!/bin/sh\necho \"$*\"\ntest \"$2\" != fetch || exit FETCH\ntest \"$*\" != \"deny check\" || exit CHECK\n";
 const WITHOUT_NETWORK: &str = "echo \"fatal: unable to access 'https://github.com/rustsec/advisory-db/': \
     Could not resolve host: github.com\" >&2; exit 128";
@@ -23,7 +24,7 @@ Known vulnerabilities of dependencies pass unseen. Run `make deny` with network.
 const ERROR: &str =
     "deny: error: https://github.com/rustsec/advisory-db can be reached, but not fetched; see above\n";
 
-/// Plays the script with a cargo of these exit codes, and a git that does so.
+/// Runs the script with a cargo that has these exit codes, and with this git.
 fn deny(fetch: u8, check: u8, git: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let cargo = CARGO.replace("FETCH", &fetch.to_string()).replace("CHECK", &check.to_string());

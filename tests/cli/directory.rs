@@ -1,5 +1,5 @@
-//! The output directory: one run at a time, inputs that are never touched, links that are never followed, files that are still
-//! there in the end.
+//! The output directory: one run at a time, inputs that are never changed, links that are never
+//! followed, and files that still exist at the end.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -16,7 +16,7 @@ const LOCK: &str = "out/.md-cli.lock";
 const TRAJECTORY: &str = "trajectory = { path = \"traj.extxyz\", every = 10 }\n";
 const ONE_RANK: Start = Start::Threads(1);
 
-/// A run that would go on for hours. It ends with the test.
+/// A run that would take hours. It ends with the test.
 struct LongRun(Child);
 
 impl Drop for LongRun {
@@ -26,7 +26,7 @@ impl Drop for LongRun {
     }
 }
 
-/// Starts it, and waits until it is under way.
+/// Starts a run, and waits until it has begun.
 fn long_run(workdir: &Workdir) -> LongRun {
     let mut command = workdir.command(ONE_RANK, "run melt.toml --steps 1000000000");
     let run = LongRun(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
@@ -75,7 +75,7 @@ fn the_lock_of_another_host_is_respected() {
     if this run has ended without removing that file, try again two minutes after its last renewal, or remove it; else wait for the end of the run, or choose another directory with --output DIR
     ");
     assert_eq!(workdir.files("out"), [".md-cli.lock"]);
-    // Its process does not renew it any more.
+    // Its process no longer renews the lock.
     let lock = fs::File::options().write(true).open(workdir.path(LOCK)).unwrap();
     lock.set_modified(SystemTime::now() - Duration::from_secs(121)).unwrap();
     let said = workdir.succeed(ONE_RANK, "run melt.toml --quiet");
@@ -84,7 +84,7 @@ fn the_lock_of_another_host_is_respected() {
     assert!(!workdir.path(LOCK).exists());
 }
 
-/// What fails gives the lock back, too.
+/// A failed run also releases the lock.
 #[test]
 fn a_failed_run_leaves_no_lock() {
     let workdir = Workdir::new(MELT);
@@ -132,7 +132,7 @@ fn files_cut_or_written_to_during_the_run() {
     }
 }
 
-/// What a run says that fails because this happens while it is under way.
+/// Returns the error of a run during which this script is executed.
 fn tampered(workdir: &Workdir, script: &str) -> String {
     let script = format!(
         "\"$md\" run melt.toml --quiet --set parallel.backend=local --steps 3000 & pid=$!; \
@@ -144,12 +144,13 @@ fn tampered(workdir: &Workdir, script: &str) -> String {
     said.stderr
 }
 
-/// A particle as given, and another one: one alone has no temperature.
+/// Returns a file with the given particle and another one, because a single particle has no
+/// temperature.
 fn extxyz(cells: &str) -> String {
     format!("2\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\n{cells}\nA 5.0 5.0 5.0\n")
 }
 
-/// Neither removed nor written over, whatever its name and however it is reached.
+/// Inputs are neither removed nor overwritten, whatever their names and paths are.
 #[test]
 fn inputs_are_never_touched() {
     let start = extxyz("A 1.0 1.0 1.0");
@@ -185,7 +186,8 @@ fn inputs_are_never_touched() {
     assert_eq!(workdir.read("out/thermo.csv"), MELT);
 }
 
-/// The effective scenario is a result like any other; one that says the same need not be written.
+/// The effective scenario is a result like any other. If the existing file is equivalent, it need
+/// not be written.
 #[test]
 fn the_scenario_of_the_output_directory() {
     let workdir = Workdir::new(MELT);
@@ -209,7 +211,7 @@ fn the_scenario_of_the_output_directory() {
     assert_eq!(workdir.read("out/scenario.toml"), extxyz("A 1.0 1.0 1.0"));
 }
 
-/// The lock is written before anything else is looked at.
+/// The lock is written before any other file is examined.
 #[test]
 fn a_file_in_the_place_of_the_lock_is_never_touched() {
     let input = "exit code 2\nerror: `out/.md-cli.lock` is an input of this run and would be overwritten\n\
@@ -243,7 +245,8 @@ fn a_file_in_the_place_of_the_lock_is_never_touched() {
     assert_eq!(workdir.read(LOCK), MELT);
 }
 
-/// Whoever opens a pipe waits for its writer. Results of an earlier run are kept where a new one is refused.
+/// Opening a pipe waits for its writer. If a new run is refused, the results of an earlier one are
+/// kept.
 #[test]
 fn pipes_in_the_output_directory_are_refused_unopened() {
     let removed = "cannot remove the old file `out/NAME`: it is a pipe or a device";
@@ -290,7 +293,7 @@ fn links_in_the_place_of_outputs_are_replaced() {
     }
 }
 
-/// Of what an earlier run has written nothing stays beside the new results; what somebody else has put there does.
+/// Files of an earlier run are removed, while files from elsewhere remain.
 #[test]
 fn a_run_without_trajectory_removes_the_old_one() {
     let workdir = Workdir::new(MELT);
@@ -312,7 +315,7 @@ fn a_run_without_trajectory_removes_the_old_one() {
     assert!(workdir.path("out/traj.extxyz").exists(), "an input");
 }
 
-/// Whatever kind of result it is, on one line.
+/// All kinds of results are listed, on one line.
 #[test]
 fn what_is_removed_is_said() {
     let workdir = Workdir::new(MELT);
@@ -346,7 +349,7 @@ fn what_is_removed_is_said() {
     assert!(!workdir.files("out").iter().any(|name| name.ends_with(".vti")));
 }
 
-/// As any other input of a scenario on a grid.
+/// The mask is protected like any other input of a scenario on a grid.
 #[test]
 fn a_mask_among_the_images_of_an_earlier_run_is_never_touched() {
     let flow = "[lbm]\ngrid = [6, 6, 6]\nviscosity = 0.05\nsteps = 2\n[output]\nfields = { every = 1 }\n\
@@ -364,7 +367,7 @@ fn a_mask_among_the_images_of_an_earlier_run_is_never_touched() {
     workdir.succeed(ONE_RANK, "lbm masked.toml --quiet --output other");
 }
 
-/// Whatever command was here before, and whatever has become of its scenario.
+/// The results of any earlier command are removed, even if its scenario has changed or is gone.
 #[test]
 fn results_of_other_commands_are_removed() {
     const COMPARE: &str = "compare melt.toml --quiet --repeat 1 --steps 1";
@@ -408,7 +411,7 @@ fn the_effective_scenario_finds_its_particles_from_anywhere() {
     assert_eq!(workdir.read("out/scenario.toml"), workdir.read("elsewhere/out/scenario.toml"));
 }
 
-/// The file may have grown when it is run again.
+/// The file may have grown before the scenario is run again.
 #[test]
 fn the_effective_scenario_names_the_frame() {
     let workdir = Workdir::new(&from_file("start.extxyz"));
@@ -421,7 +424,7 @@ fn the_effective_scenario_names_the_frame() {
     assert!(workdir.read("out/scenario.toml").contains("format = \"extxyz\", frame = 2 }"));
 }
 
-/// A path that is cut to UTF-8 would be another file's.
+/// A path converted to UTF-8 with losses would be that of another file.
 #[test]
 fn folders_whose_names_are_not_utf_8() {
     let workdir = Workdir::new(MELT);
@@ -440,7 +443,7 @@ fn folders_whose_names_are_not_utf_8() {
     assert!(said("cd $'nu\\xff'; \"$md\" forces s.toml --output $PWD/../out").code == Some(2));
 }
 
-/// It is no folder that anybody means.
+/// `/dev` is not the folder that the user means.
 #[test]
 fn a_scenario_from_standard_input_is_of_the_working_folder() {
     let workdir = Workdir::new(&from_file("start.extxyz"));

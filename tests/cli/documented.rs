@@ -1,4 +1,5 @@
-//! The command lines of the documentation: the program takes them, and the files and targets that they name exist.
+//! The command lines of the documentation: the program accepts them, and their files and targets
+//! exist.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +9,10 @@ use md_cli::grid_inputs::AnyInputs;
 
 use crate::support::{repository, text_of};
 
-/// What a line may begin with that calls the program.
+/// Possible beginnings of a line that calls the program.
 const LAUNCHERS: [&str; 5] = ["md-cli", "mpirun", "srun", "scripts/mpirun.sh", "scripts/nodes.sh"];
-/// A span of the text that is a call and no mention, such as `make soak` or `cargo run --example embed`.
+/// Parts of a code span that show that it is a call, such as `make soak` or `cargo run --example
+/// embed`.
 const CALLS: [&str; 3] = ["configs/", "--example ", "make "];
 
 fn pages_in(folder: &Path) -> Vec<PathBuf> {
@@ -20,7 +22,7 @@ fn pages_in(folder: &Path) -> Vec<PathBuf> {
     pages.chain(folders.iter().flat_map(|folder| pages_in(folder))).collect()
 }
 
-/// Lines of code blocks, and calls in the text.
+/// Returns the lines of code blocks, and the calls in the text.
 fn lines(page: &str) -> Vec<String> {
     let page = page.replace("\\\n", " ");
     let mut lines = Vec::new();
@@ -39,7 +41,7 @@ fn expect(what: &str, is_there: bool) -> Result<(), String> {
     if is_there { Ok(()) } else { Err(format!("there is no {what}")) }
 }
 
-/// Whether the line calls the program.
+/// Checks a line. Returns whether it calls the program.
 fn check(line: &str) -> Result<bool, String> {
     let words: Vec<&str> =
         line.split_whitespace().take_while(|word| !word.starts_with('#') && *word != ">").collect();
@@ -94,7 +96,7 @@ fn every_command_line_of_the_documentation_is_taken() {
     pages.extend(["README.md", "benches/README.md"].map(repository));
     let mut calls = 0;
     for page in pages {
-        // Scenarios that a line above has made.
+        // Scenarios that an earlier line has created.
         let mut made = Vec::new();
         for line in lines(&text_of(&page)) {
             made.extend(line.split_once(" > ").map(|(_, file)| file.trim().to_owned()));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::support::{MELT, Said, Start, Workdir, p2p_available, starts};
 use serde_json::Value;
 
-/// Nothing takes longer.
+/// Time limit.
 const WITHIN: Duration = Duration::from_secs(60);
 const FILES: [&str; 6] =
     ["scenario.toml", "summary.json", "thermo.csv", "timing.csv", "timing_ranks.csv", "traj.extxyz"];
@@ -22,16 +22,16 @@ const SIGNALS: [(&str, &str, i32); 6] = [
     ("USR2", "SIGUSR2", 140),
     ("XCPU", "SIGXCPU", 152),
 ];
-/// Never reached.
+/// Number of steps, which is never reached.
 const STEPS: u64 = 1_000_000_000;
 
-/// A melt that would go on for hours.
+/// Returns a melt that would run for hours.
 fn endless() -> Workdir {
     let endless = MELT.replace("steps = 20", &format!("steps = {STEPS}"));
     Workdir::new(&format!("{endless}trajectory = {{ path = \"traj.extxyz\", every = 500 }}\n"))
 }
 
-/// Starts a run, waits until it is under way, and sends a signal to the process that was started.
+/// Starts a run, waits until it has begun, and sends a signal to the process that was started.
 fn signalled(workdir: &Workdir, start: Start, signal: &str) -> (Option<i32>, String) {
     let mut command = workdir.command(start, "run melt.toml --quiet");
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -46,7 +46,7 @@ fn send(signal: &str, child: &Child) {
     assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
 }
 
-/// One that does not end is killed.
+/// Waits for the end. A process that does not end is killed.
 fn end_of(mut child: Child) -> Output {
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -58,7 +58,7 @@ fn end_of(mut child: Child) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// All files are there and agree on the last step, which is returned.
+/// Checks that all files exist and agree on the last step, which is returned.
 fn check_files(workdir: &Workdir, reason: &str) -> u64 {
     let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
     let done = summary["steps"].as_u64().unwrap();
@@ -88,7 +88,8 @@ fn a_signal_ends_a_run_in_order() {
     }
 }
 
-/// What a minimisation has come to is written, though forces are above the tolerance: rounding alone leaves larger ones.
+/// The result of a minimisation is written, although forces are above the tolerance. (Rounding
+/// alone leaves larger forces.)
 #[test]
 fn a_signal_ends_a_minimisation_in_order() {
     let workdir = Workdir::new(MELT);
@@ -97,7 +98,7 @@ fn a_signal_ends_a_minimisation_in_order() {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let rows = BufReader::new(child.stdout.take().unwrap());
     let mut rows = rows.lines();
-    // Under way: a header, and rows of two steps.
+    // The run has begun: there are a header and the rows of two steps.
     rows.by_ref().take(3).for_each(|row| drop(row.unwrap()));
     send("TERM", &child);
     let ended = end_of(child);
@@ -110,7 +111,8 @@ fn a_signal_ends_a_minimisation_in_order() {
     assert_eq!(workdir.files("out"), ["minimised.extxyz", "scenario.toml", "summary.json"]);
 }
 
-/// As warnings are: SIGXCPU comes every second, and a launcher may pass on what the batch system has sent already.
+/// Repeated warnings are usual: SIGXCPU comes every second, and a launcher may pass on a signal
+/// that the batch system has already sent.
 #[test]
 fn a_second_warning_changes_nothing() {
     for (signal, name, code) in &SIGNALS[2..] {
@@ -124,7 +126,7 @@ fn a_second_warning_changes_nothing() {
     }
 }
 
-/// One that Open MPI's launcher passes on.
+/// Uses a warning that Open MPI's launcher passes on.
 #[test]
 fn a_warning_to_the_launcher_ends_all_ranks_in_order() {
     if !p2p_available() {
@@ -154,7 +156,7 @@ fn a_signal_to_the_launcher_ends_all_ranks_in_order() {
     }
 }
 
-/// One rank may be the only one to know.
+/// It is sufficient if one rank receives it.
 #[test]
 fn a_signal_to_one_rank_ends_all() {
     if !p2p_available() {
@@ -171,14 +173,14 @@ fn a_signal_to_one_rank_ends_all() {
     assert_eq!((said.code, said.stderr), (Some(143), text));
 }
 
-/// Where the run does not come to the end of a step: nobody reads what it prints.
+/// The run cannot reach the end of a step, because its output is not read.
 #[test]
 fn a_second_signal_ends_it_at_once() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let workdir = Workdir::new(&MELT.replace("every = 7", "every = 1"));
         let mut command = workdir.command(Start::Threads(1), "run melt.toml --steps 1000000000");
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        // More than the pipe holds.
+        // Larger than the buffer of the pipe.
         let rows = || workdir.read("out/thermo.csv").lines().count();
         workdir.wait_for_lines("out/thermo.csv", 600);
         let mut before = 0;
@@ -196,14 +198,14 @@ fn a_second_signal_ends_it_at_once() {
     }
 }
 
-/// Whatever is waited for: here, for the end of the scenario.
+/// The process ends whatever it waits for: here, for the end of the scenario.
 #[test]
 fn before_the_first_step_a_signal_ends_the_process() {
     let workdir = Workdir::new(MELT);
     let mut command = workdir.command(Start::Plain, "run /dev/stdin --wall-time 3600");
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // More than a pipe holds: once it is written, somebody has begun to read.
+    // More than a pipe holds: once all is written, the program has begun to read.
     stdin.write_all("# a comment\n".repeat(100_000).as_bytes()).unwrap();
     send("TERM", &child);
     assert_eq!(end_of(child).status.signal(), Some(15));
@@ -236,7 +238,7 @@ fn the_wall_time_ends_a_run_in_order() {
     ");
 }
 
-/// What was computed until then is what a run of that length computes.
+/// The results up to that point are those of a run of that length.
 #[test]
 fn ending_early_changes_nothing() {
     let workdir = Workdir::new(&MELT.replace("steps = 20", &format!("steps = {STEPS}")));
@@ -247,7 +249,7 @@ fn ending_early_changes_nothing() {
     assert_eq!(workdir.read("out/thermo.csv"), workdir.read("again/thermo.csv"));
 }
 
-/// As a script's `&` has it for SIGINT.
+/// A script's `&` makes its children ignore SIGINT.
 #[test]
 fn what_the_parent_ignores_stays_ignored() {
     for (signal, other) in [("INT", "TERM"), ("TERM", "INT")] {

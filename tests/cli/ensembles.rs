@@ -1,5 +1,5 @@
-//! Temperatures: over the degrees of freedom that there are, and about the velocity of the whole
-//! system.
+//! Temperatures, computed with the right number of degrees of freedom and relative to the velocity
+//! of the whole system.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::fs;
@@ -17,7 +17,7 @@ fn degrees(workdir: &Workdir, folder: &str) -> u64 {
     summary(workdir, folder)["degrees_of_freedom"].as_u64().unwrap()
 }
 
-/// Thermostats that multiply velocities, with a time of relaxation.
+/// Thermostats that scale velocities, with a relaxation time.
 const MULTIPLYING: [&str; 4] = [
     "kind=\"csvr\",relaxation=0.2",
     "kind=\"nose-hoover\",relaxation=0.2",
@@ -45,7 +45,7 @@ fn three_particles_between_walls_have_their_temperature() {
         workdir.succeed(Start::Plain, &format!("run melt.toml --quiet --output out {option}"));
         assert_eq!(degrees(&workdir, "out"), 9, "{keys}");
         let kinetic = summary(&workdir, "out")["averages"]["kinetic_per_atom"]["mean"].as_f64().unwrap();
-        // Independent about every 0.4 tau: 4.5 standard errors.
+        // Samples are independent about every 0.4 tau, so this is 4.5 standard errors.
         assert!((2.0 / 3.0 * kinetic - 1.0).abs() < 0.1, "{keys}: {}", 2.0 / 3.0 * kinetic);
         let rows = Columns::read(&workdir, "out/thermo.csv");
         assert_near(&rows.of("temperature")[..1], &[1.0], 1e-12, "as asked for at the start");
@@ -85,7 +85,7 @@ fn degrees_of_freedom_of_walls_dimensions_and_integrators() {
     }
 }
 
-/// The mean velocity and the temperature about it, of the last frame.
+/// Returns the mean velocity, and the temperature relative to it, of the last frame.
 fn thermal(workdir: &Workdir, file: &str) -> ([f64; 3], f64) {
     let text = workdir.read(file);
     let atoms: usize = text.lines().next().unwrap().parse().unwrap();
@@ -105,7 +105,7 @@ fn thermal(workdir: &Workdir, file: &str) -> ([f64; 3], f64) {
     (mean, all.iter().map(square).sum::<f64>() / (3 * atoms - 3) as f64)
 }
 
-/// A liquid that moves as a whole is as warm as one that does not, and moves on as before.
+/// A liquid that moves as a whole has the same temperature as one at rest, and keeps its velocity.
 #[test]
 fn a_thermostat_is_about_the_velocity_of_the_whole_system() {
     let workdir =
@@ -121,13 +121,13 @@ fn a_thermostat_is_about_the_velocity_of_the_whole_system() {
         assert_near(&rows.of("temperature")[..1], &[1.0], 1e-12, keys);
         let last = rows.of("temperature").pop().unwrap();
         assert!((last / temperature - 1.0).abs() < 1e-9, "{keys}: {last}, by the velocities {temperature}");
-        // Of 1797 degrees of freedom: more than six standard deviations.
+        // For 1797 degrees of freedom this is more than six standard deviations.
         assert!((temperature - 1.0).abs() < 0.2, "{keys}: {temperature}");
         assert_eq!(summary(&workdir, "out")["warnings"], Value::Array(Vec::new()), "{keys}");
     }
 }
 
-/// What is computed about the velocity of the whole system does not depend on it.
+/// Values relative to the velocity of the whole system do not depend on that velocity.
 #[test]
 fn a_drift_changes_no_temperature_and_no_pressure() {
     let workdir = Workdir::new(&MELT.replace("every = 7", "every = 1"));
@@ -169,8 +169,8 @@ fn a_drift_changes_no_temperature_and_no_pressure() {
     }
 }
 
-/// Momentum across walls is not conserved: there a drift is motion as any other. Along them it is
-/// none.
+/// Momentum across walls is not conserved, so a drift across walls counts as thermal motion. A
+/// drift along walls does not.
 #[test]
 fn a_drift_along_and_across_walls() {
     let slit = "boundary = [\"periodic\", \"periodic\", \"reflecting\"]\ntemperature";
@@ -188,7 +188,8 @@ fn a_drift_along_and_across_walls() {
     assert_near(&[temperature("[2.0,0.0,2.0]")], &[across], 1e-12, "both");
 }
 
-/// A file whose particles have a total momentum is like a drift; `forces` and `analyse` see it too.
+/// A total momentum of the particles in a file acts like a drift. `forces` and `analyse` take it
+/// into account too.
 #[test]
 fn a_file_with_a_total_momentum() {
     let workdir = Workdir::new(MELT);
@@ -216,8 +217,8 @@ fn a_file_with_a_total_momentum() {
     assert_near(&[last("first/analysis", "pressure")], &[last("first", "pressure")], 1e-9, "of the frames");
 }
 
-/// Every stage counts by its own integrator: in the rows, in the summaries, and of the frames that
-/// are analysed.
+/// Every stage counts degrees of freedom for its own integrator: in the rows, in the summaries, and
+/// in the analysis of frames.
 #[test]
 fn degrees_of_freedom_change_from_stage_to_stage() {
     let stages = "averages = { start = 0 }\ntrajectory = { path = \"t.extxyz\", every = 5 }\n\
@@ -236,7 +237,7 @@ fn degrees_of_freedom_change_from_stage_to_stage() {
     assert_eq!(rows.of("step"), [0.0, 5.0, 10.0, 15.0, 20.0]);
     let plain: Vec<f64> = kinetic[..3].iter().map(|kinetic| kinetic / 1.5).collect();
     assert_near(&temperature[..3], &plain, 1e-12, "under langevin");
-    // By then the centre of mass has some of the heat.
+    // By then the centre of mass has some of the thermal energy.
     let (mean, about) = thermal(&workdir, "out/t.extxyz");
     let share = mean.iter().map(|v| v * v).sum::<f64>() / (2.0 * kinetic[4]);
     assert!(share > 1e-6, "{mean:?}");
@@ -264,7 +265,7 @@ fn one_particle() {
     assert!((mean - 2.0).abs() < 0.3, "{mean}");
 }
 
-/// From a checkpoint on, the bits are those of the run that did not stop.
+/// A resumed run gives the bits of the run that was not stopped.
 #[test]
 fn a_system_that_moves_goes_on_to_the_last_bit() {
     let workdir = Workdir::new(&MELT.replace("temperature", "drift = [3.0, -1.0, 0.0]\ntemperature"));

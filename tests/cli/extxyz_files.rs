@@ -1,4 +1,5 @@
-//! Extended XYZ as particle file: what its columns and its comment line say, and contradictions to the scenario.
+//! Extended XYZ as particle file: its columns and its comment line, and contradictions to the
+//! scenario.
 
 use crate::support::{Start, Workdir, error, error_everywhere, starts};
 use insta::assert_snapshot;
@@ -10,7 +11,7 @@ steps = 10
 file = { path = "start.extxyz", format = "extxyz" }
 "#;
 
-/// [`SCENARIO`] with an addition to `[system]`, reading this text as extended XYZ.
+/// Returns [`SCENARIO`] with an addition to `[system]`, which reads this text as extended XYZ.
 fn extxyz(addition: &str, text: &str) -> Workdir {
     let workdir = Workdir::new(&format!("{SCENARIO}{addition}"));
     workdir.write("start.extxyz", text);
@@ -73,7 +74,7 @@ fn momenta_are_velocities_times_masses() {
     error: × melt.toml: the file has momenta, but no mass of species 1
       help: give `mass` of the species, or a column `masses:R:1`
     ");
-    // Where velocities are drawn, momenta are left out.
+    // If velocities are drawn, momenta are ignored.
     workdir.succeed(Start::Threads(1), "run melt.toml --set system.temperature=1.0");
 }
 
@@ -157,7 +158,8 @@ fn frames_of_a_trajectory() {
     "#);
 }
 
-/// Wherever it is cut: the error says which frame can be read, and then it is.
+/// Wherever the file is cut, the error names a frame that can be read, and reading that frame
+/// succeeds.
 #[test]
 fn a_trajectory_that_was_cut() {
     let whole = FRAME.repeat(3);

@@ -1,4 +1,4 @@
-//! `md-cli fit`: what it prints and writes, and how it ends.
+//! `md-cli fit`: its output, its files and its exit codes.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{MELT, Said, Start, Workdir, error, md_cli, p2p_available};
@@ -7,7 +7,7 @@ use md_lab::machine::Machine;
 
 const BENCH: &str = "benchmark,mechanism,ranks,bytes,median_s,status,distance\n";
 
-/// A machine as written, which `predict` takes, too.
+/// Returns the machine that was written, which `predict` also accepts.
 fn machine(workdir: &Workdir) -> Machine {
     let machine = Machine::read("machine.toml", &workdir.read("out/machine.toml")).unwrap();
     assert_eq!(machine.computes.len(), 3);
@@ -24,7 +24,7 @@ fn machine(workdir: &Workdir) -> Machine {
 #[test]
 fn one_process_fits_computation_and_a_table_of_others_messages() {
     let workdir = Workdir::new(MELT);
-    // 1 microsecond and 1 ns per byte, there and back.
+    // 1 microsecond and 1 ns per byte, in both directions.
     let line =
         |bytes: u32| format!("roundtrip-copied,p2p,2,{bytes},{},ok,inside\n", 2e-6 + 2e-9 * f64::from(bytes));
     workdir.write("bench.csv", &format!("{BENCH}{}", [0, 8, 64, 512, 4096].map(line).concat()));
@@ -52,14 +52,14 @@ fn two_ranks_fit_messages_too() {
     let workdir = Workdir::new(MELT);
     let said = under_mpirun(&workdir, "fit --budget 3 --quiet --output out");
     assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{said:?}");
-    // Other tests run beside it.
+    // Other tests run at the same time.
     let is_doubt = |line: &str| line.starts_with("warning: ") && line.contains(": the fit is off by ");
     assert!(said.stderr.lines().all(is_doubt), "{said:?}");
     let files = workdir.files("out");
     for file in ["bench.csv", "fit.svg", "machine.toml"] {
         assert!(files.iter().any(|name| name == file), "{files:?}");
     }
-    // How far the benchmarks come depends on the machine.
+    // How many benchmarks are made depends on the machine.
     let (bench, machine) = (workdir.read("out/bench.csv"), machine(&workdir));
     for cost in &machine.messages {
         let row = format!("roundtrip-copied,{},2,0,", md_lab::name_of(cost.backend));

@@ -1,4 +1,5 @@
-//! `md-cli from-lammps`: what becomes of a script, what is said of the rest, and LAMMPS's own energies where LAMMPS is installed.
+//! `md-cli from-lammps`: the translation of a script, the notes about the rest, and LAMMPS's own
+//! energies where LAMMPS is installed.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::process::Command;
 
 use crate::support::{Said, Start, Workdir, as_from_a_terminal, md_cli};
 
-/// With everything that is taken to the letter.
+/// Script with all commands that are translated exactly.
 const SCRIPT: &str = "\
 # two kinds of particles
 variable t index 1.2
@@ -49,7 +50,7 @@ pub(crate) fn folder(script: &str) -> Workdir {
     workdir
 }
 
-/// The scenario and what was said of it.
+/// Returns the scenario and the notes.
 pub(crate) fn translated(workdir: &Workdir, arguments: &str) -> Said {
     let said = workdir.call(Start::Plain, &format!("from-lammps in.script {arguments}"));
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -81,7 +82,7 @@ fn a_script_becomes_a_scenario_that_runs() {
     assert_eq!(scenario["species"][1]["mass"].as_float(), Some(2.5));
     assert_eq!(scenario["interaction"]["mixing"].as_str(), Some("lorentz-berthelot"));
     assert_eq!(scenario["interaction"]["shift"].as_str(), Some("energy"));
-    // All pairs had coefficients before, so that of the unlike ones stands.
+    // All pairs had coefficients before, so the coefficient of the unlike pair remains valid.
     assert_eq!(scenario["interaction"]["pair"][0]["epsilon"].as_float(), Some(1.0));
     assert_eq!(scenario["neighbor"]["rebuild"]["every"].as_integer(), Some(10));
     assert_eq!(scenario["stage"][0]["integrator"]["temperature"]["to"].as_float(), Some(1.0));
@@ -114,7 +115,7 @@ fn what_is_not_taken_is_said_line_by_line() {
     assert!(said.stdout.contains("# line 32, not taken: fix pull upper addforce 0 0 1 ("), "{}", said.stdout);
 }
 
-/// Words of a message that is broken into lines.
+/// Returns the words of a message, which is broken into lines, in one line.
 fn in_one_line(said: &Said) -> String {
     said.stderr.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
 }
@@ -130,7 +131,8 @@ fn without_a_needed_line_there_is_no_scenario() {
     assert_eq!(folder(&without).call(Start::Plain, "from-lammps in.script").code, Some(0));
 }
 
-/// A line that is needed says what it is, and one that is not does not keep the script from being taken.
+/// A line that is needed is identified, and a line that is not needed does not prevent the
+/// translation.
 #[test]
 fn a_line_says_what_it_is() {
     let script = SCRIPT.replace("fix pull upper addforce 0 0 1\n", "");
@@ -217,7 +219,8 @@ fn a_line_says_what_it_is() {
     );
 }
 
-/// Lengths of the box change together or apart; keywords of LAMMPS's own equations of motion are left out.
+/// The lengths of the box change together or separately. Keywords of LAMMPS's own equations of
+/// motion are left out.
 #[test]
 fn constant_pressure_in_every_form() {
     let script = |keywords: &str| {
@@ -299,7 +302,8 @@ fn scripts_that_do_not_come_to_a_scenario() {
     }
 }
 
-/// A crystal between walls, of two kinds, and a melt of a data file that is copied: LAMMPS's energy and pressure of step 0.
+/// A crystal of two species between walls, and a melt from a data file that is replicated: LAMMPS's
+/// energy and pressure of step 0.
 const OWN: [&str; 2] = [
     "units lj\nboundary p p f\nlattice fcc 0.8\nregion box block 0 5 0 5 0 8\ncreate_box 2 box\n\
      region lower block INF INF INF INF 1 4\nregion upper block INF INF INF INF 5 7\nlattice fcc 0.8\n\
@@ -310,7 +314,8 @@ const OWN: [&str; 2] = [
      mass 1 1.0\npair_style lj/cut 2.5\npair_coeff 1 1 1.2 0.95 2.5\nfix 1 all nve\nfix 2 all enforce2d\n",
 ];
 
-/// Step 0 by LAMMPS: potential energy per atom and pressure, without the motion of particles.
+/// Returns LAMMPS's values of step 0: potential energy per atom and pressure, with particles at
+/// rest.
 fn by_lammps(folder: &Path, script: &str) -> Option<[f64; 2]> {
     let script = format!(
         "{script}\nvelocity all set 0 0 0\nthermo_modify norm yes\nthermo_style custom step pe press\n\
@@ -336,7 +341,7 @@ fn without_motion(script: &str) -> String {
         .collect()
 }
 
-/// The energy per atom and the pressure of the scenario's particles at rest.
+/// Returns the energy per atom and the pressure of the scenario's particles at rest.
 fn by_md(workdir: &Workdir) -> [f64; 2] {
     workdir
         .succeed(Start::Threads(2), "forces scenario.toml --set system.temperature=0.0 --quiet --output out");
@@ -391,7 +396,7 @@ fix 1 all nve
 run 100
 ";
 
-/// Its first row in the log that is published with LAMMPS (`tests/data/melt32000`).
+/// Compares with the first row in the log that is published with LAMMPS (`tests/data/melt32000`).
 #[test]
 fn the_script_of_lammps_bench_begins_like_its_log() {
     let workdir = folder(BENCH);
@@ -436,7 +441,7 @@ fn the_minimisation_of_lammps_is_run() {
     assert!(column(end, 0) > 1000.0 && column(end, 3) < energies[0], "below that of the lattice: {end}");
 }
 
-/// Frames have the columns, names and places of LAMMPS's own dump.
+/// Frames have the columns, names and positions of LAMMPS's own dump.
 #[test]
 fn a_dump_is_that_of_lammps() {
     let system = "units lj\nlattice fcc 0.8442\nregion box block 0 4 0 4 0 4\ncreate_box 1 box\ncreate_atoms 1 box\nmass 1 1.0\n\
@@ -468,7 +473,7 @@ fn a_dump_is_that_of_lammps() {
     }
 }
 
-/// The program prints the scenario even if nobody wants its notes.
+/// The program prints the scenario even if its notes are not read.
 #[test]
 fn the_scenario_comes_through_a_pipe() {
     let workdir = folder(SCRIPT);

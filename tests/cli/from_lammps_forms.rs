@@ -1,4 +1,4 @@
-//! `md-cli from-lammps`: data files, and the forms in which commands are usually written.
+//! `md-cli from-lammps`: data files, and the usual forms of commands.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::from_lammps::{compare, folder, translated};
@@ -6,7 +6,7 @@ use crate::support::{Said, Start, Workdir};
 
 const ATOMS: &str = "Atoms # full\n\n1 1 1 0.0 0.5 0.5 0.5\n2 1 2 0.0 1.7 0.5 0.5\n3 1 1 0.0 0.5 1.8 0.5\n4 1 2 0.0 0.5 0.5 1.9\n";
 
-/// A data file with sections before its four atoms of two types.
+/// Returns a data file with sections before its four atoms of two types.
 fn data(sections: &str) -> String {
     format!(
         "made by hand\n\n4 atoms\n2 atom types\n\n0 8 xlo xhi\n0 8 ylo yhi\n0 8 zlo zhi\n\nMasses\n\n1 1.0\n2 2.0\n\n\
@@ -53,7 +53,7 @@ fn coefficients_of_a_data_file_are_taken() {
         let interaction = scenario["interaction"].as_table().unwrap();
         assert_eq!(interaction["cutoff"].as_float(), Some(cutoff));
         assert_eq!(interaction.get("pair").map(|pair| pair[0]["epsilon"].as_float().unwrap()), unlike);
-        // The file says nothing of velocities: LAMMPS lets the particles begin at rest.
+        // The file has no velocities: in LAMMPS the particles start at rest.
         assert_eq!(scenario["system"]["temperature"].as_float(), Some(0.0));
         assert!(!said.stderr.contains("not taken"), "{}", said.stderr);
         workdir.succeed(Start::Threads(1), "run scenario.toml --quiet --output out");
@@ -199,7 +199,7 @@ fn what_becomes_of_the_total_momentum_is_true() {
         assert!(found.contains(expected), "{expected}: {found}");
         assert!(!found.contains("is conserved"), "{found}");
     }
-    // Drifts are added, and gone with new velocities.
+    // Drifts are added, and removed by new velocities.
     let drift_of = |commands: &str| {
         let scenario = table(&said(commands));
         scenario["system"].as_table().unwrap().get("drift").map(|drift| drift[0].as_float().unwrap())
@@ -207,7 +207,7 @@ fn what_becomes_of_the_total_momentum_is_true() {
     assert_eq!(drift_of(&format!("{create}{drift}{drift}")), Some(2.0));
     assert_eq!(drift_of(&format!("{drift}{create}")), None);
     assert_eq!(drift_of(&format!("{create}{drift}velocity all zero linear\n")), None);
-    // LAMMPS counts in lattice units where nothing is said: 1.67959619138251 of `vcm(all,x)`.
+    // LAMMPS uses lattice units by default: 1.67959619138251 by `vcm(all,x)`.
     let found = drift_of("velocity all set 1.0 NULL 0.0 sum yes\n").unwrap();
     assert!((found - 1.679_596_191_382_51).abs() < 1e-13, "{found}");
 }

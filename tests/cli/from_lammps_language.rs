@@ -1,4 +1,5 @@
-//! `md-cli from-lammps`: the language of scripts, the box at faces that follow the particles, and what bounds a script.
+//! `md-cli from-lammps`: the language of scripts, boxes with faces that follow the particles, and
+//! the limits on a script.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::from_lammps::{folder, translated};
@@ -14,7 +15,7 @@ fn refused(script: &str) -> String {
     unwrapped(&said)
 }
 
-/// Standard error with each note in one line.
+/// Returns standard error with each note in one line.
 fn unwrapped(said: &Said) -> String {
     said.stderr.replace("\n      ", " ")
 }
@@ -94,12 +95,12 @@ fn coefficients_belong_to_the_pair_style_in_force() {
     let expected = "`pair_coeff * * 1.0 5.0 1.1`: it belongs to the pair_style `morse`, which is not taken";
     assert!(text.contains(expected), "{text}");
     assert!(text.contains("its pair_style `morse` cannot be taken, only lj/cut"), "{text}");
-    // Behind a run the pairs of the run before stay, and only without these lines.
+    // After a run the pairs of that run remain, but only without these lines.
     let late = format!("{SYSTEM}{PAIRS}fix 1 all nve\nrun 20\n{morse}run 20\n");
     assert!(refused(&late).contains(expected));
     let scenario = translated(&folder(&late), "--partial").stdout;
     assert!(scenario.contains("\nepsilon = 1.0\nsigma = 1.0\n"), "{scenario}");
-    // Another style of Lennard-Jones pairs has no coefficients of the one before.
+    // Another style of Lennard-Jones pairs does not inherit the coefficients of the previous one.
     let text = refused(&format!("{SYSTEM}{PAIRS}pair_style lj/cut/opt 2.5\nfix 1 all nve\nrun 20\n"));
     assert!(text.contains("there is no pair_coeff 1 1"), "{text}");
 }
@@ -157,7 +158,7 @@ fn included_scripts_are_read_where_they_are_named() {
     assert!(said.stderr.contains("pairs.in:5: not taken: `fix 2 all deform`"), "{said:?}");
     let said = workdir.call(Start::Plain, "from-lammps in.script");
     assert!(unwrapped(&said).contains("(line 5 of pairs.in)"), "{said:?}");
-    // `quit` in an included script ends all.
+    // `quit` in an included script ends the whole script.
     let workdir = with_include("pairs.in", &format!("{PAIRS}fix 1 all nve\nrun 7\nquit\n"));
     assert_eq!(number(&translated(&workdir, ""), "simulation", "steps"), 7.0);
     let said = with_include("nowhere.in", "").call(Start::Plain, "from-lammps in.script");
@@ -184,7 +185,7 @@ fn what_a_script_can_ask_for_is_bounded() {
         "variable a string 0123456789\n{doubled}timestep $z\n{SYSTEM}{PAIRS}fix 1 all nve\nrun 1\n"
     ));
     assert!(text.contains("with its variables it has more than 16384 characters"), "{text}");
-    // A command with half a million pairs is not one of a million.
+    // A command with half a million pairs is below the limit of a million.
     let many = SYSTEM.replace("create_box 1", "create_box 1000");
     let text = refused(&format!("{many}{PAIRS}{}", "units lj\n".repeat(1000)));
     assert!(text.contains("or too many for the pairs"), "{text}");

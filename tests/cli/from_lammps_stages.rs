@@ -1,4 +1,4 @@
-//! `md-cli from-lammps`: a run sees what came before it, whatever the script says later.
+//! `md-cli from-lammps`: a run depends on the commands before it, not on later ones.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::from_lammps::{example, folder, translated};
@@ -7,7 +7,7 @@ use crate::support::{Said, Start, Workdir};
 const SYSTEM: &str = "units lj\nlattice fcc 0.8442\nregion box block 0 4 0 4 0 4\ncreate_box 1 box\ncreate_atoms 1 box\nmass 1 1.0\n\
      velocity all create 3.0 87287\npair_style lj/cut 2.5\npair_coeff 1 1 1.0 1.0\nfix 1 all nve\ntimestep 0.001\nthermo 50\n";
 
-/// Lines of [`SYSTEM`].
+/// Number of lines of [`SYSTEM`].
 const BEFORE: usize = 12;
 
 fn notes(said: &Said) -> Vec<String> {
@@ -18,7 +18,7 @@ fn table(said: &Said) -> toml::Table {
     said.stdout.parse().unwrap()
 }
 
-/// The scenario without its comments.
+/// Returns the scenario without its comments.
 fn keys(said: &Said) -> String {
     said.stdout.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
 }
@@ -57,14 +57,16 @@ fn what_comes_after_a_run_does_not_change_it() {
     }
 }
 
-/// What shows the state changes nothing, and what comes after it is there from the beginning.
+/// A run of no steps, which prints the state, changes nothing, and commands after it hold from the
+/// beginning.
 #[test]
 fn a_run_of_no_steps_is_no_run() {
     let said = translated(&folder(&format!("{SYSTEM}run 0\ntimestep 0.002\nrun 100\n")), "");
     assert_eq!(table(&said)["simulation"]["timestep"].as_float(), Some(0.002));
 }
 
-/// Its scheme is chosen, or what changes no average is left out; without it a run has no thermostat, which is said.
+/// A keyword selects the scheme, or is left out if it changes no average. Otherwise the run has no
+/// thermostat, which is reported.
 #[test]
 fn keywords_of_langevin() {
     for (words, scheme, reason) in [
@@ -76,7 +78,7 @@ fn keywords_of_langevin() {
         let fix = format!("fix 2 all langevin 1.0 1.0 2.0 77 {words}").trim_end().to_owned();
         let said = translated(&folder(&format!("{SYSTEM}{fix}\nrun 100\n")), "--partial");
         let fate = if scheme.is_some() { "differs" } else { "not taken" };
-        // Behind that of the velocities.
+        // After the note about the velocities.
         assert_eq!(notes(&said)[1..], [format!("in.script:{}: {fate}: `{fix}`: {reason}", BEFORE + 1)]);
         let keys = table(&said);
         let integrator = &keys["integrator"];
@@ -98,7 +100,7 @@ fn a_script_without_a_run_makes_one_step_and_says_so() {
     );
 }
 
-/// It has a melt at 5, and is minimised with velocities of 0.
+/// The example has a melt at 5, and is minimised with velocities of 0.
 #[test]
 fn the_first_velocities_of_an_example_of_lammps_stand() {
     let Some(script) = example("min/in.min.box") else {
@@ -137,12 +139,12 @@ fn frames_are_in_the_runs_between_dump_and_undump() {
         steps.push(lines.next().unwrap().parse::<u64>().unwrap());
     }
     assert_eq!(steps, [0, 70, 80, 90, 100, 110, 120, 150, 180]);
-    // Nothing is written behind the last run.
+    // Nothing is written after the last run.
     let said = translated(&folder(&format!("{SYSTEM}run 60\nrun 60\n{dump}")), "");
     assert!(!table(&said)["output"].as_table().unwrap().contains_key("trajectory"), "{said:?}");
 }
 
-/// With the run before which they stand, or which the fix that looks at them precedes.
+/// They begin with the run before which they are defined, or which follows the fix that uses them.
 #[test]
 fn analyses_begin_where_the_script_has_them() {
     let start = |script: &str| {
@@ -186,7 +188,7 @@ fn a_scenario_is_one_simulation() {
     let expected =
         format!("line {}: `clear`: a scenario is one simulation: split the script there", BEFORE + 2);
     assert!(text.contains(&expected), "{text}");
-    // Before there is anything it forgets the settings.
+    // Before anything is created, `clear` only resets the settings.
     let workdir: Workdir = folder(&format!("timestep 0.1\nvariable x index 7\nclear\n{SYSTEM}run $x\n"));
     let said = translated(&workdir, "");
     assert_eq!(table(&said)["simulation"]["steps"].as_integer(), Some(7));

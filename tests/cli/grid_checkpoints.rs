@@ -1,4 +1,5 @@
-//! Stopping and going on, of applications on grids: the same bits as without a stop on any ranks, damaged files, killed jobs.
+//! Stopping and resuming of applications on grids: the same bits as one run on any number of ranks,
+//! damaged files, killed jobs.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -22,13 +23,13 @@ const FLOW: &str = "[lbm]\ngrid = [12, 10, 9]\ncollision = \"trt\"\nviscosity = 
                     [output]\nthermo = { every = 4 }\nprobe = { every = 5, nodes = [[5, 8, 7], [0, 0, 0]] }\n\
                     drag = { every = 3 }\n";
 
-/// Of all values at the end.
+/// Returns the fingerprint of all values at the end.
 fn fingerprint(workdir: &Workdir, folder: &str) -> String {
     let all: Value = serde_json::from_str(&workdir.read(&format!("{folder}/summary.json"))).unwrap();
     all["fingerprint"].as_str().unwrap().to_owned()
 }
 
-/// What files say that grow.
+/// Returns the rows of the files that grow during a run.
 fn rows(workdir: &Workdir, folder: &str) -> Vec<String> {
     let there = workdir.files(folder);
     let grown = ["thermo.csv", "probe.csv", "drag.csv"].into_iter();
@@ -36,7 +37,8 @@ fn rows(workdir: &Workdir, folder: &str) -> Vec<String> {
     files.map(|name| workdir.read(&format!("{folder}/{name}"))).collect()
 }
 
-/// Runs at once, and in two parts: `first` steps on some ranks, the others on other ones with other options.
+/// Runs in one run and in two parts: `first` steps on some ranks, and the others on other ranks
+/// with other options.
 fn at_once_and_in_parts(
     scenario: &str,
     first: u64,
@@ -51,7 +53,7 @@ fn at_once_and_in_parts(
     run(ranks, "whole", options);
     let early = format!("{options} --set output.checkpoint.every=4 --steps {first}");
     let call = format!("{command} melt.toml --quiet --output parts {early}");
-    // A solver that is stopped has not found its solution, and says so.
+    // A solver that is stopped has not found its solution, and reports this.
     let code = if scenario == POISSON { Some(1) } else { Some(0) };
     assert_eq!(workdir.call(ranks, &call).code, code);
     assert_eq!(checkpoints(&workdir, "parts"), [first / 4 * 4, first]);
@@ -59,7 +61,7 @@ fn at_once_and_in_parts(
     workdir
 }
 
-/// Populations of nodes that were solid are none.
+/// Nodes that were solid have no populations.
 #[test]
 fn a_mask_that_has_changed_is_noticed() {
     let sphere = "{ kind = \"sphere\", center = [5.0, 4.0, 4.5], radius = 2.5 }";
@@ -85,7 +87,7 @@ fn a_mask_that_has_changed_is_noticed() {
     exit code 2
     error: cannot go on from `out/checkpoint-10.mdc`: its obstacle is the mask `mask.txt` (checksum of its solid nodes b874ce6d), that of the scenario `moved.txt` (checksum of its solid nodes 74decef3)
     ");
-    // What counts is the nodes, not how they are written down.
+    // Only the nodes count, not how the file is laid out.
     workdir.write("mask.txt", &mask(500).replace("0 0", "0\n0"));
     workdir.succeed(Start::Threads(3), &format!("{resume} --quiet"));
 }
@@ -93,7 +95,8 @@ fn a_mask_that_has_changed_is_noticed() {
 #[test]
 fn a_run_in_two_parts_has_the_bits_of_one_at_once() {
     for scenario in [SWAP, TVD, POISSON, FLOW] {
-        // The single grid of a flow differs between even and odd steps; so do the sweeps of `tvd`.
+        // The single grid of a flow differs between even and odd steps, and so do the sweeps of
+        // `tvd`.
         for (first, ranks) in [(9, 1), (10, 3)] {
             let workdir = at_once_and_in_parts(scenario, first, [Start::Threads(ranks); 2], [""; 2]);
             assert_eq!(rows(&workdir, "parts"), rows(&workdir, "whole"), "{scenario}");
@@ -145,7 +148,7 @@ fn it_says_from_where_it_goes_on_and_what_is_not_as_it_was() {
     assert_eq!(said, expected);
     let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
     assert_eq!((&summary["steps"], &summary["resumed_from_step"]), (&3.into(), &5.into()));
-    // What came after the checkpoint is of a future that is dropped.
+    // Results after the checkpoint are dropped.
     assert_eq!(checkpoints(&workdir, "out"), [5, 8]);
     let images: Vec<_> = workdir.files("out").into_iter().filter(|name| name.ends_with(".pvti")).collect();
     assert_eq!(images, ["fields_00000000.pvti", "fields_00000005.pvti"]);
@@ -234,7 +237,7 @@ fn a_solution_that_is_found_is_the_end() {
     let text = error(&workdir, "stencil melt.toml --resume out", Start::Threads(1));
     assert!(text.starts_with("exit code 0\nnote: nothing is left to do after `"), "{text}");
     assert!(text.ends_with("`: the solution is found\n"), "{text}");
-    // A stricter one is not.
+    // A stricter tolerance is not yet reached, so the run continues.
     workdir
         .succeed(Start::Threads(1), "stencil melt.toml --quiet --resume out --set stencil.tolerance=1e-13");
 }
@@ -273,7 +276,7 @@ fn a_damaged_file_is_named_with_what_is_damaged() {
     assert_eq!(said(&flipped(index / 2)), problem("it is damaged: the checksum of its header is wrong"));
     let cut = format!("it is cut: it has {} of {} bytes", end, bytes.len());
     assert_eq!(said(&bytes[..end]), problem(&cut));
-    // A block with a number that no run has, and a checksum made anew.
+    // A block with a value that no run has, and a recomputed checksum.
     let mut foreign = bytes.clone();
     foreign[slab..slab + 8].copy_from_slice(&f64::NAN.to_le_bytes());
     let checksum = u64::from(crc32fast::hash(&foreign[slab..end]));

@@ -1,11 +1,13 @@
-//! The commands of the guide's pages on physics run, with fewer steps, and write the files that the pages speak of.
+//! The commands of the guide's pages on physics run, with fewer steps, and write the files that the
+//! pages describe.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use serde_json::Value;
 
 use crate::support::{Start, Workdir, repository, text_of};
 
-/// Runs the command of a page, shortened by these options, and returns summary.json. `start` counts from step 0 there.
+/// Runs the command of a page, shortened by these options, and returns summary.json. `start` is set
+/// to count from step 0.
 fn run_page(page: &str, options: &str) -> (Workdir, Value) {
     let text = text_of(&repository(&format!("docs/guide/{page}.md")));
     let command = text.lines().find(|line| line.starts_with("md-cli run ")).unwrap();
@@ -27,7 +29,8 @@ fn diffusion() {
         temperature["mean"].as_f64().unwrap() > 0.5 && temperature["standard_error"].as_f64().unwrap() > 0.0
     );
     assert!(summary["diffusion"]["A"]["coefficient"].as_f64().unwrap() > 0.0, "{}", summary["diffusion"]);
-    // Behind the first peak, near the 12 neighbours of the page, however hot the liquid still is.
+    // Beyond the first peak, close to the 12 neighbours of the page, although the liquid is still
+    // hot.
     let rdf = workdir.read("out/rdf.csv");
     let row = rdf.lines().nth(1 + 62).unwrap();
     let fields: Vec<f64> = row.split(',').map(|field| field.parse().unwrap()).collect();

@@ -1,4 +1,5 @@
-//! Pages of the guide, carried out: every `md-cli` line of their shell blocks is run, in order, in a copy of what they need.
+//! Pages of the guide: every `md-cli` line of their shell blocks is run, in order, in a copy of the
+//! files that they need.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::fs;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::{Workdir, as_from_a_terminal, launch, md_cli, repository, text_of};
 
-/// Shell lines of a page that call the program.
+/// Returns the lines of shell blocks of a page that call the program.
 fn calls(page: &str) -> Vec<String> {
     let text = text_of(&repository(&format!("docs/guide/{page}.md")));
     let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
@@ -15,7 +16,7 @@ fn calls(page: &str) -> Vec<String> {
     lines.filter(|line| line.split_whitespace().next().is_some_and(|word| word.ends_with("md-cli"))).collect()
 }
 
-/// Runs the lines of a page, of which there are so many. `shorten` is added to each call of `run`.
+/// Runs the `expected` lines of a page. `shorten` is added to each call of `run`.
 fn carry_out(page: &str, expected: usize, shorten: &str, files: &[(&str, String)]) -> Workdir {
     let workdir = Workdir::new("");
     fs::create_dir(workdir.path("configs")).unwrap();
@@ -30,7 +31,7 @@ fn carry_out(page: &str, expected: usize, shorten: &str, files: &[(&str, String)
         let (program, rest) = line.split_once(' ').unwrap();
         assert!(program.ends_with("md-cli"));
         let rest = rest.split(" #").next().unwrap().replace("--steps 2000", "--steps 200");
-        // Options go before a redirection.
+        // Options must precede a redirection.
         let (rest, file) =
             rest.split_once(" > ").map_or((rest.as_str(), None), |(rest, file)| (rest, Some(file)));
         let shorten = if rest.starts_with("run ") { shorten } else { "" };
@@ -72,7 +73,7 @@ fn from_lammps() {
     assert!(workdir.read("out/thermo.csv").lines().count() >= 2);
 }
 
-/// Steps of the crystal's melting are left out there as well, but fewer.
+/// The page also leaves out steps in which the crystal melts, but this test leaves out fewer.
 #[test]
 fn diffusion() {
     let starts =

@@ -1,5 +1,5 @@
-//! What `bench`, `predict`, `sweep`, `trace-summary` and `--trace` do with files and numbers that they cannot use, and with files that
-//! stand in their way.
+//! `bench`, `predict`, `sweep`, `trace-summary` and `--trace` with files and numbers that they
+//! cannot use, and with files in places that they write to.
 #![expect(clippy::panic, reason = "helpers of tests")]
 
 use super::limits::at_once;
@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 const PREDICT: &str = "predict melt.toml --ranks 2 --machine machine.toml --quiet";
 const SWEEP: &str = "sweep melt.toml --output s --backends local --repeat 1 --steps 2 --quiet";
 
-/// The error of a call, as [`at_once`], with the sizes of memory left out.
+/// Returns the error of a call as [`at_once`] does, without the sizes of memory.
 fn without_sizes(workdir: &Workdir, arguments: &str) -> String {
     let text = at_once(workdir, arguments);
     let is_number = |word: &str| word.parse::<f64>().is_ok();
@@ -233,11 +233,11 @@ fn a_timeline_in_the_place_of_a_result() {
     let said =
         workdir.call(Start::Plain, "bench barrier --ranks 1 --quiet --samples out/bench.csv --output out");
     assert_eq!((said.code, said.stderr.lines().count()), (Some(2), 2), "{said:?}");
-    // A command that is refused leaves what was there.
+    // A refused command leaves the existing results.
     let left = ["thermo.csv", "summary.json", "t.extxyz"].map(|name| workdir.read(&format!("out/{name}")));
     assert_eq!(left, results);
     workdir.succeed(Start::Threads(1), "run frames.toml --quiet --trace thermo.csv");
-    // Before anything is measured.
+    // The error comes before anything is measured.
     let compare = "compare melt.toml --quiet --repeat 1 --trace";
     assert_snapshot!(at_once(&workdir, &format!("{compare} /proc/none/t.json --set parallel.backend=local")), @r"
     exit code 2
@@ -285,7 +285,7 @@ fn a_users_folder_called_job_is_not_removed() {
     assert!(said.code == Some(2) && said.stderr.contains("--trace <FILE>"), "{said:?}");
 }
 
-/// About more ranks than cores.
+/// Returns the warnings, which are about more ranks than cores.
 fn warning(text: &str) -> String {
     text.lines().filter(|line| line.starts_with("warning: ")).map(|line| format!("{line}\n")).collect()
 }

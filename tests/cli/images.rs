@@ -1,9 +1,11 @@
-//! Image counts and unwrapped positions of files: what `analyse` makes of them, and what runs begin with.
+//! Image counts and unwrapped positions in files: how `analyse` uses them, and the initial state of
+//! runs that start from them.
 
 use crate::analysis::{Columns, assert_near};
 use crate::support::{Start, Workdir, error_everywhere, starts};
 
-/// A thin, hot gas in a small box: particles go further than half the box between two frames.
+/// A thin, hot gas in a small box, whose particles move further than half the box between two
+/// frames.
 const GAS: &str = "[simulation]
 steps = 2000
 timestep = 0.005
@@ -20,18 +22,18 @@ msd = { every = 500, origins = 1 }
 const UNTOLD: &str = "note: the trajectory has neither image counts nor unwrapped positions along x, y, z: `output.msd` holds if no particle moves by \
      more than half of the box between two frames";
 
-/// The last value of `msd.csv` in a folder.
+/// Returns the last value of `msd.csv` in a folder.
 fn last_msd(workdir: &Workdir, folder: &str) -> f64 {
     let last = Columns::read(workdir, &format!("{folder}/msd.csv")).of("msd_A").pop();
     last.unwrap_or(f64::NAN)
 }
 
-/// Standard error in one line, without what breaks it.
+/// Returns standard error in one line, without line breaks.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A run of [`GAS`] with a trajectory, and its last mean squared displacement.
+/// Returns a run of [`GAS`] with a trajectory, and its last mean squared displacement.
 fn gas(path: &str, options: &str) -> (Workdir, f64) {
     let trajectory = format!("trajectory = {{ path = \"{path}\", every = 500{options} }}\n");
     let workdir = Workdir::new(&format!("{GAS}{trajectory}"));
@@ -40,7 +42,7 @@ fn gas(path: &str, options: &str) -> (Workdir, f64) {
     (workdir, msd)
 }
 
-/// The displacement by hand, from x + i L of a dump with `id type x y z ix iy iz`.
+/// Computes the displacement directly, from x + i L of a dump with `id type x y z ix iy iz`.
 fn by_hand(dump: &str) -> f64 {
     let rows: Vec<Vec<f64>> = dump
         .lines()
@@ -65,7 +67,7 @@ fn displacements_are_those_of_the_run_in_every_format_and_form() {
     let names = ["t.lammpstrj", "t.lammpstrj.gz", "t.extxyz", "t.extxyz.gz", "t.nc"];
     for (number, name) in names.into_iter().enumerate() {
         let precision = if name == "t.nc" { ", precision = \"double\"" } else { "" };
-        // Compression changes nothing in the forms.
+        // Compression does not affect the forms, so one form is enough there.
         for form in &forms[..if name.ends_with("gz") { 1 } else { 3 }] {
             let (workdir, msd) = gas(name, &format!("{form}{precision}"));
             let how = if number == 0 { starts() } else { vec![Start::Plain] };
@@ -80,7 +82,7 @@ fn displacements_are_those_of_the_run_in_every_format_and_form() {
             }
         }
     }
-    // Of fewer digits; `.xtc` has no place to say so itself.
+    // Formats with fewer digits. `.xtc` cannot state itself that its positions are unwrapped.
     for (name, form, digits) in [("t.nc", forms[0], 1e-5), ("t.xtc", ", positions = \"unwrapped\"", 1e-3)] {
         let (workdir, msd) = gas(name, form);
         workdir.succeed(Start::Plain, &format!("analyse out/{name}"));
@@ -96,7 +98,7 @@ fn what_a_file_does_not_tell_is_said() {
         assert!((last_msd(&workdir, "out/analysis") - msd).abs() > 1.0, "{name}");
         let words = in_one_line(&said.stderr);
         assert!(words.contains(UNTOLD), "{name}: {words}");
-        // Nothing is said where nothing depends on it.
+        // There is no note if no result depends on it.
         let call = format!("analyse out/{name} --set output.rdf={{every=500}} --scenario rdf.toml");
         workdir
             .write("rdf.toml", &GAS.replace("msd = { every = 500, origins = 1 }", "rdf = { every = 500 }"));
@@ -105,7 +107,8 @@ fn what_a_file_does_not_tell_is_said() {
     }
 }
 
-/// A dump by LAMMPS's names of columns, made of one with `id type x y z ix iy iz` and boxes of 6.
+/// Returns a dump with LAMMPS's names of columns, made from one with `id type x y z ix iy iz` and
+/// boxes of 6.
 fn dump_of(text: &str, names: &str) -> String {
     let (head, heading) = ("ITEM: ATOMS", format!("ITEM: ATOMS {names}\n"));
     let mut dump = String::new();
@@ -169,7 +172,7 @@ fn columns_of_lammps_are_read_axis_by_axis() {
         let expected = if names.contains("type") { "" } else { no_types };
         assert_eq!(in_one_line(&said.stderr), expected, "{names}");
     }
-    // Along one axis alone.
+    // Unwrapped along one axis only.
     workdir.write("d.lammpstrj", &dump_of(&text, "id type x yu zu"));
     let said = workdir.succeed(Start::Plain, "analyse d.lammpstrj --scenario s.toml --output d");
     assert!(in_one_line(&said.stderr).contains("unwrapped positions along x: `output.msd`"), "{said:?}");
@@ -177,7 +180,7 @@ fn columns_of_lammps_are_read_axis_by_axis() {
     assert!((found - msd).abs() > 0.1, "{found}");
 }
 
-/// Frames of two particles in boxes of their own: step, box length, rows.
+/// Returns frames of two particles, each with its own box: step, box length, rows.
 fn frames(names: &str, frames: &[(u64, f64, [&str; 2])]) -> String {
     let frame = |(step, length, rows): &(u64, f64, [&str; 2])| {
         let side = format!("0 {length}\n").repeat(3);
@@ -189,7 +192,7 @@ fn frames(names: &str, frames: &[(u64, f64, [&str; 2])]) -> String {
     frames.iter().map(frame).collect()
 }
 
-/// For frames of [`frames`].
+/// Returns a scenario for the frames of [`frames`].
 fn two(output: &str) -> Workdir {
     Workdir::new(&format!(
         "[simulation]\nsteps = 1\ntimestep = 0.01\n[system]\ngas = {{ atoms = 2, box = [10.0, 10.0, 10.0] }}\n[output]\n{output}\n"
@@ -205,9 +208,9 @@ fn counts_are_of_the_box_of_their_frame_and_of_any_size() {
         ((10.0, "1 1 1 5 5 1 0 0"), (20.0, "1 1 1 5 5 1 0 0"), 100.0),
         // From -19 to 41.
         ((10.0, "1 1 1 5 5 -2 0 0"), (10.0, "1 1 1 5 5 4 0 0"), 3600.0),
-        // As far as counts go, one after another.
+        // Over the full range of counts, in two consecutive frames.
         ((1.0, "1 1 0.5 0 0 -1048576 0 0"), (1.0, "1 1 0.5 0 0 1048575 0 0"), 2_097_151.0_f64.powi(2)),
-        // Beside the box, before LAMMPS has wrapped it.
+        // Outside the box, before LAMMPS has wrapped it.
         ((10.0, "1 1 10.5 5 5 0 0 0"), (10.0, "1 1 0.75 5 5 1 0 0"), 0.0625),
     ] {
         let workdir = two(msd);
@@ -268,7 +271,7 @@ fn dumps_without_ids_have_no_paths() {
         );
         assert!(said.code == Some(2) && in_one_line(&said.stderr).contains(&expected), "{said:?}");
     }
-    // A run needs them for nothing but their names.
+    // A run with a single species needs neither ids nor types.
     workdir.write("t.lammpstrj", &frames("x y z vx vy vz", &[(0, 9.0, ["1 1 1 0 0 0", "1 1 3.5 0 0 1"])]));
     let file =
         "[simulation]\nsteps = 1\n[system]\nfile = { path = \"t.lammpstrj\", format = \"lammpstrj\" }\n";
@@ -282,7 +285,7 @@ fn dumps_without_ids_have_no_paths() {
     assert!(text.contains("t.lammpstrj:9: column `type` is missing: `ITEM: ATOMS id type x y z`"), "{text}");
 }
 
-/// Two particles with image counts, one beside the box, as LAMMPS reads them.
+/// Two particles with image counts, one of them outside the box, as LAMMPS reads them.
 const DATA: &str = "with image counts
 
 2 atoms
@@ -302,10 +305,10 @@ Atoms # atomic
 2 1 9 1 5 0 0 3
 ";
 
-/// What LAMMPS (`dump custom id xu yu zu ix iy iz`) has of [`DATA`] after `read_data`.
+/// LAMMPS's output (`dump custom id xu yu zu ix iy iz`) for [`DATA`] after `read_data`.
 const FIRST: [&str; 2] = ["1 1 21 -9 1 2 -1 0", "2 1 9 1 35 1 0 3"];
 
-/// A run from a file whose frames are unwrapped and have image counts.
+/// Returns a run from a file, with frames that are unwrapped and have image counts.
 fn scenario_of(file: &str) -> String {
     format!(
         "[simulation]\nsteps = 1\n[system]\nfile = {{ {file} }}\ntemperature = 0.0\n[output]\n\
@@ -313,7 +316,7 @@ fn scenario_of(file: &str) -> String {
     )
 }
 
-/// The rows of the frame of a step, by id.
+/// Returns the rows of the frame of a step, by id.
 fn rows_of(workdir: &Workdir, name: &str, step: u64) -> Vec<String> {
     let text = workdir.read(name);
     let frame = text.split("ITEM: TIMESTEP\n").find(|frame| frame.starts_with(&format!("{step}\n")));
@@ -321,7 +324,7 @@ fn rows_of(workdir: &Workdir, name: &str, step: u64) -> Vec<String> {
     rows.lines().skip(1).map(|row| row.replace(".0 ", " ")).collect()
 }
 
-/// Whether the frames of steps 0 and 1 are as LAMMPS has them.
+/// Checks that the frames of steps 0 and 1 agree with LAMMPS.
 fn expect_first(workdir: &Workdir, what: &str) {
     let numbers =
         |row: &str| row.split(' ').map(|word| word.parse().unwrap_or(f64::NAN)).collect::<Vec<f64>>();
@@ -379,7 +382,7 @@ fn runs_begin_with_the_counts_of_every_format() {
             expect_first(&workdir, &format!("{source} {start:?}"));
         }
     }
-    // Of NetCDF as it was written here, wrapped and unwrapped.
+    // NetCDF files that this program wrote, wrapped and unwrapped.
     for options in [
         "columns=[\"images\"]",
         "positions=\"unwrapped\",columns=[]",
@@ -414,7 +417,7 @@ fn runs_say_that_counts_begin_at_zero_or_are_left_out() {
         assert!(in_one_line(&said.stderr).contains(note), "{said:?}");
         assert_eq!(rows_of(&workdir, "o/t.lammpstrj", 0), ["1 1 21 -9 1 2 -1 0", "2 1 9 1 5 1 0 0"]);
     }
-    // As far as counts go, particles that are brought into the box included.
+    // The limit on counts also holds for particles that are wrapped into the box.
     workdir.write("d.data", &DATA.replace("9 1 5 0 0 3", "9 1 5 1048575 0 3"));
     let text = error_everywhere(&workdir, "run melt.toml", &starts());
     let expected =
@@ -427,7 +430,8 @@ fn runs_say_that_counts_begin_at_zero_or_are_left_out() {
     assert!(in_one_line(&text).contains(expected), "{text}");
 }
 
-/// A copy is where its particle would be without having been wrapped, and whole boxes of the file away, as by LAMMPS's `replicate`.
+/// As with LAMMPS's `replicate`, a copy is at the unwrapped position of its particle, shifted by
+/// whole boxes of the file.
 #[test]
 fn copies_have_counts_of_the_whole_box() {
     let file = "path = \"d.data\", format = \"lammps-data\", replicate = [2, 1, 3]";
@@ -453,7 +457,7 @@ fn copies_have_counts_of_the_whole_box() {
     }
 }
 
-/// Particles take their counts along when they change ranks, and into checkpoints.
+/// Image counts move with particles that change ranks, and are stored in checkpoints.
 #[test]
 fn counts_move_with_particles_and_are_in_checkpoints() {
     let (workdir, _) = gas("t.extxyz", ", columns = [\"velocity\", \"images\"]");
@@ -478,11 +482,12 @@ fn counts_move_with_particles_and_are_in_checkpoints() {
             format!("melt.toml --output parts --steps 110 {checkpoint}"),
             "melt.toml --output parts --steps 200 --resume parts".to_owned(),
         ] {
-            // Short enough for three ranks.
+            // A cutoff short enough for three ranks.
             workdir.succeed(start, &format!("run {call} --quiet --set interaction.cutoff=1.2"));
         }
         assert_eq!(workdir.read("parts/t.lammpstrj"), workdir.read("whole/t.lammpstrj"), "{start:?}");
-        // The path goes on where the first run has left it, and the counts stay apart by those of the file.
+        // The path continues from the end of the first run, and the counts keep the difference that
+        // the file gave them.
         let (begin, first, last) = (values("none", 0), values("whole", 0), values("whole", 200));
         let mut crossed = 0;
         for (index, end) in values("none", 200).iter().enumerate() {

@@ -1,4 +1,5 @@
-//! What is there stays until everything that may be refused has been; and what a run goes on from is what it says.
+//! Existing results are kept until nothing can be refused any more, and a run resumes from the
+//! checkpoint that it reports.
 
 use std::fs;
 
@@ -36,7 +37,7 @@ fn a_thermostat_that_cannot_be_is_refused_by_check_and_before_anything_is_remove
     assert_eq!(workdir.read("out/thermo.csv"), thermo);
 }
 
-/// Not only when its turn comes.
+/// A later stage is checked at the start, not only when it begins.
 #[test]
 fn so_is_that_of_a_later_stage() {
     let stages = "[[stage]]\nsteps = 10\n\
@@ -116,7 +117,7 @@ fn another_system_is_warned_of() {
     }
 }
 
-/// Whoever opens a named pipe waits for its writer.
+/// Opening a named pipe waits for its writer.
 #[test]
 fn a_pipe_is_no_checkpoint() {
     let workdir = Workdir::new(MELT);

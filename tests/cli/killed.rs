@@ -1,7 +1,7 @@
-//! Jobs that are killed: everybody ends, and the files written so far can be read.
+//! Jobs that are killed: all processes end, and the files written so far can be read.
 //!
-//! A record is one `write`, but Linux lets SIGKILL end a `write` between two pages of memory, so the last record may be
-//! cut short; all before it are whole.
+//! A record is one `write`, but Linux lets SIGKILL end a `write` between two pages of memory.
+//! Therefore the last record may be incomplete, while all records before it are complete.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use crate::support::{MELT, Start, Workdir, p2p_available};
 
-/// The only duration that is asserted: nothing hangs.
+/// Time limit for the end of a job, the only duration that is checked.
 const WITHIN: Duration = Duration::from_secs(30);
 
-/// A frame: number of particles, comment, particles.
+/// Number of lines of a frame: number of particles, comment, particles.
 const LINES_PER_FRAME: usize = 602;
 
-/// A job of three ranks that would go on for hours.
+/// A job of three ranks that would run for hours.
 struct Job {
     workdir: Workdir,
     launcher: Child,
@@ -24,7 +24,7 @@ struct Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        // Already over unless the test has failed.
+        // It has already ended, unless the test has failed.
         self.launcher.kill().ok();
         self.launcher.wait().ok();
     }
@@ -41,12 +41,12 @@ impl Job {
         Self { workdir, launcher }
     }
 
-    /// Waits until the run is well under way.
+    /// Waits until the run has made many steps.
     fn wait_for_rows(&self) {
         self.workdir.wait_for_lines("out/traj.extxyz", 7 * LINES_PER_FRAME);
     }
 
-    /// Process ids of the ranks, in no particular order.
+    /// Returns the process ids of the ranks, in no particular order.
     fn ranks(&self) -> Vec<u32> {
         let launcher = self.launcher.id();
         let is_rank = |process: &u32| {
@@ -58,7 +58,7 @@ impl Job {
         ids.filter(is_rank).collect()
     }
 
-    /// Waits for the end of the launcher and of all ranks; returns the exit code.
+    /// Waits for the end of the launcher and of all ranks, and returns the exit code.
     fn wait_for_end(&mut self, ranks: &[u32]) -> Option<i32> {
         let begun = Instant::now();
         let code = loop {
@@ -103,7 +103,7 @@ impl Job {
     }
 }
 
-/// The lines that have an end.
+/// Returns the complete lines.
 fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end)
 }
@@ -113,7 +113,7 @@ fn signal(name: &str, process: u32) {
     assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success(), "{kill}");
 }
 
-/// Whether it exists and is no zombie.
+/// Returns whether the process exists and is no zombie.
 fn is_running(process: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     status.contains("State:") && !status.contains("State:\tZ")

@@ -1,4 +1,5 @@
-//! The scripts of Debian's `lammps-examples`: those that become a scenario have LAMMPS's particles, temperature, energies and pressure.
+//! The scripts of Debian's `lammps-examples`: those that can be translated have LAMMPS's particles,
+//! temperature, energies and pressure.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 #![expect(clippy::print_stderr, reason = "what is skipped is told")]
 
@@ -14,7 +15,8 @@ const EXAMPLES: &str = "/usr/share/lammps/examples";
 /// A row of thermodynamic output: temperature, potential and kinetic energy per particle, pressure.
 type Row = [f64; 4];
 
-/// Whether LAMMPS and its examples are there; they must be where everything is tested.
+/// Returns whether LAMMPS and its examples are installed. They must be installed where everything
+/// is tested.
 fn are_installed() -> bool {
     let has_program = Command::new("lmp").arg("-help").output().is_ok();
     let are_there = has_program && Path::new(EXAMPLES).join("melt/in.melt").exists();
@@ -25,7 +27,7 @@ fn are_installed() -> bool {
     are_there
 }
 
-/// All scripts below a folder, sorted.
+/// Returns all scripts below a folder, sorted.
 fn scripts(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -41,13 +43,13 @@ fn scripts(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The script with the files beside it, and what `from-lammps` says of it.
+/// Returns a folder with the script and the files next to it, and the output of `from-lammps`.
 fn translated(script: &Path) -> (Workdir, Said) {
     let workdir = Workdir::new("");
     for entry in fs::read_dir(script.parent().unwrap()).unwrap() {
         let path = entry.unwrap().path();
         if path.is_file() {
-            // Links to what is there only: some are broken.
+            // Links only to existing files, because some links are broken.
             std::os::unix::fs::symlink(&path, workdir.path(&path.file_name().unwrap().to_string_lossy()))
                 .unwrap();
         }
@@ -57,7 +59,8 @@ fn translated(script: &Path) -> (Workdir, Said) {
     (workdir, said)
 }
 
-/// The commands before the first run, each in one line, without those that do not make the particles and their forces.
+/// Returns the commands before the first run, each in one line, without those that do not affect
+/// the particles and their forces.
 fn system_of(script: &str) -> String {
     let joined = script.replace("&\n", " ");
     let commands = joined.lines().take_while(|line| {
@@ -77,7 +80,8 @@ fn system_of(script: &str) -> String {
     commands.filter(is_kept).map(|line| format!("{line}\n")).collect()
 }
 
-/// LAMMPS's rows of steps 0 and 10 at constant energy, with the particles at step 0 in `start.lammpstrj`; or why there are none.
+/// Returns LAMMPS's rows of steps 0 and 10 at constant energy, or the reason why there are none.
+/// Writes the particles at step 0 to `start.lammpstrj`.
 fn by_lammps(workdir: &Workdir, script: &str) -> Result<([Row; 2], u64), String> {
     let ending = "write_dump all custom start.lammpstrj id type x y z vx vy vz modify sort id format float %.17g\n\
         fix constant_energy all nve\nneigh_modify every 1 delay 0 check yes\nthermo 10\n\
@@ -99,7 +103,7 @@ fn by_lammps(workdir: &Workdir, script: &str) -> Result<([Row; 2], u64), String>
     }
 }
 
-/// Rows of the first and the last step of a scenario, and the number of particles.
+/// Returns the rows of the first and the last step of a scenario, and the number of particles.
 fn by_md(workdir: &Workdir, scenario: &toml::Table, steps: u64) -> ([Row; 2], u64) {
     workdir.write("own.toml", &scenario.to_string());
     workdir.succeed(Start::Threads(1), &format!("run own.toml --quiet --steps {steps} --output out"));
@@ -113,7 +117,7 @@ fn by_md(workdir: &Workdir, scenario: &toml::Table, steps: u64) -> ([Row; 2], u6
     ([rows[0], *rows.last().unwrap()], summary["atoms"].as_u64().unwrap())
 }
 
-/// The scenario at constant energy, with an output of the last step.
+/// Returns the scenario at constant energy, with an output of the last step.
 fn at_constant_energy(scenario: &str) -> toml::Table {
     let mut scenario: toml::Table = scenario.parse().unwrap();
     scenario.remove("stage");
@@ -126,7 +130,7 @@ fn at_constant_energy(scenario: &str) -> toml::Table {
     scenario
 }
 
-/// The same with LAMMPS's particles and velocities.
+/// Returns the scenario with LAMMPS's particles and velocities.
 fn with_particles_of_lammps(mut scenario: toml::Table) -> toml::Table {
     let system = scenario["system"].as_table_mut().unwrap();
     for source in ["lattice", "regions", "gas", "file", "temperature", "drift"] {
@@ -137,14 +141,14 @@ fn with_particles_of_lammps(mut scenario: toml::Table) -> toml::Table {
     scenario
 }
 
-/// Relative, and absolute below 1.
+/// Checks that rows agree. The tolerance is relative, and absolute below 1.
 fn assert_rows(name: &str, found: Row, expected: Row, allowed: f64) {
     let agree =
         |(found, expected): (&f64, &f64)| (found - expected).abs() <= allowed * expected.abs().max(1.0);
     assert!(found.iter().zip(&expected).all(agree), "{name}: md {found:?}, LAMMPS {expected:?}");
 }
 
-/// Scripts of the rows of the guide's table that say `yes` or `no`.
+/// Returns the scripts of the rows of the guide's table that contain `yes` or `no`.
 fn of_the_guide(is_taken: &str) -> BTreeSet<String> {
     let guide = text_of(&repository("docs/guide/from-lammps.md"));
     let rows = guide
@@ -177,7 +181,8 @@ fn those_that_become_a_scenario_are_those_of_lammps() {
             }
         };
         let own = at_constant_energy(&said.stdout);
-        // Velocities are drawn in another way: what depends on them one by one, from LAMMPS's own.
+        // Velocities are drawn differently. Values that depend on individual velocities are
+        // computed from LAMMPS's own.
         let (rows, found) = by_md(&workdir, &own, 1);
         assert_eq!(found, atoms, "{name}: particles");
         assert_rows(&format!("{name}, step 0"), rows[0], expected[0], 1e-6);

@@ -1,10 +1,11 @@
-//! LAMMPS reads a trajectory (`rerun`), and finds our energies, pressure and temperature in every frame.
+//! LAMMPS reads a trajectory (`rerun`), and computes the same energies, pressure and temperature in
+//! every frame.
 
 use std::process::Command;
 
 use crate::support::{MELT, Start, Workdir};
 
-/// The same system as LAMMPS has it; nothing in it moves.
+/// The same system in LAMMPS, without motion.
 const INPUT: &str = "units lj
 atom_style atomic
 region box block 0 1 0 1 0 1
@@ -25,7 +26,7 @@ read_dump out/traj.lammpstrj 0 x y z vx vy vz ix iy iz box yes add yes replace n
 rerun out/traj.lammpstrj dump x y z vx vy vz ix iy iz box yes
 ";
 
-/// Rows of numbers, those of LAMMPS's table on the screen or of ours.
+/// Returns rows of numbers, from LAMMPS's table on the screen or from this program's.
 fn rows<'t>(lines: impl Iterator<Item = &'t str>, separator: char) -> Vec<Vec<f64>> {
     let fields =
         |line: &str| line.split(separator).filter(|field| !field.is_empty()).map(str::parse).collect();
@@ -62,7 +63,7 @@ fn lammps_finds_our_energies() {
             "step, temperature, energies, pressure: {theirs:?} {ours:?}"
         );
     }
-    // Of each particle too.
+    // For each particle too.
     let (theirs, ours) = (workdir.read("pe.txt"), workdir.read("out/traj.lammpstrj"));
     let (theirs, ours): (Vec<&str>, Vec<&str>) = (theirs.lines().collect(), ours.lines().collect());
     assert_eq!((theirs.len(), ours.len()), (6 * 609, 6 * 609));

@@ -1,4 +1,4 @@
-//! How the program is started: options, help, launchers, builds with and without MPI.
+//! Start of the program: options, help, launchers, builds with and without MPI.
 
 use crate::support::{MELT, Said, Start, Workdir, error, p2p_available};
 use insta::assert_snapshot;
@@ -88,7 +88,7 @@ fn the_help_of_a_command() {
     ");
 }
 
-/// What is wrong with a command line. Exit code 2, nothing on standard output.
+/// Returns the error about a command line. The exit code is 2, and standard output is empty.
 fn usage(arguments: &str) -> String {
     let said = Workdir::new(MELT).call(Start::Plain, arguments);
     assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
@@ -166,7 +166,8 @@ fn errors_of_options() {
     ");
 }
 
-/// Whoever ends first with an error makes the launcher end the others: the one that speaks must not be cut off.
+/// When the first rank ends with an error, the launcher ends the others. The rank that reports the
+/// error must not be cut off.
 #[test]
 fn errors_before_mpi_is_up_are_told_once() {
     if !p2p_available() {
@@ -195,10 +196,10 @@ fn help_under_mpirun_is_told_once() {
     let workdir = Workdir::new(MELT);
     for arguments in ["--help", "--version", "schema", "backends"] {
         let mut command = workdir.under_mpirun(3, &crate::support::md_cli());
-        // Open MPI gives ranks a terminal to write to, so that help would come in colour.
+        // Open MPI gives ranks a terminal as output, so that help would be coloured.
         command.args([arguments]).env("NO_COLOR", "1");
         let (said, alone) = (Said::of(command), workdir.succeed(Start::Plain, arguments));
-        // What windows get depends on the number of ranks, and `backends` asks.
+        // The component of windows depends on the number of ranks, and `backends` checks it.
         let common = |said: &Said| {
             said.stdout
                 .lines()
@@ -243,7 +244,8 @@ fn p2p_without_mpi() {
     assert_eq!(workdir.files("."), ["melt.toml"]);
 }
 
-/// Several copies of one simulation would write into one directory. The variables are those that `mpirun` sets.
+/// Several copies of one simulation would write into one directory. The environment variables are
+/// those that `mpirun` sets.
 #[test]
 fn several_processes_without_mpi() {
     if cfg!(feature = "mpi") {
@@ -267,7 +269,7 @@ fn several_processes_without_mpi() {
     assert_eq!(Said::of(alone).code, Some(0));
 }
 
-/// A script on each of two ranks, of which `$rank` is the number.
+/// Runs a script on each of two ranks. `$rank` is the number of the rank.
 fn on_two_ranks(workdir: &Workdir, script: &str) -> Said {
     let mut command = workdir.under_mpirun(2, "bash".as_ref());
     let script = format!("rank=$OMPI_COMM_WORLD_RANK; {script}");
@@ -275,7 +277,7 @@ fn on_two_ranks(workdir: &Workdir, script: &str) -> Said {
     Said::of(command)
 }
 
-/// They would compute different things, and mix them.
+/// With different options the ranks would compute different systems, and mix their results.
 #[test]
 fn ranks_with_different_options_are_refused() {
     if !p2p_available() {
@@ -301,7 +303,7 @@ fn ranks_with_different_options_are_refused() {
     }
 }
 
-/// Results do not depend on which machine a rank is on.
+/// Results do not depend on the machine on which a rank runs.
 #[test]
 fn all_ranks_use_the_narrowest_instruction_set() {
     if !p2p_available() {

@@ -65,12 +65,13 @@ fn the_summary_says_how_fast_it_was_and_that_mass_stays() {
     assert_eq!((&summary["pattern"], &summary["collision"]), (&"single-grid".into(), &"trt".into()));
     assert_eq!(summary["magic"], 0.1875);
     assert!(summary["phases"]["integrate"]["calls"].as_u64().unwrap() >= 25);
-    // A message across each of two faces and four edges along x and z that lead to the other rank, per step and rank.
+    // In each step, each rank sends a message across each of the two faces and four edges along x
+    // and z that lead to the other rank.
     assert!(number("messages_sent") > 0.0 && number("bytes_sent") > 0.0);
     assert_eq!(workdir.read("out/thermo.csv").lines().count(), 5);
 }
 
-/// As with particles; and a flow has the same bits with all of them.
+/// As with particles. A flow also has the same bits with all instruction sets.
 #[test]
 fn the_instruction_set_that_is_asked_for_is_used() {
     let workdir = flow();
@@ -96,7 +97,8 @@ fn the_instruction_set_that_is_asked_for_is_used() {
     assert!(!workdir.files(".").contains(&"none".to_owned()), "nothing is created");
 }
 
-/// Nothing changes the lengths of a grid's messages, so that its contexts have no other reason to negotiate again.
+/// The lengths of a grid's messages never change, so that its contexts have no other reason to
+/// negotiate again.
 #[test]
 fn auto_chooses_on_grids_too() {
     if !p2p_available() {
@@ -226,7 +228,7 @@ fn what_a_flow_cannot_have() {
        ╰────
       help: leave it out, or use `kind = "taylor-green"`
     "#);
-    // It would be at rest, and nobody would know.
+    // The flow would be at rest, and this would not be noticed.
     let still = "collision = \"trt\"\ninitial = { kind = \"taylor-green\" }";
     assert_snapshot!(said("collision = \"trt\"", still), @r#"
     exit code 2
@@ -353,7 +355,7 @@ fn the_flows_that_come_with_md_run() {
     }
 }
 
-/// Every strategy of a flow gives the bits of the reference, beside an obstacle too.
+/// Every strategy of a flow gives the bits of the reference, also next to an obstacle.
 #[test]
 fn strategies_of_a_flow_are_compared() {
     let workdir = flow();
@@ -376,7 +378,8 @@ fn strategies_of_a_flow_are_compared() {
         assert!(said.stdout.contains("\nlbm on 12x10x20 nodes, 1 field,"), "{}", said.stdout);
         let files = ["compare.csv", "compare.png", "compare.svg", "recommendation.txt", "scenario.toml"];
         assert_eq!(workdir.files("out"), files);
-        // Two repetitions are enough for no recommendation; what is said names a strategy as a grid has it.
+        // Two repetitions are not enough for a recommendation. The text names a strategy in the
+        // terms of a grid.
         let advice = workdir.read("out/recommendation.txt");
         assert!(advice.contains("So nothing is recommended.") && !advice.contains(" rect"), "{advice}");
         let table = workdir.read("out/compare.csv");

@@ -1,4 +1,4 @@
-//! `md-cli lbm`: what flows have at walls and obstacles.
+//! `md-cli lbm`: flows at walls and obstacles.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use insta::assert_snapshot;
@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::lbm::{flow, with};
 use crate::support::{Start, Workdir, starts};
 
-/// A viscous flow between plates, driven by a force, with the collision that is the default there.
+/// A viscous flow between plates, driven by a force, with the default collision of this case.
 const CHANNEL: &str = "[lbm]\ngrid = [1, 16, 4]\nviscosity = 2.0\nsteps = 3000\n\
                        boundary = [\"periodic\", \"wall\", \"periodic\"]\nbody_force = [0.0, 0.0, 1e-5]\n\
                        [output]\nprobe = { every = 3000, nodes = [[0, 0, 1], [0, 7, 1]] }\n";
 
-/// Velocities along z at the wall and in the middle of the channel.
+/// Returns the velocities along z at the wall and in the middle of the channel.
 fn channel_velocities(workdir: &Workdir) -> [f64; 2] {
     let probe = workdir.read("out/probe.csv");
     let last: Vec<f64> = probe.lines().last().unwrap().split(',').map(|word| word.parse().unwrap()).collect();
@@ -36,7 +36,7 @@ fn a_channel_without_a_collision_is_exact_and_bgk_is_warned_of() {
     assert!(workdir.read("out/scenario.toml").contains("collision = \"trt\"\n"));
     let said = workdir.succeed(Start::Threads(2), "lbm melt.toml --quiet --set lbm.collision=bgk");
     assert_snapshot!(said.stderr, @r#"warning: collision `bgk` with viscosity 2 has the magic parameter 36, with which fluid slips along walls and obstacles: driven by a force through a channel of 16 nodes, as between the walls along y, by 74.6 % of its greatest velocity, and by more in narrower ones; `collision = "trt"` with `magic = 0.1875` has no slip"#);
-    // The greatest velocity is force x 16^2 / (8 viscosity).
+    // The maximum velocity is force x 16^2 / (8 viscosity).
     let slip = 0.7461 * 1e-5 * 256.0 / 16.0;
     for (found, exact) in channel_velocities(&workdir).into_iter().zip(exact) {
         assert!(((found - exact) / slip - 1.0).abs() < 1e-3, "{found}, not {exact} + {slip}");
@@ -59,7 +59,7 @@ fn what_slips_at_walls_and_obstacles_is_warned_of() {
     assert_snapshot!(warned(&periodic, &format!("{sphere} --set lbm.collision=bgk")), @r#"warning: collision `bgk` with viscosity 0.1 has the magic parameter 0.09, with which fluid slips along walls and obstacles: driven by a force through a channel of 6 nodes, as the box has along x, by -1.44 % of its greatest velocity, and by more in narrower ones; `collision = "trt"` with `magic = 0.1875` has no slip"#);
 }
 
-/// The flow around a sphere in a periodic box does not know where the box begins.
+/// The flow around a sphere in a periodic box does not depend on where the box begins.
 #[test]
 fn a_sphere_across_a_periodic_border_is_whole() {
     let text = "[lbm]\ngrid = [12, 12, 24]\nviscosity = 0.1\ncollision = \"trt\"\nsteps = 300\n\
@@ -124,7 +124,7 @@ fn forces_have_the_same_bits_on_any_ranks_with_any_pattern_and_exchange() {
     );
 }
 
-/// As VTK and ParaView look for it.
+/// VTK and ParaView look for the time in this place.
 #[test]
 fn images_know_their_time() {
     let workdir = flow();

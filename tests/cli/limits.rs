@@ -1,4 +1,5 @@
-//! Numbers out of range, files that are none, text that acts on a terminal: refused at once, in plain words.
+//! Numbers out of range, files of the wrong kind, and text that acts on a terminal: refused at
+//! once, in plain words.
 #![expect(clippy::expect_used, reason = "these are tests")]
 
 use std::process::{Command, Stdio};
@@ -7,12 +8,12 @@ use std::time::{Duration, Instant};
 use crate::support::{MELT, Said, Start, Workdir, error, from_file, md_cli, p2p_available};
 use insta::assert_snapshot;
 
-/// What is refused before any work takes no longer, also on a loaded machine and without optimisation.
+/// Time limit of refusals before any work, also on a loaded machine and without optimisation.
 const AT_ONCE: Duration = Duration::from_secs(10);
 
-/// The error of a call, which must come at once.
+/// Returns the error of a call, which must come at once.
 pub(crate) fn at_once(workdir: &Workdir, arguments: &str) -> String {
-    // Built before the time counts.
+    // Built before the measured time begins.
     let _ = md_cli();
     let begun = Instant::now();
     let said = workdir.call(Start::Plain, arguments);
@@ -37,7 +38,7 @@ fn boxes_in_which_coordinates_have_no_digits_left() {
     ");
 }
 
-/// What is wrong is cut like everything else.
+/// The part of an argument that is wrong is shortened like all other text.
 #[test]
 fn long_arguments_are_cut() {
     let workdir = Workdir::new(MELT);
@@ -163,7 +164,7 @@ fn pipes_and_devices_are_no_files() {
     "#);
 }
 
-/// As `cat melt.toml | md-cli check /dev/stdin` and `md-cli check <(cat melt.toml)`.
+/// As in `cat melt.toml | md-cli check /dev/stdin` and `md-cli check <(cat melt.toml)`.
 #[test]
 fn a_scenario_may_come_from_an_open_pipe() {
     let workdir = Workdir::new(MELT);
@@ -382,7 +383,7 @@ fn overrides_that_toml_cannot_hold_are_shown_as_they_are() {
     }
 }
 
-/// On one line, whatever the width of the terminal.
+/// Returns the text on one line, independent of the width of the terminal.
 fn flat(text: &str) -> String {
     text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! The program as its users meet it: commands, files, errors, exit codes.
+//! The program as its users see it: commands, files, errors, exit codes.
 
 mod analyse;
 mod analyse_files;

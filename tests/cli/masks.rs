@@ -1,4 +1,4 @@
-//! `md-cli lbm`: obstacles, and the files of those that are masks.
+//! `md-cli lbm`: obstacles, and the files of obstacles that are masks.
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn an_image_of_several_pieces_and_its_mask_give_the_same_flow() {
     let mask = "--set lbm.obstacle={kind=\"mask\",path=\"one/fields_00000025.vti\"}";
     workdir.succeed(Start::Threads(3), &format!("lbm melt.toml --quiet --output masked {mask}"));
     assert_eq!(workdir.read("masked/probe.csv"), workdir.read("one/probe.csv"));
-    // An image of an earlier run does not stand beside the files of this one.
+    // Images of an earlier run are removed.
     workdir.succeed(Start::Threads(1), "lbm melt.toml --quiet --output two");
     assert!(!workdir.files("two").iter().any(|name| name.contains("fields")));
 }
@@ -81,7 +81,7 @@ fn masks_that_do_not_fit_are_refused_everywhere() {
     ");
 }
 
-/// More text than is read at a time, and words that are cut.
+/// The text is longer than the part that is read at a time, so that words are cut.
 #[test]
 fn a_long_image_of_text_is_a_mask_and_its_run_can_be_repeated() {
     let obstacle = "obstacle = { kind = \"sphere\", center = [5.0, 4.0, 9.5], radius = 2.5 }";
@@ -126,7 +126,7 @@ fn the_time_of_an_image_is_no_mask() {
     assert_eq!(summary["fluid_nodes"], 2400.0 - 343.0);
 }
 
-/// An image that is read as something else than it is would be another obstacle, and nobody would know.
+/// An image that is misread would be another obstacle, without any notice.
 #[test]
 fn images_that_are_no_masks_are_refused() {
     let obstacle = "obstacle = { kind = \"sphere\", center = [5.0, 4.0, 9.5], radius = 2.5 }";

@@ -1,10 +1,11 @@
-//! Systems beyond the memory of the machine, and how much memory a run is said to need.
+//! Systems beyond the memory of the machine, and the estimate of the memory that a run needs.
 
 use super::limits::at_once;
 use crate::support::{MELT, Said, Start, Workdir, from_file};
 use insta::assert_snapshot;
 
-/// Without the memory of this machine and what would fit into it.
+/// Returns the text without the memory of this machine and without the sizes that would fit into
+/// it.
 fn anywhere(text: &str) -> String {
     let (before, rest) = text.split_once("help: there are ").unwrap_or_else(|| panic!("{text}"));
     let (_, after) = rest.split_once(" particles\n").unwrap_or_else(|| panic!("{text}"));
@@ -26,7 +27,7 @@ fn systems_that_no_memory_holds() {
        ╰────
       help: there are ... particles
     "#);
-    // `forces` gathers those on all particles.
+    // `forces` gathers the forces on all particles.
     for (command, bytes) in [("run", "105 EB"), ("forces", "187 EB")] {
         let said = anywhere(&at_once(&workdir, &format!("{command} melt.toml --set parallel.backend=local")));
         assert_eq!(said, check.replace("105 EB", bytes));
@@ -55,7 +56,7 @@ fn systems_that_no_memory_holds() {
     ");
 }
 
-/// A limit of the shell's, which nothing that the system tells about free memory shows.
+/// A limit of the shell, which does not appear in the system's numbers about free memory.
 #[test]
 fn a_block_that_cannot_be_had_is_an_error() {
     let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[60, 60, 60]"));
@@ -68,7 +69,8 @@ fn a_block_that_cannot_be_had_is_an_error() {
     assert!(size > 1_000_000, "{size}");
 }
 
-/// Wherever the limit is, all that is made of many particles or cells is asked for.
+/// Whatever the limit is, all memory for large numbers of particles or cells is allocated with a
+/// check.
 #[test]
 fn no_large_block_is_taken_for_granted() {
     let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[30, 30, 30]"));
@@ -99,7 +101,7 @@ fn no_large_block_is_taken_for_granted() {
     }
 }
 
-/// A file without content is as large as one likes.
+/// A file without content can be of any size.
 #[test]
 fn particle_files_beyond_the_memory() {
     let workdir = Workdir::new(&from_file("particles"));
@@ -128,7 +130,8 @@ fn particle_files_beyond_the_memory() {
     }
 }
 
-/// What `check` promises is what a run takes, within 30 %; of several ranks, what the first of them takes that gathers frames.
+/// The estimate of `check` agrees with the use of a run within 30 %. With several ranks it is that
+/// of the first rank, which gathers frames.
 #[test]
 fn memory_is_estimated() {
     let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[20, 20, 20]"));
@@ -161,7 +164,8 @@ fn memory_is_estimated() {
     }
 }
 
-/// The ranks that have theirs wait for the others. A thread may also have its stack, but none for signals: then the standard library panics.
+/// The ranks that have their threads wait for the others. A thread may also get its stack, but none
+/// for signals: then the standard library panics.
 #[test]
 fn threads_that_cannot_be_had_are_one_error() {
     let workdir = Workdir::new(MELT);
@@ -178,7 +182,7 @@ fn threads_that_cannot_be_had_are_one_error() {
     assert!(is_refusal(error), "{said:?}");
 }
 
-/// Nothing is done for each site, copy or cell before it is known that there are not too many.
+/// The number of sites, copies or cells is checked before any work is done for each of them.
 #[test]
 fn what_takes_time_for_every_site_or_cell_is_estimated() {
     let vapour = "vapour = { density = DENSITY, droplets = [{ centre = [0.27, 0.5, 0.5], radius = 19.0 }] }";
@@ -203,7 +207,8 @@ fn what_takes_time_for_every_site_or_cell_is_estimated() {
     let tail = said.stdout.rsplit_once("\n\n").unwrap().1;
     let expected = "# of the 12800000000 sites of the lattice some were tried: the number of particles is an estimate\n# needs about ";
     assert!(tail.starts_with(expected), "{tail}");
-    // Regions are counted without a look at their sites, and a gas has no places before it is run.
+    // Regions are counted without visiting their sites, and the positions of a gas are only drawn
+    // in a run.
     let region = "{ kind = \"fcc\", density = 0.8, low = [0.0, 0.0, 0.0], high = [9e5, 9e5, 9e5] }";
     for particles in [
         format!("regions = {{ box = [1e6, 1e6, 1e6], lattices = [{region}] }}"),
@@ -225,7 +230,7 @@ fn what_takes_time_for_every_site_or_cell_is_estimated() {
         let said = at_once(&workdir, command);
         assert!(said.contains("10000000000000 particles need about "), "{command}: {said}");
     }
-    // Cells that a partition has a table of.
+    // Cells for which a partition has a table.
     let thin = "[simulation]\nsteps = 5\n[system]\ngas = { atoms = 4000000, density = 0.001 }\ntemperature = 0.7\n\
                 [parallel]\npartition = \"rcb\"\nranks = 4\nbackend = \"local\"\n";
     workdir.write("melt.toml", thin);

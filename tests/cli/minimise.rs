@@ -1,4 +1,5 @@
-//! `md-cli minimise`: clusters whose lowest energies are known, a crystal that has nowhere to go, and what it says.
+//! `md-cli minimise`: clusters whose lowest energies are known, a crystal that is already at its
+//! minimum, and messages.
 //!
 //! Energies of clusters of Lennard-Jones particles, all pairs: the Cambridge Cluster Database
 //! (<https://www-wales.ch.cam.ac.uk/CCD.html>).
@@ -10,7 +11,7 @@ use crate::support::{MELT, Start, Workdir, starts};
 
 const LENGTH: f64 = 40.0;
 
-/// A cluster in a box so large that no image is within the cutoff.
+/// Returns a scenario of a cluster in a box that is so large that no image is within the cutoff.
 fn scenario(file: &str) -> String {
     format!(
         "[simulation]\nsteps = 1\n[system]\nfile = {{ path = \"{file}\", format = \"extxyz\" }}\n\
@@ -18,7 +19,7 @@ fn scenario(file: &str) -> String {
     )
 }
 
-/// Places around the middle of the box, each moved by up to so much.
+/// Returns positions around the middle of the box, each shifted by up to `shake`.
 fn extxyz(places: &[[f64; 3]], shake: f64) -> String {
     let mut state = 1_u64;
     let mut noise = || {
@@ -36,7 +37,7 @@ fn extxyz(places: &[[f64; 3]], shake: f64) -> String {
     )
 }
 
-/// A particle, and twelve around it.
+/// Returns a particle, and twelve around it.
 fn icosahedron() -> Vec<[f64; 3]> {
     let golden = 0.5 * (1.0 + 5_f64.sqrt());
     let scale = 1.1 / (1.0 + golden * golden).sqrt();
@@ -47,7 +48,7 @@ fn icosahedron() -> Vec<[f64; 3]> {
     places
 }
 
-/// The truncated octahedron of fcc: sites around a hole of the lattice.
+/// Returns the truncated octahedron of fcc: sites around an octahedral hole of the lattice.
 fn octahedron() -> Vec<[f64; 3]> {
     let half = 1.1 / 2_f64.sqrt();
     let range = || -2_i32..=2;
@@ -77,7 +78,8 @@ fn clusters_come_to_their_lowest_energies() {
     }
 }
 
-/// Its forces vanish by symmetry; the energy is that of the lattice sum at density 0.8442 and cutoff 2.5.
+/// The forces vanish by symmetry. The energy is that of the lattice sum at density 0.8442 and
+/// cutoff 2.5.
 #[test]
 fn a_perfect_crystal_stays_what_it_is() {
     let workdir = Workdir::new(MELT);
@@ -112,7 +114,7 @@ fn steps_that_do_not_suffice_are_a_failure_with_its_files() {
     assert!(workdir.read("out/minimised.extxyz").starts_with("13\n"));
 }
 
-/// The same cluster, minimised by a run.
+/// Returns a run that minimises the same cluster.
 fn run_of(integrator: &str) -> Workdir {
     let at_rest = scenario("cluster.extxyz").replace("[interaction]", "temperature = 0.0\n[interaction]");
     let workdir = Workdir::new(&format!("{at_rest}{integrator}"));
@@ -144,7 +146,7 @@ fn a_run_that_does_not_come_to_its_tolerance_says_so() {
     assert!(found["minimisations"][0]["largest_force"].as_f64().unwrap() <= 1e-6);
 }
 
-/// Also where the run goes on from a checkpoint of a later stage.
+/// Also if the run resumes from a checkpoint of a later stage.
 #[test]
 fn a_stage_that_does_not_come_to_its_tolerance_says_so() {
     let workdir = run_of(
@@ -163,7 +165,7 @@ fn a_stage_that_does_not_come_to_its_tolerance_says_so() {
     ");
     let whole = summary(&workdir);
     let again = workdir.succeed(Start::Threads(1), "run melt.toml --quiet --resume out/checkpoint-6.mdc");
-    // What ended before the checkpoint has been said.
+    // A minimisation that ended before the checkpoint has already been reported.
     assert!(again.stderr.starts_with("warning: the minimisation of stage 2 has"), "{}", again.stderr);
     let found = summary(&workdir);
     for key in ["minimisations", "warnings", "ended"] {
@@ -172,7 +174,8 @@ fn a_stage_that_does_not_come_to_its_tolerance_says_so() {
     assert_eq!(found["warnings"].as_array().unwrap().len(), 3);
 }
 
-/// Rounding of forces in mixed precision is larger than small tolerances, however many steps are made.
+/// Rounding of forces in mixed precision is larger than small tolerances, so more steps would not
+/// help.
 #[test]
 fn a_minimisation_in_mixed_precision_is_one_in_double() {
     let gas = "[simulation]\nsteps = 10\nseed = 3\n[system]\ngas = { atoms = 120, box = [6.5, 7.0, 6.5], minimal_distance = 0.7 }\n\

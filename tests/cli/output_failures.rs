@@ -1,4 +1,5 @@
-//! Outputs that cannot be written: before the run, and in the middle of it. What was written before stays readable.
+//! Outputs that cannot be written, before the run and in the middle of it. Earlier output remains
+//! readable.
 
 use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, p2p_available, starts};
 use insta::assert_snapshot;
@@ -69,7 +70,8 @@ fn the_trajectory_must_not_replace_the_particle_file() {
     assert_eq!(workdir.read("out/traj.extxyz"), start);
 }
 
-/// A limit on the size of files has room for the first row of thermo.csv and not for the first frame.
+/// A limit on the size of files has room for the first row of thermo.csv, but not for the first
+/// frame.
 #[test]
 fn full_disk_at_the_first_frame() {
     for ranks in [1, 3] {
@@ -88,7 +90,8 @@ fn full_disk_at_the_first_frame() {
     }
 }
 
-/// A limit on the size of files stops thermo.csv in the middle of a row; the piece is cut off again.
+/// A limit on the size of files stops thermo.csv in the middle of a row. The incomplete row is
+/// removed.
 #[test]
 fn no_more_space_in_mid_run() {
     for ranks in [1, 3] {
@@ -113,8 +116,8 @@ fn no_more_space_in_mid_run() {
     }
 }
 
-/// The same for a trajectory, under MPI: the others end with the rank that writes. The limit leaves room for the shared
-/// memory of the MPI library.
+/// The same failure for a trajectory, under MPI: the other ranks end with the rank that writes. The
+/// limit leaves room for the shared memory of the MPI library.
 #[test]
 fn no_more_space_in_mid_run_under_mpirun() {
     if !p2p_available() {
@@ -142,7 +145,8 @@ fn no_more_space_in_mid_run_under_mpirun() {
     assert_eq!(said.stderr, expected);
 }
 
-/// What nobody can read is an error, also where files have it; they are complete.
+/// Output that cannot be written is an error, even if the files contain the results. The files are
+/// complete.
 #[test]
 fn standard_output_on_a_full_disk() {
     let workdir = Workdir::new(MELT);

@@ -1,4 +1,4 @@
-//! What `run` and `forces` write: every file of the interface, with its columns and keys.
+//! Output of `run` and `forces`: every documented file, with its columns and keys.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use crate::support::{MELT, Start, Workdir, p2p_available};
@@ -132,7 +132,7 @@ fn thermo_has_the_first_and_the_last_step() {
     assert_eq!(Table::read(&workdir, "out/thermo.csv").texts("step"), ["0", "20"]);
 }
 
-/// With a thermostat they are not the same; both are counted from step 0, also where the run has gone on.
+/// With a thermostat the two differ. Both are counted from step 0, also in a resumed run.
 #[test]
 fn drifts_are_those_of_the_total_and_of_the_conserved_energy() {
     let integrator = "[integrator]\nkind = \"csvr\"\ntemperature = 0.7\nrelaxation = 0.05\n";
@@ -152,7 +152,7 @@ fn drifts_are_those_of_the_total_and_of_the_conserved_energy() {
     let said =
         workdir.succeed(Start::Threads(2), "run melt.toml --set integrator={kind=\"velocity-verlet\"}");
     assert!(said.stdout.contains("\nEnergy drift: "), "{said:?}");
-    // What a minimisation takes is in it.
+    // The energy that a minimisation removes is included.
     let stages = "[[stage]]\nsteps = 100\nintegrator = { kind = \"fire\", force_tolerance = 5.0 }\n[[stage]]\nsteps = 20\n";
     workdir.write("melt.toml", &(MELT.replace("steps = 20\n", "") + stages));
     workdir.succeed(Start::Threads(2), "run melt.toml --quiet");
@@ -161,7 +161,8 @@ fn drifts_are_those_of_the_total_and_of_the_conserved_energy() {
     assert_eq!(drift, Some(totals[totals.len() - 1] - totals[0]));
 }
 
-/// Every float is the shortest text that reads back as itself, and the sums are those of the numbers written.
+/// Every float is the shortest text that reads back as the same value, and the sums are those of
+/// the printed numbers.
 #[test]
 fn floats_read_back_exactly() {
     let workdir = Workdir::new(MELT);
@@ -181,7 +182,8 @@ fn floats_read_back_exactly() {
     }
 }
 
-/// The phases make the total; what is hidden behind others is no part of it.
+/// Returns whether the phases add up to the total. Time that is hidden behind other phases is not
+/// included.
 fn add_up(times: &[f64]) -> bool {
     let of = |name| times[PHASES.iter().position(|phase| *phase == name).unwrap()];
     let others = times.iter().sum::<f64>() - of("total") - of("halo_hidden");
@@ -214,7 +216,7 @@ fn phases_are_complete_and_add_up() {
     }
 }
 
-/// What moves a put is told by the window that was used, not by what was asked for.
+/// The component that performs a put depends on the window that was used, not on the requested one.
 #[test]
 fn the_summary_names_the_component_of_one_sided_runs() {
     if !p2p_available() {
@@ -289,7 +291,8 @@ fn forces_are_sorted_and_summed() {
         assert!(forces.texts("type").iter().all(|kind| *kind == "1"));
         let summary = json(&workdir, "out/summary.json");
         let [potential, virial, tail, pressure] = TOTALS.map(|key| summary[key].as_f64().unwrap());
-        // LAMMPS's log of bench/in.lj, without the tail: a perfect crystal has the same energy at any size.
+        // LAMMPS's log of bench/in.lj, without the tail correction: a perfect crystal has the same
+        // energy at any size.
         assert!(((potential - tail) / 600.0 + 6.7733681).abs() < 5e-8, "{potential} {tail}");
         assert!(tail < 0.0 && virial.is_finite() && pressure.is_finite());
         assert_eq!((&summary["steps"], &summary["atoms"]), (&0.into(), &600.into()));

@@ -1,4 +1,5 @@
-//! Faults of particle files, as the whole program reports them, and files that contradict the scenario.
+//! Faults of particle files, as the whole program reports them, and files that contradict the
+//! scenario.
 
 use crate::support::{Start, Workdir, error, error_everywhere, starts};
 use insta::assert_snapshot;
@@ -38,7 +39,7 @@ Velocities
 4 -0.5 -0.5 0.5
 ";
 
-/// [`SCENARIO`] with an addition and [`ATOMS`] after a change.
+/// Returns a folder with [`SCENARIO`] with an addition, and [`ATOMS`] after a change.
 fn workdir(addition: &str, from: &str, to: &str) -> Workdir {
     assert!(ATOMS.contains(from), "nothing to replace: {from}");
     let workdir = Workdir::new(&format!("{SCENARIO}{addition}"));
@@ -46,7 +47,7 @@ fn workdir(addition: &str, from: &str, to: &str) -> Workdir {
     workdir
 }
 
-/// The error of `md-cli run` on [`ATOMS`] after a change.
+/// Returns the error of `md-cli run` on [`ATOMS`] after a change.
 fn run_after(from: &str, to: &str) -> String {
     let workdir = workdir("", from, to);
     let text = error(&workdir, "run melt.toml", Start::Threads(1));
@@ -188,7 +189,7 @@ fn mass_that_contradicts_the_file() {
     "#);
 }
 
-/// The default, written out, is a mass like any other.
+/// The default mass, if it is written in the scenario, counts like any other mass.
 #[test]
 fn mass_of_one_that_contradicts_the_file() {
     let workdir = workdir("[[species]]\nname = \"A\"\nmass = 1.0\n", "", "");
@@ -204,7 +205,8 @@ fn mass_of_one_that_contradicts_the_file() {
     "#);
 }
 
-/// What `check` prints says what results depend on, does not contradict the file, and needs no default.
+/// The output of `check` contains everything that results depend on, does not contradict the file,
+/// and needs no default.
 #[test]
 fn the_effective_scenario_has_the_masses_of_the_file() {
     let workdir = workdir("[[species]]\nname = \"A\"\n", "", "");
@@ -300,7 +302,7 @@ fn velocities_beyond_the_range_of_numbers() {
     let slower = workdir("", "3 0.0 0.0 -0.5", "3 0.0 -2e140 -0.5");
     let text = error(&slower, "forces melt.toml", Start::Threads(1));
     assert!(text.contains("error: start.data:25: particle 3: v_y is -2e140, beyond 1e140: "), "{text}");
-    // They are drawn.
+    // Velocities are drawn.
     slower.succeed(Start::Threads(1), "run melt.toml --set system.temperature=1.0");
 }
 
@@ -429,7 +431,7 @@ fn units_that_are_not_reduced() {
     workdir("", "# atomic", "# atomic units = real").succeed(Start::Threads(1), "run melt.toml");
 }
 
-/// Every pair of types has its own parameters, so their number has a limit.
+/// Every pair of types has separate parameters, so the number of types has a limit.
 #[test]
 fn too_many_atom_types() {
     let workdir = workdir("", "1 atom types", "1001 atom types");

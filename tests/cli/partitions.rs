@@ -1,4 +1,4 @@
-//! `md-cli partition`, and balance in `run`: what they print and write, and how they end.
+//! `md-cli partition`, and balance in `run`: their output, their files and their exit codes.
 
 use crate::support::{Start, Workdir, error};
 use insta::assert_snapshot;
@@ -54,7 +54,8 @@ fn a_droplet_is_shared_out_evenly_on_many_ranks() {
     }
 }
 
-/// METIS complains on standard output where it leaves parts without a cell: with few heavy cells per part it is never asked for all parts at once.
+/// METIS prints complaints on standard output when it leaves parts without a cell. With few heavy
+/// cells per part it is never called for all parts at once.
 #[test]
 fn nothing_but_the_table_is_printed() {
     let workdir = Workdir::new(DROPLET);
@@ -149,7 +150,7 @@ fn balancings_of_another_run_are_refused_with_their_line() {
     );
 }
 
-/// However long it takes, one of two ranks has nearly everything.
+/// One of two ranks has nearly all of the work, however long it takes.
 #[test]
 fn an_uneven_division_is_advised_about() {
     let workdir =

@@ -1,5 +1,5 @@
-//! Runs whose physics is in doubt: a neighbourhood that may lack pairs, a total energy that is not kept, temperatures
-//! and parameters beyond the range of numbers.
+//! Runs with doubtful physics: a neighbourhood that may lack pairs, a total energy that is not
+//! conserved, temperatures and parameters beyond the range of numbers.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::support::{MELT, Start, Workdir, error, error_everywhere, from_file, starts};
@@ -14,7 +14,8 @@ fn summary(workdir: &Workdir) -> Value {
     serde_json::from_str(&workdir.read("out/summary.json")).unwrap()
 }
 
-/// Danger is seen where the energy is computed, at rebuilds, and at the end; it is said once, and summed up at the end.
+/// A late rebuild is detected where the energy is computed, at rebuilds, and at the end. It is
+/// reported once, and summarised at the end.
 #[test]
 fn a_neighbourhood_that_holds_no_longer() {
     let workdir = melt_with("[neighbor]\nrebuild = { every = 200 }");
@@ -51,7 +52,7 @@ fn a_neighbourhood_that_is_never_late_is_not_warned_of() {
     }
 }
 
-/// It has no lists; where it has no ghosts either, nothing can be missed.
+/// A direct sum has no lists. If it has no ghosts either, no pair can be missed.
 #[test]
 fn a_direct_sum_between_walls_is_never_late() {
     let walls = "boundary = [\"reflecting\", \"reflecting\", \"reflecting\"]";
@@ -128,7 +129,8 @@ fn a_total_energy_that_is_not_kept() {
     ");
 }
 
-/// The same system with energies and masses of 2^-30 as units moves alike, and is warned of alike.
+/// The same system in units in which energies and masses are 2^-30 has the same motion and the same
+/// warnings.
 #[test]
 fn small_units() {
     const UNIT: f64 = 1.0 / (1 << 30) as f64;
@@ -241,7 +243,8 @@ fn a_time_step_in_which_nothing_moves() {
     );
 }
 
-/// A lattice at rest has no forces to speak of, and stays where it is; two particles that attract each other should move.
+/// A lattice at rest has nearly no forces and does not move. Two particles that attract each other
+/// should move.
 #[test]
 fn a_time_step_in_which_nothing_starts_to_move() {
     let cold = melt_with("").read("melt.toml").replace("temperature = 1.44", "temperature = 0.0");
@@ -310,7 +313,8 @@ fn parameters_that_numbers_cannot_hold() {
     "#);
 }
 
-/// A barostat that cannot do what it is asked for: the box follows by 5 % of a length at a time, and that is said.
+/// A barostat that cannot follow: the box changes by at most 5 % of a length at a time, and a
+/// warning reports this.
 #[test]
 fn a_barostat_that_is_held_back() {
     let workdir = melt_with("");
@@ -331,7 +335,7 @@ fn a_barostat_that_is_held_back() {
     assert_eq!([of("box_changes"), of("limited_box_changes")], [3, 0]);
 }
 
-/// What a run says of its box when it has gone on is what it says in one go.
+/// A resumed run reports the same about its box as a single run.
 #[test]
 fn changes_of_the_box_are_counted_across_a_checkpoint() {
     let barostat = "{kind=\"berendsen\",every=5,pressure=-1e5,relaxation=1.0}";
@@ -350,7 +354,7 @@ fn changes_of_the_box_are_counted_across_a_checkpoint() {
     assert_eq!((&found["box_changes"], &found["limited_box_changes"]), (&3.into(), &3.into()));
 }
 
-/// Particles are where they should be, but what the thermostat holds is beyond all proportion.
+/// The positions of particles are plausible, but the energy of the thermostat is not.
 #[test]
 fn a_conserved_energy_that_explodes() {
     let workdir = melt_with("[integrator]\nkind = \"nose-hoover\"\ntemperature = 1e300\nrelaxation = 0.5");

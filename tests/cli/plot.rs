@@ -1,11 +1,11 @@
-//! `md-cli plot`: the page has what the run wrote, and a browser shows it.
+//! `md-cli plot`: the page contains the data of the run, and a browser displays it.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::process::Command;
 
 use crate::support::{MELT, Start, Workdir, launch};
 
-/// A run of two ranks, and tables of analyses as they come from longer ones.
+/// Returns a run of two ranks, and tables of analyses as longer runs write them.
 fn folder() -> Workdir {
     let workdir = Workdir::new(&MELT.replace("steps = 20", "title = \"Melt <of> two\"\nsteps = 20"));
     workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out");
@@ -27,7 +27,7 @@ fn folder() -> Workdir {
     workdir
 }
 
-/// They have a page of their own.
+/// Stages have separate pages.
 #[test]
 fn folders_of_stages_are_named() {
     let workdir = Workdir::new(&format!(
@@ -48,9 +48,10 @@ fn the_page_has_a_picture_of_everything() {
     let said = workdir.call(Start::Plain, "plot out");
     assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "out/plot.html\n", ""));
     let page = workdir.read("out/plot.html");
-    // Temperature, energy, pressure, its diagonal and the rest of it; g and n; density and pressures of the profile; the time.
+    // Temperature, energy, pressure, its diagonal and off-diagonal elements; g and n; density and
+    // pressures of the profile; time.
     assert_eq!(page.matches("<svg").count(), 5 + 2 + 2 + 1);
-    // g, density, and both pressures have errors, as bands and not as lines.
+    // g, the density, and both pressures have errors, which are drawn as bands and not as lines.
     assert_eq!(page.matches("<polygon").count(), 4);
     assert!(!page.contains("_error"));
     for words in [
@@ -75,9 +76,10 @@ fn the_page_has_a_picture_of_everything() {
     ] {
         assert!(page.contains(words), "{words}");
     }
-    // The box is the same all the time, and what is hidden behind other work is no part of it.
+    // The box is constant, and time that is hidden behind other work is not included.
     assert!(!page.contains("box_x") && !page.contains("average volume") && !page.contains("halo_hidden"));
-    // It stands alone, and is removed by the next run, to which it does not belong.
+    // The page is self-contained, and the next run removes it, because it does not belong to that
+    // run.
     assert!(!page.contains("src=") && !page.contains("href="));
     workdir.succeed(Start::Threads(1), "run melt.toml --quiet --output out");
     assert!(!workdir.files("out").contains(&"plot.html".to_owned()));
@@ -115,10 +117,10 @@ fn a_folder_without_tables_is_an_error() {
     assert!(workdir.files("out").is_empty());
 }
 
-/// Where there is one; the pictures are dark on white then, not an empty page.
+/// Runs if there is a browser. The pictures must be dark on white, and the page must not be empty.
 #[test]
 fn a_browser_shows_it() {
-    /// A window of the browser is at least so wide.
+    /// Minimum width of a window of the browser.
     const WINDOW: usize = 500;
     const TELEPHONE: usize = 400;
     let browser = ["chromium", "chromium-browser", "google-chrome"]
@@ -136,8 +138,9 @@ fn a_browser_shows_it() {
     let dark = pixels.iter().filter(|pixel| pixel[0] < 60 && pixel[1] < 60).count();
     assert!(coloured > 3000, "lines and bars: {coloured} coloured pixels");
     assert!(dark > 3000, "letters: {dark} dark pixels");
-    // On a telephone the charts end before the screen does: its last columns have nothing but the white of the page. (A
-    // frame, because a window of the browser is at least 500 pixels wide.)
+    // On a telephone the charts are narrower than the screen, so its last columns contain only the
+    // white background of the page. (The page is shown in a frame, because a window of the browser
+    // is at least 500 pixels wide.)
     let frame = format!(
         "<body style='margin:0'><iframe src='out/plot.html' style='border:0;width:{TELEPHONE}px;height:2400px'></iframe>"
     );
@@ -151,7 +154,7 @@ fn a_browser_shows_it() {
     assert!(coloured > 1000, "charts: {coloured} coloured pixels");
 }
 
-/// The pixels of a page on a screen of this width.
+/// Returns the pixels of a page on a screen of this width.
 fn shown(browser: &str, workdir: &Workdir, page: &str, width: usize) -> Vec<[u8; 3]> {
     let mut command = Command::new(browser);
     command.current_dir(workdir.path("."));

@@ -1,4 +1,4 @@
-//! `md-cli predict`: what it prints and writes, and how it ends.
+//! `md-cli predict`: its output, its files and its exit codes.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{MELT, Start, Workdir, error, error_everywhere, p2p_available};
@@ -48,7 +48,7 @@ fn workdir() -> Workdir {
     workdir
 }
 
-/// Some columns of a table, row by row.
+/// Returns some columns of a table, row by row.
 fn rows(text: &str, columns: &[&str]) -> Vec<String> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().unwrap().clone();
@@ -79,16 +79,17 @@ fn messages_and_bytes_are_those_of_compare() {
     assert_eq!(predicted, measured.iter().map(|row| row.replace("local", "p2p")).collect::<Vec<_>>());
 }
 
-/// Of one rank, which waits for nobody whatever else runs here; what several wait for is checked by simulation (scripts/simulate.sh).
+/// Tests one rank, which waits for no other rank whatever else runs here. The waiting of several
+/// ranks is tested by simulation (scripts/simulate.sh).
 #[test]
 fn steps_take_about_as_long_as_predicted() {
-    // Other work on the machine may come between a measurement and another: then all are made again.
+    // Other work on the machine can fall between two measurements. Then all of them are repeated.
     const ATTEMPTS: usize = 4;
     let faults: Vec<String> = (0..ATTEMPTS).map_while(|_| fault_of_prediction()).collect();
     assert!(faults.len() < ATTEMPTS, "{faults:#?}");
 }
 
-/// What is wrong with the prediction of a small system and a large one, if anything is.
+/// Returns what is wrong with the prediction of a small and a large system, if anything is.
 fn fault_of_prediction() -> Option<String> {
     const FACTOR: f64 = 5.0;
     let workdir = Workdir::new(MELT);
@@ -118,7 +119,7 @@ fn fault_of_prediction() -> Option<String> {
 fn what_is_printed() {
     let call = "predict melt.toml --ranks 1,2,4,4000 --machine machine.toml --ranks-per-node 2 --placement round-robin --steps 9";
     let said = workdir().succeed(Start::Plain, call);
-    // How many pairs are computed depends on the CPU's vectors.
+    // The number of computed pairs depends on the CPU's vectors.
     let shape = said.stdout.lines().map(|line| line.split("  0.").next().unwrap().trim_end());
     let shape: Vec<&str> = shape.collect();
     assert_snapshot!(shape.join("\n"), @r#"
@@ -192,7 +193,7 @@ fn bad_input_is_told_with_key_and_line() {
     "#);
 }
 
-/// Fields on a grid that have a halo, and a flow.
+/// Fields on a grid that have a halo.
 const SWAP: &str = "[stencil]\nkind = \"swap\"\ngrid = [12, 9, 8]\nfields = 3\ndepth = 2\nsteps = 4\n\n\
                     [parallel]\ndecomposition = \"2d\"\nmessages = \"per-field\"\n";
 const FLOW: &str = "[lbm]\ngrid = [12, 8, 8]\nviscosity = 0.05\nsteps = 4\n";
@@ -275,7 +276,8 @@ fn on_a_grid_many_ranks_are_predicted_and_what_does_not_fit_is_said() {
     let call = "predict melt.toml --machine machine.toml --ranks-per-node 4";
     let said = workdir.succeed(Start::Plain, &format!("{call} --ranks 1,4,1024 --backends p2p,shm"));
     let rows = rows(&workdir.read("out/predict.csv"), &["backend", "ranks", "grid", "messages_per_step"]);
-    // Three fields to each of 26 neighbours, but for those two that are the rank itself; on 2 x 2 ranks some of them are the same.
+    // Three fields to each of 26 neighbours, except the two that are the rank itself. On 2 x 2
+    // ranks some of the neighbours are the same rank.
     assert_eq!(
         rows,
         [
@@ -293,7 +295,7 @@ fn on_a_grid_many_ranks_are_predicted_and_what_does_not_fit_is_said() {
     ] {
         assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
     }
-    // A row that is missing is told without tables too.
+    // A missing row is reported even without tables.
     let quiet = workdir.succeed(Start::Plain, &format!("{call} --ranks 1,1024 --backends p2p --quiet"));
     assert_eq!(quiet.stderr, "");
     let lacking = format!("{call} --ranks 1,1024 --backends shm --quiet");
@@ -325,7 +327,8 @@ fn on_a_grid_many_ranks_are_predicted_and_what_does_not_fit_is_said() {
     ");
 }
 
-/// Strategies move ghosts: of another protocol that is said, also with `--quiet`.
+/// Strategies move ghosts. A note reports that another protocol is not predicted, also with
+/// `--quiet`.
 #[test]
 fn other_protocols_are_not_predicted_and_that_is_said() {
     let workdir = workdir();

@@ -1,4 +1,5 @@
-//! `output.profile`: LAMMPS's numbers, sums that are those of the whole system, and what cannot be.
+//! `output.profile`: comparison with LAMMPS, sums that equal those of the whole system, and invalid
+//! settings.
 
 use serde_json::Value;
 
@@ -39,8 +40,9 @@ fn slabs_are_those_of_lammps() {
     }
 }
 
-/// The mean over slabs of densities and pressures is that of the whole system, whoever computes the pairs and for whom; of the
-/// kinetic energy too, weighted by particles.
+/// The mean over slabs of densities and pressures is that of the whole system, however the
+/// computation of pairs is divided. The same holds for the kinetic energy, weighted by the number
+/// of particles.
 #[test]
 fn slabs_add_up_to_the_system() {
     let keys = "profile = [{ axis = \"x\", bins = 7, every = 1 }, { axis = \"y\", bins = 1, every = 1 }]\n\
@@ -87,8 +89,8 @@ fn slabs_add_up_to_the_system() {
     }
 }
 
-/// Errors are the spread of looks: of a slab that fills the box, whose density is constant, there is none; of its temperature, that of
-/// thermo.csv.
+/// Errors are the spread of the samples. For a slab that fills the box, the density is constant and
+/// its error is 0, and the error of the temperature is that of thermo.csv.
 #[test]
 fn errors_are_the_spread_of_looks() {
     let keys = "profile = [{ axis = \"z\", bins = 1, every = 5, start = 5 }]\nthermo";
@@ -106,7 +108,7 @@ fn errors_are_the_spread_of_looks() {
     assert!((error - expected).abs() <= 1e-9 * expected, "{error}, expected {expected}");
 }
 
-/// In two dimensions there are two components of each, over an area.
+/// In two dimensions vectors have two components, and densities refer to an area.
 #[test]
 fn layers_have_two_dimensions() {
     let layer = "[simulation]\nsteps = 4\ndimension = 2\n[system]\n\
@@ -121,7 +123,7 @@ fn layers_have_two_dimensions() {
         ["x", "density", "temperature", "pressure_xx", "pressure_yy", "velocity_x", "velocity_y"]
     );
     assert_near(&[found.of("density").iter().sum::<f64>()], &[2.0], 1e-12, "density");
-    // Slabs where nobody is have a density, but no temperature.
+    // Empty slabs have a density, but no temperature.
     let call =
         "run melt.toml --quiet --output out --set output.profile=[{axis=\"x\",bins=64,every=2}] --steps 1";
     workdir.succeed(Start::Threads(2), call);

@@ -1,4 +1,5 @@
-//! `md-cli compare --protocols`: whole runs by each protocol with each partition, in the columns of Matthey and Hansen.
+//! `md-cli compare --protocols`: whole runs with each protocol and each partition, in the columns
+//! of Matthey and Hansen.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{MELT, Start, Workdir, error, error_everywhere, p2p_available, starts};
@@ -7,13 +8,13 @@ use insta::assert_snapshot;
 const COLUMNS: &str = "protocol,partition,ranks,cells_per_rank,communication_s,computation_s,update_s,total_s,speedup,messages,bytes";
 const CALL: &str = "compare melt.toml --protocols all --steps 4 --repeat 1";
 
-/// In 2 x 2 x 4 cells, as protocols without ghosts need.
+/// Returns a system of 2 x 2 x 4 cells, which protocols without ghosts need.
 fn cells() -> Workdir {
     let long = MELT.replace("cells = [6, 5, 5]", "cells = [5, 5, 8]");
     Workdir::new(&long.replace("[output]", "[neighbor]\nmethod = \"cells\"\n\n[output]"))
 }
 
-/// The rows of protocols.csv.
+/// Returns the rows of protocols.csv.
 fn rows(workdir: &Workdir) -> Vec<Vec<String>> {
     let text = workdir.read("out/protocols.csv");
     assert_eq!(text.lines().next(), Some(COLUMNS));
@@ -65,7 +66,7 @@ fn over_mpi_messages_are_those_of_threads() {
     let counts = |start: Start| {
         workdir.succeed(start, &format!("{CALL} --partitions stripe,scattered --quiet"));
         let counts = |row: &Vec<String>| [&row[..2], &row[9..]].concat();
-        // How many requests of `dist` are put off depends on who comes first.
+        // How many requests of `dist` are postponed depends on the order of their arrival.
         let exact = |row: &&Vec<String>| row[0] != "dist";
         rows(&workdir).iter().filter(exact).map(counts).collect::<Vec<_>>()
     };
@@ -97,7 +98,7 @@ fn bad_input() {
     }
 }
 
-/// What a combination cannot be is said; where none is left there is nothing to compare.
+/// Impossible combinations are reported. If none is left, there is nothing to compare.
 #[test]
 fn what_a_protocol_does_not_take() {
     let workdir = cells();

@@ -1,11 +1,11 @@
-//! Boxes that barostats make too small, too large or too thin: warned of early, and where a run must end, it ends in order with a
-//! checkpoint.
+//! Boxes that barostats make too small, too large or too thin: there is an early warning, and a run
+//! that must end is ended with complete files and a checkpoint.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{Start, Workdir, p2p_available};
 use serde_json::Value;
 
-/// A scenario whose box has this source of particles, integrator and outputs.
+/// Returns a scenario with this source of particles, this integrator and these outputs.
 fn scenario(particles: &str, integrator: &str, rest: &str) -> Workdir {
     Workdir::new(&format!(
         "[simulation]\nsteps = 3000\ntimestep = 0.004\nseed = 3\n[system]\n{particles}\ntemperature = 1.0\n\
@@ -20,7 +20,8 @@ fn barostat(keys: &str) -> String {
     format!("barostat = {{ kind = \"berendsen\", relaxation = 0.5, compressibility = 1.0, {keys} }}")
 }
 
-/// Starts a run that ends because of its box, and makes sure that all is in order; returns what it said, and after which step.
+/// Runs until the box ends the run, and checks that all files are complete. Returns the output and
+/// the last step.
 fn ends(workdir: &Workdir, start: Start) -> (String, u64) {
     let said = workdir.call(start, "run melt.toml --quiet");
     assert_eq!(said.code, Some(1), "{start:?}: {said:?}");
@@ -39,7 +40,7 @@ fn ends(workdir: &Workdir, start: Start) -> (String, u64) {
     (said.stderr, done)
 }
 
-/// The warnings of the course of the box, in order, then why the run ended; without numbers.
+/// Returns the warnings about the box, in order, and then the reason for the end, without numbers.
 fn story(stderr: &str) -> Vec<String> {
     let digits = |text: &str| text.replace(|letter: char| letter.is_ascii_digit() || letter == '.', "");
     let is_told = |line: &&str| line.starts_with("warning: step") || line.starts_with("error: ");
@@ -71,7 +72,7 @@ fn a_liquid_that_boils_away_is_warned_of_and_ends() {
             "the box reaches to x = , beyond e cutoffs of : coordinates there have too few digits",
         );
     }
-    // In order: it goes on from there, and ends again.
+    // The files are complete: the run resumes from them, and ends again.
     let said = workdir.call(Start::Threads(1), "run melt.toml --quiet --resume out");
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stderr.contains("beyond 1e9 cutoffs"), "{said:?}");
@@ -104,7 +105,7 @@ fn a_box_shorter_than_twice_the_largest_distance_ends_a_run_in_order() {
     }
 }
 
-/// The distances are those of a stage to come.
+/// The distances are those of a later stage.
 #[test]
 fn outputs_of_stages_to_come_need_the_box_too() {
     let stages = "[[stage]]\nname = \"shrink\"\nsteps = 1500\n[[stage]]\nname = \"look\"\nsteps = 1500\nintegrator = { kind = \"velocity-verlet\" }\n\
@@ -160,10 +161,10 @@ fn a_box_too_large_for_a_format_or_for_mixed_precision_ends_a_run_in_order() {
     );
 }
 
-/// A pressure that no liquid has: before particles are thrown out.
+/// A pressure that no liquid has. The run ends before particles are lost.
 #[test]
 fn a_box_that_is_pressed_together_too_fast_ends_a_run_in_order() {
-    // Long enough for two ranks until then.
+    // Long enough for two ranks until the end.
     let long = LIQUID.replace("[4, 4, 4]", "[8, 4, 4]");
     let workdir = scenario(&long, &barostat("pressure = 1e6, every = 1"), "");
     for start in [Start::Threads(1), Start::Threads(2)] {
@@ -177,7 +178,7 @@ fn a_box_that_is_pressed_together_too_fast_ends_a_run_in_order() {
     }
 }
 
-/// Convergence would say nothing of the pressure.
+/// Convergence would not depend on the pressure.
 #[test]
 fn a_minimisation_has_no_barostat() {
     let workdir = Workdir::new(

@@ -1,14 +1,15 @@
-//! Faults of a scenario, as the whole program reports them: text, exit code 2, one copy however many ranks there are.
+//! Faults of a scenario, as the whole program reports them: text, exit code 2, and one message for
+//! any number of ranks.
 
 use crate::support::{MELT, Start, Workdir, error, error_everywhere, p2p_available, starts};
 use insta::assert_snapshot;
 
-/// The error of `md-cli run` on [`MELT`] after a change.
+/// Returns the error of `md-cli run` on [`MELT`] after a change.
 fn run_after(from: &str, to: &str) -> String {
     run_everywhere_after(from, to, &[Start::Threads(1)])
 }
 
-/// [`run_after`], the same however it is started.
+/// Returns the error as [`run_after`] does, and checks that it is the same for all `starts`.
 fn run_everywhere_after(from: &str, to: &str, starts: &[Start]) -> String {
     assert!(MELT.contains(from), "nothing to replace: {from}");
     let workdir = Workdir::new(&MELT.replacen(from, to, 1));
@@ -17,23 +18,23 @@ fn run_everywhere_after(from: &str, to: &str, starts: &[Start]) -> String {
     text
 }
 
-/// The error of `md-cli run` on a species with this mass.
+/// Returns the error of `md-cli run` on a species with this mass.
 fn run_with_mass(mass: &str) -> String {
     run_after("[output]", &format!("[[species]]\nname = \"A\"\nmass = {mass}\n[output]"))
 }
 
-/// The error of several ranks on [`MELT`] with other unit cells and a table `[parallel]`.
+/// Returns the error of several ranks on [`MELT`] with other unit cells and a table `[parallel]`.
 fn run_divided(cells: &str, key: &str) -> String {
     let text = MELT.replace("[6, 5, 5]", cells).replace("[output]", &format!("[parallel]\n{key}\n[output]"));
     error_everywhere(&Workdir::new(&text), "run melt.toml", &three_ranks())
 }
 
-/// Several ranks: three threads, and three processes where there is MPI.
+/// Starts with several ranks: three threads, and three processes where there is MPI.
 fn three_ranks() -> Vec<Start> {
     starts().split_off(1)
 }
 
-/// The sum of their steps stands in no file.
+/// The sum of their steps occurs in no file.
 #[test]
 fn stages_without_steps() {
     for stages in ["[[stage]]\nsteps = 0\n", "[[stage]]\nsteps = 0\n[[stage]]\nsteps = 0\n"] {
@@ -291,7 +292,8 @@ fn several_local_ranks_of_another_backend() {
     ");
 }
 
-/// Without a key to point at, no option on the command line is blamed, although the backend is one.
+/// There is no key to point at. The error must not refer to an option on the command line, although
+/// the backend is one.
 #[test]
 fn box_too_thin_for_the_partition_that_nobody_named() {
     let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[5, 5, 5]"));

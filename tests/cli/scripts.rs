@@ -1,4 +1,5 @@
-//! The scripts that build and measure: what was typed wrong is said before anything is done, what is missing is said.
+//! The scripts that build and measure: wrong arguments are reported before any work is done, and
+//! missing tools are reported.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -8,7 +9,7 @@ use std::process::{Command, Output};
 
 use crate::support::{md_cli, repository};
 
-/// Code and first line of standard error.
+/// Returns the exit code and the first line of standard error.
 fn said(ended: &Output) -> (Option<i32>, String) {
     let text = String::from_utf8_lossy(&ended.stderr);
     (ended.status.code(), text.lines().next().unwrap_or_default().to_owned())
@@ -56,7 +57,7 @@ fn options_that_are_wrong_are_named() {
     }
 }
 
-/// A level that the CPU lacks, in md's own words and with its exit code, and nothing is measured.
+/// A level that the CPU lacks gives md's own message and exit code, and nothing is measured.
 #[test]
 fn a_level_that_md_refuses_ends_the_comparison() {
     let folder = tempfile::tempdir().unwrap();
@@ -71,7 +72,7 @@ fn a_level_that_md_refuses_ends_the_comparison() {
     assert!(!output.exists());
 }
 
-/// Plays `build-peers.sh minimd` with a build that only copies; no compiler is needed.
+/// Runs `build-peers.sh minimd` with a build that only copies, so that no compiler is needed.
 fn build_minimd(tools: &Path, into: &Path, source: Option<&Path>) -> Output {
     let mut build = script(BUILD);
     let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
@@ -119,11 +120,12 @@ fn sources_of_something_else_are_refused() {
     refused(build_minimd(&tools, &into, Some(&other)), message);
 }
 
-/// On the machine of a developer the emulator may be missing; in continuous integration nothing is passed over.
+/// On a developer's machine the emulator may be missing. In continuous integration nothing is
+/// skipped.
 #[test]
 fn what_the_check_for_arm_lacks_is_an_error_in_continuous_integration() {
     let folder = tempfile::tempdir().unwrap();
-    // Where neither emulator nor linker is found, but the target.
+    // Neither emulator nor linker can be found, but the target can.
     let path = std::env::var_os("PATH").unwrap();
     for tool in ["bash", "dirname", "grep"] {
         let found = std::env::split_paths(&path).map(|place| place.join(tool)).find(|place| place.exists());

@@ -1,4 +1,4 @@
-//! `md-cli completions` and `man`: what shells and man make of them.
+//! `md-cli completions` and `man`: how shells and man process their output.
 
 use std::process::Command;
 
@@ -21,7 +21,7 @@ fn completions_know_every_command() {
         assert!(missing.is_empty(), "{shell}: {missing:?}");
         workdir.write(&format!("{shell}.sh"), &said.stdout);
     }
-    // What bash offers after `md-cli trace-`, and after `run --wall`.
+    // The completions of bash after `md-cli trace-`, and after `run --wall`.
     let mut bash = Command::new("bash");
     bash.current_dir(workdir.path(".")).args([
         "-ec",
@@ -43,7 +43,7 @@ fn pages_for_man() {
     assert!(whole.stdout.contains(".TH md-cli 1"), "{}", whole.stdout);
     for name in commands() {
         let page = workdir.call(Start::Plain, &format!("man {name}"));
-        // roff takes a bare hyphen for a soft one.
+        // roff treats a bare hyphen as a soft one.
         let escaped = name.replace('-', "\\-");
         assert!(whole.stdout.contains(&format!("md\\-cli\\-{escaped}")), "{name}: {}", whole.stdout);
         assert!(page.code == Some(0) && page.stdout.contains(".SH SYNOPSIS"), "{name}: {page:?}");

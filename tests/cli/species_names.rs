@@ -1,10 +1,10 @@
-//! Tables are CSV whatever the species are called, and `plot` reads them.
+//! Tables are valid CSV for any names of species, and `plot` can read them.
 
 use std::collections::HashSet;
 
 use crate::support::{MELT, Start, Workdir};
 
-/// The scenario with species of these names, and all tables that are named after them.
+/// Returns the scenario with species of these names, and all tables that contain species names.
 fn with(names: &[&str]) -> String {
     let share = 1.0 / names.len() as f64;
     let species: String = names
@@ -36,7 +36,7 @@ fn tables_have_every_column_once_and_every_row_whole() {
             ("profile_z.csv", 1 + 2 * (8 + count)),
         ] {
             let text = workdir.read(&format!("{folder}/{file}"));
-            // Refuses rows of other lengths.
+            // The reader refuses rows of other lengths.
             let mut reader = csv::Reader::from_reader(text.as_bytes());
             let header = reader.headers().unwrap().clone();
             assert_eq!(

@@ -1,4 +1,4 @@
-//! `stage.output`: outputs of one stage in a folder of their own.
+//! `stage.output`: outputs of one stage in a separate folder.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -14,7 +14,7 @@ const OUTPUT: &str = "{ thermo = { every = 2 }, trajectory = { path = \"traj.ext
 const FILES: [&str; 7] =
     ["thermo.csv", "traj.extxyz", "rdf.csv", "msd.csv", "vacf.csv", "viscosity.csv", "profile_z.csv"];
 
-/// Three stages of which the second has everything.
+/// Returns three stages, of which the second has all outputs.
 fn staged() -> Workdir {
     let melt = MELT.replace("steps = 20\n", "");
     let csvr = "{ kind = \"csvr\", temperature = 1.0, relaxation = 0.1 }";
@@ -47,7 +47,7 @@ fn they_are_of_the_steps_of_their_stage() {
         assert!(summary[key].is_object(), "{key}: {summary}");
     }
     assert!(workdir.path("out/stage-3/rdf.csv").exists() && !workdir.path("out/stage-1").exists());
-    // Its folder is like that of a run.
+    // The folder of a stage is like that of a run.
     workdir.succeed(Start::Plain, "analyse out/heat/traj.extxyz --set output.msd.every=5 --set output.vacf.every=5 --set output.viscosity.every=5");
     workdir.succeed(Start::Plain, "plot out/heat");
     assert!(workdir.read("out/heat/plot.html").contains("rdf.csv"));
@@ -61,7 +61,7 @@ fn they_go_on() {
         let workdir = staged();
         let checkpoint = "--set output.checkpoint.every=9 --set output.checkpoint.keep=9";
         workdir.succeed(start, &format!("run melt.toml --quiet --output whole {checkpoint}"));
-        // In the stage, and when it is over.
+        // During the stage, and after it.
         for step in [9, 18, 27] {
             workdir.succeed(start, &format!("run melt.toml --quiet --output parts {checkpoint}"));
             let call = format!(
@@ -129,7 +129,7 @@ fn what_they_cannot_be() {
     let warning =
         "`stage[1].output.rdf.every` is 21, but the stage has 20 steps: nothing in it will be looked at";
     assert!(said.stderr.contains(warning), "{said:?}");
-    // Only where everything else is right is anything of an earlier run removed.
+    // Files of an earlier run are removed only if everything else is valid.
     workdir.write("out/heat/rdf.csv", "kept");
     fs::remove_file(workdir.path("out/stage-3/thermo.csv")).unwrap();
     fs::create_dir(workdir.path("out/stage-3/thermo.csv")).unwrap();
@@ -137,7 +137,7 @@ fn what_they_cannot_be() {
     assert_eq!(workdir.read("out/heat/rdf.csv"), "kept");
 }
 
-/// Where a stage has not begun its trajectory has no frame, and its file says so.
+/// If a stage has not begun, its trajectory has no frame, and its file states this.
 #[test]
 fn a_trajectory_that_has_not_begun_goes_on() {
     let workdir = Workdir::new(&format!(

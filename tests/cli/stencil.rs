@@ -27,13 +27,13 @@ pub(crate) const TVD: &str =
 pub(crate) const POISSON: &str =
     "[stencil]\nkind = \"poisson\"\ngrid = [12, 10, 8]\nboundary = [\"periodic\", \"open\", \"open\"]\n";
 
-/// A value of summary.json.
+/// Returns a value of summary.json.
 fn summary(workdir: &Workdir, key: &str) -> serde_json::Value {
     let all: serde_json::Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
     all[key].clone()
 }
 
-/// The rows of thermo.csv and the bits of all values at the end.
+/// Returns the rows of thermo.csv and the fingerprint of all values at the end.
 fn outcome(workdir: &Workdir) -> (String, String) {
     (workdir.read("out/thermo.csv"), summary(workdir, "fingerprint").as_str().unwrap().to_owned())
 }
@@ -67,7 +67,8 @@ fn timelines_of_runs_and_strategies() {
         for part in ["\nWho waited for whom", "\nWaits by cause", "\nCritical path: "] {
             assert!(summary.contains(part), "{summary}");
         }
-        // How long each phase takes is chance; that each rank has computed and sent in every step is not.
+        // The duration of each phase is random, but each rank must have computed and sent in every
+        // step.
         let timeline = workdir.read("t.json");
         let count = |part: &str| timeline.matches(part).count();
         assert!(count(r#""name":"integrate""#) >= 2 * 6, "{}", count(r#""name":"integrate""#));
@@ -120,11 +121,11 @@ fn files_and_columns() {
         "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent,backend,exchange,field_messages,kind,nodes,fields,depth,\
          grid,ranks,threads,precision,steps,mpi_library,host,version\n"
     ));
-    // Two ranks, 26 neighbours of which 18 are the other one, in each of 6 steps.
+    // Two ranks, each with 26 neighbours, 18 of which are the other rank, in each of 6 steps.
     assert_eq!(summary(&workdir, "messages_sent"), 2 * 18 * 6);
     workdir.succeed(Start::Threads(2), "stencil melt.toml --set parallel.messages=per-field --quiet");
     assert_eq!(summary(&workdir, "messages_sent"), 2 * 18 * 6 * 3);
-    // What is written can be run again.
+    // The scenario that was written can be run again.
     let again = workdir.succeed(Start::Plain, "check out/scenario.toml").stdout;
     assert!(again.contains("kind = \"swap\"") && again.contains("needs about"), "{again}");
 }
@@ -214,11 +215,12 @@ fn options_of_one_sided_backends_can_be_varied() {
         Start::Mpirun(2),
         &format!("compare melt.toml --backends rma-pscw,rma-lock {vary} --steps 2 --repeat 2"),
     );
-    // A backend that has no use for a key has a dash.
+    // If a key has no effect on a backend, its row has a dash.
     expect_rows(&said.stdout, &["rma-pscw direct complete", "rma-pscw direct initiate", "rma-lock direct -"]);
 }
 
-/// Rows of the table on the screen that begin so, however wide their columns are.
+/// Checks that rows of the table on the screen begin with these words, however wide their columns
+/// are.
 fn expect_rows(said: &str, beginnings: &[&str]) {
     let rows: Vec<String> =
         said.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -233,7 +235,7 @@ fn messages_of_fields_can_be_varied() {
     let call = "compare melt.toml --vary parallel.messages=all --steps 2 --repeat 2";
     let said = workdir.succeed(Start::Threads(2), call);
     expect_rows(&said.stdout, &["local direct aggregated", "local direct per-field"]);
-    // What is recommended names strategies by the keys that a grid has.
+    // A recommendation names strategies by the keys of a grid.
     let advice = workdir.read("out/recommendation.txt");
     assert!(said.stdout.ends_with(&advice), "{}", said.stdout);
     assert!(advice.contains("local direct messages=") && !advice.contains(" rect"), "{advice}");
@@ -244,7 +246,7 @@ fn messages_of_fields_can_be_varied() {
     );
 }
 
-/// Datatypes take each number from where a copy would take it, and put it where a copy would.
+/// Datatypes read and write the same places as copies.
 #[test]
 fn messages_as_datatypes_give_the_same_bits() {
     if !p2p_available() {
@@ -282,7 +284,7 @@ fn messages_as_datatypes_of_other_backends() {
        ╰────
       help: `p2p` does (`auto` then takes it); others need `aggregated` or `per-field`
     ");
-    // Of those that are compared, one that has none is left out.
+    // A backend without datatypes is left out of a comparison.
     let said = Workdir::new(SWAP).succeed(
         Start::Threads(2),
         "compare melt.toml --vary parallel.messages=aggregated,aggregated-datatypes --steps 2 --repeat 2",
@@ -290,7 +292,7 @@ fn messages_as_datatypes_of_other_backends() {
     assert!(said.stdout.contains("backend `p2p`"), "{}", said.stdout);
 }
 
-/// The scenarios in configs/, on a grid that takes no time.
+/// Runs the scenarios in configs/ on a grid that takes no time.
 #[test]
 fn every_config_of_a_grid_runs() {
     for name in ["monc-weak", "monc-strong", "tvd", "poisson"] {

@@ -1,11 +1,11 @@
-//! Scenarios of grids with a fault: what `md-cli stencil` says, wherever it runs.
+//! Scenarios of grids with a fault: the error of `md-cli stencil`, however it is started.
 
 use insta::assert_snapshot;
 
 use crate::stencil::{POISSON, SWAP, TVD};
 use crate::support::{Start, Workdir, error, error_everywhere, starts};
 
-/// The error of a scenario after a change.
+/// Returns the error of a scenario after a change.
 fn error_after(scenario: &str, from: &str, to: &str) -> String {
     assert!(scenario.contains(from), "nothing to replace: {from}");
     let workdir = Workdir::new(&scenario.replacen(from, to, 1));

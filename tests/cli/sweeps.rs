@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use crate::support::{MELT, Said, Start, Workdir, p2p_available};
 use insta::assert_snapshot;
 
-/// Ranks are threads.
+/// A sweep whose ranks are threads.
 const LOCAL: &str = "sweep melt.toml --output s --backends local --repeat 2";
 
-/// Some columns of every row.
+/// Returns some columns of every row.
 fn rows(workdir: &Workdir, columns: &[&str]) -> Vec<Vec<String>> {
     let text = workdir.read("s/sweep.csv");
     let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -79,10 +79,11 @@ fn over_mpi_with_the_users_launcher() {
     let said = Said::of(command);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(rows(&workdir, &["backend", "ranks"]), [["p2p", "2"], ["shm", "2"]]);
-    // Without one: with leave to run as root, and on fewer cores.
+    // Without a launcher, the default one is used, with permission to run as root and on fewer
+    // cores.
     let said = workdir.call(Start::Plain, "sweep melt.toml --output d --ranks 2 --backends p2p --repeat 1");
     assert_eq!(said.code, Some(0), "{said:?}");
-    // One that forgets how many ranks are wanted.
+    // A launcher that ignores the number of ranks.
     let mut command =
         workdir.command(Start::Plain, "sweep melt.toml --output f --ranks 2 --backends p2p --repeat 1");
     command.args(["--launcher", "mpirun --oversubscribe --bind-to none -n 1"]);
@@ -125,7 +126,7 @@ fn jobs_that_fail_are_named_and_others_go_on() {
         [".md-cli.job", "scenario.toml", "sweep.csv", "sweep.svg"],
         "nothing was said"
     );
-    // A launcher that begins with what is wrong, in a frame.
+    // A launcher that prints the cause first, in a frame.
     workdir.write(
         "launcher.sh",
         "printf -- '-----\\nwarning: late\\nThere are not enough slots.\\n\\nGet some.\\n----\\n'; exit 1\n",
@@ -162,7 +163,7 @@ fn a_signal_leaves_a_valid_table() {
     assert_eq!(rows(&workdir, &["ranks"]).len(), 1);
 }
 
-/// What goes wrong again is bad input, and its reasons are no output.
+/// A failure that would occur again is reported as bad input, with the reasons on standard error.
 #[test]
 fn jobs_that_cannot_be() {
     let workdir = Workdir::new(MELT);
@@ -196,7 +197,7 @@ fn jobs_that_cannot_be() {
     assert!(small.starts_with(begin), "{small}");
 }
 
-/// Of a stencil whose grid grows with the ranks, and of a flow whose mask stands beside its scenario.
+/// Sweeps a stencil whose grid grows with the ranks, and a flow whose mask is next to its scenario.
 #[test]
 fn grids_are_swept_too() {
     let workdir =

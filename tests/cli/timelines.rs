@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use crate::support::{MELT, Start, Workdir, error, starts};
 use serde_json::Value;
 
-/// Numbers in the file are rounded to nanoseconds.
+/// Rounding of numbers in the file, which are in nanoseconds.
 const ROUNDING_US: f64 = 0.002;
 
-/// Events of a file of `ranks` ranks, which has the format.
+/// Returns the events of a file of `ranks` ranks, and checks the format.
 fn events(workdir: &Workdir, file: &str, ranks: usize) -> Vec<Value> {
     let content: Value = serde_json::from_str(&workdir.read(file)).expect("JSON");
     let heads = content["otherData"]["ranks"].as_array().expect("ranks");
@@ -24,8 +24,8 @@ fn number(value: &Value, key: &str) -> f64 {
     value[key].as_f64().unwrap_or_else(|| panic!("`{key}` of {value}"))
 }
 
-/// What the Trace Event Format asks for: slices of a track are apart or one inside the other, and an arrow has two ends, the second not before
-/// the first, but for the clocks' error.
+/// Checks the requirements of the Trace Event Format: slices of a track are disjoint or nested, and
+/// an arrow has two ends, the second not before the first, except for the error of the clocks.
 fn assert_is_trace(events: &[Value], ranks: usize, clock_error_us: f64) {
     let mut slices: BTreeMap<[u64; 2], Vec<[f64; 2]>> = BTreeMap::new();
     let mut arrows: BTreeMap<[&str; 2], &Value> = BTreeMap::new();
@@ -85,7 +85,7 @@ fn a_timeline_has_every_phase_and_both_ends_of_every_message() {
             let is = |event: &&Value| event["cat"] == cat && event["ph"] == ph;
             events.iter().filter(is).collect::<Vec<_>>()
         };
-        // A force computation per step and rank, and more where it is done in parts.
+        // One force computation per step and rank, or more if it is done in parts.
         let forces = of("phase", "X").into_iter().filter(|event| event["name"] == "force").count();
         assert!(forces >= 20 * ranks, "{forces}");
         let ends = |ph: &str| {
@@ -96,7 +96,7 @@ fn a_timeline_has_every_phase_and_both_ends_of_every_message() {
         };
         assert_eq!(ends("s"), ends("f"));
         assert_eq!(ends("s").is_empty(), ranks == 1);
-        // As timing_ranks.csv has them.
+        // The values agree with timing_ranks.csv.
         let timing = workdir.read("out/timing_ranks.csv");
         let sent = timing.lines().filter(|line| line.contains(",force,")).map(|line| line.split(',').nth(4));
         let sent: usize =

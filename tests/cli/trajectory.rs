@@ -1,18 +1,18 @@
-//! Trajectories are what they promise, and a run can start from one.
+//! Trajectories have the documented contents, and a run can start from one.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{MELT, Start, Workdir, p2p_available};
 
 const LATTICE: &str = "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }\ntemperature = 1.44";
 
-/// [`MELT`] with two species and a trajectory.
+/// Returns [`MELT`] with two species and a trajectory.
 fn mixture() -> String {
     let species = "[[species]]\nname = \"A\"\nfraction = 0.75\n\n[[species]]\nname = \"Bee\"\nmass = 2.0\nsigma = 0.9\n\n";
     let trajectory = "trajectory = { path = \"traj.extxyz\", every = 10 }\n";
     format!("{}{trajectory}", MELT.replace("[output]", &format!("{species}[output]")))
 }
 
-/// Floats of a column range, row by row.
+/// Returns the floats of a range of columns, row by row.
 fn numbers(text: &str, columns: std::ops::Range<usize>, separator: char) -> Vec<f64> {
     let row = |line: &str| line.split(separator).map(str::to_owned).collect::<Vec<_>>();
     let number = |fields: Vec<String>| {
@@ -44,7 +44,8 @@ fn frames_have_ids_types_and_velocities() {
     }
 }
 
-/// The first frame, as a particle file, gives the same forces and velocities as the lattice it came from.
+/// The first frame, as a particle file, gives the same forces and velocities as the original
+/// lattice.
 #[test]
 fn a_run_can_start_from_a_frame() {
     let workdir = Workdir::new(&mixture());

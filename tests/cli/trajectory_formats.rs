@@ -1,4 +1,5 @@
-//! Trajectories in all formats hold the same numbers, and every column is what its name says.
+//! Trajectories in all formats contain the same numbers, and every column contains the documented
+//! values.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -7,7 +8,8 @@ use std::io::Read;
 use crate::support::{MELT, Start, Workdir, error, repository, starts, text_of};
 use flate2::read::MultiGzDecoder;
 
-/// [`MELT`] of two species in a box in which particles cross faces, with a trajectory at `[output]`'s end.
+/// Returns [`MELT`] with two species in a box in which particles cross faces, and with a trajectory
+/// at the end of `[output]`.
 fn mixture(trajectory: &str) -> Workdir {
     let species = "[[species]]\nname = \"A\"\nfraction = 0.75\n\n[[species]]\nname = \"Bee\"\nmass = 2.0\nsigma = 0.9\n\n";
     let text = MELT.replace("[output]", &format!("{species}[output]"));
@@ -16,7 +18,7 @@ fn mixture(trajectory: &str) -> Workdir {
 
 const ALL: &str = "columns = [\"velocity\", \"mass\", \"images\", \"force\", \"energy\"]";
 
-/// The text of a trajectory, which may be compressed.
+/// Returns the text of a trajectory, which may be compressed.
 fn text(workdir: &Workdir, name: &str) -> String {
     let bytes = fs::read(workdir.path(name)).unwrap();
     let mut text = String::new();
@@ -28,7 +30,8 @@ fn text(workdir: &Workdir, name: &str) -> String {
     text
 }
 
-/// Frames of extended XYZ as numbers: id, type, then the columns from `first` on, with positions before them.
+/// Returns the frames of extended XYZ as numbers: id, type, then the columns from `first` on, with
+/// positions before them.
 fn extxyz(text: &str) -> Vec<Vec<Vec<f64>>> {
     let lines: Vec<&str> = text.lines().collect();
     let frames = lines.chunks(602);
@@ -40,7 +43,7 @@ fn extxyz(text: &str) -> Vec<Vec<Vec<f64>>> {
     frames.map(|frame| frame[2..].iter().map(row).collect()).collect()
 }
 
-/// Frames of a LAMMPS dump as numbers.
+/// Returns the frames of a LAMMPS dump as numbers.
 fn lammpstrj(text: &str) -> Vec<Vec<Vec<f64>>> {
     let lines: Vec<&str> = text.lines().collect();
     let row = |line: &&str| line.split(' ').map(|field| field.parse().unwrap()).collect();
@@ -99,7 +102,7 @@ fn columns_are_what_they_say() {
     }
 }
 
-/// Where a particle is written without having been wrapped follows from its image counts and the box.
+/// The unwrapped position of a particle follows from its image counts and the box.
 #[test]
 fn unwrapped_positions_are_whole_boxes_away() {
     let workdir = mixture("columns = [\"images\"]");
@@ -141,7 +144,8 @@ fn columns_that_a_format_does_not_have() {
     assert!(said.contains("the precision of a trajectory `.extxyz` cannot be chosen"), "{said}");
 }
 
-/// From any frame of any format a run starts as from the same frame of extended XYZ; of several ranks each reads a part.
+/// A run starts from any frame of any format as from the same frame of extended XYZ. With several
+/// ranks, each reads a part.
 #[test]
 fn runs_start_from_every_format() {
     let workdir = mixture("columns = [\"velocity\", \"mass\"]");
@@ -188,7 +192,8 @@ fn runs_start_from_every_format() {
     }
 }
 
-/// Of a compressed trajectory whose end is missing, what stands before that can be asked for; nobody is given a frame as the last one.
+/// If the end of a compressed trajectory is missing, the complete frames can be requested by
+/// number. No frame is used as the last one.
 #[test]
 fn whole_frames_of_a_cut_gz_can_be_read() {
     let workdir = mixture("columns = [\"velocity\", \"mass\"]");
@@ -207,7 +212,7 @@ fn whole_frames_of_a_cut_gz_can_be_read() {
             let said = workdir.call(start, "forces again.toml --quiet --output again");
             (said.code, said.stderr, workdir.read("again/forces.csv"))
         };
-        // In the third frame, and in the end of the file behind it.
+        // In the third frame, and in the end of the file after it.
         for (cut, last) in [(whole.len() / 7, 2), (10, 3)] {
             fs::write(workdir.path("cut.gz"), &whole[..whole.len() - cut]).unwrap();
             for start in starts() {
@@ -235,7 +240,7 @@ fn whole_frames_of_a_cut_gz_can_be_read() {
     }
 }
 
-/// Ranks write their parts of the same file: its bytes do not depend on how many they are.
+/// Ranks write their parts of the same file, and its bytes do not depend on the number of ranks.
 #[test]
 fn netcdf_is_the_same_on_any_ranks() {
     let workdir = mixture(ALL);
@@ -289,7 +294,7 @@ fn xtc_is_inspected() {
     );
 }
 
-/// The commands of the guide's page, in order, in a folder of their own.
+/// Runs the commands of the guide's page, in order, in a separate folder.
 #[test]
 fn the_guide_is_run() {
     let page = text_of(&repository("docs/guide/ovito.md"));
@@ -307,7 +312,8 @@ fn the_guide_is_run() {
     }
 }
 
-/// With the places of the same frame of extended XYZ, to the digits that it has, on any ranks; velocities have to come from elsewhere.
+/// The positions agree with those of the same frame of extended XYZ, to the digits of XTC, on any
+/// ranks. Velocities must come from elsewhere.
 #[test]
 fn runs_start_from_xtc() {
     let workdir = Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
@@ -332,7 +338,7 @@ fn runs_start_from_xtc() {
     for start in starts() {
         let found = places("xtc", start);
         assert_eq!(found.len(), expected.len());
-        // What is rounded to a face may have come to lie at the other.
+        // A position rounded to a face may lie at the opposite face.
         let is_far = |(a, b): &(&f64, &f64)| (0.501e-3..8.39).contains(&(*a - *b).abs());
         let far = found.iter().flatten().zip(expected.iter().flatten()).find(is_far);
         assert_eq!(far, None, "{start:?}");

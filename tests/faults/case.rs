@@ -1,4 +1,4 @@
-//! One line of the table: a fault on a backend and ranks, and what came of it.
+//! One line of the table: a fault on a backend and a number of ranks, and its outcome.
 
 use std::fmt;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use crate::job::Job;
 use crate::late::{self, Lateness};
 
-/// What the job computes: the command of the program.
+/// The computation of the job, which is the command of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Application {
@@ -29,7 +29,7 @@ impl Application {
     }
 }
 
-/// One line of the table before it is known how it ends.
+/// One line of the table before its outcome is known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) command: Application,
@@ -45,7 +45,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// A line of the table.
+/// A complete line of the table.
 pub(crate) struct Row {
     case: Case,
     pub(crate) ended_s: f64,
@@ -87,7 +87,7 @@ impl Row {
 }
 
 impl Case {
-    /// Plays the case to its end.
+    /// Runs the case to its end.
     pub(crate) fn play(self) -> Row {
         let mut row = Row {
             case: self,
@@ -96,7 +96,7 @@ impl Case {
             files: String::new(),
             verdict: Verdict::Passed,
         };
-        // Root in a container may lack the right too.
+        // Even root may lack this right in a container.
         if self.fault.surroundings().is_some() && !can_mount() {
             row.verdict = Verdict::Skipped("needs root; to mount a small disk");
             return row;
@@ -121,7 +121,7 @@ impl Case {
         row
     }
 
-    /// What threads are held up by: no signal stops one alone.
+    /// Returns how threads are delayed, because no signal can stop a single thread.
     fn lateness(self) -> Option<Lateness> {
         if self.fault == Fault::LateMessages {
             Some(Lateness::Messages)

@@ -1,24 +1,25 @@
-//! A clock that jumps: a library between the programs and the C library, so that nobody's clock has to be set.
+//! A clock that jumps: a library between the programs and the C library, so that no real clock has
+//! to be set.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// A jump of the time of day, by ten years. The second outweighs the first.
+/// A jump of the time of day by ten years. The second jump undoes the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Jump {
     Ahead,
     Back,
 }
 
-/// The job's clock jumps when [`jump`] says so, in this folder.
+/// Puts a job's clock under control: it jumps when [`jump`] is called with the same `folder`.
 pub(crate) fn control(command: &mut Command, folder: &Path) -> Result<(), String> {
     command.env("LD_PRELOAD", library()?).env("MD_CLOCK", folder);
     Ok(())
 }
 
-/// Lets the clock jump, and makes sure that a program under control sees it.
+/// Lets the clock jump, and checks that a program under control sees the jump.
 pub(crate) fn jump(folder: &Path, jump: Jump) -> Result<(), String> {
     let before = year(folder)?;
     fs::write(folder.join(if jump == Jump::Ahead { "ahead" } else { "back" }), "")
@@ -36,7 +37,7 @@ fn year(folder: &Path) -> Result<i32, String> {
     text.trim().parse().map_err(|_| format!("date: {text}"))
 }
 
-/// The library, made once.
+/// Returns the library, which is built once.
 fn library() -> Result<PathBuf, String> {
     static LIBRARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let build = || {

@@ -1,4 +1,4 @@
-//! What may happen, and what is promised then.
+//! Faults, and what docs/reliability.md promises for each.
 
 use md_comm::Backend;
 use strum::{IntoStaticStr, VariantArray};
@@ -9,7 +9,7 @@ use strum::{IntoStaticStr, VariantArray};
 pub(crate) enum Fault {
     /// A rank is killed.
     KillRank,
-    /// A rank aborts, as the standard library does where there is no memory.
+    /// A rank aborts, as the standard library does when there is no memory.
     AbortRank,
     /// The launcher is killed.
     KillLauncher,
@@ -21,57 +21,59 @@ pub(crate) enum Fault {
     HangUp,
     /// A rank is stopped for less than the watchdog's limit.
     StopShort,
-    /// A rank is stopped for ever.
+    /// A rank is stopped permanently.
     StopLong,
     /// All processes are stopped for longer than the watchdog's limit.
     StopAll,
-    /// A rank runs a hundredth of the time.
+    /// A rank runs for a hundredth of the time.
     #[strum(serialize = "slow-rank")]
     Slow,
-    /// Messages are late and come in another order.
+    /// Messages arrive late and in another order.
     LateMessages,
-    /// The time of day jumps ahead and back.
+    /// The time of day jumps forward and back.
     ClockJump,
     /// The disk is too small.
     FullDisk,
     /// Shared memory is too small.
     FullShm,
-    /// The folder cannot be written to.
+    /// The folder is not writable.
     ReadOnly,
     /// The output folder is removed during the run.
     #[strum(serialize = "folder-removed")]
     Removed,
-    /// A rank may have less memory than it needs.
+    /// A rank has a limit on its memory that is below what it needs.
     NoMemory,
 }
 
-/// What is promised.
+/// Promise about the end of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Promise {
-    /// The job goes on, and more rows come.
+    /// The job continues, and writes more rows.
     GoesOn,
-    /// It ends with this exit code, and says this on the error stream.
+    /// The job ends with this exit code, and the error stream contains this text.
     Ends(i32, &'static str),
-    /// This signal ends it.
+    /// The job is ended by this signal.
     IsKilled(i32),
-    /// It ends with any code but 0, or by a signal: what the launcher makes of it.
+    /// The job ends with any exit code except 0, or by a signal, depending on the launcher.
     Fails,
-    /// It ends well, and its summary says this.
+    /// The job ends successfully, and its summary contains this text.
     Completes(&'static str),
 }
 
-/// What is promised of the files.
+/// Promise about the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
-    /// All that was written can be read: rows, frames, and the summary of a run that ended by a signal.
+    /// Everything that was written can be read: rows, frames, and the summary of a run that a
+    /// signal ended.
     Complete,
-    /// There are rows and frames, and those that were there when the fault came still are; the last may be cut.
+    /// There are rows and frames, including all that existed when the fault occurred. The last
+    /// frame may be incomplete.
     Kept,
     /// There are rows.
     Rows,
-    /// There may be none, but those that are there can be read.
+    /// There may be no rows, but those that exist can be read.
     Readable,
-    /// There is no folder to have any.
+    /// There is no folder that could contain files.
     None,
 }
 
@@ -80,7 +82,8 @@ impl Fault {
         self.into()
     }
 
-    /// With `local` the ranks are threads: there is one process, no launcher, and every exchange can be held up.
+    /// Returns whether the fault is possible on this backend. With `local` the ranks are threads:
+    /// there is one process, no launcher, and every exchange can be delayed.
     pub(crate) fn concerns(self, backend: Backend) -> bool {
         if backend == Backend::Local {
             !matches!(self, Self::KillLauncher | Self::StopLong | Self::FullShm)
@@ -89,7 +92,8 @@ impl Fault {
         }
     }
 
-    /// Whether the end comes from the transport: who waits for whom, and in which memory.
+    /// Returns whether the outcome depends on the transport: on which rank waits for which, and on
+    /// the memory it uses.
     pub(crate) fn depends_on_backend(self) -> bool {
         matches!(self, Self::KillRank | Self::StopLong | Self::FullShm)
     }
@@ -130,7 +134,7 @@ impl Fault {
             Self::KillRank | Self::AbortRank | Self::KillLauncher | Self::HangUp | Self::StopLong => {
                 Files::Kept
             }
-            // Those that go on are ended by a signal, too.
+            // Jobs that continue are also ended by a signal.
             Self::Terminate
             | Self::Interrupt
             | Self::StopShort
@@ -141,10 +145,11 @@ impl Fault {
         }
     }
 
-    /// What a shell does before the program starts, in a mount namespace of its own; `"$@"` is the job.
+    /// Returns the script that a shell runs before the program starts, in a separate mount
+    /// namespace. `"$@"` is the job.
     pub(crate) fn surroundings(self) -> Option<&'static str> {
         match self {
-            // What was written is kept: the small disk is gone with the shell.
+            // The output is copied, because the small disk disappears when the shell ends.
             Self::FullDisk => Some(
                 "mkdir out kept && mount -t tmpfs -o size=20k tmpfs out && { \"$@\"; code=$?; \
                  cp out/thermo.csv kept; umount out; cp kept/thermo.csv out; exit $code; }",

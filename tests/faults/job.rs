@@ -16,42 +16,45 @@ use crate::clock::{self, Jump};
 use crate::fault::{Fault, Files, Promise};
 use crate::support::{MELT, Workdir, as_from_a_terminal, md_cli};
 
-/// What is promised: so long after the fault everything is over, the watchdog's own limit included.
+/// Promised time from the fault to the end of all processes, including the watchdog's own limit.
 const WITHIN: Duration = Duration::from_secs(10);
-/// Start of a job on a machine that has other work.
+/// Time limit for the start of a job on a busy machine.
 const START: Duration = Duration::from_secs(60);
-/// For the watchdog of ranks that wait for one that is stopped, and for how long that is.
+/// Limit of the watchdog of ranks that wait for a stopped rank. A short stop must stay below it.
 const WATCHDOG_S: u64 = 3;
 const SHORT_STOP: Duration = Duration::from_millis(1000);
-/// Between SIGTERM and SIGKILL, in seconds: Open MPI's own second is little on a machine that has other work.
+/// Time between SIGTERM and SIGKILL, in seconds. Open MPI's default of one second is too short on a
+/// busy machine.
 const GRACE: &str = "3";
 const STOP_OF_ALL: Duration = Duration::from_secs(WATCHDOG_S + 2);
-/// A rank that runs a hundredth of the time.
+/// Number of times that the slow rank is stopped and continued. It runs for a hundredth of the
+/// time.
 const PULSES: usize = 20;
 const STOPPED: Duration = Duration::from_millis(99);
 const RUNNING: Duration = Duration::from_millis(1);
-/// Rows on disk before the fault, and more of them before a job is said to go on.
+/// Number of rows on disk before the fault, and of additional rows that show that a job continues.
 const ROWS: usize = 20;
-/// Steps between two rows.
+/// Number of steps between two rows.
 const EVERY: usize = 1;
-/// Address space of the rank that has too little, kB: enough to start, not enough for its share of the particles.
+/// Address space, in kB, of the rank with too little memory: enough to start, but not for its share
+/// of the particles.
 const MEMORY_KB: usize = 450_000;
-/// Along z, for a share of 330 MB.
+/// Number of cells per rank along z, for a share of 330 MB.
 const CELLS_PER_RANK: usize = 30;
 
-/// Particles of [`MELT`], and steps between two frames.
+/// Number of particles of [`MELT`].
 const ATOMS: usize = 600;
 const STEPS_PER_FRAME: usize = 20;
 const TRAJECTORY: &str = "out/melt.extxyz";
 
-/// How a trajectory ends.
+/// End of a trajectory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tail {
     Whole,
     Cut,
 }
 
-/// A job that would go on for hours.
+/// A job that would run for hours.
 pub(crate) struct Job {
     case: Case,
     workdir: Workdir,
@@ -82,7 +85,7 @@ impl Job {
         Ok(Self { case, workdir, launcher })
     }
 
-    /// Lets the fault happen. Returns the number of rows there were.
+    /// Causes the fault. Returns the number of rows that existed at that time.
     pub(crate) fn suffer(&self) -> Result<usize, String> {
         let fault = self.case.fault;
         if fault.surroundings().is_some() || fault == Fault::NoMemory {
@@ -186,7 +189,7 @@ impl Job {
         }
     }
 
-    /// Every frame but the last must be whole, of all particles, and of its step.
+    /// Checks that every frame except the last is complete, with all particles and the right step.
     fn judge_trajectory(&self) -> Result<Tail, String> {
         let text = fs::read_to_string(self.workdir.path(TRAJECTORY)).map_err(|error| error.to_string())?;
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -206,7 +209,8 @@ impl Job {
         if frames.is_empty() { Err("no frame".to_owned()) } else { Ok(tail) }
     }
 
-    /// A job that is asked to end leaves one that can be read, of its last step.
+    /// Checks that a job that was stopped by a signal has left a readable checkpoint of its last
+    /// step.
     fn judge_checkpoint(&self, rows: usize) -> Result<(), String> {
         let name = format!("out/checkpoint-{}.mdc", (rows - 1) * EVERY);
         inspect(&self.workdir.path(&name)).map(drop).map_err(|error| format!("{name}: {error}"))
@@ -225,7 +229,8 @@ impl Job {
         Err(format!("the summary of {rows} rows has {steps:?} steps, ended by {ended}"))
     }
 
-    /// Shared memory is the library's; its launcher removes it, unless it was killed itself.
+    /// Checks that nothing is left behind. Shared memory belongs to the library, and its launcher
+    /// removes it, unless the launcher itself was killed.
     fn judge_remains(&self) -> Result<(), String> {
         let shared = self.workdir.files("shm");
         if shared.is_empty() || self.case.fault == Fault::KillLauncher {
@@ -261,14 +266,15 @@ impl Job {
         Ok(())
     }
 
-    /// The rows of thermo.csv that have an end, without the header.
+    /// Returns the complete rows of thermo.csv, without the header.
     fn rows(&self) -> Vec<String> {
         let text = fs::read_to_string(self.workdir.path("out/thermo.csv")).unwrap_or_default();
         let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         whole.skip(1).map(|line| line.trim_end().to_owned()).collect()
     }
 
-    /// The processes of this job that are alive: those that work in its folder.
+    /// Returns the processes of this job that are alive. They are those that have its folder as
+    /// working directory.
     fn processes(&self) -> Vec<(u32, String)> {
         let folder = self.workdir.path("");
         let is_ours = |process: &u32| {
@@ -284,7 +290,7 @@ impl Job {
         ids.filter(is_ours).map(name).collect()
     }
 
-    /// The processes that compute, in the order of their start.
+    /// Returns the processes that compute, in the order of their start.
     fn ranks(&self) -> Vec<u32> {
         let mut ranks: Vec<u32> = self
             .processes()
@@ -326,7 +332,7 @@ impl Case {
         }
         let watchdog_s = match self.fault {
             Fault::StopShort | Fault::StopLong | Fault::StopAll | Fault::Slow | Fault::FullShm => WATCHDOG_S,
-            // Nobody waits long for it in vain, nor in a large set-up by mistake.
+            // Long enough for a large set-up, and short enough that ranks do not wait long in vain.
             Fault::NoMemory => START.as_secs() / 2,
             _ => START.as_secs(),
         };
@@ -335,7 +341,7 @@ impl Case {
     }
 }
 
-/// The same with a limit for the address space of the last rank, or of all threads.
+/// Returns the command with a limit on the address space of the last rank, or of all threads.
 fn short_of_memory(command: &Command) -> Command {
     let script = format!("[ \"${{OMPI_COMM_WORLD_RANK:-1}}\" = 1 ] && ulimit -v {MEMORY_KB}; exec \"$@\"");
     let mut words: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
@@ -347,7 +353,7 @@ fn short_of_memory(command: &Command) -> Command {
     limited
 }
 
-/// The same in a shell that prepares the surroundings first.
+/// Returns the command in a shell that first prepares the surroundings.
 fn in_surroundings(fault: Fault, command: Command, folder: &Path) -> Command {
     let Some(script) = fault.surroundings() else { return command };
     let mut shell = Command::new("unshare");
@@ -357,7 +363,7 @@ fn in_surroundings(fault: Fault, command: Command, folder: &Path) -> Command {
 }
 
 impl Application {
-    /// Of thermo.csv.
+    /// Returns the number of columns of thermo.csv.
     fn columns(self) -> usize {
         match self {
             Self::Run => 19,
@@ -367,7 +373,7 @@ impl Application {
     }
 }
 
-/// Fields, and a flow between plates.
+/// Scenario of fields on a grid.
 const STENCIL: &str =
     "[stencil]\nkind = \"swap\"\ngrid = [24, 16, 12]\nfields = 3\ndepth = 2\nsteps = 1000000000\n";
 const LBM: &str = "[lbm]\ngrid = [24, 16, 12]\nviscosity = 0.05\nsteps = 1000000000\n\
@@ -396,7 +402,7 @@ fn stop_for(processes: &[u32], duration: Duration) {
     processes.iter().for_each(|&process| signal("CONT", process));
 }
 
-/// One that is gone needs no signal any more.
+/// Sends a signal. A process that has already ended is ignored.
 fn signal(name: &str, process: u32) {
     let kill = format!("kill -s {name} {process}");
     Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status().unwrap();

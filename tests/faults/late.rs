@@ -1,5 +1,6 @@
-//! Backend `local`, whose ranks are threads: messages that come late and in another order, and a rank a hundred times slower
-//! than the others. A fault in every exchange holds the ranks up; nothing but the time may change.
+//! Late ranks on backend `local`, whose ranks are threads: messages that arrive late and in another
+//! order, and a rank a hundred times slower than the others. A fault in every exchange delays the
+//! ranks. Only the timing may change.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -15,16 +16,17 @@ use md_engine::{Config, EngineError, ParticleRow, RowVector, Setup, Simulation};
 use crate::support::Random;
 
 const STEPS: u64 = 40;
-/// With this and the temperature, particles change ranks.
+/// Least number of rebuilds. With these and the temperature, particles change ranks.
 const REBUILDS: u64 = 2;
 const WATCHDOG: Duration = Duration::from_secs(10);
-/// How long a rank is held up at most before it sends, initiates or completes.
+/// Longest delay of a rank before it sends, initiates or completes.
 const LONGEST_DELAY_US: usize = 500;
-/// The slow rank sleeps so much longer than it works, but never so long that the others give up.
+/// Ratio of the slow rank's sleep to its work. The sleep is limited, so that the other ranks do not
+/// give up.
 const SLEEP_PER_WORK: u32 = 99;
 const LONGEST_SLEEP: Duration = Duration::from_secs(2);
 
-/// What holds a rank up.
+/// Cause of the delay of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lateness {
     None,
@@ -34,26 +36,28 @@ pub(crate) enum Lateness {
     Rank,
 }
 
-/// What one rank notes.
+/// Record of one rank.
 #[derive(Debug, Clone)]
 struct Notes {
-    /// Exchanges whose messages arrived in another order than those of the exchange before.
+    /// Number of exchanges whose messages arrived in another order than those of the previous
+    /// exchange.
     reordered: Cell<u32>,
     held_up: Cell<u32>,
-    /// When it was held up last.
+    /// Time of the last delay.
     since: Cell<Instant>,
 }
 
-/// The particles at the end, as rank 0 has them, and the sums of all ranks' notes.
+/// Particles at the end, complete on rank 0, and the sums of the records of all ranks.
 struct Played {
     rows: Vec<ParticleRow>,
     reordered: u32,
     held_up: u32,
 }
 
-/// Plays a simulation undisturbed and with late ranks, and compares all positions, velocities and forces bit by bit.
+/// Runs a simulation without delays and with late ranks, and compares all positions, velocities and
+/// forces bit by bit.
 pub(crate) fn play(lateness: Lateness, ranks: usize) -> Result<(), String> {
-    // For a slow rank, the order of messages is all the same.
+    // For a slow rank, the order of messages does not matter.
     let patterns = match lateness {
         Lateness::Rank => &[ExchangePattern::Direct][..],
         Lateness::None | Lateness::Messages => &[ExchangePattern::Direct, ExchangePattern::Staged],
@@ -64,7 +68,7 @@ pub(crate) fn play(lateness: Lateness, ranks: usize) -> Result<(), String> {
         if late.held_up == 0 || expected.held_up > 0 {
             return Err("nobody was held up".to_owned());
         }
-        // Two ranks have one message each to wait for.
+        // With two ranks, each waits for only one message.
         if lateness == Lateness::Messages
             && ranks > 2
             && pattern == ExchangePattern::Direct
@@ -111,7 +115,7 @@ fn simulate(lateness: Lateness, ranks: usize, pattern: ExchangePattern) -> Resul
     Ok(played)
 }
 
-/// A world whose exchanges are held up.
+/// A world whose exchanges are delayed.
 struct LateWorld<'w> {
     inner: &'w dyn World,
     lateness: Lateness,
@@ -123,7 +127,8 @@ struct Late {
     lateness: Lateness,
     is_slow: bool,
     random: Random,
-    /// Edges in the order of their messages, in this exchange and in the one before.
+    /// Edges in the order in which their messages arrived, in this exchange and in the previous
+    /// one.
     arrived: [Vec<EdgeId>; 2],
     notes: Rc<Notes>,
 }

@@ -1,9 +1,11 @@
-//! The fault matrix: whatever happens to a rank, the launcher, the disk or shared memory, the job ends within seconds, or goes
-//! on, as docs/reliability.md promises; the rows written until then can be read, and nothing is left behind.
+//! The fault matrix. Whatever happens to a rank, the launcher, the disk or shared memory, the job
+//! ends within seconds or continues, as docs/reliability.md promises. The rows written before the
+//! fault can be read, and nothing is left behind.
 //!
-//! Prints a table, `command,fault,backend,ranks,ended_s,exit,files,verdict`, and counts. By default a slice;
-//! `MD_FAULTS=full` plays every fault on every backend. `MD_FAULTS_ONLY=words` plays the cases whose line contains all of
-//! the words, such as `"stop-long rma-fence"`.
+//! The program prints a table, `command,fault,backend,ranks,ended_s,exit,files,verdict`, and
+//! counts. By default it runs a part of the matrix. `MD_FAULTS=full` runs every fault on every
+//! backend. `MD_FAULTS_ONLY=words` runs the cases whose line contains all of the words, for example
+//! `"stop-long rma-fence"`.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a test program without the standard harness")]
 
 mod case;
@@ -25,19 +27,20 @@ use strum::VariantArray;
 
 /// The cases are calls of the program.
 const STARTS_PROGRAM: bool = true;
-/// Most of the time a job waits: for its launcher, or for a watchdog.
+/// Number of jobs at a time. A job mostly waits: for its launcher, or for a watchdog.
 const AT_ONCE: usize = 3;
 const RANKS: [usize; 3] = [2, 3, 4];
-/// One backend per way to wait.
+/// One backend for each way to wait.
 const SLICE: [Backend; 4] = [Backend::Local, Backend::P2p, Backend::RmaFence, Backend::Shm];
 
-/// What grids share with particles is tried with particles; these are tried once more.
+/// Faults to try on grids. The code that grids and particles share is tested with particles, and
+/// these are repeated.
 const FAULTS_ON_GRIDS: [Fault; 4] = [Fault::KillRank, Fault::Terminate, Fault::FullDisk, Fault::Removed];
 const BACKENDS_ON_GRIDS: [Backend; 3] = [Backend::P2p, Backend::Shm, Backend::RmaLock];
 
 fn main() -> ExitCode {
     if md_comm::launch::started_by_launcher().is_some() {
-        // A worker of the helpers that these tests share with others; not needed here.
+        // Worker entry of the helpers that these tests share with others. It is not needed here.
         return ExitCode::SUCCESS;
     }
     let cases = wanted();
@@ -65,7 +68,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed > 0 || rows.is_empty()))
 }
 
-/// The cases of this call.
+/// Returns the cases of this call.
 fn wanted() -> Vec<Case> {
     let full = std::env::var("MD_FAULTS").is_ok_and(|mode| mode == "full");
     let only = std::env::var("MD_FAULTS_ONLY").unwrap_or_default();

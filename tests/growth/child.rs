@@ -1,4 +1,4 @@
-//! What a rank of a job does: short and long runs, whose difference is what steps cost.
+//! Work of a rank of a job: short and long runs, whose difference is the cost of steps.
 
 use std::fs;
 use std::process::ExitCode;
@@ -14,24 +14,24 @@ use md_comm::{Backend, Buffering, CommError, Edge, ExchangeSpec, Flow, Sizes, Wo
 
 use crate::counter::{self, Counts};
 
-/// What is set in the scenario, which names the run too, and the backend.
+/// Settings in the scenario, which also name the run, and its backend.
 pub(crate) const RUNS: [(&str, Backend); 3] = [
     ("neighbor.rebuild={every=5}", Backend::P2p),
     ("neighbor.rebuild={displacement=true}", Backend::P2p),
-    // With looks at the balance, which never move anything.
+    // Includes checks of the balance, which never move any particle.
     ("parallel.balance={every=10,threshold=1e9}", Backend::RmaLock),
 ];
 
-/// Negotiations of two-sided messages, in turn of longer lengths and of shorter ones.
+/// Name of the negotiations of two-sided messages, with alternately longer and shorter lengths.
 pub(crate) const NEGOTIATIONS: &str = "negotiations";
 const LENGTHS: [usize; 10] = [2000, 1000, 2000, 1000, 2000, 1000, 2000, 1000, 2000, 2000];
 
 const WATCHDOG: Duration = Duration::from_secs(60);
-/// The set-up and the first steps are in both.
+/// Number of steps of the short run. The set-up and the first steps occur in both runs.
 const SHORT: u64 = 10;
 const LONG: u64 = 50;
 
-/// Ranks on a row, 500 particles each.
+/// Returns a scenario with ranks in a row and 500 particles each.
 fn scenario(ranks: usize) -> String {
     format!(
         r#"
@@ -69,7 +69,7 @@ fn measure(mut world: MpiWorld) -> Result<(), String> {
     world.and_then(|world| negotiate(&world)).map_err(|error| error.to_string())
 }
 
-/// One line: what was counted, so many steps, and what they cost on this rank.
+/// Prints one line: the name of the run, the number of steps, and their cost on this rank.
 fn print_cost(counted: &str, steps: u64, short: Counts, long: Counts) {
     let words = [
         long.calls - short.calls,
@@ -77,12 +77,12 @@ fn print_cost(counted: &str, steps: u64, short: Counts, long: Counts) {
         long.messages - short.messages,
         long.message_bytes - short.message_bytes,
     ];
-    // In one piece: lines of several ranks come out together.
+    // Written in one call, because several ranks print at the same time.
     let line = format!("{counted} {steps} steps {}\n", words.map(|word| word.to_string()).join(" "));
     print!("{line}");
 }
 
-/// Between neighbours on the row.
+/// Negotiates between neighbours in the row.
 fn negotiate(world: &MpiWorld) -> Result<(), CommError> {
     let (rank, ranks) = (world.rank(), world.ranks());
     let flow = Flow::Both;

@@ -1,4 +1,4 @@
-//! The jobs, and what their counts have to be.
+//! The jobs, and the conditions on their counts.
 
 use std::process::ExitCode;
 
@@ -7,13 +7,14 @@ use crate::counter;
 use crate::tally::Tally;
 
 const RANKS: [usize; 4] = [2, 4, 8, 16];
-/// Particles and rebuilds are not the same everywhere. What grows in proportion to the ranks grows by 4 from 4 ranks to 16.
+/// Largest ratio of the costs. Particles and rebuilds differ between ranks. A cost in proportion to
+/// the number of ranks would grow by 4 from 4 to 16 ranks.
 const TOLERANCE: f64 = 1.5;
-/// The first of what is counted.
+/// Index of the number of collectives in the counts.
 const COLLECTIVES: usize = 2;
 const COUNTED: [&str; 4] = ["collectives", "bytes of collectives", "messages", "bytes of messages"];
 
-/// Per step, the most of a rank.
+/// Cost per step: the maximum over the ranks.
 type Cost = [f64; COUNTED.len()];
 
 pub(crate) fn run_all() -> ExitCode {
@@ -34,7 +35,8 @@ pub(crate) fn run_all() -> ExitCode {
     tally.end()
 }
 
-/// Two ranks have one neighbour, all others two: they are compared with four ranks. Negotiations need no collective at all.
+/// Checks that costs do not grow. On two ranks each has one neighbour, in all other jobs two, so
+/// these are compared with four ranks. Negotiations must not use any collective.
 fn expect_no_growth(run: &str, index: usize, costs: &[Cost]) -> Result<(), String> {
     let [two, four, .., most] = costs else { return Err("too few jobs".to_owned()) };
     let [two, four, most] = [two, four, most].map(|cost| cost[index]);
@@ -46,7 +48,7 @@ fn expect_no_growth(run: &str, index: usize, costs: &[Cost]) -> Result<(), Strin
     Err(format!("{two:.1} {} per step on 2 ranks, {four:.1} on 4, {most:.1} on 16", COUNTED[index]))
 }
 
-/// The most of a rank, from the lines of all.
+/// Returns the maximum over the ranks, from the lines of all ranks.
 fn cost(printed: &str, run: &str) -> Cost {
     let mut most = Cost::default();
     for line in printed.lines().filter_map(|line| line.strip_prefix(run)) {

@@ -1,6 +1,6 @@
-//! What a step of `md-cli run` costs beside its forces does not grow with the number of ranks: collectives and messages are
-//! counted per rank and step in jobs of 2 to 16 ranks, each with as many particles per rank, in a row along x. The
-//! last line is `N passed, N failed`.
+//! The cost of a step of `md-cli run` beside its forces must not grow with the number of ranks.
+//! Collectives and messages are counted per rank and step in jobs of 2 to 16 ranks in a row along
+//! x, each with the same number of particles per rank. The last line is `N passed, N failed`.
 #![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
 
 #[cfg(feature = "mpi")]

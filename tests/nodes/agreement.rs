@@ -1,4 +1,5 @@
-//! `backends`, `compare` and `run` agree on what works between nodes, and name the option that helps.
+//! Checks that `backends`, `compare` and `run` agree on what works between nodes, and name the
+//! option that helps.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,18 +11,18 @@ use md_comm::Backend;
 use crate::nodes::{Nodes, finish, output};
 use crate::support::{MELT, Tally, md_cli};
 
-/// Without pt2pt.
+/// Backends that do not work over TCP without pt2pt.
 const NO_WINDOW_OVER_TCP: &[&str] =
     &["shm", "rma-fence", "rma-pscw", "rma-lock", "rma-lock-epoch", "rma-barrier", "rma-notify", "rma-ring"];
-/// Options of Open MPI 4, and what does not work with them.
+/// Options of Open MPI 4, and the backends that do not work with them.
 const CASES: [(&[&str], &[&str]); 3] = [
     (&[], NO_WINDOW_OVER_TCP),
     (&["--mca", "osc", "pt2pt"], &["shm", "hybrid"]),
     (&["--mca", "osc", "pt2pt,sm"], &["shm"]),
 ];
-/// One for each reason.
+/// One backend for each reason.
 const RUN: [&str; 3] = ["shm", "hybrid", "rma-lock"];
-/// In the list, but not in comparisons.
+/// Number of backends that are in the list, but not in comparisons.
 const NOT_COMPARED: usize = [Backend::Local, Backend::Auto].len();
 
 pub(crate) fn check_all(nodes: &Nodes, tally: &mut Tally) {
@@ -76,7 +77,7 @@ fn agree(nodes: &Nodes, options: &[&str], refused: &[&str]) -> Result<(), String
     Ok(())
 }
 
-/// No option helps `shm`.
+/// Returns the text that the error must contain. No option helps `shm`.
 fn remedy(backend: &str) -> &'static str {
     match backend {
         "shm" => "shared memory ends at the node",
@@ -84,7 +85,7 @@ fn remedy(backend: &str) -> &'static str {
     }
 }
 
-/// Backends and what has become of them, from compare.csv.
+/// Returns the backends and their status, from compare.csv.
 fn statuses(path: &Path) -> Result<Vec<(String, String)>, String> {
     let mut reader = csv::Reader::from_path(path).map_err(|error| error.to_string())?;
     let rows = reader.deserialize().map(|row| {

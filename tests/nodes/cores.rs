@@ -11,19 +11,19 @@ const ADVICE: &str = "2 ranks of one machine can use only the same core: they ta
 
 const ON_ONE: &[&str] = &["taskset", "-c", "0"];
 
-/// Ranks of one job, on one core and not bound at all.
+/// Tests the ranks of one job, bound to one core and not bound.
 pub(crate) fn on_one_core() -> Result<(), String> {
     let launcher = || launch::mpirun(2).ok_or("no mpirun");
     expect(launcher()?, ON_ONE, true)?;
     expect(launcher()?, &["--bind-to", "none"], false)
 }
 
-/// Ranks that their library takes for ranks of different machines.
+/// Tests ranks that their library treats as ranks of different machines.
 pub(crate) fn of_two_nodes(nodes: &Nodes) -> Result<(), String> {
     expect(nodes.run(1), ON_ONE, true)
 }
 
-/// Warned of on the error stream, and named as the advice after the run; or neither.
+/// Expects a warning on the error stream and the same advice after the run, or neither.
 fn expect(mut launcher: Command, words: &[&str], bound: bool) -> Result<(), String> {
     if !cfg!(target_os = "linux") || std::thread::available_parallelism().map_or(1, usize::from) == 1 {
         println!("skipped: affinities are known on Linux, and a machine of one core leaves no choice");

@@ -1,6 +1,8 @@
-//! Several nodes on this machine (scripts/nodes.sh): the conformance suite and the trajectories of every backend that works over
-//! TCP, what `backends`, `compare` and `run` say about those that do not, the script itself; ranks bound to one core; whether predictions come
-//! true. Between nodes skipped where there can be none. The last line is `N passed, N failed`.
+//! Several nodes on this machine (scripts/nodes.sh): the conformance suite and the trajectories of
+//! every backend that works over TCP, the output of `backends`, `compare` and `run` for the other
+//! backends, and the script itself. Also ranks bound to one core, and the accuracy of predictions.
+//! The tests between nodes are skipped where no nodes can be created. The last line is `N passed, N
+//! failed`.
 #![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
 
 #[cfg(feature = "mpi")]

@@ -1,4 +1,4 @@
-//! Two nodes, and what is played on them.
+//! Two nodes, and the tests that run on them.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -10,17 +10,18 @@ use crate::support::launch::{Finished, run_with_timeout};
 use crate::support::{Tally, program};
 use crate::{agreement, cores, predictions};
 
-/// On a quiet machine each takes a tenth of it.
+/// Time limit. On a quiet machine each test takes a tenth of it.
 const LIMIT: Duration = Duration::from_secs(400);
-/// Exit code of the script where a machine cannot have nodes.
+/// Exit code of the script on a machine where nodes cannot be created.
 const IMPOSSIBLE: i32 = 3;
 const DELAY: (&str, Duration) = ("20ms", Duration::from_millis(20));
-/// The first of them is short for a rank that comes late.
+/// Number of barriers. The first of them is short for a rank that arrives late.
 const BARRIERS: u32 = 11;
-/// With both components that Open MPI 4 needs over TCP; other libraries take no notice.
+/// Environment variable with both components that Open MPI 4 needs over TCP. Other libraries ignore
+/// it.
 pub(crate) const OPTIONS: (&str, &str) = ("OMPI_MCA_osc", "pt2pt,sm");
 
-/// Two nodes until it is dropped.
+/// Two nodes, which are removed when this is dropped.
 pub(crate) struct Nodes(String);
 
 impl Drop for Nodes {
@@ -30,7 +31,7 @@ impl Drop for Nodes {
 }
 
 impl Nodes {
-    /// `None` where they cannot be, with the reason printed.
+    /// Creates the nodes. Returns `None` where they cannot be created, and prints the reason.
     pub(crate) fn up(name: &str, options: &[&str]) -> Result<Option<Self>, String> {
         let nodes = Self(format!("md{name}{}", std::process::id()));
         let finished = finish(nodes.script("up").arg("2").args(options))?;
@@ -50,14 +51,14 @@ impl Nodes {
         command
     }
 
-    /// To be followed by options of mpirun, a program and its arguments.
+    /// Returns a launcher, to be followed by options of mpirun, a program and its arguments.
     pub(crate) fn run(&self, ranks_per_node: usize) -> Command {
         let mut command = self.script("run");
         command.arg(ranks_per_node.to_string());
         command
     }
 
-    /// Another test program, with this as its launcher. Its counts are shown.
+    /// Runs another test program with the nodes as its launcher, and prints its counts.
     fn play(&self, test: &str, ranks_per_node: usize, variables: &[(&str, &str)]) -> Result<(), String> {
         let mut cargo = program::cargo("test");
         cargo.args(["--test", test]).envs(variables.iter().copied());
@@ -69,7 +70,7 @@ impl Nodes {
         if played { Ok(()) } else { Err(output(&finished)) }
     }
 
-    /// What all barriers take, between two nodes.
+    /// Returns the time of all barriers between two nodes.
     fn barriers(&self) -> Result<Duration, String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let finished = finish(self.run(1).arg(program))?;
@@ -112,14 +113,15 @@ pub(crate) fn check_all(tally: &mut Tally) {
     tally.show("the script", script_holds(nodes));
 }
 
-/// Delays are there, nodes are not made twice, and nothing is left.
+/// Checks that delays work, that nodes are not created twice, and that nothing is left behind.
 fn script_holds(nodes: Nodes) -> Result<(), String> {
     let again = finish(nodes.script("up").arg("2"))?;
     let expected = "nodes.sh: there are nodes already: nodes.sh down\n";
     if again.stderr != expected {
         return Err(format!("{expected:?} instead of {:?}", again.stderr));
     }
-    // Its name begins with that of another set, and it stays when that goes.
+    // Its name begins with the name of another set of nodes. It must remain when the other is
+    // removed.
     let longer = Nodes(format!("{}1", nodes.0));
     finish(longer.script("up").arg("1"))?;
     let far = Nodes::up("f", &["--delay", DELAY.0, "--rate", "1gbit"])?.ok_or("not made a second time")?;
@@ -143,7 +145,7 @@ fn script_holds(nodes: Nodes) -> Result<(), String> {
     if left.is_empty() { Ok(()) } else { Err(format!("left behind: {left:?}")) }
 }
 
-/// What this program does as a rank.
+/// Work of this program as a rank.
 pub(crate) fn print_time_of_barriers() -> ExitCode {
     let timed = mpi::start(LIMIT).and_then(|world| {
         let begun = Instant::now();

@@ -1,4 +1,5 @@
-//! `predict` against `compare`, where `bench` and `fit` have measured the messages: on one node, and between two that are far from each other.
+//! `predict` against `compare`, after `bench` and `fit` have measured the messages: on one node,
+//! and between two nodes with a long delay between them.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,19 +8,19 @@ use crate::nodes::{Nodes, OPTIONS, finish, output};
 use crate::support::{MELT, launch, md_cli};
 
 const BACKENDS: [&str; 2] = ["p2p", "rma-pscw"];
-/// Far more than either machine's own latency and scheduling.
+/// Delay, much longer than the latency and scheduling of either machine.
 const DELAY: &str = "2ms";
-/// A prediction and what it predicts are so far apart at most. Other work on the machine only makes either longer: of several attempts the
-/// shortest count.
+/// Largest ratio between a prediction and a measurement. Other work on the machine only makes times
+/// longer, so the shortest of several attempts count.
 const FACTOR: f64 = 4.0;
 const ATTEMPTS: usize = 5;
 
-/// Of two ranks that share memory.
+/// Tests two ranks that share memory.
 pub(crate) fn on_one_node() -> Result<(), String> {
     come_true(&|| launch::mpirun(2).ok_or_else(|| "no mpirun".to_owned()), &[])
 }
 
-/// Of two nodes with a delay between them, which nearly all of an exchange is.
+/// Tests two nodes with a delay between them, which dominates the exchange.
 pub(crate) fn between_nodes() -> Result<(), String> {
     let nodes = Nodes::up("p", &["--delay", DELAY])?.ok_or("not made a second time")?;
     let launcher = || {
@@ -32,7 +33,7 @@ pub(crate) fn between_nodes() -> Result<(), String> {
 
 type Launcher<'l> = &'l dyn Fn() -> Result<Command, String>;
 
-/// Of each backend, in seconds.
+/// Time of each backend, in seconds.
 type Times = [f64; BACKENDS.len()];
 
 fn come_true(launcher: Launcher, nodes: &[&str]) -> Result<(), String> {
@@ -58,7 +59,8 @@ fn us(times: Times) -> Times {
     times.map(|time_s| 1e6 * time_s)
 }
 
-/// Fits the machine to a few sizes; the exchange of a small melt, measured and predicted.
+/// Fits the machine from a few sizes, and returns the measured and the predicted exchange of a
+/// small melt.
 fn attempt(launcher: Launcher, nodes: &[&str]) -> Result<(Times, Times), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = |name: &str| folder.path().join(name).display().to_string();
@@ -89,7 +91,7 @@ fn attempt(launcher: Launcher, nodes: &[&str]) -> Result<(Times, Times), String>
     Ok((measured, column(&path("predict/predict.csv"), "exchange_s")?))
 }
 
-/// Of the backends, in their order.
+/// Returns a column of a file, for the backends in their order.
 fn column(file: &str, name: &str) -> Result<Times, String> {
     let mut reader = csv::Reader::from_path(Path::new(file)).map_err(|error| error.to_string())?;
     let rows: Result<Vec<std::collections::HashMap<String, String>>, _> = reader.deserialize().collect();

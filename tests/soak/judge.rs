@@ -1,20 +1,23 @@
-//! What a long run must show. Nothing to look at is a failure too.
+//! Conditions that a long run must fulfil. A run without data fails too.
 
-/// Largest change of the total energy per atom, in units of epsilon: the fluctuation of the integrator, which does not grow.
+/// Largest change of the total energy per atom, in units of epsilon. The fluctuation of the
+/// integrator does not grow.
 const MOST_DRIFT: f64 = 5e-3;
-/// Growth is judged from so many steps on: before, buffers still reach their size.
+/// Number of steps from which growth is judged. Before that, buffers still grow to their final
+/// size.
 pub(crate) const STEPS_TO_JUDGE: u64 = 100_000;
 
 /// Memory of a rank before and after the second half of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// At its largest in the second quarter; the first is the warm-up.
+    /// Maximum in the second quarter. The first quarter is the warm-up.
     pub(crate) before_kb: u64,
-    /// At its least in the last quarter: what comes and goes, such as a trial of `auto`, is no growth.
+    /// Minimum in the last quarter, so that temporary memory, such as that of a trial of `auto`,
+    /// does not count as growth.
     pub(crate) after_kb: u64,
 }
 
-/// Judges samples of memory, in kB, which may grow by so much.
+/// Checks samples of memory, in kB, which may grow by `growth_kb`.
 pub(crate) fn memory(what: &str, samples: &[u64], steps: u64, growth_kb: u64) -> Result<Memory, String> {
     let (quarter, half) = (samples.len() / 4, samples.len() / 2);
     let early = samples.iter().take(half + 1).skip(quarter).max();
@@ -28,7 +31,8 @@ pub(crate) fn memory(what: &str, samples: &[u64], steps: u64, growth_kb: u64) ->
     Ok(Memory { before_kb, after_kb })
 }
 
-/// Largest distance of a row's total energy per atom from the first row's, which is step 0; the last must be the last step.
+/// Returns the largest difference between a row's total energy per atom and that of the first row,
+/// which is step 0. The last row must be the last step.
 pub(crate) fn drift(thermo: &str, steps: u64) -> Result<f64, String> {
     let mut lines = thermo.lines();
     let head: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
@@ -54,7 +58,7 @@ pub(crate) fn drift(thermo: &str, steps: u64) -> Result<f64, String> {
     })
 }
 
-/// A judge that passes everything must not go unnoticed.
+/// Checks that the judge rejects bad data.
 pub(crate) fn check_itself() {
     let fails = |rows: &str| drift(&format!("step,total_per_atom\n{rows}"), 2).unwrap_err();
     assert_eq!(

@@ -1,9 +1,11 @@
-//! Long runs: millions of steps of a small system at constant energy, with thousands of rebuilds, and with `auto`, which has
-//! to choose again. Memory must not grow, the energy must not drift, no particle may be lost; and no message: all backends
-//! send as many, and every row of thermo.csv is the same to the last digit.
+//! Long runs: millions of steps of a small system at constant energy with thousands of rebuilds,
+//! and of a system in which `auto` has to choose again. Memory must not grow, the energy must not
+//! drift, and no particle or message may be lost: all backends send the same number of messages,
+//! and every row of thermo.csv is identical to the last digit.
 //!
-//! `MD_SOAK_STEPS` is the number of steps (`make soak STEPS=10000000`; by default a second's work, so that the test itself
-//! stays sound). `MD_SOAK_ONLY=words` runs those of the named backends. Prints a table,
+//! `MD_SOAK_STEPS` is the number of steps (`make soak STEPS=10000000`). The default is about one
+//! second of work, to keep the test itself in order. `MD_SOAK_ONLY=words` selects the backends to
+//! run. The test prints a table,
 //! `backend,ranks,steps,rebuilds,rechecks,messages,seconds,resident_kb,resident_late_kb,private_kb,private_late_kb,drift_per_atom`.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a test program without the standard harness")]
 
@@ -22,16 +24,19 @@ use support::{Tally, Workdir, md_cli};
 /// The runs are calls of the program.
 const STARTS_PROGRAM: bool = true;
 const STEPS: u64 = 2_000;
-/// As many as one rank per core of a small machine; the middle of the box is nobody's own.
+/// One rank per core of a small machine. With two ranks, the middle of the box belongs to neither
+/// alone.
 const RANKS: usize = 2;
 const BACKENDS: [Backend; 4] = [Backend::Local, Backend::P2p, Backend::Shm, Backend::Auto];
-/// Steps per rebuild at most: the atoms of a hot liquid pass half the skin within so many.
+/// Maximum number of steps per rebuild: the atoms of a hot liquid move by half the skin within this
+/// time.
 const MOST_STEPS_PER_REBUILD: u64 = 1_000;
-/// Growth of a rank's memory that is called none: pages touched late.
+/// Growth of a rank's memory that is tolerated, because some pages are touched late.
 const MOST_GROWTH_KB: u64 = 1_024;
-/// Growth of the shared part where `auto` changes its two contexts to `shm`: 4 MB of buffers each.
+/// Growth of the shared part where `auto` changes its two contexts to `shm`, with 4 MB of buffers
+/// each.
 const MOST_CHOSEN_KB: u64 = 2 * 4_096;
-/// Rows of thermo.csv after that of step 0.
+/// Number of rows of thermo.csv after that of step 0.
 const ROWS: u64 = 100;
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
@@ -43,7 +48,7 @@ fn main() -> ExitCode {
         is_named && (backend == Backend::Local || support::p2p_available())
     };
     judge::check_itself();
-    // Not to be timed.
+    // The build must not be part of the measured time.
     md_cli();
     println!(
         "backend,ranks,steps,rebuilds,rechecks,messages,seconds,resident_kb,resident_late_kb,private_kb,private_late_kb,\
@@ -59,7 +64,7 @@ fn main() -> ExitCode {
     tally.end()
 }
 
-/// A fluid whose energy is continuous at the cutoff.
+/// Returns a fluid whose energy is continuous at the cutoff.
 fn scenario(steps: u64) -> String {
     format!(
         "[simulation]\nsteps = {steps}\ntimestep = 0.002\nseed = 7\n\n[system]\n\
@@ -69,8 +74,8 @@ fn scenario(steps: u64) -> String {
     )
 }
 
-/// 288 atoms as dense as a liquid in the middle of one rank's half. They spread over the box, and halos become many times as
-/// large: then `auto` has to choose again.
+/// Returns 288 atoms at liquid density in the middle of one rank's half. They spread over the box,
+/// and the halos grow many times larger, so that `auto` has to choose again.
 fn slab() -> String {
     let site = |index: usize| {
         let [x, y, z] = [index / 36, index / 6 % 6, index % 6].map(|site| site as f64 * 1.12 + 0.56);
@@ -80,7 +85,7 @@ fn slab() -> String {
     format!("288\nLattice=\"40 0 0 0 6.72 0 0 0 6.72\" Properties=species:S:1:pos:R:3\n{atoms}")
 }
 
-/// What every backend must have in common.
+/// Results that must be equal for all backends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Course {
     thermo: String,
@@ -88,7 +93,7 @@ struct Course {
     bytes: u64,
 }
 
-/// One line of the table. `first` is the course of the first backend.
+/// Runs one backend and returns its line of the table. `first` is the course of the first backend.
 fn soak(backend: Backend, steps: u64, first: &mut Option<Course>) -> Result<String, String> {
     let workdir = Workdir::new(&scenario(steps));
     workdir.write("slab.xyz", &slab());
@@ -144,7 +149,7 @@ fn command(workdir: &Workdir, backend: Backend) -> Command {
     command
 }
 
-/// Resident and private memory of the largest rank, in kB, as long as the job computes.
+/// Samples resident and private memory of the largest rank, in kB, while the job computes.
 fn watch(launcher: &mut Child, workdir: &Workdir) -> Result<[Vec<u64>; 2], String> {
     let mut samples = [Vec::new(), Vec::new()];
     loop {
@@ -163,7 +168,7 @@ fn watch(launcher: &mut Child, workdir: &Workdir) -> Result<[Vec<u64>; 2], Strin
     }
 }
 
-/// The processes that compute.
+/// Returns the processes that compute.
 fn ranks(workdir: &Workdir) -> Vec<u32> {
     let folder = workdir.path("");
     let is_rank = |process: &u32| {
@@ -176,7 +181,7 @@ fn ranks(workdir: &Workdir) -> Vec<u32> {
     ids.filter(is_rank).collect()
 }
 
-/// The number in a line of the system's account of a process.
+/// Returns the number in a line of `/proc/PID/status`.
 fn memory_kb(process: u32, line: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|found| found.starts_with(line))?;

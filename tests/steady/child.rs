@@ -1,4 +1,4 @@
-//! What a rank of the job does: every backend, one after another.
+//! Work of a rank of the job: every backend in turn.
 
 use std::process::ExitCode;
 
@@ -38,7 +38,8 @@ fn play(world: &MpiWorld, backend: Backend, tally: &mut Tally) -> Result<(), Str
     Ok(())
 }
 
-/// None, or at least one where the backend is made of them: which also shows that they are counted.
+/// Expects no collectives, or at least one if the backend consists of collectives, which also shows
+/// that they are counted.
 fn expect_collectives(played: Played, backend: Backend) -> Result<(), String> {
     let defined_by_one =
         matches!(backend, Backend::RmaFence | Backend::RmaBarrier | Backend::NeighborCollective);

@@ -1,4 +1,5 @@
-//! The library that counts collectives and messages: built by the MPI compiler, loaded before MPI, read through a file.
+//! The library that counts collectives and messages: built by the MPI compiler, loaded before MPI,
+//! and read through a file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,25 +7,25 @@ use std::time::Duration;
 
 use crate::launch;
 
-/// Variable that tells the library where to count; the process's number is appended.
+/// Environment variable with the path of the count file, to which the process number is appended.
 const COUNT_FILE: &str = "MD_COUNT_FILE";
-/// On cores that others use as well every wait takes as long as their turn.
+/// Time limit. On cores that other programs use, every wait takes as long as their time slice.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What this process has called so far.
+/// Counts of the calls of this process so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Collectives.
+    /// Number of collectives.
     pub(crate) calls: u64,
-    /// That they have given and delivered.
+    /// Number of bytes that collectives have sent and received.
     pub(crate) bytes: u64,
-    /// Sent, received, put and taken.
+    /// Number of messages sent, received, put and got.
     pub(crate) messages: u64,
-    /// That the buffers of these messages hold.
+    /// Number of bytes in the buffers of these messages.
     pub(crate) message_bytes: u64,
 }
 
-/// `None` if nobody counts.
+/// Reads the counts. Returns `None` if no counter is loaded.
 pub(crate) fn read() -> Option<Counts> {
     let file = format!("{}.{}", std::env::var(COUNT_FILE).ok()?, std::process::id());
     let bytes = std::fs::read(file).ok()?;
@@ -33,7 +34,8 @@ pub(crate) fn read() -> Option<Counts> {
     Some(Counts { calls, bytes, messages, message_bytes })
 }
 
-/// This program on so many ranks over MPI; returns what it prints, nothing where it cannot be run.
+/// Runs this program on `ranks` ranks over MPI and returns its output, which is empty where it
+/// cannot run.
 pub(crate) fn run_job(ranks: usize) -> Result<String, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let library = build(folder)?;
@@ -43,7 +45,7 @@ pub(crate) fn run_job(ranks: usize) -> Result<String, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let counts = tempfile::tempdir_in(folder).map_err(|error| error.to_string())?;
     if let Some(library) = library {
-        // Only the ranks are to load it, not the launcher.
+        // Only the ranks must load the library, not the launcher.
         command.arg("env").arg(format!("LD_PRELOAD={}", library.display()));
         command.env(COUNT_FILE, counts.path().join("collectives"));
     }
@@ -57,7 +59,7 @@ pub(crate) fn run_job(ranks: usize) -> Result<String, String> {
     }
 }
 
-/// `None` if that is not possible here and need not be.
+/// Builds the library. Returns `None` if that is not possible here and not required.
 fn build(folder: &Path) -> Result<Option<PathBuf>, String> {
     let library = folder.join("count_collectives.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/steady/count_collectives.c");

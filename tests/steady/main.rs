@@ -1,9 +1,10 @@
-//! A steady exchange, and a step without rebuild, allocates nothing and calls no collective but those that define its
-//! backend. Threads are checked in this process, MPI by starting this program again under the launcher. The last line is
-//! `N passed, N failed`.
+//! Checks that a steady exchange, and a step without rebuild, allocates nothing and calls no
+//! collective except those that define its backend. Threads are checked in this process, MPI by
+//! starting this program again under the launcher. The last line is `N passed, N failed`.
 //!
-//! Allocations are counted per thread, on the Rust side. Collectives are counted by a library that is loaded before
-//! MPI's and forwards every call (the profiling interface, MPI-3.1 section 14.2); it keeps its count in a file.
+//! Allocations are counted per thread, on the Rust side. Collectives are counted by a library that
+//! is loaded before MPI and forwards every call (the profiling interface, MPI-3.1 section 14.2). It
+//! keeps its count in a file.
 #![cfg_attr(
     feature = "mpi",
     expect(clippy::print_stdout, reason = "a test program without the standard harness")
@@ -27,7 +28,7 @@ use md_comm::{World, local};
 use tally::Tally;
 
 const WATCHDOG: Duration = Duration::from_secs(60);
-/// Over MPI.
+/// Number of ranks over MPI.
 #[cfg(feature = "mpi")]
 const RANKS: usize = 2;
 

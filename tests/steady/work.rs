@@ -1,4 +1,4 @@
-//! What is repeated while allocations are counted.
+//! Work that is repeated while allocations are counted.
 
 use md_cli::inputs::Inputs;
 use md_cli::setup;
@@ -8,12 +8,12 @@ use md_engine::Simulation;
 
 const EXCHANGES: usize = 1000;
 const STEPS: usize = 30;
-/// `auto`, which opens its candidates at the first negotiation, has used each of them by then, and the look at the balance after step 100
-/// is over.
+/// Steps after which counting begins. By then `auto`, which opens its candidates at the first
+/// negotiation, has used each of them, and the check of the balance after step 100 is over.
 const WARM_UP: usize = 101;
 const BYTES: usize = 2000;
 
-/// No rebuild after the first.
+/// A system without a rebuild after the first.
 const MELT: &str = r#"
 [simulation]
 steps = 100
@@ -26,11 +26,11 @@ rebuild = { every = 100000 }
 shell = "half"
 "#;
 
-/// What was counted on this rank.
+/// Counts of this rank.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Played {
     pub(crate) allocations: u64,
-    /// `None` where nobody counts.
+    /// Number of collectives; `None` without a counter.
     #[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "nobody counts"))]
     pub(crate) collectives: Option<u64>,
 }
@@ -57,7 +57,7 @@ pub(crate) const ALL: [(&str, Play); 5] = [
 const MIXED: [&str; 3] =
     ["neighbor.precision=\"mixed\"", "parallel.shell=\"eighth\"", "parallel.exchange=\"staged\""];
 
-/// Counted on the calling thread of each rank. Needs no other transport than `local`.
+/// Work that is counted on the calling thread of each rank. It needs no transport except `local`.
 pub(crate) const THREADED: [(&str, Play); 2] = [
     ("time steps with two threads", |world| steps(world, &["parallel.threads=2"])),
     ("the same in mixed precision", |world| {
@@ -73,7 +73,7 @@ pub(crate) fn sees_an_allocation() -> Result<(), String> {
     if played.allocations > 0 { Ok(()) } else { Err("it does not".to_owned()) }
 }
 
-/// Around a ring; one way: from each rank to the next.
+/// Exchanges around a ring; for one-way flow, from each rank to the next.
 fn exchanges(world: &dyn World, flow: Flow, buffering: Buffering) -> Result<Played, String> {
     let (rank, ranks) = (world.rank(), world.ranks());
     let edge = |peer, send_channel, flow| Edge {

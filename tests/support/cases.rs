@@ -1,4 +1,4 @@
-//! The force paths that every truth is checked on.
+//! The force paths on which every reference result is checked.
 
 use super::{Backend, Run, p2p_available};
 
@@ -9,10 +9,10 @@ const METHODS: [&str; 3] = ["clusters", "cells", "direct-sum"];
 const SHELLS: [&str; 2] = ["full", "half"];
 const PARTITIONS: [&str; 2] = ["rect", "stripe"];
 
-/// Combinations of method, shell and partition.
+/// Number of combinations of method, shell and partition.
 const NUMBERED: usize = METHODS.len() * SHELLS.len() * PARTITIONS.len();
 
-/// Combinations beside them.
+/// Number of further combinations, see `Case::further`.
 const FURTHER: usize = 6;
 
 /// One way to compute forces.
@@ -28,7 +28,7 @@ pub(crate) struct Case {
     pub(crate) protocol: &'static str,
 }
 
-/// Method, shell, partition, exchange and protocol of the cases for divisions that the others do not have.
+/// Method, shell, partition, exchange and protocol of the cases that use the remaining divisions.
 const DIVISIONS: [[&str; 5]; 8] = [
     ["clusters", "half", "rcb", "direct", "one"],
     ["clusters", "eighth", "hilbert", "direct", "one"],
@@ -41,7 +41,7 @@ const DIVISIONS: [[&str; 5]; 8] = [
 ];
 
 impl Case {
-    /// Case number `index` of [`NUMBERED`].
+    /// Returns case number `index` of [`NUMBERED`].
     fn numbered(backend: Backend, ranks: usize, index: usize) -> Self {
         let (shell, partition, method) = (SHELLS[index % 2], PARTITIONS[index / 2 % 2], METHODS[index / 4]);
         Self {
@@ -56,7 +56,8 @@ impl Case {
         }
     }
 
-    /// Case number `index` of [`FURTHER`] that meet the eighth shell and the staged exchange.
+    /// Returns case number `index` of [`FURTHER`]. These cases use the eighth shell and the staged
+    /// exchange.
     fn further(backend: Backend, ranks: usize, index: usize) -> Self {
         let (method, shell, partition, exchange) = [
             ("clusters", "eighth", "rect", "direct"),
@@ -69,24 +70,25 @@ impl Case {
         Self { backend, ranks, method, shell, partition, exchange, precision: "double", protocol: "one" }
     }
 
-    /// Case number `index` of [`DIVISIONS`].
+    /// Returns case number `index` of [`DIVISIONS`].
     fn divided(backend: Backend, ranks: usize, index: usize) -> Self {
         let [method, shell, partition, exchange, protocol] = DIVISIONS[index];
         Self { backend, ranks, method, shell, partition, exchange, precision: "double", protocol }
     }
 
-    /// Case number `index` of 6 in mixed precision with the direct exchange: all shells and partitions.
+    /// Returns case number `index` of 6 in mixed precision with the direct exchange. The 6 cases
+    /// cover all shells and partitions.
     fn mixed(backend: Backend, ranks: usize, index: usize) -> Self {
         let (shell, partition) = (["full", "half", "eighth"][index % 3], PARTITIONS[index / 3]);
         Self { method: "clusters", shell, partition, precision: "mixed", ..Self::numbered(backend, ranks, 0) }
     }
 
-    /// Whether it is one of the methods for daily use.
+    /// Returns whether the method is one of those for daily use.
     pub(crate) fn is_fast(self) -> bool {
         self.method != "direct-sum"
     }
 
-    /// The call, this way.
+    /// Returns `run` with the settings of this case.
     pub(crate) fn apply(self, run: &Run) -> Run {
         let Self { backend, ranks, method, shell, partition, exchange, precision, protocol } = self;
         run.clone()
@@ -100,7 +102,8 @@ impl Case {
     }
 }
 
-/// All combinations over threads, with the direct exchange and the full and half shell; and the further ones.
+/// Returns all combinations over threads: the full and half shell with the direct exchange, and the
+/// further cases.
 pub(crate) fn local_cases() -> impl Iterator<Item = Case> {
     RANKS.into_iter().flat_map(|ranks| {
         let further = (0..FURTHER).map(move |index| Case::further(Backend::Local, ranks, index));
@@ -108,9 +111,12 @@ pub(crate) fn local_cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// For each number of ranks one with the eighth shell or staged, and two combinations with nothing in common, so that
-/// every value meets every number of ranks; another pair for each number, so that the values also meet each other. All
-/// combinations would take too long: ranks outnumber cores. Empty where MPI is not available.
+/// Returns the cases over MPI, or none where MPI is not available.
+///
+/// All combinations would take too long, because the ranks outnumber the cores. Each number of
+/// ranks gets one further case (eighth shell or staged exchange) and two combinations that have no
+/// value in common, so that every value occurs with every number of ranks. The pair differs between
+/// numbers of ranks, so that the values also occur with each other.
 pub(crate) fn p2p_cases() -> impl Iterator<Item = Case> {
     let case = |(turn, ranks): (usize, usize)| {
         let index = turn % (NUMBERED / 2);
@@ -120,13 +126,14 @@ pub(crate) fn p2p_cases() -> impl Iterator<Item = Case> {
     RANKS.into_iter().enumerate().flat_map(case).filter(|_| p2p_available())
 }
 
-/// Both.
+/// Returns the cases over threads and over MPI.
 pub(crate) fn every_case() -> impl Iterator<Item = Case> {
     local_cases().chain(p2p_cases())
 }
 
-/// Mixed precision: over threads all shells, partitions and numbers of ranks, and for each number one staged exchange;
-/// over MPI one of each number.
+/// Returns the cases in mixed precision. Over threads they cover all shells, partitions and numbers
+/// of ranks, with one staged exchange for each number of ranks. Over MPI there is one case for each
+/// number of ranks.
 pub(crate) fn mixed_cases() -> impl Iterator<Item = Case> {
     RANKS.into_iter().enumerate().flat_map(|(turn, ranks)| {
         let direct = (0..6).map(move |index| Case::mixed(Backend::Local, ranks, index));
@@ -136,8 +143,9 @@ pub(crate) fn mixed_cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// Divisions and protocols that the others do not have: over threads half of them on each number of ranks, the other half on the next; over MPI one
-/// on each. `simple` needs two layers of cells, of so many, for each rank.
+/// Returns the cases with the remaining divisions and protocols. Over threads, half of them run on
+/// each number of ranks and the other half on the next. Over MPI, one runs on each number of ranks.
+/// Partition `simple` needs two of the `layers` layers of cells for each rank.
 pub(crate) fn divided_cases(layers: usize) -> impl Iterator<Item = Case> {
     let cases = |(turn, ranks): (usize, usize)| {
         let indices = (0..DIVISIONS.len()).filter(move |index| (index + turn) % 2 == 1);

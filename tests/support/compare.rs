@@ -3,23 +3,24 @@
 
 use super::{ForceRow, ThermoRow};
 
-/// Agreement relative to the expected value.
+/// Checks that two numbers agree, relative to the expected value.
 pub(crate) fn assert_close(actual: f64, expected: f64, relative: f64, what: &str) {
     let deviation = (actual - expected).abs() / expected.abs();
     assert!(deviation <= relative, "{what}: {actual:?} instead of {expected:?}, {deviation:.1e} relative");
 }
 
-/// Agreement with all digits of a printed number: within half a unit of the last one.
+/// Checks that a number agrees with all digits of a printed number, within half a unit of the last
+/// digit.
 pub(crate) fn assert_printed(actual: f64, printed: &str, what: &str) {
     let expected: f64 = printed.parse().unwrap_or_else(|_| panic!("`{printed}` is not a number"));
     let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let half_unit = 0.5 * 10_f64.powi(-(decimals as i32));
-    // The expected number itself may lie half a unit off the edge by rounding to binary.
+    // Rounding to binary can put the expected number itself half a unit past the edge.
     let allowed = half_unit + 1e-14 * expected.abs();
     assert!((actual - expected).abs() <= allowed, "{what}: {actual:?} instead of {printed}");
 }
 
-/// The same particles with the same forces, up to `relative` times `scale`.
+/// Checks that particles and forces agree, up to `relative` times `scale`.
 pub(crate) fn assert_forces(
     actual: &[ForceRow],
     expected: &[ForceRow],
@@ -44,7 +45,8 @@ pub(crate) fn assert_forces(
     }
 }
 
-/// The same rows, each value up to `relative` of itself, or of 1 where it is less: pressures cross zero.
+/// Checks that rows agree. Each value may differ by `relative` times itself, or times 1 where it is
+/// smaller than 1, because pressures cross zero.
 pub(crate) fn assert_thermo(actual: &[ThermoRow], expected: &[ThermoRow], relative: f64, what: &str) {
     assert_eq!(actual.len(), expected.len(), "{what}: number of rows");
     for (row, reference) in actual.iter().zip(expected) {

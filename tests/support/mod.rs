@@ -1,4 +1,5 @@
-//! What the tests of the whole program share: calls of `md-cli`, or of its library, and its files read back.
+//! Shared helpers of the tests of the whole program: calls of `md-cli` or of its library, and
+//! readers of its files.
 #![allow(dead_code, unused_imports, reason = "every test program uses a part of it")]
 
 mod cases;
@@ -30,22 +31,23 @@ pub(crate) use workers::serve_if_asked;
 
 use std::path::{Path, PathBuf};
 
-/// A path in the repository.
+/// Returns a path in the repository.
 pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Path of a file of the reference data.
+/// Returns the path of a file of the reference data.
 pub(crate) fn data(path: &str) -> PathBuf {
     repository("tests/data").join(path)
 }
 
-/// The text of a file that has to be there.
+/// Returns the text of a file that must exist.
 pub(crate) fn text_of(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The rows of a table of reference data, as printed. Comments start with `#`; the columns must be those named.
+/// Returns the rows of a table of reference data, as printed. Comments start with `#`. The names of
+/// the columns must be `columns`.
 pub(crate) fn table<const COUNT: usize>(path: &str, columns: [&str; COUNT]) -> Vec<[String; COUNT]> {
     let text = text_of(&data(path));
     let mut lines = text.lines().skip_while(|line| line.starts_with('#'));
@@ -59,7 +61,7 @@ pub(crate) fn table<const COUNT: usize>(path: &str, columns: [&str; COUNT]) -> V
     lines.map(row).collect()
 }
 
-/// The fields of a row of reference data, all of them numbers.
+/// Returns the fields of a row of reference data, all of which must be numbers.
 pub(crate) fn numbers<const COUNT: usize>(row: &[String; COUNT]) -> [f64; COUNT] {
     row.each_ref().map(|field| field.parse().unwrap_or_else(|_| panic!("`{field}` is not a number: {row:?}")))
 }

@@ -1,4 +1,4 @@
-//! How a call ended, and the files it left.
+//! The result of a call, and the files it wrote.
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "this is a part of tests")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use super::launch::Finished;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A call that has ended. Its files are removed with it.
+/// A call that has ended. Its files are removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     case: String,
@@ -38,7 +38,7 @@ pub(crate) struct ForceRow {
 }
 
 impl ThermoRow {
-    /// Everything but step and time, with names.
+    /// Returns all values except step and time, with their names.
     pub(crate) fn values(&self) -> [(&'static str, f64); 5] {
         [
             ("temperature", self.temperature),
@@ -55,50 +55,50 @@ impl Outcome {
         Self { case, folder, finished }
     }
 
-    /// Which call this was.
+    /// Returns the description of the call.
     pub(crate) fn case(&self) -> &str {
         &self.case
     }
 
-    /// Status, output and duration.
+    /// Returns exit status, output and duration.
     pub(crate) fn finished(&self) -> &Finished {
         &self.finished
     }
 
-    /// The exit code; `None` if it was killed.
+    /// Returns the exit code, or `None` if the call was killed.
     pub(crate) fn code(&self) -> Option<i32> {
         self.finished.status.and_then(|status| status.code())
     }
 
-    /// Case, exit status and all output, for messages.
+    /// Returns case, exit status and all output, for messages.
     pub(crate) fn report(&self) -> String {
         let Finished { status, stdout, stderr, duration } = &self.finished;
         format!("{}: {status:?} after {duration:.1?}\n{stdout}\n{stderr}", self.case)
     }
 
-    /// Path of a file in the output directory.
+    /// Returns the path of a file in the output directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join("out").join(name)
     }
 
-    /// Text of a file in the output directory.
+    /// Returns the text of a file in the output directory.
     pub(crate) fn text(&self, name: &str) -> String {
         let path = self.path(name);
         fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{}: {error}\n{}", path.display(), self.report()))
     }
 
-    /// `summary.json`.
+    /// Returns the contents of `summary.json`.
     pub(crate) fn summary(&self) -> Value {
         serde_json::from_str(&self.text("summary.json")).expect("summary.json is JSON")
     }
 
-    /// A number of `summary.json`.
+    /// Returns a number of `summary.json`.
     pub(crate) fn number(&self, key: &str) -> f64 {
         self.summary()[key].as_f64().unwrap_or_else(|| panic!("summary.json has a number `{key}`"))
     }
 
-    /// `thermo.csv`.
+    /// Returns the rows of `thermo.csv`.
     pub(crate) fn thermo(&self) -> Vec<ThermoRow> {
         let text = self.text("thermo.csv");
         let columns = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure";
@@ -111,7 +111,7 @@ impl Outcome {
         numbers(&text, columns).iter().map(|fields| row(fields)).collect()
     }
 
-    /// `forces.csv`.
+    /// Returns the rows of `forces.csv`.
     pub(crate) fn forces(&self) -> Vec<ForceRow> {
         let row = |fields: &[f64]| match *fields {
             [id, kind, x, y, z, fx, fy, fz] => {
@@ -124,7 +124,7 @@ impl Outcome {
     }
 }
 
-/// The rows of a table of numbers whose first columns are as promised.
+/// Returns the rows of a table of numbers, whose header must begin with `columns`.
 fn numbers(text: &str, columns: &str) -> Vec<Vec<f64>> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();

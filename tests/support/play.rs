@@ -1,4 +1,4 @@
-//! Calls of `md-cli` made through its library, without a process for each.
+//! Calls of `md-cli` through its library, without a separate process for each call.
 #![expect(clippy::expect_used, clippy::print_stderr, reason = "this is a part of tests")]
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use md_cli::output::Verbosity;
 use md_cli::scenario::ScenarioError;
 use md_comm::{World, local};
 
-/// Exit code and output, as the program would have them.
+/// Exit code and output that the program would have.
 #[derive(Debug)]
 pub(super) struct Played {
     pub(super) code: u8,
@@ -21,10 +21,10 @@ pub(super) struct Played {
     pub(super) stderr: String,
 }
 
-/// A panic of a rank, as in the program.
+/// Exit code of a rank that panics, as in the program.
 const PANICKED: u8 = 1;
 
-/// Makes a call, with its ranks as threads of this process.
+/// Makes a call with its ranks as threads of this process.
 pub(super) fn play(words: &[String]) -> Played {
     match parsed(words) {
         Command::Check(args) => {
@@ -51,12 +51,12 @@ fn over_threads(command: &Command, inputs: &Inputs) -> Played {
             Some((false, Played { code: PANICKED, stdout: String::new(), stderr }))
         }
     });
-    // Ranks that another one has let down know less.
+    // The errors of ranks that only report the failure of another rank contain less information.
     let error = errors.min_by_key(|(is_elsewhere, _)| *is_elsewhere);
     error.map_or_else(succeeded, |(_, played)| played)
 }
 
-/// Computes on this rank. An error that the other ranks do not have ends them.
+/// Computes on this rank. An error that the other ranks do not have ends them too.
 fn compute(world: &dyn World, inputs: &Inputs, command: &Command) -> Result<(), RunError> {
     let result = match command {
         Command::Forces(args) => forces(world, inputs, Verbosity::unless(args.quiet)),
@@ -72,7 +72,7 @@ fn compute(world: &dyn World, inputs: &Inputs, command: &Command) -> Result<(), 
     result
 }
 
-/// Makes a call on the processes of this world, all of which call this together.
+/// Makes a call on the processes of this world, all of which call this function together.
 #[cfg(feature = "mpi")]
 pub(super) fn play_over_mpi(world: &md_comm::mpi::MpiWorld, words: &[String]) -> Played {
     let command = parsed(words);

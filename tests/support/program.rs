@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Path of `md-cli`, of the same profile and features as this test. Cargo builds no binaries of other packages for a
-/// test, and what lies there may come from a build with other features; if it is up to date this takes a moment.
+/// Returns the path of an `md-cli` with the profile and features of this test. Cargo builds no
+/// binaries of other packages for a test, and an existing binary may come from a build with other
+/// features. If the binary is up to date, this takes a moment.
 pub(crate) fn md_cli() -> PathBuf {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(build).clone()
 }
 
-/// A program that signals end as if it were called from a terminal: under `nohup`, or behind a shell's `&`, tests and their children
-/// ignore some of them.
+/// Returns a command for a program with default signal handling, as if it were started from a
+/// terminal. Under `nohup`, or behind a shell's `&`, tests and their children ignore some signals.
 pub(crate) fn as_from_a_terminal(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,TERM").arg(program);
@@ -24,7 +25,8 @@ pub(crate) fn as_from_a_terminal(program: impl AsRef<OsStr>) -> Command {
 
 fn build() -> PathBuf {
     let own = own_program();
-    // With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
+    // With a test among the targets, dependencies get the features that they have for tests, and
+    // nothing is built twice.
     let mut cargo = cargo("build");
     cargo.args(["--bin", "md-cli", "--test", &name_of_test(&own)]);
     let built = cargo.output().expect("cargo starts");
@@ -38,7 +40,8 @@ fn own_program() -> PathBuf {
 
 const PLACE_OF_TESTS: &str = "tests are in target/<profile>/deps";
 
-/// A call of cargo for the workspace with this test's profile, features and target folder.
+/// Returns a call of cargo for the workspace with the profile, features and target folder of this
+/// test.
 pub(crate) fn cargo(command: &str) -> Command {
     // target/debug/deps/this-test
     let own = own_program();
@@ -53,7 +56,7 @@ pub(crate) fn cargo(command: &str) -> Command {
     cargo.args([command, "--quiet", "--workspace", "--profile", profile]).arg("--target-dir").arg(target);
     if cfg!(not(feature = "mpi")) {
         cargo.arg("--no-default-features");
-        // Else md-core, which takes longest, is built once more.
+        // Otherwise md-core, which takes longest, would be built once more.
         if cfg!(feature = "metis") {
             cargo.args(["--features", "metis"]);
         }
@@ -61,14 +64,14 @@ pub(crate) fn cargo(command: &str) -> Command {
     cargo
 }
 
-/// What stands before the hash in the name of a test's program.
+/// Returns the part before the hash in the name of a test program.
 fn name_of_test(program: &Path) -> String {
     let stem = program.file_stem().and_then(|stem| stem.to_str()).expect("cargo names programs in UTF-8");
     stem.rsplit_once('-').expect("a name and a hash").0.to_owned()
 }
 
-/// Another name for the program, atomically: a build that someone starts during the tests takes the original away for a
-/// moment, and may bring one with other features.
+/// Gives the program a second name, atomically. A build that is started during the tests removes
+/// the original for a moment, and may replace it by one with other features.
 fn keep(program: &Path) -> PathBuf {
     let features = if cfg!(feature = "mpi") { "mpi" } else { "no-mpi" };
     let folder = program.with_file_name("tested").join(features);
@@ -78,7 +81,7 @@ fn keep(program: &Path) -> PathBuf {
         fs::copy(program, &link).expect("space on disk");
     }
     fs::rename(&link, &kept).expect("the target folder is writable");
-    // Where both names were the same file already, renaming has done nothing.
+    // If both names already were the same file, renaming had no effect.
     let _ = fs::remove_file(&link);
     kept
 }

@@ -1,7 +1,7 @@
-//! A generator of its own, so that test configurations do not depend on the program's: `SplitMix64` (Steele, Lea and
-//! Flood, 2014).
+//! A separate random number generator, so that test configurations do not depend on the program's:
+//! `SplitMix64` (Steele, Lea and Flood, 2014).
 
-/// Its state.
+/// State of the generator.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
@@ -18,17 +18,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Uniform in \[0, 1).
+    /// Returns a number uniform in \[0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Uniform in \[-1, 1).
+    /// Returns a number uniform in \[-1, 1).
     pub(crate) fn signed(&mut self) -> f64 {
         2.0 * self.uniform() - 1.0
     }
 
-    /// Uniform below `limit`.
+    /// Returns an integer uniform in 0 to `limit` - 1.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.uniform() * limit as f64) as usize
     }

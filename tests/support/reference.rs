@@ -1,21 +1,22 @@
-//! Lennard-Jones sums from the textbook, sharing no code with the engine: no cells, no ghosts, no vectors.
+//! Lennard-Jones sums from the textbook formula. They share no code with the engine: no cells, no
+//! ghosts, no vectors.
 
 use super::{ForceRow, Random};
 use md_core::Dimension;
 
-/// What is subtracted from the pair energy.
+/// Term subtracted from the pair energy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shift {
-    /// Nothing.
+    /// No term.
     None,
-    /// Its value at the cutoff.
+    /// The value of the energy at the cutoff.
     Energy,
-    /// Its tangent at the cutoff.
+    /// The tangent of the energy at the cutoff.
     Force,
 }
 
 impl Shift {
-    /// As in a scenario.
+    /// Returns the name that a scenario uses.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -25,7 +26,7 @@ impl Shift {
     }
 }
 
-/// A pair of particles with epsilon = sigma = 1.
+/// Pair potential with epsilon = sigma = 1.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) cutoff: f64,
@@ -33,7 +34,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Energy and its derivative at a distance within the cutoff.
+    /// Returns the energy and its derivative at a distance within the cutoff.
     pub(crate) fn energy_and_slope(self, r: f64) -> (f64, f64) {
         let plain = |r: f64| (4.0 * (r.powi(-12) - r.powi(-6)), 24.0 * (r.powi(-7) - 2.0 * r.powi(-13)));
         let ((energy, slope), (energy_at_cutoff, slope_at_cutoff)) = (plain(r), plain(self.cutoff));
@@ -64,14 +65,16 @@ pub(crate) struct ReferenceSums {
     pub(crate) virial: f64,
     /// Sum of r f: xx, yy, zz, xy, xz, yz.
     pub(crate) virial_tensor: [f64; 6],
-    /// Ids count from 1, type 1.
+    /// Forces, with ids that count from 1 and type 1.
     pub(crate) forces: Vec<ForceRow>,
-    /// The largest sum of magnitudes of pair forces on one particle: what rounding is relative to.
+    /// Largest sum over one particle of the magnitudes of its pair forces. Rounding errors are
+    /// relative to this value.
     pub(crate) scale: f64,
 }
 
 impl Configuration {
-    /// Clusters of particles with empty space between. In two dimensions all in one layer.
+    /// Creates clusters of particles with empty space between them. In two dimensions all particles
+    /// lie in one layer.
     pub(crate) fn clustered(
         random: &mut Random,
         lengths: [f64; 3],
@@ -91,7 +94,7 @@ impl Configuration {
         })
     }
 
-    /// Particles anywhere.
+    /// Creates particles at random positions.
     pub(crate) fn scattered(
         random: &mut Random,
         lengths: [f64; 3],
@@ -103,8 +106,9 @@ impl Configuration {
         Self { lengths, periodic, positions: Vec::new() }.filled(random, count, dimension, anywhere)
     }
 
-    /// Particles at the places that come up, no two closer than 0.85, also across periodic faces. Holds fewer than asked
-    /// for where they do not fit.
+    /// Fills the configuration with particles at the positions that `place` returns, at least 0.85
+    /// apart, also across periodic faces. Creates fewer particles than requested if they do not
+    /// fit.
     fn filled(
         mut self,
         random: &mut Random,
@@ -127,7 +131,7 @@ impl Configuration {
         self
     }
 
-    /// To the nearest image.
+    /// Returns the distance to the nearest image.
     fn distance(&self, a: [f64; 3], b: [f64; 3]) -> f64 {
         norm([0, 1, 2].map(|dim| {
             let (d, length) = (a[dim] - b[dim], self.lengths[dim]);
@@ -135,7 +139,8 @@ impl Configuration {
         }))
     }
 
-    /// Vectors from `b` and its nearest images to `a`. Right as long as the cutoff is not longer than a periodic side.
+    /// Returns the vectors from `b` and its nearest images to `a`. They suffice as long as the
+    /// cutoff is not longer than a periodic side.
     fn images(&self, a: [f64; 3], b: [f64; 3]) -> impl Iterator<Item = [f64; 3]> {
         let Self { lengths, periodic, .. } = *self;
         let range = move |dim: usize| if periodic[dim] { -1..=1 } else { 0..=0 };
@@ -149,7 +154,7 @@ impl Configuration {
         })
     }
 
-    /// Every particle against every other and its images.
+    /// Sums over all pairs of particles, including images.
     pub(crate) fn sums(&self, pair: Pair) -> ReferenceSums {
         let mut sums = ReferenceSums {
             energy: 0.0,
@@ -186,7 +191,7 @@ impl Configuration {
         sums
     }
 
-    /// As extended XYZ, species A.
+    /// Returns the particles as extended XYZ, with species A.
     pub(crate) fn extxyz(&self) -> String {
         let [lx, ly, lz] = self.lengths;
         let mut text = format!(

@@ -13,10 +13,10 @@ use super::play::{Played, play};
 use super::workers::{self, Place};
 use super::{Outcome, md_cli};
 
-/// More than enough for every test, also on a loaded machine.
+/// Time limit, long enough for every test, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What moves the halo.
+/// Transport of the halo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backend {
     /// Ranks are threads of one process.
@@ -25,7 +25,8 @@ pub(crate) enum Backend {
     P2p,
 }
 
-/// Whether tests can run backend `p2p`: built with MPI, and there is a launcher. In CI there has to be one.
+/// Returns whether tests can run backend `p2p`: MPI is built in and there is a launcher. In CI
+/// there must be one.
 pub(crate) fn p2p_available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
     *AVAILABLE.get_or_init(|| {
@@ -39,8 +40,9 @@ pub(crate) fn p2p_available() -> bool {
     })
 }
 
-/// A call of `md-cli COMMAND scenario.toml --output out`, in a folder of its own: of the program where `STARTS_PROGRAM`,
-/// else of the library, with the same arguments and files.
+/// A call of `md-cli COMMAND scenario.toml --output out` in a folder of its own. If
+/// `STARTS_PROGRAM` is set, it starts the program, otherwise it calls the library with the same
+/// arguments and files.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     command: String,
@@ -54,7 +56,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A command on a scenario, given as text. Neither backend nor ranks are set: see [`Run::on`].
+    /// Creates a call of a command on a scenario, given as text. Backend and ranks are not set, see
+    /// [`Run::on`].
     pub(crate) fn new(command: &str, scenario: impl Into<String>) -> Self {
         Self {
             command: command.to_owned(),
@@ -68,47 +71,47 @@ impl Run {
         }
     }
 
-    /// On so many ranks of a backend.
+    /// Sets the backend and the number of ranks.
     pub(crate) fn on(mut self, backend: Backend, ranks: usize) -> Self {
         (self.backend, self.ranks) = (Some(backend), ranks);
         self
     }
 
-    /// With `--set`.
+    /// Adds a `--set`.
     pub(crate) fn set(self, assignment: impl Into<String>) -> Self {
         self.argument("--set").argument(assignment)
     }
 
-    /// With several `--set`.
+    /// Adds several `--set`.
     pub(crate) fn set_all<'a>(self, assignments: impl IntoIterator<Item = &'a str>) -> Self {
         assignments.into_iter().fold(self, Self::set)
     }
 
-    /// With a further argument.
+    /// Adds an argument.
     pub(crate) fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// With a file beside the scenario.
+    /// Adds a file next to the scenario.
     pub(crate) fn file(mut self, name: &str, text: impl Into<String>) -> Self {
         self.files.push((name.to_owned(), text.into()));
         self
     }
 
-    /// With an environment variable, also on the ranks under `mpirun` (they are on this host).
+    /// Adds an environment variable, also on the ranks under `mpirun` (which run on this host).
     pub(crate) fn environment(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With another time limit.
+    /// Sets another time limit.
     pub(crate) fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Runs it to its end, whatever that is. What it printed and wrote is in the outcome.
+    /// Runs the call until it ends, successfully or not. The outcome has its output and files.
     pub(crate) fn finish(&self) -> Outcome {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let write =
@@ -125,14 +128,14 @@ impl Run {
         Outcome::new(self.case(), folder, finished)
     }
 
-    /// Runs it; anything but success fails the test.
+    /// Runs the call. The test fails if the call does.
     pub(crate) fn succeed(&self) -> Outcome {
         let outcome = self.finish();
         assert!(outcome.finished().succeeded(), "{}", outcome.report());
         outcome
     }
 
-    /// One line for messages.
+    /// Returns one line that describes the call, for messages.
     pub(crate) fn case(&self) -> String {
         let backend = self.backend.map_or_else(String::new, |backend| format!("{backend:?} "));
         let environment: String =
@@ -141,7 +144,8 @@ impl Run {
         format!("{environment}{} on {backend}{} ranks {settings}", self.command, self.ranks)
     }
 
-    /// In this process where it can be so: MPI and other variables need processes of their own.
+    /// Makes the call in this process where possible. MPI and environment variables need separate
+    /// processes.
     fn through_library(&self, folder: &Path) -> Finished {
         let mut words = vec!["md-cli".to_owned()];
         words.extend(self.words(folder));
@@ -174,13 +178,13 @@ impl Run {
         command
     }
 
-    /// The arguments, with files in this folder.
+    /// Returns the arguments, with files in this folder.
     fn words(&self, folder: &Path) -> Vec<String> {
         let path = |name: &str| folder.join(name).display().to_string();
         let mut words = vec![self.command.clone(), path("scenario.toml")];
         match self.command.as_str() {
             "run" | "forces" => words.extend(["--output".to_owned(), path("out")]),
-            // It writes nothing, but prints the path.
+            // This command writes nothing, but prints the path.
             "check" => words.extend(["--output", "out"].map(str::to_owned)),
             _ => (),
         }

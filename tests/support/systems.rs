@@ -1,6 +1,6 @@
-//! Systems that several tests run.
+//! Systems that several tests use.
 
-/// 864 atoms on 30 steps: dense and hot, rebuilds and migrates often.
+/// 864 atoms for 30 steps: dense and hot, with many rebuilds and migrations.
 pub(crate) const RESTLESS_MELT: &str = r#"
 [simulation]
 steps = 30
@@ -15,7 +15,7 @@ rebuild = { every = 5 }
 thermo = { every = 10 }
 "#;
 
-/// Particles from a file beside the scenario, with all defaults.
+/// Particles from a file next to the scenario, with all defaults.
 pub(crate) const CLUSTERS: &str = r#"
 [simulation]
 steps = 1

@@ -1,4 +1,4 @@
-//! What a test program without the standard harness counts and prints.
+//! Counts and output of a test program without the standard harness.
 #![allow(
     dead_code,
     clippy::print_stdout,
@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-/// Outcomes so far.
+/// Numbers of outcomes so far.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     passed: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Prints failures only.
+    /// Counts an outcome, and prints it if it is a failure.
     pub(crate) fn count(&mut self, what: &str, outcome: Result<(), String>) {
         self.add(usize::from(outcome.is_ok()), usize::from(outcome.is_err()));
         if let Err(why) = outcome {
@@ -23,7 +23,7 @@ impl Tally {
         }
     }
 
-    /// Prints every outcome.
+    /// Counts and prints an outcome.
     pub(crate) fn show(&mut self, what: &str, outcome: Result<(), String>) {
         if outcome.is_ok() {
             println!("ok      {what}");
@@ -31,18 +31,18 @@ impl Tally {
         self.count(what, outcome);
     }
 
-    /// What another process has counted.
+    /// Adds the counts of another process.
     pub(crate) fn add(&mut self, passed: usize, failed: usize) {
         self.passed += passed;
         self.failed += failed;
     }
 
-    /// Without failure.
+    /// Returns the exit code: 0 if there was no failure.
     pub(crate) fn code(&self) -> ExitCode {
         ExitCode::from(u8::from(self.failed > 0))
     }
 
-    /// Prints the last line.
+    /// Prints the last line and returns the exit code.
     pub(crate) fn end(&self) -> ExitCode {
         println!("{} passed, {} failed", self.passed, self.failed);
         self.code()

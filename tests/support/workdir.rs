@@ -1,4 +1,4 @@
-//! A folder to work in, commands called in it as in a shell, and what they say.
+//! A working folder, commands called in it as in a shell, and their output.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is a part of tests")]
 
 use std::fs;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{as_from_a_terminal, md_cli, p2p_available};
 
-/// A liquid of 600 atoms with room for three ranks along x, 20 steps.
+/// Scenario of a liquid of 600 atoms for 20 steps, with room for three ranks along x.
 pub(crate) const MELT: &str = r#"[simulation]
 steps = 20
 seed = 7
@@ -24,7 +24,7 @@ temperature = 1.44
 thermo = { every = 7 }
 "#;
 
-/// The same with the particles of an extended XYZ file.
+/// Returns `MELT` with the particles of an extended XYZ file.
 pub(crate) fn from_file(path: &str) -> String {
     MELT.replace(
         "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }",
@@ -32,7 +32,7 @@ pub(crate) fn from_file(path: &str) -> String {
     )
 }
 
-/// More than enough for every call, also on a loaded machine.
+/// Time limit, long enough for every call, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// How a command is started.
@@ -40,13 +40,14 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub(crate) enum Start {
     /// As a plain process without further options.
     Plain,
-    /// As a plain process with backend `local`: so many ranks are threads.
+    /// As a plain process with backend `local` and this number of ranks as threads.
     Threads(usize),
-    /// Under `mpirun` with backend `p2p`: so many ranks are processes.
+    /// Under `mpirun` with backend `p2p` and this number of ranks as processes.
     Mpirun(usize),
 }
 
-/// One rank, several threads, and several processes where there is MPI.
+/// Returns starts with one rank, with several threads, and with several processes where there is
+/// MPI.
 pub(crate) fn starts() -> Vec<Start> {
     let mut starts = vec![Start::Threads(1), Start::Threads(3)];
     if p2p_available() {
@@ -55,30 +56,31 @@ pub(crate) fn starts() -> Vec<Start> {
     starts
 }
 
-/// A folder with a scenario `melt.toml` in it. It is removed in the end.
+/// A folder with a scenario `melt.toml` in it. It is removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Workdir {
     folder: TempDir,
 }
 
-/// What a call said, and its exit code; `None` if a signal ended it.
+/// Output of a call, and its exit code; `None` if a signal ended it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
-    /// Without what `mpirun` adds, and without the warning of other programs: tests run beside each other.
+    /// Error output without the lines of `mpirun`, and without the warning about other programs,
+    /// because tests run at the same time.
     pub(crate) stderr: String,
 }
 
 impl Workdir {
-    /// A folder with this scenario.
+    /// Creates a folder with this scenario.
     pub(crate) fn new(scenario: &str) -> Self {
         let workdir = Self { folder: tempfile::tempdir().expect("a temporary folder") };
         workdir.write("melt.toml", scenario);
         workdir
     }
 
-    /// Path of a file.
+    /// Returns the path of a file.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -94,13 +96,13 @@ impl Workdir {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Makes a named pipe that nobody writes to.
+    /// Makes a named pipe that is never written to.
     pub(crate) fn make_pipe(&self, name: &str) {
         let made = Command::new("mkfifo").arg(self.path(name)).status().expect("mkfifo");
         assert!(made.success(), "{name}");
     }
 
-    /// Waits until a file of a run that has been started has so many lines.
+    /// Waits until a file of a run that has been started has `count` lines.
     pub(crate) fn wait_for_lines(&self, name: &str, count: usize) {
         let begun = Instant::now();
         let lines =
@@ -111,7 +113,7 @@ impl Workdir {
         }
     }
 
-    /// Names of the files in a folder, sorted.
+    /// Returns the names of the files in a folder, sorted.
     pub(crate) fn files(&self, name: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(name)).expect("a folder");
         let mut names: Vec<String> = entries
@@ -121,7 +123,8 @@ impl Workdir {
         names
     }
 
-    /// `md-cli` with these arguments, separated by white space, and what `start` adds to them.
+    /// Returns a call of `md-cli` with these arguments, separated by white space, and those that
+    /// `start` adds to them.
     pub(crate) fn command(&self, start: Start, arguments: &str) -> Command {
         let mut command = match start {
             Start::Plain | Start::Threads(_) => as_from_a_terminal(md_cli()),
@@ -145,26 +148,26 @@ impl Workdir {
         command
     }
 
-    /// Any program under `mpirun`.
+    /// Returns a call of any program under `mpirun`.
     pub(crate) fn under_mpirun(&self, ranks: usize, program: &Path) -> Command {
         let mut command = launch::mpirun(ranks).unwrap_or_else(|| panic!("no mpirun"));
         command.arg(program).current_dir(self.folder.path());
         command
     }
 
-    /// Calls `md-cli` to its end.
+    /// Calls `md-cli` and waits for its end.
     pub(crate) fn call(&self, start: Start, arguments: &str) -> Said {
         Said::of(self.command(start, arguments))
     }
 
-    /// Calls `md-cli`; anything but success fails the test.
+    /// Calls `md-cli`. The test fails if the call does.
     pub(crate) fn succeed(&self, start: Start, arguments: &str) -> Said {
         let said = self.call(start, arguments);
         assert_eq!(said.code, Some(0), "{start:?} {arguments}: {said:?}");
         said
     }
 
-    /// A script of `bash`, in which `$md` is the program.
+    /// Returns a `bash` script, in which `$md` is the program.
     pub(crate) fn shell(&self, script: &str) -> Command {
         let mut command = as_from_a_terminal("bash");
         command.current_dir(self.folder.path()).env("md", md_cli()).args(["-c", script]);
@@ -173,7 +176,7 @@ impl Workdir {
 }
 
 impl Said {
-    /// Runs a command to its end. One that does not end fails the test.
+    /// Runs a command and waits for its end. The test fails if the command does not end.
     pub(crate) fn of(command: Command) -> Self {
         let called = format!("{command:?}");
         let Finished { status, stdout, stderr, .. } =
@@ -183,8 +186,9 @@ impl Said {
     }
 }
 
-/// The error of `md-cli COMMAND melt.toml --quiet`, with its exit code in front. It must be the same however the command
-/// is started: this is what shows that one rank speaks, once. Nothing may come on standard output.
+/// Returns the error of `md-cli COMMAND melt.toml --quiet`, with its exit code in front. It must
+/// not depend on how the command is started, which shows that only one rank reports it, once.
+/// Standard output must be empty.
 pub(crate) fn error_everywhere(workdir: &Workdir, arguments: &str, starts: &[Start]) -> String {
     let errors: Vec<String> = starts.iter().map(|&start| error(workdir, arguments, start)).collect();
     for (start, text) in starts.iter().zip(&errors) {
@@ -193,17 +197,19 @@ pub(crate) fn error_everywhere(workdir: &Workdir, arguments: &str, starts: &[Sta
     errors.into_iter().next().expect("at least one way to start")
 }
 
-/// The error of one call, with its exit code in front.
+/// Returns the error of one call, with its exit code in front.
 pub(crate) fn error(workdir: &Workdir, arguments: &str, start: Start) -> String {
     let said = workdir.call(start, &format!("{arguments} --quiet"));
     assert_eq!(said.stdout, "", "{start:?} {arguments}: {said:?}");
     format!("exit code {}\n{}", said.code.expect("it ended by itself"), said.stderr)
 }
 
-/// What a measuring command says of a machine that is busy.
+/// Beginning of the warning that a measuring command prints on a busy machine.
 const OTHER_PROGRAMS: &str = "warning: other programs used ";
 
-/// Removes what Open MPI says itself, and what depends on the load of the machine: blocks between lines of dashes, and lines that begin with host and process.
+/// Removes the output of Open MPI itself, and the warning that depends on the load of the machine.
+/// Open MPI's output consists of blocks between lines of dashes, and of lines that begin with host
+/// and process.
 fn without_launcher(text: &str) -> String {
     let is_rule = |line: &str| line.len() > 60 && line.bytes().all(|byte| byte == b'-');
     let mut inside = false;
@@ -218,7 +224,8 @@ fn without_launcher(text: &str) -> String {
     own
 }
 
-/// `[host:12345] ...`, as in "1 more process has sent help message".
+/// Returns whether the line begins with `[host:12345]`, as "1 more process has sent help message"
+/// does.
 fn is_note_of_launcher(line: &str) -> bool {
     let place = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let process = place.and_then(|(place, _)| place.split_once(':'));

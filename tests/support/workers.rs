@@ -1,9 +1,10 @@
-//! Processes that make one call after another: a job of MPI, or a process with an environment of its own, takes longer
-//! to start than most calls take.
+//! Processes that make several calls in turn. An MPI job, or a process with its own environment,
+//! takes longer to start than most calls take.
 //!
-//! A worker is this test program, started again (under `mpirun` where it has ranks) to run [`serve`]. It takes numbered
-//! requests from a folder and answers there. It sleeps in between, so that idle workers leave the cores to others. When
-//! this process ends, the worker's standard input does too, and it leaves.
+//! A worker is this test program, started again to run [`serve`] (under `mpirun` if it has ranks).
+//! It reads numbered requests from a folder and writes its replies there. It sleeps in between, so
+//! that idle workers leave the cores to other processes. When this process ends, the worker's
+//! standard input is closed, and the worker ends.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is a part of tests")]
 
 use std::collections::BTreeMap;
@@ -19,16 +20,17 @@ use super::launch::{self, Finished};
 
 use super::play::{Played, play};
 
-/// Variable with the folder of a worker.
+/// Environment variable with the folder of a worker.
 const FOLDER: &str = "MD_TEST_WORKER";
-/// The test that calls [`serve_if_asked`].
+/// Name of the test that calls [`serve_if_asked`].
 const TEST: &str = "serve_as_a_worker";
 
-/// What a worker is for: processes under `mpirun`, or none and threads; with these variables.
+/// Setting in which a worker runs: processes under `mpirun` or threads, with these environment
+/// variables.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) processes: Option<usize>,
-    /// A rank has the same number of threads for as long as it lives.
+    /// Number of threads. A rank keeps its number of threads until it ends.
     pub(super) threads: Option<String>,
     pub(super) environment: Vec<(String, String)>,
 }
@@ -37,16 +39,17 @@ pub(super) struct Place {
 struct Worker {
     child: Child,
     folder: PathBuf,
-    /// What it prints. It has no name, as the worker removes the folder when its standard input ends: a launcher closes
-    /// that before it kills the ranks of a job that has aborted, and the reason of the abort must not go with it.
+    /// File with the worker's output. It has no name, because the worker removes the folder when
+    /// its standard input is closed. A launcher closes that before it kills the ranks of an aborted
+    /// job, and the reason of the abort must not be lost.
     said: File,
     requests: usize,
 }
 
 static WORKERS: Mutex<BTreeMap<Place, Arc<Mutex<Option<Worker>>>>> = Mutex::new(BTreeMap::new());
 
-/// Has a call made by the worker of a place, which is started if there is none. One that dies or takes longer than
-/// `limit` is the end of the worker; the next call gets another.
+/// Makes a call through the worker of a place, which is started if there is none. A worker that
+/// dies or takes longer than `limit` is ended, and the next call starts another.
 pub(super) fn call(place: &Place, words: &[String], limit: Duration) -> Finished {
     let shared =
         WORKERS.lock().unwrap_or_else(PoisonError::into_inner).entry(place.clone()).or_default().clone();
@@ -72,17 +75,18 @@ pub(super) fn call(place: &Place, words: &[String], limit: Duration) -> Finished
         worker.end();
     }
     let stderr = worker.has_said();
-    // Else it is removed by the worker itself.
+    // Otherwise the worker removes it.
     let _ = fs::remove_dir_all(&worker.folder);
     *shared = None;
-    // A worker that leaves before it has answered has failed, whatever it says itself.
+    // A worker that ends without a reply has failed, even if its exit status is success.
     let status = status.map(|status| if status.success() { exit_status(1) } else { status });
     Finished { status, stdout: String::new(), stderr, duration: begun.elapsed() }
 }
 
 impl Worker {
     fn start(place: &Place) -> Self {
-        // `current_exe` would follow a program that has been replaced by another build (program.rs) to nowhere.
+        // `current_exe` would resolve to nothing if another build has replaced the program
+        // (program.rs).
         let program = std::env::args_os().next().expect("a program is called by its path");
         let mut command = match place.processes {
             Some(ranks) => {
@@ -103,7 +107,7 @@ impl Worker {
         Self { child, folder, said, requests: 0 }
     }
 
-    /// All that it has printed, now that it has ended.
+    /// Returns all output of the worker, which has ended.
     fn has_said(&mut self) -> String {
         let mut bytes = Vec::new();
         let read = self.said.rewind().and_then(|()| self.said.read_to_end(&mut bytes));
@@ -111,7 +115,7 @@ impl Worker {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The polite signal reaches ranks in process groups of their own through the launcher.
+    /// SIGTERM reaches ranks in separate process groups through the launcher.
     fn end(&mut self) {
         let group = self.child.id();
         let script = format!("kill -s TERM -- -{group}; sleep 1; kill -s KILL -- -{group}");
@@ -120,20 +124,20 @@ impl Worker {
     }
 }
 
-/// A line with the exit code, and the error output.
+/// Splits a reply into exit code and error output.
 fn answered(text: &str, duration: Duration) -> Finished {
     let (head, rest) = text.split_once('\n').expect("a reply has a first line");
     let code = head.parse().expect("a reply begins with an exit code");
     Finished { status: Some(exit_status(code)), stdout: String::new(), stderr: rest.to_owned(), duration }
 }
 
-/// As of a program that has ended with this code.
+/// Returns the status of a program that has ended with this exit code.
 pub(super) fn exit_status(code: u8) -> ExitStatus {
     const BITS_OF_SIGNAL: u32 = 8;
     ExitStatus::from_raw(i32::from(code) << BITS_OF_SIGNAL)
 }
 
-/// Makes calls until the process that asked for them is gone, if this process has been started as a worker.
+/// Serves calls until the process that requests them ends, if this process was started as a worker.
 pub(crate) fn serve_if_asked() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
     #[cfg(feature = "mpi")]
@@ -145,7 +149,7 @@ pub(crate) fn serve_if_asked() {
 
 #[cfg(feature = "mpi")]
 fn serve_over_mpi(folder: &Path) {
-    /// Until the first scenario's own limit is known.
+    /// Limit that holds until the first scenario sets its own.
     const WATCHDOG: Duration = Duration::from_secs(60);
     let world = md_comm::mpi::start(WATCHDOG).expect("MPI starts");
     let is_first = md_comm::World::rank(&world) == 0;
@@ -156,7 +160,7 @@ fn serve(folder: &Path, is_first: bool, play: impl Fn(&[String]) -> Played) {
     if is_first {
         let folder = folder.to_owned();
         std::thread::spawn(move || {
-            // The launcher passes its own standard input on to the first rank.
+            // The launcher passes its own standard input to the first rank.
             let _ = io::copy(&mut io::stdin(), &mut io::sink());
             let _ = fs::remove_dir_all(folder);
         });
@@ -170,7 +174,7 @@ fn serve(folder: &Path, is_first: bool, play: impl Fn(&[String]) -> Played) {
     }
 }
 
-/// Waits for a request; `None` when there will be none.
+/// Waits for a request. Returns `None` if no more will come.
 fn request(folder: &Path, number: usize) -> Option<Vec<String>> {
     let path = folder.join(format!("{number}.request"));
     let mut backoff = Backoff::default();
@@ -183,15 +187,15 @@ fn request(folder: &Path, number: usize) -> Option<Vec<String>> {
     None
 }
 
-/// Whoever sees the file sees all of it.
+/// Writes a file atomically: a reader never sees only a part of it.
 fn write_at_once(folder: &Path, name: &str, text: &str) {
     let unfinished = folder.join(format!("{name}.unfinished"));
     let written = fs::write(&unfinished, text).and_then(|()| fs::rename(&unfinished, folder.join(name)));
-    // Nobody waits for an answer where the folder has been removed.
+    // If the folder has been removed, no process waits for the reply.
     assert!(written.is_ok() || !folder.exists(), "{name} cannot be written: {written:?}");
 }
 
-/// Sleeps for longer and longer.
+/// A wait that sleeps longer each time.
 #[derive(Debug, Default)]
 struct Backoff {
     slept: Duration,

@@ -1,9 +1,9 @@
-//! Every transport moves the same bytes: bit-identical trajectories, with several rebuilds and migrations, on every partition, and while the work
-//! is balanced.
+//! Every transport moves the same bytes: trajectories are bit-identical, with several rebuilds and
+//! migrations, on every partition, and while the work is balanced.
 
 use crate::support::{Backend, Outcome, RESTLESS_MELT, Run, p2p_available};
 
-/// Backends that need MPI, by their names in a scenario.
+/// Returns the backends that need MPI, by their names in a scenario.
 fn mpi_backends() -> Vec<&'static str> {
     let over_mpi = |backend: &&md_comm::Backend| **backend != md_comm::Backend::Local;
     let names = md_comm::Backend::ALL.iter().filter(over_mpi).map(|backend| backend.name());
@@ -60,20 +60,21 @@ fn every_backend() {
     }
 }
 
-/// 8 x 7 x 4 cells.
+/// A box of 8 x 7 x 4 cells.
 const BOX: &str = r#"
 lattice = { kind = "fcc", density = 0.8442, cells = [14, 12, 7] }
 temperature = 1.44
 "#;
 
-/// 7 x 7 cells.
+/// A plane of 7 x 7 cells.
 const PLANE: &str = r#"
 lattice = { kind = "hex", spacing = 1.1, cells = [18, 11, 1] }
 temperature = 1.0
 "#;
 
-/// All partitions on 2 to 16 ranks, over one backend after the other; shells, exchanges, methods, precisions and dimensions go round beside them.
-/// The forces of all divisions are checked in md-engine/tests/decomposition/partitions.rs.
+/// All partitions on 2 to 16 ranks, with the backends in turn. Shells, exchanges, methods,
+/// precisions and dimensions vary along with them. The forces of all divisions are checked in
+/// md-engine/tests/decomposition/partitions.rs.
 #[test]
 fn every_partition() {
     if !p2p_available() {
@@ -103,7 +104,7 @@ fn every_partition() {
     }
 }
 
-/// A droplet off centre in 9 x 9 x 9 cells, on ranks that share it unevenly at first.
+/// A droplet off centre in 9 x 9 x 9 cells, whose work the ranks share unevenly at first.
 const DROPLET: &str = r#"
 [simulation]
 steps = 20
@@ -118,12 +119,13 @@ thermo = { every = 5 }
 trajectory = { path = "traj.extxyz", every = 20 }
 "#;
 
-/// The trajectory.
+/// Returns the text of the trajectory.
 fn trajectory(outcome: &Outcome) -> [String; 2] {
     ["thermo.csv", "traj.extxyz"].map(|file| outcome.text(file))
 }
 
-/// The outcome of a run in the course of which particles have changed rank to balance it, and another trajectory than without.
+/// Returns the outcome of a run in which particles change rank to balance the work, and checks that
+/// the trajectory differs from the one without balancing.
 fn balanced(run: &Run, ranks: usize) -> Outcome {
     let outcome = run.clone().on(Backend::Local, ranks).succeed();
     let moved = outcome.summary()["balance"]["particles_moved"].as_u64();
@@ -133,11 +135,11 @@ fn balanced(run: &Run, ranks: usize) -> Outcome {
     outcome
 }
 
-/// Over every backend the trajectory of this one.
+/// Checks that every backend gives the expected trajectory.
 fn assert_alike(run: &Run, ranks: usize, expected: &Outcome) {
     for name in mpi_backends() {
         let here = run.clone().on(Backend::P2p, ranks).set(format!("parallel.backend={name:?}"));
-        // Not assert_eq!: that would print the trajectories.
+        // assert_eq! would print the trajectories.
         let is_same = trajectory(&here.succeed()) == trajectory(expected);
         assert!(is_same, "{}: another trajectory", here.case());
     }
@@ -154,7 +156,7 @@ fn balanced_by_pairs() {
     }
 }
 
-/// What the clock has decided once is repeated over every backend.
+/// A division that was decided once by measured times can be repeated over every backend.
 #[test]
 fn balanced_by_time_and_replayed() {
     if !p2p_available() {
@@ -166,7 +168,7 @@ fn balanced_by_time_and_replayed() {
     assert_alike(&run.argument("--replay").argument(told), 3, &timed);
 }
 
-/// The last words of a job that aborts reach whoever reads the report of a failed test.
+/// The last output of a job that aborts appears in the report of a failed test.
 #[test]
 fn a_job_that_waits_for_too_long_says_so() {
     if !p2p_available() {

@@ -1,5 +1,6 @@
-//! Both methods against sums worked out in this test (support/reference.rs), on configurations
-//! that are hard to divide: clusters, empty cells, boxes of one or two cells, walls, two dimensions.
+//! Both methods against sums that this test computes itself (support/reference.rs), on
+//! configurations that are hard to divide: clusters, empty cells, boxes of one or two cells, walls,
+//! two dimensions.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +16,13 @@ const SKIN: f64 = 0.3;
 struct Allowed {
     /// Relative error of forces and sums.
     relative: f64,
-    /// What may be left of the sum of all forces.
+    /// Bound on the magnitude of the sum of all forces.
     balance: f64,
 }
 
 const DOUBLE: Allowed = Allowed { relative: 1e-11, balance: 1e-13 };
 const MIXED: Allowed = Allowed { relative: 3e-6, balance: 3e-7 };
-/// The shortest side of a cell.
+/// Shortest side of a cell.
 const LIST_RADIUS: f64 = CUTOFF + SKIN;
 
 fn scenario(dimension: usize, periodic: [bool; 3], shift: Shift) -> String {
@@ -35,7 +36,8 @@ fn scenario(dimension: usize, periodic: [bool; 3], shift: Shift) -> String {
     )
 }
 
-/// Whether the case's ranks find at least one cell each: for `rect` along some choice of dimensions, for `scattered` by its rule.
+/// Returns whether each rank of the case gets at least one cell: for `rect` along some choice of
+/// dimensions, for `scattered` by its rule.
 fn fits(case: Case, lengths: [f64; 3], dimension: usize) -> bool {
     let cells: Vec<usize> =
         lengths[..dimension].iter().map(|length| ((length / LIST_RADIUS) as usize).max(1)).collect();
@@ -55,7 +57,7 @@ fn fits(case: Case, lengths: [f64; 3], dimension: usize) -> bool {
     }
 }
 
-/// The forces of a system cancel. Only rounding is left.
+/// Checks that the forces of a system cancel, up to rounding.
 fn assert_balanced(outcome: &Outcome, scale: f64, relative: f64) {
     let forces = outcome.forces();
     for dim in 0..3 {
@@ -70,7 +72,8 @@ fn assert_balanced(outcome: &Outcome, scale: f64, relative: f64) {
     }
 }
 
-/// Runs every case that fits; returns how many choices of partition and number of ranks did.
+/// Runs every case that fits. Returns how many combinations of partition and number of ranks
+/// fitted.
 fn check(
     configuration: &Configuration,
     dimension: usize,
@@ -111,12 +114,13 @@ fn clusters_with_empty_cells() {
     assert_eq!(count, 2 * RANKS.len(), "partitions and numbers of ranks");
     let count = check(&configuration, 3, Shift::None, mixed_cases(), MIXED);
     assert_eq!(count, 2 * RANKS.len(), "partitions and numbers of ranks in mixed precision");
-    // Three on each number of ranks, and `stripe` by `simple` on two.
+    // Three on each number of ranks, and `stripe` by `simple` on two ranks.
     let count = check(&configuration, 3, Shift::None, divided_cases(5), DOUBLE);
     assert_eq!(count, 3 * RANKS.len() + 1, "further partitions and numbers of ranks");
 }
 
-/// The program's choice is the grid of least surface; a user may choose any other. This box has 6 x 4 x 5 cells.
+/// The program chooses the grid of ranks with the smallest surface, but the user may choose any
+/// other. This box has 6 x 4 x 5 cells.
 #[test]
 fn every_grid_of_ranks() {
     let lengths = [17.0, 12.0, 14.5];
@@ -151,14 +155,14 @@ fn every_grid_of_ranks() {
     }
 }
 
-/// Along a side of one or two cells the neighbours on both sides are the same cell, and the same two particles may
-/// interact twice.
+/// Along a side of one or two cells, the neighbours on both sides are the same cell, and the same
+/// two particles may interact twice.
 #[test]
 fn boxes_of_one_and_two_cells() {
     let boxes = [
         // One cell: one rank, in both partitions.
         ([2.8, 2.8, 2.8], 2),
-        // 1 x 2 x 3 cells: no eight ranks.
+        // 1 x 2 x 3 cells: no division for eight ranks.
         ([2.9, 5.7, 9.0], 8),
         // 2 x 2 x 2 cells: three ranks only as stripes.
         ([5.61, 5.7, 5.8], 9),
@@ -199,7 +203,7 @@ fn two_dimensions() {
     ] {
         let configuration =
             Configuration::clustered(&mut Random::new(seed), lengths, periodic, 120, Dimension::Two);
-        // A reference in three dimensions would see images above and below.
+        // A three-dimensional reference would include images above and below.
         let flat = Configuration { periodic: [periodic[0], periodic[1], false], ..configuration };
         let expected = flat.sums(Pair { cutoff: CUTOFF, shift: Shift::None });
         let run =
@@ -224,7 +228,7 @@ fn two_dimensions() {
     }
 }
 
-/// One particle alone, and two at the corners of a box that meet across its faces.
+/// A single particle, and two particles at the corners of a box that interact across its faces.
 #[test]
 fn very_few_particles() {
     let lengths = [9.0, 9.0, 9.0];
@@ -242,8 +246,8 @@ fn very_few_particles() {
     }
 }
 
-/// Moved as a whole by any vector, a configuration has the same forces: no cell border is special. Positions on the
-/// faces themselves and outside of the box are brought into it.
+/// A configuration that is shifted as a whole by any vector has the same forces, because no cell
+/// border is special. Positions on the faces and outside the box are wrapped into it.
 #[test]
 fn moved_and_unwrapped_configurations() {
     let lengths = [9.0, 8.5, 12.0];
@@ -261,7 +265,7 @@ fn moved_and_unwrapped_configurations() {
         for ranks in [1, 3, 8] {
             let outcome =
                 run.clone().file("clusters.extxyz", moved.extxyz()).on(Backend::Local, ranks).succeed();
-            // Coordinates of 100 have lost two digits.
+            // Coordinates near 100 have lost two digits.
             assert_forces(&outcome.forces(), &expected.forces, expected.scale, 1e-10, outcome.case());
         }
     }

@@ -1,4 +1,6 @@
-//! Every scenario of particles in configs/ runs as it is, but for the number of steps, and those of millions of particles on a smaller lattice. (Those of grids: `tests/cli/stencil.rs`, `lbm.rs`.)
+//! Every scenario of particles in configs/ runs unchanged except for the number of steps. Those
+//! with millions of particles run on a smaller lattice. (Those of grids: `tests/cli/stencil.rs`,
+//! `lbm.rs`.)
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +16,7 @@ fn configs() -> Vec<PathBuf> {
     paths
 }
 
-/// The scenario, on a lattice that takes no time where its own has millions of sites.
+/// Returns a short run of the scenario, with a small lattice where its own has millions of sites.
 fn in_short(command: &str, path: &Path, text: &str) -> Run {
     const LARGE: [&str; 2] = ["alloy-2d-medium.toml", "alloy-2d-large.toml"];
     let run = Run::new(command, text);
@@ -35,7 +37,8 @@ fn two_steps(path: &Path, backend: Backend, ranks: usize) {
     assert_eq!(thermo.iter().map(|row| row.step).collect::<Vec<_>>(), [0, 2], "{case}");
     assert_eq!(outcome.number("lost_particles"), 0.0, "{case}");
     assert_eq!(outcome.number("ranks"), ranks as f64, "{case}");
-    // Nothing explodes: an equilibrium time step changes the total energy by much less than its kinetic part.
+    // The system does not explode: with an equilibrium time step, the total energy changes by much
+    // less than the kinetic energy.
     let change = (thermo[1].total - thermo[0].total).abs();
     assert!(change < 0.01 * thermo[0].kinetic, "{case}: energy changes by {change} in two steps");
 }
@@ -52,7 +55,8 @@ fn every_config_runs_on_two_ranks_over_mpi() {
     }
 }
 
-/// What `check` prints can be run again: it is a scenario of its own that `check` leaves as it is.
+/// The output of `check` can be run again: it is a complete scenario, which `check` leaves
+/// unchanged.
 #[test]
 fn every_config_passes_check_unchanged() {
     for path in configs() {

@@ -6,8 +6,8 @@ use crate::support::{
     Backend, Run, ThermoRow, assert_close, assert_printed, every_case, repository, table, text_of,
 };
 
-/// The thermo table of the log on so many processes: step, temperature, potential and total energy per atom, pressure,
-/// as printed.
+/// Returns the thermo table of the log for `processes` processes: step, temperature, potential and
+/// total energy per atom, pressure, as printed.
 fn log(processes: &str) -> Vec<[String; 5]> {
     let columns = ["processes", "step", "temperature", "potential_per_atom", "total_per_atom", "pressure"];
     let rows = table("melt32000/thermo.csv", columns).into_iter().filter(|row| row[0] == processes);
@@ -24,7 +24,7 @@ fn melt() -> String {
 fn assert_first_row(row: &ThermoRow, printed: &[String; 5], case: &str) {
     let [_, temperature, potential, total, pressure] = printed;
     assert_printed(row.temperature, temperature, &format!("{case}: temperature"));
-    // "1.44" has fewer digits than were meant: LAMMPS leaves out zeros at the end.
+    // "1.44" is printed with fewer digits than it has, because LAMMPS omits trailing zeros.
     assert_close(row.temperature, 1.44, 1e-13, case);
     assert_printed(row.potential, potential, &format!("{case}: potential energy"));
     assert_printed(row.total, total, &format!("{case}: total energy"));
@@ -37,7 +37,7 @@ fn step_0_of_the_published_log() {
     let logs = [log("1"), log("4")];
     assert_eq!(logs[0], logs[1], "both published logs say the same");
     let run = Run::new("run", melt()).argument("--steps").argument("1");
-    // Every pair of 32,000 atoms would take minutes; small systems try that method.
+    // All pairs of 32,000 atoms would take minutes; that method is tested on small systems.
     for case in every_case().filter(|case| case.is_fast()) {
         let outcome = case.apply(&run).succeed();
         assert_eq!(outcome.number("atoms"), 32_000.0, "{}", outcome.case());
@@ -58,8 +58,9 @@ fn step_0_at_every_simd_level() {
     }
 }
 
-/// Later steps depend on the velocities, and LAMMPS draws its own; but in both programs the crystal melts, and pairs
-/// that cross the unshifted cutoff change the total energy in the same way: by -0.0089.
+/// Later steps depend on the velocities, and LAMMPS draws different ones. In both programs,
+/// however, the crystal melts, and pairs that cross the unshifted cutoff change the total energy in
+/// the same way, by -0.0089.
 #[test]
 fn step_100_of_the_published_log() {
     let [_, end] = &log("1")[..] else { panic!("two rows") };
@@ -70,7 +71,8 @@ fn step_100_of_the_published_log() {
         let thermo = outcome.thermo();
         let last = thermo[thermo.len() - 1];
         assert_eq!(last.step as f64, published[0], "{}", outcome.case());
-        // miniMD, with other velocities again, is 0.0052 away in temperature (tests/data/miniMD/32k.csv).
+        // miniMD, again with other velocities, differs by 0.0052 in temperature
+        // (tests/data/miniMD/32k.csv).
         let bands = [
             ("total energy", last.total, published[3], 2e-4),
             ("temperature", last.temperature, published[1], 0.015),
@@ -83,7 +85,8 @@ fn step_100_of_the_published_log() {
     }
 }
 
-/// A smooth potential, neighbourhoods that are never late: what is left is the integrator's error.
+/// Runs a melt with a smooth potential and rebuilds that are never late, so that only the
+/// integrator's error remains.
 fn smooth_melt(timestep: f64, steps: u64, ranks: usize, precision: &str) -> Vec<ThermoRow> {
     let scenario = format!(
         "[simulation]\nsteps = {steps}\ntimestep = {timestep}\nseed = 7\n\
@@ -98,13 +101,14 @@ fn smooth_melt(timestep: f64, steps: u64, ranks: usize, precision: &str) -> Vec<
     outcome.thermo()
 }
 
-/// The furthest that the total energy gets from its start.
+/// Returns the largest difference of the total energy from its initial value.
 fn largest_change(rows: &[ThermoRow]) -> f64 {
     rows.iter().map(|row| (row.total - rows[0].total).abs()).fold(0.0, f64::max)
 }
 
-/// The integrator conserves an energy of its own that differs from the true one by a term of the order of the time step
-/// squared; the term changes while the crystal melts, until 0.2 tau, and then keeps its value but for small noise.
+/// The integrator conserves an energy that differs from the true one by a term of the order of the
+/// time step squared. The term changes while the crystal melts, until 0.2 tau, and then stays
+/// constant except for small noise.
 #[test]
 fn energy_does_not_drift() {
     for (ranks, precision) in [(1, "double"), (4, "double"), (1, "mixed"), (4, "mixed")] {
@@ -131,7 +135,7 @@ fn energy_does_not_drift() {
     }
 }
 
-/// Half the time step, a quarter of the error: velocity Verlet is of second order.
+/// With half the time step the error is a quarter: velocity Verlet is of second order.
 #[test]
 fn the_integrator_is_of_second_order() {
     let changes = [(0.004, 150), (0.002, 300), (0.001, 600)]

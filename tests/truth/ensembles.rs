@@ -3,15 +3,15 @@
 
 use crate::support::{Backend, Outcome, Run};
 
-/// Steps of the first stage, at whose end the crystal has melted.
+/// Number of steps of the first stage, at whose end the crystal has melted.
 const MELTING: u64 = 400;
 
-/// A column of thermo.csv, from the end of the first stage on.
+/// Returns a column of thermo.csv, from the end of the first stage on.
 fn column(outcome: &Outcome, name: &str) -> Vec<f64> {
     column_from(MELTING, outcome, name)
 }
 
-/// A column of thermo.csv from a step on.
+/// Returns a column of thermo.csv from `step` on.
 fn column_from(step: u64, outcome: &Outcome, name: &str) -> Vec<f64> {
     let text = outcome.text("thermo.csv");
     let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -24,7 +24,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Mean, and its standard error from ten blocks.
+/// Returns the mean and its standard error from ten blocks.
 fn with_error(values: &[f64]) -> [f64; 2] {
     let blocks: Vec<f64> = values.chunks(values.len().div_ceil(10)).map(mean).collect();
     let average = mean(values);
@@ -69,11 +69,12 @@ const THERMOSTATS: [&str; 4] = [
     "kind = \"nose-hoover\"\ntemperature = 0.9\nrelaxation = 0.2",
 ];
 
-/// Largest distance between the distribution of samples and that of a chi-squared variable, by integrating its density.
+/// Returns the largest distance between the distribution of the samples and that of a chi-squared
+/// variable, whose density is integrated.
 fn kolmogorov_smirnov(mut samples: Vec<f64>, degrees: f64) -> f64 {
     const PARTS: usize = 40_000;
     samples.sort_by(f64::total_cmp);
-    // Of the density's logarithm, up to a constant.
+    // From the logarithm of the density, up to a constant.
     let density = |x: f64| ((0.5 * degrees - 1.0) * (x / degrees).ln() - 0.5 * (x - degrees)).exp();
     let width = 2.0 * degrees / PARTS as f64;
     let parts: Vec<f64> = (0..PARTS).map(|part| width * density(width * (part as f64 + 0.5))).collect();
@@ -91,8 +92,8 @@ fn kolmogorov_smirnov(mut samples: Vec<f64>, degrees: f64) -> f64 {
     largest
 }
 
-/// Twice the kinetic energy over kT is chi-squared with g degrees of freedom: 3 N for Langevin dynamics, which moves the centre of
-/// mass too, else 3 N - 3.
+/// Twice the kinetic energy over kT is chi-squared with g degrees of freedom: 3 N for Langevin
+/// dynamics, which also moves the centre of mass, and 3 N - 3 otherwise.
 #[test]
 fn the_kinetic_energy_has_its_distribution() {
     const ATOMS: f64 = 108.0;
@@ -102,8 +103,9 @@ fn the_kinetic_energy_has_its_distribution() {
         let degrees = if keys.contains("langevin") { 3.0 * ATOMS } else { 3.0 * ATOMS - 3.0 };
         let energies = column(&outcome, "kinetic_per_atom");
         let samples: Vec<f64> = energies[100..].iter().map(|kinetic| 2.0 * kinetic * ATOMS / 0.9).collect();
-        // At 0.1 % the critical distance of independent samples is 1.95 / sqrt(count). Every instruction set has a trajectory of its own: at 1 %
-        // one of five with four thermostats each would fail every fifth time.
+        // At 0.1 % the critical distance of independent samples is 1.95 / sqrt(count). Every
+        // instruction set has its own trajectory: at 1 %, one of five with four thermostats each
+        // would fail every fifth time.
         let critical = 1.95 / (samples.len() as f64).sqrt();
         let distance = kolmogorov_smirnov(samples, degrees);
         assert!(distance < critical, "{keys}: {distance}, critical is {critical}");
@@ -112,10 +114,11 @@ fn the_kinetic_energy_has_its_distribution() {
 
 #[test]
 fn the_distance_between_distributions_tells_a_wrong_temperature() {
-    // 500 quantiles of a chi-squared variable of 300 degrees, nearly normal, and the same 3 % too hot.
+    // 500 quantiles of a chi-squared variable of 300 degrees, which is nearly normal, and the same
+    // quantiles 3 % too hot.
     let quantile = |number: usize| {
         let share = (number as f64 + 0.5) / 500.0;
-        // Tukey's lambda distribution is near the normal one.
+        // Tukey's lambda distribution is close to the normal one.
         let normal = (share.powf(0.1349) - (1.0 - share).powf(0.1349)) / 0.1975;
         300.0 * (1.0 - 2.0 / 2700.0 + normal * (2.0_f64 / 2700.0).sqrt()).powi(3)
     };
@@ -125,7 +128,8 @@ fn the_distance_between_distributions_tells_a_wrong_temperature() {
     assert!(kolmogorov_smirnov(hot, 300.0) > 0.1);
 }
 
-/// The total energy goes from that of the hot crystal to that of the liquid; what is conserved stays where it was.
+/// The total energy changes from that of the hot crystal to that of the liquid, while the conserved
+/// energy stays constant.
 #[test]
 fn what_is_conserved_is_conserved() {
     let liquid = Liquid { cells: 3, density: 0.776, cutoff: 2.2, steps: 1000, every: 20 };
@@ -158,7 +162,8 @@ fn what_is_conserved_is_conserved() {
     }
 }
 
-/// The same noise on any number of ranks and threads: what is left is rounding, which a liquid doubles every few steps.
+/// The noise is the same on any number of ranks and threads. Only rounding remains, which a liquid
+/// doubles every few steps.
 #[test]
 fn trajectories_do_not_depend_on_the_division() {
     let liquid = Liquid { cells: 6, density: 0.776, cutoff: 2.2, steps: 20, every: 10 };
@@ -181,7 +186,8 @@ fn trajectories_do_not_depend_on_the_division() {
     }
 }
 
-/// NIST's canonical table: density, temperature, energy per particle and pressure of the full potential, cutoff 3 with tail.
+/// NIST's canonical table: density, temperature, energy per particle and pressure of the full
+/// potential, with cutoff 3 and tail correction.
 const NIST: [[f64; 4]; 8] = [
     [0.776, 0.85, -5.5121, 0.0067714],
     [0.776, 0.90, -5.4689, 0.24056],
@@ -198,12 +204,14 @@ const CANONICAL: [&str; 5] = [
     "kind = \"csvr\"\nrelaxation = 0.5",
     "kind = \"nose-hoover\"\nrelaxation = 0.5",
     "kind = \"langevin\"\nfriction = 1.0",
-    // No ensemble of the textbooks, but averages of 500 atoms that differ by less than what is allowed. (So do those of `rescale`, whose
-    // temperature does not fluctuate: by 0.0043 and 0.0155 at density 0.9, too close to the limits for a test.)
+    // This is no textbook ensemble, but its averages of 500 atoms differ by less than the
+    // tolerance. (So do those of `rescale`, whose temperature does not fluctuate: by 0.0043 and
+    // 0.0155 at density 0.9, too close to the limits for a test.)
     "kind = \"berendsen\"\nrelaxation = 0.5",
 ];
 
-/// Averages of 500 atoms at a state of NIST's table, with their errors: potential energy per particle and pressure.
+/// Returns averages of 500 atoms at a state of NIST's table, with their errors: potential energy
+/// per particle and pressure.
 fn canonical(keys: &str, density: f64, temperature: f64, steps: u64) -> [[f64; 2]; 2] {
     let liquid = Liquid { cells: 5, density, cutoff: 3.0, steps, every: 20 };
     let outcome = liquid.run(&format!("{keys}\ntemperature = {temperature}")).succeed();
@@ -226,7 +234,8 @@ fn a_state_of_nists_table() {
     );
 }
 
-/// So long that pressures are known to 0.004, a fifth of what is allowed: with errors of 0.009 one of 24 is off by chance.
+/// Long enough that pressures are accurate to 0.004, a fifth of the tolerance. With errors of
+/// 0.009, one of 24 would fail by chance.
 #[test]
 #[ignore = "takes most of an hour: 40 long runs; make test-all"]
 fn nists_table_with_each_thermostat() {
@@ -242,7 +251,7 @@ fn nists_table_with_each_thermostat() {
     }
 }
 
-/// The density of a barostat at a pressure of the table.
+/// Returns the density that a barostat reaches at a pressure of the table, and its error.
 fn isobaric(barostat: &str, density: f64, temperature: f64, pressure: f64, steps: u64) -> [f64; 2] {
     let liquid = Liquid { cells: 5, density, cutoff: 3.0, steps, every: 20 };
     let keys = format!(
@@ -256,7 +265,7 @@ fn isobaric(barostat: &str, density: f64, temperature: f64, pressure: f64, steps
 #[test]
 fn a_barostat_finds_a_density_of_nists_table() {
     let [density, temperature, _, pressure] = NIST[5];
-    // From a crystal that is too thin, through several divisions into cells.
+    // Starts from a crystal of too low density and passes through several divisions into cells.
     let [found, error] = isobaric("kind = \"stochastic-cell-rescaling\"", 0.80, temperature, pressure, 8_000);
     assert!((found / density - 1.0).abs() < 0.015, "density {found} +- {error}, not {density}");
 }

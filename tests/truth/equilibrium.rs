@@ -1,20 +1,22 @@
-//! The long runs of miniMD. Its initial velocities are its own, but any correct program reaches the same equilibrium
-//! from the same density, temperature and start on a crystal.
+//! The long runs of miniMD. Its initial velocities are different, but every correct program reaches
+//! the same equilibrium from the same density, temperature and initial crystal.
 
 use crate::support::{Backend, Run, numbers, table};
 
-/// Temperature, potential energy, pressure of one step.
+/// Temperature, potential energy and pressure of one step.
 type Sample = [f64; 3];
 
 const NAMES: [&str; 3] = ["temperature", "potential energy", "pressure"];
-/// Standard deviations of one sample times the root of the number of atoms: those of miniMD's own check of its results.
+/// Standard deviations of one sample times the square root of the number of atoms, from miniMD's
+/// own check of its results.
 const SPREADS: [f64; 3] = [0.4, 0.575, 3.0];
 const ATOMS: f64 = 4000.0;
-/// The crystal has melted and its transient is over.
+/// First step of the equilibrium, after the crystal has melted and its transient has passed.
 const EQUILIBRIUM_FROM: u64 = 2000;
 const STEPS: u64 = 6000;
 const BETWEEN_SAMPLES: u64 = 100;
-/// The probability of a false alarm is below one in a million.
+/// Allowed difference in standard errors: the probability of a false alarm is below one in a
+/// million.
 const SIGMAS: f64 = 5.0;
 
 fn minimd() -> Vec<(u64, Sample)> {
@@ -39,7 +41,7 @@ fn ours(precision: &str) -> Vec<(u64, Sample)> {
     outcome.thermo().iter().map(|row| (row.step, [row.temperature, row.potential, row.pressure])).collect()
 }
 
-/// Averages, and how many samples.
+/// Returns the averages and the number of samples.
 fn averages(samples: &[(u64, Sample)]) -> (Sample, f64) {
     let kept: Vec<&Sample> =
         samples.iter().filter(|(step, _)| *step >= EQUILIBRIUM_FROM).map(|(_, sample)| sample).collect();
@@ -68,7 +70,7 @@ fn agrees_with_minimd(ours: &[(u64, Sample)]) {
     assert_eq!((their_count, our_count), (81.0, 41.0), "numbers of samples");
     for index in 0..3 {
         let (name, spread) = (NAMES[index], SPREADS[index] / ATOMS.sqrt());
-        // Samples are 0.5 tau apart, several correlation times.
+        // Samples are 0.5 tau apart, which is several correlation times.
         let band = SIGMAS * spread * (1.0 / their_count + 1.0 / our_count).sqrt();
         let difference = our_averages[index] - their_averages[index];
         assert!(difference.abs() < band, "average {name} is off by {difference}, allowed {band}");
@@ -81,8 +83,9 @@ fn agrees_with_minimd(ours: &[(u64, Sample)]) {
             );
         }
     }
-    // Both lose about 0.008 while the crystal melts, because the potential is cut off without a shift; how much exactly
-    // depends on the velocities. After that, less than a thousandth comes and goes.
+    // Both lose about 0.008 while the crystal melts, because the potential is cut off without a
+    // shift. The exact value depends on the velocities. After that, the energy fluctuates by less
+    // than a thousandth.
     let (our_energy, their_energy) = (total_energy(our_averages), total_energy(their_averages));
     assert!((our_energy - their_energy).abs() < 2e-3, "total energy {our_energy} instead of {their_energy}");
 }

@@ -1,8 +1,10 @@
-//! Particles that are made: lattices in parts of a box, a random gas, copies of a file. The same on any number of ranks.
+//! Generated particles: lattices in parts of a box, a random gas, and copies of a file. They do not
+//! depend on the number of ranks.
 
 use crate::support::{Backend, ForceRow, Outcome, Run, assert_close};
 
-/// Of the fcc lattice at density 0.8442, cut off at 2.5 (tests/truth/lattice.rs).
+/// Energy per particle of the fcc lattice at density 0.8442 with cutoff 2.5
+/// (tests/truth/lattice.rs).
 const FCC_ENERGY: f64 = -6.7733680533;
 const SPACING: &str = "1.6795961913825073";
 
@@ -11,7 +13,7 @@ fn forces(system: &str) -> Run {
     Run::new("forces", format!("{head}{system}\n[interaction]\ncutoff = 2.5\nshift = \"none\"\n"))
 }
 
-/// The same particles on all ranks; those of one rank.
+/// Checks that all numbers of ranks give the same particles, and returns those of one rank.
 fn on_any_ranks(run: &Run) -> (Outcome, Vec<ForceRow>) {
     let alone = run.clone().on(Backend::Local, 1).succeed();
     let rows = alone.forces();
@@ -64,18 +66,18 @@ fn a_gas_has_its_density_and_its_distance() {
             nearest = nearest.min((0..3).map(squared).sum::<f64>().sqrt());
         }
     }
-    // Some pair of so many comes close to the limit.
+    // With this many pairs, one of them comes close to the limit.
     assert!((0.95..0.97).contains(&nearest), "{}: {nearest}", outcome.case());
     let other = forces(system).set("simulation.seed=12").on(Backend::Local, 1).succeed();
     assert_ne!(other.forces()[0].position, rows[0].position);
 }
 
-/// Copies of a periodic box are a box with the same energy per particle and the same forces.
+/// A box of periodic copies has the same energy per particle and the same forces.
 #[test]
 fn copies_of_a_file_have_its_energy_and_forces() {
     let rows: String = (0..200)
         .map(|index| {
-            // Places on a grid of 6 x 6 x 6, shaken.
+            // Positions on a grid of 6 x 6 x 6 with random displacements.
             let place = [index % 6, index / 6 % 6, index / 36];
             let shaken = |dim: usize| {
                 let shake = f64::from((index * (7 + 4 * dim as i32) + 3) % 11) / 55.0;
@@ -113,7 +115,7 @@ fn copies_of_a_file_have_its_energy_and_forces() {
             assert!((row.force[dim] - original.force[dim]).abs() < 1e-10 * largest, "{row:?} {original:?}");
         }
     }
-    // A file with replicate and MPI is read by shares.
+    // With MPI, each rank reads its share of a file with replicate.
     if crate::support::p2p_available() {
         let outcome = scenario(", replicate = [2, 1, 3]").on(Backend::P2p, 3).succeed();
         let placed = |rows: &[ForceRow]| rows.iter().map(|row| (row.id, row.position)).collect::<Vec<_>>();

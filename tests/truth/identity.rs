@@ -1,8 +1,8 @@
-//! What moves the bytes, and when, changes no bit of the result.
+//! The transport and its timing change no bit of the result.
 
 use crate::support::{Backend, Case, Run, local_cases, mixed_cases, p2p_available};
 
-/// Hot and dense: particles change ranks, neighbourhoods are rebuilt.
+/// Hot and dense, so that particles change ranks and neighbourhoods are rebuilt.
 const SCENARIO: &str = r#"
 [simulation]
 steps = 40
@@ -37,7 +37,7 @@ impl Overlap {
     }
 }
 
-/// thermo.csv and all positions and velocities at the end.
+/// Returns thermo.csv and all positions and velocities at the end.
 fn results(case: Case, overlap: Overlap) -> [(String, &'static str, String); 2] {
     let run =
         case.apply(&Run::new("run", SCENARIO)).set(format!("parallel.overlap={}", overlap == Overlap::On));
@@ -48,13 +48,13 @@ fn results(case: Case, overlap: Overlap) -> [(String, &'static str, String); 2] 
 
 fn assert_identical(case: Case, overlap: Overlap, expected: &[(String, &'static str, String); 2]) {
     for (actual, expected) in results(case, overlap).iter().zip(expected) {
-        // Not assert_eq!: that would print both files.
+        // assert_eq! would print both files.
         assert!(actual.2 == expected.2, "{}: {} differs from that of {}", actual.0, actual.1, expected.0);
     }
 }
 
-/// All paths through threads with and without overlap, and over MPI a choice in which every number of ranks meets both
-/// shells, both partitions, and overlap on and off.
+/// Runs all paths through threads with and without overlap, and over MPI a selection in which every
+/// number of ranks occurs with both shells, both partitions, and overlap on and off.
 #[test]
 fn transport_and_overlap_change_no_bit() {
     for case in local_cases().filter(|case| case.is_fast()) {
@@ -94,7 +94,7 @@ fn the_reference_method_too() {
     }
 }
 
-/// Whoever looks at the velocities makes a step complete what it would else leave to the next one.
+/// Reading the velocities completes work of a step that would otherwise be left to the next one.
 #[test]
 fn looking_at_a_run_changes_no_bit() {
     for case in local_cases().filter(|case| case.ranks == 3 && case.is_fast()) {
@@ -108,7 +108,7 @@ fn looking_at_a_run_changes_no_bit() {
     }
 }
 
-/// Twice the same call, twice the same bits.
+/// Calling the program twice gives the same bits.
 #[test]
 fn a_run_can_be_repeated() {
     for case in local_cases().filter(|case| case.ranks == 4 && case.is_fast()) {

@@ -1,12 +1,12 @@
-//! Runs of LAMMPS that anyone can repeat: forces of every atom at step 0, thermo output of the first 50 steps.
-//! Beyond that rounding errors, which grow exponentially, differ too much for 1e-7.
+//! Repeatable runs of LAMMPS: forces of every atom at step 0, and thermo output of the first 50
+//! steps. After that, rounding errors, which grow exponentially, differ too much for 1e-7.
 
 use crate::support::{
     Backend, Case, ForceRow, Run, ThermoRow, assert_close, assert_forces, assert_thermo, data, every_case,
     mixed_cases, numbers, table,
 };
 
-/// Two species, without shift. The file has the masses too; a scenario may repeat them.
+/// Two species, without shift. The file contains the masses too, which a scenario may repeat.
 const MIX: &str = r#"
 [[species]]
 name = "A"
@@ -27,7 +27,7 @@ cutoff = 2.5
 shift = "energy"
 "#;
 
-/// The data file holds velocities, so no temperature is given.
+/// Returns the scenario. The data file contains velocities, so no temperature is given.
 fn scenario(name: &str, interaction: &str) -> String {
     let path = data(name).join("data.lammps");
     format!(
@@ -38,7 +38,7 @@ fn scenario(name: &str, interaction: &str) -> String {
     )
 }
 
-/// Positions and forces at step 0.
+/// Returns positions and forces at step 0.
 fn lammps_forces(name: &str) -> Vec<ForceRow> {
     let columns = ["id", "type", "x", "y", "z", "fx", "fy", "fz"];
     let row = |fields: &[String; 8]| {
@@ -48,7 +48,7 @@ fn lammps_forces(name: &str) -> Vec<ForceRow> {
     table(&format!("{name}/forces.csv"), columns).iter().map(row).collect()
 }
 
-/// The rows up to step 50.
+/// Returns the rows up to step 50.
 fn printed_thermo(name: &str) -> Vec<ThermoRow> {
     let columns =
         ["step", "temperature", "potential_per_atom", "kinetic_per_atom", "total_per_atom", "pressure"];
@@ -60,7 +60,7 @@ fn printed_thermo(name: &str) -> Vec<ThermoRow> {
     rows.iter().map(row).filter(|row| row.step <= 50).collect()
 }
 
-/// Relative errors.
+/// Allowed relative errors.
 #[derive(Clone, Copy)]
 struct Allowed {
     forces: f64,
@@ -76,8 +76,9 @@ fn check_forces(name: &str, interaction: &str, cases: impl Iterator<Item = Case>
     let run = Run::new("forces", scenario(name, interaction));
     let expected = lammps_forces(name);
     let first = &printed_thermo(name)[0];
-    // Relative to the largest component, which is smaller than the pair forces it is the sum of, so this is strict.
-    // The melt starts as a perfect crystal, whose forces vanish: there the pair forces, about 1, are the scale.
+    // Relative to the largest component, which is smaller than the pair forces that it is the sum
+    // of, so this is strict. The melt starts as a perfect crystal, whose forces vanish. There, the
+    // scale is that of the pair forces, about 1.
     let scale = expected.iter().flat_map(|row| row.force).fold(1.0, |most: f64, f| most.max(f.abs()));
     for case in cases {
         let outcome = case.apply(&run).succeed();
@@ -97,7 +98,7 @@ fn check_forces(name: &str, interaction: &str, cases: impl Iterator<Item = Case>
     }
 }
 
-/// `steps` may depend on the case.
+/// Checks the thermo rows. `steps` may depend on the case.
 fn check_thermo(
     name: &str,
     interaction: &str,
@@ -115,7 +116,8 @@ fn check_thermo(
         let expected: Vec<ThermoRow> = all.iter().copied().filter(|row| row.step <= steps).collect();
         assert_thermo(&thermo[..1], &expected[..1], allowed.thermo_at_start, outcome.case());
         assert_thermo(&thermo, &expected, allowed.thermo, outcome.case());
-        // Otherwise nothing was tried but one neighbourhood. Nobody moves by half the skin within 20 steps of the melt.
+        // Without a rebuild, only one neighbourhood would be tested. No particle of the melt moves
+        // by half the skin within 20 steps.
         assert!(steps < 50 || outcome.number("rebuilds") >= 1.0, "{}: no rebuild", outcome.case());
     }
 }
@@ -132,7 +134,8 @@ fn forces_of_the_shifted_melt() {
     check_forces("melt2048", MELT, mixed_cases(), MIXED);
 }
 
-/// The reference method computes every pair in each of the 50 steps, so half of its combinations must do.
+/// The reference method computes every pair in each of the 50 steps, so only half of its
+/// combinations run.
 #[test]
 fn thermo_of_the_mixture() {
     let is_quick = |case: &Case| case.is_fast() || (case.shell == "half") == (case.partition == "rect");
@@ -140,7 +143,8 @@ fn thermo_of_the_mixture() {
     check_thermo("mix864", MIX, mixed_cases(), MIXED, |_| 50);
 }
 
-/// Larger by a factor of 2.4, so pairs by 5.6: the reference method is only tried twice, for fewer steps.
+/// The system is larger by a factor of 2.4, so the number of pairs is larger by 5.6. The reference
+/// method runs only twice, for fewer steps.
 #[test]
 fn thermo_of_the_shifted_melt() {
     let is_quick = |case: &Case| {

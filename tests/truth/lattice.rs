@@ -1,26 +1,28 @@
-//! Sums over a perfect fcc crystal, which anyone can work out.
+//! Sums over a perfect fcc crystal, which are easy to verify independently.
 
 use crate::support::{
     Pair, Run, Shift, assert_close, assert_printed, divided_cases, every_case, local_cases, mixed_cases,
 };
 
-/// That of LAMMPS's `bench/in.lj`.
+/// Density of LAMMPS's `bench/in.lj`.
 const DENSITY: f64 = 0.8442;
-/// The sides differ so that mistaken axes show. Each has room for two ranks at cutoff + skin = 2.8, x and z for three.
+/// Numbers of cells. The sides differ, so that mixed-up axes are detected. Each side has room for
+/// two ranks at cutoff + skin = 2.8, x and z for three.
 const CELLS: [usize; 3] = [6, 5, 7];
 const ATOMS: f64 = 4.0 * 6.0 * 5.0 * 7.0;
 
 struct Allowed {
     /// Relative error of the sums.
     sums: f64,
-    /// The largest force left: pair forces of about 2 cancel, 54 on each atom.
+    /// Largest remaining force. On each atom 54 pair forces of up to about 2 cancel.
     force: f64,
 }
 
 const DOUBLE: Allowed = Allowed { sums: 1e-10, force: 1e-11 };
 const MIXED: Allowed = Allowed { sums: 3e-6, force: 3e-5 };
 
-/// Energy and virial (sum of r . f) per atom, by summing over the neighbours of the atom at the origin.
+/// Returns energy and virial (sum of r . f) per atom, by summing over the neighbours of the atom at
+/// the origin.
 fn lattice_sums(pair: Pair) -> (f64, f64) {
     let spacing = (4.0 / DENSITY).cbrt();
     let (mut energy, mut virial) = (0.0, 0.0);
@@ -57,7 +59,7 @@ fn check(run: &Run, pair: Pair, allowed: &Allowed) {
     let (energy, virial) = lattice_sums(pair);
     assert_close(outcome.number("potential_energy") / ATOMS, energy, allowed.sums, case);
     assert_close(outcome.number("virial") / ATOMS, virial, allowed.sums, case);
-    // At rest the pressure is the virial's alone.
+    // At rest the pressure consists of the virial part only.
     assert_close(outcome.number("pressure"), DENSITY * virial / 3.0, allowed.sums, case);
     assert_eq!(outcome.number("tail_energy"), 0.0, "{case}");
     let forces = outcome.forces();
@@ -66,8 +68,8 @@ fn check(run: &Run, pair: Pair, allowed: &Allowed) {
     assert!(largest < allowed.force, "{case}: a force of {largest}");
 }
 
-/// The sums of this test itself, against values worked out elsewhere (with kinetic energy
-/// they are the pressures in LAMMPS's and miniMD's logs).
+/// Checks the sums of this test against independent values (with the kinetic energy added, they are
+/// the pressures in the logs of LAMMPS and miniMD).
 #[test]
 fn the_reference_has_the_known_digits() {
     let known = [

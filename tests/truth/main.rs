@@ -1,4 +1,5 @@
-//! The physics against truth: reference data, brute force, conservation laws, and itself divided in other ways.
+//! The physics against reference data, brute force and conservation laws, and against the same
+//! program with other divisions of the work.
 
 mod backends;
 mod brute_force;
@@ -24,10 +25,11 @@ mod threads;
 mod transport;
 mod walls;
 
-/// Calls go through the library.
+/// Calls use the library.
 const STARTS_PROGRAM: bool = false;
 
-/// Passes at once, unless this process was started to make calls for another (support/workers.rs).
+/// Passes at once, unless this process was started as a worker for another one
+/// (support/workers.rs).
 #[test]
 fn serve_as_a_worker() {
     support::serve_if_asked();

@@ -1,4 +1,5 @@
-//! Mixed precision against double: forces within 1e-5 (rms), energies of a long run as well conserved.
+//! Mixed precision against double precision: forces agree within 1e-5 (rms), and long runs conserve
+//! energy equally well.
 
 use md_core::Dimension;
 
@@ -8,10 +9,10 @@ use crate::support::{
 
 /// Largest deviation of forces, relative to their root mean square.
 const FORCE_BOUND: f64 = 1e-5;
-/// Less would not be mixed precision.
+/// Smallest deviation. With less, the precision would not be mixed.
 const LEAST_DEVIATION: f64 = 1e-9;
 
-/// Near each other, and fast.
+/// Particles that are close to each other and fast.
 const MOVING: &str = r#"
 [simulation]
 steps = 25
@@ -25,7 +26,7 @@ rebuild = { every = 25 }
 thermo = { every = 5 }
 "#;
 
-/// A dense liquid of two species, melting from its lattice.
+/// A dense liquid of two species that melts from its lattice.
 const MIXTURE: &str = r#"
 [simulation]
 steps = 40
@@ -49,7 +50,7 @@ shift = "force"
 thermo = { every = 40 }
 "#;
 
-/// The force-shifted melt conserves its energy but for the error of the time step.
+/// The force-shifted melt, which conserves its energy except for the error of the time step.
 const LONG_MELT: &str = r#"
 [simulation]
 steps = 10000
@@ -70,7 +71,7 @@ fn in_precision(run: &Run, precision: &str) -> Outcome {
     run.clone().set("neighbor.method=\"clusters\"").set(format!("neighbor.precision={precision:?}")).succeed()
 }
 
-/// Root mean square of the differences over that of the forces.
+/// Returns the root mean square of the differences, divided by that of the forces.
 fn deviation(actual: &[ForceRow], expected: &[ForceRow]) -> f64 {
     let square = |force: [f64; 3]| force.iter().map(|f| f * f).sum::<f64>();
     let difference = |(a, b): (&ForceRow, &ForceRow)| {
@@ -97,7 +98,8 @@ fn forces_on_every_path() {
     }
 }
 
-/// Digits must not depend on the size of the box. Cells stay small, since there are enough particles for many of them.
+/// The number of correct digits must not depend on the size of the box. There are enough particles
+/// that cells stay small.
 #[test]
 fn a_large_box_loses_nothing() {
     let lengths = [20_000.0, 15.0, 15.0];
@@ -111,7 +113,8 @@ fn a_large_box_loses_nothing() {
     }
 }
 
-/// Three particles alone in their box, flying apart: the extent of the coordinates grows by a third between two rebuilds.
+/// Three particles alone in their box, flying apart. The extent of the coordinates grows by a third
+/// between two rebuilds.
 #[test]
 fn few_particles_that_move_apart() {
     let file = "3\nLattice=\"60 0 0 0 60 0 0 0 60\" Properties=species:S:1:pos:R:3:velo:R:3\n\
@@ -134,8 +137,8 @@ fn several_species() {
     }
 }
 
-/// Drift over 10,000 steps, per particle. Trajectories part within a few hundred steps, so that even two runs in double
-/// precision from other seeds differ, by about 2e-4.
+/// Drift over 10,000 steps, per particle. Trajectories diverge within a few hundred steps, so that
+/// even two runs in double precision from different seeds differ by about 2e-4.
 #[test]
 fn energy_of_a_long_run() {
     const DRIFT_BOUND: f64 = 5e-4;

@@ -10,13 +10,13 @@ const DEPTH: f64 = 1.5;
 const ALPHA: f64 = 5.0;
 const R0: f64 = 1.05;
 
-/// U(r) and dU/dr, not cut off.
+/// Returns U(r) and dU/dr, without cutoff.
 fn energy_and_slope(r: f64) -> (f64, f64) {
     let e = (-ALPHA * (r - R0)).exp();
     (DEPTH * (e * e - 2.0 * e), -2.0 * ALPHA * DEPTH * (e * e - e))
 }
 
-/// Energy and virial per atom, by summing over the neighbours of the atom at the origin.
+/// Returns energy and virial per atom, by summing over the neighbours of the atom at the origin.
 fn lattice_sums(shift: &str) -> (f64, f64) {
     let spacing = (4.0 / DENSITY).cbrt();
     let (at_cutoff, slope_at_cutoff) = energy_and_slope(CUTOFF);
@@ -42,12 +42,12 @@ fn lattice_sums(shift: &str) -> (f64, f64) {
     (energy, virial)
 }
 
-/// Where the parameters stand.
+/// Place of the parameters in the scenario.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parameters {
     /// In `[interaction]`.
     OfAll,
-    /// With the pair of the only species; those in `[interaction]` are others.
+    /// With the pair of the only species, while `[interaction]` contains different ones.
     OfPair,
 }
 

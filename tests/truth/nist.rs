@@ -1,5 +1,6 @@
-//! NIST's "Lennard-Jones Fluid Reference Calculations: Cuboid Cell". Particles at random places, so that every
-//! pair across every face counts; the boxes are so small that on 2 x 2 x 2 ranks both neighbours along an axis are one.
+//! NIST's "Lennard-Jones Fluid Reference Calculations: Cuboid Cell". The particles are at random
+//! positions, so that every pair across every face counts. The boxes are so small that on 2 x 2 x 2
+//! ranks both neighbours along an axis are the same rank.
 
 use std::f64::consts::PI;
 
@@ -14,7 +15,7 @@ struct Row {
     cutoff: f64,
     shift: &'static str,
     energy: &'static str,
-    /// The sum of r . f.
+    /// Sum of r . f.
     virial: &'static str,
     /// Tail correction.
     tail: Option<&'static str>,
@@ -31,7 +32,7 @@ const fn row(
     Row { configuration, cutoff, shift, energy, virial, tail }
 }
 
-/// NIST's table, its five digits (tests/data/README.md).
+/// NIST's table with its five digits (tests/data/README.md).
 const PUBLISHED: [Row; 4] = [
     row(1, 3.0, "none", "-4351.5", "-568.67", Some("-198.49")),
     row(2, 3.0, "none", "-690.00", "-568.46", Some("-24.230")),
@@ -43,7 +44,8 @@ const PUBLISHED: [Row; 4] = [
 const FORCE_SHIFTED: [Row; 2] =
     [row(1, 3.0, "force", "-3870.9", "317.54", None), row(2, 3.0, "force", "-620.12", "-445.33", None)];
 
-/// More digits and other cutoffs: worked out from the same files by an O(N^2) program that is not a part of this project.
+/// Values with more digits and other cutoffs, computed from the same files by an O(N^2) program
+/// that is not a part of this project.
 const DIGITS: [Row; 12] = [
     row(1, 2.5, "none", "-4214.08529744", "253.95245717", None),
     row(1, 3.0, "none", "-4351.54019454", "-568.66546532", None),
@@ -59,7 +61,7 @@ const DIGITS: [Row; 12] = [
     row(2, 4.0, "energy", "-693.65384515", "-655.98756071", None),
 ];
 
-/// NIST's positions as extended XYZ. The box is centred at the origin.
+/// Returns NIST's positions as extended XYZ. The box is centred at the origin.
 fn extxyz(configuration: u8) -> String {
     let rows = table(&format!("nist-lj/lj-{configuration}.csv"), ["x", "y", "z"]);
     let (count, side) = (rows.len(), side(configuration));
@@ -70,7 +72,8 @@ fn extxyz(configuration: u8) -> String {
     head + &rows.iter().map(|[x, y, z]| format!("H {x} {y} {z}\n")).collect::<String>()
 }
 
-/// The skin is left out: the box of configuration 2 is just two cutoffs of 4 long.
+/// Returns the run of a row. There is no skin, because the box of configuration 2 is exactly two
+/// cutoffs of 4 long.
 fn run(Row { configuration, cutoff, shift, tail, .. }: Row) -> Run {
     let has_tail = tail.is_some();
     let scenario = format!(
@@ -83,18 +86,19 @@ fn run(Row { configuration, cutoff, shift, tail, .. }: Row) -> Run {
     Run::new("forces", scenario).file("nist.extxyz", extxyz(configuration))
 }
 
-/// Length of the cubic box.
+/// Returns the side length of the cubic box.
 fn side(configuration: u8) -> f64 {
     if configuration == 1 { 10.0 } else { 8.0 }
 }
 
-/// Three ranks in a row need three cells of at least the cutoff.
+/// Returns whether the case fits into the box. Three ranks in a row need three cells of at least
+/// the cutoff.
 fn fits(case: Case, Row { configuration, cutoff, .. }: Row) -> bool {
     case.partition == "stripe" || case.ranks != 3 || 3.0 * cutoff <= side(configuration)
 }
 
-/// At rest: the virial's, and the mean field's from beyond the cutoff (Allen and Tildesley, equation 2.144), of which
-/// NIST's table says nothing.
+/// Returns the pressure at rest: the part of the virial, and the mean field of the particles beyond
+/// the cutoff (Allen and Tildesley, equation 2.144), which NIST's table does not contain.
 fn pressure(Row { configuration, cutoff, tail, .. }: Row, virial: f64, atoms: f64) -> f64 {
     let volume = side(configuration).powi(3);
     let density = atoms / volume;
@@ -102,11 +106,12 @@ fn pressure(Row { configuration, cutoff, tail, .. }: Row, virial: f64, atoms: f6
     virial / (3.0 * volume) + if tail.is_some() { beyond } else { 0.0 }
 }
 
-/// In mixed precision: half a unit of the last digit printed; the virial is what remains of sums fifty times as large.
+/// Relative tolerances in mixed precision: half a unit of the last printed digit. The virial is the
+/// remainder of sums fifty times as large.
 const ENERGY: f64 = 1.2e-5;
 const VIRIAL: f64 = 3e-5;
 
-/// All printed digits; in mixed precision up to so much, relatively.
+/// Checks all printed digits, or in mixed precision the relative error `mixed`.
 fn assert_agrees(case: Case, actual: f64, printed: &str, mixed: f64, what: &str) {
     if case.precision == "mixed" {
         assert_close(actual, printed.parse().unwrap_or(f64::NAN), mixed, what);

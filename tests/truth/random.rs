@@ -1,5 +1,5 @@
-//! Random systems (dense, sparse, clustered, tiny boxes, two dimensions): linked cells and cluster lists against every pair
-//! with every other, and all against the sums of this test.
+//! Random systems (dense, sparse, clustered, tiny boxes, two dimensions): linked cells and cluster
+//! lists against the direct sum over all pairs, and all of them against the sums of this test.
 
 use crate::support::{Backend, Configuration, ForceRow, Pair, Random, Run, Shift, assert_forces};
 use md_core::Dimension;
@@ -15,8 +15,9 @@ struct Way {
 }
 
 const DOUBLE: f64 = 1e-9;
-/// Of the largest sum of pair forces on a particle, as the other. A pair's force goes with a power of 14 of the distance, so
-/// that f32 rounds it by about 1e-6.
+/// Tolerance in mixed precision, relative to the largest sum of pair forces on a particle, like the
+/// tolerance in double precision. A pair's force varies with a power of 14 of the distance, so that
+/// f32 rounds it by about 1e-6.
 const MIXED: f64 = 3e-6;
 
 /// How the forces are computed.
@@ -24,7 +25,7 @@ const MIXED: f64 = 3e-6;
 struct Method {
     name: &'static str,
     precision: &'static str,
-    /// The difference allowed.
+    /// Allowed difference.
     tolerance: f64,
 }
 
@@ -35,7 +36,7 @@ const METHODS: [Method; 4] = [
     Method { name: "direct-sum", precision: "double", tolerance: DOUBLE },
 ];
 
-/// A system and a way to divide it for each method.
+/// A system and a division of the work for each method.
 #[derive(Debug, Clone)]
 struct System {
     configuration: Configuration,
@@ -61,7 +62,7 @@ prop_compose! {
     fn system()(
         cutoff in 1.2_f64..3.2,
         skin in 0.0_f64..0.6,
-        // In units of cutoff + skin: from one cell to five.
+        // In units of cutoff + skin: one to five cells.
         sides in prop::array::uniform3(1.01_f64..5.0),
         periodic in prop::array::uniform3(any::<bool>()),
         shift in prop_oneof![Just(Shift::None), Just(Shift::Energy), Just(Shift::Force)],
@@ -72,7 +73,7 @@ prop_compose! {
         ways in [way(), way(), way(), way()],
     ) -> System {
         let lengths = sides.map(|side| side * (cutoff + skin));
-        // Seen from a reference in three dimensions there is nothing above and below.
+        // A three-dimensional reference must not have periodic images above and below.
         let periodic = [periodic[0], periodic[1], periodic[2] && dimension == Dimension::Three];
         let place = if clustered { Configuration::clustered } else { Configuration::scattered };
         let configuration = place(&mut Random::new(seed), lengths, periodic, count, dimension);
@@ -80,7 +81,8 @@ prop_compose! {
     }
 }
 
-/// The forces that a method finds on a number of ranks, or the largest smaller number that the box has room for.
+/// Returns the forces of a method on the given number of ranks, or on the largest smaller number
+/// for which the box has room.
 fn forces(system: &System, method: Method, way: Way) -> Vec<ForceRow> {
     let Method { name, precision, .. } = method;
     let System { configuration, dimension, cutoff, skin, shift, .. } = system;
@@ -98,7 +100,7 @@ fn forces(system: &System, method: Method, way: Way) -> Vec<ForceRow> {
     );
     let run = Run::new("forces", scenario).file("random.extxyz", configuration.extxyz());
     let mut outcomes = (1..=most_ranks).rev().map(|ranks| run.clone().on(Backend::Local, ranks).finish());
-    // Too many ranks for the box is the only refusal allowed.
+    // The only allowed refusal is that there are too many ranks for the box.
     let outcome = outcomes.find(|outcome| {
         let is_too_thin = outcome.code() == Some(2) && outcome.finished().stderr.contains("fewer ranks");
         assert!(is_too_thin || outcome.finished().succeeded(), "{}", outcome.report());
@@ -113,7 +115,7 @@ proptest! {
     #[test]
     fn every_method_finds_the_pairs_that_brute_force_finds(system in system()) {
         let expected = system.configuration.sums(Pair { cutoff: system.cutoff, shift: system.shift });
-        // Alone, a particle feels nothing.
+        // A single particle has no force.
         let scale = expected.scale.max(1.0);
         for (method, way) in METHODS.into_iter().zip(system.ways) {
             let actual = forces(&system, method, way);

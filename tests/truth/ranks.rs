@@ -5,7 +5,7 @@ use crate::support::{
     p2p_cases,
 };
 
-/// What every system here writes: five rows, and the first and the last frame.
+/// Output of every system here: five rows, and the first and the last frame.
 const OUTPUT: &str = r#"
 [output]
 thermo = { every = 5 }
@@ -22,7 +22,7 @@ lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 7] }
 temperature = 1.44
 "#;
 
-/// Two species on random sites, with a pair of its own.
+/// Two species on random sites, with separate parameters for one pair.
 const MIXTURE: &str = r#"
 [simulation]
 steps = 20
@@ -46,7 +46,7 @@ epsilon = 1.5
 sigma = 0.8
 "#;
 
-/// configs/alloy-2d.toml, smaller. Its box of 4 x 5 cells holds eight ranks.
+/// A smaller version of configs/alloy-2d.toml. Its box of 4 x 5 cells holds eight ranks.
 const ALLOY_2D: &str = r#"
 [simulation]
 dimension = 2
@@ -71,7 +71,8 @@ skin = 0.0
 rebuild = { every = 1 }
 "#;
 
-/// Walls in x and z. The lattice touches the lower walls and is hot, so that particles bounce at once.
+/// Walls in x and z. The lattice touches the lower walls and is hot, so that particles bounce at
+/// once.
 const WALLS: &str = r#"
 [simulation]
 steps = 20
@@ -88,7 +89,7 @@ fn run(system: &str) -> Run {
     Run::new("run", format!("{system}{OUTPUT}"))
 }
 
-/// The trajectory's frames as text.
+/// Returns the frames of the trajectory as text.
 fn frames(outcome: &Outcome) -> Vec<String> {
     let text = outcome.text("traj.extxyz");
     let lines: Vec<&str> = text.lines().collect();
@@ -96,11 +97,12 @@ fn frames(outcome: &Outcome) -> Vec<String> {
     lines.chunks(count + 2).map(|frame| frame.join("\n")).collect()
 }
 
-/// Relative errors allowed after 20 steps.
+/// Allowed relative errors after 20 steps.
 const DOUBLE: f64 = 1e-10;
 const MIXED: f64 = 1e-5;
 
-/// Everything after `start` in any case against one rank in double precision, and the initial state bit by bit.
+/// Compares every case with one rank in double precision: the initial state bit by bit, everything
+/// after it within `relative`.
 fn check(system: &str, cases: impl Iterator<Item = Case>, relative: f64) {
     let run = run(system);
     let reference = run.clone().on(Backend::Local, 1).succeed();
@@ -112,7 +114,7 @@ fn check(system: &str, cases: impl Iterator<Item = Case>, relative: f64) {
         assert_thermo(&outcome.thermo(), &expected, relative, outcome.case());
         let frames = frames(&outcome);
         assert_eq!(frames.len(), 2, "{}: frames", outcome.case());
-        // Not assert_eq!: that would print two frames of a thousand lines.
+        // assert_eq! would print two frames of a thousand lines.
         assert!(frames[0] == *start, "{}: another initial state", outcome.case());
         assert!(frames[1] != *start, "{}: nothing has moved", outcome.case());
     }
@@ -146,7 +148,7 @@ fn reflecting_walls() {
     check(WALLS, divided_cases(3), DOUBLE);
 }
 
-/// Walls conserve energy, and nobody passes them.
+/// Walls conserve energy, and no particle passes them.
 #[test]
 fn walls_hold_and_conserve_energy() {
     let run = run(WALLS).set("simulation.timestep=0.001").set("system.temperature=1.5");

@@ -1,14 +1,14 @@
-//! Every instruction set that this CPU has computes the same forces.
+//! Every instruction set of this CPU computes the same forces.
 
 use crate::support::{
     Backend, CLUSTERS, Configuration, Outcome, Pair, Random, Run, Shift, assert_close, assert_forces,
 };
 use md_core::{Dimension, SimdLevel};
 
-/// Lists without room to spare.
+/// Settings for lists without spare room.
 const TIGHT: [&str; 2] = ["neighbor.skin=0.0", "neighbor.rebuild.every=1"];
 
-/// A lattice of unlike particles, where no force vanishes.
+/// A lattice of different particles, where no force vanishes.
 const MIXTURE: &str = r#"
 [simulation]
 steps = 1
@@ -19,7 +19,7 @@ lattice = { kind = "fcc", density = 0.8442, cells = [5, 5, 5] }
 name = "A"
 "#;
 
-/// Of so many species.
+/// Returns a mixture of `species` species.
 fn mixture(species: usize) -> String {
     let of = |n: usize| {
         let (fraction, sigma) = (0.8 / species as f64, 1.0 - 0.2 * n as f64 / species as f64);
@@ -30,7 +30,7 @@ fn mixture(species: usize) -> String {
 
 const SHELLS: [&str; 3] = ["full", "half", "eighth"];
 
-/// How the forces are computed, and what is allowed.
+/// How the forces are computed, and the allowed errors.
 #[derive(Clone, Copy)]
 struct Path {
     method: &'static str,
@@ -39,7 +39,8 @@ struct Path {
     between: f64,
     /// Relative error of all levels.
     of_all: f64,
-    /// Difference in pairs per atom: one at the very cutoff may lie on either side in mixed precision.
+    /// Difference in pairs per atom. In mixed precision, a pair at exactly the cutoff may be inside
+    /// or outside.
     pairs_apart: f64,
 }
 
@@ -86,7 +87,7 @@ fn every_level_gives_the_same_forces() {
                 let outcome = at(level, &configuration, path, shell, shift, ranks);
                 let case = outcome.case();
                 assert_forces(&outcome.forces(), &reference.forces(), expected.scale, between, case);
-                // The levels might all be wrong in the same way.
+                // All levels could be wrong in the same way.
                 assert_forces(&outcome.forces(), &expected.forces, expected.scale, of_all, case);
                 for key in ["potential_energy", "virial"] {
                     let (actual, wanted) = (outcome.number(key), reference.number(key));
@@ -100,7 +101,8 @@ fn every_level_gives_the_same_forces() {
     }
 }
 
-/// As many species as fit into registers, more than do in f64, and in f32, in two dimensions too; against every pair with every other.
+/// The largest numbers of species that fit into registers in f64 and in f32, and more than these,
+/// also in two dimensions, against the direct sum over all pairs.
 #[test]
 fn several_species_at_every_level() {
     let flat = "simulation.dimension=2";
@@ -113,7 +115,7 @@ fn several_species_at_every_level() {
             expected.forces().iter().flat_map(|row| row.force).fold(0.0, |most: f64, f| most.max(f.abs()));
         for level in SimdLevel::available().map(SimdLevel::name) {
             for Path { method, precision, .. } in PATHS {
-                // Of the largest net force; pair forces are several times as large.
+                // Relative to the largest net force. Pair forces are several times as large.
                 let allowed = if precision == "mixed" { 1e-5 } else { 1e-11 };
                 let run =
                     run.clone().environment("MD_SIMD", level).set(format!("neighbor.method={method:?}"));
@@ -124,7 +126,7 @@ fn several_species_at_every_level() {
     }
 }
 
-/// Without `neighbor.shape` and `MD_SIMD` it is the best for the method.
+/// Without `neighbor.shape` and `MD_SIMD`, the level is the best one for the method.
 #[test]
 fn the_best_level_is_the_default() {
     let configuration =
@@ -137,7 +139,8 @@ fn the_best_level_is_the_default() {
     }
 }
 
-/// The scenario's word comes before the environment's. What has been measured can be repeated by name.
+/// The scenario's setting takes precedence over the environment's. A measured choice can be
+/// repeated by its name.
 #[test]
 fn a_level_by_name_or_by_measuring() {
     let configuration =

@@ -1,7 +1,8 @@
-//! The standard errors that a run states, against the spread of independent runs.
+//! The standard errors that a run states, compared with the spread of independent runs.
 //!
-//! One liquid is simulated with other seeds. For every value that comes with an error, the standard deviation over the runs divided by
-//! the root mean square of the stated errors is 1 if the error is right, above 1 if it is too small.
+//! One liquid is simulated with different seeds. For every value with an error, the standard
+//! deviation over the runs is divided by the root mean square of the stated errors. The ratio is 1
+//! if the error is right, and above 1 if the error is too small.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
@@ -10,17 +11,18 @@ use serde_json::Value;
 
 use crate::support::{Backend, Outcome, Run};
 
-/// A value that a run found, and its stated error.
+/// A value of a run with its stated error.
 #[derive(Debug, Clone, Copy)]
 struct Stated {
     value: f64,
     error: f64,
 }
 
-/// What a run states, by the name of the value.
+/// Values of a run by name.
 type Found = BTreeMap<String, Stated>;
 
-/// A column with errors, and the rows to look at: those whose first column is next above each of these.
+/// A column with errors, and the rows to use: for each of `rows`, the first row whose first column
+/// is not below it.
 struct Column {
     file: &'static str,
     value: &'static str,
@@ -51,7 +53,7 @@ const COLUMNS: [Column; 10] = [
 ];
 
 impl Column {
-    /// Adds the values of these rows; rows without an error are left out.
+    /// Adds the values of these rows. Rows without an error are left out.
     fn add(&self, outcome: &Outcome, found: &mut Found) {
         let text = outcome.text(self.file);
         let mut lines = text.lines();
@@ -76,7 +78,7 @@ fn add_of_summary(found: &mut Found, name: &str, [value, error]: [&Value; 2]) {
     found.insert(format!("summary.json {name}"), Stated { value: number(value), error: number(error) });
 }
 
-/// One run of 256 particles at T 1 and density 0.75, for 15 units of time in equilibrium.
+/// Runs 256 particles at T 1 and density 0.75 for 15 units of time in equilibrium.
 fn run(seed: usize) -> Found {
     let bath = "integrator = { kind = \"csvr\", temperature = 1.0, relaxation = 0.1 }";
     let scenario = format!(
@@ -104,7 +106,8 @@ fn run(seed: usize) -> Found {
     found
 }
 
-/// The spread over runs divided by the stated error, for every value that all runs state.
+/// Returns the spread over the runs divided by the stated error, for every value that all runs
+/// state.
 fn ratios(runs: usize) -> BTreeMap<String, f64> {
     let all: Vec<Found> = (1..=runs).map(run).collect();
     let count = runs as f64;
@@ -118,7 +121,7 @@ fn ratios(runs: usize) -> BTreeMap<String, f64> {
     all[0].keys().filter_map(ratio).collect()
 }
 
-/// Runs so often, and expects every ratio to be in this range.
+/// Makes `runs` runs, and expects every ratio to be in `range`.
 fn expect_right_errors(runs: usize, range: std::ops::RangeInclusive<f64>) {
     let ratios = ratios(runs);
     assert!(ratios.len() > 30, "{ratios:#?}");
@@ -126,13 +129,13 @@ fn expect_right_errors(runs: usize, range: std::ops::RangeInclusive<f64>) {
     assert!(wrong.is_empty(), "over {runs} runs: {wrong:#?}\nall: {ratios:#?}");
 }
 
-/// A ratio over 12 runs is uncertain by 21 %: four times that.
+/// A ratio over 12 runs is uncertain by 21 %. The range is four times that.
 #[test]
 fn stated_errors_are_of_the_right_size() {
     expect_right_errors(12, 0.3..=1.9);
 }
 
-/// Over 48 runs a ratio is uncertain by 10 %: 0.9 to 1.2, and twice that.
+/// A ratio over 48 runs is uncertain by 10 %. The range is 0.9 to 1.2, widened by twice that.
 #[test]
 #[ignore = "minutes"]
 fn stated_errors_are_the_spread_of_independent_runs() {

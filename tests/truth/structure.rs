@@ -1,5 +1,5 @@
-//! The physics is apart from transport and files: md-core depends on neither, directly or through others; md-engine is apart
-//! from files and command lines.
+//! The physics is separate from transport and files: md-core depends on neither, directly or
+//! through other crates, and md-engine does not depend on files or command lines.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -11,10 +11,10 @@ use std::process::Command;
 const INPUT_AND_OUTPUT: [&str; 10] =
     ["md-cli", "clap", "csv", "toml", "toml_edit", "plotters", "indicatif", "miette", "gethostname", "tokio"];
 
-/// Crates of transports, and of what is written as text.
+/// Crates of transports and of text formats.
 const TRANSPORT: [&str; 5] = ["md-comm", "mpi", "mpi-sys", "serde", "serde_json"];
 
-/// What reads, writes or prints.
+/// Calls that read, write or print.
 const CALLS: [&str; 5] = ["std::fs", "std::io", "println!", "eprintln!", "print!("];
 
 fn assert_independent(package: &str, forbidden: impl Iterator<Item = &'static str>) {

@@ -1,4 +1,5 @@
-//! Threads: they change no force beyond rounding, and for a number of threads every run gives the same bits.
+//! Threads change no force beyond rounding, and with a given number of threads every run gives the
+//! same bits.
 
 use md_core::Dimension;
 
@@ -11,12 +12,13 @@ const SHELLS: [&str; 3] = ["full", "half", "eighth"];
 const METHODS: [&str; 3] =
     ["neighbor.method=\"cells\"", "neighbor.precision=\"double\"", "neighbor.precision=\"mixed\""];
 
-/// Rounding of forces, relative to the largest.
+/// Returns the rounding of forces, relative to the largest.
 fn tolerance(method: &str) -> f64 {
     if method.contains("mixed") { 5e-6 } else { 1e-12 }
 }
 
-/// A perfect crystal would have no forces: it is melted a little first, and the forces come from the last frame.
+/// A perfect crystal would have no forces, so it is melted a little first, and the forces come from
+/// the last frame.
 const MELTING: &str = r#"
 [simulation]
 steps = 30
@@ -41,7 +43,7 @@ fn with_threads(run: &Run, threads: usize) -> Run {
     run.clone().argument("--threads").argument(threads.to_string())
 }
 
-/// Forces with every number of threads against those with one.
+/// Compares the forces of every number of threads with those of one thread.
 fn check(run: &Run, ranks: usize) {
     for shell in SHELLS {
         for method in METHODS {
@@ -86,7 +88,7 @@ fn forces_of_the_reference_runs() {
     }
 }
 
-/// thermo.csv and the last frame.
+/// Returns thermo.csv and the last frame.
 fn results(run: &Run) -> (String, [String; 2]) {
     let outcome = run.succeed();
     assert!(outcome.number("rebuilds") >= 2.0, "{}: rebuilds", outcome.case());
@@ -95,7 +97,7 @@ fn results(run: &Run) -> (String, [String; 2]) {
 
 fn assert_identical(run: &Run, expected: &(String, [String; 2])) {
     let actual = results(run);
-    // Not assert_eq!: that would print both files.
+    // assert_eq! would print both files.
     assert!(actual.1 == expected.1, "{} and {} differ", actual.0, expected.0);
 }
 
@@ -118,7 +120,7 @@ fn a_run_can_be_repeated_and_the_transport_changes_no_bit() {
     }
 }
 
-/// Fewer particles than threads, empty regions.
+/// Fewer particles than threads, and empty regions.
 #[test]
 fn a_thread_may_have_nothing_to_do() {
     let few = Configuration::clustered(&mut Random::new(72), [9.0; 3], [true; 3], 5, Dimension::Three);
@@ -143,7 +145,7 @@ fn no_threads_are_an_error() {
     assert!(said.stderr.contains("`parallel.threads` must be at least 1, found 0"), "{said:?}");
 }
 
-/// What a launcher does that binds each rank to a core.
+/// Binds each rank to a core, as some launchers do.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_bound_rank_is_told_how_to_start() {

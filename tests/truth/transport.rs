@@ -1,4 +1,5 @@
-//! Transport and surfaces of Lennard-Jones fluids against the literature. Long: `make test-all`.
+//! Transport coefficients and surface tensions of Lennard-Jones fluids against the literature.
+//! Long: `make test-all`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use serde_json::Value;
@@ -13,10 +14,10 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
 }
 
-/// Bound to a bath so loosely that it lasts longer than the correlations that are measured.
+/// Thermostat with a relaxation time longer than the correlations that are measured.
 const LOOSELY_BOUND: &str = "kind = \"csvr\", temperature = 0.722, relaxation = 10.0";
 
-/// The liquid at T 0.722 and density 0.8442: brought to its temperature, then measured.
+/// Runs the liquid at T 0.722 and density 0.8442: equilibration, then measurement.
 fn liquid(cells: u32, steps: u64, outputs: &str) -> Value {
     let run = Run::new(
         "run",
@@ -37,12 +38,13 @@ fn liquid(cells: u32, steps: u64, outputs: &str) -> Value {
     summary
 }
 
-/// Whether a value is that of the literature, within twice the error of their difference.
+/// Checks whether a value agrees with the literature within twice the error of the difference.
 fn agrees(found: &Value, [value, error]: [f64; 2], [expected, its_error]: [f64; 2]) {
     assert!((value - expected).abs() < 2.0 * error.hypot(its_error), "{found}, expected {expected}");
 }
 
-/// 0.0325 for 1372 atoms, to so many digits: half a unit of the last one, and the error of as long a run of the literature.
+/// The literature has 0.0325 for 1372 atoms. Its error consists of half a unit of the last digit
+/// and of the error of a run of the same length.
 #[test]
 #[ignore = "minutes"]
 fn self_diffusion_of_the_liquid() {
@@ -53,7 +55,8 @@ fn self_diffusion_of_the_liquid() {
     agrees(found, [coefficient, error], [0.0325, 0.0005]);
 }
 
-/// 3.258 (Meier, Laesecke, Kabelac, J. Chem. Phys. 121, 3671 (2004)), and 3.24 with an error of 0.04 by the same method.
+/// The literature has 3.258 (Meier, Laesecke, Kabelac, J. Chem. Phys. 121, 3671 (2004)), and 3.24
+/// with an error of 0.04 by the same method.
 #[test]
 #[ignore = "minutes"]
 fn viscosity_of_the_liquid() {
@@ -64,7 +67,8 @@ fn viscosity_of_the_liquid() {
     agrees(found, [value, error], [3.258, 0.04]);
 }
 
-/// 2.08 (1 - T / 1.0779)^1.21 for the potential that is cut off and shifted at 2.5 (Vrabec et al., Mol. Phys. 104, 1509 (2006)).
+/// The literature has 2.08 (1 - T / 1.0779)^1.21 for the potential that is cut off and shifted at
+/// 2.5 (Vrabec et al., Mol. Phys. 104, 1509 (2006)).
 #[test]
 #[ignore = "minutes"]
 fn surface_tension_of_a_slab() {
@@ -85,13 +89,13 @@ fn surface_tension_of_a_slab() {
         let found = &summary["surface_tension"];
         let expected = 2.08 * (1.0_f64 - temperature / 1.0779).powf(1.21);
         let (mean, error) = (number(&found["mean"]), number(&found["standard_error"]));
-        // Half of what is allowed.
+        // Half of the allowed difference.
         assert!(error < 0.025 * expected, "{found}");
         assert!((mean / expected - 1.0).abs() < 0.05, "T {temperature}: {found}, expected {expected}");
     }
 }
 
-/// In short: the liquid flows and diffuses, with the right order of magnitude.
+/// A short version: the liquid flows and diffuses, with the right order of magnitude.
 #[test]
 fn a_short_run_has_transport_of_the_right_size() {
     let run = Run::new(

@@ -1,4 +1,5 @@
-//! Solid walls: the 9-3 potential of `fix wall/lj93`, its force and virial, energy kept and the pressure that acts on the walls.
+//! Solid walls: the 9-3 potential of `fix wall/lj93` with its force and virial, energy
+//! conservation, and the pressure on the walls.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::support::{Backend, Outcome, Run, assert_close, every_case};
@@ -8,10 +9,11 @@ const SIGMA: f64 = 0.9;
 const CUTOFF: f64 = 2.2;
 const LENGTH: f64 = 14.0;
 
-/// Beside the low wall, beside the high one, between them, and a pair across.
+/// Positions next to the low wall, next to the high wall, between them, and the second particle of
+/// a pair.
 const PLACES: [[f64; 3]; 4] = [[1.0, 1.0, 0.7], [4.5, 4.5, LENGTH - 1.1], [4.5, 1.0, 7.0], [1.0, 4.5, 2.15]];
 
-/// Particles on a grid between the walls.
+/// Returns particles on a grid between the walls.
 fn fluid() -> Vec<[f64; 3]> {
     let along = |cell: usize| 1.1 * cell as f64 + 0.5;
     let sites = (0..8).flat_map(|x| (0..8).flat_map(move |y| (0..11).map(move |z| [x, y, z])));
@@ -34,7 +36,8 @@ fn run(command: &str, width: f64, positions: &[[f64; 3]], temperature: f64) -> R
     Run::new(command, scenario).file("in.extxyz", extxyz(width, positions))
 }
 
-/// -dE/dr and E of E = epsilon [2/15 (sigma/r)^9 - (sigma/r)^3] less its value at the cutoff.
+/// Returns -dE/dr and E, where E = epsilon [2/15 (sigma/r)^9 - (sigma/r)^3] minus its value at the
+/// cutoff.
 fn force_and_energy(r: f64) -> (f64, f64) {
     let energy = |r: f64| EPSILON * (2.0 / 15.0 * (SIGMA / r).powi(9) - (SIGMA / r).powi(3));
     let force = EPSILON * (6.0 / 5.0 * SIGMA.powi(9) / r.powi(10) - 3.0 * SIGMA.powi(3) / r.powi(4));
@@ -62,7 +65,7 @@ fn forces_energy_and_virial_are_the_formula() {
     }
 }
 
-/// Means of a column of thermo.csv from some step on.
+/// Returns the mean of a column of thermo.csv from a step on.
 fn mean(outcome: &Outcome, column: &str, from: usize) -> f64 {
     let text = outcome.text("thermo.csv");
     let mut rows = text.lines();
@@ -79,21 +82,22 @@ fn the_energy_of_a_fluid_between_walls_is_kept() {
         let outcome = run.on(Backend::Local, ranks).succeed();
         let thermo = outcome.thermo();
         let change = |row: &crate::support::ThermoRow| (row.total - thermo[0].total).abs();
-        // Particles have come to the walls.
+        // Particles have reached the walls.
         assert!(thermo.iter().all(|row| row.kinetic > 0.5), "{}", outcome.case());
         thermo.iter().map(change).fold(0.0, f64::max)
     };
     let (coarse, fine) = (drift(1, 0.004), drift(2, 0.001));
     assert!(fine < 3e-4, "{fine}");
-    // Velocity Verlet's error goes with the square of the time step.
+    // The error of velocity Verlet is proportional to the square of the time step.
     assert!(coarse > 4.0 * fine, "{coarse} {fine}");
 }
 
-/// The normal pressure of the whole box is what the walls carry. By each other route it would be that of the inside: here one knows
-/// the outside, an ideal gas: N kT / (A (L - 2 w)), w being the width that the wall takes away.
+/// The normal pressure of the whole box is the pressure on the walls. Any other definition would
+/// give that of the inside. Here the pressure on the walls is known, for an ideal gas:
+/// N kT / (A (L - 2 w)), where w is the width that a wall takes up.
 #[test]
 fn the_normal_pressure_of_an_ideal_gas_is_that_of_the_room_it_has() {
-    // Particles that do not meet: epsilon of pairs is 0.
+    // Particles without interaction: epsilon of pairs is 0.
     let positions: Vec<_> =
         fluid().into_iter().filter(|[x, y, _]| ((x + y) as u64).is_multiple_of(2)).collect();
     let temperature = 0.5;
@@ -111,10 +115,10 @@ fn the_normal_pressure_of_an_ideal_gas_is_that_of_the_room_it_has() {
         (-energy / temperature).exp() * LENGTH / f64::from(points as u32)
     };
     let room: f64 = (0..points).map(weight).sum();
-    // -dF/dL = N kT d ln(room) / dL = N kT / room, as the middle of the box is without energy.
+    // -dF/dL = N kT d ln(room) / dL = N kT / room, because the middle of the box has no energy.
     let atoms = positions.len() as f64;
     let expected = atoms * temperature / (8.8 * 8.8 * room);
-    // The walls hold particles back: without their virial it would be 1.41 times as much.
+    // The walls repel particles. Without their virial the pressure would be 1.41 times as large.
     assert!((room / LENGTH - 1.4119).abs() < 1e-3, "{room}");
     let found = mean(&outcome, "pressure_zz", 500);
     assert!(

@@ -1,4 +1,5 @@
-//! Starts this program under the MPI launcher, once per number of ranks and implementation of windows.
+//! Starts this program under the MPI launcher, once for each number of ranks and implementation of
+//! windows.
 
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -39,12 +40,12 @@ pub(crate) fn run_all() -> ExitCode {
     tally.end()
 }
 
-/// How many strategies agreed and differed.
+/// Returns the numbers of strategies that agreed and differed.
 fn job(path: &Path, ranks: usize) -> Result<(usize, usize), String> {
     let program = std::env::current_exe().map_err(|error| format!("own path: {error}"))?;
     let mut command: Command = launch::mpirun(ranks).ok_or("no mpirun")?;
     command.arg(program).envs(path.variables.iter().copied()).env(Transport::WITHOUT, path.without);
-    // A single rank gets osc/sm.
+    // A job of a single rank uses osc/sm.
     if path.windows == Windows::Allocated || ranks == 1 {
         command.env(Transport::ALLOCATED_ONLY, "1");
     }
@@ -62,6 +63,6 @@ fn counts(finished: &Finished) -> Option<(usize, usize)> {
     let last = finished.stdout.lines().rfind(|line| line.ends_with(" failed"))?;
     let mut words = last.split_whitespace();
     let (passed, failed) = (words.next()?.parse().ok()?, words.nth(1)?.parse().ok()?);
-    // A rank that died afterwards is a failure of the whole job.
+    // If a rank died afterwards, the whole job has failed.
     (finished.succeeded() == (failed == 0)).then_some((passed, failed))
 }

@@ -1,8 +1,11 @@
-//! Every way to move a halo gives the same trajectory, bit for bit. One MPI job per number of ranks
-//! and implementation of windows runs all strategies one after another through the engine. The last line is `N passed, N
-//! failed`. `MD_STRATEGIES=full` runs everything, `each` each option alone, `nodes` none (for a launcher
-//! over several nodes); by default a slice. `MD_STRATEGIES_RANKS=2,3`, `MD_STRATEGIES_PATHS=sm,pt2pt`
-//! and `MD_STRATEGIES_ONLY=words` (which a strategy's name must contain) run parts of either.
+//! Checks that every way to move a halo gives the same trajectory, bit for bit. One MPI job for
+//! each number of ranks and implementation of windows runs all strategies in turn through the
+//! engine. The last line is `N passed, N failed`.
+//!
+//! By default a part of the strategies runs. `MD_STRATEGIES=full` runs all of them, `each` runs
+//! each option alone, and `nodes` runs no options (for a launcher over several nodes).
+//! `MD_STRATEGIES_RANKS=2,3`, `MD_STRATEGIES_PATHS=sm,pt2pt` and `MD_STRATEGIES_ONLY=words` (which
+//! a strategy's name must contain) select parts of these.
 #![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
 
 #[cfg(feature = "mpi")]

@@ -1,9 +1,9 @@
-//! The implementations of windows in Open MPI, and which of them are wanted on how many ranks.
+//! The implementations of windows in Open MPI, and the numbers of ranks on which each is tested.
 
 use crate::strategy::Extent;
 
-/// An implementation of windows, and what chooses it. Over TCP and emulated by messages, nothing arrives in order by
-/// accident.
+/// An implementation of windows, and the settings that select it. Over TCP and emulated by
+/// messages, nothing arrives in order by accident.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Path {
     pub(crate) name: &'static str,
@@ -14,15 +14,16 @@ pub(crate) struct Path {
     pub(crate) windows: Windows,
 }
 
-/// Where the memory of windows may come from.
+/// Possible memory of windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Windows {
     Any,
-    /// osc/sm has only windows that it allocates.
+    /// Only memory that the library allocates, as with osc/sm.
     Allocated,
 }
 
-/// Only osc/sm makes shared windows. (`auto` leaves out what cannot be opened.)
+/// Backends that need shared windows, which only osc/sm has. (`auto` leaves out what cannot be
+/// opened.)
 const NO_SHARED: &str = "shm,hybrid";
 
 const DEFAULT: Path =
@@ -30,7 +31,7 @@ const DEFAULT: Path =
 
 const PATHS: [Path; 5] = [
     DEFAULT,
-    // Forced osc/rdma refuses a window of one rank.
+    // When it is forced, osc/rdma refuses a window of one rank.
     Path {
         name: "osc/rdma",
         variables: &[("OMPI_MCA_osc", "rdma")],
@@ -64,15 +65,17 @@ const PATHS: [Path; 5] = [
         windows: Windows::Any,
     },
 ];
-/// Those that are chosen by their variables; the last one needs a launcher of its own.
+/// Number of paths that environment variables select. The last path needs a separate launcher.
 const ON_THIS_NODE: usize = 4;
 
-/// Variable with the numbers of ranks to try, separated by commas; by default all of the extent.
+/// Environment variable with the numbers of ranks to try, separated by commas. The default is all
+/// of the extent.
 const RANKS: &str = "MD_STRATEGIES_RANKS";
-/// Variable with parts of the names of paths to try, separated by commas; by default all of the extent.
+/// Environment variable with parts of the names of paths to try, separated by commas. The default
+/// is all of the extent.
 const PATHS_WANTED: &str = "MD_STRATEGIES_PATHS";
 
-/// What is run, one job each.
+/// Returns the jobs to run: a path and a number of ranks each.
 pub(crate) fn plan(extent: Extent) -> Result<Vec<(&'static Path, usize)>, String> {
     let (default_paths, default_ranks): (&'static [Path], &[usize]) = match extent {
         Extent::Nodes => (&PATHS[ON_THIS_NODE..], &[2, 4]),

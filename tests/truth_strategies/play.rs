@@ -1,4 +1,4 @@
-//! What one job does: all strategies, one after another, each compared with two-sided messages.
+//! Work of one job: all strategies in turn, each compared with two-sided messages.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::strategy::{Decomposition, Extent, Transport};
 use crate::tally::Tally;
 
 const WATCHDOG: Duration = Duration::from_secs(60);
-/// Relative; sums of another order differ by rounding, which grows with time.
+/// Relative tolerance. Sums in another order differ by rounding, which grows with time.
 const ROUNDING: f64 = 1e-10;
-/// Rows of thermo that have to agree so well: steps 0 and 20.
+/// Number of rows of thermo that must agree within `ROUNDING`: steps 0 and 20.
 const ROWS_TO_ROUNDING: usize = 2;
 const FEWEST_REBUILDS: u64 = 20;
 const REFERENCE: Decomposition = Decomposition { shell: "full", exchange: "direct", partition: "rect" };
 
-/// Plays everything that is wanted on this rank.
+/// Runs all selected strategies on this rank.
 pub(crate) fn play_all() -> ExitCode {
     let world = match mpi::start(WATCHDOG) {
         Ok(world) => world,
@@ -29,10 +29,10 @@ pub(crate) fn play_all() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    // Of rank 0.
+    // Only rank 0 uses the tally.
     let mut tally = Tally::default();
     for (name, text) in SYSTEMS {
-        // Errors may have left the ranks out of step.
+        // Errors may have left the ranks at different points.
         if let Err(what) = compare(&world, name, text, &mut tally) {
             println!("rank {}: {what}", world.rank());
             world.abort(1);
@@ -80,7 +80,7 @@ fn over(
     run(&world, text, decomposition, transport.buffering)
 }
 
-/// The same system on ranks that are threads of this process.
+/// Runs the same system on ranks that are threads of this process.
 fn on_threads(ranks: usize, text: &str, decomposition: Decomposition) -> Result<Outcome, String> {
     let outcome = local::run(ranks, WATCHDOG, |world| {
         run(world, text, decomposition, Buffering::Double).map_err(|error| error.to_string())
@@ -89,7 +89,7 @@ fn on_threads(ranks: usize, text: &str, decomposition: Decomposition) -> Result<
     ended.map_err(|panicked| panicked.to_string())?
 }
 
-/// Bit for bit.
+/// Checks that two outcomes are equal bit for bit.
 fn identical(actual: &Outcome, expected: &Outcome) -> Result<(), String> {
     for (row, reference) in actual.thermo.iter().zip(&expected.thermo) {
         if bits(row) != bits(reference) {
@@ -113,7 +113,7 @@ fn identical(actual: &Outcome, expected: &Outcome) -> Result<(), String> {
     }
 }
 
-/// To rounding, while it has not grown.
+/// Checks that two outcomes agree within rounding, before it has grown.
 fn agrees(actual: &Outcome, expected: &Outcome) -> Result<(), String> {
     if actual.rebuilds.min(expected.rebuilds) < FEWEST_REBUILDS {
         return Err(format!("only {} rebuilds", actual.rebuilds));

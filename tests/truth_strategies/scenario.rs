@@ -12,7 +12,7 @@ pub(crate) const STEPS: u64 = 200;
 /// Interval of the compared observables.
 pub(crate) const THERMO_EVERY: u64 = 20;
 
-/// 864 atoms, dense and hot: all faces carry particles across, 20 rebuilds.
+/// 864 atoms, dense and hot: particles cross all faces, and there are 20 rebuilds.
 const MELT: &str = r#"
 [simulation]
 steps = 200
@@ -25,8 +25,8 @@ temperature = 1.44
 rebuild = { every = 10 }
 "#;
 
-/// 512 atoms of a gas: messages of a few particles or none, a rebuild in every second step. In mixed precision, so that
-/// both meet every strategy.
+/// 512 atoms of a gas: messages of few or no particles, and a rebuild in every second step. In
+/// mixed precision, so that both precisions occur with every strategy.
 const SPARSE: &str = r#"
 [simulation]
 steps = 200
@@ -47,13 +47,13 @@ skin = 0.4
 rebuild = { every = 2 }
 "#;
 
-/// Names and texts.
+/// Names and texts of the systems.
 pub(crate) const SYSTEMS: [(&str, &str); 2] = [("melt", MELT), ("sparse", SPARSE)];
 
-/// What a run came to; complete on rank 0 only.
+/// Results of a run, complete on rank 0 only.
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {
-    /// In order of ids.
+    /// Particles in the order of their ids.
     pub(crate) particles: Vec<ParticleRow>,
     pub(crate) thermo: Vec<Thermo>,
     pub(crate) rebuilds: u64,

@@ -1,24 +1,25 @@
-//! What can be chosen about a halo exchange.
+//! The choices that define a halo exchange.
 
 use std::fmt;
 
 use md_comm::{Backend, Buffering, RmaOptions, WindowKind};
 
-/// How much is run.
+/// Extent of the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// No options, one decomposition: for several nodes.
+    /// No options and one decomposition, for several nodes.
     Nodes,
-    /// Two decompositions, the library's choice of windows, 2 ranks with each option alone, 3 without options.
+    /// Two decompositions, the library's choice of windows, each option alone on 2 ranks, and no
+    /// options on 3 ranks.
     Slice,
-    /// Each option alone, with everything else there is.
+    /// Each option alone, in all other respects complete.
     Each,
-    /// All combinations of options, with everything else there is.
+    /// All combinations of options, in all other respects complete.
     Full,
 }
 
 impl Extent {
-    /// Variable that asks for more than the slice.
+    /// Environment variable that selects the extent.
     pub(crate) const VARIABLE: &str = "MD_STRATEGIES";
 
     pub(crate) fn wanted() -> Self {
@@ -30,19 +31,20 @@ impl Extent {
         }
     }
 
-    /// Options of a transport that may differ from their defaults.
+    /// Returns how many options of a transport may differ from their defaults.
     fn most_changes(self, ranks: usize) -> usize {
         match self {
             Self::Nodes => 0,
             Self::Slice if ranks > 2 => 0,
             Self::Slice | Self::Each => 1,
-            // More at once bring no new pair of values together.
+            // More changes at a time add no new pair of values.
             Self::Full => 4,
         }
     }
 }
 
-/// Decides which bits come out: with the same number of ranks, all backends agree on them.
+/// Choices that determine the bits of the result. With the same number of ranks, all backends agree
+/// on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decomposition {
     pub(crate) shell: &'static str,
@@ -74,7 +76,7 @@ impl Decomposition {
         }
     }
 
-    /// As overrides of a scenario.
+    /// Returns the choices as overrides of a scenario.
     pub(crate) fn settings(self) -> Vec<String> {
         let Self { shell, exchange, partition } = self;
         [("shell", shell), ("exchange", exchange), ("partition", partition)]
@@ -89,7 +91,7 @@ impl fmt::Display for Decomposition {
     }
 }
 
-/// What moves the bytes.
+/// Choices about the transport of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transport {
     pub(crate) backend: Backend,
@@ -98,19 +100,20 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// The one that the others are compared with.
+    /// The backend with which the others are compared.
     pub(crate) const REFERENCE: Backend = Backend::P2p;
 
-    /// Variable with the names of backends that cannot run here, separated by commas.
+    /// Environment variable with the names of backends that cannot run here, separated by commas.
     pub(crate) const WITHOUT: &str = "MD_STRATEGIES_WITHOUT";
 
-    /// Variable that leaves out windows over memory of ours.
+    /// Environment variable that leaves out windows over the program's own memory.
     pub(crate) const ALLOCATED_ONLY: &str = "MD_STRATEGIES_ALLOCATED_ONLY";
 
-    /// Variable with words that must be in a strategy's name, such as `rma-lock get`.
+    /// Environment variable with words that a strategy's name must contain, for example `rma-lock
+    /// get`.
     const ONLY: &str = "MD_STRATEGIES_ONLY";
 
-    /// Two-sided messages.
+    /// Returns the transport by two-sided messages.
     pub(crate) fn reference() -> Self {
         Self::plain(Self::REFERENCE)
     }
@@ -119,7 +122,8 @@ impl Transport {
         Self { backend, options: RmaOptions::default(), buffering: Buffering::Double }
     }
 
-    /// All others that run over MPI on so many ranks, with the options that they take: unless everything is wanted, each option alone.
+    /// Returns all other transports that run over MPI on `ranks` ranks, with the options that they
+    /// accept. Unless everything is requested, each option occurs alone.
     pub(crate) fn others(ranks: usize) -> impl Iterator<Item = Self> {
         let without = std::env::var(Self::WITHOUT).unwrap_or_default();
         let runs = move |backend: &&Backend| {
@@ -151,14 +155,15 @@ impl Transport {
         changes(&self.options) + usize::from(self.buffering == Buffering::Single)
     }
 
-    /// The options of `hybrid` are those of its backend between nodes, which is two-sided here.
+    /// Returns whether the transport can run. The options of `hybrid` are those of its backend
+    /// between nodes, which is two-sided here.
     fn is_possible(&self) -> bool {
         let asked = if self.backend == Backend::Hybrid { Backend::P2p } else { self.backend };
         asked.refuses(&self.options, self.buffering).is_ok()
     }
 }
 
-/// Options that are not at their defaults.
+/// Returns the number of options that differ from their defaults.
 fn changes(options: &RmaOptions) -> usize {
     options.to_string().split_whitespace().count()
 }

@@ -46,6 +46,6 @@ fn empty_file() {
 fn missing_table() {
     assert_snapshot!(error("[simulation]\nsteps = 10\n"), @r"
     × melt.toml: missing table [system]
-    help: `system`, a table: Where the particles come from.
+    help: `system`, a table: Source of the particles.
     ");
 }
