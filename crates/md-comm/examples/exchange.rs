@@ -1,7 +1,9 @@
-//! The exchange of two ranks alone, through the contract: how fast is a transport, and what does the contract cost?
+//! The exchange of two ranks alone, through the contract: how fast is a transport, and what does
+//! the contract cost?
 //!
-//! `mpirun -n 2 exchange BACKEND SAMPLES BYTES:EXCHANGES...` prints `backend,bytes,exchanges,exchange_s`, one row per
-//! sample; the slower rank's mean over the exchanges. `benches/peers/exchange.sh` runs it beside the same in C.
+//! `mpirun -n 2 exchange BACKEND SAMPLES BYTES:EXCHANGES...` prints
+//! `backend,bytes,exchanges,exchange_s`, one row per sample; the slower rank's mean over the
+//! exchanges. `benches/peers/exchange.sh` runs it beside the same in C.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints its result")]
 
 use std::process::ExitCode;

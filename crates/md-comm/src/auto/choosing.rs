@@ -8,7 +8,8 @@ use crate::ledger::Ledger;
 use crate::transport::Transport;
 use crate::{Backend, CommError, Growth, Outcome, Reduction, Tried, World};
 
-/// Bytes per exchange that differ by more than this part from those at the choice call for a new trial.
+/// Bytes per exchange that differ by more than this part from those at the choice call for a new
+/// trial.
 const CHANGED_BYTES: f64 = 0.5;
 /// So does a time per exchange that is so many times as long.
 const SLOWER: f64 = 2.0;
@@ -49,7 +50,8 @@ impl Auto {
         self.exchanges >= self.trials.exchanges(self.entries.len())
     }
 
-    /// Negotiates for all that take part in a trial. Who fails on some rank is out, and the others begin anew. *Collective.*
+    /// Negotiates for all that take part in a trial. Who fails on some rank is out, and the others
+    /// begin anew. *Collective.*
     pub(super) fn negotiate_all(
         &mut self,
         ledger: &mut Ledger,
@@ -265,8 +267,8 @@ impl Entry {
     }
 }
 
-/// Opens all candidates but the one that is open already and those that were refused `before`, which would only leave
-/// behind once more what some ranks have opened. *Collective.*
+/// Opens all candidates but the one that is open already and those that were refused `before`,
+/// which would only leave behind once more what some ranks have opened. *Collective.*
 pub(super) fn open_all(
     candidates: &dyn Candidates,
     trials: Trials,
@@ -305,7 +307,8 @@ pub(super) fn open_all(
     Ok((entries, results))
 }
 
-/// What a candidate has done on this rank; if it is refused on some ranks, the reason of the first of them. *Collective.*
+/// What a candidate has done on this rank; if it is refused on some ranks, the reason of the first
+/// of them. *Collective.*
 fn everywhere<T>(world: &dyn World, mine: Result<T, CommError>) -> Result<Result<T, String>, CommError> {
     let mine = match mine {
         Err(CommError::Unavailable { reason, .. }) => Err(reason),

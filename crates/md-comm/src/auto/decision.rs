@@ -5,8 +5,8 @@ use crate::Backend;
 /// Microseconds per second.
 const US_PER_S: f64 = 1e6;
 
-/// Of so many rounds the best may have lost one. By chance alone an equal one wins seven or more of eight in 4 % of all
-/// trials.
+/// Of so many rounds the best may have lost one. By chance alone an equal one wins seven or more of
+/// eight in 4 % of all trials.
 const ROUNDS_PER_LOSS: usize = 8;
 
 /// The outcome of a trial.
@@ -32,10 +32,11 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The candidates are compared with the best so far, in the order of preference, of which the first is the best to begin
-/// with. A candidate is better if it was faster in the same round, in all rounds but at most one in
-/// [`ROUNDS_PER_LOSS`]. Rounds are compared one by one and by their order alone, because the load of the machine is in all
-/// times of a round, and can be many times as long as an exchange.
+/// The candidates are compared with the best so far, in the order of preference, of which the first
+/// is the best to begin with. A candidate is better if it was faster in the same round, in all
+/// rounds but at most one in [`ROUNDS_PER_LOSS`]. Rounds are compared one by one and by their order
+/// alone, because the load of the machine is in all times of a round, and can be many times as long
+/// as an exchange.
 ///
 /// `blocks_s` has the same number of block times, in seconds per exchange, for every candidate.
 pub(super) fn decide(candidates: &[Backend], blocks_s: &[f64]) -> Decision {
@@ -46,7 +47,8 @@ pub(super) fn decide(candidates: &[Backend], blocks_s: &[f64]) -> Decision {
     by_time.sort_by(|&a, &b| medians_s[a].total_cmp(&medians_s[b]));
     let wins = |a: usize, b: usize| times[a].iter().zip(times[b]).filter(|(a, b)| a < b).count();
     let beats = |a: usize, b: usize| rounds - wins(a, b) <= rounds / ROUNDS_PER_LOSS;
-    // Twice, because a best that was replaced later may have stood in the way of an earlier candidate.
+    // Twice, because a best that was replaced later may have stood in the way of an earlier
+    // candidate.
     let all_twice = (1..times.len()).chain(1..times.len());
     let chosen = all_twice.fold(0, |best, one| if beats(one, best) { one } else { best });
     let in_words = |i: usize| (candidates[i].name(), medians_s[i] * US_PER_S);

@@ -1,21 +1,24 @@
 //! `auto`: times the candidates on the real exchange and keeps the best.
 //!
-//! Structure: a context begins with `p2p`. At the first negotiation after it has been used, one transport per candidate
-//! is opened along the same edges. They take turns, a block of exchanges each, for several rounds; only the time that
-//! moving messages takes counts, packing and reading in place included, not the caller's computation. Turns follow from
-//! the number of exchanges alone, so that the ranks need not communicate about them. At the first negotiation after the
-//! trial, where all ranks meet and nothing is in flight, they agree: per exchange the time of a rank that did not have
-//! to wait for others counts (`waiting`), per block and per candidate the median. The best is kept, the others are
-//! ended; if it does not lead in nearly every round, a candidate earlier in the order of preference (`p2p` first) is
-//! kept (`decision`). Later negotiations compare bytes and time per exchange with those at the choice, and begin a new
-//! trial if the bytes have changed by half or the time has doubled over many exchanges.
-//! Relies on: negotiations are collective and come again and again (neighbour rebuilds; on grids every some exchanges); all backends give the same
-//! bits, so that a result does not depend on the choice.
-//! Cost: memory and windows of all candidates during a trial, and exchanges with slow ones; afterwards a branch per call,
-//! a clock around one block of exchanges in ten, and one small collective per negotiation.
-//! Advantage: measures the very pattern, sizes and load that matter, where they matter. Disadvantage: a choice is only
-//! as good as the quiet of the machine during the trial. Contexts of varying lengths (used at rebuilds only) are not
-//! worth a trial: `p2p`.
+//! Structure: a context begins with `p2p`. At the first negotiation after it has been used, one
+//! transport per candidate is opened along the same edges. They take turns, a block of exchanges
+//! each, for several rounds; only the time that moving messages takes counts, packing and reading
+//! in place included, not the caller's computation. Turns follow from the number of exchanges
+//! alone, so that the ranks need not communicate about them. At the first negotiation after the
+//! trial, where all ranks meet and nothing is in flight, they agree: per exchange the time of a
+//! rank that did not have to wait for others counts (`waiting`), per block and per candidate the
+//! median. The best is kept, the others are ended; if it does not lead in nearly every round, a
+//! candidate earlier in the order of preference (`p2p` first) is kept (`decision`). Later
+//! negotiations compare bytes and time per exchange with those at the choice, and begin a new trial
+//! if the bytes have changed by half or the time has doubled over many exchanges. Relies on:
+//! negotiations are collective and come again and again (neighbour rebuilds; on grids every some
+//! exchanges); all backends give the same bits, so that a result does not depend on the choice.
+//! Cost: memory and windows of all candidates during a trial, and exchanges with slow ones;
+//! afterwards a branch per call, a clock around one block of exchanges in ten, and one small
+//! collective per negotiation.
+//! Advantage: measures the very pattern, sizes and load that matter, where they matter.
+//! Disadvantage: a choice is only as good as the quiet of the machine during the trial. Contexts of
+//! varying lengths (used at rebuilds only) are not worth a trial: `p2p`.
 
 mod choosing;
 mod decision;

@@ -1,4 +1,5 @@
-//! How long candidates are tried, whose turn it is, how closely the chosen one is watched, and the clock for it.
+//! How long candidates are tried, whose turn it is, how closely the chosen one is watched, and the
+//! clock for it.
 
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,8 @@ pub(super) enum ClockState {
     Off,
 }
 
-/// Time spent on moving messages, exchange by exchange. It can be switched off: reading a clock costs as much as a small
-/// message.
+/// Time spent on moving messages, exchange by exchange. It can be switched off: reading a clock
+/// costs as much as a small message.
 #[derive(Debug, Default)]
 pub(crate) struct TransportClock {
     state: ClockState,
@@ -50,17 +51,21 @@ impl TransportClock {
     }
 }
 
-/// One block in so many of the chosen backend is timed; reading the clock is not free next to a message in memory.
+/// One block in so many of the chosen backend is timed; reading the clock is not free next to a
+/// message in memory.
 const WATCHED_ONE_IN: u64 = 10;
 
-/// How long `auto` tries its candidates, and how long it watches the chosen one before it judges. Zeros count as one.
+/// How long `auto` tries its candidates, and how long it watches the chosen one before it judges.
+/// Zeros count as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trials {
     /// Exchanges in a row with one candidate.
     pub exchanges_per_block: u32,
-    /// Blocks of every candidate. The candidates take turns, so that a change of the machine's load meets all.
+    /// Blocks of every candidate. The candidates take turns, so that a change of the machine's load
+    /// meets all.
     pub blocks: u32,
-    /// Timed blocks of the chosen backend that are compared with its trial; one block in ten is timed.
+    /// Timed blocks of the chosen backend that are compared with its trial; one block in ten is
+    /// timed.
     pub watched_blocks: u32,
 }
 

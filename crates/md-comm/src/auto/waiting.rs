@@ -1,10 +1,12 @@
-//! What the ranks' times say together: an exchange as seen by a rank that did not have to wait for others.
+//! What the ranks' times say together: an exchange as seen by a rank that did not have to wait for
+//! others.
 
 use crate::{CommError, Reduction, World};
 
 /// Divides the ranks, in the order of their times.
 const QUARTERS: u64 = 4;
-/// Of a time as a word that is larger for a longer time: seconds in single precision, which has no sign here.
+/// Of a time as a word that is larger for a longer time: seconds in single precision, which has no
+/// sign here.
 const TIME_BITS: u32 = 31;
 /// Longer than any time.
 const NO_TIME: u64 = u64::MAX;
@@ -20,16 +22,18 @@ pub(super) enum Role {
     Absent,
 }
 
-/// One time per exchange from the times that every rank has spent in it, the same number on all. *Collective.*
+/// One time per exchange from the times that every rank has spent in it, the same number on all.
+/// *Collective.*
 ///
-/// A rank that comes late is waited for and hardly waits itself, so its time is that of the transport; a rank that comes
-/// early has the others' lateness in its own, which can be a hundred times as long. So the least times of ranks that
-/// receive count. Not the very least: among many ranks there are some whose partners are all close by. The lower quartile
-/// over the ranks, then; up to four ranks it is the minimum. Ranks that only send never wait for a message; what sending
+/// A rank that comes late is waited for and hardly waits itself, so its time is that of the
+/// transport; a rank that comes early has the others' lateness in its own, which can be a hundred
+/// times as long. So the least times of ranks that receive count. Not the very least: among many
+/// ranks there are some whose partners are all close by. The lower quartile over the ranks, then;
+/// up to four ranks it is the minimum. Ranks that only send never wait for a message; what sending
 /// costs comes on top of what receiving costs, as it does for a rank that has both to do.
 ///
-/// The quartiles are found by halving, bit by bit, from how many ranks have shorter times: what the ranks exchange does not grow
-/// with their number.
+/// The quartiles are found by halving, bit by bit, from how many ranks have shorter times: what the
+/// ranks exchange does not grow with their number.
 pub(super) fn without_waiting(world: &dyn World, role: Role, mine_s: &[f64]) -> Result<Vec<f64>, CommError> {
     let roles = [Role::Receives, Role::SendsOnly];
     let mut ranks = roles.map(|of| u64::from(role == of));

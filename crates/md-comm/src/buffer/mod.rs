@@ -1,10 +1,12 @@
 //! A byte buffer whose first byte is 64-byte aligned, without unsafe code.
 //!
-//! Structure: zeroed memory of the system's allocator, of which the bytes in front of the first aligned one are left alone. Advantage: packed
-//! `f64` arrays can be cast in place, and rows start on a cache line. Disadvantage: it is never given back before the buffer is dropped.
+//! Structure: zeroed memory of the system's allocator, of which the bytes in front of the first
+//! aligned one are left alone. Advantage: packed `f64` arrays can be cast in place, and rows start
+//! on a cache line. Disadvantage: it is never given back before the buffer is dropped.
 //!
-//! Buffers of two pages and more start with a page and lie in pages of megabytes ([`pool`]). Where the library lets the kernel copy large
-//! messages from process to process (`process_vm_readv`), what a copy costs goes with the pages it touches.
+//! Buffers of two pages and more start with a page and lie in pages of megabytes ([`pool`]). Where
+//! the library lets the kernel copy large messages from process to process (`process_vm_readv`),
+//! what a copy costs goes with the pages it touches.
 
 mod pool;
 
@@ -55,7 +57,8 @@ impl Memory {
         room.ok_or(CommError::OutOfMemory { bytes })
     }
 
-    /// Whole multiples of the alignment, from one on. Memory that is asked for as zeros has no pages yet.
+    /// Whole multiples of the alignment, from one on. Memory that is asked for as zeros has no
+    /// pages yet.
     fn own(bytes: usize, alignment: usize) -> Option<Self> {
         let length = bytes.checked_next_multiple_of(alignment)?;
         let mut memory: Vec<u8> = try_zeroed_vec(length.checked_add(alignment)?).ok()?;
@@ -98,7 +101,8 @@ impl AlignedBuffer {
         Ok(buffer)
     }
 
-    /// Makes the buffer `length` bytes long; allocates only if it never was that long. New bytes are unspecified.
+    /// Makes the buffer `length` bytes long; allocates only if it never was that long. New bytes
+    /// are unspecified.
     ///
     /// # Errors
     /// [`CommError::OutOfMemory`]; the buffer is as it was.
@@ -163,7 +167,8 @@ mod tests {
         assert_eq!(buffer.capacity(), 256);
     }
 
-    /// What one has left is there for the next; nothing of it is lost when several threads take and give back.
+    /// What one has left is there for the next; nothing of it is lost when several threads take and
+    /// give back.
     #[test]
     fn pieces_of_large_pages_are_never_used_by_two() {
         let fill = |thread: u8| {
@@ -180,7 +185,8 @@ mod tests {
         });
     }
 
-    /// Page by page, as the messages of a droplet that grows: none of the lengths in between stays behind.
+    /// Page by page, as the messages of a droplet that grows: none of the lengths in between stays
+    /// behind.
     #[test]
     fn a_buffer_that_creeps_up_moves_when_its_length_has_doubled() {
         let mut buffer = AlignedBuffer::new(2 * PAGE).unwrap();

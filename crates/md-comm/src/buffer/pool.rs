@@ -1,11 +1,13 @@
 //! Pieces of large pages for message buffers.
 //!
-//! Structure: blocks of [`LARGE_PAGE`] bytes, cut from front to back into pieces whose lengths are powers of two; a piece that is dropped is
-//! kept for the next buffer of its length. Advantage: the kernel copies large messages of other processes faster, the longer the more (measured
-//! in docs/halo-exchange.md), and packing looks up fewer pages; one block serves all contexts of a process. Disadvantage: a piece may be twice
-//! as long as its buffer, and what was taken stays taken: of each length as many pieces as there were at a time, so that a buffer that grows
-//! leaves at most its last length behind. Tools that look for errors of memory do not see where a piece ends: for them there is none
-//! (`--cfg own_buffers`, `scripts/check-races.sh`).
+//! Structure: blocks of [`LARGE_PAGE`] bytes, cut from front to back into pieces whose lengths are
+//! powers of two; a piece that is dropped is kept for the next buffer of its length. Advantage: the
+//! kernel copies large messages of other processes faster, the longer the more (measured in
+//! docs/halo-exchange.md), and packing looks up fewer pages; one block serves all contexts of a
+//! process. Disadvantage: a piece may be twice as long as its buffer, and what was taken stays
+//! taken: of each length as many pieces as there were at a time, so that a buffer that grows leaves
+//! at most its last length behind. Tools that look for errors of memory do not see where a piece
+//! ends: for them there is none (`--cfg own_buffers`, `scripts/check-races.sh`).
 
 use std::sync::{Mutex, PoisonError};
 

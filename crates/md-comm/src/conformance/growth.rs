@@ -53,7 +53,8 @@ fn one_byte(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// As at a neighbour rebuild in each step; fixed lengths begin with a few bytes, variable ones with one.
+/// As at a neighbour rebuild in each step; fixed lengths begin with a few bytes, variable ones with
+/// one.
 fn every_exchange(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for (rule, buffering) in [(Rule::Fixed(1), Buffering::Double), (Rule::Varying(1), Buffering::Single)] {
         let mut player = open(world, flaws, rule, buffering)?;
@@ -172,8 +173,8 @@ fn no_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     player.close()
 }
 
-/// Long enough for a transport that chooses between others to choose, to find that the lengths have changed, and to
-/// choose again.
+/// Long enough for a transport that chooses between others to choose, to find that the lengths have
+/// changed, and to choose again.
 fn long_life(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
     let mut forward = Player::open(world, flaws, edges, Rule::Fixed(100), Buffering::Double, 1)?;

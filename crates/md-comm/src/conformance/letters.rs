@@ -81,7 +81,8 @@ fn held_back(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Every rank asks others, and while it waits for the answer it answers others. It goes on answering until nobody asks any more.
+/// Every rank asks others, and while it waits for the answer it answers others. It goes on
+/// answering until nobody asks any more.
 fn questions(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let (rank, ranks) = (world.rank(), world.ranks());
     let mut letters = world.mailbox("letters")?;
@@ -143,8 +144,8 @@ fn not_taken(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Letters as they come from a network that likes some ranks more than others: those of one rank stay behind, those of others, sent
-/// later, come first. The order of each sender is kept.
+/// Letters as they come from a network that likes some ranks more than others: those of one rank
+/// stay behind, those of others, sent later, come first. The order of each sender is kept.
 #[derive(Debug)]
 pub struct HeldBack {
     inner: Box<dyn Mailbox>,

@@ -1,12 +1,15 @@
-//! The suite every transport must pass: it knows only [`World`], [`crate::Exchange`] and [`crate::Mailbox`].
+//! The suite every transport must pass: it knows only [`World`], [`crate::Exchange`] and
+//! [`crate::Mailbox`].
 //!
-//! Structure: a list of named checks, each a function that plays exchanges and notes flaws. Every payload is a function
-//! of (context, sender, receiver, channel, sequence number, length), so that a receiver knows each byte it must get, and
-//! stale, swapped, truncated or foreign messages all show. Advantage: one specification for all transports, in code.
+//! Structure: a list of named checks, each a function that plays exchanges and notes flaws. Every
+//! payload is a function of (context, sender, receiver, channel, sequence number, length), so that
+//! a receiver knows each byte it must get, and stale, swapped, truncated or foreign messages all
+//! show. Advantage: one specification for all transports, in code.
 //! Disadvantage: it samples interleavings (seeded skew), it cannot enumerate them.
 //!
-//! A flaw in a payload is noted and the exchange goes on, so that all ranks stay in step and the report is complete. A
-//! [`CommError`] where none belongs ends the suite; the caller must then call [`World::abort`].
+//! A flaw in a payload is noted and the exchange goes on, so that all ranks stay in step and the
+//! report is complete. A [`CommError`] where none belongs ends the suite; the caller must then call
+//! [`World::abort`].
 
 mod collectives;
 mod fault;
@@ -62,7 +65,8 @@ pub struct Failure {
     pub what: String,
 }
 
-/// Outcome of the suite on one rank. All ranks agree on which checks failed; rank 0 has everybody's flaws.
+/// Outcome of the suite on one rank. All ranks agree on which checks failed; rank 0 has everybody's
+/// flaws.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// Checks that passed on all ranks.

@@ -1,4 +1,5 @@
-//! Messages longer than what was agreed for their edge: they arrive all the same, and the next negotiation makes room.
+//! Messages longer than what was agreed for their edge: they arrive all the same, and the next
+//! negotiation makes room.
 
 use super::player::{Pace, Player, Receive, play_interleaved};
 use super::script::Rule;
@@ -107,7 +108,8 @@ fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Long messages of one context are under way while another waits for its own, in another order on every rank.
+/// Long messages of one context are under way while another waits for its own, in another order on
+/// every rank.
 fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let open = |salt, buffering| {
         let edges = torus_by_rank(world, balanced(world.ranks()));

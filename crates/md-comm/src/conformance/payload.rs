@@ -1,4 +1,5 @@
-//! Payloads that betray every mix-up: a header with the message's identity, then bytes keyed by the same identity.
+//! Payloads that betray every mix-up: a header with the message's identity, then bytes keyed by the
+//! same identity.
 
 use super::random::Random;
 use crate::{Channel, Rank};

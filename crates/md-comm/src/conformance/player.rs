@@ -21,7 +21,8 @@ const LONGEST_LAG_US: usize = 5000;
 pub(super) enum Pace {
     Steady,
     Skewed,
-    /// Skewed, and now and then for so long that the others get as far ahead as the buffers let them.
+    /// Skewed, and now and then for so long that the others get as far ahead as the buffers let
+    /// them.
     Lagging,
 }
 
@@ -267,8 +268,8 @@ impl<'w> Player<'w> {
     }
 }
 
-/// One exchange of three contexts at once: everything is under way before anybody waits, and every rank receives in
-/// another order if it may.
+/// One exchange of three contexts at once: everything is under way before anybody waits, and every
+/// rank receives in another order if it may.
 pub(super) fn play_interleaved(
     world: &dyn World,
     players: &mut [Player<'_>; 3],

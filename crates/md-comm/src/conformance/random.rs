@@ -1,4 +1,5 @@
-//! A tiny seeded generator (splitmix64, Steele et al. 2014): the same sequence on every machine, no dependency.
+//! A tiny seeded generator (splitmix64, Steele et al. 2014): the same sequence on every machine, no
+//! dependency.
 
 /// Generator state.
 #[derive(Debug, Clone)]

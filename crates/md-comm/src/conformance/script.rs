@@ -12,7 +12,8 @@ const SPREAD: usize = 16;
 /// Which lengths messages have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Every message of an edge is as long as the last; at least so many bytes, but none at all if that is 0.
+    /// Every message of an edge is as long as the last; at least so many bytes, but none at all if
+    /// that is 0.
     Fixed(usize),
     /// Anything from 0 to so many bytes, another length in each exchange.
     Varying(usize),

@@ -1,4 +1,5 @@
-//! Messages that nobody packs: every byte that was meant arrives at its place, and no other changes.
+//! Messages that nobody packs: every byte that was meant arrives at its place, and no other
+//! changes.
 
 use super::{Check, Flaws};
 use crate::{CommError, Subarray, Unpacked, UnpackedEdge, UnpackedSpec, World};
@@ -9,7 +10,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("unpacked messages from outside of the memory are refused", outside),
 ];
 
-/// Nodes of a part along the two faster axes; along the slowest there is a layer of own nodes, and one per rank for what it sends.
+/// Nodes of a part along the two faster axes; along the slowest there is a layer of own nodes, and
+/// one per rank for what it sends.
 const NODES: [usize; 2] = [5, 9];
 /// Bytes of a node.
 const NODE: usize = 8;

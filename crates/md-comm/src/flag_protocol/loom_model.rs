@@ -1,8 +1,10 @@
-//! All interleavings, and all values that the memory model lets a load return, of two ranks that exchange messages by
-//! the protocol; and protocols that are wrong on purpose, which must be caught.
+//! All interleavings, and all values that the memory model lets a load return, of two ranks that
+//! exchange messages by the protocol; and protocols that are wrong on purpose, which must be
+//! caught.
 //!
-//! The payload is made of relaxed atomics: a load that is not ordered after the store of its message, or not before
-//! that of the next one, returns another value in some execution, and the assertion finds it.
+//! The payload is made of relaxed atomics: a load that is not ordered after the store of its
+//! message, or not before that of the next one, returns another value in some execution, and the
+//! assertion finds it.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -206,8 +208,8 @@ fn a_credit_before_the_payload_was_read_is_caught() {
     one_way(None, 1, 3, Conduct::CreditFirst);
 }
 
-// A sender that nobody holds back overwrites a payload, or a flag before it is seen: then the receiver waits for ever,
-// and the model ends that in words of its own.
+// A sender that nobody holds back overwrites a payload, or a flag before it is seen: then the
+// receiver waits for ever, and the model ends that in words of its own.
 #[test]
 #[should_panic]
 fn an_ignored_credit_one_way_is_caught() {

@@ -1,17 +1,19 @@
-//! The protocol of flags in memory: when a buffer may be read, when it may be written again. Without the memory, so
-//! that a model checker can go through it.
+//! The protocol of flags in memory: when a buffer may be read, when it may be written again.
+//! Without the memory, so that a model checker can go through it.
 //!
-//! One rank, the sender, writes a buffer and raises the buffer's flag; the other one polls the flag, reads the buffer,
-//! and where that is needed gives the buffer back by a credit, which the sender polls. Buffers are used in turn. A flag
-//! is the exchange number, the length, and the exchange number again (16, 32, 16 bits); a credit is the number of the
-//! exchange whose buffer is free. Both are compared for equality only: MPI-3.1 section 11.7 allows to poll for a
-//! particular value, not to compare magnitudes. One word per buffer, or a fast sender would overwrite what has not been
-//! seen.
+//! One rank, the sender, writes a buffer and raises the buffer's flag; the other one polls the
+//! flag, reads the buffer, and where that is needed gives the buffer back by a credit, which the
+//! sender polls. Buffers are used in turn. A flag is the exchange number, the length, and the
+//! exchange number again (16, 32, 16 bits); a credit is the number of the exchange whose buffer is
+//! free. Both are compared for equality only: MPI-3.1 section 11.7 allows to poll for a particular
+//! value, not to compare magnitudes. One word per buffer, or a fast sender would overwrite what has
+//! not been seen.
 //!
-//! Relies on: a word is stored with release order, after the payload was written (a flag) or read (a credit), and loaded
-//! with acquire order. Not on being stored whole, which MPI does not promise to a load: the number at both ends of a flag
-//! differs from that before it in its lowest byte, so that both are right only if all between them has been stored too,
-//! in halves, or byte by byte from either end. A credit is right only if all that changed has been stored.
+//! Relies on: a word is stored with release order, after the payload was written (a flag) or read
+//! (a credit), and loaded with acquire order. Not on being stored whole, which MPI does not promise
+//! to a load: the number at both ends of a flag differs from that before it in its lowest byte, so
+//! that both are right only if all between them has been stored too, in halves, or byte by byte
+//! from either end. A credit is right only if all that changed has been stored.
 
 #[cfg(loom)]
 #[cfg(test)]
@@ -68,13 +70,15 @@ pub(crate) enum Answer {
     Nothing,
 }
 
-/// Whether the sender needs a credit before it reuses a buffer. With two buffers and an answer it does not: the answer
-/// of exchange k-1 proves that the receiver has completed k-2, whose buffer exchange k uses.
+/// Whether the sender needs a credit before it reuses a buffer. With two buffers and an answer it
+/// does not: the answer of exchange k-1 proves that the receiver has completed k-2, whose buffer
+/// exchange k uses.
 pub(crate) fn needs_credit(buffers: u64, answer: Answer) -> bool {
     buffers < 2 || answer == Answer::Nothing
 }
 
-/// The credit that frees the buffer of an exchange; `None` for a buffer's first use, which needs none.
+/// The credit that frees the buffer of an exchange; `None` for a buffer's first use, which needs
+/// none.
 pub(crate) fn awaited_credit(sequence: u64, buffers: u64) -> Option<u64> {
     sequence.checked_sub(buffers).filter(|&credit| credit > 0)
 }

@@ -1,5 +1,6 @@
-//! All interleavings of senders that share a circular buffer by tickets, as `rma-ring` does: several senders with
-//! `ring = "shared"`, one without. Messages have one word. That flags are used again is in the other model.
+//! All interleavings of senders that share a circular buffer by tickets, as `rma-ring` does:
+//! several senders with `ring = "shared"`, one without. Messages have one word. That flags are used
+//! again is in the other model.
 
 use loom::model::Builder;
 use loom::sync::Arc;
@@ -10,7 +11,8 @@ use super::Word;
 
 /// Context switches that no wait forces.
 const PREEMPTIONS: usize = 2;
-/// Enough for all executions of one sender, and for a part of those of two; the mistakes below are found in far fewer.
+/// Enough for all executions of one sender, and for a part of those of two; the mistakes below are
+/// found in far fewer.
 const MOST_EXECUTIONS: usize = 10_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +127,8 @@ fn two_senders_overwrite_nothing_that_has_not_been_read() {
     explore(2, 1, 1, Conduct::Right);
 }
 
-// Two messages in one place: a payload is wrong, or its receiver waits for ever, which the model ends in words of its own.
+// Two messages in one place: a payload is wrong, or its receiver waits for ever, which the model
+// ends in words of its own.
 #[test]
 #[should_panic]
 fn senders_that_wait_before_they_reserve_are_caught() {

@@ -9,7 +9,8 @@ use crate::buffer::AlignedBuffer;
 use crate::monitor::{LONGEST_LOOK, WaitingTime};
 use crate::{Channel, CommError, Rank};
 
-/// What a message is for; part of its address, so that a collective called out of order cannot take another's bytes.
+/// What a message is for; part of its address, so that a collective called out of order cannot take
+/// another's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// An exchange's message.
@@ -65,7 +66,8 @@ struct State {
 }
 
 impl Mailbox {
-    /// A thread that panics while it holds the lock leaves complete queues behind, so poisoning is not an error here.
+    /// A thread that panics while it holds the lock leaves complete queues behind, so poisoning is
+    /// not an error here.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -101,7 +103,8 @@ impl Shared {
         self.mailboxes[to].lock().queues.entry(address).or_default().push_back(message);
     }
 
-    /// Whether any of the queues has a message. `Err` if a rank has failed. Only the rank itself takes messages out.
+    /// Whether any of the queues has a message. `Err` if a rank has failed. Only the rank itself
+    /// takes messages out.
     pub(super) fn holds(
         &self,
         of: Rank,
@@ -117,8 +120,8 @@ impl Shared {
         }
     }
 
-    /// The first message of any of the queues; waits for it, at most as long as `watchdog`. `choices` is asked again
-    /// after every change.
+    /// The first message of any of the queues; waits for it, at most as long as `watchdog`.
+    /// `choices` is asked again after every change.
     pub(super) fn take<I>(
         &self,
         of: Rank,
@@ -150,8 +153,8 @@ impl Shared {
         self.mailboxes.iter().map(|mailbox| mailbox.lock().queues.len()).sum()
     }
 
-    /// A rank has no more use for a context. Once all have said so, its queues are forgotten: until then, one may still take
-    /// what another has left.
+    /// A rank has no more use for a context. Once all have said so, its queues are forgotten: until
+    /// then, one may still take what another has left.
     pub(super) fn close(&self, context: u64) {
         let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         let ranks = closed.entry(context).or_default();
@@ -166,7 +169,8 @@ impl Shared {
         }
     }
 
-    /// Wakes and fails every present and future wait of every rank. The first failure is the one reported.
+    /// Wakes and fails every present and future wait of every rank. The first failure is the one
+    /// reported.
     pub(super) fn fail(&self, rank: Rank) {
         for mailbox in &self.mailboxes {
             mailbox.lock().failed.get_or_insert(rank);

@@ -1,9 +1,11 @@
-//! The transport without MPI: ranks are threads of one process. It is the readable specification of the contract.
+//! The transport without MPI: ranks are threads of one process. It is the readable specification of
+//! the contract.
 //!
-//! Structure: every rank has one mailbox; a message is a buffer that moves from the sender into the receiver's mailbox
-//! and, when the receiver completes its exchange, back to the sender. Advantage: no copy, no unsafe code, every rule of
-//! the contract in a few lines, and whole runs can be tested and debugged in one process. Disadvantage: one mutex per
-//! rank; for tests and small runs, not for speed.
+//! Structure: every rank has one mailbox; a message is a buffer that moves from the sender into the
+//! receiver's mailbox and, when the receiver completes its exchange, back to the sender. Advantage:
+//! no copy, no unsafe code, every rule of the contract in a few lines, and whole runs can be tested
+//! and debugged in one process. Disadvantage: one mutex per rank; for tests and small runs, not for
+//! speed.
 
 mod letters;
 #[cfg(loom)]
@@ -37,10 +39,12 @@ pub struct Panicked {
     pub message: String,
 }
 
-/// Runs `work` on `ranks` threads that form one world and returns what each of them returned, in rank order.
+/// Runs `work` on `ranks` threads that form one world and returns what each of them returned, in
+/// rank order.
 ///
-/// A panic on one rank, or a call of [`World::abort`], makes every wait of the other ranks fail with
-/// [`crate::CommError::PeerFailed`]; a wait longer than `watchdog` ends with [`crate::CommError::Timeout`].
+/// A panic on one rank, or a call of [`World::abort`], makes every wait of the other ranks fail
+/// with [`crate::CommError::PeerFailed`]; a wait longer than `watchdog` ends with
+/// [`crate::CommError::Timeout`].
 pub fn run<T, W>(ranks: usize, watchdog: Duration, work: W) -> Vec<Result<T, Panicked>>
 where
     T: Send,

@@ -1,8 +1,8 @@
 //! The transport over mailboxes.
 //!
-//! Each sending edge owns one or two buffers. Sending moves a buffer to the receiver; the receiver keeps it while the
-//! caller reads it and gives it back in `complete`. A sender without a buffer at hand waits for one in `send_buffer`:
-//! that is all the flow control there is.
+//! Each sending edge owns one or two buffers. Sending moves a buffer to the receiver; the receiver
+//! keeps it while the caller reads it and gives it back in `complete`. A sender without a buffer at
+//! hand waits for one in `send_buffer`: that is all the flow control there is.
 
 use super::mailbox::{Address, Kind, NoMessage};
 use super::world::{Member, copy_of};

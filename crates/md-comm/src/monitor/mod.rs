@@ -1,8 +1,9 @@
 //! Watching over calls that cannot be interrupted.
 //!
-//! A wait of a transport ends by its own watchdog; a call that blocks inside the MPI library does not end at all. So the
-//! working thread counts, and a second thread looks whether it still does. If the count has stood still for too long,
-//! that thread does what is left to do and ends the job; it must not call MPI for anything else.
+//! A wait of a transport ends by its own watchdog; a call that blocks inside the MPI library does
+//! not end at all. So the working thread counts, and a second thread looks whether it still does.
+//! If the count has stood still for too long, that thread does what is left to do and ends the job;
+//! it must not call MPI for anything else.
 
 #[cfg(loom)]
 #[cfg(test)]
@@ -25,12 +26,14 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 /// Shortest time between two looks.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// What counts at most as waiting between two looks at the clock, and how long to sleep at most in between.
+/// What counts at most as waiting between two looks at the clock, and how long to sleep at most in
+/// between.
 pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
-/// How long somebody has waited, at least. Who was stopped meanwhile, with the whole job perhaps, must not blame the others for it,
-/// and no clock tells a stop from a long pause between two looks; so of such a pause only [`LONGEST_LOOK`] counts. Waits look far more
-/// often (64 polls). Where a poll is slow, because of a call that lasts or of a core that is shared by many, the watchdog is
+/// How long somebody has waited, at least. Who was stopped meanwhile, with the whole job perhaps,
+/// must not blame the others for it, and no clock tells a stop from a long pause between two looks;
+/// so of such a pause only [`LONGEST_LOOK`] counts. Waits look far more often (64 polls). Where a
+/// poll is slow, because of a call that lasts or of a core that is shared by many, the watchdog is
 /// late by as much as pauses exceed that length, but never early.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WaitingTime {
@@ -70,8 +73,9 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Starts to watch; calls `on_standstill` once if `pulse` is the same for as long as `limit` says; a pulse of `None`
-    /// may last. Without a thread to be had there is no monitor, and a call that hangs hangs.
+    /// Starts to watch; calls `on_standstill` once if `pulse` is the same for as long as `limit`
+    /// says; a pulse of `None` may last. Without a thread to be had there is no monitor, and a call
+    /// that hangs hangs.
     pub fn start(
         limit: impl Fn() -> Duration + Send + 'static,
         pulse: impl Fn() -> Option<u64> + Send + 'static,
@@ -104,7 +108,8 @@ impl Drop for Monitor {
     fn drop(&mut self) {
         self.ending = None;
         if let Some(thread) = self.thread.take() {
-            // What the thread had to say it has said; its panic would be a second report of the same.
+            // What the thread had to say it has said; its panic would be a second report of the
+            // same.
             let _ = thread.join();
         }
     }

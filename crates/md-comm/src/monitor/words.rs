@@ -1,4 +1,5 @@
-//! The words that a watched thread and its monitor share. One thread writes each; all of them change with one store.
+//! The words that a watched thread and its monitor share. One thread writes each; all of them
+//! change with one store.
 
 use std::sync::Arc;
 #[cfg(not(all(test, loom)))]
@@ -11,8 +12,8 @@ use loom::sync::atomic::AtomicU64;
 
 use crate::Rank;
 
-/// A sign of life: to be given wherever the working thread comes along; by one thread only, or signs are lost. Costs one
-/// atomic store.
+/// A sign of life: to be given wherever the working thread comes along; by one thread only, or
+/// signs are lost. Costs one atomic store.
 #[derive(Debug, Clone, Default)]
 pub struct Heartbeat(Arc<AtomicU64>);
 
@@ -29,8 +30,8 @@ impl Heartbeat {
     }
 }
 
-/// Which call the process is in: in the low bits the call's code, 0 for none; then the rank it concerns, plus 1; and a number
-/// that no two calls in a row have in common.
+/// Which call the process is in: in the low bits the call's code, 0 for none; then the rank it
+/// concerns, plus 1; and a number that no two calls in a row have in common.
 #[derive(Debug, Default)]
 pub(crate) struct CallWord(pub(crate) AtomicU64);
 

@@ -18,15 +18,17 @@ pub enum Adversity {
     /// Nothing.
     #[default]
     None,
-    /// One-sided contexts pause at random between ticket, put, flush, flag, get and credit, and overwrite each buffer
-    /// or piece of a ring after it has been read, so that whoever writes too early or reads too late is seen. (A buffer
-    /// that receivers get from is its sender's, who packs the next message over it.) Buffers in shared memory are
-    /// written one way in one exchange and the other way in the next.
+    /// One-sided contexts pause at random between ticket, put, flush, flag, get and credit, and
+    /// overwrite each buffer or piece of a ring after it has been read, so that whoever writes too
+    /// early or reads too late is seen. (A buffer that receivers get from is its sender's, who
+    /// packs the next message over it.) Buffers in shared memory are written one way in one
+    /// exchange and the other way in the next.
     Rough,
-    /// The same with `shm` and `rma-notify` made wrong: the flag is raised before the data have come. For showing that
-    /// the conformance suite finds it.
+    /// The same with `shm` and `rma-notify` made wrong: the flag is raised before the data have
+    /// come. For showing that the conformance suite finds it.
     FlagFirst,
-    /// The last rank gets no window from the library. For showing that the others do not wait for it.
+    /// The last rank gets no window from the library. For showing that the others do not wait for
+    /// it.
     NoWindow,
 }
 
@@ -36,7 +38,8 @@ impl Adversity {
         self == Self::NoWindow && rank + 1 == ranks
     }
 
-    /// [`RANKS_PER_FLUSH`], or 0 for a flush of each rank that needs one, as only runs on very many ranks have.
+    /// [`RANKS_PER_FLUSH`], or 0 for a flush of each rank that needs one, as only runs on very many
+    /// ranks have.
     pub(super) fn ranks_per_flush(self) -> usize {
         match self {
             Self::None | Self::NoWindow => RANKS_PER_FLUSH,
@@ -65,7 +68,8 @@ impl Jitter {
         Self { adversity, random, read: Vec::new() }
     }
 
-    /// Whether the messages of this exchange are streamed into shared memory, if that is not left to what is faster.
+    /// Whether the messages of this exchange are streamed into shared memory, if that is not left
+    /// to what is faster.
     pub(super) fn forces_streaming(&self, sequence: u64) -> Option<bool> {
         match self.adversity {
             Adversity::None | Adversity::NoWindow => None,

@@ -1,16 +1,19 @@
-//! `neighbor-collective`: the whole exchange is one call, `MPI_Ineighbor_alltoallv` on a distributed graph.
+//! `neighbor-collective`: the whole exchange is one call, `MPI_Ineighbor_alltoallv` on a
+//! distributed graph.
 //!
-//! Structure: the graph has every neighbouring rank once, however many edges lead there, and never the rank itself: with
-//! one or two ranks in a periodic dimension several libraries deliver blocks of duplicate neighbours in the wrong order
-//! (<https://github.com/open-mpi/ompi/issues/14430>). The messages to one rank lie in one block, ordered by channel,
-//! which both ends know. `initiate` starts the collective; everything arrives at once. Variable lengths travel first, in
-//! a collective of their own, because the two ends of a block must agree on its length (MPI-3.1 section 7.6.2); hence a
-//! message that has outgrown its capacity needs nothing further.
-//! Relies on: collectives on one communicator match in their order; every context has its own.
+//! Structure: the graph has every neighbouring rank once, however many edges lead there, and never
+//! the rank itself: with one or two ranks in a periodic dimension several libraries deliver blocks
+//! of duplicate neighbours in the wrong order (<https://github.com/open-mpi/ompi/issues/14430>).
+//! The messages to one rank lie in one block, ordered by channel, which both ends know. `initiate`
+//! starts the collective; everything arrives at once. Variable lengths travel first, in a
+//! collective of their own, because the two ends of a block must agree on its length (MPI-3.1
+//! section 7.6.2); hence a message that has outgrown its capacity needs nothing further. Relies on:
+//! collectives on one communicator match in their order; every context has its own.
 //! Cost: as two-sided messages, one call; two rounds if lengths vary.
-//! Advantage: the library sees the whole pattern and may schedule or combine it. Disadvantage: one more copy into the
-//! block, no arrival before the last one; the second round starts only when this context is called, so that
-//! contexts must be used in the same order on all ranks; and a library that schedules nothing only adds its overhead.
+//! Advantage: the library sees the whole pattern and may schedule or combine it. Disadvantage: one
+//! more copy into the block, no arrival before the last one; the second round starts only when this
+//! context is called, so that contexts must be used in the same order on all ranks; and a library
+//! that schedules nothing only adds its overhead.
 
 use std::collections::VecDeque;
 use std::rc::Rc;

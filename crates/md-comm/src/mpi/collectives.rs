@@ -52,8 +52,8 @@ impl Inner {
         Ok(come.into_iter().next().unwrap_or_default())
     }
 
-    /// First the lengths, then the bytes. What is passed on one after the other cannot mix, because messages between two ranks with one
-    /// tag do not overtake each other.
+    /// First the lengths, then the bytes. What is passed on one after the other cannot mix, because
+    /// messages between two ranks with one tag do not overtake each other.
     fn pass(&self, pass: &Pass, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
         let lengths = self.pass_known(pass, &encode_length(mine.len()), |_| LENGTH_BYTES)?;
         let lengths = lengths.iter().map(|length| length_from(length)).collect::<Result<Vec<_>, _>>()?;

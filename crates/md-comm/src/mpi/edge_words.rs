@@ -1,8 +1,10 @@
-//! One number along every edge: how both ends of an edge come to know the same capacities and addresses.
+//! One number along every edge: how both ends of an edge come to know the same capacities and
+//! addresses.
 //!
-//! Structure: all messages are posted at once and awaited together. Several rounds in a row cannot mix although they
-//! use the same tags, because messages between two ranks with one tag do not overtake each other and every rank plays
-//! the rounds in the same order. Used when contexts are opened and negotiated, never in an exchange.
+//! Structure: all messages are posted at once and awaited together. Several rounds in a row cannot
+//! mix although they use the same tags, because messages between two ranks with one tag do not
+//! overtake each other and every rank plays the rounds in the same order. Used when contexts are
+//! opened and negotiated, never in an exchange.
 
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
@@ -42,7 +44,8 @@ impl Along {
 pub(super) enum Heard {
     /// Those that a number is for.
     Receivers,
-    /// Senders too, from peers that have no number for them: nobody goes on before all of its peers have come this far.
+    /// Senders too, from peers that have no number for them: nobody goes on before all of its peers
+    /// have come this far.
     All,
 }
 
@@ -59,7 +62,8 @@ pub(super) fn tell_capacities(
     Ok(())
 }
 
-/// Sends `word(edge)` to the other end and returns what the other ends sent (0 where none does). *Collective.*
+/// Sends `word(edge)` to the other end and returns what the other ends sent (0 where none does).
+/// *Collective.*
 pub(super) fn tell(
     world: &Inner,
     terms: &Terms,
@@ -74,7 +78,8 @@ pub(super) fn tell(
     for (i, edge) in edges.iter().enumerate() {
         let [send, receive] = along.channels(edge).map(|channel| number.word_tag(channel));
         let [sends, receives] = [along.sends(edge), along.receives(edge)];
-        // An answer goes the other way along an edge that has one way only, hence on the same channel.
+        // An answer goes the other way along an edge that has one way only, hence on the same
+        // channel.
         let answers = heard == Heard::All && !is_mutual(edges, edge.peer);
         if receives || answers {
             let tag = if receives { receive } else { send };

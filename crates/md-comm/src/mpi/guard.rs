@@ -1,7 +1,9 @@
-//! The watchdog of calls that block inside the MPI library, where no loop of ours looks at the clock.
+//! The watchdog of calls that block inside the MPI library, where no loop of ours looks at the
+//! clock.
 //!
-//! The thread that calls MPI says in one atomic word which call it is in; a [`Monitor`] looks at the word. If the same
-//! call lasts for longer than the limit, it says so and ends the job. Costs two stores per call.
+//! The thread that calls MPI says in one atomic word which call it is in; a [`Monitor`] looks at
+//! the word. If the same call lasts for longer than the limit, it says so and ends the job. Costs
+//! two stores per call.
 
 use std::io::Write;
 use std::sync::atomic::AtomicU64;
@@ -14,7 +16,8 @@ use crate::{CommError, Rank};
 
 /// Exit code of a job that is ended because a call has not come back: communication broke.
 pub(super) const EXIT_CODE: i32 = 3;
-/// How long the library may take to end the job, before this process ends by itself and the launcher sees to the rest.
+/// How long the library may take to end the job, before this process ends by itself and the
+/// launcher sees to the rest.
 const TIME_TO_ABORT: Duration = Duration::from_secs(3);
 
 /// Calls that may wait for other ranks.

@@ -1,11 +1,13 @@
 //! `hybrid`: edges inside a node go through shared memory, the others through another backend.
 //!
-//! Structure: one context made of two, over disjoint sets of the edges: `shm` has those whose peer is on this rank's node
-//! (also those that lead back to the rank itself), the backend of `parallel.between_nodes` the rest. Every rank opens,
-//! negotiates and ends both, because that is collective, even if one has no edges here.
-//! Relies on: the two ends of an edge find the same half, because being on one node is mutual.
+//! Structure: one context made of two, over disjoint sets of the edges: `shm` has those whose peer
+//! is on this rank's node (also those that lead back to the rank itself), the backend of
+//! `parallel.between_nodes` the rest. Every rank opens, negotiates and ends both, because that is
+//! collective, even if one has no edges here. Relies on: the two ends of an edge find the same
+//! half, because being on one node is mutual.
 //! Cost: per message that of its half; a wait looks at both halves in turn.
-//! Advantage: each edge takes its fastest way; on one node it is `shm`, with one rank per node the other backend.
+//! Advantage: each edge takes its fastest way; on one node it is `shm`, with one rank per node the
+//! other backend.
 //! Disadvantage: waiting means polling both; two windows or sets of requests per context.
 
 use std::rc::Rc;
@@ -54,8 +56,9 @@ impl Hybrid {
 }
 
 impl Hybrid {
-    /// The next message of either half. The half that had the last one comes second, so that a busy half does not keep
-    /// the other one's messages waiting. A half without edges here costs nothing.
+    /// The next message of either half. The half that had the last one comes second, so that a busy
+    /// half does not keep the other one's messages waiting. A half without edges here costs
+    /// nothing.
     fn probe(&mut self) -> Result<Option<EdgeId>, CommError> {
         let order = match self.first {
             Half::Inside => [Half::Inside, Half::Between],

@@ -1,4 +1,5 @@
-//! Letters over MPI: `MPI_Isend`, and on the other side `MPI_Improbe` for any source, then `MPI_Mrecv`.
+//! Letters over MPI: `MPI_Isend`, and on the other side `MPI_Improbe` for any source, then
+//! `MPI_Mrecv`.
 
 use std::rc::Rc;
 

@@ -1,8 +1,9 @@
 //! Cores that several ranks of one machine can only take in turns.
 //!
-//! A launcher that takes each of its hosts for a machine binds the first rank of every host to the same core, also where the hosts
-//! are containers or namespaces on one machine. What the kernel says is therefore compared between ranks that it calls one
-//! machine, whatever the library calls a node. Linux only: elsewhere nothing is found.
+//! A launcher that takes each of its hosts for a machine binds the first rank of every host to the
+//! same core, also where the hosts are containers or namespaces on one machine. What the kernel
+//! says is therefore compared between ranks that it calls one machine, whatever the library calls a
+//! node. Linux only: elsewhere nothing is found.
 
 use std::collections::BTreeSet;
 use std::ffi::c_int;
@@ -14,7 +15,8 @@ use crate::{CommError, CrowdedCores};
 
 const ALLOWED: &str = "Cpus_allowed_list:";
 
-/// What is compared: hashes of the machine's boot and of the hardware threads that the rank may use.
+/// What is compared: hashes of the machine's boot and of the hardware threads that the rank may
+/// use.
 type Place = [u64; 2];
 
 impl Inner {
@@ -28,7 +30,8 @@ impl Inner {
         let allowed = numbers(status.lines().find_map(|line| line.strip_prefix(ALLOWED)).unwrap_or_default());
         let online = numbers(&read("/sys/devices/system/cpu/online"));
         let place = [hash(&read("/proc/sys/kernel/random/boot_id")), hash(&allowed)];
-        // The others of the machine only, however many ranks there are. Groups have numbers of 31 bits.
+        // The others of the machine only, however many ranks there are. Groups have numbers of 31
+        // bits.
         let mut machine = self.communicator.split((place[0] >> 33) as c_int)?;
         let (_, members) = machine.rank_and_ranks()?;
         let all = machine.gather_all(bytemuck::cast_slice(&place).to_vec(), members, self.limit())?;

@@ -1,7 +1,7 @@
 //! The ranks that share memory with this one.
 //!
-//! For tests and experiments on one machine, the environment variable `MD_RANKS_PER_NODE=N` makes nodes smaller than
-//! they are: consecutive blocks of N ranks count as a node.
+//! For tests and experiments on one machine, the environment variable `MD_RANKS_PER_NODE=N` makes
+//! nodes smaller than they are: consecutive blocks of N ranks count as a node.
 
 use super::ffi::Communicator;
 use super::world::Inner;
@@ -59,7 +59,8 @@ fn ranks_per_node() -> Result<usize, CommError> {
     })
 }
 
-/// Whether the environment says something that can be meant; of interest where the first node is looked for late, or never.
+/// Whether the environment says something that can be meant; of interest where the first node is
+/// looked for late, or never.
 ///
 /// # Errors
 /// [`CommError::Environment`].

@@ -22,15 +22,16 @@ impl ContextNumber {
         self.0 * TAGS_PER_CONTEXT + i32::from(channel)
     }
 
-    /// The MPI tag of what the two ends of an edge tell each other while no exchange is under way; receives for the next
-    /// exchange may be posted already.
+    /// The MPI tag of what the two ends of an edge tell each other while no exchange is under way;
+    /// receives for the next exchange may be posted already.
     pub(super) fn word_tag(self, channel: Channel) -> i32 {
         self.tag(channel) + CHANNELS
     }
 }
 
-/// The numbers in use. A number is given out again only after `finalise`, whose barrier makes sure that no rank still
-/// awaits messages with its tags; a context that is merely dropped keeps its number.
+/// The numbers in use. A number is given out again only after `finalise`, whose barrier makes sure
+/// that no rank still awaits messages with its tags; a context that is merely dropped keeps its
+/// number.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     used: BTreeSet<ContextNumber>,

@@ -1,12 +1,15 @@
-//! Messages that have outgrown what was agreed for their edge travel beside the transport, as two-sided messages.
+//! Messages that have outgrown what was agreed for their edge travel beside the transport, as
+//! two-sided messages.
 //!
-//! Structure: the transport tells the receiver the true length by its own means (a length beside the payload, a flag, a
-//! notice); the payload is sent with a context number of its own, so that it matches nothing else; the receiver posts a
-//! receive of exactly that length. Send buffers alternate as the transport's do: whoever may write to a buffer again
-//! knows that the message that left from it has been received.
-//! Relies on: messages between two ranks with one tag do not overtake each other (MPI-3.1 section 3.5).
-//! Cost: a message with rendezvous behind the notice, and memory for it; once per growth, because the next
-//! negotiation makes room. Advantage: no message is ever too long, and nobody has to agree on lengths in advance.
+//! Structure: the transport tells the receiver the true length by its own means (a length beside
+//! the payload, a flag, a notice); the payload is sent with a context number of its own, so that it
+//! matches nothing else; the receiver posts a receive of exactly that length. Send buffers
+//! alternate as the transport's do: whoever may write to a buffer again knows that the message that
+//! left from it has been received. Relies on: messages between two ranks with one tag do not
+//! overtake each other (MPI-3.1 section 3.5).
+//! Cost: a message with rendezvous behind the notice, and memory for it; once per growth, because
+//! the next negotiation makes room. Advantage: no message is ever too long, and nobody has to agree
+//! on lengths in advance.
 
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;

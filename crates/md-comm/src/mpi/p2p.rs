@@ -1,22 +1,26 @@
 //! Non-blocking two-sided messages: the baseline every one-sided transport has to beat.
 //!
-//! Structure: per edge one receive, posted before anybody can send (when the context is opened, then in `complete` for
-//! the next exchange), and one or two send buffers. `start` posts the send; arrivals are handed out in the order in which
-//! `MPI_Testsome` reports them. Advantage: no synchronisation beyond the messages; small messages go straight into the
-//! user's buffer. Disadvantage: matching and, for large messages, a rendezvous on the receiver's side: about three
+//! Structure: per edge one receive, posted before anybody can send (when the context is opened,
+//! then in `complete` for the next exchange), and one or two send buffers. `start` posts the send;
+//! arrivals are handed out in the order in which `MPI_Testsome` reports them. Advantage: no
+//! synchronisation beyond the messages; small messages go straight into the user's buffer.
+//! Disadvantage: matching and, for large messages, a rendezvous on the receiver's side: about three
 //! latencies instead of one.
 //!
-//! A message that has outgrown its capacity must not meet the receive posted for it. In its place goes a notice that is
-//! longer than any message of the edge ([`NOTICE_BYTES`] beyond the capacity, for which the receives have room) and ends
-//! with the true length; the payload follows by [`Overflow`]. Messages that fit carry nothing extra.
+//! A message that has outgrown its capacity must not meet the receive posted for it. In its place
+//! goes a notice that is longer than any message of the edge ([`NOTICE_BYTES`] beyond the capacity,
+//! for which the receives have room) and ends with the true length; the payload follows by
+//! [`Overflow`]. Messages that fit carry nothing extra.
 //!
-//! Messages of known length may go in pieces ([`Chunk`]), below the limit from which on the library waits for the receiver: then
-//! they move although nobody calls it. Both ends find the same pieces, because they have agreed on the length.
+//! Messages of known length may go in pieces ([`Chunk`]), below the limit from which on the library
+//! waits for the receiver: then they move although nobody calls it. Both ends find the same pieces,
+//! because they have agreed on the length.
 //!
-//! Negotiation, among neighbours only: every rank first takes its posted receives back, then tells each peer the capacity of
-//! each edge, and waits for its peers' words (a peer that sends it nothing answers with an empty one). So whoever sends the
-//! first message of a new length has heard from its receiver, which has no receive of the old one any more; at worst the message
-//! waits in MPI's queue until the new one is posted.
+//! Negotiation, among neighbours only: every rank first takes its posted receives back, then tells
+//! each peer the capacity of each edge, and waits for its peers' words (a peer that sends it
+//! nothing answers with an empty one). So whoever sends the first message of a new length has heard
+//! from its receiver, which has no receive of the old one any more; at worst the message waits in
+//! MPI's queue until the new one is posted.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -40,8 +44,9 @@ const NOTICE_BYTES: usize = LENGTH_BYTES;
 pub(crate) enum Requests {
     /// Anew for every message: `MPI_Isend`, `MPI_Irecv`.
     Fresh,
-    /// Once, then started: `MPI_Send_init`, `MPI_Recv_init`, `MPI_Start` (backend `p2p-persistent`). Saves the library
-    /// the checks and the set-up of each message; a send of another length than the last is described anew.
+    /// Once, then started: `MPI_Send_init`, `MPI_Recv_init`, `MPI_Start` (backend
+    /// `p2p-persistent`). Saves the library the checks and the set-up of each message; a send of
+    /// another length than the last is described anew.
     Persistent,
 }
 
@@ -51,8 +56,9 @@ impl Requests {
     }
 }
 
-/// Bytes of a piece, per edge; the same at both ends, because being on one node is mutual. Messages of variable length go whole:
-/// their receivers do not know how many pieces there are. *Collective.*
+/// Bytes of a piece, per edge; the same at both ends, because being on one node is mutual. Messages
+/// of variable length go whole: their receivers do not know how many pieces there are.
+/// *Collective.*
 fn most_per_piece(world: &Inner, spec: &ExchangeSpec, chunk: Chunk) -> Result<Vec<usize>, CommError> {
     const WHOLE: usize = usize::MAX;
     let all = |bytes| Ok(vec![bytes; spec.edges.len()]);
@@ -88,8 +94,8 @@ pub(super) struct P2p {
     overflow: Overflow,
     /// Received, not looked at yet.
     completed_receives: VecDeque<usize>,
-    /// Edges whose messages have arrived since the last `complete`, in that order: each at most once, because receives are posted there. So
-    /// many of them have been handed out.
+    /// Edges whose messages have arrived since the last `complete`, in that order: each at most
+    /// once, because receives are posted there. So many of them have been handed out.
     arrived: Vec<EdgeId>,
     handed_out: usize,
     /// Last, so that MPI is finalised after the requests are gone.
@@ -139,8 +145,9 @@ impl P2p {
         Ok(context)
     }
 
-    /// Notes what has arrived and lets MPI move what is under way. Asking for receives moves sends too, so that sends
-    /// are asked for only where nothing else is awaited: every question shows beside a small message.
+    /// Notes what has arrived and lets MPI move what is under way. Asking for receives moves sends
+    /// too, so that sends are asked for only where nothing else is awaited: every question shows
+    /// beside a small message.
     #[inline(always)]
     fn collect(&mut self) -> Result<(), CommError> {
         let awaits_receives = self.receives.any_active();
@@ -154,8 +161,8 @@ impl P2p {
         self.sends.iter_mut().try_for_each(|sends| sends.poll(|_| ()))
     }
 
-    /// Notes what has arrived, be it a message or the notice of one that comes by another way. Not inlined, so that messages of known length do
-    /// not save the registers that it needs.
+    /// Notes what has arrived, be it a message or the notice of one that comes by another way. Not
+    /// inlined, so that messages of known length do not save the registers that it needs.
     #[inline(never)]
     fn collect_of_any_length(&mut self) -> Result<(), CommError> {
         self.receives.poll(|i| self.completed_receives.push_back(i))?;
@@ -168,7 +175,8 @@ impl P2p {
         self.overflow.poll(|i| self.arrived.push(EdgeId(i)))
     }
 
-    /// Waits until the messages sent from a set of buffers have left it; some of them, where `is_over` says so.
+    /// Waits until the messages sent from a set of buffers have left it; some of them, where
+    /// `is_over` says so.
     #[inline]
     fn finish_sends(&mut self, set: usize, is_over: fn(&Self) -> bool) -> Result<(), CommError> {
         if self.sends[set].any_active() { self.wait_for_sends(set, is_over) } else { Ok(()) }
@@ -231,8 +239,9 @@ impl Transport for P2p {
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
         match poll {
             Poll::Progress => return self.collect().map(|()| None),
-            // A peer that has answered is about to take this rank's message. To go on before it has done so would make
-            // the next large message meet a receive that is not posted yet: half as slow again.
+            // A peer that has answered is about to take this rank's message. To go on before it has
+            // done so would make the next large message meet a receive that is not posted yet: half
+            // as slow again.
             Poll::Finish => return self.finish_sends(self.current, Self::answers_have_left).map(|()| None),
             Poll::Probe | Poll::Wait => (),
         }
@@ -259,8 +268,8 @@ impl Transport for P2p {
         self.receives.bytes(edge.0)
     }
 
-    /// With two buffers per edge the sends of this exchange may still be under way; those of the last one, whose
-    /// buffers come next, are finished.
+    /// With two buffers per edge the sends of this exchange may still be under way; those of the
+    /// last one, whose buffers come next, are finished.
     fn complete(&mut self) -> Result<(), CommError> {
         if self.terms.spec().sizes == Sizes::Variable {
             self.overflow.next_exchange();

@@ -1,8 +1,10 @@
-//! Windows without a protocol, to measure what the library's own calls take: a transport is these calls and some rules on top.
+//! Windows without a protocol, to measure what the library's own calls take: a transport is these
+//! calls and some rules on top.
 //!
-//! What makes them safe: every access is checked against the size of the window and the epoch this rank is in, and a rank looks at its own
-//! part only in [`PlainWindow::with_own`], between two barriers, while no rank has an epoch. What several ranks write to one place
-//! at a time is one of them or a mixture.
+//! What makes them safe: every access is checked against the size of the window and the epoch this
+//! rank is in, and a rank looks at its own part only in [`PlainWindow::with_own`], between two
+//! barriers, while no rank has an epoch. What several ranks write to one place at a time is one of
+//! them or a mixture.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -99,12 +101,12 @@ pub struct PlainWindow {
 }
 
 impl PlainWindow {
-    /// Makes the windows, full of zeros; [`rma_component`](crate::World::rma_component) of the world then tells what moves their
-    /// data. *Collective.*
+    /// Makes the windows, full of zeros; [`rma_component`](crate::World::rma_component) of the
+    /// world then tells what moves their data. *Collective.*
     ///
     /// # Errors
-    /// [`CommError::OutOfMemory`] and [`CommError::OutOfSharedMemory`], before the library is asked; [`CommError::Unavailable`] if the library
-    /// makes none on one of the ranks.
+    /// [`CommError::OutOfMemory`] and [`CommError::OutOfSharedMemory`], before the library is
+    /// asked; [`CommError::Unavailable`] if the library makes none on one of the ranks.
     pub fn open(on: &MpiWorld, spec: PlainSpec) -> Result<Self, CommError> {
         let world = on.duplicate()?;
         let PlainSpec { memory, windows, bytes, asserts } = spec;
@@ -283,10 +285,12 @@ impl PlainWindow {
         Ok(())
     }
 
-    /// Looks at this rank's part of a window, or fills it, while no rank has an epoch. *Collective.*
+    /// Looks at this rank's part of a window, or fills it, while no rank has an epoch.
+    /// *Collective.*
     ///
     /// # Errors
-    /// [`CommError::Misuse`] inside an epoch or without such a window; [`CommError::Mpi`], [`CommError::Timeout`].
+    /// [`CommError::Misuse`] inside an epoch or without such a window; [`CommError::Mpi`],
+    /// [`CommError::Timeout`].
     pub fn with_own<T>(&mut self, window: usize, look: impl FnOnce(&mut [u8]) -> T) -> Result<T, CommError> {
         let Place { offset, .. } = self.outside(At { rank: 0, window, offset: 0 })?;
         let is_right = self.turn(Epoch::Nobody, Epoch::Nobody);

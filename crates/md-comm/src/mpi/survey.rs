@@ -1,7 +1,9 @@
-//! What the MPI library is and does here: found by asking it, for `md-cli backends` and for the record of a run.
+//! What the MPI library is and does here: found by asking it, for `md-cli backends` and for the
+//! record of a run.
 //!
-//! Which code moves a put decides its speed, and the standard has no call that tells. Open MPI's components name their
-//! windows (`rdma window 3`), all but osc/sm; MPICH tells its device with its version; others tell nothing.
+//! Which code moves a put decides its speed, and the standard has no call that tells. Open MPI's
+//! components name their windows (`rdma window 3`), all but osc/sm; MPICH tells its device with its
+//! version; others tell nothing.
 
 use mpi::Threading;
 

@@ -1,7 +1,9 @@
-//! Unpacked messages, two-sided: `MPI_Isend` and `MPI_Irecv` of derived datatypes, from and to the caller's memory.
+//! Unpacked messages, two-sided: `MPI_Isend` and `MPI_Irecv` of derived datatypes, from and to the
+//! caller's memory.
 //!
-//! Rule 4 of the raw calls, that no message is longer than the receive posted for it, holds because both ends tell each other the number of
-//! bytes when the context is opened, and datatypes do not change it.
+//! Rule 4 of the raw calls, that no message is longer than the receive posted for it, holds because
+//! both ends tell each other the number of bytes when the context is opened, and datatypes do not
+//! change it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -70,7 +72,8 @@ fn packed(edge: &UnpackedEdge) -> Option<Edge> {
 }
 
 impl Datatypes {
-    /// Opens the context: both ends of every edge make sure that they mean as many bytes. *Collective.*
+    /// Opens the context: both ends of every edge make sure that they mean as many bytes.
+    /// *Collective.*
     pub(super) fn open(world: Rc<Inner>, spec: UnpackedSpec) -> Result<Self, CommError> {
         let UnpackedSpec { name, mut edges } = spec;
         edges.retain(|edge| packed(edge).is_some());

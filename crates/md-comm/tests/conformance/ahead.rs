@@ -1,4 +1,5 @@
-//! A sender two exchanges ahead: with two buffers it may have ended both before the receiver has looked at the first.
+//! A sender two exchanges ahead: with two buffers it may have ended both before the receiver has
+//! looked at the first.
 
 use std::process::ExitCode;
 

@@ -19,8 +19,8 @@ pub(crate) const ROLE: &str = "MD_COMM_TEST_ROLE";
 pub(crate) const EXPECTED_RANKS: &str = "MD_COMM_TEST_RANKS";
 /// Variable that tells a child the backend (default: `p2p`).
 pub(crate) const BACKEND: &str = "MD_COMM_TEST_BACKEND";
-/// Variable that tells a child options of the backend (default: none set); the suite is run on each of several
-/// sets.
+/// Variable that tells a child options of the backend (default: none set); the suite is run on each
+/// of several sets.
 pub(crate) const OPTIONS: &str = "MD_COMM_TEST_OPTIONS";
 /// Stands between two sets of options.
 pub(crate) const OPTIONS_END: &str = ";";
@@ -96,7 +96,8 @@ fn suite() -> Result<ExitCode, CommError> {
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// A program that has initialised MPI itself lends every second rank to a world each, and goes on afterwards.
+/// A program that has initialised MPI itself lends every second rank to a world each, and goes on
+/// afterwards.
 fn embedded() -> Result<ExitCode, CommError> {
     let setup = || CommError::Setup("MPI cannot be initialised".to_owned());
     let (universe, _) = rsmpi::initialize_with_threading(rsmpi::Threading::Funneled).ok_or_else(setup)?;
@@ -114,7 +115,8 @@ fn embedded() -> Result<ExitCode, CommError> {
     Ok(ExitCode::from(u8::from(!outcome)))
 }
 
-/// The world with the backend under test. Trials are so short that `auto` chooses several times in the suite.
+/// The world with the backend under test. Trials are so short that `auto` chooses several times in
+/// the suite.
 fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     let trials = Trials { exchanges_per_block: 1, blocks: 1, watched_blocks: 1 };
     let world = mpi::start(watchdog)?.with_trials(trials);
@@ -259,8 +261,8 @@ fn report_and_abort(world: &dyn World, error: Option<CommError>) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Contexts dropped in the middle of an exchange leave nothing behind that could write to freed memory or keep the
-/// job from ending.
+/// Contexts dropped in the middle of an exchange leave nothing behind that could write to freed
+/// memory or keep the job from ending.
 fn drop_in_flight() -> Result<ExitCode, CommError> {
     let world = start(WATCHDOG)?;
     for bytes in [SMALL_BYTES, LARGE_BYTES] {

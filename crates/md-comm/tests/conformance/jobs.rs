@@ -1,11 +1,13 @@
 //! Starts this program again under the MPI launcher and judges how the jobs end.
 //!
-//! By default every backend runs the suite as it is, with a slice of its options, and with delays and poisoned buffers;
-//! `MD_CONFORMANCE=full` adds every combination of options, over every implementation of windows, and delays and poisoned
-//! buffers over several of them; `MD_CONFORMANCE=nodes` is what works between nodes, as it is. `MD_CONFORMANCE_ONLY=words` runs only cases of the suite whose names contain all of
-//! the words: `poisoned` only those with poisoned buffers, `"rma-lock osc/sm"` only those of `rma-lock` (and
-//! `rma-lock-epoch`) over osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with so many ranks,
-//! `MD_CONFORMANCE_LIMIT_S` is the suite's limit in seconds.
+//! By default every backend runs the suite as it is, with a slice of its options, and with delays
+//! and poisoned buffers; `MD_CONFORMANCE=full` adds every combination of options, over every
+//! implementation of windows, and delays and poisoned buffers over several of them;
+//! `MD_CONFORMANCE=nodes` is what works between nodes, as it is. `MD_CONFORMANCE_ONLY=words` runs
+//! only cases of the suite whose names contain all of the words: `poisoned` only those with
+//! poisoned buffers, `"rma-lock osc/sm"` only those of `rma-lock` (and `rma-lock-epoch`) over
+//! osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with so many ranks, `MD_CONFORMANCE_LIMIT_S`
+//! is the suite's limit in seconds.
 
 use std::process::Command;
 use std::time::Duration;
@@ -17,8 +19,8 @@ use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, LARGE, RO
 use crate::launch::{self, Finished};
 use crate::{RANKS, Tally, adverse, batch, is_wanted};
 
-/// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make. Libraries
-/// that spin where there are more ranks than cores need more ([`LIMIT`]).
+/// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take
+/// long to make. Libraries that spin where there are more ranks than cores need more ([`LIMIT`]).
 const SUITE_LIMIT: Duration = Duration::from_secs(180);
 /// Variable with another limit, in seconds.
 const LIMIT: &str = "MD_CONFORMANCE_LIMIT_S";
@@ -211,7 +213,8 @@ fn blocked_call() -> Result<(), String> {
     expect(code == Some(3) && finished.stderr.contains(text), &finished)
 }
 
-/// The message is so long that it leaves only when it is received: the library still has the memory, and the job is ended.
+/// The message is so long that it leaves only when it is received: the library still has the
+/// memory, and the job is ended.
 fn lent_for_ever() -> Result<(), String> {
     let mut command = under_launcher(2)?;
     command.env(LARGE, "yes");

@@ -14,8 +14,8 @@ const TERMINATION_GRACE: Duration = Duration::from_secs(3);
 const OUTPUT_GRACE: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Lets Open MPI 4 and 5 run as root (containers) and with more ranks than cores. It spins unless ranks outnumber cores;
-/// told to yield, tests leave the cores to whoever has work.
+/// Lets Open MPI 4 and 5 run as root (containers) and with more ranks than cores. It spins unless
+/// ranks outnumber cores; told to yield, tests leave the cores to whoever has work.
 const TEST_ENVIRONMENT: [(&str, &str); 5] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -44,8 +44,9 @@ impl Finished {
     }
 }
 
-/// A command that runs a program, to be appended as argument, with so many ranks: `${MPIEXEC:-mpirun}` with the
-/// environment for root and for cores that are shared. `None` if there is no launcher.
+/// A command that runs a program, to be appended as argument, with so many ranks:
+/// `${MPIEXEC:-mpirun}` with the environment for root and for cores that are shared. `None` if
+/// there is no launcher.
 pub(crate) fn mpirun(ranks: usize) -> Option<Command> {
     let words = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpirun".to_owned());
     let mut words = words.split_whitespace().map(OsString::from);
@@ -73,7 +74,8 @@ pub(crate) fn may_skip(why: &str) -> Result<(), String> {
     }
 }
 
-/// Runs a command in its own process group. If it has not ended after `limit`, the group is asked to end, then killed.
+/// Runs a command in its own process group. If it has not ended after `limit`, the group is asked
+/// to end, then killed.
 ///
 /// # Errors
 /// If the command cannot be started or waited for.
@@ -102,11 +104,13 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// Both signals are sent always, the second one for members that outlived the first. A launcher passes the polite signal on to ranks that are in process groups of their own; the other one is for a
-/// launcher that does not react.
+/// Both signals are sent always, the second one for members that outlived the first. A launcher
+/// passes the polite signal on to ranks that are in process groups of their own; the other one is
+/// for a launcher that does not react.
 fn end_group(child: &mut Child) -> io::Result<()> {
     for signal in ["TERM", "KILL"] {
-        // The spelling of POSIX; a shell's builtin is there even where no `kill` program is installed.
+        // The spelling of POSIX; a shell's builtin is there even where no `kill` program is
+        // installed.
         let group = format!("kill -s {signal} -- -{}", child.id());
         Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status()?;
         wait(child, TERMINATION_GRACE)?;

@@ -1,5 +1,5 @@
-//! The conformance suite on every transport: `local` in this process, MPI by re-executing this program under a
-//! launcher. The last line is `N passed, N failed`.
+//! The conformance suite on every transport: `local` in this process, MPI by re-executing this
+//! program under a launcher. The last line is `N passed, N failed`.
 #![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
 
 #[cfg(feature = "mpi")]

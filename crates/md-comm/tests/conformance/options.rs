@@ -1,4 +1,5 @@
-//! Options of backends as text, for a variable of the environment, and the combinations that are tried.
+//! Options of backends as text, for a variable of the environment, and the combinations that are
+//! tried.
 
 use md_comm::mpi::MpiWorld;
 use md_comm::{Backend, Buffering, Chunk, CommError, RmaKey, RmaOptions};
@@ -35,8 +36,8 @@ pub(crate) fn slice() -> Vec<(Backend, RmaOptions)> {
 /// More changes at once bring no new pair of values together, but many more cases.
 const MOST_CHANGES: usize = 4;
 
-/// Every combination of a few changes that is not refused, without the defaults. The options of `hybrid` are those of its backend between
-/// nodes, which is two-sided here and has none.
+/// Every combination of a few changes that is not refused, without the defaults. The options of
+/// `hybrid` are those of its backend between nodes, which is two-sided here and has none.
 pub(crate) fn all(backend: Backend) -> Vec<RmaOptions> {
     if backend == Backend::Hybrid {
         return Vec::new();

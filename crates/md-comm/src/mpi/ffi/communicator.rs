@@ -1,4 +1,5 @@
-//! A communicator of our own and the collectives on it, all non-blocking inside, so that the watchdog sees them.
+//! A communicator of our own and the collectives on it, all non-blocking inside, so that the
+//! watchdog sees them.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -20,8 +21,9 @@ pub(crate) struct Limit {
     pub(crate) rank: Rank,
 }
 
-/// A duplicate of a communicator of the program: its messages never match anybody else's. Freed by `MPI_Finalize`, because
-/// `MPI_Comm_free` is collective and `Drop` also runs when another rank is gone.
+/// A duplicate of a communicator of the program: its messages never match anybody else's. Freed by
+/// `MPI_Finalize`, because `MPI_Comm_free` is collective and `Drop` also runs when another rank is
+/// gone.
 #[derive(Debug)]
 pub(crate) struct Communicator {
     pub(super) raw: ffi::MPI_Comm,
@@ -58,7 +60,8 @@ impl Communicator {
         }
     }
 
-    /// Another communicator over the ranks of one of the program's. *Collective.* MPI-3.1 section 6.4.2.
+    /// Another communicator over the ranks of one of the program's. *Collective.* MPI-3.1 section
+    /// 6.4.2.
     pub(crate) fn duplicate_of(original: &impl topology::Communicator) -> Result<Self, CommError> {
         // SAFETY: the handle is valid (witness).
         // Test: embedded.
@@ -72,7 +75,8 @@ impl Communicator {
         Self::made(Call::MPI_Comm_dup, |raw| unsafe { ffi::MPI_Comm_dup(self.raw, raw) })
     }
 
-    /// The ranks that can share memory with this one, in the order of their numbers. *Collective.* MPI-3.1 section 6.4.2.
+    /// The ranks that can share memory with this one, in the order of their numbers. *Collective.*
+    /// MPI-3.1 section 6.4.2.
     pub(crate) fn node(&self) -> Result<Self, CommError> {
         let (rank, _) = self.rank_and_ranks()?;
         // SAFETY: the handle is valid while MPI runs.
@@ -83,8 +87,8 @@ impl Communicator {
         })
     }
 
-    /// The ranks of this communicator that name the same group, in the order of their numbers. *Collective.* MPI-3.1
-    /// section 6.4.2.
+    /// The ranks of this communicator that name the same group, in the order of their numbers.
+    /// *Collective.* MPI-3.1 section 6.4.2.
     pub(crate) fn split(&self, group: c_int) -> Result<Self, CommError> {
         let (rank, _) = self.rank_and_ranks()?;
         // SAFETY: the handle is valid while MPI runs.
@@ -94,9 +98,10 @@ impl Communicator {
         })
     }
 
-    /// Lets the library move data, also other ranks' puts to this one: with software progress they wait for some call
-    /// of ours. To be called on a communicator that carries no messages: where Open MPI finds a message it returns at once
-    /// and moves nothing, and what the rank waits for might never come. MPI-3.1 sections 3.8.1, 11.7.3.
+    /// Lets the library move data, also other ranks' puts to this one: with software progress they
+    /// wait for some call of ours. To be called on a communicator that carries no messages: where
+    /// Open MPI finds a message it returns at once and moves nothing, and what the rank waits for
+    /// might never come. MPI-3.1 sections 3.8.1, 11.7.3.
     pub(crate) fn drive_progress(&self) -> Result<(), CommError> {
         let (mut found, mut status) = (0, blank_status());
         // SAFETY: a valid communicator; an integer and a status are written. Nothing is received.
@@ -113,7 +118,8 @@ impl Communicator {
         check("MPI_Iprobe", code)
     }
 
-    /// Ends the communicator: every later call on it is an error of the library's. *Collective.* MPI-3.1 section 6.4.3.
+    /// Ends the communicator: every later call on it is an error of the library's. *Collective.*
+    /// MPI-3.1 section 6.4.3.
     pub(crate) fn free(&mut self) -> Result<(), CommError> {
         // SAFETY: the handle is valid and becomes the null handle.
         // Test: suite.
@@ -137,7 +143,8 @@ impl Communicator {
         // The attribute is set on the predefined world communicator; a duplicate need not have it.
         let mut value: *const c_int = std::ptr::null();
         let mut found = 0;
-        // SAFETY: for this key the library writes a pointer to an integer that lives until finalisation.
+        // SAFETY: for this key the library writes a pointer to an integer that lives until
+        // finalisation.
         // Test: suite.
         unsafe {
             let code = ffi::MPI_Comm_get_attr(
@@ -171,7 +178,8 @@ impl Communicator {
         Ok(kept.1)
     }
 
-    /// `root`'s bytes on every rank; the same length everywhere. MPI-3.1 section 5.12.2. *Collective.*
+    /// `root`'s bytes on every rank; the same length everywhere. MPI-3.1 section 5.12.2.
+    /// *Collective.*
     pub(crate) fn broadcast(&self, root: Rank, bytes: Vec<u8>, limit: Limit) -> Result<Vec<u8>, CommError> {
         let length = count("MPI_Ibcast", bytes.len())?;
         // SAFETY: the vector has `length` bytes.
@@ -182,7 +190,8 @@ impl Communicator {
         })
     }
 
-    /// What becomes of all ranks' words, element by element, as many on each. MPI-3.1 section 5.12.8. *Collective.*
+    /// What becomes of all ranks' words, element by element, as many on each. MPI-3.1 section
+    /// 5.12.8. *Collective.*
     pub(crate) fn reduce(&self, mine: Vec<u64>, how: Reduction, limit: Limit) -> Result<Vec<u64>, CommError> {
         if mine.is_empty() {
             // As in `gather_all`.
@@ -216,8 +225,9 @@ impl Communicator {
     }
 }
 
-/// A collective under way and what it uses, which is on the heap. If it is not waited for, or does not end in time, that is
-/// leaked: the library may still write to it, and a collective cannot be cancelled.
+/// A collective under way and what it uses, which is on the heap. If it is not waited for, or does
+/// not end in time, that is leaked: the library may still write to it, and a collective cannot be
+/// cancelled.
 #[derive(Debug)]
 struct UnderWay<T> {
     call: &'static str,
@@ -268,8 +278,9 @@ impl Reducing {
     }
 }
 
-/// Non-blocking barriers on a communicator of their own. At most one barrier is entered at a time. Collectives match by their order on a communicator; one per context lets
-/// ranks use several contexts in different orders.
+/// Non-blocking barriers on a communicator of their own. At most one barrier is entered at a time.
+/// Collectives match by their order on a communicator; one per context lets ranks use several
+/// contexts in different orders.
 #[derive(Debug)]
 pub(crate) struct Barriers {
     on: Communicator,

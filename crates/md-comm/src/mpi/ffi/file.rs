@@ -11,8 +11,9 @@ use mpi::ffi;
 use super::{Call, Communicator, blank_status, byte, check, guarded};
 use crate::CommError;
 
-/// An open file. It is closed by [`Self::close`] alone, since that is collective and `Drop` also runs when another rank is gone. Errors come
-/// back from calls on files unless somebody asks for something else (section 13.7).
+/// An open file. It is closed by [`Self::close`] alone, since that is collective and `Drop` also
+/// runs when another rank is gone. Errors come back from calls on files unless somebody asks for
+/// something else (section 13.7).
 #[derive(Debug)]
 pub(in crate::mpi) struct OpenFile {
     raw: ffi::MPI_File,
@@ -29,8 +30,8 @@ impl OpenFile {
             message: "the name of the file has a zero in it".to_owned(),
         })?;
         let mode = ffi::MPI_MODE_WRONLY as c_int;
-        // SAFETY: the communicator is valid while MPI runs (witness); the name ends with a zero and outlives the call, which copies it;
-        // one handle is written.
+        // SAFETY: the communicator is valid while MPI runs (witness); the name ends with a zero and
+        // outlives the call, which copies it; one handle is written.
         // Test: suite.
         unsafe {
             let mut raw = ffi::RSMPI_FILE_NULL;
@@ -51,7 +52,8 @@ impl OpenFile {
             call: "MPI_File_write_at",
             message: format!("byte {at} is beyond what a file can hold"),
         })?;
-        // SAFETY: the handle is open; the bytes are read during the call alone; a status and an integer are written.
+        // SAFETY: the handle is open; the bytes are read during the call alone; a status and an
+        // integer are written.
         // Test: suite.
         unsafe {
             let count = bytes.len() as c_int;

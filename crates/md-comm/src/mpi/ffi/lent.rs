@@ -1,7 +1,8 @@
 //! Messages straight from and to memory that is lent for as long as they are under way.
 //!
-//! Invariant: a [`Lent`] borrows the memory exclusively and does not look at it; every datatype it is given stays inside. [`lend`] returns only when no
-//! request is active any more, or it ends the job: memory that is not its own cannot be kept for the library.
+//! Invariant: a [`Lent`] borrows the memory exclusively and does not look at it; every datatype it
+//! is given stays inside. [`lend`] returns only when no request is active any more, or it ends the
+//! job: memory that is not its own cannot be kept for the library.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -46,7 +47,8 @@ impl Scattered {
         let raw: Vec<_> = pieces.iter().map(|piece| piece.0).collect();
         let made = Datatype::make(call, |new| {
             let (many, ones) = (raw.len() as c_int, vec![1; raw.len()]);
-            // SAFETY: arrays of as many entries as are named; the types are valid, and the new one outlives them (MPI-3.1 section 4.1.9).
+            // SAFETY: arrays of as many entries as are named; the types are valid, and the new one
+            // outlives them (MPI-3.1 section 4.1.9).
             // Test: unpacked.
             unsafe { ffi::MPI_Type_create_struct(many, ones.as_ptr(), places.as_ptr(), raw.as_ptr(), new) }
         })?;
@@ -93,7 +95,8 @@ impl Datatype {
             unsafe { ffi::MPI_Type_create_hvector(fast, row, narrow, byte(), new) }
         })?;
         Self::make(call, |new| {
-            // SAFETY: as above; the inner type is valid, and the new one outlives it (MPI-3.1 section 4.1.9).
+            // SAFETY: as above; the inner type is valid, and the new one outlives it (MPI-3.1
+            // section 4.1.9).
             // Test: unpacked.
             unsafe { ffi::MPI_Type_create_hvector(slow, 1, wide, of_fast.0, new) }
         })
@@ -103,7 +106,8 @@ impl Datatype {
 impl Drop for Datatype {
     fn drop(&mut self) {
         if is_running() {
-            // SAFETY: made by a call and not freed yet; messages under way keep what they need (MPI-3.1 section 4.1.9).
+            // SAFETY: made by a call and not freed yet; messages under way keep what they need
+            // (MPI-3.1 section 4.1.9).
             // Test: unpacked.
             unsafe { ffi::MPI_Type_free(&raw mut self.0) };
         }
@@ -122,8 +126,8 @@ pub(crate) struct Lent<'m> {
     borrowed: PhantomData<&'m mut [u8]>,
 }
 
-/// Lends memory for the work of this rank, of so many messages at most. Where messages are still under way after it, they are
-/// ended; one that does not end is told, and ends the job.
+/// Lends memory for the work of this rank, of so many messages at most. Where messages are still
+/// under way after it, they are ended; one that does not end is told, and ends the job.
 pub(crate) fn lend(
     memory: &mut [u8],
     messages: usize,
@@ -157,7 +161,8 @@ impl<'m> Lent<'m> {
         }
     }
 
-    /// Sends what lies at these places, or receives to them; the sender has promised as many bytes. MPI-3.1 section 3.7.2.
+    /// Sends what lies at these places, or receives to them; the sender has promised as many bytes.
+    /// MPI-3.1 section 3.7.2.
     pub(crate) fn begin(
         &mut self,
         way: Way,
@@ -173,7 +178,8 @@ impl<'m> Lent<'m> {
         }
         let (start, mut request) = (self.memory.cast(), null_request());
         let (peer, on, datatype) = (peer as c_int, on.raw, what.raw);
-        // SAFETY: the memory obeys this type's invariant until the request is over, and the datatype ends inside of it.
+        // SAFETY: the memory obeys this type's invariant until the request is over, and the
+        // datatype ends inside of it.
         // Test: unpacked, memcheck.
         let code = unsafe {
             match way {
@@ -191,8 +197,8 @@ impl<'m> Lent<'m> {
         Ok(())
     }
 
-    /// Lets MPI work and hands the numbers of finished messages, in the order in which they were begun, to `done`; whether all are over.
-    /// Never blocks. MPI-3.1 section 3.7.5.
+    /// Lets MPI work and hands the numbers of finished messages, in the order in which they were
+    /// begun, to `done`; whether all are over. Never blocks. MPI-3.1 section 3.7.5.
     pub(crate) fn poll(&mut self, mut done: impl FnMut(usize)) -> Result<bool, CommError> {
         if self.active == 0 {
             return Ok(true);
@@ -241,7 +247,8 @@ impl<'m> Lent<'m> {
     fn cancel(&mut self) {
         for (request, _) in self.requests.iter_mut().zip(&self.ways).filter(|(_, way)| **way == Way::In) {
             if *request != null_request() {
-                // SAFETY: an active request of this value. What it says is of no use: the request is tested until it is over.
+                // SAFETY: an active request of this value. What it says is of no use: the request
+                // is tested until it is over.
                 // Test: unpacked.
                 unsafe { ffi::MPI_Cancel(request) };
             }

@@ -1,20 +1,25 @@
 //! The only unsafe code of the crate: raw MPI calls behind safe functions.
 //!
-//! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point requests together with the
-//! buffers they use, [`lend`] for messages from and to memory of the caller's, [`Window`] for memory that other ranks write to. The rules that make the wrappers safe:
-//! 1. every function needs a value that exists only between `MPI_Init` and `MPI_Finalize` (rsmpi's `Universe`, or
-//!    something made from it and kept by the same owner); where the program has initialised MPI itself, it promises to
-//!    drop what it got from `start_with` before it finalises MPI;
-//! 2. a buffer given to a non-blocking call lives in the same object as its request, is neither moved nor looked at
-//!    while the request is active, and is leaked, not freed, if the request cannot be ended (memory of the caller's cannot be leaked: there, the job is ended);
+//! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point
+//! requests together with the buffers they use, [`lend`] for messages from and to memory of the
+//! caller's, [`Window`] for memory that other ranks write to. The rules that make the wrappers
+//! safe:
+//! 1. every function needs a value that exists only between `MPI_Init` and `MPI_Finalize` (rsmpi's
+//! `Universe`, or something made from it and kept by the same owner); where the program has
+//! initialised MPI itself, it promises to drop what it got from `start_with` before it finalises
+//! MPI;
+//! 2. a buffer given to a non-blocking call lives in the same object as its request, is neither
+//! moved nor looked at while the request is active, and is leaked, not freed, if the request cannot
+//! be ended (memory of the caller's cannot be leaked: there, the job is ended);
 //! 3. every return code is checked; handles return errors instead of aborting;
-//! 4. no message is longer than the receive posted for it: senders check against a capacity that the receiver has
-//!    learned from them before it posts, and announce longer messages, for which receives of their own are posted. The library's truncation error is no protection: Open MPI 4.1.4 reports it, but
-//!    its single-copy path (1562 bytes to oneself, 5000 bytes to a neighbour on the node) writes the whole message
-//!    behind the end of the buffer.
+//! 4. no message is longer than the receive posted for it: senders check against a capacity that
+//! the receiver has learned from them before it posts, and announce longer messages, for which
+//! receives of their own are posted. The library's truncation error is no protection: Open MPI
+//! 4.1.4 reports it, but its single-copy path (1562 bytes to oneself, 5000 bytes to a neighbour on
+//! the node) writes the whole message behind the end of the buffer.
 //!
-//! Advantage over rsmpi's scoped requests: `initiate` and `complete` can be two methods of one object. Disadvantage:
-//! the rules are ours to keep; hence no other file may be unsafe.
+//! Advantage over rsmpi's scoped requests: `initiate` and `complete` can be two methods of one
+//! object. Disadvantage: the rules are ours to keep; hence no other file may be unsafe.
 #![expect(unsafe_code, reason = "MPI is a C interface; the rules are in the module's documentation")]
 
 mod communicator;
@@ -87,7 +92,8 @@ pub(super) fn library_version() -> Result<String, CommError> {
         .map_err(|code| failure("MPI_Get_library_version", code))
 }
 
-/// What a call writes into a buffer of so many bytes, up to the first zero byte; or the call's code.
+/// What a call writes into a buffer of so many bytes, up to the first zero byte; or the call's
+/// code.
 fn text(size: usize, write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> Result<String, c_int> {
     // A terminator that stays zero comes last.
     let (mut text, mut length) = (vec![0_u8; size + 1], 0);
@@ -99,7 +105,8 @@ fn text(size: usize, write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> Re
     Ok(text.trim_end().to_owned())
 }
 
-/// Whether MPI calls are possible now (MPI-3.1 section 8.7). May be called at any time, from any thread.
+/// Whether MPI calls are possible now (MPI-3.1 section 8.7). May be called at any time, from any
+/// thread.
 fn is_running() -> bool {
     let (mut initialised, mut finalised) = (0, 0);
     // SAFETY: both calls are allowed at any time and write one integer.
@@ -109,16 +116,17 @@ fn is_running() -> bool {
     codes == [ffi::MPI_SUCCESS as c_int; 2] && initialised != 0 && finalised == 0
 }
 
-/// A launcher forwards what ranks print in its own time, and MPICH's has been seen to drop what it had not read yet when a
-/// rank aborted: the reason of the abort.
+/// A launcher forwards what ranks print in its own time, and MPICH's has been seen to drop what it
+/// had not read yet when a rank aborted: the reason of the abort.
 const TIME_TO_FORWARD: Duration = Duration::from_millis(200);
 
-/// Ends all ranks (MPI-3.1 section 8.7), after what has been printed. Returns only if MPI is not running here.
+/// Ends all ranks (MPI-3.1 section 8.7), after what has been printed. Returns only if MPI is not
+/// running here.
 pub(super) fn abort_all(exit_code: i32) {
     if is_running() {
         std::thread::sleep(TIME_TO_FORWARD);
-        // SAFETY: MPI is initialised and not finalised; the call does not return. From a panic hook it may come from
-        // another thread than the funneled one: the process ends either way.
+        // SAFETY: MPI is initialised and not finalised; the call does not return. From a panic hook
+        // it may come from another thread than the funneled one: the process ends either way.
         // Test: abort.
         unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, exit_code) };
     }
@@ -156,8 +164,8 @@ fn null_request() -> ffi::MPI_Request {
     unsafe { ffi::RSMPI_REQUEST_NULL }
 }
 
-/// Whether nothing is pending on a request; it is null then, or inactive. Never blocks. MPI-3.1 section 3.7.3. What the
-/// request uses obeys its owner's invariant.
+/// Whether nothing is pending on a request; it is null then, or inactive. Never blocks. MPI-3.1
+/// section 3.7.3. What the request uses obeys its owner's invariant.
 fn is_over(request: &mut ffi::MPI_Request) -> Result<bool, CommError> {
     if *request == null_request() {
         return Ok(true);
@@ -170,8 +178,8 @@ fn is_over(request: &mut ffi::MPI_Request) -> Result<bool, CommError> {
 }
 
 fn byte() -> ffi::MPI_Datatype {
-    // SAFETY: reading a constant of the C library. (`MPI_BYTE` itself is a macro that bindgen cannot see; an 8-bit
-    // unsigned integer is moved unchanged between ranks of one architecture.)
+    // SAFETY: reading a constant of the C library. (`MPI_BYTE` itself is a macro that bindgen
+    // cannot see; an 8-bit unsigned integer is moved unchanged between ranks of one architecture.)
     // Test: suite.
     unsafe { ffi::RSMPI_UINT8_T }
 }

@@ -29,7 +29,8 @@ impl Side {
     }
 }
 
-/// A neighbourhood with its buffers. At most one collective is under way; its buffers are not handed out meanwhile.
+/// A neighbourhood with its buffers. At most one collective is under way; its buffers are not
+/// handed out meanwhile.
 #[derive(Debug)]
 pub(crate) struct Neighbours {
     on: Communicator,
@@ -93,8 +94,8 @@ impl Neighbours {
     pub(crate) fn exchange(&mut self) -> Result<(), CommError> {
         self.expect_idle()?;
         let Self { on, to, from, request } = self;
-        // SAFETY: both buffers have the bytes that lengths and offsets describe (`lay_out`), and neither they nor the
-        // arrays are touched until the request is over (`expect_idle`).
+        // SAFETY: both buffers have the bytes that lengths and offsets describe (`lay_out`), and
+        // neither they nor the arrays are touched until the request is over (`expect_idle`).
         // Test: suite, dropped.
         let code = unsafe {
             ffi::MPI_Ineighbor_alltoallv(

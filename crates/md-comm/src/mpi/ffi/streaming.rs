@@ -1,5 +1,5 @@
-//! Stores past the caches, for what is written now and read long after: the line that is written need not be read before, and pushes nothing
-//! out of the caches.
+//! Stores past the caches, for what is written now and read long after: the line that is written
+//! need not be read before, and pushes nothing out of the caches.
 #![expect(unsafe_code, reason = "streaming stores have no safe form; rules at each block")]
 
 use bytemuck::Pod;
@@ -7,7 +7,8 @@ use bytemuck::Pod;
 /// What streaming stores write at once, and only well if they write all of it.
 const LINE_BYTES: usize = 64;
 
-/// Columns that are written past the caches, and cannot be read before [`write_past_caches`] returns, when the stores are done.
+/// Columns that are written past the caches, and cannot be read before [`write_past_caches`]
+/// returns, when the stores are done.
 pub struct PastCaches<'c, T, const N: usize>([&'c mut [T]; N]);
 
 /// Calls `write` with columns to be written past the caches, where the CPU can.
@@ -22,7 +23,8 @@ pub fn write_past_caches<T: Pod, R, const N: usize>(
 }
 
 impl<T: Pod, const N: usize> PastCaches<'_, T, N> {
-    /// Writes numbers of a column from `at` on: past the caches if they are whole cache lines there.
+    /// Writes numbers of a column from `at` on: past the caches if they are whole cache lines
+    /// there.
     ///
     /// # Panics
     /// Where there is no such column, or it ends before.
@@ -31,7 +33,8 @@ impl<T: Pod, const N: usize> PastCaches<'_, T, N> {
         let to: &mut [u8] = bytemuck::cast_slice_mut(&mut self.0[column][at..][..values.len()]);
         let from: &[u8] = bytemuck::cast_slice(values);
         if to.as_ptr().addr().is_multiple_of(LINE_BYTES) && from.len().is_multiple_of(LINE_BYTES) {
-            // SAFETY: as long as `from`, aligned, and borrowed, so that nobody looks at it before the fence of `write_past_caches`.
+            // SAFETY: as long as `from`, aligned, and borrowed, so that nobody looks at it before
+            // the fence of `write_past_caches`.
             // Test: flow.
             unsafe { stream(from, to.as_mut_ptr()) };
         } else {
@@ -86,13 +89,15 @@ const UNIT: usize = 16;
 /// Copies whole units with streaming stores, which are seen in order only after a [`Fence`].
 ///
 /// # Safety
-/// `to` is valid for writes of `from.len()` bytes, a multiple of [`UNIT`], which nobody else accesses before the fence; it is aligned to [`UNIT`].
+/// `to` is valid for writes of `from.len()` bytes, a multiple of [`UNIT`], which nobody else
+/// accesses before the fence; it is aligned to [`UNIT`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn stream(from: &[u8], to: *mut u8) {
     use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
     for offset in (0..from.len()).step_by(UNIT) {
-        // SAFETY: both ends hold `offset + UNIT` bytes; `to + offset` is aligned to UNIT. SSE2 is in every x86-64.
+        // SAFETY: both ends hold `offset + UNIT` bytes; `to + offset` is aligned to UNIT. SSE2 is
+        // in every x86-64.
         // Test: rough.
         unsafe { _mm_stream_si128(to.add(offset).cast(), _mm_loadu_si128(from.as_ptr().add(offset).cast())) };
     }

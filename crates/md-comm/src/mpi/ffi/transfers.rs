@@ -1,13 +1,15 @@
 //! Point-to-point requests together with the buffers they use.
 //!
-//! A message travels as one request, or as several in a row, one per piece of its buffer: they have one tag and do not overtake
-//! each other (MPI-3.1 section 3.5), so that both ends find the same pieces if they agree on the size.
+//! A message travels as one request, or as several in a row, one per piece of its buffer: they have
+//! one tag and do not overtake each other (MPI-3.1 section 3.5), so that both ends find the same
+//! pieces if they agree on the size.
 //!
-//! Invariant: while a request of message `i` is active (`under_way > 0`), its buffer is neither moved in memory, resized, nor
-//! handed out. (Moving the `Transfers` value moves only the vectors' headers, not the blocks MPI points to.)
+//! Invariant: while a request of message `i` is active (`under_way > 0`), its buffer is neither
+//! moved in memory, resized, nor handed out. (Moving the `Transfers` value moves only the vectors'
+//! headers, not the blocks MPI points to.)
 //!
-//! What a whole message with a request of its own passes through is inlined, up to the library's call: each further function call shows beside
-//! it. What only others need is not.
+//! What a whole message with a request of its own passes through is inlined, up to the library's
+//! call: each further function call shows beside it. What only others need is not.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -27,7 +29,8 @@ use crate::{AlignedBuffer, CommError, Rank};
 mod ending;
 mod persistent;
 
-/// More of one message would cost the library more than they could gain: it looks through all that is under way.
+/// More of one message would cost the library more than they could gain: it looks through all that
+/// is under way.
 const MOST_PIECES: usize = 64;
 
 /// Which way messages go.
@@ -67,7 +70,8 @@ pub(crate) struct Transfers {
     one_thread: PhantomData<*mut ()>,
 }
 
-/// A buffer, and what becomes of it. All of a message lies together: a long one drives what the next looks at out of the first cache.
+/// A buffer, and what becomes of it. All of a message lies together: a long one drives what the
+/// next looks at out of the first cache.
 #[derive(Debug)]
 struct Message {
     buffer: AlignedBuffer,
@@ -127,15 +131,17 @@ impl Transfers {
         }
     }
 
-    /// The same with messages in pieces of at most so many bytes (at least 1) each, or of more where that made too many.
+    /// The same with messages in pieces of at most so many bytes (at least 1) each, or of more
+    /// where that made too many.
     pub(crate) fn in_pieces(mut self, chunks: &[usize]) -> Self {
         self.messages.iter_mut().zip(chunks).for_each(|(message, &chunk)| message.chunk = chunk);
         self
     }
 
-    /// The same for messages that are exactly as long as what is posted for them, because both ends know the length: the library is not
-    /// asked for it, which would show beside a small message. A longer one is an error of the library; a shorter one, which no sender
-    /// can make that knows the length, is looked for where debug assertions are on.
+    /// The same for messages that are exactly as long as what is posted for them, because both ends
+    /// know the length: the library is not asked for it, which would show beside a small message. A
+    /// longer one is an error of the library; a shorter one, which no sender can make that knows
+    /// the length, is looked for where debug assertions are on.
     pub(crate) fn of_exact_lengths(mut self, exact: bool) -> Self {
         self.exact = exact && !cfg!(debug_assertions);
         self
@@ -220,7 +226,8 @@ impl Transfers {
         }
     }
 
-    /// Piece by piece; the envelope is that of the first. Not inlined, so that whole messages do not save the registers that it needs.
+    /// Piece by piece; the envelope is that of the first. Not inlined, so that whole messages do
+    /// not save the registers that it needs.
     #[inline(never)]
     fn begin_pieces(&mut self, i: usize, first: Envelope, bytes: usize) -> Result<(), CommError> {
         let chunk = self.messages[i].chunk.max(bytes.div_ceil(MOST_PIECES));
@@ -234,7 +241,8 @@ impl Transfers {
         Ok(())
     }
 
-    /// Inlined where it is called: an envelope that is handed over goes through memory, which shows beside a small message.
+    /// Inlined where it is called: an envelope that is handed over goes through memory, which shows
+    /// beside a small message.
     #[inline(always)]
     fn begin_piece(&mut self, i: usize, request: usize, envelope: Envelope) -> Result<(), CommError> {
         match self.kept {
@@ -247,7 +255,8 @@ impl Transfers {
         Ok(())
     }
 
-    /// At least so many requests for a message. Requests are handles: they may be moved while they are active.
+    /// At least so many requests for a message. Requests are handles: they may be moved while they
+    /// are active.
     fn make_room(&mut self, i: usize, pieces: usize) {
         let Range { start, end } = self.requests_of(i);
         let more = pieces.saturating_sub(end - start);
@@ -274,7 +283,8 @@ impl Transfers {
     fn start_new(&mut self, request: usize, envelope: Envelope) -> Result<(), CommError> {
         let Envelope { start, length, peer, tag, on } = envelope;
         let (start, request) = (start.cast(), &raw mut self.requests[request]);
-        // SAFETY: the buffer has `length` bytes from `start` and obeys this type's invariant until the request is over.
+        // SAFETY: the buffer has `length` bytes from `start` and obeys this type's invariant until
+        // the request is over.
         // Test: suite, memcheck.
         let code = unsafe {
             match self.way {
@@ -297,8 +307,8 @@ fn in_use(i: usize) -> CommError {
 }
 
 impl Transfers {
-    /// Lets MPI work and hands the numbers of finished messages to `done`; a received buffer then has the message's
-    /// length. Never blocks. MPI-3.1 section 3.7.5.
+    /// Lets MPI work and hands the numbers of finished messages to `done`; a received buffer then
+    /// has the message's length. Never blocks. MPI-3.1 section 3.7.5.
     #[inline(always)]
     pub(crate) fn poll(&mut self, done: impl FnMut(usize)) -> Result<(), CommError> {
         match self.active {
@@ -308,8 +318,8 @@ impl Transfers {
         }
     }
 
-    /// Tests the one request that is active: Open MPI's `MPI_Testsome` looks before it moves data, `MPI_Test` before and
-    /// after. MPI-3.1 section 3.7.3.
+    /// Tests the one request that is active: Open MPI's `MPI_Testsome` looks before it moves data,
+    /// `MPI_Test` before and after. MPI-3.1 section 3.7.3.
     #[inline(always)]
     fn poll_last(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
         if !self.states[self.last].is_active {
@@ -319,7 +329,8 @@ impl Transfers {
         let request = &raw mut self.requests[self.last];
         let status = if self.wants_lengths() { &raw mut self.statuses[0] } else { ignored_status() };
         let mut is_over = 0;
-        // SAFETY: the request is active, and its buffer obeys this type's invariant; an integer and at most a status are written.
+        // SAFETY: the request is active, and its buffer obeys this type's invariant; an integer and
+        // at most a status are written.
         // Test: suite, memcheck.
         let code = unsafe { ffi::MPI_Test(request, &raw mut is_over, status) };
         check("MPI_Test", code)?;
@@ -380,7 +391,8 @@ impl Transfers {
         Ok(many)
     }
 
-    /// `MPI_Testsome` reports errors per message; the call's own code only says that there are some.
+    /// `MPI_Testsome` reports errors per message; the call's own code only says that there are
+    /// some.
     fn check_some(&self, code: c_int, many: usize) -> Result<(), CommError> {
         let call = "MPI_Testsome";
         check(call, code).map_err(|general| {

@@ -1,21 +1,24 @@
-//! `rma-barrier`: puts between global barriers: the negative control. (With `barriers = "per-message"`: `message_barriers`.)
+//! `rma-barrier`: puts between global barriers: the negative control. (With `barriers =
+//! "per-message"`: `message_barriers`.)
 //!
-//! Structure: `start` puts; `initiate` completes all puts at their targets and enters a barrier; when it is over,
-//! everything has arrived everywhere. With one buffer a second barrier, entered in `complete`, tells when all buffers
-//! have been read; with two buffers the first one tells that of the exchange before. Who waits for whom is a [`Meeting`]:
-//! all ranks here, neighbours in `neighbour_barrier`.
-//! Relies on: flush completes puts at their targets (MPI-3.1 section 11.5.4); a barrier is over on no rank before all
-//! have entered it (section 5.3).
-//! Cost: put and acknowledgement, then ceil(log2 P) latencies per barrier; everybody waits for the slowest rank.
-//! Advantage: as simple as a fence, and the barrier is non-blocking: contexts may be used in any order and the watchdog
-//! sees it. Disadvantage: global.
+//! Structure: `start` puts; `initiate` completes all puts at their targets and enters a barrier;
+//! when it is over, everything has arrived everywhere. With one buffer a second barrier, entered in
+//! `complete`, tells when all buffers have been read; with two buffers the first one tells that of
+//! the exchange before. Who waits for whom is a [`Meeting`]: all ranks here, neighbours in
+//! `neighbour_barrier`. Relies on: flush completes puts at their targets (MPI-3.1 section 11.5.4);
+//! a barrier is over on no rank before all have entered it (section 5.3).
+//! Cost: put and acknowledgement, then ceil(log2 P) latencies per barrier; everybody waits for the
+//! slowest rank.
+//! Advantage: as simple as a fence, and the barrier is non-blocking: contexts may be used in any
+//! order and the watchdog sees it. Disadvantage: global.
 
 use super::super::ffi::Barriers;
 use super::access::{Access, Epoch};
 use super::{Parts, Scheme};
 use crate::{Backend, CommError, EdgeId};
 
-/// Non-blocking barriers of one context, on a communicator of its own, and the lock that puts before them are done under.
+/// Non-blocking barriers of one context, on a communicator of its own, and the lock that puts
+/// before them are done under.
 pub(crate) trait Meeting: Sized + std::fmt::Debug {
     /// What a scenario calls the scheme.
     const BACKEND: Backend;
@@ -133,9 +136,9 @@ impl<M: Meeting> Scheme for Barrier<M> {
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.access.finish_puts(parts)?;
         parts.jitter.pause();
-        // Senders have passed the last barrier in `send_buffer`. A rank that only receives waits here, at most until the
-        // others have completed the last exchange; entering later, from `next` of this context, could deadlock with a
-        // rank that waits in another context first.
+        // Senders have passed the last barrier in `send_buffer`. A rank that only receives waits
+        // here, at most until the others have completed the last exchange; entering later, from
+        // `next` of this context, could deadlock with a rank that waits in another context first.
         self.finish(parts)?;
         self.phase = Phase::Put;
         self.advance(parts)

@@ -1,16 +1,19 @@
 //! `rma-fence`: all ranks put between two fences.
 //!
-//! Structure: `start` puts; the first call that wants a message fences, which completes the puts of all ranks. With one
-//! buffer a second fence, in `complete`, tells everybody that the buffers have been read; with two buffers the next
-//! exchange writes to the other buffer, and the one fence also opens its epoch. With gets, the first of two fences
-//! tells that everybody has packed, the second that everybody has read. With `epoch = "initiate"` the second fence opens the
-//! next exchange instead of ending this one, with two buffers as well.
-//! Relies on: a fence without assertions completes all puts at both ends and, because it closes an epoch with and opens
-//! one for all ranks, orders them like a barrier (MPI-3.1 section 11.5.1). A fence with NOPRECEDE would not.
-//! Cost: ceil(log2 P) latencies per fence, those of its barrier, and two before them where the library first waits until
-//! the puts are acknowledged; every rank waits for the slowest of all, not of its neighbours.
-//! Advantage: nothing to track; no message per neighbour beside the data. Disadvantage: global, and blocking: contexts
-//! must be used in the same order on all ranks, `try_next` blocks, and a wait that is too long can only end the job.
+//! Structure: `start` puts; the first call that wants a message fences, which completes the puts of
+//! all ranks. With one buffer a second fence, in `complete`, tells everybody that the buffers have
+//! been read; with two buffers the next exchange writes to the other buffer, and the one fence also
+//! opens its epoch. With gets, the first of two fences tells that everybody has packed, the second
+//! that everybody has read. With `epoch = "initiate"` the second fence opens the next exchange
+//! instead of ending this one, with two buffers as well. Relies on: a fence without assertions
+//! completes all puts at both ends and, because it closes an epoch with and opens one for all
+//! ranks, orders them like a barrier (MPI-3.1 section 11.5.1). A fence with NOPRECEDE would not.
+//! Cost: ceil(log2 P) latencies per fence, those of its barrier, and two before them where the
+//! library first waits until the puts are acknowledged; every rank waits for the slowest of all,
+//! not of its neighbours.
+//! Advantage: nothing to track; no message per neighbour beside the data. Disadvantage: global, and
+//! blocking: contexts must be used in the same order on all ranks, `try_next` blocks, and a wait
+//! that is too long can only end the job.
 
 use super::super::ffi::Assertion;
 use super::{Parts, Scheme};
@@ -47,16 +50,17 @@ impl Fence {
 
 /// Ends the puts of all ranks.
 fn pass_puts(parts: &mut Parts) -> Result<(), CommError> {
-    // With one buffer, or an epoch that is opened late, the next puts come after another fence. `NOSUCCEED` would be true too, but it
-    // would make that fence one that ends no epoch, which need not be a barrier.
+    // With one buffer, or an epoch that is opened late, the next puts come after another fence.
+    // `NOSUCCEED` would be true too, but it would make that fence one that ends no epoch, which
+    // need not be a barrier.
     let also_opens = parts.arena.buffers > 1 && parts.opens_ahead();
     let assertions: &[Assertion] =
         if also_opens { &[Assertion::NoStore] } else { &[Assertion::NoStore, Assertion::NoPut] };
     parts.arena.window.fence(assertions)
 }
 
-/// Between two fences: after the first, everybody has packed; after the second, everybody has read. The first is not
-/// given `NOPRECEDE` although it ends no accesses, because it must be a barrier.
+/// Between two fences: after the first, everybody has packed; after the second, everybody has read.
+/// The first is not given `NOPRECEDE` although it ends no accesses, because it must be a barrier.
 fn read(parts: &mut Parts) -> Result<(), CommError> {
     parts.arena.window.fence(&[Assertion::NoPut])?;
     for edge in parts.terms.edge_ids() {

@@ -1,5 +1,6 @@
-//! A protocol made wrong on purpose: it raises the flag before the data have come. For tests only: on one node the data
-//! are so fast that the mistake would hardly ever show, hence the pause in between.
+//! A protocol made wrong on purpose: it raises the flag before the data have come. For tests only:
+//! on one node the data are so fast that the mistake would hardly ever show, hence the pause in
+//! between.
 
 use super::super::ffi::Memory;
 use super::{Parts, Scheme};

@@ -1,5 +1,5 @@
-//! Flag words in windows: which message is in which buffer, and how long it is. The protocol itself is in
-//! [`crate::flag_protocol`].
+//! Flag words in windows: which message is in which buffer, and how long it is. The protocol itself
+//! is in [`crate::flag_protocol`].
 
 use std::sync::atomic::Ordering;
 
@@ -19,7 +19,8 @@ impl Parts {
         Ok(self.arena.window.own_word(offset)?.load(Ordering::Acquire))
     }
 
-    /// Raises the flags of messages, after what has been put has arrived; flushed again, or a flag might never leave.
+    /// Raises the flags of messages, after what has been put has arrived; flushed again, or a flag
+    /// might never leave.
     pub(super) fn raise_flags(
         &mut self,
         edges: &[EdgeId],

@@ -1,16 +1,21 @@
-//! `rma-lock` and `rma-lock-epoch`: passive target, arrivals announced by empty messages (MONC's winner).
+//! `rma-lock` and `rma-lock-epoch`: passive target, arrivals announced by empty messages (MONC's
+//! winner).
 //!
-//! Structure: `start` puts; `initiate` completes all puts at their targets and then sends an empty message along every
-//! edge: whoever receives it finds the data in place. `rma-lock` locks all ranks once, when the context is opened, and
-//! flushes; `rma-lock-epoch` locks and unlocks in every exchange (the naive form), opening the epoch at the end of
-//! `complete`, or with the first message (`epoch = "initiate"`). Buffers are released by empty messages the other way where the pattern does not imply it.
-//! Relies on: flush and unlock complete puts at origin and target (MPI-3.1 sections 11.5.3, 11.5.4); a message sent
-//! afterwards is received afterwards; `MPI_Win_sync` makes the put visible where the memory model is not unified.
-//! `MPI_MODE_NOCHECK` is true in both (section 11.5.5), because nobody ever asks for an exclusive lock: `rma-lock` always
-//! asserts it, `rma-lock-epoch` where the options ask for assertions.
+//! Structure: `start` puts; `initiate` completes all puts at their targets and then sends an empty
+//! message along every edge: whoever receives it finds the data in place. `rma-lock` locks all
+//! ranks once, when the context is opened, and flushes; `rma-lock-epoch` locks and unlocks in every
+//! exchange (the naive form), opening the epoch at the end of `complete`, or with the first message
+//! (`epoch = "initiate"`). Buffers are released by empty messages the other way where the pattern
+//! does not imply it. Relies on: flush and unlock complete puts at origin and target (MPI-3.1
+//! sections 11.5.3, 11.5.4); a message sent afterwards is received afterwards; `MPI_Win_sync` makes
+//! the put visible where the memory model is not unified. `MPI_MODE_NOCHECK` is true in both
+//! (section 11.5.5), because nobody ever asks for an exclusive lock: `rma-lock` always asserts it,
+//! `rma-lock-epoch` where the options ask for assertions.
 //! Cost: three latencies: put, its acknowledgement, message; or message, get, answer.
-//! Advantage: only neighbours wait for each other, each message is seen as it comes, and nothing is polled in memory.
-//! Disadvantage: a matched message per edge beside the data, so that it cannot beat an eager message on a network.
+//! Advantage: only neighbours wait for each other, each message is seen as it comes, and nothing is
+//! polled in memory.
+//! Disadvantage: a matched message per edge beside the data, so that it cannot beat an eager
+//! message on a network.
 
 use super::access::{Access, Epoch};
 use super::signals::Signals;

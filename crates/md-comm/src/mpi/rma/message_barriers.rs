@@ -1,13 +1,16 @@
-//! `rma-barrier` with `barriers = "per-message"`: a global barrier before and behind each put (the "Hybrid-Barrier" of the
-//! miniMD study, Li et al.).
+//! `rma-barrier` with `barriers = "per-message"`: a global barrier before and behind each put (the
+//! "Hybrid-Barrier" of the miniMD study, Li et al.).
 //!
-//! Structure: all ranks agree on the largest number of messages that one of them sends. So many rounds has an exchange: a
-//! barrier; a rank that has a message left puts and flushes it; a barrier. `initiate` enters the first one, and `poll` goes
-//! on as the others let it. Behind the last one everything has arrived. The first one tells that all buffers have been read.
-//! Relies on: as `rma-barrier`.
-//! Cost: per message put, acknowledgement, and twice the ceil(log2 P) latencies of a barrier, one message after another.
-//! Advantage: none; it is what blocking sends and receives become when each is replaced by a put. Disadvantage: rounds go on
-//! only while their own context is called, so that contexts must be used in the same order on all ranks.
+//! Structure: all ranks agree on the largest number of messages that one of them sends. So many
+//! rounds has an exchange: a barrier; a rank that has a message left puts and flushes it; a
+//! barrier. `initiate` enters the first one, and `poll` goes on as the others let it. Behind the
+//! last one everything has arrived. The first one tells that all buffers have been read. Relies on:
+//! as `rma-barrier`.
+//! Cost: per message put, acknowledgement, and twice the ceil(log2 P) latencies of a barrier, one
+//! message after another.
+//! Advantage: none; it is what blocking sends and receives become when each is replaced by a put.
+//! Disadvantage: rounds go on only while their own context is called, so that contexts must be used
+//! in the same order on all ranks.
 
 use super::super::ffi::Barriers;
 use super::access::{Access, Epoch};

@@ -1,20 +1,24 @@
-//! One-sided transports: every receiving edge has its buffers in a window of its rank, senders put into them.
+//! One-sided transports: every receiving edge has its buffers in a window of its rank, senders put
+//! into them.
 //!
-//! Structure: [`OneSided`] is the contract, the same for all; [`Parts`] is what all have (ledger, window, buffers);
-//! a [`Scheme`] is what tells them apart: how a sender learns that a buffer is free, how a receiver learns that a
-//! message is complete. One file per scheme. After MONC (Brown et al. 2020): one window per context, its addresses
-//! agreed when the context is opened; put, not get; the next exchange's epoch is opened at the end of `complete`.
+//! Structure: [`OneSided`] is the contract, the same for all; [`Parts`] is what all have (ledger,
+//! window, buffers); a [`Scheme`] is what tells them apart: how a sender learns that a buffer is
+//! free, how a receiver learns that a message is complete. One file per scheme. After MONC (Brown
+//! et al. 2020): one window per context, its addresses agreed when the context is opened; put, not
+//! get; the next exchange's epoch is opened at the end of `complete`.
 //!
-//! Edges that lead back to the rank itself never touch the window: the arrival is the sender's own buffer. A message that
-//! has outgrown its buffer goes by [`super::overflow`]; its true length, more than the buffer has room for, tells so.
+//! Edges that lead back to the rank itself never touch the window: the arrival is the sender's own
+//! buffer. A message that has outgrown its buffer goes by [`super::overflow`]; its true length,
+//! more than the buffer has room for, tells so.
 //!
-//! Get instead of put: buffers are at the sender, which packs straight into its own part; whoever knows that a message
-//! is packed reads it into a buffer of its own.
+//! Get instead of put: buffers are at the sender, which packs straight into its own part; whoever
+//! knows that a message is packed reads it into a buffer of its own.
 //!
-//! Who may overwrite a buffer? With two buffers and a peer that also sends to this rank in every exchange, the peer's
-//! message of exchange k-1 proves that it has completed k-2, whose buffer exchange k uses: no further message is
-//! needed. In every other case (one buffer, one-way neighbours) the receiver returns an explicit credit. Schemes that
-//! synchronise both ways by themselves (fence, post/start) need neither.
+//! Who may overwrite a buffer? With two buffers and a peer that also sends to this rank in every
+//! exchange, the peer's message of exchange k-1 proves that it has completed k-2, whose buffer
+//! exchange k uses: no further message is needed. In every other case (one buffer, one-way
+//! neighbours) the receiver returns an explicit credit. Schemes that synchronise both ways by
+//! themselves (fence, post/start) need neither.
 
 mod access;
 mod arena;
@@ -54,8 +58,8 @@ pub(super) use shared_ring::SharedRing;
 pub(super) use shm::Shm;
 pub(super) use transport::OneSided;
 
-/// How a window backend synchronises. No method but `poll` of a scheme that is defined by a blocking collective waits
-/// for other ranks; `open`, `reopen`, `close` and `end` are *collective*.
+/// How a window backend synchronises. No method but `poll` of a scheme that is defined by a
+/// blocking collective waits for other ranks; `open`, `reopen`, `close` and `end` are *collective*.
 pub(super) trait Scheme: Sized + std::fmt::Debug {
     /// What a scenario calls it.
     const BACKEND: Backend;

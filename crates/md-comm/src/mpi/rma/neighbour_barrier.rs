@@ -1,12 +1,15 @@
-//! `rma-lock` and `rma-lock-epoch` with `notice = "neighbor-barrier"`: a barrier among neighbours in place of empty messages; with
-//! a lock per exchange, the naive form of passive target that MONC began with (Brown et al. 2020).
+//! `rma-lock` and `rma-lock-epoch` with `notice = "neighbor-barrier"`: a barrier among neighbours
+//! in place of empty messages; with a lock per exchange, the naive form of passive target that MONC
+//! began with (Brown et al. 2020).
 //!
-//! Structure: that of [`super::Barrier`]. The barrier is a neighbourhood collective along the edges, in both directions
-//! whichever way messages flow, so that it also tells when buffers have been read. It carries a byte per neighbour.
-//! Relies on: flush and unlock complete puts at their targets (MPI-3.1 sections 11.5.3, 11.5.4); the collective is over on no rank
-//! before its neighbours have called it, because it brings a byte from each (section 7.6).
+//! Structure: that of [`super::Barrier`]. The barrier is a neighbourhood collective along the
+//! edges, in both directions whichever way messages flow, so that it also tells when buffers have
+//! been read. It carries a byte per neighbour. Relies on: flush and unlock complete puts at their
+//! targets (MPI-3.1 sections 11.5.3, 11.5.4); the collective is over on no rank before its
+//! neighbours have called it, because it brings a byte from each (section 7.6).
 //! Cost: put and acknowledgement, then the slowest neighbour's byte.
-//! Advantage: one call in place of a message per edge, no credits. Disadvantage: no message is seen before the last one.
+//! Advantage: one call in place of a message per edge, no credits. Disadvantage: no message is seen
+//! before the last one.
 
 use super::super::ffi::{Neighbours, Side};
 use super::Parts;

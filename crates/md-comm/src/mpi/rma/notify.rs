@@ -1,15 +1,18 @@
 //! `rma-notify`: put, flush, then a flag in the receiver's memory, which it polls.
 //!
-//! Structure: `start` puts; `initiate` completes all puts at their targets, replaces one flag word per edge and flushes
-//! again, or a flag might never leave. The receiver polls its flags for equality: with atomic loads (fast), or by
-//! `MPI_Fetch_and_op` on itself (strict), which relies on nothing but the standard. Credits are words the other way.
-//! Relies on: no order between two puts is promised, so the flag must wait for the flush (MPI-3.1 section 11.5.4;
-//! `flush_local` says nothing about the target); accumulates of one word are atomic (11.7.1). Fast polling also relies
-//! on the unified model, and on a word being stored in order or in halves: Intel MPI stores it in pieces, which a load
-//! may see, and which flags show ([`crate::flag_protocol`]).
-//! Cost: three latencies: put, its acknowledgement, flag; one where the network has put-with-notify, which MPI lacks.
-//! Advantage: no message matching, each message is seen as it comes. Disadvantage: two round trips on the sender's side;
-//! with software progress the flag waits until the target calls MPI, hence the calls that drive progress while polling.
+//! Structure: `start` puts; `initiate` completes all puts at their targets, replaces one flag word
+//! per edge and flushes again, or a flag might never leave. The receiver polls its flags for
+//! equality: with atomic loads (fast), or by `MPI_Fetch_and_op` on itself (strict), which relies on
+//! nothing but the standard. Credits are words the other way. Relies on: no order between two puts
+//! is promised, so the flag must wait for the flush (MPI-3.1 section 11.5.4; `flush_local` says
+//! nothing about the target); accumulates of one word are atomic (11.7.1). Fast polling also relies
+//! on the unified model, and on a word being stored in order or in halves: Intel MPI stores it in
+//! pieces, which a load may see, and which flags show ([`crate::flag_protocol`]).
+//! Cost: three latencies: put, its acknowledgement, flag; one where the network has
+//! put-with-notify, which MPI lacks.
+//! Advantage: no message matching, each message is seen as it comes. Disadvantage: two round trips
+//! on the sender's side; with software progress the flag waits until the target calls MPI, hence
+//! the calls that drive progress while polling.
 
 use std::sync::atomic::Ordering;
 

@@ -1,14 +1,16 @@
 //! `rma-pscw`: post, start, complete, wait: epochs among neighbours instead of all ranks.
 //!
-//! Structure: `post` admits the ranks that send to this one: at the end of `complete`, or, with two buffers, as soon as
-//! the last messages are there; with `epoch = "initiate"` when the exchange begins. `start` comes with the first edge packed and waits until the receivers have posted: it
-//! is the credit. `MPI_Win_complete` in `initiate`; arrivals by `MPI_Win_test`, all at once.
-//! Relies on: test or wait succeed only when all admitted ranks have completed and their puts are visible
-//! (MPI-3.1 section 11.5.2). Never `MPI_MODE_NOCHECK`: Open MPI's osc/sm then returns from wait before the puts have
-//! landed (all of 4.1 and 5.0).
-//! Cost: two latencies (post, complete), of which the post is hidden behind the computation between two exchanges.
-//! Advantage: skew spreads only to neighbours. Disadvantage: two control messages per neighbour; one slow neighbour
-//! delays the messages of all others, because an epoch ends as a whole.
+//! Structure: `post` admits the ranks that send to this one: at the end of `complete`, or, with two
+//! buffers, as soon as the last messages are there; with `epoch = "initiate"` when the exchange
+//! begins. `start` comes with the first edge packed and waits until the receivers have posted: it
+//! is the credit. `MPI_Win_complete` in `initiate`; arrivals by `MPI_Win_test`, all at once. Relies
+//! on: test or wait succeed only when all admitted ranks have completed and their puts are visible
+//! (MPI-3.1 section 11.5.2). Never `MPI_MODE_NOCHECK`: Open MPI's osc/sm then returns from wait
+//! before the puts have landed (all of 4.1 and 5.0).
+//! Cost: two latencies (post, complete), of which the post is hidden behind the computation between
+//! two exchanges.
+//! Advantage: skew spreads only to neighbours. Disadvantage: two control messages per neighbour;
+//! one slow neighbour delays the messages of all others, because an epoch ends as a whole.
 
 use super::super::ffi::{Assertion, Group};
 use super::{Parts, Scheme};
@@ -76,7 +78,8 @@ impl Scheme for Pscw {
         Ok(scheme)
     }
 
-    /// The groups stay: peers do not change, and to make a group of some ranks takes a table of all.
+    /// The groups stay: peers do not change, and to make a group of some ranks takes a table of
+    /// all.
     fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         (self.arrived, self.zeroed) = (false, true);
         self.expose_ahead(parts)

@@ -5,10 +5,11 @@
 //! | cached | the sender claims each line from the reader's cache, then writes into its own | cores share a cache |
 //! | streaming | the sender packs into memory of its own and copies past the caches | cores do not |
 //!
-//! On one machine 132 kB take 7 microseconds cached and 17 streaming between cores of one cache, 65 and 13 between cores
-//! of two. No property that a program can ask for tells them apart (in a virtual machine it even changes in mid-run), so
-//! now and then, in a negotiation, some exchanges are rehearsed both ways with messages of the real lengths, and all
-//! ranks keep what was faster for the slowest of them. What arrives is the same bytes either way.
+//! On one machine 132 kB take 7 microseconds cached and 17 streaming between cores of one cache, 65
+//! and 13 between cores of two. No property that a program can ask for tells them apart (in a
+//! virtual machine it even changes in mid-run), so now and then, in a negotiation, some exchanges
+//! are rehearsed both ways with messages of the real lengths, and all ranks keep what was faster
+//! for the slowest of them. What arrives is the same bytes either way.
 
 use std::time::{Duration, Instant};
 

@@ -1,14 +1,17 @@
 //! `rma-ring`: one circular buffer per edge at the receiver, with monotonic tickets.
 //!
-//! Structure: a message's ticket is the number of bytes sent before it, its place the ticket modulo the ring's size; a
-//! message that would wrap starts again at the beginning. Both ends compute the same tickets, so that nothing but the
-//! flag (length and exchange number, as in `rma-notify`) travels with the data. The receiver returns the ticket up to
-//! which it has read. Short messages run far ahead, long ones one or two: the buffer is shared by need, not by count.
-//! After the circular buffer of the miniMD study (Li et al.), corrected: tickets are never reset, so that no reset can
-//! race; one sender per ring, so that nothing is fetched and added and two senders cannot overrun it together.
-//! Relies on: as `rma-notify`; the returned ticket is compared for equality with the ends of messages under way.
+//! Structure: a message's ticket is the number of bytes sent before it, its place the ticket modulo
+//! the ring's size; a message that would wrap starts again at the beginning. Both ends compute the
+//! same tickets, so that nothing but the flag (length and exchange number, as in `rma-notify`)
+//! travels with the data. The receiver returns the ticket up to which it has read. Short messages
+//! run far ahead, long ones one or two: the buffer is shared by need, not by count. After the
+//! circular buffer of the miniMD study (Li et al.), corrected: tickets are never reset, so that no
+//! reset can race; one sender per ring, so that nothing is fetched and added and two senders cannot
+//! overrun it together. Relies on: as `rma-notify`; the returned ticket is compared for equality
+//! with the ends of messages under way.
 //! Cost: as `rma-notify`, and a credit for every message.
-//! Advantage: a bursty sender waits less for the same memory. Disadvantage: always credits; more book-keeping.
+//! Advantage: a bursty sender waits less for the same memory. Disadvantage: always credits; more
+//! book-keeping.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -47,7 +50,8 @@ impl Tickets {
         self.under_way.is_empty() || (self.under_way.len() < MOST_UNDER_WAY && self.read + size >= end)
     }
 
-    /// Forgets what the receiver has read. A ticket that is the end of no message was seen half stored, or before.
+    /// Forgets what the receiver has read. A ticket that is the end of no message was seen half
+    /// stored, or before.
     fn release(&mut self, read: u64) {
         if let Some(last) = self.under_way.iter().position(|&end| end == read) {
             self.under_way.drain(..=last);

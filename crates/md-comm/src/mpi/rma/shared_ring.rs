@@ -1,20 +1,25 @@
-//! `rma-ring` with `ring = "shared"`: one circular buffer per receiving rank, tickets by an atomic fetch-and-add.
+//! `rma-ring` with `ring = "shared"`: one circular buffer per receiving rank, tickets by an atomic
+//! fetch-and-add.
 //!
-//! Structure: a sender reserves its piece of the ring first (the ticket is the number of bytes reserved before it, its
-//! place the ticket modulo the ring's size) and then waits until the receiver has read far enough. It puts the message,
-//! in two pieces where it wraps, and its ticket; flushes; and raises its own flag of this exchange (length and exchange
-//! number, as in `rma-notify`). The receiver copies messages out as their flags come, also those of the next exchange,
-//! and publishes up to which ticket everything has been read. After the circular buffer of the miniMD study (Li et al.),
-//! corrected: reserve, then wait, so that two senders cannot overrun the ring together; tickets are never reset; what
-//! tells the receiver is a flag per message, not the ticket counter, which moves before the data come.
-//! Relies on: `MPI_Fetch_and_op` is atomic, and a word changed by SUM is not changed otherwise (MPI-3.1 section 11.7.1).
-//! No deadlock: nothing waits for room in `initiate`; who waits for it goes on emptying its own ring, and the piece with
-//! the smallest ticket always fits. That would hold for a ring of one message; it has room for `buffers` messages of
-//! every sender because a rank that waits in another context empties nothing here.
-//! Cost: five to seven latencies: ticket, perhaps a look at the receiver's progress, put, acknowledgement, flag; two more
-//! for each further neighbour, because tickets are fetched one after another. A copy.
-//! Advantage: one buffer, whatever the number of senders. Disadvantage: every sender updates the same word, and
-//! messages wait for those with smaller tickets.
+//! Structure: a sender reserves its piece of the ring first (the ticket is the number of bytes
+//! reserved before it, its place the ticket modulo the ring's size) and then waits until the
+//! receiver has read far enough. It puts the message, in two pieces where it wraps, and its ticket;
+//! flushes; and raises its own flag of this exchange (length and exchange number, as in
+//! `rma-notify`). The receiver copies messages out as their flags come, also those of the next
+//! exchange, and publishes up to which ticket everything has been read. After the circular buffer
+//! of the miniMD study (Li et al.), corrected: reserve, then wait, so that two senders cannot
+//! overrun the ring together; tickets are never reset; what tells the receiver is a flag per
+//! message, not the ticket counter, which moves before the data come. Relies on: `MPI_Fetch_and_op`
+//! is atomic, and a word changed by SUM is not changed otherwise (MPI-3.1 section 11.7.1). No
+//! deadlock: nothing waits for room in `initiate`; who waits for it goes on emptying its own ring,
+//! and the piece with the smallest ticket always fits. That would hold for a ring of one message;
+//! it has room for `buffers` messages of every sender because a rank that waits in another context
+//! empties nothing here.
+//! Cost: five to seven latencies: ticket, perhaps a look at the receiver's progress, put,
+//! acknowledgement, flag; two more for each further neighbour, because tickets are fetched one
+//! after another. A copy.
+//! Advantage: one buffer, whatever the number of senders. Disadvantage: every sender updates the
+//! same word, and messages wait for those with smaller tickets.
 
 use std::sync::atomic::Ordering;
 
@@ -40,7 +45,8 @@ pub(crate) struct SharedRing {
     /// Up to where this rank has read, and pieces behind that it has read already.
     read: u64,
     read_ahead: Vec<(u64, u64)>,
-    /// Per edge: number of the exchange whose message comes next; lengths of those taken, per buffer.
+    /// Per edge: number of the exchange whose message comes next; lengths of those taken, per
+    /// buffer.
     next: Vec<u64>,
     lengths: Vec<usize>,
 }
@@ -50,7 +56,8 @@ fn footprint(length: usize) -> u64 {
     length.next_multiple_of(ALIGNMENT) as u64
 }
 
-/// The pieces of `length` bytes at a ticket: length of the first, start of the first. The second starts at 0.
+/// The pieces of `length` bytes at a ticket: length of the first, start of the first. The second
+/// starts at 0.
 fn pieces(ticket: u64, length: usize, size: u64) -> (usize, usize) {
     let start = (ticket % size.max(1)) as usize;
     (length.min(size as usize - start), start)
@@ -269,7 +276,8 @@ pub(super) const READ: usize = 0;
 /// The word before it that tells how many tickets have been given out.
 pub(super) const WRITTEN: usize = 1;
 
-/// The part of the window that all senders of a rank share, two counters and a ring: of this rank, and per edge of its peer.
+/// The part of the window that all senders of a rank share, two counters and a ring: of this rank,
+/// and per edge of its peer.
 #[derive(Debug)]
 pub(super) struct SharedPart {
     pub(super) here: RingPlace,

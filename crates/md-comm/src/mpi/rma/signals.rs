@@ -1,5 +1,5 @@
-//! Messages without content along the edges, as flags: forward (a message is in its buffer) and backward (a buffer is
-//! free).
+//! Messages without content along the edges, as flags: forward (a message is in its buffer) and
+//! backward (a buffer is free).
 //!
 //! One receive per edge is posted ahead, at most one send per edge is under way.
 
@@ -22,8 +22,8 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Listens on the given edges. Backward signals have numbers of their own, or they would match forward ones of
-    /// another edge with the same channel.
+    /// Listens on the given edges. Backward signals have numbers of their own, or they would match
+    /// forward ones of another edge with the same channel.
     pub(super) fn open(parts: &Parts, along: Along, listened: Vec<EdgeId>) -> Result<Self, CommError> {
         let edges = parts.terms.spec().edges.len();
         let number = match along {
@@ -69,7 +69,8 @@ impl Signals {
         Ok(&self.heard)
     }
 
-    /// Waits until all signals have left. They have no content, so that the library sends them at once.
+    /// Waits until all signals have left. They have no content, so that the library sends them at
+    /// once.
     pub(super) fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.wait_for("signals to leave", |_| {
             self.leaving.poll(|_| ())?;

@@ -20,11 +20,11 @@ pub(crate) struct Inner {
     pub(crate) ranks: usize,
     /// Set again once the scenario is known, which is read through this very world.
     pub(super) watchdog: Cell<Duration>,
-    /// Follows the watchdog of the world that was started first, not those of its duplicates: calls that block end the job,
-    /// and what a duplicate is waited for may be left.
+    /// Follows the watchdog of the world that was started first, not those of its duplicates: calls
+    /// that block end the job, and what a duplicate is waited for may be left.
     pub(super) call_limit: Option<CallLimit>,
-    /// For everything but the little that contexts need of their own: tags tell messages of exchanges from those of
-    /// negotiations and gathers.
+    /// For everything but the little that contexts need of their own: tags tell messages of
+    /// exchanges from those of negotiations and gathers.
     pub(crate) communicator: Communicator,
     /// Carries nothing, for [`Self::drive_progress`]; one for a world and its duplicates.
     pub(super) quiet: Rc<Communicator>,
@@ -121,10 +121,12 @@ impl Inner {
 }
 
 impl Inner {
-    /// Looks whether there is room on all ranks before the library is called, which maps the parts of all ranks of a node: if that
-    /// fails on one of them, the others never come out of the call, and what was made in shared memory stays there. *Collective.*
+    /// Looks whether there is room on all ranks before the library is called, which maps the parts
+    /// of all ranks of a node: if that fails on one of them, the others never come out of the call,
+    /// and what was made in shared memory stays there. *Collective.*
     fn expect_room(&self, request: &Request) -> Result<(), CommError> {
-        /// More than an allocator may have left over from before, without asking the system (32 MiB in glibc).
+        /// More than an allocator may have left over from before, without asking the system (32 MiB
+        /// in glibc).
         const ASKS_THE_SYSTEM: usize = 33 << 20;
         let bytes = request.windows.saturating_mul(request.extent).saturating_mul(self.find_node()?.size());
         let has_memory = Vec::<u8>::new().try_reserve_exact(bytes.max(ASKS_THE_SYSTEM)).is_ok();
@@ -141,10 +143,12 @@ impl Inner {
         }
     }
 
-    /// Needed and free bytes, if these are fewer. Windows that the library allocates for several ranks of a node are in `/dev/shm`:
-    /// those in shared memory, with Open MPI all, unless it is told another folder or component.
+    /// Needed and free bytes, if these are fewer. Windows that the library allocates for several
+    /// ranks of a node are in `/dev/shm`: those in shared memory, with Open MPI all, unless it is
+    /// told another folder or component.
     fn missing_shared_memory(&self, memory: Memory, parts: usize) -> Result<Option<(usize, u64)>, CommError> {
-        /// What the library needs for itself: a little for each rank, and Open MPI wants a twentieth to stay free.
+        /// What the library needs for itself: a little for each rank, and Open MPI wants a
+        /// twentieth to stay free.
         const PER_RANK: usize = 4096;
         let is_open_mpi = Library::from_text(&self.library).family == Family::OpenMpi;
         let elsewhere: &[&str] = match memory {
@@ -164,12 +168,13 @@ impl Inner {
 const ANOTHER_FAILED: u64 = 1;
 
 impl Inner {
-    /// A window that all ranks have, or none. The library may refuse it on some ranks only, for instance where memory is
-    /// short. A rank that then gave up alone would leave the others waiting in what comes next; so all agree right after
-    /// the attempt.
+    /// A window that all ranks have, or none. The library may refuse it on some ranks only, for
+    /// instance where memory is short. A rank that then gave up alone would leave the others
+    /// waiting in what comes next; so all agree right after the attempt.
     ///
-    /// Makes the window over `on`, which may be a part of the ranks; or, on all ranks, the reason why there is none, in the
-    /// words of the lowest rank that the library has refused it. *Collective* over all ranks.
+    /// Makes the window over `on`, which may be a part of the ranks; or, on all ranks, the reason
+    /// why there is none, in the words of the lowest rank that the library has refused it.
+    /// *Collective* over all ranks.
     ///
     /// # Errors
     /// Ranks that cannot be reached.
@@ -194,7 +199,8 @@ impl Inner {
         if heaviest == 0 {
             return Ok(made);
         }
-        // What some ranks have made without the others cannot be freed, which is collective; it is left.
+        // What some ranks have made without the others cannot be freed, which is collective; it is
+        // left.
         let mut reason = made.err().unwrap_or_default().into_bytes();
         let speaker = self.ranks - heaviest.saturating_sub(ANOTHER_FAILED).max(1) as usize;
         self.broadcast(speaker, &mut reason)?;

@@ -1,9 +1,10 @@
 //! The world of an MPI run: starting, ending and aborting it.
 //!
-//! One owner ([`running::Running`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; all worlds and contexts share
-//! it, so that finalisation comes after the last of them. Finalising is collective: a rank that fails must call
-//! [`World::abort`] before it drops its world, or the others wait for it until their watchdog bites. A panic does so by
-//! itself, through the panic hook. A program that has initialised MPI itself ([`start_with`]) keeps all of this to itself.
+//! One owner ([`running::Running`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; all
+//! worlds and contexts share it, so that finalisation comes after the last of them. Finalising is
+//! collective: a rank that fails must call [`World::abort`] before it drops its world, or the
+//! others wait for it until their watchdog bites. A panic does so by itself, through the panic
+//! hook. A program that has initialised MPI itself ([`start_with`]) keeps all of this to itself.
 //!
 //! | file | has |
 //! | --- | --- |
@@ -59,7 +60,8 @@ pub struct MpiWorld {
 }
 
 impl MpiWorld {
-    /// The same world with another backend, at its default options, for the contexts opened from now on.
+    /// The same world with another backend, at its default options, for the contexts opened from
+    /// now on.
     ///
     /// # Errors
     /// [`CommError::Unavailable`] if the backend does not run over MPI.
@@ -70,8 +72,8 @@ impl MpiWorld {
         Err(backend.unavailable("it runs threads of one process: start md-cli without mpirun and with `--set parallel.backend=local --set parallel.ranks=N`"))
     }
 
-    /// The same world with other options for the contexts opened from now on; of `hybrid`, for its backend between
-    /// nodes.
+    /// The same world with other options for the contexts opened from now on; of `hybrid`, for its
+    /// backend between nodes.
     ///
     /// # Errors
     /// [`CommError::Unavailable`] if the backend does not take them ([`Backend::refuses`]).
@@ -123,7 +125,8 @@ impl MpiWorld {
         &self.inner
     }
 
-    /// [`World::duplicate`] with this world's backend: a world with a communicator of its own. *Collective.*
+    /// [`World::duplicate`] with this world's backend: a world with a communicator of its own.
+    /// *Collective.*
     ///
     /// # Errors
     /// [`CommError::Mpi`] if a call fails.
@@ -236,11 +239,12 @@ impl World for MpiWorld {
 }
 
 impl MpiWorld {
-    /// Opens a context with another backend than the world's own; the world's number of ranks stays what it is.
-    /// *Collective.*
+    /// Opens a context with another backend than the world's own; the world's number of ranks stays
+    /// what it is. *Collective.*
     ///
     /// # Errors
-    /// As [`World::open`](crate::World::open), and [`CommError::Unavailable`] if the backend cannot serve this context.
+    /// As [`World::open`](crate::World::open), and [`CommError::Unavailable`] if the backend cannot
+    /// serve this context.
     pub fn open_with(&self, backend: Backend, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         let mut ledger = Ledger::new(self.inner.rank, self.inner.ranks, spec)?;
         let is_chosen = backend == Backend::Auto && ledger.spec().sizes == Sizes::Fixed;

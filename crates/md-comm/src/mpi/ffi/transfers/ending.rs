@@ -25,7 +25,8 @@ pub(crate) enum Cancelled {
 }
 
 impl Transfers {
-    /// Takes a posted receive back; it must be active. Waits until the library has let go of the buffer.
+    /// Takes a posted receive back; it must be active. Waits until the library has let go of the
+    /// buffer.
     pub(crate) fn cancel(&mut self, i: usize, watchdog: Duration) -> Result<Cancelled, CommError> {
         let message = || "a message that should not be under way is still arriving".to_owned();
         self.end(i, watchdog)?.ok_or_else(|| CommError::Mpi { call: "MPI_Cancel", message: message() })
@@ -47,14 +48,16 @@ impl Transfers {
         Ok(Some(ended))
     }
 
-    /// Ends a piece; `None` if the library still uses its buffer after so long. MPI-3.1 section 3.8.4: either the
-    /// piece is cancelled, or it completes as if nothing had been said. Sends are never cancelled: MPI-4.0 advises
-    /// against it, Open MPI ignores it, and MPICH 5.0 over UCX crashes if the send is persistent.
+    /// Ends a piece; `None` if the library still uses its buffer after so long. MPI-3.1 section
+    /// 3.8.4: either the piece is cancelled, or it completes as if nothing had been said. Sends are
+    /// never cancelled: MPI-4.0 advises against it, Open MPI ignores it, and MPICH 5.0 over UCX
+    /// crashes if the send is persistent.
     fn end_piece(&mut self, number: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
         let mut wait = SpinWait::new(limit);
         let request = &raw mut self.requests[number];
         if self.way == Way::In {
-            // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this type's invariant.
+            // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this
+            // type's invariant.
             // Test: growth, dropped.
             check("MPI_Cancel", unsafe { ffi::MPI_Cancel(request) })?;
         }
@@ -80,8 +83,8 @@ impl Transfers {
 }
 
 impl Drop for Transfers {
-    /// Leaves no active request behind that could write to freed memory, also while unwinding. A message that cannot
-    /// be ended keeps its buffer for ever.
+    /// Leaves no active request behind that could write to freed memory, also while unwinding. A
+    /// message that cannot be ended keeps its buffer for ever.
     fn drop(&mut self) {
         if !is_running() {
             return;

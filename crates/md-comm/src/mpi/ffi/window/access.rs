@@ -50,7 +50,8 @@ impl Window {
         Ok(())
     }
 
-    /// Puts a piece of an origin buffer; it has arrived after the epoch or a flush. MPI-3.1 section 11.3.1.
+    /// Puts a piece of an origin buffer; it has arrived after the epoch or a flush. MPI-3.1 section
+    /// 11.3.1.
     pub(crate) fn put(&mut self, i: usize, piece: Range<usize>, to: Place) -> Result<(), CommError> {
         let Range { start, end } = piece;
         let length = end.saturating_sub(start);
@@ -62,16 +63,17 @@ impl Window {
         self.origin_busy[i] = true;
         let Target { raw, number, member, at } = target;
         self.touch(number, to.member);
-        // SAFETY: source and target have `length` bytes; the source stays untouched until the put is complete
-        // (`origin_busy`); the target is the receiver's buffer, which it does not look at before the arrival.
+        // SAFETY: source and target have `length` bytes; the source stays untouched until the put
+        // is complete (`origin_busy`); the target is the receiver's buffer, which it does not look
+        // at before the arrival.
         // Test: rough, memcheck.
         guarded_to(Call::MPI_Put, to.member, || unsafe {
             ffi::MPI_Put(from.cast(), length, byte(), member, at, length, byte(), raw)
         })
     }
 
-    /// Gets a piece of a member's part into a piece of a buffer; it is there after the epoch or a flush. MPI-3.1
-    /// section 11.3.2.
+    /// Gets a piece of a member's part into a piece of a buffer; it is there after the epoch or a
+    /// flush. MPI-3.1 section 11.3.2.
     pub(crate) fn get(&mut self, i: usize, piece: Range<usize>, from: Place) -> Result<(), CommError> {
         let Range { start, end } = piece;
         let length = end.saturating_sub(start);
@@ -81,15 +83,17 @@ impl Window {
         let length = count("MPI_Get", length)?;
         self.origin_busy[i] = true;
         self.touch(number, from.member);
-        // SAFETY: source and target have `length` bytes; the target is not looked at until the get is complete
-        // (`origin_busy`); the source is a buffer that its owner does not write to until it is released.
+        // SAFETY: source and target have `length` bytes; the target is not looked at until the get
+        // is complete (`origin_busy`); the source is a buffer that its owner does not write to
+        // until it is released.
         // Test: rough, memcheck.
         guarded_to(Call::MPI_Get, from.member, || unsafe {
             ffi::MPI_Get(to.cast(), length, byte(), member, at, length, byte(), raw)
         })
     }
 
-    /// Gets so many bytes in each of some calls, one behind the other in both memories, from the beginning of a buffer on.
+    /// Gets so many bytes in each of some calls, one behind the other in both memories, from the
+    /// beginning of a buffer on.
     pub(crate) fn get_many(
         &mut self,
         i: usize,
@@ -126,8 +130,8 @@ impl Window {
         self.touch(number, peer);
         let from = (&raw const self.words[i]).cast();
         let one: c_int = 1;
-        // SAFETY: one word is read from `words`, which stays untouched until the call is complete (`word_busy`), and
-        // one aligned word inside the window is replaced.
+        // SAFETY: one word is read from `words`, which stays untouched until the call is complete
+        // (`word_busy`), and one aligned word inside the window is replaced.
         // Test: rough.
         guarded_to(Call::MPI_Accumulate, peer, || unsafe {
             let operation = constants::replace();
@@ -135,13 +139,14 @@ impl Window {
         })
     }
 
-    /// Reads a word by MPI's own means; for polling that relies on nothing but the standard. Inside a passive epoch.
-    /// MPI-3.1 section 11.3.4.
+    /// Reads a word by MPI's own means; for polling that relies on nothing but the standard. Inside
+    /// a passive epoch. MPI-3.1 section 11.3.4.
     pub(crate) fn fetch(&self, at: Place) -> Result<u64, CommError> {
         self.fetch_and(constants::no_op(), 0, at)
     }
 
-    /// Atomically adds to a word and returns what it was. Inside a passive epoch. MPI-3.1 section 11.3.4.
+    /// Atomically adds to a word and returns what it was. Inside a passive epoch. MPI-3.1 section
+    /// 11.3.4.
     pub(crate) fn fetch_and_add(&self, value: u64, at: Place) -> Result<u64, CommError> {
         // SAFETY: reading a constant of the C library.
         // Test: rough.
@@ -153,7 +158,8 @@ impl Window {
         let Target { raw, member, at, .. } = self.target("MPI_Fetch_and_op", at, WORD_BYTES)?;
         let mut result = 0_u64;
         let (from, to) = ((&raw const value).cast(), (&raw mut result).cast());
-        // SAFETY: one aligned word inside the window is accessed; both locals live until the flush, which completes it.
+        // SAFETY: one aligned word inside the window is accessed; both locals live until the flush,
+        // which completes it.
         // Test: rough.
         guarded_to(Call::MPI_Fetch_and_op, peer, || unsafe {
             ffi::MPI_Fetch_and_op(from, to, word(), member, at, operation, raw)
@@ -168,18 +174,19 @@ impl Window {
     pub(crate) fn own_word(&self, offset: usize) -> Result<&AtomicU64, CommError> {
         let word = self.own("a flag access", offset, WORD_BYTES)?;
         expect_aligned(word)?;
-        // SAFETY: inside the part (checked), aligned (checked), alive as long as the window, and only ever accessed
-        // atomically: by us through this type, by others through accumulates or the same type.
+        // SAFETY: inside the part (checked), aligned (checked), alive as long as the window, and
+        // only ever accessed atomically: by us through this type, by others through accumulates or
+        // the same type.
         // Test: rough, model.
         Ok(unsafe { AtomicU64::from_ptr(word.cast()) })
     }
 
-    /// Bytes of the own part that have arrived. The caller's protocol makes sure that nobody writes to them before they
-    /// are released, which borrows the window mutably.
+    /// Bytes of the own part that have arrived. The caller's protocol makes sure that nobody writes
+    /// to them before they are released, which borrows the window mutably.
     pub(crate) fn arrived(&self, offset: usize, length: usize) -> Result<&[u8], CommError> {
         let start = self.own("an arrival", offset, length)?;
-        // SAFETY: inside the part (checked), initialised (zeroed when made), and not written by anybody between the
-        // arrival and the release of the buffer (invariant 3).
+        // SAFETY: inside the part (checked), initialised (zeroed when made), and not written by
+        // anybody between the arrival and the release of the buffer (invariant 3).
         // Test: rough, memcheck.
         Ok(unsafe { std::slice::from_raw_parts(start, length) })
     }
@@ -187,19 +194,20 @@ impl Window {
     /// Overwrites bytes of the own part that have arrived and not been released yet; for tests.
     pub(crate) fn poison(&mut self, offset: usize, length: usize) -> Result<(), CommError> {
         let start = self.own("a buffer to be poisoned", offset, length)?;
-        // SAFETY: inside the part (checked), not written by anybody else between the arrival and the release of the
-        // buffer (invariant 3), and not borrowed: `arrived` borrows the window.
+        // SAFETY: inside the part (checked), not written by anybody else between the arrival and
+        // the release of the buffer (invariant 3), and not borrowed: `arrived` borrows the window.
         // Test: rough.
         unsafe { start.write_bytes(POISON, length) };
         Ok(())
     }
 
-    /// Bytes of the own part to be filled, for others to get: the caller's protocol makes sure that they have released
-    /// them and do not read them before their arrival is announced.
+    /// Bytes of the own part to be filled, for others to get: the caller's protocol makes sure that
+    /// they have released them and do not read them before their arrival is announced.
     pub(crate) fn own_buffer(&mut self, offset: usize, length: usize) -> Result<&mut [u8], CommError> {
         let start = self.own("a buffer access", offset, length)?;
-        // SAFETY: inside the part (checked), initialised (zeroed when made), and ours alone between the buffer's
-        // release and the notice (invariant 3); the mutable borrow keeps it from being formed twice.
+        // SAFETY: inside the part (checked), initialised (zeroed when made), and ours alone between
+        // the buffer's release and the notice (invariant 3); the mutable borrow keeps it from being
+        // formed twice.
         // Test: rough, memcheck.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
     }
@@ -254,8 +262,8 @@ impl Window {
         }
     }
 
-    /// The name the library has given the window, often none. Open MPI's components name theirs after themselves.
-    /// MPI-3.1 section 6.8.
+    /// The name the library has given the window, often none. Open MPI's components name theirs
+    /// after themselves. MPI-3.1 section 6.8.
     pub(crate) fn name(&self) -> Result<String, CommError> {
         let Some(made) = self.made.first() else { return Ok(String::new()) };
         // SAFETY: a valid window; the buffer has the size the standard asks for.

@@ -15,8 +15,8 @@ use crate::{ALIGNMENT, AlignedBuffer, CommError, Rank, Reduction};
 /// Memory of ours begins on a page, like the library's own.
 const PAGE_BYTES: usize = 4096;
 
-/// One MPI window as seen from this rank. Dropping it frees the memory of ours but not the window: only to be done
-/// after [`Self::free`].
+/// One MPI window as seen from this rank. Dropping it frees the memory of ours but not the window:
+/// only to be done after [`Self::free`].
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) raw: ffi::MPI_Win,
@@ -34,8 +34,8 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// A window of `extent` zero bytes on every rank. An error on one rank is one on all, so that nobody goes on to the
-    /// next collective alone. *Collective.*
+    /// A window of `extent` zero bytes on every rank. An error on one rank is one on all, so that
+    /// nobody goes on to the next collective alone. *Collective.*
     pub(super) fn new(
         on: &Communicator,
         memory: Memory,
@@ -111,10 +111,12 @@ impl Made {
         known.ok_or_else(|| refused("an access", format!("rank {member} has not told where its memory is")))
     }
 
-    /// Ends the window, outside of any epoch; nobody accesses it any more. *Collective.* MPI-3.1 section 11.2.5.
+    /// Ends the window, outside of any epoch; nobody accesses it any more. *Collective.* MPI-3.1
+    /// section 11.2.5.
     pub(super) fn free(mut self) -> Result<(), CommError> {
         let raw = &raw mut self.raw;
-        // SAFETY: the window is valid, and its schemes end their epochs before; attached memory is still there.
+        // SAFETY: the window is valid, and its schemes end their epochs before; attached memory is
+        // still there.
         // Test: growth.
         let outcome = unsafe {
             let detached = if self.memory == Memory::Attached {
@@ -133,7 +135,8 @@ impl Made {
 }
 
 impl Window {
-    /// Where this rank has attached the memory of a window of the set; nothing of windows that are addressed otherwise.
+    /// Where this rank has attached the memory of a window of the set; nothing of windows that are
+    /// addressed otherwise.
     pub(crate) fn address(&self, number: usize, own: Rank) -> Option<usize> {
         self.made.get(number)?.addresses.get(&own).map(|&address| address as usize)
     }
@@ -146,8 +149,9 @@ impl Window {
     }
 }
 
-/// What the library may assume. Flags are single words written by one rank each, so no order among accumulates is
-/// needed; parts of a shared window on pages of their own can lie next to the rank that reads them.
+/// What the library may assume. Flags are single words written by one rank each, so no order among
+/// accumulates is needed; parts of a shared window on pages of their own can lie next to the rank
+/// that reads them.
 pub(super) struct Hints(pub(super) ffi::MPI_Info);
 
 impl Hints {
@@ -182,7 +186,8 @@ impl Drop for Hints {
     }
 }
 
-/// How long a rank without a window waits for the others' answer: they may never come out of the call in which it has failed.
+/// How long a rank without a window waits for the others' answer: they may never come out of the
+/// call in which it has failed.
 const LONGEST_DOUBT: Duration = Duration::from_secs(5);
 
 /// This rank's result if all have one. *Collective.*
@@ -215,7 +220,8 @@ fn page_of(backing: &mut AlignedBuffer) -> *mut u8 {
     bytes.get_mut(shift..).unwrap_or_default().as_mut_ptr()
 }
 
-/// The window and this rank's part of it; `ours` is what to use where the library does not allocate.
+/// The window and this rank's part of it; `ours` is what to use where the library does not
+/// allocate.
 fn make(
     on: &Communicator,
     memory: Memory,
@@ -236,8 +242,8 @@ fn make(
     // Test: suite.
     let mut raw = unsafe { ffi::RSMPI_WIN_NULL };
     let window = &raw mut raw;
-    // SAFETY: the communicator is valid while MPI runs; `place` receives the address of `extent` bytes, or `ours` is
-    // memory of `extent` bytes that the window's owner keeps.
+    // SAFETY: the communicator is valid while MPI runs; `place` receives the address of `extent`
+    // bytes, or `ours` is memory of `extent` bytes that the window's owner keeps.
     // Test: suite, memcheck.
     let made = guarded(call, || unsafe {
         match memory {

@@ -1,18 +1,20 @@
 //! Memory that other ranks write to: windows, their epochs, and what may be done to them.
 //!
-//! A [`Window`] is one MPI window or several used as one: they are made alike, every epoch and every flush goes over all
-//! of them, and their parts are addressed one after the other (offset = number of the window times `extent`, plus the
-//! offset inside).
+//! A [`Window`] is one MPI window or several used as one: they are made alike, every epoch and
+//! every flush goes over all of them, and their parts are addressed one after the other (offset =
+//! number of the window times `extent`, plus the offset inside).
 //!
 //! Invariants that make the functions safe:
-//! 1. every rank's part of a window has the same length (`extent`), so that one number bounds every access, local or
-//!    remote; neither MPI nor the network checks it;
-//! 2. what a put or accumulate reads, and what a get writes, lives in the window object (`origins`, `words`) and is
-//!    neither handed out nor moved until a call that completes it; it is leaked if the window is dropped before;
-//! 3. window memory is looked at as bytes only where the caller's protocol says that nobody writes: between a
-//!    message's arrival and its release, or between the release and the notice of a buffer that others get from. Words
-//!    that are polled are only ever accessed atomically;
-//! 4. `MPI_Win_free` is collective: a window that is merely dropped, for instance after an error, stays allocated.
+//! 1. every rank's part of a window has the same length (`extent`), so that one number bounds every
+//! access, local or remote; neither MPI nor the network checks it;
+//! 2. what a put or accumulate reads, and what a get writes, lives in the window object (`origins`,
+//! `words`) and is neither handed out nor moved until a call that completes it; it is leaked if the
+//! window is dropped before;
+//! 3. window memory is looked at as bytes only where the caller's protocol says that nobody writes:
+//! between a message's arrival and its release, or between the release and the notice of a buffer
+//! that others get from. Words that are polled are only ever accessed atomically;
+//! 4. `MPI_Win_free` is collective: a window that is merely dropped, for instance after an error,
+//! stays allocated.
 mod access;
 mod epochs;
 mod making;
@@ -40,7 +42,8 @@ pub(crate) enum Memory {
     Created,
     /// `MPI_Win_create_dynamic`, with memory of ours attached; targets are absolute addresses.
     Attached,
-    /// `MPI_Win_allocate_shared`: the peers' parts can be stored to directly. Only on a node's communicator.
+    /// `MPI_Win_allocate_shared`: the peers' parts can be stored to directly. Only on a node's
+    /// communicator.
     Shared,
 }
 
@@ -91,7 +94,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Makes a window, zeroed. An error on one rank is one on all. *Collective.* MPI-3.1 sections 11.2.1 to 11.2.4.
+    /// Makes a window, zeroed. An error on one rank is one on all. *Collective.* MPI-3.1 sections
+    /// 11.2.1 to 11.2.4.
     pub(crate) fn new(on: &Communicator, request: Request) -> Result<Self, CommError> {
         let Request { memory, windows, extent, origins, words, asserts, limit } = request;
         let (_, members) = on.rank_and_ranks()?;

@@ -1,4 +1,5 @@
-//! Calls that no transport makes, to be measured: the lock of one rank, and puts of what lies apart.
+//! Calls that no transport makes, to be measured: the lock of one rank, and puts of what lies
+//! apart.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use mpi::ffi;
@@ -56,7 +57,8 @@ impl Vector {
 impl Drop for Vector {
     fn drop(&mut self) {
         if is_running() {
-            // SAFETY: made by `new` and not freed yet; accesses under way keep what they need (MPI-3.1 section 4.1.9).
+            // SAFETY: made by `new` and not freed yet; accesses under way keep what they need
+            // (MPI-3.1 section 4.1.9).
             // Test: plain.
             unsafe { ffi::MPI_Type_free(&raw mut self.raw) };
         }
@@ -79,7 +81,8 @@ impl Window {
     pub(crate) fn unlock(&mut self, member: Rank) -> Result<(), CommError> {
         let number = rank_number(member);
         self.each(|made| {
-            // SAFETY: a valid window; all accesses' memory obeys invariant 2; all were to this member (callers see to it).
+            // SAFETY: a valid window; all accesses' memory obeys invariant 2; all were to this
+            // member (callers see to it).
             // Test: plain.
             guarded_to(Call::MPI_Win_unlock, member, || unsafe { ffi::MPI_Win_unlock(number, made.raw) })
         })?;
@@ -96,8 +99,8 @@ impl Window {
         let (start, length) = (self.origins[i].bytes().as_ptr(), count("MPI_Put", from.numbers)?);
         self.origin_busy[i] = true;
         self.touch(number, to.member);
-        // SAFETY: the origin holds the whole vector (checked) and stays untouched until the put is complete
-        // (`origin_busy`); the target has room for all numbers (checked).
+        // SAFETY: the origin holds the whole vector (checked) and stays untouched until the put is
+        // complete (`origin_busy`); the target has room for all numbers (checked).
         // Test: plain.
         guarded_to(Call::MPI_Put, to.member, || unsafe {
             ffi::MPI_Put(start.cast(), 1, from.raw, member, at, length, word(), raw)

@@ -11,7 +11,8 @@ use crate::mpi::world::Inner;
 use crate::negotiation::with_head_room;
 use crate::{ALIGNMENT, Buffering, CommError, Edge, ExchangeSpec, Rank, Sizes, WindowCount};
 
-/// What the two ends of an edge tell each other, edge by edge. `member` is a rank's number in the window's communicator.
+/// What the two ends of an edge tell each other, edge by edge. `member` is a rank's number in the
+/// window's communicator.
 pub(crate) struct Ends<'a, M> {
     pub(crate) world: &'a Inner,
     pub(crate) terms: &'a Terms,
@@ -98,7 +99,8 @@ fn make(
     Ok((window, move |edge: usize| begins.get(edge).or(begins.first()).copied().unwrap_or(0)))
 }
 
-/// Memory that was attached is addressed absolutely: both ends of an edge write to each other's. *Collective.*
+/// Memory that was attached is addressed absolutely: both ends of an edge write to each other's.
+/// *Collective.*
 fn tell_addresses(
     ends: &Ends<'_, impl Fn(Rank) -> Rank>,
     window: &mut Window,
@@ -133,8 +135,8 @@ pub(crate) struct BufferSizes {
     /// Their distances.
     pub(super) stride_there: Vec<usize>,
     pub(super) stride_here: Vec<usize>,
-    /// How many there are: after so many exchanges a message is put into the same buffer again. Here all edges have as
-    /// many.
+    /// How many there are: after so many exchanges a message is put into the same buffer again.
+    /// Here all edges have as many.
     pub(crate) depth_there: Vec<u64>,
     pub(super) depth_here: u64,
 }
@@ -170,9 +172,10 @@ fn strides(form: Form, rooms: &[usize]) -> Vec<usize> {
 
 /// Buffers of every edge whose messages arrive in a shared window, for these strides.
 ///
-/// A buffer that was read a moment ago is still in its reader's cache, and its sender has to claim it line by line:
-/// that takes several times as long as writing to lines that have left that cache. So between two uses of a buffer so
-/// many others are used that they fill it. Only where it pays: in exchanges of every step.
+/// A buffer that was read a moment ago is still in its reader's cache, and its sender has to claim
+/// it line by line: that takes several times as long as writing to lines that have left that cache.
+/// So between two uses of a buffer so many others are used that they fill it. Only where it pays:
+/// in exchanges of every step.
 fn depth(memory: Memory, spec: &ExchangeSpec, strides: &[usize]) -> u64 {
     let buffers = spec.buffering.count() as u64;
     if memory != Memory::Shared || spec.buffering != Buffering::Double || spec.sizes != Sizes::Fixed {

@@ -1,12 +1,13 @@
 //! The layout of a context's window, and the addresses of the peers' buffers.
 //!
-//! Own part: per edge its credit words, then, if buffers of it are here, its flags and buffers. With puts the buffers
-//! of an edge are at the receiver, with gets at the sender. A buffer is a line with the flag, a line that ends with the
-//! message's length, then the payload. Flags and credits are 128 bytes apart, because processors fetch pairs of lines.
-//! A buffer has head-room beyond the agreed capacity, so that a fixed length that changes a little at every neighbour
-//! rebuild does not make a new window every time. With one window per edge, an edge's words and buffers are in the
-//! window that has its number at the rank whose part it is. (`making`: sizes and places, the window, and what
-//! peers tell each other.)
+//! Own part: per edge its credit words, then, if buffers of it are here, its flags and buffers.
+//! With puts the buffers of an edge are at the receiver, with gets at the sender. A buffer is a
+//! line with the flag, a line that ends with the message's length, then the payload. Flags and
+//! credits are 128 bytes apart, because processors fetch pairs of lines. A buffer has head-room
+//! beyond the agreed capacity, so that a fixed length that changes a little at every neighbour
+//! rebuild does not make a new window every time. With one window per edge, an edge's words and
+//! buffers are in the window that has its number at the rank whose part it is. (`making`: sizes and
+//! places, the window, and what peers tell each other.)
 
 mod making;
 

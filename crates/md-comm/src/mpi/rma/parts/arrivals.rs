@@ -161,7 +161,8 @@ fn copied<'c>(message: &[u8], to: &'c mut AlignedBuffer) -> Result<&'c [u8], Com
     Ok(to.bytes())
 }
 
-/// Part of an aligned buffer: nothing of one that is too short or was never filled, but that aligned too.
+/// Part of an aligned buffer: nothing of one that is too short or was never filled, but that
+/// aligned too.
 fn piece(buffer: &[u8], range: Range<usize>) -> &[u8] {
     buffer.get(range).unwrap_or(&buffer[..0])
 }

@@ -47,7 +47,8 @@ pub(crate) struct Parts {
     /// Arrived, not handed out yet.
     ready: VecDeque<usize>,
     noticed: Vec<bool>,
-    /// Lengths of the messages packed, of those whose arrival carried a length, and of all that have arrived.
+    /// Lengths of the messages packed, of those whose arrival carried a length, and of all that
+    /// have arrived.
     lengths: Vec<usize>,
     flagged_lengths: Vec<Option<usize>>,
     arrived_lengths: Vec<usize>,
@@ -111,8 +112,8 @@ impl Parts {
         })
     }
 
-    /// A new window, because some rank's buffers have become too small. Nothing is in flight: all epochs are closed.
-    /// *Collective.*
+    /// A new window, because some rank's buffers have become too small. Nothing is in flight: all
+    /// epochs are closed. *Collective.*
     pub(crate) fn renew_window(&mut self) -> Result<(), CommError> {
         self.arena.window.free()?;
         self.arena = arena(&self.world, &self.terms, self.number, self.request)?;
@@ -175,8 +176,9 @@ impl Parts {
         self.edge(edge).flow.receives() && !self.is_to_self(edge)
     }
 
-    /// Whether the sender of a message needs a credit to reuse its buffer, asked by the sender (`Forward`) or by the
-    /// receiver: both ends find the same answer, because an edge that sends here is an edge that receives there.
+    /// Whether the sender of a message needs a credit to reuse its buffer, asked by the sender
+    /// (`Forward`) or by the receiver: both ends find the same answer, because an edge that sends
+    /// here is an edge that receives there.
     pub(crate) fn needs_credit(&self, edge: EdgeId, along: Along) -> bool {
         let peer = self.edge(edge).peer;
         let answered = self.terms.spec().edges.iter().any(|edge| edge.peer == peer && along.receives(edge));
@@ -263,7 +265,8 @@ impl Parts {
         self.arena.window.own_buffer(payload, bytes)
     }
 
-    /// Puts the packed message into its buffer at the peer, with its length before it if the peer cannot know it.
+    /// Puts the packed message into its buffer at the peer, with its length before it if the peer
+    /// cannot know it.
     pub(crate) fn put(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let (true_length, length) = (self.length(edge) as u64, self.length_in_buffer(edge));
         let end = ORIGIN_HEAD + length;
@@ -309,7 +312,8 @@ impl Parts {
         Ok(())
     }
 
-    /// Gets the sender's buffer: all of it if the length is not known, because asking first would cost a round trip.
+    /// Gets the sender's buffer: all of it if the length is not known, because asking first would
+    /// cost a round trip.
     pub(crate) fn get(&mut self, edge: EdgeId) -> Result<(), CommError> {
         self.jitter.pause();
         let mut from = self.arena.payload_there(edge.0, self.sequence);
@@ -327,7 +331,8 @@ impl Parts {
     }
 }
 
-/// Three pieces as alike as whole numbers of eight bytes are; fewer where there are not so many numbers.
+/// Three pieces as alike as whole numbers of eight bytes are; fewer where there are not so many
+/// numbers.
 fn thirds(Range { start, end }: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let piece = (end - start).div_ceil(3).next_multiple_of(size_of::<f64>()).max(1);
     (start..end).step_by(piece).map(move |first| first..end.min(first + piece))
