@@ -204,8 +204,8 @@ impl Backend {
         self.properties().order == ContextOrder::Same
     }
 
-    /// Does what [`Self::needs_same_order`] does for a backend with options, some of which require
-    /// the same order although the backend alone does not.
+    /// Does what `needs_same_order` does for a backend with options, some of which require the same
+    /// order although the backend alone does not.
     pub fn needs_same_order_with(self, options: &RmaOptions) -> bool {
         self.needs_same_order()
             || (self == Self::RmaPscw && options.epoch == EpochOpening::Initiate)

@@ -13,7 +13,7 @@ pub fn started_by_launcher() -> Option<usize> {
     ranks_from(|name| std::env::var(name).ok())
 }
 
-/// Does what [`started_by_launcher`] does, but returns `None` if the launcher has started this
+/// Does what `started_by_launcher` does, but returns `None` if the launcher has started this
 /// process alone. Then the ranks may be threads.
 pub fn processes_of_job() -> Option<usize> {
     started_by_launcher().filter(|&processes| processes > 1)

@@ -5,7 +5,7 @@
 //! out only on the way. Rules:
 //! 1. sending never blocks, however many letters are under way;
 //! 2. letters from one rank to another arrive in the order in which they were sent; those of
-//! different ranks in any order;
+//!    different ranks in any order;
 //! 3. every letter must have been taken when the mailbox is finalised.
 
 use crate::{AlignedBuffer, CommError, Rank, Traffic};

@@ -200,9 +200,9 @@ pub trait World {
         Ok(())
     }
 
-    /// Starts [`Self::max`], so that the rank can do other work before
-    /// [`finish_max`](Self::finish_max); returns at once where the transport can. Other collectives
-    /// may come in between, but not a second `start_max`. *Collective.*
+    /// Starts [`Self::max`], so that the rank can do other work before `finish_max`; returns at
+    /// once where the transport can. Other collectives may come in between, but not a second
+    /// `start_max`. *Collective.*
     ///
     /// # Errors
     /// Communication; [`CommError::Misuse`] if a maximum is under way already.
@@ -220,7 +220,7 @@ pub trait World {
     }
 }
 
-/// Implements methods of [`World`] for a world that wraps another one, by calling those of
+/// Implements methods of `World` for a world that wraps another one, by calling those of
 /// `self.inner`.
 #[macro_export]
 macro_rules! forward_to_inner {
