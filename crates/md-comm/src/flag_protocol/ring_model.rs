@@ -18,9 +18,9 @@ const MOST_EXECUTIONS: usize = 10_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conduct {
     Right,
-    /// Room is waited for before the ticket is taken: another sender may take the room.
+    /// Senders wait for room before they take the ticket: another sender may take the room.
     WaitFirst,
-    /// What has been read is published before it is read.
+    /// The receiver publishes a piece as read before reading it.
     ReleaseFirst,
 }
 
@@ -61,7 +61,7 @@ impl Ring {
         if self.conduct == Conduct::WaitFirst {
             self.wait_for_room(|| self.written.load(Ordering::SeqCst));
         }
-        // That it is atomic is all that is asked of it.
+        // Only atomicity is required here.
         let ticket = self.written.fetch_add(1, Ordering::Relaxed);
         if self.conduct != Conduct::WaitFirst {
             self.wait_for_room(|| ticket);
@@ -70,7 +70,7 @@ impl Ring {
         self.flags[sender][number].publish(ticket + 1);
     }
 
-    /// Takes all messages as they come, and tells how far everything has been read.
+    /// Takes all messages as they arrive, and publishes how far everything has been read.
     fn receive_all(&self) {
         let messages = self.flags[0].len();
         let (mut next, mut read, mut ahead) = (vec![0; self.flags.len()], 0, Vec::new());

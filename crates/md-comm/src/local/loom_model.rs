@@ -11,7 +11,7 @@ use super::world::{LocalWorld, copy_of};
 use crate::explore_model::explore;
 use crate::{Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, Rank, Sizes, World};
 
-/// Never reached: a wait that nobody ends is a deadlock, which the model reports.
+/// Never reached: a wait that never ends is a deadlock, which the model reports.
 const WATCHDOG: Duration = Duration::from_secs(100_000);
 /// Deep enough that with two buffering the first is used again.
 const EXCHANGES: u8 = 3;

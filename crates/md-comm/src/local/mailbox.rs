@@ -19,7 +19,7 @@ pub(super) enum Kind {
     FreeBuffer,
     /// A capacity, at opening or negotiation.
     Capacity,
-    /// Of a [`crate::Mailbox`].
+    /// A letter of a [`crate::Mailbox`].
     Letter,
     GatherAll,
     Gather,
@@ -44,7 +44,7 @@ pub(super) enum NoMessage {
 }
 
 impl NoMessage {
-    /// `late` tells of so many seconds in vain.
+    /// Returns the error; `late` makes it from the seconds waited in vain.
     pub(super) fn error(self, late: impl FnOnce(f64) -> CommError) -> CommError {
         match self {
             Self::PeerFailed(rank) => CommError::PeerFailed { rank },
@@ -77,7 +77,7 @@ impl Mailbox {
 #[derive(Debug)]
 pub(super) struct Shared {
     mailboxes: Vec<Mailbox>,
-    /// Contexts that some ranks have closed: how many.
+    /// Number of ranks that have closed each context, for contexts closed by some.
     closed: Mutex<HashMap<u64, usize>>,
 }
 
@@ -97,14 +97,15 @@ impl Shared {
         mailbox.changed.notify_all();
     }
 
-    /// The same without waking the receiver: wrong, to show that the model finds it.
+    /// Does what [`Self::post`] does without waking the receiver: wrong, to show that the model
+    /// finds it.
     #[cfg(all(test, loom))]
     pub(super) fn post_unheard(&self, to: Rank, address: Address, message: AlignedBuffer) {
         self.mailboxes[to].lock().queues.entry(address).or_default().push_back(message);
     }
 
-    /// Whether any of the queues has a message. `Err` if a rank has failed. Only the rank itself
-    /// takes messages out.
+    /// Returns whether any of the queues has a message, or `Err` if a rank has failed. Only the
+    /// rank itself takes messages out.
     pub(super) fn holds(
         &self,
         of: Rank,
@@ -120,8 +121,8 @@ impl Shared {
         }
     }
 
-    /// The first message of any of the queues; waits for it, at most as long as `watchdog`.
-    /// `choices` is asked again after every change.
+    /// Takes the first message of any of the queues, waiting for at most `watchdog`. `choices` is
+    /// called again after every change.
     pub(super) fn take<I>(
         &self,
         of: Rank,
@@ -147,14 +148,14 @@ impl Shared {
         }
     }
 
-    /// Queues that there are, of all ranks.
+    /// Returns the number of queues of all ranks.
     #[cfg(test)]
     pub(super) fn queues(&self) -> usize {
         self.mailboxes.iter().map(|mailbox| mailbox.lock().queues.len()).sum()
     }
 
-    /// A rank has no more use for a context. Once all have said so, its queues are forgotten: until
-    /// then, one may still take what another has left.
+    /// Closes a context on one rank. The queues are removed once all ranks have closed it: until
+    /// then, one rank may still take what another has left.
     pub(super) fn close(&self, context: u64) {
         let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         let ranks = closed.entry(context).or_default();

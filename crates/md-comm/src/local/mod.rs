@@ -26,7 +26,7 @@ use crate::{Rank, World};
 use mailbox::Shared;
 pub(crate) use world::LocalWorld;
 
-/// Goes nowhere: threads have no exit code.
+/// Not used: threads have no exit code.
 const PANIC_EXIT_CODE: i32 = 1;
 
 /// A rank that ended by a panic.
@@ -53,7 +53,7 @@ where
     run_on(ranks, watchdog, |world: &LocalWorld| work(world))
 }
 
-/// The same for work that needs to keep the world.
+/// Does what [`run`] does, for work that must own the world.
 pub(crate) fn run_on<T, W>(ranks: usize, watchdog: Duration, work: W) -> Vec<Result<T, Panicked>>
 where
     T: Send,
@@ -77,7 +77,7 @@ fn run_rank<T, W>(world: &LocalWorld, work: &W) -> Result<T, Panicked>
 where
     W: Fn(&LocalWorld) -> T,
 {
-    // The closure's state is not looked at again after a panic: the whole world ends.
+    // The closure's state is not used after a panic: the whole world ends.
     catch_unwind(AssertUnwindSafe(|| work(world))).map_err(|payload| {
         world.abort(PANIC_EXIT_CODE);
         Panicked { rank: world.rank(), message: panic_message(&*payload) }

@@ -1,4 +1,4 @@
-//! The locks of `local`: the standard library's, or those of a model checker that goes through all
+//! The locks of `local`: the standard library's, or those of a model checker that explores all
 //! their interleavings.
 
 #[cfg(all(test, loom))]

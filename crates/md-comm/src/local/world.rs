@@ -46,7 +46,7 @@ impl Member {
         number
     }
 
-    /// The first message of any of the queues; waits for it.
+    /// Takes the first message of any of the queues, waiting for it.
     pub(super) fn take<I>(&self, choices: impl Fn() -> I) -> Result<(usize, AlignedBuffer), NoMessage>
     where
         I: Iterator<Item = (usize, Address)>,
@@ -54,7 +54,7 @@ impl Member {
         self.shared.take(self.rank, self.watchdog.get(), choices)
     }
 
-    /// The first message of a queue; waits for it.
+    /// Takes the first message of a queue, waiting for it.
     pub(super) fn take_one(
         &self,
         address: Address,
@@ -81,8 +81,8 @@ impl Member {
         })
     }
 
-    /// In as many rounds as ranks have to be doubled (Bruck et al. 1997): each rank hands on all it
-    /// knows, its own bytes and those of the ranks after it. Were everybody to send to everybody, a
+    /// Gathers in rounds that double what each rank has (Bruck et al. 1997): each rank passes on
+    /// all its bytes, its own and those of the ranks after it. If every rank sent to every other, a
     /// thousand threads would wake each other a million times.
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
         let (rank, ranks) = (self.rank, self.shared.ranks());

@@ -239,8 +239,8 @@ impl World for MpiWorld {
 }
 
 impl MpiWorld {
-    /// Opens a context with another backend than the world's own; the world keeps its backend for
-    /// other contexts. *Collective.*
+    /// Opens a context with another backend than the world's own; the world's number of ranks does
+    /// not change. *Collective.*
     ///
     /// # Errors
     /// Fails as [`World::open`](crate::World::open) does; also [`CommError::Unavailable`] if the
