@@ -1,4 +1,4 @@
-//! Edge lists: who talks to whom. Capacities are filled in by the player.
+//! Edge lists of different neighbourhoods. Capacities are filled in by the player.
 
 use std::ops::RangeInclusive;
 
@@ -25,7 +25,7 @@ pub(super) fn ring(world: &dyn World, members: usize) -> Vec<Edge> {
     vec![edge(right, 0, 1, Flow::Both), edge(left, 1, 0, Flow::Both)]
 }
 
-/// Messages only from each rank to the next one; the first receives nothing, the last sends
+/// Messages only from each rank to the next one; the first rank receives nothing, the last sends
 /// nothing.
 pub(super) fn chain(world: &dyn World) -> Vec<Edge> {
     let rank = world.rank();

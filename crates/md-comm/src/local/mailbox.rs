@@ -97,8 +97,7 @@ impl Shared {
         mailbox.changed.notify_all();
     }
 
-    /// Does what [`Self::post`] does without waking the receiver: wrong, to show that the model
-    /// finds it.
+    /// Posts a message without waking the receiver: wrong, to show that the model finds it.
     #[cfg(all(test, loom))]
     pub(super) fn post_unheard(&self, to: Rank, address: Address, message: AlignedBuffer) {
         self.mailboxes[to].lock().queues.entry(address).or_default().push_back(message);

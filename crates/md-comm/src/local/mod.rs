@@ -53,7 +53,7 @@ where
     run_on(ranks, watchdog, |world: &LocalWorld| work(world))
 }
 
-/// Does what [`run`] does, for work that must own the world.
+/// Does what `run` does, for work that must own the world.
 pub(crate) fn run_on<T, W>(ranks: usize, watchdog: Duration, work: W) -> Vec<Result<T, Panicked>>
 where
     T: Send,

@@ -1,4 +1,4 @@
-//! What the suite is run on over MPI: backends, options, numbers of ranks, implementations of
+//! The cases of the suite over MPI: backends, options, numbers of ranks, implementations of
 //! windows.
 
 use md_comm::{Backend, Chunk, RmaOptions, WindowKind};
@@ -25,8 +25,9 @@ const WINDOW_PATHS: [Path; 3] = [("osc/rdma", &[("OMPI_MCA_osc", "rdma")]), OSC_
 /// Messages in pieces of one byte, of a few, and of a number that divides lengths which occur in
 /// the suite.
 const PIECES: [usize; 3] = [1, 7, 64];
-/// Of these, and of all numbers of ranks, in the short form where options are not the default: the
-/// one cuts most messages unevenly, the other is the smallest with two different neighbours.
+/// The piece, and the number of ranks, of the short form if options are not the default: the piece
+/// cuts most messages unevenly, and the number of ranks is the smallest with two different
+/// neighbours.
 const SHORT_PIECE: usize = 7;
 const SHORT_RANKS: usize = 3;
 
@@ -37,7 +38,7 @@ pub(crate) struct Case {
     pub(crate) options: RmaOptions,
     pub(crate) chunk: Chunk,
     pub(crate) ranks: usize,
-    /// `None`: what the library takes by default.
+    /// `None`: the library's default.
     pub(crate) path: Option<Path>,
     /// With delays and poisoned buffers.
     pub(crate) rough: bool,
@@ -67,7 +68,7 @@ impl Case {
         }
     }
 
-    /// Whether they differ in their options only.
+    /// Returns whether the cases differ in their options only.
     pub(crate) fn shares_a_job(&self, other: &Self) -> bool {
         let job = |case: &Self| (case.backend, case.ranks, case.path, case.rough);
         job(self) == job(other)

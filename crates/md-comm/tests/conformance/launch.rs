@@ -14,8 +14,8 @@ const TERMINATION_GRACE: Duration = Duration::from_secs(3);
 const OUTPUT_GRACE: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Lets Open MPI 4 and 5 run as root (containers) and with more ranks than cores. It spins unless
-/// ranks outnumber cores; told to yield, tests leave the cores to whoever has work.
+/// Lets Open MPI 4 and 5 run as root (containers) and with more ranks than cores. Open MPI spins
+/// unless ranks outnumber cores; with the option to yield, tests leave the cores to other work.
 const TEST_ENVIRONMENT: [(&str, &str); 5] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -24,7 +24,7 @@ const TEST_ENVIRONMENT: [(&str, &str); 5] = [
     ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
 ];
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Finished {
     /// Its exit status; `None` if it did not end in time and was killed.
@@ -38,7 +38,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Whether it ended in time with success.
+    /// Returns whether it ended in time with success.
     pub(crate) fn succeeded(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
