@@ -70,7 +70,7 @@ pub(super) fn torus_by_direction(world: &dyn World, grid: [usize; 3]) -> Vec<Edg
     (0..directions.len()).map(towards).collect()
 }
 
-/// The same neighbours, one edge per peer.
+/// Periodic grid with the same neighbours, one edge per peer.
 pub(super) fn torus_by_rank(world: &dyn World, grid: [usize; 3]) -> Vec<Edge> {
     let mut peers: Vec<Rank> =
         directions().into_iter().map(|direction| neighbour(world, grid, direction)).collect();

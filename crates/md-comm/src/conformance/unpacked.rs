@@ -32,8 +32,8 @@ fn starts(ranks: usize, lead: usize) -> Vec<usize> {
     (0..PARTS).map(|part| lead + part * (part_bytes(ranks) + lead)).collect()
 }
 
-/// Returns the nodes along the fast axes that go from a rank to another: along one axis, or along
-/// both.
+/// Returns the size of the box that goes from one rank to another, in nodes along the fast axes:
+/// from one node to all of them.
 fn sent(from: usize, to: usize) -> [usize; 2] {
     [1 + (from + to) % NODES[0], 1 + (from + 2 * to) % NODES[1]]
 }

@@ -1,5 +1,5 @@
-//! Collectives of the `local` transport, as plain messages: gathering in rounds that double what is
-//! known, everybody to root, root to everybody, all around a ring.
+//! Collectives of the `local` transport, as plain messages: gathering in rounds that double what
+//! each rank has, all ranks to the root, the root to all ranks, and around a ring.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -86,7 +86,8 @@ fn plain() -> Vec<Case> {
     over_mpi().flat_map(|backend| RANKS.map(|ranks| Case::plain(backend, ranks))).collect()
 }
 
-/// The same, and two-sided messages in pieces; from persistent requests in the long form only.
+/// Returns the plain cases, and two-sided messages in pieces; from persistent requests in the long
+/// form only.
 fn plain_and_in_pieces(full: bool) -> Vec<Case> {
     let in_pieces = |case: Case| {
         let is_cut = case.backend == Backend::P2p || (full && case.backend == Backend::P2pPersistent);

@@ -215,8 +215,8 @@ fn blocked_call() -> Result<(), String> {
     expect(code == Some(3) && finished.stderr.contains(text), &finished)
 }
 
-/// The message is so long that it leaves only when it is received: the library still has the
-/// memory, and the job is ended.
+/// The message is so long that it leaves only when it is received: the library still uses the
+/// memory, so the job is ended.
 fn lent_for_ever() -> Result<(), String> {
     let mut command = under_launcher(2)?;
     command.env(LARGE, "yes");
