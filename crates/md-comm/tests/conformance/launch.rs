@@ -44,9 +44,9 @@ impl Finished {
     }
 }
 
-/// A command that runs a program, to be appended as argument, with so many ranks:
-/// `${MPIEXEC:-mpirun}` with the environment for root and for cores that are shared. `None` if
-/// there is no launcher.
+/// Returns a command that runs a program, to be appended as argument, with `ranks` ranks:
+/// `${MPIEXEC:-mpirun}` with the environment for root and for shared cores. Returns `None` if there
+/// is no launcher.
 pub(crate) fn mpirun(ranks: usize) -> Option<Command> {
     let words = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpirun".to_owned());
     let mut words = words.split_whitespace().map(OsString::from);
@@ -61,10 +61,10 @@ pub(crate) fn mpirun(ranks: usize) -> Option<Command> {
     Some(command)
 }
 
-/// Says why something is not tested.
+/// Prints why something is not tested.
 ///
 /// # Errors
-/// In CI, where nothing may be skipped.
+/// Fails in CI, where nothing may be skipped.
 pub(crate) fn may_skip(why: &str) -> Result<(), String> {
     println!("skipped: {why}");
     if std::env::var("CI").is_ok_and(|ci| ci == "true") {
@@ -74,11 +74,11 @@ pub(crate) fn may_skip(why: &str) -> Result<(), String> {
     }
 }
 
-/// Runs a command in its own process group. If it has not ended after `limit`, the group is asked
-/// to end, then killed.
+/// Runs a command in its own process group. If it has not ended after `limit`, the group is
+/// terminated, then killed.
 ///
 /// # Errors
-/// If the command cannot be started or waited for.
+/// Fails if the command cannot be started or waited for.
 pub(crate) fn run_with_timeout(mut command: Command, limit: Duration) -> io::Result<Finished> {
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let begun = Instant::now();
@@ -104,13 +104,12 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// Both signals are sent always, the second one for members that outlived the first. A launcher
-/// passes the polite signal on to ranks that are in process groups of their own; the other one is
-/// for a launcher that does not react.
+/// Ends a process group. Both signals are always sent, the second one for members that outlived the
+/// first. A launcher passes the terminate signal on to ranks that are in process groups of their
+/// own; the kill signal is for a launcher that does not react.
 fn end_group(child: &mut Child) -> io::Result<()> {
     for signal in ["TERM", "KILL"] {
-        // The spelling of POSIX; a shell's builtin is there even where no `kill` program is
-        // installed.
+        // The POSIX spelling; a shell's builtin exists even where no `kill` program is installed.
         let group = format!("kill -s {signal} -- -{}", child.id());
         Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status()?;
         wait(child, TERMINATION_GRACE)?;
