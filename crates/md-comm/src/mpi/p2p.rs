@@ -97,7 +97,8 @@ pub(super) struct P2p {
     /// Messages received but not processed yet.
     completed_receives: VecDeque<usize>,
     /// Edges whose messages have arrived since the last `complete`, in that order: each at most
-    /// once, because receives are posted there. The number of those that have been handed out.
+    /// once, because receives are posted there. The field below is the number of those that have
+    /// been handed out.
     arrived: Vec<EdgeId>,
     handed_out: usize,
     /// The last field, so that MPI is finalised after the requests are dropped.

@@ -4,10 +4,10 @@
 //! and poisoned buffers; `MD_CONFORMANCE=full` adds every combination of options, over every
 //! implementation of windows, and delays and poisoned buffers over several of them;
 //! `MD_CONFORMANCE=nodes` is what works between nodes, as it is. `MD_CONFORMANCE_ONLY=words` runs
-//! only cases of the suite whose names contain all of the words: `poisoned` only those with
+//! only cases of the suite that have all of the words in their names: `poisoned` only those with
 //! poisoned buffers, `"rma-lock osc/sm"` only those of `rma-lock` (and `rma-lock-epoch`) over
-//! osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with so many ranks, `MD_CONFORMANCE_LIMIT_S`
-//! is the suite's limit in seconds.
+//! osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with these numbers of ranks;
+//! `MD_CONFORMANCE_LIMIT_S` is the suite's limit in seconds.
 
 use std::process::Command;
 use std::time::Duration;
