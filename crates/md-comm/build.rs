@@ -1,4 +1,5 @@
-//! Compiles the C shim for MPI's constants with the MPI library that mpi-sys finds, in the way mpi-sys does.
+//! Compiles the C shim for MPI's constants with the MPI library that mpi-sys finds, in the way
+//! mpi-sys does.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

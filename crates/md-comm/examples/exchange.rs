@@ -1,7 +1,9 @@
-//! The exchange of two ranks alone, through the contract: how fast is a transport, and what does the contract cost?
+//! The exchange of two ranks alone, through the contract: measures the speed of a transport and the
+//! cost of the contract.
 //!
-//! `mpirun -n 2 exchange BACKEND SAMPLES BYTES:EXCHANGES...` prints `backend,bytes,exchanges,exchange_s`, one row per
-//! sample; the slower rank's mean over the exchanges. `benches/peers/exchange.sh` runs it beside the same in C.
+//! `mpirun -n 2 exchange BACKEND SAMPLES BYTES:EXCHANGES...` prints
+//! `backend,bytes,exchanges,exchange_s`, one row per sample; the slower rank's mean over the
+//! exchanges. `benches/peers/exchange.sh` runs it beside the same in C.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints its result")]
 
 use std::process::ExitCode;
@@ -13,11 +15,11 @@ use md_comm::{
 };
 
 const WATCHDOG: Duration = Duration::from_secs(60);
-/// One warm-up exchange per so many.
+/// One warm-up exchange per this number of exchanges.
 const WARM_UP_SHARE: u32 = 10;
 const BAD_INPUT: u8 = 2;
 
-/// What to measure.
+/// The measurement requested.
 #[derive(Debug)]
 struct Measurement {
     backend: Backend,
@@ -93,18 +95,18 @@ fn measure(
     context.finalise()
 }
 
-/// What a rank fills its messages with.
+/// Returns the byte with which a rank fills its messages.
 fn mark(rank: usize) -> u8 {
     rank as u8 + 1
 }
 
-/// Where messages come from and go to, outside of the transport.
+/// Memory from which messages are packed and into which they are unpacked, outside the transport.
 struct Private {
     out: AlignedBuffer,
     into: AlignedBuffer,
 }
 
-/// Seconds per exchange, of the slower rank.
+/// Returns the seconds per exchange, of the slower rank.
 fn sample(
     world: &dyn World,
     context: &mut Exchange,

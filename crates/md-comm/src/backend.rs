@@ -1,7 +1,8 @@
-//! Which transports exist: a closed list, so that a scenario can name one and a help text can show all.
+//! The list of transports. It is closed, so that a scenario can name one and a help text can show
+//! all.
 //!
-//! Adding a backend is one file with its `Transport` and a line in the tables of this file, of `refusal` and of
-//! `mpi/candidates`; the compiler finds them.
+//! Adding a backend takes one file with its `Transport` and a line in the tables of this file, of
+//! `refusal` and of `mpi/candidates`; the compiler finds them.
 
 #[cfg(feature = "mpi")]
 use crate::CommError;
@@ -17,7 +18,7 @@ pub enum Backend {
     Local,
     /// Non-blocking two-sided MPI messages.
     P2p,
-    /// The same from persistent requests.
+    /// Non-blocking two-sided MPI messages from persistent requests.
     P2pPersistent,
     /// One neighbourhood collective per exchange.
     NeighborCollective,
@@ -39,40 +40,41 @@ pub enum Backend {
     RmaRing,
     /// Shared memory inside a node, another backend between nodes.
     Hybrid,
-    /// Whichever of the others is fastest.
+    /// The fastest of the other backends.
     Auto,
 }
 
-/// Where an exchange can stand still inside the MPI library. Nothing but the end of the job helps then; the watchdog of calls
-/// sees to it.
+/// Where an exchange can stand still inside the MPI library. Only the end of the job helps then;
+/// the watchdog of calls ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::VariantArray)]
 pub enum Blocking {
-    /// Nowhere: all waiting is in loops of ours.
+    /// Nowhere: all waiting is in loops of this crate.
     Never,
-    /// In flushes and unlocks, which wait for the library to move data: a defect of the library or of the network.
+    /// In flushes and unlocks, which wait for the library to move data. A standstill is a defect of
+    /// the library or of the network.
     InFlush,
-    /// In fences, and in start and complete, which also wait for other ranks to come.
+    /// In fences, and in start and complete, which also wait for other ranks to arrive.
     InSynchronisation,
 }
 
 impl Blocking {
-    /// From the safest on.
+    /// All values, the safest first.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
-/// What a backend is for.
+/// Purpose of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// Runs.
+    /// Production runs.
     Production,
-    /// Experiments: known to be slower, it shows what something costs.
+    /// Experiments: the backend is known to be slower and shows the cost of something.
     Control {
-        /// What it shows.
+        /// The cost that it shows.
         shows: &'static str,
     },
 }
 
-/// How messages get from rank to rank.
+/// How messages move from rank to rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Communication {
     /// Between threads of one process.
@@ -83,22 +85,23 @@ pub(crate) enum Communication {
     Collective,
     /// By loads and stores.
     SharedMemory,
-    /// By accesses to windows, MPI-3.1 chapter 11.
+    /// By access to windows, MPI-3.1 chapter 11.
     OneSided,
-    /// As other backends do.
+    /// By other backends.
     Composed,
 }
 
-/// In which order the ranks may use their contexts.
+/// Order in which the ranks may use their contexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ContextOrder {
-    /// Each in its own.
+    /// Each rank in an order of its own.
     Any,
-    /// All in the same: an exchange is a blocking collective, or goes on only while its own context is called.
+    /// All ranks in the same order: an exchange is a blocking collective, or advances only in calls
+    /// of its own context.
     Same,
 }
 
-/// What tells one backend from another, beside its protocol.
+/// The properties in which backends differ, apart from their protocols.
 struct Properties {
     communication: Communication,
     blocking: Blocking,
@@ -109,14 +112,14 @@ struct Properties {
 named!(Backend);
 
 impl Default for Backend {
-    /// Two-sided MPI in a build with MPI, else threads.
+    /// Returns two-sided MPI in a build with MPI, otherwise threads.
     fn default() -> Self {
         if cfg!(feature = "mpi") { Self::P2p } else { Self::Local }
     }
 }
 
 impl Backend {
-    /// One line for a help text.
+    /// Returns one line for a help text.
     pub fn description(self) -> &'static str {
         match self {
             Self::Local => "threads of one process, no MPI; for tests and small runs",
@@ -140,7 +143,8 @@ impl Backend {
         }
     }
 
-    /// Every backend has its line: a new one decides all of them.
+    /// Returns the properties. Every backend has its line, so that a new one must decide all of
+    /// them.
     fn properties(self) -> Properties {
         use Blocking::{InFlush, InSynchronisation, Never};
         use Communication::{Collective, Composed, OneSided, SharedMemory, Threads, TwoSided};
@@ -171,16 +175,16 @@ impl Backend {
         self.properties().communication
     }
 
-    /// Whether it is meant for runs, or is a control for experiments.
+    /// Returns whether the backend is meant for runs or is a control for experiments.
     pub fn purpose(self) -> Purpose {
         self.properties().purpose
     }
 
-    /// Whether this build can use the backend. A context may still be refused when it is opened, for instance because
-    /// an edge of `shm` leads to another node.
+    /// Returns whether this build can use the backend. A context may still be refused when it is
+    /// opened, for instance because an edge of `shm` leads to another node.
     ///
     /// # Errors
-    /// The reason, and what would help.
+    /// Returns the reason, and what would help.
     pub fn availability(self) -> Result<(), String> {
         if self.communication() == Communication::Threads || cfg!(feature = "mpi") {
             return Ok(());
@@ -193,21 +197,23 @@ impl Backend {
         CommError::Unavailable { backend: self.name(), reason: reason.into() }
     }
 
-    /// Whether all ranks must use their contexts in the same order: an exchange is a blocking collective, or goes on
-    /// only while its own context is called. `hybrid` inherits it from the backend between its nodes.
+    /// Returns whether all ranks must use their contexts in the same order: an exchange is a
+    /// blocking collective, or advances only in calls of its own context. `hybrid` inherits this
+    /// from the backend between its nodes.
     pub fn needs_same_order(self) -> bool {
         self.properties().order == ContextOrder::Same
     }
 
-    /// The same with options, some of which bind the order of contexts that is free without them.
+    /// Does what `needs_same_order` does for a backend with options, some of which require the same
+    /// order although the backend alone does not.
     pub fn needs_same_order_with(self, options: &RmaOptions) -> bool {
         self.needs_same_order()
             || (self == Self::RmaPscw && options.epoch == EpochOpening::Initiate)
             || (self == Self::RmaBarrier && options.barriers == BarrierCount::PerMessage)
     }
 
-    /// Where a steady exchange can stand still inside a call of the MPI library. `hybrid` inherits it from the backend
-    /// between its nodes.
+    /// Returns where a steady exchange can stand still inside a call of the MPI library. `hybrid`
+    /// inherits this from the backend between its nodes.
     pub fn blocking(self) -> Blocking {
         self.properties().blocking
     }

@@ -1,4 +1,4 @@
-//! What a context that chooses its transport by itself tells about it.
+//! The report of a context that chooses its transport by itself.
 
 use crate::Backend;
 
@@ -11,9 +11,9 @@ pub struct Choice {
     pub chosen: Option<Backend>,
     /// All candidates in the order of preference, with the times of the last trial.
     pub candidates: Vec<Tried>,
-    /// Why this one, or why none yet.
+    /// The reason for this choice, or for having none yet.
     pub reason: String,
-    /// Trials beside the first.
+    /// Number of trials after the first.
     pub rechecks: u32,
 }
 
@@ -22,22 +22,22 @@ pub struct Choice {
 pub struct Tried {
     /// The backend.
     pub backend: Backend,
-    /// What the trial found.
+    /// Result of the trial.
     pub outcome: Outcome,
 }
 
-/// What a trial found out about a candidate.
+/// Result of a trial for one candidate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It took part.
+    /// The candidate took part.
     Timed {
-        /// Seconds per exchange inside the transport, of a rank that did not have to wait for others; median over the
-        /// blocks of the trial.
+        /// Seconds per exchange inside the transport, for a rank that did not have to wait for
+        /// others; median over the blocks of the trial.
         median_s: f64,
     },
-    /// It did not, or not yet.
+    /// The candidate did not take part, or not yet.
     NotTimed {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }

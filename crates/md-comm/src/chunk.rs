@@ -1,20 +1,22 @@
 //! Long two-sided messages in pieces.
 //!
-//! Above a limit of its own (eager limit) a library sends only after the receiver has answered, and both answers and data move only
-//! while somebody calls it. Pieces below the limit leave at once, and the kernel carries them while the ranks compute.
+//! Above a limit of its own (the eager limit) a library sends only after the receiver has answered,
+//! and answers and data move only during calls of the library. Pieces below the limit leave at
+//! once, and the kernel carries them while the ranks compute.
 
-/// Pieces that messages of known length are sent in, by `p2p` and `p2p-persistent`, which may stand between the nodes of `hybrid` or
-/// be candidates of `auto`: "off" (whole), a number of bytes, or "auto" (32 KiB between nodes, whole inside a node).
+/// Pieces in which messages of known length are sent, by `p2p` and `p2p-persistent`, which may also
+/// be the backend between the nodes of `hybrid` or candidates of `auto`: "off" (whole), a number of
+/// bytes, or "auto" (32 KiB between nodes, whole inside a node).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(from = "written::Written", into = "written::Written"))]
 pub enum Chunk {
-    /// Messages go whole.
+    /// Whole messages.
     Off,
-    /// Whole inside a node, between nodes in pieces of [`Self::BETWEEN_NODES`].
+    /// Whole messages inside a node; between nodes pieces of [`Self::BETWEEN_NODES`].
     #[default]
     Auto,
-    /// In pieces of so many bytes, at least 1; the last has the rest.
+    /// Pieces of this number of bytes, at least 1; the last piece has the rest.
     Bytes(usize),
 }
 
@@ -23,7 +25,7 @@ impl Chunk {
     pub const BETWEEN_NODES: usize = 32 << 10;
 }
 
-/// As it stands in a scenario.
+/// The form in a scenario.
 #[cfg(feature = "serde")]
 mod written {
     use schemars::JsonSchema;

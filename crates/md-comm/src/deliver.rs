@@ -1,10 +1,14 @@
-//! Messages to any ranks, of which nobody but their senders knows.
+//! Messages to any ranks, when only the senders know the receivers.
 //!
-//! Structure: in round k every rank sends one message to the rank 2^k places after it: all that has still an odd number of times 2^k
-//! places to go. After log2 P rounds everything has arrived.
-//! Cost: two messages per round, a length and the bytes. On average a byte is sent log2 P / 2 times.
-//! Advantage: no table over all ranks, no rank that the others wait for, no need to find out who sends to whom. Disadvantage: the
-//! detours. For what happens once; in a step ranks know their neighbours.
+//! Structure: in round k every rank sends one message to the rank 2^k places after it. The message
+//! has everything that still has to travel an odd multiple of 2^k places. After log2 P rounds
+//! everything has arrived.
+//! Cost: two messages per round, a length and the bytes. On average a byte is sent log2 P / 2
+//! times.
+//! Advantage: no table over all ranks, no rank for which the others wait, no search for the senders
+//! to each rank.
+//! Disadvantage: the detours. Meant for rare operations; in a time step the ranks have lists of
+//! their neighbours.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +17,17 @@ use bytemuck::Pod;
 use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::{CommError, Rank, World};
 
-/// Bytes and whom they are for.
+/// Bytes for one rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// The rank.
+    /// The receiving rank.
     pub to: Rank,
     /// Any number of bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Brings messages to their ranks. Returns those to this rank, in an order that depends on nothing but the messages. *Collective.*
+/// Delivers messages to their ranks. Returns the messages to this rank, in an order that depends
+/// only on the messages. *Collective.*
 ///
 /// # Errors
 /// [`CommError::Misuse`] if there is no such rank; [`CommError::OutOfMemory`]; communication.
@@ -62,10 +67,10 @@ pub fn deliver(world: &dyn World, messages: Vec<Message>) -> Result<Vec<Vec<u8>>
     Ok(held.into_iter().map(|(_, bytes)| bytes).collect())
 }
 
-/// Brings items, one by one, to ranks; as [`deliver`]. *Collective.*
+/// Delivers single items to ranks, as [`deliver`] does for messages. *Collective.*
 ///
 /// # Errors
-/// As [`deliver`].
+/// Fails as [`deliver`] does.
 pub fn deliver_items<T: Pod>(
     world: &dyn World,
     items: impl Iterator<Item = (Rank, T)>,
@@ -84,7 +89,7 @@ pub fn deliver_items<T: Pod>(
     Ok(all)
 }
 
-/// The same bytes again.
+/// Copies bytes, and fails if there is no memory.
 pub(crate) fn copied(bytes: &[u8]) -> Result<Vec<u8>, CommError> {
     let mut copy = Vec::new();
     append(&mut copy, bytes)?;

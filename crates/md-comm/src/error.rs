@@ -1,4 +1,4 @@
-//! What can go wrong between ranks.
+//! Errors of the communication between ranks.
 
 use crate::{Channel, Rank};
 
@@ -11,19 +11,19 @@ pub enum CommError {
     CapacityExceeded {
         /// Name of the context.
         context: &'static str,
-        /// The edge's other end.
+        /// The other end of the edge.
         peer: Rank,
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: usize,
         /// Bytes agreed.
         capacity: usize,
     },
-    /// The contract was violated by the caller.
+    /// The caller violated the contract.
     #[error("{context}: {what}")]
     Misuse {
         /// Name of the context.
         context: &'static str,
-        /// Which rule was broken.
+        /// The rule that was broken.
         what: String,
     },
     /// A message arrived that the contract does not allow: the two ends of an edge disagree.
@@ -33,7 +33,7 @@ pub enum CommError {
         context: &'static str,
         /// The sender.
         peer: Rank,
-        /// Channel it came along.
+        /// Channel along which it arrived.
         channel: Channel,
         /// What is wrong with it.
         what: String,
@@ -72,31 +72,31 @@ pub enum CommError {
         /// Why, and what would help.
         reason: String,
     },
-    /// An environment variable has a value that means nothing.
+    /// An environment variable has an invalid value.
     #[error("{variable} is {value:?}; {expected}")]
     Environment {
         /// The variable.
         variable: &'static str,
         /// Its value.
         value: String,
-        /// What it may be.
+        /// The allowed values.
         expected: &'static str,
     },
-    /// The system has no memory for messages; of a window, on some rank.
+    /// The system has no memory for messages; for a window, possibly on another rank.
     #[error("out of memory: there is no room for a message buffer of {bytes} bytes")]
     OutOfMemory {
         /// Size of the buffer.
         bytes: usize,
     },
-    /// Shared memory is too small for the messages of a node; all ranks say so.
+    /// Shared memory is too small for the messages of a node; all ranks return this error.
     #[error(
         "out of shared memory: the messages of a node's ranks need {bytes} bytes, but /dev/shm has {free} free; give it more \
          (`--shm-size` of a container), or take a backend without windows, such as `p2p`"
     )]
     OutOfSharedMemory {
-        /// What they need.
+        /// Bytes needed.
         bytes: usize,
-        /// What there is.
+        /// Bytes free.
         free: u64,
     },
     /// Communication could not be set up.
@@ -104,19 +104,20 @@ pub enum CommError {
     Setup(String),
 }
 
-/// Which ranks a transport is refused to.
+/// The ranks to which a transport is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// All alike, before anything is in flight.
+    /// All ranks alike, before anything is in flight.
     Everywhere,
-    /// This one, perhaps alone.
+    /// This rank, perhaps alone.
     Here,
-    /// Another one.
+    /// Another rank.
     Elsewhere,
 }
 
 impl CommError {
-    /// To whom it refuses a transport without which the run can go on; `None`: the run must end.
+    /// Returns the ranks to which this error refuses a transport, if the run can go on without that
+    /// transport. Returns `None` if the run must end.
     pub(crate) fn refused(&self) -> Option<Refused> {
         match self {
             Self::Unavailable { .. } => Some(Refused::Everywhere),
@@ -134,7 +135,7 @@ impl CommError {
     }
 }
 
-/// A time for people: short ones are no whole seconds.
+/// Formats a time for people, in units that suit it.
 fn in_words(seconds: f64) -> String {
     let (number, unit) = match seconds {
         1.0.. => (seconds, "s"),

@@ -1,31 +1,36 @@
-//! Sums over the ranks that do not depend on order: integer arithmetic, rounded once.
+//! Sums over the ranks that do not depend on their order: integer arithmetic, rounded once.
 //!
-//! Structure: the ranks first agree on the highest exponent ([`weight`], reduced to its maximum). Relative to it every rank
-//! cuts its number into digits to base 2^32, in lanes of 64 bits ([`digits`]), which any reduction of integers adds without
-//! rounding for up to 2^31 ranks. The sum is rounded once ([`rounded`]), to the nearest number. What is below 2^-126 of the
-//! highest number is cut off each term, the same way everywhere.
-//! Cost: two reductions, of one and of four words per number, whatever the number of ranks. Advantage: the same bits on all
-//! ranks and for all transports, and the best there are. (`md_core::exact_sum` adds many terms of a known size inside a rank,
-//! before anything is reduced; it shares no code, because there is no arrow between the crates.)
+//! Structure: the ranks first agree on the highest exponent ([`weight`], reduced to its maximum).
+//! Relative to it every rank splits its number into digits to base 2^32, in lanes of 64 bits
+//! ([`digits`]), which any reduction of integers adds without rounding for up to 2^31 ranks. The
+//! sum is rounded once ([`rounded`]), to the nearest number. Each term is truncated below 2^-126 of
+//! the highest number, in the same way on all ranks.
+//! Cost: two reductions, of one and of four words per number, whatever the number of ranks.
+//! Advantage: the same, correctly rounded bits on all ranks and for all transports.
+//! (`md_core::exact_sum` adds many terms of a known size inside a rank, before anything is reduced;
+//! the two share no code, because neither crate depends on the other.)
 
-/// To base 2^32, lowest first; the highest has the sign, in two's complement.
+/// Digits to base 2^32, lowest first. The highest has the sign, in two's complement.
 pub(crate) type Digits = [u64; 4];
 
 const DIGIT_BITS: u32 = 32;
-/// Bits that a number of the highest exponent is moved to the left: with its 53 bits and the sign they fill the digits.
+/// Bits by which a number of the highest exponent is shifted to the left. With its 53 bits and the
+/// sign it fills the digits.
 const HEADROOM: i32 = 74;
 /// Stored bits of a mantissa.
 const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
-/// What an exponent is stored with.
+/// Offset with which an exponent is stored.
 const EXPONENT_BIAS: i32 = f64::MAX_EXP - 1;
 
-/// [`weight`] of zeros; a negative one is what only negative zeros sum to.
+/// [`weight`] of negative zero, which is the sum only if all terms are negative zeros.
 const NEGATIVE_ZERO: u64 = 0;
 const ZERO: u64 = 1;
-/// Above the weights of finite numbers: their exponents as stored, beyond [`ZERO`].
+/// Lower bound of the weights of numbers that are not finite. Weights of finite numbers are their
+/// exponents as stored, above [`ZERO`].
 const NOT_FINITE: u64 = ZERO + 0x7ff;
 
-/// Grows with a number's size; the highest of all ranks says what the digits mean.
+/// Returns a word that grows with a number's size. The highest of all ranks fixes the scale of the
+/// digits.
 pub(crate) fn weight(value: f64) -> u64 {
     if value == 0.0 {
         return if value.is_sign_negative() { NEGATIVE_ZERO } else { ZERO };
@@ -33,12 +38,12 @@ pub(crate) fn weight(value: f64) -> u64 {
     ZERO + exponent(value).max(1)
 }
 
-/// As it is stored.
+/// Returns the exponent as it is stored.
 fn exponent(value: f64) -> u64 {
     (value.abs().to_bits()) >> MANTISSA_BITS
 }
 
-/// To be added over the ranks, lane by lane, as integers that wrap.
+/// Returns the digits of a number, to be added over the ranks, lane by lane, as wrapping integers.
 pub(crate) fn digits(value: f64, highest: u64) -> Digits {
     match highest {
         NEGATIVE_ZERO | ZERO => Digits::default(),
@@ -59,7 +64,7 @@ pub(crate) fn digits(value: f64, highest: u64) -> Digits {
     }
 }
 
-/// The number that sums of [`digits`] stand for.
+/// Returns the number that sums of [`digits`] represent.
 pub(crate) fn rounded(sums: Digits, highest: u64) -> f64 {
     match (highest, sums) {
         (NEGATIVE_ZERO, _) => -0.0,
@@ -71,7 +76,7 @@ pub(crate) fn rounded(sums: Digits, highest: u64) -> f64 {
     }
 }
 
-/// In units of 2^`power`.
+/// Returns the number whose digits are in units of 2^`power`.
 fn from_digits(sums: Digits, power: i32) -> f64 {
     const LOW_BITS: u32 = 3 * DIGIT_BITS;
     const LOW: u128 = 1 << LOW_BITS;
@@ -83,19 +88,20 @@ fn from_digits(sums: Digits, power: i32) -> f64 {
         (true, 1..) => (high.unsigned_abs() - 1, LOW - low),
         _ => (high.unsigned_abs(), low),
     };
-    // What is cut here is far below the bit that rounding looks at; that there was something is all that counts.
+    // The bits cut here are far below the bit that decides the rounding; only whether any was set
+    // matters.
     let (size, power) = if high_size >> (DIGIT_BITS - 1) == 0 {
         (u128::from(high_size) << LOW_BITS | low_size, power)
     } else {
         let cut = u128::from(low_size as u32 > 0);
         (u128::from(high_size) << (2 * DIGIT_BITS) | low_size >> DIGIT_BITS | cut, power + DIGIT_BITS as i32)
     };
-    // In two steps, of which the first is exact: not every power that occurs is a number itself.
+    // In two steps, of which the first is exact: not every power that occurs is itself a number.
     let size = size as f64 * power_of_two(power / 2) * power_of_two(power - power / 2);
     if high < 0 { -size } else { size }
 }
 
-/// Of an exponent in the range of normal numbers.
+/// Returns a power of two whose exponent is in the range of normal numbers.
 fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + EXPONENT_BIAS) as u64) << MANTISSA_BITS)
 }
@@ -105,7 +111,7 @@ mod tests {
     use super::*;
     use crate::conformance::Random;
 
-    /// As ranks add up theirs.
+    /// Adds values as the ranks do.
     fn sum(values: &[f64]) -> f64 {
         let highest = values.iter().copied().map(weight).max().unwrap();
         let add = |mut sums: Digits, value: &f64| {
@@ -123,7 +129,8 @@ mod tests {
         assert!(same, "{values:?}: {found:?}, not {expected:?}");
     }
 
-    /// A number of up to 53 bits, with either sign, and an exponent of so much of a range.
+    /// Returns a number of up to 53 bits, with either sign, and an exponent from `range` values
+    /// above `lowest`.
     fn number(random: &mut Random, lowest: i32, range: usize) -> (i128, f64) {
         let most = 1 << (1 + random.below(53));
         let bits = random.below(most) as i128;

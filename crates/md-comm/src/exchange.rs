@@ -1,7 +1,7 @@
-//! The exchange contract: a context made once, used for thousands of exchanges (after MONC's halo-swap contexts,
-//! Brown et al. 2020: init, initiate, complete, finalise).
+//! The exchange contract: a context is made once and used for thousands of exchanges (after MONC's
+//! halo-swap contexts, Brown et al. 2020: init, initiate, complete, finalise).
 //!
-//! One exchange, from one rank's view:
+//! One exchange, as one rank sees it:
 //!
 //! ```text
 //! for each sending edge:  send_buffer(edge, bytes) -> pack -> start(edge)     any order; start may already fire
@@ -11,14 +11,16 @@
 //! complete()                                                                  releases buffers, opens the next epoch
 //! ```
 //!
-//! `init` is [`crate::World::open`]. Every sending edge is started exactly once per exchange, a message of zero bytes
-//! included. Nothing in the contract is specific to two-sided messages: a fence backend puts in `start` and fences in
-//! `initiate`/`next`, a notified put flushes and raises flags in `initiate` and polls them in `next`.
+//! `init` is [`crate::World::open`]. Every sending edge is started exactly once per exchange, also
+//! for a message of zero bytes. Nothing in the contract is specific to two-sided messages: a fence
+//! backend puts in `start` and fences in `initiate`/`next`; a notified put flushes and raises flags
+//! in `initiate` and polls them in `next`.
 //!
-//! Capacities are what transports are prepared for. A message of [`crate::Sizes::Variable`] may be longer: it arrives
-//! like any other, only later, because it takes another way where its buffer or posted receive is too small. The next
-//! `negotiate` makes room for the longest one sent so far, whatever it is asked for: a need that cannot be known in
-//! advance is met by sending, and negotiating zeros at the next point where nothing is in flight.
+//! Transports prepare for messages up to the capacities. A message of [`crate::Sizes::Variable`]
+//! may be longer. It arrives like any other, only later, because it takes another way where its
+//! buffer or posted receive is too small. The next `negotiate` makes room for the longest message
+//! sent so far, whatever `need` is given. If the need cannot be known in advance, send first, and
+//! negotiate zeros at the next point where nothing is in flight.
 
 use std::fmt;
 use std::iter::Sum;
@@ -31,12 +33,12 @@ use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
 use crate::{Choice, CommError, Edge, EdgeId, ExchangeSpec};
 
-/// A message that has arrived: borrowed from the transport until the next call on the context.
+/// A message that has arrived, borrowed from the transport until the next call on the context.
 #[derive(Debug)]
 pub struct Arrival<'a> {
-    /// Edge it came along.
+    /// The edge along which it arrived.
     pub edge: EdgeId,
-    /// Its payload, 64-byte aligned.
+    /// The payload, 64-byte aligned.
     pub bytes: &'a [u8],
 }
 
@@ -49,7 +51,7 @@ pub struct Traffic {
     pub bytes: u64,
 }
 
-/// Over several contexts.
+/// Adds up the traffic of several contexts.
 impl Sum for Traffic {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {
@@ -59,7 +61,7 @@ impl Sum for Traffic {
     }
 }
 
-/// What a negotiation did to the edges of this rank, in either direction.
+/// Effect of a negotiation on the edges of this rank, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
     /// All capacities sufficed.
@@ -68,12 +70,14 @@ pub enum Growth {
     Grown,
 }
 
-/// Is told about the messages of one context at the moment when something happens to them: for timelines.
+/// Receives an event for each step of the messages of one context, at the moment it happens; used
+/// for timelines.
 pub trait MessageObserver {
-    /// A message of so many bytes may leave along an edge.
+    /// A message of this number of bytes may leave along an edge.
     fn started(&self, edge: &Edge, bytes: usize);
 
-    /// A message of so many bytes has come along an edge; where this rank stood still for it, since when.
+    /// A message of this number of bytes has arrived along an edge. If this rank stood still for
+    /// it, `waits_since` is when it began to wait.
     fn arrived(&self, edge: &Edge, bytes: usize, waits_since: Option<Instant>);
 
     /// The exchange is over.
@@ -87,18 +91,19 @@ type Opener = Box<dyn Fn(ExchangeSpec) -> Result<Exchange, CommError>>;
 #[cfg(feature = "conformance")]
 type Decorator = dyn Fn(&ExchangeSpec, Box<dyn Transport>) -> Box<dyn Transport>;
 
-/// A halo-exchange context. Methods marked *collective* are called by all ranks of the world in the same order.
+/// A halo-exchange context. Methods marked *collective* are called by all ranks of the world in the
+/// same order.
 ///
-/// Every method fails with [`CommError::Misuse`] if the contract does not allow the call at this point; such a call
-/// changes nothing. All but the collective ones also fail as the transport does: [`CommError::Timeout`],
-/// [`CommError::Mpi`], [`CommError::PeerFailed`].
+/// Every method fails with [`CommError::Misuse`] if the contract does not allow the call at this
+/// point; such a call changes nothing. All but the collective ones also fail as the transport does:
+/// [`CommError::Timeout`], [`CommError::Mpi`], [`CommError::PeerFailed`].
 pub struct Exchange {
     ledger: Ledger,
     transport: Box<dyn Transport>,
     /// Chooses the transport, for backend `auto`.
     auto: Option<Box<Auto>>,
     observer: Option<Box<dyn MessageObserver>>,
-    /// Last, so that MPI is finalised after the transports are gone.
+    /// The last field, so that MPI is finalised after the transports are dropped.
     opener: Opener,
 }
 
@@ -109,7 +114,8 @@ impl fmt::Debug for Exchange {
 }
 
 impl Exchange {
-    /// A context whose transport was opened on these terms; `opener` opens its reverse.
+    /// Creates a context from a transport that was opened on these terms; `opener` opens its
+    /// reverse.
     pub(crate) fn new(
         ledger: Ledger,
         transport: Box<dyn Transport>,
@@ -118,13 +124,13 @@ impl Exchange {
         Self { ledger, transport, auto: None, observer: None, opener: Box::new(opener) }
     }
 
-    /// The same context with a choice of transports, of which the present one is the first.
+    /// Adds a choice of transports, of which the present one is the first.
     #[cfg(any(feature = "mpi", test))]
     pub(crate) fn with_choice(self, auto: Auto) -> Self {
         Self { auto: Some(Box::new(auto)), ..self }
     }
 
-    /// The same context, and its reverse, with a decorated transport.
+    /// Decorates the transport of this context and of its reverse.
     #[cfg(feature = "conformance")]
     pub(crate) fn decorated(self, decorate: Rc<Decorator>) -> Self {
         let Self { ledger, transport, auto, observer, opener } = self;
@@ -133,26 +139,28 @@ impl Exchange {
         Self { ledger, transport, auto, observer, opener }
     }
 
-    /// The same context, watched; its reverse is not.
+    /// Attaches an observer to this context, but not to its reverse.
     #[must_use]
     pub fn observed(self, observer: Box<dyn MessageObserver>) -> Self {
         Self { observer: Some(observer), ..self }
     }
 
-    /// The spec as negotiated so far (capacities included).
+    /// Returns the spec as negotiated so far (capacities included).
     pub fn spec(&self) -> &ExchangeSpec {
         self.ledger.spec()
     }
 
-    /// The buffer of the edge's next message, exactly `bytes` long and 64-byte aligned. Its content is unspecified.
+    /// Returns the buffer of the edge's next message, exactly `bytes` long and 64-byte aligned. Its
+    /// content is unspecified.
     ///
     /// # Errors
-    /// [`CommError::CapacityExceeded`] if `bytes` is more than negotiated for [`crate::Sizes::Fixed`],
-    /// [`CommError::Misuse`] if it is less, if the edge does not send, or was started already in this exchange.
+    /// [`CommError::CapacityExceeded`] if `bytes` is more than negotiated for
+    /// [`crate::Sizes::Fixed`], [`CommError::Misuse`] if it is less, if the edge does not send, or
+    /// was started already in this exchange.
     #[inline]
     pub fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         self.ledger.pack(edge, bytes)?;
-        // The clock runs on until the message is packed: where it is packed in place, that is part of moving it.
+        // The clock runs on until the message is packed: packing in place is part of moving it.
         self.run_clock();
         self.transport.send_buffer(edge, bytes)
     }
@@ -160,7 +168,8 @@ impl Exchange {
     /// Declares the edge packed: its message may leave now. Never blocks.
     ///
     /// # Errors
-    /// [`CommError::Misuse`] if the edge was not packed or was started already; the transport's errors.
+    /// [`CommError::Misuse`] if the edge was not packed or was started already; the transport's
+    /// errors.
     #[inline]
     pub fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let bytes = self.ledger.start(edge)?;
@@ -173,14 +182,15 @@ impl Exchange {
     /// Declares all sending edges started. Never blocks.
     ///
     /// # Errors
-    /// [`CommError::Misuse`] if an edge was not started, or the exchange was initiated already; the transport's errors.
+    /// [`CommError::Misuse`] if an edge was not started, or the exchange was initiated already; the
+    /// transport's errors.
     #[inline]
     pub fn initiate(&mut self) -> Result<(), CommError> {
         self.ledger.initiate()?;
         self.timed(|transport| transport.initiate())
     }
 
-    /// Gives the transport a chance to move data; to be called from long computations.
+    /// Lets the transport move data; to be called from long computations.
     ///
     /// # Errors
     /// The transport's errors.
@@ -188,10 +198,11 @@ impl Exchange {
         self.transport.poll(&self.ledger, Poll::Progress).map(drop)
     }
 
-    /// The next arrived message; waits for it. `Ok(None)` once every receiving edge has delivered.
+    /// Returns the next message that arrives, waiting for it if necessary. Returns `Ok(None)` once
+    /// every receiving edge has delivered.
     ///
     /// # Errors
-    /// [`CommError::Timeout`] names the edges still awaited when the watchdog's limit has passed;
+    /// [`CommError::Timeout`] lists the edges still awaited when the watchdog's limit has passed;
     /// [`CommError::Misuse`] before [`Self::initiate`].
     #[expect(clippy::should_implement_trait, reason = "an arrival borrows from the context")]
     #[inline]
@@ -203,13 +214,14 @@ impl Exchange {
         }
     }
 
-    /// The next arrived message if one is there: never blocks. `Ok(None)` means "none now", also after the last one.
+    /// Returns the next arrived message if there is one; never blocks. `Ok(None)` means "none now",
+    /// also after the last one.
     ///
-    /// Where [`crate::World::needs_same_order`], looking for a message may mean waiting for all others: call
-    /// [`Self::progress`] there.
+    /// If [`crate::World::needs_same_order`], looking for a message may mean waiting for all
+    /// others: call [`Self::progress`] instead.
     ///
     /// # Errors
-    /// As [`Self::next`], but for the timeout.
+    /// Fails as [`Self::next`] does, except for the timeout.
     pub fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
         match self.poll(Poll::Probe)? {
             Some(edge) => self.message(edge, None).map(Some),
@@ -217,16 +229,18 @@ impl Exchange {
         }
     }
 
-    /// Whether messages of this exchange are still under way, as far as this rank knows: some have not been taken, or
-    /// have not left. Says nothing new unless the library has been called ([`Self::progress`], [`Self::try_next`]).
+    /// Returns whether messages of this exchange are still under way, as far as this rank can tell:
+    /// some have not been taken, or have not left. The answer changes only after calls of the
+    /// library ([`Self::progress`], [`Self::try_next`]).
     pub fn in_flight(&self) -> bool {
         !(self.ledger.all_arrived() && self.transport.all_sent())
     }
 
-    /// The edge whose [`Self::message`] has arrived, for contexts that are part of another.
+    /// Returns the edge whose [`Self::message`] has arrived, for contexts that are part of another.
     ///
-    /// Inlined, so that the answer is not copied as a whole: it was stored in parts, and such a copy waits until all stores before it, those to
-    /// memory of another rank included, have reached the cache.
+    /// Inlined so that the result is not copied as a whole. It was stored in parts, and such a copy
+    /// waits until all earlier stores, including those to the memory of another rank, have reached
+    /// the cache.
     #[inline(always)]
     pub(crate) fn poll(&mut self, poll: Poll) -> Result<Option<EdgeId>, CommError> {
         self.ledger.expect_initiated()?;
@@ -245,7 +259,8 @@ impl Exchange {
         self.ledger.receive_capacity(edge)
     }
 
-    /// The message that has arrived; where this rank stood still for it, since when.
+    /// Returns the message that has arrived. If this rank stood still for it, `waits_since` is when
+    /// it began to wait.
     #[inline]
     pub(crate) fn message(
         &mut self,
@@ -260,8 +275,9 @@ impl Exchange {
         Ok(arrival)
     }
 
-    /// Ends the exchange: finishes the sends, releases the receive buffers, opens the next epoch or pre-posts the next
-    /// receives, so that a fast peer never waits for this rank to come back.
+    /// Ends the exchange: finishes the sends, releases the receive buffers, and opens the next
+    /// epoch or posts the next receives, so that a fast peer never waits for this rank to come
+    /// back.
     ///
     /// # Errors
     /// [`CommError::Misuse`] if a message has not been taken; the transport's errors.
@@ -278,37 +294,42 @@ impl Exchange {
         Ok(())
     }
 
-    /// A context along the same edges the other way (returned forces); capacities are the peers'. *Collective.*
+    /// Opens a context along the same edges in the opposite direction (for returned forces). Its
+    /// capacities are those of the peers. *Collective.*
     ///
     /// # Errors
-    /// As [`crate::World::open`].
+    /// Fails as [`crate::World::open`] does.
     pub fn reverse(&self) -> Result<Self, CommError> {
         (self.opener)(self.ledger.reversed_spec())
     }
 
-    /// Makes every sending edge's capacity at least `need[edge]` bytes (entries of receiving edges are ignored). For
-    /// [`crate::Sizes::Fixed`] the message length becomes exactly `need`; for [`crate::Sizes::Variable`] there is also
-    /// room for the longest message sent so far. Called between exchanges only. *Collective.*
+    /// Makes every sending edge's capacity at least `need[edge]` bytes (entries of receiving edges
+    /// are ignored). For [`crate::Sizes::Fixed`] the message length becomes exactly `need`; for
+    /// [`crate::Sizes::Variable`] there is also room for the longest message sent so far. Called
+    /// between exchanges only. *Collective.*
     ///
     /// # Errors
-    /// [`CommError::Misuse`] inside an exchange, or if there is not one need per edge; communication.
+    /// [`CommError::Misuse`] inside an exchange, or if `need` does not have one entry per edge;
+    /// communication.
     pub fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
         self.ledger.expect_needs(need)?;
         let Some(auto) = &mut self.auto else { return self.transport.negotiate(&mut self.ledger, need) };
         auto.negotiate(&mut self.ledger, &mut self.transport, need)
     }
 
-    /// What this rank has sent so far.
+    /// Returns what this rank has sent so far.
     pub fn traffic(&self) -> Traffic {
         self.ledger.traffic()
     }
 
-    /// For a context that chooses its transport by itself: what it chose and why, the same on all ranks.
+    /// Returns what was chosen and why, the same on all ranks, if this context chooses its
+    /// transport by itself.
     pub fn choice(&self) -> Option<Choice> {
         self.auto.as_ref().map(|auto| auto.choice(self.spec().name))
     }
 
-    /// Ends the context. Not done in `Drop`: window backends must free collectively. *Collective.*
+    /// Ends the context. This is not done in `Drop` because window backends must free collectively.
+    /// *Collective.*
     ///
     /// # Errors
     /// [`CommError::Misuse`] inside an exchange; communication.
@@ -332,8 +353,9 @@ impl Exchange {
         }
     }
 
-    /// A call that the clock of `auto` covers. Its outcome is not kept across the end of the clock: a copy of it would wait for all stores before it,
-    /// those to memory of another rank included.
+    /// Makes a call that the clock of `auto` covers. Its result is not kept across the end of the
+    /// clock: a copy of it would wait for all earlier stores, including those to the memory of
+    /// another rank.
     #[inline]
     fn timed(
         &mut self,

@@ -1,16 +1,17 @@
-//! Problems of MPI libraries that concern a halo exchange, and what is done about each.
+//! Problems of MPI libraries that affect a halo exchange, and the remedy for each.
 //!
-//! The table is `known_problems.txt`: a block of lines says in which versions a problem was found, what happens, how the
-//! transports here avoid it (or what the user can set), and where to read on. A range without an end means "not known to
-//! be fixed", not "will never be"; one from 0 begins before what was looked at. To add one: a block, with a reference
-//! that a reader can look up.
+//! The table is `known_problems.txt`. Each block of lines has the versions in which a problem was
+//! found, what happens, how the transports here avoid it (or what the user can set), and a
+//! reference. A range without an end means "not known to be fixed", not "will never be"; a range
+//! from 0 begins before the versions that were examined. To add a problem, add a block with a
+//! reference that a reader can look up.
 
 use crate::library::{Family, Library, Version, version_in};
 
 /// One problem of one library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownProblem {
-    /// Whose problem.
+    /// Family of the library that has it.
     pub family: Family,
     /// First version with it.
     pub since: Version,
@@ -25,24 +26,25 @@ pub struct KnownProblem {
 }
 
 impl KnownProblem {
-    /// Whether this library has the problem.
+    /// Returns whether this library has the problem.
     pub fn concerns(&self, library: &Library) -> bool {
         let Library { family, version, .. } = library;
         *family == self.family && *version >= self.since && self.fixed_in.is_none_or(|fixed| *version < fixed)
     }
 }
 
-/// The problems of the library with this version text (MPI-3.1 section 8.1.1).
+/// Returns the problems of a library (MPI-3.1 section 8.1.1).
 pub fn known_problems(library: &Library) -> impl Iterator<Item = KnownProblem> {
     blocks().filter_map(from_block).filter(|problem| problem.concerns(library))
 }
 
-/// Four lines each: family and versions, what goes wrong, the remedy, the reference.
+/// Returns blocks of four lines each: family and versions, what goes wrong, the remedy, the
+/// reference.
 fn blocks() -> impl Iterator<Item = &'static str> {
     include_str!("known_problems.txt").split("\n\n")
 }
 
-/// `None` if the block has not the form of one.
+/// Parses a block. Returns `None` if the block has another form.
 fn from_block(block: &'static str) -> Option<KnownProblem> {
     let mut lines = block.lines();
     let (family, versions) = lines.next()?.split_once(" from ")?;

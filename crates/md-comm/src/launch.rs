@@ -1,23 +1,26 @@
-//! Launchers: was this process started by one?
+//! Detection of the launcher that started this process.
 
-/// Variables in which launchers tell the number of ranks: Open MPI, MPICH and other PMI-1 launchers, Intel MPI.
+/// Variables that have the number of ranks: Open MPI, MPICH and other PMI-1 launchers, Intel MPI.
 const SIZE_VARIABLES: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "MPI_LOCALNRANKS"];
-/// Slurm sets its own variables in plain batch jobs too; it is a launcher only where it also offers PMI.
+/// Variable of Slurm, which also sets it in plain batch jobs. Slurm counts as a launcher only if it
+/// also offers PMI.
 const SLURM_SIZE: &str = "SLURM_NTASKS";
 const PMI_SIGNS: [&str; 3] = ["PMI_RANK", "PMI_FD", "PMIX_RANK"];
 
-/// Number of ranks if an MPI launcher has started this process. Looks only at the environment, so that a program built
-/// without MPI can refuse to run as several copies of itself.
+/// Returns the number of ranks if an MPI launcher has started this process. Reads only the
+/// environment, so that a program built without MPI can refuse to run as several copies of itself.
 pub fn started_by_launcher() -> Option<usize> {
     ranks_from(|name| std::env::var(name).ok())
 }
 
-/// The same, unless the launcher has started this process alone: then it is as if none had, and its ranks may be threads.
+/// Does what `started_by_launcher` does, but returns `None` if the launcher has started this
+/// process alone. Then the ranks may be threads.
 pub fn processes_of_job() -> Option<usize> {
     started_by_launcher().filter(|&processes| processes > 1)
 }
 
-/// This process's number among those that the launcher has started, if one has; known before MPI is up.
+/// Returns this process's number among those that the launcher has started, if there is a launcher.
+/// Works before MPI is initialised.
 pub fn rank() -> Option<usize> {
     const RANK_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
     RANK_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.trim().parse().ok())

@@ -1,8 +1,9 @@
-//! The bookkeeping of a context: which edge is in which state of the current exchange, who may call what when.
+//! The bookkeeping of a context: the state of each edge in the current exchange, and the calls
+//! allowed in it.
 //!
-//! Structure: a small state machine without any data movement. [`crate::Exchange`] asks it before it hands a call on to
-//! the transport, so that misuse is refused with the same words whatever the transport. A refused call changes nothing:
-//! the caller may go on as if it had not been made.
+//! Structure: a small state machine without any data movement. [`crate::Exchange`] calls it before
+//! each call of the transport, so that misuse is refused with the same words for all transports. A
+//! refused call changes nothing: the caller may go on as if it had not been made.
 
 use std::fmt::Display;
 use std::ops::Deref;
@@ -18,7 +19,7 @@ enum Outgoing {
     Started,
 }
 
-/// How far the present exchange is along one edge.
+/// Progress of the present exchange along one edge.
 #[derive(Debug, Clone, Copy)]
 struct EdgeState {
     outgoing: Outgoing,
@@ -31,7 +32,7 @@ impl EdgeState {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Between exchanges, or edges are being packed.
+    /// Between exchanges, or while edges are being packed.
     Packing,
     /// After `initiate`, before `complete`.
     Receiving,
@@ -48,7 +49,8 @@ pub(crate) struct Ledger {
     sending: usize,
     /// Edges that receive.
     receiving: usize,
-    /// Sending edges that are not started yet. Counted, because to look through all of them shows beside a small message.
+    /// Sending edges that are not started yet. They are counted because a search through all edges
+    /// takes measurable time beside a small message.
     unstarted: usize,
     /// Edges whose message has not been taken yet.
     awaited: usize,
@@ -57,7 +59,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Checks the spec as far as one rank can and starts the books. The peers' capacities are still unknown.
+    /// Checks the spec as far as one rank can, and creates the initial state. The peers' capacities
+    /// are still unknown.
     pub(crate) fn new(rank: Rank, ranks: usize, spec: ExchangeSpec) -> Result<Self, CommError> {
         spec.check(ranks)?;
         let edges = spec.edges.len();
@@ -76,7 +79,7 @@ impl Ledger {
         })
     }
 
-    /// For the transport to keep until the next negotiation.
+    /// Returns the terms, which the transport keeps until the next negotiation.
     pub(crate) fn terms(&self) -> Rc<Terms> {
         Rc::clone(&self.terms)
     }
@@ -89,8 +92,8 @@ impl Ledger {
         self.spec().edges.get(edge.0).ok_or_else(|| self.misuse(format_args!("there is no edge {}", edge.0)))
     }
 
-    /// `send_buffer`: may this edge be packed with so many bytes? Packing it again before `start` is allowed. A variable
-    /// message may be longer than the capacity.
+    /// Checks a `send_buffer` of this number of bytes. Packing again before `start` is allowed. A
+    /// variable message may be longer than the capacity.
     #[inline]
     pub(crate) fn pack(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError> {
         let &Edge { flow, send_capacity: capacity, .. } = self.existing(edge)?;
@@ -107,7 +110,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// `start`: the length of the message that may leave now.
+    /// Records a `start`, and returns the length of the message that may leave now.
     #[inline]
     pub(crate) fn start(&mut self, edge: EdgeId) -> Result<usize, CommError> {
         self.existing(edge)?;
@@ -139,7 +142,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// `next`: only after `initiate`, because active-target epochs cannot deliver earlier.
+    /// Checks a `next`, which is allowed only after `initiate`, because active-target epochs cannot
+    /// deliver earlier.
     pub(crate) fn expect_initiated(&self) -> Result<(), CommError> {
         match self.phase {
             Phase::Receiving => Ok(()),
@@ -155,7 +159,8 @@ impl Ledger {
         self.awaited == 0
     }
 
-    /// Books an arrival after checking its length; a variable one may be longer than the capacity.
+    /// Records an arrival after checking its length. A variable message may be longer than the
+    /// capacity.
     #[inline]
     pub(crate) fn arrive<'a>(&mut self, edge: EdgeId, bytes: &'a [u8]) -> Result<Arrival<'a>, CommError> {
         let capacity = self.receive_capacity(edge);
@@ -172,7 +177,7 @@ impl Ledger {
         Ok(Arrival { edge, bytes })
     }
 
-    /// `complete`: only when everything has been delivered.
+    /// Records a `complete`, which is allowed only when everything has been delivered.
     #[inline]
     pub(crate) fn complete(&mut self) -> Result<(), CommError> {
         self.expect_initiated()?;
@@ -183,14 +188,15 @@ impl Ledger {
         Ok(())
     }
 
-    /// For collective operations on the context: nothing may be in flight.
+    /// Checks that nothing is in flight, for collective operations on the context.
     pub(crate) fn expect_idle(&self, operation: &str) -> Result<(), CommError> {
         let mut edges = self.states.iter();
         let idle = self.phase == Phase::Packing && edges.all(|edge| edge.outgoing == Outgoing::Idle);
         if idle { Ok(()) } else { Err(self.misuse(format_args!("{operation} inside an exchange"))) }
     }
 
-    /// `rank 3 (channel 0), rank 5 (channel 0)`: the edges that have not delivered yet.
+    /// Returns the edges that have not delivered yet, as in `rank 3 (channel 0), rank 5 (channel
+    /// 0)`.
     pub(crate) fn awaited_edges(&self) -> String {
         let name = |edge: EdgeId| {
             let Edge { peer, receive_channel, .. } = self.edge(edge);
@@ -205,7 +211,7 @@ impl Ledger {
         (self.unstarted, self.awaited) = (self.sending, self.receiving);
     }
 
-    /// Why a message of fixed sizes may not have this length.
+    /// Returns the error for a wrong length of a message of fixed size.
     #[cold]
     fn wrong_length(&self, edge: EdgeId, bytes: usize) -> CommError {
         let &Edge { peer, send_capacity: capacity, .. } = self.edge(edge);
@@ -237,14 +243,14 @@ impl Deref for Ledger {
 }
 
 impl Ledger {
-    /// Takes note of the capacities that the senders announced for their edges.
+    /// Stores the capacities that the senders announced for their edges.
     pub(crate) fn learn_capacities(&mut self, capacities: &[usize]) {
         if self.terms.receive_capacity != capacities {
             Rc::make_mut(&mut self.terms).receive_capacity.copy_from_slice(capacities);
         }
     }
 
-    /// `negotiate`: nothing is in flight, and there is a need for every edge.
+    /// Checks a `negotiate`: nothing is in flight, and `need` has an entry for every edge.
     pub(crate) fn expect_needs(&self, need: &[usize]) -> Result<(), CommError> {
         self.expect_idle("negotiated")?;
         if need.len() == self.spec().edges.len() {
@@ -254,13 +260,13 @@ impl Ledger {
         Err(self.misuse(format_args!("negotiated {needs} lengths for {edges} edges")))
     }
 
-    /// Whether `need` would change a capacity of this rank.
+    /// Returns whether `need` would change a capacity of this rank.
     pub(crate) fn changes(&self, need: &[usize]) -> bool {
         let edges = self.spec().edges.iter().zip(self.capacities_for(need));
         edges.into_iter().any(|(edge, capacity)| edge.flow.sends() && edge.send_capacity != capacity)
     }
 
-    /// What has become of capacities since these terms.
+    /// Returns how the capacities have changed since these terms.
     pub(crate) fn growth_since(&self, before: &Terms) -> Growth {
         let sent = self.spec.edges.iter().zip(&before.spec.edges);
         let mut sent = sent.map(|(now, before)| (now.send_capacity, before.send_capacity));
@@ -270,12 +276,12 @@ impl Ledger {
         if grown { Growth::Grown } else { Growth::Unchanged }
     }
 
-    /// What has been needed already counts, whatever the caller expects.
+    /// Raises each need to the longest message sent so far.
     fn with_longest(&self, need: &[usize]) -> impl Iterator<Item = usize> {
         need.iter().zip(&self.longest_sent).map(|(&need, &longest)| need.max(longest))
     }
 
-    /// The capacities that [`Self::apply`] would make (0 for edges that do not send).
+    /// Returns the capacities that [`Self::apply`] would set (0 for edges that do not send).
     pub(crate) fn capacities_for(&self, need: &[usize]) -> impl Iterator<Item = usize> {
         let sizes = self.spec().sizes;
         let capacity = move |(edge, need): (&Edge, usize)| {
@@ -284,7 +290,7 @@ impl Ledger {
         self.spec().edges.iter().zip(self.with_longest(need)).map(capacity)
     }
 
-    /// Makes `need` valid for the sending edges.
+    /// Applies `need` to the capacities of the sending edges.
     pub(crate) fn apply(&mut self, need: &[usize]) {
         if !self.changes(need) {
             return;
@@ -296,7 +302,8 @@ impl Ledger {
         }
     }
 
-    /// The same edges the other way; what the peers could send to this rank, this rank can now send to them.
+    /// Returns the spec of the same edges in the opposite direction. This rank may send to each
+    /// peer what the peer could send to this rank.
     pub(crate) fn reversed_spec(&self) -> ExchangeSpec {
         let reversed = |(edge, &send_capacity): (&Edge, &usize)| Edge {
             peer: edge.peer,
@@ -310,7 +317,8 @@ impl Ledger {
     }
 }
 
-/// The terms of a context: shared by its ledger and its transport, replaced when capacities change.
+/// The terms of a context, shared by its ledger and its transport, and replaced when capacities
+/// change.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     pub(super) rank: Rank,
@@ -323,7 +331,7 @@ impl Terms {
         &self.spec
     }
 
-    /// An edge that exists.
+    /// Returns an edge, which must exist.
     pub(crate) fn edge(&self, EdgeId(i): EdgeId) -> &Edge {
         &self.spec.edges[i]
     }
@@ -332,12 +340,14 @@ impl Terms {
         (0..self.spec.edges.len()).map(EdgeId)
     }
 
-    /// The largest message (for fixed sizes: the exact one) that may arrive along an edge.
+    /// Returns the largest message (for fixed sizes: the exact length) that may arrive along an
+    /// edge.
     pub(crate) fn receive_capacity(&self, edge: EdgeId) -> usize {
         self.receive_capacity[edge.0]
     }
 
-    /// The sending edge whose messages arrive along a receiving edge, if both ends are this rank.
+    /// Returns the sending edge whose messages arrive along a receiving edge, if both ends are this
+    /// rank.
     #[cfg(feature = "mpi")]
     pub(crate) fn source(&self, receiving: usize) -> Option<usize> {
         let edges = &self.spec.edges;

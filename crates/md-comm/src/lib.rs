@@ -1,8 +1,9 @@
-//! Moving bytes between ranks: one exchange contract, many transports.
+//! Message exchange between ranks: one contract, many transports.
 //!
-//! A run has a [`World`] of ranks; a world opens [`Exchange`] contexts from an [`ExchangeSpec`]. Which transport moves
-//! the bytes is chosen where the world is started ([`local::run`] or `mpi::start`) and is invisible afterwards.
-//! The suite that every transport passes is the module `conformance`, behind the feature of that name.
+//! A run has a [`World`] of ranks; a world opens [`Exchange`] contexts from an [`ExchangeSpec`].
+//! Which transport moves the bytes is chosen where the world is started ([`local::run`] or
+//! `mpi::start`) and is invisible afterwards. The suite that every transport passes is the module
+//! `conformance`, behind the feature of that name.
 //!
 //! ```
 //! use md_comm::{CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, Buffering, World, local};
@@ -97,7 +98,7 @@ pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL
 pub use unpacked::{Subarray, Unpacked, UnpackedEdge, UnpackedSpec};
 pub use world::{CrowdedCores, Reduction, World};
 
-/// Asks for large pages for memory that nothing has been written to. Without MPI, no crate of this project has unsafe code, which advice to
-/// the system needs: nothing happens.
+/// Asks the system for large pages for memory that has not been written to. Does nothing in a build
+/// without MPI, because the request needs unsafe code.
 #[cfg(not(feature = "mpi"))]
 pub fn prefer_large_pages<T>(_: &mut [T]) {}

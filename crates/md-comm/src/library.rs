@@ -1,17 +1,18 @@
-//! Which MPI library this is, read from its own version text (MPI-3.1 section 8.1.1).
+//! The MPI library and its version, read from its version text (MPI-3.1 section 8.1.1).
 //!
-//! The text has no fixed form: `Open MPI v4.1.4, package: ...`, `MPICH Version:      5.0.2` with further lines,
-//! `Intel(R) MPI Library 2021.18.1 for Linux* OS`. What is not recognised is [`Family::Other`] and has no known problems.
+//! The text has no fixed form: `Open MPI v4.1.4, package: ...`, `MPICH Version:      5.0.2` with
+//! further lines, `Intel(R) MPI Library 2021.18.1 for Linux* OS`. An unrecognised text gives
+//! [`Family::Other`], which has no known problems.
 
 use std::fmt;
 
-/// Whose library it is.
+/// Family of MPI libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::EnumString)]
 pub enum Family {
     /// Open MPI.
     #[strum(serialize = "Open MPI")]
     OpenMpi,
-    /// MPICH. Libraries made from it that tell their own name are not counted in.
+    /// MPICH. Derived libraries that report a name of their own are not included.
     #[strum(serialize = "MPICH")]
     Mpich,
     /// Intel MPI.
@@ -22,21 +23,21 @@ pub enum Family {
     Other,
 }
 
-/// Major, minor and patch number; what is missing is 0, what follows (`rc1`, `a1`) is not kept.
+/// Major, minor and patch number. Missing numbers are 0, and suffixes (`rc1`, `a1`) are dropped.
 pub type Version = [u32; 3];
 
 /// An MPI library and its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
-    /// Whose.
+    /// Family of the library.
     pub family: Family,
-    /// Which.
+    /// Version of the library.
     pub version: Version,
-    /// How it reaches other ranks, where the text tells: MPICH's device, such as `ch4:ofi`.
+    /// The device that reaches other ranks, if the text has it: for MPICH, for instance, `ch4:ofi`.
     pub device: Option<String>,
 }
 
-/// How each family's text begins; the version is the next word.
+/// Beginning of each family's text; the version is the next word.
 const BEGINNINGS: [(&str, Family); 3] = [
     ("Open MPI v", Family::OpenMpi),
     ("MPICH Version:", Family::Mpich),
@@ -44,7 +45,7 @@ const BEGINNINGS: [(&str, Family); 3] = [
 ];
 
 impl Library {
-    /// Reads a version text.
+    /// Parses a version text.
     pub fn from_text(text: &str) -> Self {
         let device = text.lines().find_map(|line| line.strip_prefix("MPICH Device:"));
         let device = device.map(|device| device.trim().to_owned());
@@ -57,14 +58,15 @@ impl Library {
     }
 }
 
-/// What Open MPI says where no component of it can make a window.
+/// Errors of Open MPI if none of its components can make a window.
 #[cfg(any(feature = "mpi", test))]
 const NO_COMPONENT: [&str; 2] = ["MPI_ERR_WIN", "MPI_ERR_INTERN"];
 
 #[cfg(any(feature = "mpi", test))]
 impl Library {
-    /// The library's reason for refusing a window, with what the user can set. Open MPI 4 has one component that moves data over
-    /// TCP, which it does not choose by itself, and another for shared memory, which that one replaces.
+    /// Adds to the library's reason for refusing a window what the user can set. Open MPI 4 has one
+    /// component that moves data over TCP, which it does not choose by itself, and another for
+    /// shared memory, which the first one replaces.
     pub(crate) fn explain(&self, reason: String) -> String {
         let says = |code| reason.contains(code);
         if self.family == Family::OpenMpi && self.version < [5, 0, 0] && NO_COMPONENT.into_iter().any(says) {
@@ -81,7 +83,7 @@ impl fmt::Display for Library {
     }
 }
 
-/// `5.0.9rc1,` is [5, 0, 9].
+/// Parses a version: `5.0.9rc1,` gives 5, 0, 9.
 pub(crate) fn version_in(word: &str) -> Version {
     let mut version = [0; 3];
     for (number, part) in version.iter_mut().zip(word.split('.')) {
@@ -95,7 +97,7 @@ pub(crate) fn version_in(word: &str) -> Version {
 mod tests {
     use super::*;
 
-    /// As printed by the libraries.
+    /// Texts as printed by the libraries.
     const TEXTS: [(&str, Family, Version); 6] = [
         (
             "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022",

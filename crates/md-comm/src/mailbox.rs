@@ -1,18 +1,21 @@
-//! Letters: messages that nobody has planned, to any rank at any time. Two-sided: they are sent, and taken by whoever looks.
+//! Letters: unplanned two-sided messages, to any rank at any time. They are sent, and taken by a
+//! rank that looks for them.
 //!
-//! An exchange knows its edges and their order. Where who asks whom for what turns out only on the way, letters take its place. Rules:
+//! An exchange has fixed edges in a fixed order. Letters are used where senders and receivers turn
+//! out only on the way. Rules:
 //! 1. sending never blocks, however many letters are under way;
-//! 2. letters from one rank to another come in the order in which they were sent; those of different ranks in any order;
+//! 2. letters from one rank to another arrive in the order in which they were sent; those of
+//!    different ranks in any order;
 //! 3. every letter must have been taken when the mailbox is finalised.
 
 use crate::{AlignedBuffer, CommError, Rank, Traffic};
 
-/// A letter that has come.
+/// A letter that has arrived.
 #[derive(Debug)]
 pub struct Letter {
-    /// Who sent it.
+    /// The sender.
     pub from: Rank,
-    /// What it says; aligned.
+    /// The content; aligned.
     pub bytes: AlignedBuffer,
 }
 
@@ -24,29 +27,29 @@ pub trait Mailbox: std::fmt::Debug {
     /// Communication; no memory for a copy.
     fn send(&mut self, to: Rank, bytes: &[u8]) -> Result<(), CommError>;
 
-    /// A letter that is there. Never waits.
+    /// Takes a letter if one has arrived. Never waits.
     ///
     /// # Errors
     /// Communication.
     fn take(&mut self) -> Result<Option<Letter>, CommError>;
 
-    /// The next letter, waiting for it; `awaited` says in words for what.
+    /// Waits for the next letter and returns it; `awaited` describes in words what is awaited.
     ///
     /// # Errors
     /// [`CommError::Timeout`] after the watchdog's limit; communication.
     fn wait(&mut self, awaited: &dyn Fn() -> String) -> Result<Letter, CommError>;
 
-    /// Letters and bytes sent so far.
+    /// Returns the letters and bytes sent so far.
     fn traffic(&self) -> Traffic;
 
     /// Closes the mailbox. *Collective.*
     ///
     /// # Errors
-    /// [`CommError::Misuse`] where a letter was not taken; communication.
+    /// [`CommError::Misuse`] if a letter was not taken; communication.
     fn finalise(self: Box<Self>) -> Result<(), CommError>;
 }
 
-/// A letter that has come for nobody.
+/// Returns the error for a letter that was not taken.
 pub(crate) fn left_over(context: &'static str, from: Rank) -> CommError {
     CommError::Misuse { context, what: format!("a letter from rank {from} was not taken") }
 }

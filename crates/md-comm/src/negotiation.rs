@@ -2,8 +2,9 @@
 
 use crate::Sizes;
 
-/// The capacity after a negotiation. Variable lengths get head-room, max(1.3 need, 2 old), so that a slowly growing
-/// message does not renegotiate every time; a fixed length is exactly what is needed.
+/// Returns the capacity after a negotiation. Variable lengths get head-room, max(1.3 need, 2 old),
+/// so that a slowly growing message does not renegotiate every time; a fixed length is exactly what
+/// is needed.
 pub(crate) fn grown_capacity(sizes: Sizes, old: usize, need: usize) -> usize {
     match sizes {
         Sizes::Fixed => need,
@@ -12,20 +13,20 @@ pub(crate) fn grown_capacity(sizes: Sizes, old: usize, need: usize) -> usize {
     }
 }
 
-/// 1.3 times `need`, rounded up.
+/// Returns 1.3 times `need`, rounded up.
 pub(crate) fn with_head_room(need: usize) -> usize {
     need.saturating_add(need.saturating_mul(3).div_ceil(10))
 }
 
-/// Bytes of a length on its way to a peer.
+/// Bytes of a length in a message.
 pub(crate) const LENGTH_BYTES: usize = size_of::<u64>();
 
-/// A capacity or length as a message.
+/// Encodes a capacity or length as a message.
 pub(crate) fn encode_length(length: usize) -> [u8; LENGTH_BYTES] {
     (length as u64).to_le_bytes()
 }
 
-/// The length in a message; `None` if the message is no length.
+/// Decodes the length in a message. Returns `None` if the message is not a length.
 pub(crate) fn decode_length(bytes: &[u8]) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok()
 }

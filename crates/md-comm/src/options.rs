@@ -1,37 +1,38 @@
-//! Options of the one-sided backends (`[parallel.rma]` of a scenario; its `slots` are [`crate::Buffering`],
-//! part of an [`crate::ExchangeSpec`]). What does not go together is in the refusal table, [`crate::Backend::refuses`].
+//! Options of the one-sided backends (`[parallel.rma]` of a scenario; its `slots` are
+//! [`crate::Buffering`], part of an [`crate::ExchangeSpec`]). Combinations that cannot be used are
+//! in the refusal table, [`crate::Backend::refuses`].
 
 use crate::{Buffering, RmaKey};
 
-/// Where a window's memory comes from.
+/// Origin of a window's memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum WindowKind {
-    /// `MPI_Win_allocate`: the library chooses memory that it can reach fastest.
+    /// `MPI_Win_allocate`: the library chooses the memory that it can reach fastest.
     #[default]
     Allocate,
-    /// `MPI_Win_create` over memory of ours.
+    /// `MPI_Win_create` over memory of this program.
     Create,
-    /// `MPI_Win_create_dynamic`; memory is attached, targets are absolute addresses.
+    /// `MPI_Win_create_dynamic`: memory is attached, and targets are absolute addresses.
     Dynamic,
 }
 
-/// How many windows a context has.
+/// Number of windows of a context.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum WindowCount {
-    /// One for all edges.
+    /// One window for all edges.
     #[default]
     Single,
-    /// One per edge; every epoch and flush goes over all of them.
+    /// One window per edge; every epoch and flush covers all of them.
     PerEdge,
 }
 
-/// Which way data are moved.
+/// Direction in which data are moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
@@ -44,8 +45,8 @@ pub enum Operation {
     Get,
 }
 
-/// Whether synchronisation calls of an exchange tell the library what they may assume (MPI-3.1 section 11.5.5). A lock that
-/// is held for the life of a window always does.
+/// Whether the synchronisation calls of an exchange pass assertions to the library (MPI-3.1 section
+/// 11.5.5). A lock that is held for the life of a window always does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
@@ -54,7 +55,7 @@ pub enum Asserts {
     /// Nothing is asserted.
     #[default]
     Off,
-    /// Whatever is true.
+    /// Every assertion that is true.
     On,
 }
 
@@ -64,40 +65,42 @@ pub enum Asserts {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Polling {
-    /// By atomic loads: relies on an accumulate of 8 bytes being stored whole, in order or in halves.
+    /// By atomic loads. Relies on an accumulate of 8 bytes being stored whole, in order or in
+    /// halves.
     #[default]
     Fast,
-    /// By `MPI_Fetch_and_op`: relies on nothing but the standard.
+    /// By `MPI_Fetch_and_op`. Relies on nothing but the standard.
     Strict,
 }
 
-/// Whose messages share a circular buffer.
+/// Messages that share a circular buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum RingForm {
-    /// One ring per edge: a single sender, which knows all tickets.
+    /// One ring per edge: a single sender, which has all tickets.
     #[default]
     PerEdge,
     /// One ring per receiving rank: senders reserve tickets by an atomic fetch-and-add.
     Shared,
 }
 
-/// When the epoch of the next exchange is opened, where every exchange has one of its own (Brown et al. 2020).
+/// When the epoch of the next exchange is opened, if every exchange has one of its own (Brown et
+/// al. 2020).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum EpochOpening {
-    /// At the end of the last exchange: nobody waits for it when the next one begins.
+    /// At the end of the last exchange, so that no rank waits for it when the next exchange begins.
     #[default]
     Complete,
     /// When the exchange begins.
     Initiate,
 }
 
-/// How receivers learn that puts under a lock have arrived.
+/// How receivers are notified that puts under a lock have arrived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
@@ -110,20 +113,20 @@ pub enum Notice {
     NeighborBarrier,
 }
 
-/// How many barriers there are around puts.
+/// Number of barriers around puts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum BarrierCount {
-    /// One behind all puts of an exchange; with one buffer, another behind all reading.
+    /// One after all puts of an exchange; with one buffer, another after all reading.
     #[default]
     PerExchange,
-    /// One before and one behind each put.
+    /// One before and one after each put.
     PerMessage,
 }
 
-/// Where messages are read that were put into a window.
+/// Where messages that were put into a window are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
@@ -132,11 +135,11 @@ pub enum Arrivals {
     /// In the window.
     #[default]
     InPlace,
-    /// In a buffer that they are copied to first.
+    /// In a buffer to which they are copied first.
     Copied,
 }
 
-/// How many puts move a message.
+/// Number of puts that move a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
@@ -145,14 +148,15 @@ pub enum PutCount {
     /// One.
     #[default]
     One,
-    /// Three, of a third each (of less than three numbers, as many): as where a code puts x, y and z of positions one by one.
+    /// Three puts of a third each (fewer for messages of fewer than three numbers), as in codes
+    /// that put x, y and z of positions one by one.
     Three,
 }
 
 named!(WindowKind, WindowCount, Operation, Asserts, Polling, RingForm);
 named!(EpochOpening, Notice, BarrierCount, Arrivals, PutCount);
 
-/// As in configuration files.
+/// Converts the value of a configuration file.
 impl From<bool> for Asserts {
     fn from(on: bool) -> Self {
         if on { Self::On } else { Self::Off }
@@ -170,13 +174,13 @@ impl From<Asserts> for bool {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(default))]
 pub struct RmaOptions {
-    /// Where windows come from.
+    /// Origin of the windows' memory.
     pub window: WindowKind,
-    /// How many there are.
+    /// Number of windows.
     pub windows: WindowCount,
     /// Put or get.
     pub operation: Operation,
-    /// Promises to the library.
+    /// Assertions passed to the library.
     pub asserts: Asserts,
     /// How flags are polled.
     pub polling: Polling,
@@ -190,12 +194,13 @@ pub struct RmaOptions {
     pub barriers: BarrierCount,
     /// Where messages are read.
     pub arrivals: Arrivals,
-    /// Puts of a message.
+    /// Puts per message.
     pub puts: PutCount,
 }
 
 impl RmaOptions {
-    /// Every combination of values; many backends take few of them ([`crate::Backend::refuses`]).
+    /// Returns every combination of values. Many backends take few of them
+    /// ([`crate::Backend::refuses`]).
     pub fn combinations() -> Vec<Self> {
         let vary = |all: Vec<Self>, key: &RmaKey| {
             let names = key.values();
@@ -207,8 +212,8 @@ impl RmaOptions {
         keys.fold(vec![Self::default()], vary)
     }
 
-    /// The same with another value of one key; `None` if the key has no value of this name, and of
-    /// [`RmaKey::Slots`], which are no option of a backend.
+    /// Returns these options with another value of one key. Returns `None` if the key has no value
+    /// of this name, and for [`RmaKey::Slots`], which is not an option of a backend.
     #[must_use]
     pub fn with(self, key: RmaKey, name: &str) -> Option<Self> {
         Some(match key {
@@ -229,7 +234,7 @@ impl RmaOptions {
 }
 
 impl std::fmt::Display for RmaOptions {
-    /// `window=create asserts=on`: the options that are not at their defaults.
+    /// Writes the options that are not at their defaults, as in `window=create asserts=on`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let buffering = Buffering::default();
         let set = RmaKey::ALL.iter().filter(|key| key.is_set(self, buffering));

@@ -1,7 +1,8 @@
-//! The refusal table: which backend takes which option, and why not.
+//! The refusal table: the options that each backend takes, and the reasons for refusing the others.
 //!
-//! An option that a backend would silently ignore is refused, unless it is left at its default. `asserts` is taken by all
-//! backends over windows, also by those whose only synchronisation asserts what is true in any case: it is not ignored.
+//! A backend refuses an option that it would silently ignore, unless the option is left at its
+//! default. `asserts` is taken by all backends over windows, also by those whose only
+//! synchronisation asserts what is true in any case: these do not ignore it.
 
 use crate::{
     Arrivals, Asserts, Backend, BarrierCount, Buffering, EpochOpening, Notice, Operation, Polling, PutCount,
@@ -41,7 +42,7 @@ pub enum RmaKey {
 named!(RmaKey);
 
 impl RmaKey {
-    /// The name of its value.
+    /// Returns the name of the key's value.
     pub(crate) fn value(self, options: &RmaOptions, buffering: Buffering) -> &'static str {
         match self {
             Self::Window => options.window.name(),
@@ -59,7 +60,7 @@ impl RmaKey {
         }
     }
 
-    /// The names of all its values, the default first but for [`Buffering`].
+    /// Returns the names of all values, the default first (except for [`Buffering`]).
     pub fn values(self) -> Vec<&'static str> {
         match self {
             Self::Window => names(WindowKind::ALL),
@@ -77,7 +78,7 @@ impl RmaKey {
         }
     }
 
-    /// Whether the key has another value than its default.
+    /// Returns whether the key has another value than its default.
     pub(crate) fn is_set(self, options: &RmaOptions, buffering: Buffering) -> bool {
         self.value(options, buffering) != self.value(&RmaOptions::default(), Buffering::default())
     }
@@ -87,12 +88,12 @@ fn names<T: Copy + Into<&'static str>>(values: &[T]) -> Vec<&'static str> {
     values.iter().map(|&value| value.into()).collect()
 }
 
-/// Why a key must be left at its default.
+/// The reason why a key must be left at its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Against {
-    /// No value of it would change anything.
+    /// No value of the key would change anything.
     NoUse(&'static str),
-    /// What it asks for cannot be done.
+    /// The requested behaviour is impossible.
     Impossible(&'static str),
 }
 
@@ -120,7 +121,8 @@ const NOTHING_TO_PUT: &str = "messages are got, and as a whole";
 const NO_RING: &str = "there is no circular buffer; `rma-ring` has one";
 
 impl Backend {
-    /// The first option that the backend does not take, with the reason; `None` if it takes all.
+    /// Returns the first option that the backend does not take, with the reason. Returns `None` if
+    /// it takes all.
     pub fn refusal(self, options: &RmaOptions, buffering: Buffering) -> Option<Refusal> {
         let refused = |&key: &RmaKey| {
             let (Against::NoUse(reason) | Against::Impossible(reason)) = self.against(key, options)?;
@@ -129,20 +131,21 @@ impl Backend {
         RmaKey::ALL.iter().find_map(refused)
     }
 
-    /// Whether the backend takes the options.
+    /// Checks whether the backend takes the options.
     ///
     /// # Errors
-    /// [`Refusal::reason`].
+    /// Returns [`Refusal::reason`].
     pub fn refuses(self, options: &RmaOptions, buffering: Buffering) -> Result<(), String> {
         self.refusal(options, buffering).map_or(Ok(()), |refusal| Err(refusal.reason))
     }
 
-    /// Whether the key means something to the backend, beside these other options, though perhaps something that cannot be.
+    /// Returns whether the key has a meaning for the backend, beside these other options, even if
+    /// what it means is impossible.
     pub fn has_use_for(self, key: RmaKey, options: &RmaOptions) -> bool {
         !matches!(self.against(key, options), Some(Against::NoUse(_)))
     }
 
-    /// Why a key must be left at its default; `None` if it may have any value.
+    /// Returns why a key must be left at its default, or `None` if it may have any value.
     fn against(self, key: RmaKey, options: &RmaOptions) -> Option<Against> {
         if self.gets(options) && matches!(key, RmaKey::Epoch | RmaKey::Arrivals) {
             return Some(Against::NoUse(NOTHING_TO_OPEN_OR_COPY));
@@ -151,7 +154,7 @@ impl Backend {
             return Some(Against::NoUse(NOTHING_TO_PUT));
         }
         match self {
-            // They are those of its backend between nodes, which is asked itself.
+            // The options are those of its backend between nodes, which is checked itself.
             Self::Hybrid => None,
             Self::Auto => {
                 against_all_but_buffers(key, "the backends it chooses from are compared with their defaults")
@@ -181,19 +184,19 @@ impl Backend {
         }
     }
 
-    /// Whether its receivers read from the senders' windows.
+    /// Returns whether receivers read from the senders' windows.
     fn gets(self, options: &RmaOptions) -> bool {
         options.operation == Operation::Get && matches!(self, Self::RmaFence | Self::RmaLock)
     }
 }
 
-/// For backends that own their buffers, but no window.
+/// Returns refusals for backends that have buffers of their own but no window.
 fn against_all_but_buffers(key: RmaKey, reason: &'static str) -> Option<Against> {
     (key != RmaKey::Slots).then_some(Against::NoUse(reason))
 }
 
-/// For backends over windows. A get needs a synchronisation between packing and reading, and one after it. `own` are the keys
-/// that not all of them take.
+/// Returns refusals for backends over windows. A get needs a synchronisation between packing and
+/// reading, and one after it. `own` are the keys that not all of them take.
 fn against_window(key: RmaKey, against_get: Option<&'static str>, own: &[RmaKey]) -> Option<Against> {
     if own.contains(&key) {
         return None;
@@ -219,7 +222,7 @@ fn against_window(key: RmaKey, against_get: Option<&'static str>, own: &[RmaKey]
     Some(Against::NoUse(no_use))
 }
 
-/// For those of them whose messages are announced by flags.
+/// Returns refusals for backends over windows whose messages are announced by flags.
 fn against_flags(key: RmaKey, own: &[RmaKey]) -> Option<Against> {
     against_window(key, Some(NO_GET_BEHIND_FLAG), own)
 }
@@ -263,7 +266,7 @@ fn against_shared_memory(key: RmaKey) -> Option<Against> {
 mod tests {
     use super::*;
 
-    /// Every option alone at every other value, in the order of [`RmaKey::ALL`].
+    /// Returns every option alone at every other value, in the order of [`RmaKey::ALL`].
     fn changed() -> Vec<(RmaKey, RmaOptions, Buffering)> {
         let default = RmaOptions::default();
         let others = |&key: &RmaKey| {
@@ -316,7 +319,7 @@ mod tests {
         assert_eq!(taken(Backend::RmaRing), "window windows slots asserts ring arrivals puts");
     }
 
-    /// A get asks `rma-pscw` for what it cannot do; `p2p` would not notice.
+    /// A get is impossible for `rma-pscw`; it would change nothing for `p2p`.
     #[test]
     fn what_cannot_be_is_told_from_what_means_nothing() {
         let get = RmaOptions { operation: Operation::Get, ..RmaOptions::default() };

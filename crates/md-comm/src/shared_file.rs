@@ -1,41 +1,43 @@
-//! One file that all ranks write, each at places of its own.
+//! One file that all ranks write, each at offsets of its own.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// A file that all ranks have opened for writing. Where they write the same bytes it holds those of one of them.
+/// A file that all ranks have opened for writing. If several ranks write to the same bytes, the
+/// file has those of one of them.
 pub trait SharedFile {
-    /// Writes all bytes at a place of the file, counted from its beginning.
+    /// Writes all bytes at an offset from the beginning of the file.
     ///
     /// # Errors
-    /// What the system says. Other ranks do not learn it.
+    /// Returns the error of the operating system. Other ranks do not receive it.
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()>;
 
-    /// What has been written is on disk. *Collective.*
+    /// Flushes what has been written to disk. *Collective.*
     ///
     /// # Errors
-    /// What the system says. Other ranks do not learn it.
+    /// Returns the error of the operating system. Other ranks do not receive it.
     fn sync(&self) -> io::Result<()>;
 
-    /// The same, and nothing will be written any more. A file that is dropped instead stays open until the program ends: closing waits for the
-    /// other ranks, which may be gone. *Collective.*
+    /// Flushes as [`Self::sync`] does, and closes the file. A file that is dropped instead stays
+    /// open until the program ends: closing waits for the other ranks, which may have ended.
+    /// *Collective.*
     ///
     /// # Errors
-    /// As [`Self::sync`].
+    /// Fails as [`Self::sync`] does.
     fn close(self: Box<Self>) -> io::Result<()>;
 }
 
-/// For ranks without MPI: every rank has a handle of the system's.
+/// The file of a world without MPI: every rank has a handle of the operating system.
 #[derive(Debug)]
 pub(crate) struct PlainFile(File);
 
 impl PlainFile {
-    /// Opens a file that is there.
+    /// Opens an existing file.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the error of the operating system.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(File::options().write(true).open(path)?))
     }

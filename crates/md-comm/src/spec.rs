@@ -1,9 +1,9 @@
-//! What an exchange looks like before it happens: edges, capacities, buffering.
+//! The description of an exchange: edges, capacities, buffering.
 //!
-//! An edge is a pair (peer rank, channel), never a direction in space: the transport does not know geometry. A message
-//! that rank A sends on its edge with `peer: B, send_channel: c` arrives at B on its edge with `peer: A,
-//! receive_channel: c`. Two ranks may share several edges, told apart by their channels, and an edge may lead to the
-//! rank itself.
+//! An edge is a pair (peer rank, channel), never a direction in space: transports do not use
+//! geometry. A message that rank A sends on its edge with `peer: B, send_channel: c` arrives at B
+//! on its edge with `peer: A, receive_channel: c`. Two ranks may share several edges, which differ
+//! in their channels, and an edge may lead to the rank itself.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,8 @@ pub type Rank = usize;
 /// Distinguishes several edges between the same two ranks; at most [`MAX_CHANNEL`].
 pub type Channel = u16;
 
-/// Largest channel number a spec may use (MPI tags carry it next to the context's number): room for a message per field and
-/// neighbour of a grid's halo, 29 x 8, even if all neighbours are one rank.
+/// Largest channel number a spec may use (MPI tags carry it next to the context's number): room for
+/// a message per field and neighbour of a grid's halo, 29 x 8, even if all neighbours are one rank.
 pub const MAX_CHANNEL: Channel = 255;
 
 /// Index of an edge in [`ExchangeSpec::edges`].
@@ -35,17 +35,17 @@ pub enum Flow {
 }
 
 impl Flow {
-    /// Whether this rank sends a message along the edge in every exchange.
+    /// Returns whether this rank sends a message along the edge in every exchange.
     pub fn sends(self) -> bool {
         self != Self::ReceiveOnly
     }
 
-    /// Whether this rank receives a message along the edge in every exchange.
+    /// Returns whether this rank receives a message along the edge in every exchange.
     pub fn receives(self) -> bool {
         self != Self::SendOnly
     }
 
-    /// The flow of the same edge in the reverse context.
+    /// Returns the flow of the same edge in the reverse context.
     pub fn reversed(self) -> Self {
         match self {
             Self::Both => Self::Both,
@@ -66,28 +66,31 @@ pub struct Edge {
     pub receive_channel: Channel,
     /// Which way messages flow.
     pub flow: Flow,
-    /// Bytes of an outgoing message that the transport is prepared for; the peer learns it when the context is opened. Grows by
-    /// [`crate::Exchange::negotiate`]. Ignored (0) for `ReceiveOnly`.
+    /// Largest outgoing message in bytes for which the transport is prepared. The peer receives the
+    /// number when the context is opened. Grows by [`crate::Exchange::negotiate`]. Ignored (0) for
+    /// `ReceiveOnly`.
     pub send_capacity: usize,
 }
 
 /// Whether the length of a message may change from one exchange to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
-    /// Every message has exactly its edge's capacity as of the last negotiation: positions, forces, stencil faces.
-    /// Window backends need no length beside the payload.
+    /// Every message has exactly its edge's capacity as of the last negotiation (positions, forces,
+    /// stencil faces). Window backends need no length beside the payload.
     Fixed,
-    /// A message may have any length: migration, border. One that is longer than the capacity takes longer.
+    /// A message may have any length (migration, border). A message longer than the capacity takes
+    /// more time.
     Variable,
 }
 
-/// How many messages per edge may be under way before the receiver must have released the first.
+/// Number of messages per edge that may be under way before the receiver must have released the
+/// first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(try_from = "u8", into = "u8"))]
 #[cfg_attr(feature = "serde", schemars(with = "u8", extend("minimum" = 1, "maximum" = 2)))]
 pub enum Buffering {
-    /// One buffer per edge: memory-lean, sender waits for the receiver.
+    /// One buffer per edge: uses little memory, but the sender waits for the receiver.
     Single,
     /// Two buffers per edge, used alternately.
     #[default]
@@ -95,12 +98,12 @@ pub enum Buffering {
 }
 
 impl Buffering {
-    /// Buffers per edge.
+    /// Returns the number of buffers per edge.
     pub fn count(self) -> usize {
         u8::from(self).into()
     }
 
-    /// Their number in configuration files and tables.
+    /// Returns the number as it is written in configuration files and tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Single => "1",
@@ -118,7 +121,7 @@ impl From<Buffering> for u8 {
     }
 }
 
-/// As in configuration files.
+/// Reads the number of buffers as it is written in configuration files.
 impl TryFrom<u8> for Buffering {
     type Error = String;
 
@@ -131,8 +134,8 @@ impl TryFrom<u8> for Buffering {
     }
 }
 
-/// The description a context is opened from. Collective: every rank opens the same contexts in the same order, and
-/// edges match pairwise.
+/// The description from which a context is opened. Collective: every rank opens the same contexts
+/// in the same order, and edges match pairwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExchangeSpec {
     /// Name in errors and watchdog reports, e.g. `positions`.
@@ -146,8 +149,8 @@ pub struct ExchangeSpec {
 }
 
 impl ExchangeSpec {
-    /// Checks what one rank can see of the rules: peers exist, channels are small enough, no two messages of one
-    /// exchange share peer and channel.
+    /// Checks the rules that one rank can check: peers exist, channels are small enough, and no two
+    /// messages of one exchange share peer and channel.
     ///
     /// # Errors
     /// [`CommError::Misuse`] naming the edge.

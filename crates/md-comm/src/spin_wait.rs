@@ -1,7 +1,8 @@
-//! How a rank waits: spin briefly, then let others run, and give up when the watchdog's limit has passed.
+//! Waiting: a rank spins briefly, then yields the core, and gives up when the watchdog's limit has
+//! passed.
 //!
-//! The clock is read only now and then; on an oversubscribed machine the awaited rank may need this core, so that
-//! spinning for long would delay what is waited for by a scheduler quantum.
+//! The clock is read only now and then. On an oversubscribed machine the awaited rank may need this
+//! core: spinning for long would delay it by a scheduler quantum.
 
 use std::time::Duration;
 
@@ -10,18 +11,18 @@ use crate::monitor::WaitingTime;
 use crate::transport::Poll;
 use crate::{CommError, EdgeId};
 
-/// Polls without giving up the core: about the time of a few message latencies.
+/// Polls without yielding the core: about the time of a few message latencies.
 const SPINS: u32 = 256;
-/// Polls between two looks at the clock.
+/// Polls between two readings of the clock.
 const POLLS_PER_CLOCK: u32 = 64;
 
-/// The limit has passed after so many seconds.
+/// The limit has passed, after this number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Expired {
     pub(crate) waited_s: f64,
 }
 
-/// One wait.
+/// One wait in progress.
 #[derive(Debug)]
 pub(crate) struct SpinWait {
     limit: Duration,
@@ -34,7 +35,7 @@ impl SpinWait {
         Self { limit, time: None, polls: 0 }
     }
 
-    /// To be called after each poll that found nothing.
+    /// Pauses; to be called after each poll that found nothing.
     pub(crate) fn pause(&mut self) -> Result<(), Expired> {
         self.polls = self.polls.wrapping_add(1);
         if self.time.is_none() && self.polls < SPINS {
@@ -53,7 +54,8 @@ impl SpinWait {
     }
 }
 
-/// Waits until something is over, and lets others run in between; `late` tells of so many seconds in vain.
+/// Waits until something is over, and yields the core in between; `late` makes the error from the
+/// seconds waited in vain.
 pub(crate) fn wait_until<S>(
     limit: Duration,
     state: &mut S,
@@ -70,7 +72,7 @@ pub(crate) fn wait_until<S>(
 }
 
 impl Poll {
-    /// Looks for a message as often as the poll wants.
+    /// Looks for a message as often as `poll` requires.
     pub(crate) fn answer<S>(
         self,
         limit: Duration,

@@ -1,49 +1,51 @@
-//! What a backend implements.
+//! The interface that a backend implements.
 
 use crate::ledger::Ledger;
 use crate::{CommError, EdgeId, Growth};
 
-/// Why a transport is polled.
+/// The reason for polling a transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Poll {
-    /// Only to let data move, at any time; nothing is taken.
+    /// To let data move, at any time; no message is taken.
     Progress,
-    /// For a message, if one is there; also when all have arrived, to let data move.
+    /// To take a message if there is one; also when all have arrived, to let data move.
     Probe,
-    /// For a message; waits for it.
+    /// To take a message, waiting for it.
     Wait,
-    /// Everything has arrived, and the caller is about to go on.
+    /// To let data move after everything has arrived, before the caller goes on.
     Finish,
 }
 
-/// Moves the messages of one context. [`crate::Exchange`] has checked every call before it comes here: edges exist, calls
-/// come in order, lengths are agreed. What depends on the terms of the context is kept by the transport
-/// ([`Ledger::terms`]) from one negotiation to the next.
+/// Moves the messages of one context. [`crate::Exchange`] has checked every call before: edges
+/// exist, calls come in order, lengths are agreed. From one negotiation to the next, the transport
+/// keeps what depends on the terms of the context ([`Ledger::terms`]).
 pub(crate) trait Transport {
-    /// The buffer of the edge's next message, aligned; waits for a free one.
+    /// Returns the aligned buffer of the edge's next message, waiting for a free one.
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError>;
 
-    /// The edge is packed with so many bytes. Never blocks.
+    /// Starts the edge, which is packed with this number of bytes. Never blocks.
     fn start(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError>;
 
-    /// All edges are started. Never blocks.
+    /// Initiates the exchange: all edges are started. Never blocks.
     fn initiate(&mut self) -> Result<(), CommError>;
 
-    /// The edge of the next message, which is no longer awaited from now on. The ledger tells which still are.
+    /// Returns the edge of the next message, which is no longer awaited from now on. The ledger has
+    /// the edges that are still awaited.
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError>;
 
-    /// Whether the messages of this exchange have left, so that nothing is gained by further calls.
+    /// Returns whether the messages of this exchange have left, so that further calls gain nothing.
     fn all_sent(&self) -> bool {
         true
     }
 
-    /// The message that [`Self::poll`] has announced last, aligned; valid until `complete`.
+    /// Returns the message that [`Self::poll`] announced last, aligned and valid until `complete`.
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError>;
 
     /// Releases the receive buffers and prepares the next exchange.
     fn complete(&mut self) -> Result<(), CommError>;
 
-    /// Agrees with the peers on capacities for `need`, and books them. *Collective.*
+    /// Agrees with the peers on capacities for `need`, and records them in the ledger.
+    /// *Collective.*
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError>;
 
     /// Ends the context, between two exchanges. *Collective.*

@@ -1,16 +1,21 @@
-//! Messages that nobody packs: a rank says where in its memory they lie, and the library collects them there and spreads out what comes.
+//! Messages without packing: a rank describes where they lie in its memory. The library collects
+//! them there, and scatters what arrives.
 //!
-//! An [`crate::Exchange`] hands out one contiguous buffer per message, which the caller fills and empties. Here a message is a list of
-//! [`Subarray`]s, a derived datatype of MPI (MPI-3.1 section 4.1), at both ends. Advantage: no copy of the caller's, and no buffers.
-//! Disadvantage: the memory is the caller's, so that it is lent for the whole exchange and nothing can be computed meanwhile; and
-//! the library copies row by row all the same where it cannot hand rows to the network.
+//! An [`crate::Exchange`] hands out one contiguous buffer per message, which the caller fills and
+//! empties. Here a message is a list of [`Subarray`]s, a derived datatype of MPI (MPI-3.1 section
+//! 4.1), at both ends.
+//! Advantage: no copy by the caller, and no buffers.
+//! Disadvantage: the memory is the caller's. It is lent for the whole exchange, so that nothing can
+//! be computed meanwhile; and the library copies row by row all the same if it cannot pass rows to
+//! the network.
 
 use crate::{Channel, CommError, MessageObserver, Rank, Traffic};
 
-/// Rows of bytes at equal distances in two directions, as a box of a grid's nodes lies in memory.
+/// Rows of bytes at equal distances in two directions: a box of a grid's nodes as it lies in
+/// memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subarray {
-    /// Which part of the memory it is in, such as a component of a field.
+    /// The part of the memory that has it, such as a component of a field.
     pub part: usize,
     /// Bytes from the part's beginning to the first row.
     pub offset: usize,
@@ -23,12 +28,13 @@ pub struct Subarray {
 }
 
 impl Subarray {
-    /// Bytes of all rows.
+    /// Returns the bytes of all rows.
     pub fn bytes(&self) -> usize {
         self.row_bytes.saturating_mul(self.rows[0]).saturating_mul(self.rows[1])
     }
 
-    /// Bytes from the part's beginning to behind the last row; `None` where that is more than can be counted, or rows overlap.
+    /// Returns the bytes from the part's beginning to the end of the last row. Returns `None` if
+    /// that number overflows or rows overlap.
     #[cfg(any(feature = "mpi", test))]
     pub(crate) fn end(&self) -> Option<usize> {
         let Self { offset, row_bytes, rows, strides, .. } = *self;
@@ -41,7 +47,8 @@ impl Subarray {
     }
 }
 
-/// An edge as seen from this rank: what goes to a peer, and what comes from it. Without subarrays, nothing does.
+/// An edge as seen from this rank: the data sent to a peer, and the data received from it. Without
+/// subarrays there are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnpackedEdge {
     /// The other end; not this rank.
@@ -50,13 +57,15 @@ pub struct UnpackedEdge {
     pub send_channel: Channel,
     /// Channel of the message that arrives here.
     pub receive_channel: Channel,
-    /// What is read, in this order.
+    /// Bytes to read, in this order.
     pub sends: Vec<Subarray>,
-    /// What is written, in this order: as many bytes as the peer sends. It overlaps with nothing that is sent or received.
+    /// Places to write, in this order: as many bytes as the peer sends. They overlap with nothing
+    /// that is sent or received.
     pub receives: Vec<Subarray>,
 }
 
-/// What a context of unpacked messages is opened from. Collective, as [`crate::ExchangeSpec`].
+/// The description from which a context of unpacked messages is opened. Collective, as
+/// [`crate::ExchangeSpec`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnpackedSpec {
     /// Name in errors and reports.
@@ -65,22 +74,25 @@ pub struct UnpackedSpec {
     pub edges: Vec<UnpackedEdge>,
 }
 
-/// A context of unpacked messages, made once and used many times. Opened by [`crate::World::open_unpacked`].
+/// A context of unpacked messages, made once and used many times. Opened by
+/// [`crate::World::open_unpacked`].
 pub trait Unpacked: std::fmt::Debug {
-    /// Sends from `memory`, and returns when all that is sent has left and all that comes has been written to it. `starts[part]` is where
-    /// a part begins, in bytes; memory whose parts begin elsewhere than before is described to the library anew. *Collective* among
+    /// Sends from `memory`, and returns when everything sent has left and everything received has
+    /// been written to it. `starts[part]` is the offset of a part in bytes. If parts begin
+    /// elsewhere than before, the memory is described to the library anew. *Collective* among
     /// neighbours.
     ///
     /// # Errors
-    /// [`CommError::Misuse`] for a subarray that is not inside the memory, or whose rows overlap; [`CommError::Timeout`] names the edges still
-    /// awaited; [`CommError::Mpi`]. Where messages are still under way then and do not end (a long one that nobody receives), the memory cannot be
-    /// given back: the error is printed, and the job ends with exit code 3.
+    /// [`CommError::Misuse`] for a subarray that is not inside the memory, or whose rows overlap;
+    /// [`CommError::Timeout`] with the edges still awaited; [`CommError::Mpi`]. If messages are
+    /// then still under way and do not end (for instance a long message that no rank receives), the
+    /// memory cannot be given back: the error is printed, and the job ends with exit code 3.
     fn exchange(&mut self, memory: &mut [u8], starts: &[usize]) -> Result<(), CommError>;
 
-    /// What this rank has sent so far.
+    /// Returns what this rank has sent so far.
     fn traffic(&self) -> Traffic;
 
-    /// Is told about the messages from now on.
+    /// Attaches an observer of the messages from now on.
     fn observe(&mut self, observer: Box<dyn MessageObserver>);
 
     /// Closes the context. *Collective.*

@@ -1,4 +1,4 @@
-//! The ranks of one run and the small collectives beside the exchanges.
+//! The ranks of one run, and the small collectives beside the exchanges.
 
 use std::io;
 use std::path::Path;
@@ -12,103 +12,110 @@ use crate::{
 /// Ranks that the launcher has bound to the same cores of one machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrowdedCores {
-    /// Ranks that can use these cores and no others.
+    /// Number of ranks that can use these cores and no others.
     pub ranks: usize,
-    /// Cores.
+    /// Number of cores.
     pub cores: usize,
 }
 
 impl CrowdedCores {
-    /// Whether several ranks with so many threads each have to take turns. (Cores that are not known are not crowded.)
+    /// Returns whether several ranks with this number of `threads` each have to take turns. Unknown
+    /// cores do not count as crowded.
     pub fn is_crowded(self, threads: usize) -> bool {
         let Self { ranks, cores } = self;
         ranks > 1 && cores > 0 && ranks * threads > cores
     }
 }
 
-/// All ranks of a run. One value per rank; everything marked *collective* is called by all ranks in the same order.
+/// All ranks of a run. There is one value per rank; methods marked *collective* are called by all
+/// ranks in the same order.
 ///
-/// What collectives reduce does not depend on the order of the ranks, so that results are bit-identical on all ranks and for
-/// all transports.
+/// The results of reductions do not depend on the order of the ranks. They are bit-identical on all
+/// ranks and for all transports.
 pub trait World {
-    /// This rank's number.
+    /// Returns this rank's number.
     fn rank(&self) -> Rank;
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     fn ranks(&self) -> usize;
 
-    /// Changes how long this rank may wait for the others from now on.
+    /// Sets how long this rank may wait for the others from now on.
     fn set_watchdog(&self, _limit: Duration) {}
 
     /// Opens an exchange context. *Collective.*
     ///
     /// # Errors
-    /// [`CommError::Misuse`] if the spec breaks a rule, [`CommError::Unavailable`] if the transport cannot serve it;
-    /// communication.
+    /// Returns [`CommError::Misuse`] if the spec breaks a rule, [`CommError::Unavailable`] if the
+    /// transport cannot serve it, or an error of the communication.
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError>;
 
-    /// Opens a context of messages that nobody packs. *Collective.*
+    /// Opens a context of messages that are sent without packing. *Collective.*
     ///
     /// # Errors
-    /// As [`Self::open`]; [`CommError::Unavailable`] from a transport that has none.
+    /// Fails as [`Self::open`] does; [`CommError::Unavailable`] if the transport has no such
+    /// contexts.
     fn open_unpacked(&self, _spec: UnpackedSpec) -> Result<Box<dyn Unpacked>, CommError> {
         let reason = "messages as MPI datatypes need MPI and backend `p2p`".to_owned();
         Err(CommError::Unavailable { backend: Backend::Local.name(), reason })
     }
 
-    /// Opens a mailbox for messages that nobody has planned. *Collective.*
+    /// Opens a mailbox for unplanned messages. *Collective.*
     ///
     /// # Errors
-    /// Communication; a world that has none.
+    /// Fails if the communication fails or if this world has no mailboxes.
     fn mailbox(&self, _name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
         Err(CommError::Setup("this world carries no letters".to_owned()))
     }
 
-    /// Another world of the same ranks and the same transport, whose messages and collectives never meet this one's:
-    /// what breaks in one leaves the other whole, and the ranks can still agree on what to do. *Collective.*
+    /// Returns another world of the same ranks and the same transport. Messages and collectives of
+    /// the two worlds never match each other: a failure in one leaves the other intact, and the
+    /// ranks can still agree on what to do. *Collective.*
     ///
     /// # Errors
-    /// Communication; a world that cannot be duplicated.
+    /// Fails if the communication fails or if this world cannot be duplicated.
     fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {
         Err(CommError::Setup("this world cannot be duplicated".to_owned()))
     }
 
-    /// Opens a file that is there, for writing by all ranks, at the place where all of them see it. Each learns whether it could; where one
-    /// could not, the others drop theirs. *Collective.*
+    /// Opens an existing file that all ranks can see, for writing by all of them. If one rank
+    /// cannot open it, that rank returns an error and the others close the file. *Collective.*
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the error of the operating system.
     fn open_file(&self, path: &Path) -> io::Result<Box<dyn SharedFile>> {
         Ok(Box::new(PlainFile::open(path)?))
     }
 
-    /// Whether all ranks must use their contexts in the same order: transports whose exchange is a blocking collective
-    /// (fence), or has a second round (neighbourhood
-    /// collective), wait for each other in every one of them.
+    /// Returns whether all ranks must use their contexts in the same order. This is required by
+    /// transports whose exchange is a blocking collective (fence) or has a second round
+    /// (neighbourhood collective): the ranks wait for each other in every exchange.
     fn needs_same_order(&self) -> bool {
         false
     }
 
-    /// Every rank's bytes, in rank order, the same number from each. *Collective.*
+    /// Returns the bytes of every rank, in rank order. All ranks give the same number of bytes.
+    /// *Collective.*
     ///
     /// # Errors
     /// Communication; [`CommError::Misuse`] if the ranks call different collectives.
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError>;
 
-    /// `root`'s bytes (any length) on every rank; the others' `bytes` are replaced. *Collective.*
+    /// Replaces `bytes` on every rank by the bytes of `root`, which may have any length.
+    /// *Collective.*
     ///
     /// # Errors
     /// Communication.
     fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError>;
 
-    /// Every rank's bytes (any length each) on `root`, in rank order; an empty vector elsewhere. *Collective.*
+    /// Returns on `root` the bytes of every rank (of any length each), in rank order; elsewhere an
+    /// empty vector. *Collective.*
     ///
     /// # Errors
     /// Communication.
     fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError>;
 
-    /// Sends bytes (any number) to the rank so many places after this one, and returns those of the rank as many places before:
-    /// after the last rank comes the first. *Collective.*
+    /// Sends bytes (any number) to the rank `by` places after this one, and returns the bytes from
+    /// the rank `by` places before it. The first rank follows the last one. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -120,19 +127,22 @@ pub trait World {
     /// Communication.
     fn barrier(&self) -> Result<(), CommError>;
 
-    /// Ends all ranks at once because this one has failed. Returns only for transports that end the others by making
-    /// their next wait fail ([`CommError::PeerFailed`]); MPI exits the process with `exit_code`.
+    /// Ends all ranks at once because this one has failed. Returns only for transports that end the
+    /// other ranks by making their next wait fail ([`CommError::PeerFailed`]); MPI exits the
+    /// process with `exit_code`.
     fn abort(&self, exit_code: i32);
 
-    /// Version line of the MPI library, or `none`.
+    /// Returns the version line of the MPI library, or `none`.
     fn library(&self) -> String;
 
-    /// The part of the MPI library that moves the data of the window made last on this rank, if one was made.
+    /// Returns the component of the MPI library that moves the data of the window made last on this
+    /// rank, if there is such a window.
     fn rma_component(&self) -> Option<String> {
         None
     }
 
-    /// The cores that most ranks of a machine have to share, each with so many threads, if some can only take turns. *Collective.*
+    /// Returns the set of cores that is shared by most ranks of a machine, if ranks with this
+    /// number of threads each have to take turns on some cores. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -140,7 +150,8 @@ pub trait World {
         Ok(None)
     }
 
-    /// Combines `words` over the ranks, element by element, as many on each. *Collective.*
+    /// Combines `words` over the ranks, element by element. All ranks have the same number of
+    /// words. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -157,8 +168,9 @@ pub trait World {
         Ok(())
     }
 
-    /// Sums `values` element by element over the ranks, without rounding but for that of the result: the order of the ranks
-    /// does not matter. What is below 2^-126 of the largest value may be lost. *Collective.*
+    /// Sums `values` over the ranks, element by element. Only the result is rounded, so the order
+    /// of the ranks does not matter. Contributions below 2^-126 of the largest value may be lost.
+    /// *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -177,7 +189,7 @@ pub trait World {
         Ok(())
     }
 
-    /// Element-wise maximum over the ranks; what is no number is less than any. *Collective.*
+    /// Computes the element-wise maximum over the ranks. NaN is less than any number. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -188,25 +200,28 @@ pub trait World {
         Ok(())
     }
 
-    /// The first part of [`Self::max`], for work in between: returns at once where the transport can. Other collectives may come
-    /// before the second part, but no other first part. *Collective.*
+    /// Starts [`Self::max`], so that the rank can do other work before `finish_max`; returns at
+    /// once where the transport can. Other collectives may come in between, but not a second
+    /// `start_max`. *Collective.*
     ///
     /// # Errors
-    /// Communication; [`CommError::Misuse`] where one is under way.
+    /// Communication; [`CommError::Misuse`] if a maximum is under way already.
     fn start_max(&self, _values: &[f64]) -> Result<(), CommError> {
         Ok(())
     }
 
-    /// The second part of [`Self::max`]: `values` are those of the first part, and become the largest. *Collective.*
+    /// Finishes [`Self::max`]: `values` are those passed to `start_max`, and are replaced by the
+    /// maxima. *Collective.*
     ///
     /// # Errors
-    /// Communication; [`CommError::Misuse`] without a first part.
+    /// Communication; [`CommError::Misuse`] if no maximum was started.
     fn finish_max(&self, values: &mut [f64]) -> Result<(), CommError> {
         self.max(values)
     }
 }
 
-/// In an `impl World` of a world that wraps another: methods that do nothing but call those of `self.inner`.
+/// Implements methods of `World` for a world that wraps another one, by calling those of
+/// `self.inner`.
 #[macro_export]
 macro_rules! forward_to_inner {
     ($($method:ident)*) => { $($crate::forward_to_inner!(@ $method);)* };
@@ -252,18 +267,19 @@ macro_rules! forward_to_inner {
     (@ library) => { fn library(&self) -> String { self.inner.library() } };
 }
 
-/// How the words of all ranks become one.
+/// How the words of all ranks are combined into one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduction {
-    /// The largest.
+    /// The largest word.
     Highest,
-    /// Their sum, modulo 2^64.
+    /// The sum, modulo 2^64.
     Sum,
 }
 
 const SIGN: u64 = 1 << 63;
 
-/// A word that is larger for a larger number; least for what is no number, as `f64::max` has it.
+/// Maps a number to a word whose order is the order of the numbers. NaN is mapped to the least
+/// word, as in `f64::max`.
 pub(crate) fn ordered(number: f64) -> u64 {
     let bits = number.to_bits();
     match (number.is_nan(), bits & SIGN) {

@@ -1,4 +1,4 @@
-//! From candidates to times, to a choice, and back to a new trial.
+//! The steps from candidates to times, to a choice, and back to a new trial.
 
 use crate::auto::decision::{decide, median};
 use crate::auto::trials::{ClockState, Trials};
@@ -8,13 +8,14 @@ use crate::ledger::Ledger;
 use crate::transport::Transport;
 use crate::{Backend, CommError, Growth, Outcome, Reduction, Tried, World};
 
-/// Bytes per exchange that differ by more than this part from those at the choice call for a new trial.
+/// A new trial begins if the bytes per exchange differ by more than this fraction from those at the
+/// choice.
 const CHANGED_BYTES: f64 = 0.5;
-/// So does a time per exchange that is so many times as long.
+/// A new trial also begins if the time per exchange is longer by this factor.
 const SLOWER: f64 = 2.0;
 
 impl Auto {
-    /// Books an exchange and gives the next one to whose turn it is.
+    /// Records an exchange and gives the next one to the entry whose turn it is.
     pub(crate) fn end_exchange(&mut self, transport: &mut Box<dyn Transport>) {
         self.exchanges += 1;
         let times_s = &mut self.entries[self.current].times_s;
@@ -37,7 +38,7 @@ impl Auto {
         }
     }
 
-    /// Lets another entry have the next exchange.
+    /// Gives the next exchange to another entry.
     fn change_to(&mut self, turn: usize, transport: &mut Box<dyn Transport>) {
         if let Some(next) = self.entries[turn].waiting.take() {
             self.entries[self.current].waiting = Some(std::mem::replace(transport, next));
@@ -49,7 +50,8 @@ impl Auto {
         self.exchanges >= self.trials.exchanges(self.entries.len())
     }
 
-    /// Negotiates for all that take part in a trial. Who fails on some rank is out, and the others begin anew. *Collective.*
+    /// Negotiates for all candidates of a trial. A candidate that fails on some rank is dropped,
+    /// and the others begin anew. *Collective.*
     pub(super) fn negotiate_all(
         &mut self,
         ledger: &mut Ledger,
@@ -94,13 +96,14 @@ impl Auto {
         Ok(())
     }
 
-    /// Takes note of what is known of a candidate.
+    /// Stores the result of a candidate.
     fn note(&mut self, news: &Tried) {
         let known = self.results.iter_mut().find(|tried| tried.backend == news.backend);
         known.into_iter().for_each(|tried| tried.outcome = news.outcome.clone());
     }
 
-    /// After the capacities were negotiated: nothing is in flight anywhere. *Collective.*
+    /// Reconsiders the choice after the capacities were negotiated, when nothing is in flight on
+    /// any rank. *Collective.*
     pub(super) fn reconsider(
         &mut self,
         ledger: &Ledger,
@@ -147,7 +150,7 @@ impl Auto {
         Ok(())
     }
 
-    /// What has changed since the choice, if it is much. The same on all ranks.
+    /// Returns what has changed much since the choice, the same on all ranks.
     fn reason_for_trial(
         &mut self,
         ledger: &Ledger,
@@ -188,7 +191,7 @@ impl Auto {
         self.clock.reset(ClockState::On);
     }
 
-    /// Bytes that all ranks send in an exchange. *Collective.*
+    /// Returns the bytes that all ranks send in an exchange. *Collective.*
     fn bytes(&self, ledger: &Ledger) -> Result<f64, CommError> {
         let sending = ledger.spec().edges.iter().filter(|edge| edge.flow.sends());
         let mut bytes = [sending.map(|edge| edge.send_capacity as u64).sum()];
@@ -196,7 +199,7 @@ impl Auto {
         Ok(bytes[0] as f64)
     }
 
-    /// The choice in words.
+    /// Describes the choice in words.
     pub(super) fn account(&self) -> String {
         match self.phase {
             Phase::Settled { .. } => return self.reason.clone(),
@@ -226,7 +229,7 @@ impl Auto {
     }
 }
 
-/// What this rank does in an exchange.
+/// Returns the role of this rank in an exchange.
 fn role(ledger: &Ledger) -> Role {
     let edges = &ledger.spec().edges;
     if edges.iter().any(|edge| edge.flow.receives()) {
@@ -238,12 +241,12 @@ fn role(ledger: &Ledger) -> Role {
     }
 }
 
-/// Where candidates come from.
+/// A source of candidates.
 pub(crate) trait Candidates {
-    /// The ranks.
+    /// Returns the world.
     fn world(&self) -> &dyn World;
 
-    /// What to choose from, in the order of preference; the same on all ranks. *Collective.*
+    /// Returns the candidates in the order of preference, the same on all ranks. *Collective.*
     fn list(&self) -> Result<Vec<Backend>, CommError>;
 
     /// Opens a transport. *Collective.*
@@ -265,8 +268,8 @@ impl Entry {
     }
 }
 
-/// Opens all candidates but the one that is open already and those that were refused `before`, which would only leave
-/// behind once more what some ranks have opened. *Collective.*
+/// Opens all candidates except the one that is open already and those that were refused `before`;
+/// another attempt at these would only leak once more what some ranks have opened. *Collective.*
 pub(super) fn open_all(
     candidates: &dyn Candidates,
     trials: Trials,
@@ -298,14 +301,15 @@ pub(super) fn open_all(
         };
         results.push(Tried { backend, outcome: Outcome::NotTimed { why } });
     }
-    // What was opened first need not be on the list.
+    // The backend that was opened first need not be on the list.
     if entries.iter().all(|entry| entry.backend != opened) {
         entries.push(Entry::new(trials, opened, None));
     }
     Ok((entries, results))
 }
 
-/// What a candidate has done on this rank; if it is refused on some ranks, the reason of the first of them. *Collective.*
+/// Returns the result of a candidate on this rank or, if it is refused on some ranks, the reason of
+/// the first of them. *Collective.*
 fn everywhere<T>(world: &dyn World, mine: Result<T, CommError>) -> Result<Result<T, String>, CommError> {
     let mine = match mine {
         Err(CommError::Unavailable { reason, .. }) => Err(reason),

@@ -1,12 +1,12 @@
-//! Which candidate is best, from block times that are the same on all ranks.
+//! The choice of the best candidate, from block times that are the same on all ranks.
 
 use crate::Backend;
 
 /// Microseconds per second.
 const US_PER_S: f64 = 1e6;
 
-/// Of so many rounds the best may have lost one. By chance alone an equal one wins seven or more of eight in 4 % of all
-/// trials.
+/// Of this number of rounds the best candidate may have lost one. By chance alone an equal one wins
+/// seven or more of eight in 4 % of all trials.
 const ROUNDS_PER_LOSS: usize = 8;
 
 /// The outcome of a trial.
@@ -14,13 +14,13 @@ const ROUNDS_PER_LOSS: usize = 8;
 pub(super) struct Decision {
     /// Index of the chosen candidate.
     pub(super) chosen: usize,
-    /// Median seconds per exchange of each.
+    /// Median seconds per exchange of each candidate.
     pub(super) medians_s: Vec<f64>,
-    /// In words.
+    /// The reason in words.
     pub(super) reason: String,
 }
 
-/// Median; 0 of nothing.
+/// Returns the median, or 0 for an empty slice.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -32,10 +32,11 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The candidates are compared with the best so far, in the order of preference, of which the first is the best to begin
-/// with. A candidate is better if it was faster in the same round, in all rounds but at most one in
-/// [`ROUNDS_PER_LOSS`]. Rounds are compared one by one and by their order alone, because the load of the machine is in all
-/// times of a round, and can be many times as long as an exchange.
+/// Compares the candidates, in the order of preference, with the best so far, which is the first
+/// one to begin with. A candidate is better if it was faster in the same round, in all rounds but
+/// at most one in [`ROUNDS_PER_LOSS`]. Rounds are compared one by one and by their order alone,
+/// because the load of the machine is in all times of a round, and can be many times as long as an
+/// exchange.
 ///
 /// `blocks_s` has the same number of block times, in seconds per exchange, for every candidate.
 pub(super) fn decide(candidates: &[Backend], blocks_s: &[f64]) -> Decision {
@@ -46,7 +47,8 @@ pub(super) fn decide(candidates: &[Backend], blocks_s: &[f64]) -> Decision {
     by_time.sort_by(|&a, &b| medians_s[a].total_cmp(&medians_s[b]));
     let wins = |a: usize, b: usize| times[a].iter().zip(times[b]).filter(|(a, b)| a < b).count();
     let beats = |a: usize, b: usize| rounds - wins(a, b) <= rounds / ROUNDS_PER_LOSS;
-    // Twice, because a best that was replaced later may have stood in the way of an earlier candidate.
+    // Twice, because a best candidate that was replaced later may have prevented the choice of an
+    // earlier one.
     let all_twice = (1..times.len()).chain(1..times.len());
     let chosen = all_twice.fold(0, |best, one| if beats(one, best) { one } else { best });
     let in_words = |i: usize| (candidates[i].name(), medians_s[i] * US_PER_S);
@@ -112,7 +114,7 @@ mod tests {
         );
     }
 
-    /// It does not beat `shm`, but that does not beat `p2p`.
+    /// The third does not beat `shm`, but `shm` does not beat `p2p`.
     #[test]
     fn a_middling_one_does_not_protect_the_slow_one() {
         let [late, early] =

@@ -1,21 +1,25 @@
 //! `auto`: times the candidates on the real exchange and keeps the best.
 //!
-//! Structure: a context begins with `p2p`. At the first negotiation after it has been used, one transport per candidate
-//! is opened along the same edges. They take turns, a block of exchanges each, for several rounds; only the time that
-//! moving messages takes counts, packing and reading in place included, not the caller's computation. Turns follow from
-//! the number of exchanges alone, so that the ranks need not communicate about them. At the first negotiation after the
-//! trial, where all ranks meet and nothing is in flight, they agree: per exchange the time of a rank that did not have
-//! to wait for others counts (`waiting`), per block and per candidate the median. The best is kept, the others are
-//! ended; if it does not lead in nearly every round, a candidate earlier in the order of preference (`p2p` first) is
-//! kept (`decision`). Later negotiations compare bytes and time per exchange with those at the choice, and begin a new
-//! trial if the bytes have changed by half or the time has doubled over many exchanges.
-//! Relies on: negotiations are collective and come again and again (neighbour rebuilds; on grids every some exchanges); all backends give the same
-//! bits, so that a result does not depend on the choice.
-//! Cost: memory and windows of all candidates during a trial, and exchanges with slow ones; afterwards a branch per call,
-//! a clock around one block of exchanges in ten, and one small collective per negotiation.
-//! Advantage: measures the very pattern, sizes and load that matter, where they matter. Disadvantage: a choice is only
-//! as good as the quiet of the machine during the trial. Contexts of varying lengths (used at rebuilds only) are not
-//! worth a trial: `p2p`.
+//! Structure: a context begins with `p2p`. At the first negotiation after it has been used, one
+//! transport per candidate is opened along the same edges. They take turns, a block of exchanges
+//! each, for several rounds. Only the time that moving messages takes counts, including packing and
+//! reading in place, not the caller's computation. Turns follow from the number of exchanges alone,
+//! so that the ranks need not communicate about them. At the first negotiation after the trial,
+//! where all ranks meet and nothing is in flight, they agree: per exchange the time of a rank that
+//! did not have to wait for others counts (`waiting`), per block and per candidate the median. The
+//! best is kept, the others are ended; if it does not lead in nearly every round, a candidate
+//! earlier in the order of preference (`p2p` first) is kept (`decision`). Later negotiations
+//! compare bytes and time per exchange with those at the choice, and begin a new trial if the bytes
+//! have changed by half or the time has doubled over many exchanges.
+//! Relies on: negotiations are collective and are repeated (at neighbour rebuilds; on grids after
+//! some exchanges); all backends give the same bits, so that a result does not depend on the
+//! choice.
+//! Cost: memory and windows of all candidates during a trial, and exchanges with slow ones;
+//! afterwards a branch per call, a clock around one block of exchanges in ten, and one small
+//! collective per negotiation.
+//! Advantage: measures the pattern, sizes and load that matter, where they matter.
+//! Disadvantage: a choice is only as good as the machine was quiet during the trial. Contexts of
+//! varying lengths (used at rebuilds only) are not worth a trial and use `p2p`.
 
 mod choosing;
 mod decision;
@@ -35,14 +39,15 @@ pub use trials::Trials;
 /// First in every order of preference, and used where no choice is made.
 pub(crate) const PREFERRED: Backend = Backend::P2p;
 
-/// How far the choice has come.
+/// Progress of the choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Phase {
-    /// Candidates cost memory and negotiations: none is opened for a context that nobody uses.
+    /// The context has not been used. Candidates cost memory and negotiations, so none is opened
+    /// yet.
     Unused,
     /// The candidates take turns.
     Trial,
-    /// One is left; what it had to do, and how long it took, at the choice.
+    /// One candidate is left; its bytes and its time at the choice.
     Settled { bytes: f64, median_s: f64 },
 }
 
@@ -54,21 +59,21 @@ pub(crate) struct Auto {
     entries: Vec<Entry>,
     /// Number of the entry that has the present exchange.
     current: usize,
-    /// What is known of each candidate.
+    /// Result of each candidate.
     results: Vec<Tried>,
     phase: Phase,
-    /// Exchanges of this phase that are complete.
+    /// Completed exchanges of this phase.
     exchanges: u64,
     pub(crate) clock: TransportClock,
-    /// Chosen in the last trial.
+    /// The backend chosen in the last trial.
     chosen: Option<Backend>,
-    /// Why, or why there is another trial.
+    /// The reason for the choice, or for another trial.
     reason: String,
     rechecks: u32,
 }
 
 impl Auto {
-    /// For a context that has been opened with the preferred transport.
+    /// Creates the choice for a context that has been opened with the preferred transport.
     pub(crate) fn new(candidates: Box<dyn Candidates>, trials: Trials) -> Self {
         Self {
             candidates,
@@ -97,7 +102,7 @@ impl Auto {
         Ok(growth)
     }
 
-    /// What was chosen and why.
+    /// Returns what was chosen and why.
     pub(crate) fn choice(&self, context: &str) -> Choice {
         Choice {
             context: context.to_owned(),
@@ -108,7 +113,7 @@ impl Auto {
         }
     }
 
-    /// Ends the candidates whose turn it is not. *Collective.*
+    /// Ends the candidates that do not have the present exchange. *Collective.*
     pub(crate) fn finalise(self) -> Result<(), CommError> {
         self.entries.into_iter().filter_map(|entry| entry.waiting).try_for_each(<dyn Transport>::finalise)
     }

@@ -1,4 +1,4 @@
-//! `auto` over `local` worlds, in which each candidate dawdles as long as the test says.
+//! `auto` over `local` worlds, in which each candidate is delayed by a time that the test sets.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::{Buffering, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Outcome, Size
 
 const WATCHDOG: Duration = Duration::from_secs(60);
 const TRIALS: Trials = Trials { exchanges_per_block: 2, blocks: 3, watched_blocks: 1 };
-/// Far more than a scheduler takes a core away for.
+/// A delay far longer than a scheduler takes a core away.
 const SLOW: Duration = Duration::from_millis(20);
 const RANKS: usize = 2;
 /// p2p, shm and rma-ring run; rma-lock is refused everywhere, rma-pscw on one rank.
@@ -26,7 +26,7 @@ struct Stalls {
     delays: Rc<Cell<[Duration; ENTRIES]>>,
     /// Fails when lengths grow, on rank 1.
     failing: Option<Backend>,
-    /// How often `rma-lock` was tried, which is refused.
+    /// Number of attempts to open `rma-lock`, which is refused.
     attempts: Rc<Cell<u32>>,
 }
 
@@ -44,7 +44,7 @@ impl Stalls {
     }
 }
 
-/// Delays a candidate, or lets it fail when lengths grow.
+/// Delays a candidate, or makes it fail when lengths grow.
 struct Stall {
     delays: Rc<Cell<[Duration; ENTRIES]>>,
     which: usize,
@@ -86,7 +86,7 @@ impl Candidates for Stalls {
             Backend::P2p => 0,
             Backend::Shm => 1,
             Backend::RmaRing => 2,
-            // Opening is collective, also where only one rank has a reason to refuse.
+            // Opening is collective, even if only one rank has a reason to refuse.
             Backend::RmaPscw => {
                 let opened = self.world.transport(ledger)?;
                 return if self.world.rank() == 1 { refuse("rank 1 cannot") } else { Ok(opened) };
@@ -151,7 +151,7 @@ impl Player {
         self.exchange.negotiate(&[bytes]).unwrap();
     }
 
-    /// The candidates are opened once the context has been used.
+    /// Uses the context, after which the candidates are opened.
     fn begin_trial(&mut self) {
         self.play(1);
         self.negotiate(self.bytes);
@@ -162,7 +162,7 @@ impl Player {
     }
 }
 
-/// Lets both ranks work and returns what rank 0 found; rank 1 must have found the same.
+/// Runs `work` on both ranks and returns the result of rank 0; that of rank 1 must be the same.
 fn on_both<T: Send + PartialEq + std::fmt::Debug>(work: impl Fn(&Stalls) -> T + Sync) -> T {
     with_failing(None, work)
 }

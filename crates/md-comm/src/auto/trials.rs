@@ -1,19 +1,20 @@
-//! How long candidates are tried, whose turn it is, how closely the chosen one is watched, and the clock for it.
+//! The length of trials, the turns of the candidates, the watch over the chosen one, and the clock
+//! for all this.
 
 use std::time::{Duration, Instant};
 
 /// Whether exchanges are timed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum ClockState {
-    /// They are.
+    /// Exchanges are timed.
     On,
-    /// They are not.
+    /// Exchanges are not timed.
     #[default]
     Off,
 }
 
-/// Time spent on moving messages, exchange by exchange. It can be switched off: reading a clock costs as much as a small
-/// message.
+/// Time spent on moving messages, exchange by exchange. The clock can be switched off: reading it
+/// costs as much as a small message.
 #[derive(Debug, Default)]
 pub(crate) struct TransportClock {
     state: ClockState,
@@ -22,12 +23,12 @@ pub(crate) struct TransportClock {
 }
 
 impl TransportClock {
-    /// Starts from zero, on or off.
+    /// Starts from zero, switched on or off.
     pub(super) fn reset(&mut self, state: ClockState) {
         *self = Self { state, ..Self::default() };
     }
 
-    /// Runs from now on, if it is on and does not run already.
+    /// Starts the clock, if it is on and does not run already.
     #[inline]
     pub(crate) fn run(&mut self) {
         if self.state == ClockState::On && self.running_since.is_none() {
@@ -35,7 +36,7 @@ impl TransportClock {
         }
     }
 
-    /// Stands still from now on.
+    /// Stops the clock.
     #[inline]
     pub(crate) fn pause(&mut self) {
         if let Some(since) = self.running_since.take() {
@@ -43,24 +44,28 @@ impl TransportClock {
         }
     }
 
-    /// Seconds since the last lap, if the clock is on.
+    /// Returns the seconds since the last lap, if the clock is on.
     pub(super) fn lap_s(&mut self) -> Option<f64> {
         let spent = std::mem::take(&mut self.spent);
         (self.state == ClockState::On).then_some(spent.as_secs_f64())
     }
 }
 
-/// One block in so many of the chosen backend is timed; reading the clock is not free next to a message in memory.
+/// One block of the chosen backend in this number is timed; reading the clock takes measurable time
+/// beside a message in memory.
 const WATCHED_ONE_IN: u64 = 10;
 
-/// How long `auto` tries its candidates, and how long it watches the chosen one before it judges. Zeros count as one.
+/// Length of the trial of the candidates, and of the watch over the chosen one before it is judged.
+/// Zeros count as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trials {
-    /// Exchanges in a row with one candidate.
+    /// Consecutive exchanges with one candidate.
     pub exchanges_per_block: u32,
-    /// Blocks of every candidate. The candidates take turns, so that a change of the machine's load meets all.
+    /// Blocks of every candidate. The candidates take turns, so that a change of the machine's load
+    /// affects all.
     pub blocks: u32,
-    /// Timed blocks of the chosen backend that are compared with its trial; one block in ten is timed.
+    /// Timed blocks of the chosen backend that are compared with its trial; one block in ten is
+    /// timed.
     pub watched_blocks: u32,
 }
 
@@ -75,33 +80,35 @@ impl Trials {
         self.exchanges_per_block.max(1).into()
     }
 
-    /// Exchanges of a trial with so many candidates.
+    /// Returns the exchanges of a trial with this number of candidates.
     pub(super) fn exchanges(self, candidates: usize) -> u64 {
         self.exchanges_per_block() * u64::from(self.blocks.max(1)) * candidates as u64
     }
 
-    /// Whose turn the next exchange is after so many of the trial; `None` when it is over.
+    /// Returns the candidate that has the next exchange after `exchanges` of the trial, or `None`
+    /// when the trial is over.
     pub(super) fn turn(self, exchanges: u64, candidates: usize) -> Option<usize> {
         let block = exchanges / self.exchanges_per_block();
         (exchanges < self.exchanges(candidates)).then(|| (block % candidates as u64) as usize)
     }
 
-    /// Whether exchange `exchanges` of the chosen backend begins a block that is timed.
+    /// Returns whether exchange `exchanges` of the chosen backend begins a block that is timed.
     pub(super) fn is_watched(self, exchanges: u64) -> bool {
         (exchanges / self.exchanges_per_block()).is_multiple_of(WATCHED_ONE_IN)
     }
 
-    /// Exchanges in a row with one candidate; a length of lists of times.
+    /// Returns the number of consecutive exchanges with one candidate, as a length of lists of
+    /// times.
     pub(super) fn times_per_block(self) -> usize {
         self.exchanges_per_block.max(1) as usize
     }
 
-    /// Times of the chosen backend that are judged together.
+    /// Returns the number of times of the chosen backend that are judged together.
     pub(super) fn watched_times(self) -> usize {
         self.times_per_block() * self.watched_blocks.max(1) as usize
     }
 
-    /// The largest number of times that are kept at once for one candidate.
+    /// Returns the largest number of times that are kept at once for one candidate.
     pub(super) fn most_times(self) -> usize {
         self.watched_times().max(self.times_per_block() * self.blocks.max(1) as usize)
     }

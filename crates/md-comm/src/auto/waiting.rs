@@ -1,35 +1,39 @@
-//! What the ranks' times say together: an exchange as seen by a rank that did not have to wait for others.
+//! The time of an exchange as seen by a rank that did not have to wait for others, from the times
+//! of all ranks.
 
 use crate::{CommError, Reduction, World};
 
-/// Divides the ranks, in the order of their times.
+/// Number of parts into which the ranks are divided, in the order of their times.
 const QUARTERS: u64 = 4;
-/// Of a time as a word that is larger for a longer time: seconds in single precision, which has no sign here.
+/// Bits of a time as a word that is larger for a longer time: seconds in single precision, which
+/// has no sign here.
 const TIME_BITS: u32 = 31;
-/// Longer than any time.
+/// A word longer than any time.
 const NO_TIME: u64 = u64::MAX;
 
-/// What a rank does in an exchange.
+/// The role of a rank in an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Waits for messages, and may send some.
     Receives,
     /// Never waits for a message.
     SendsOnly,
-    /// Has no part in it.
+    /// Takes no part.
     Absent,
 }
 
-/// One time per exchange from the times that every rank has spent in it, the same number on all. *Collective.*
+/// Returns one time per exchange from the times that every rank has spent in it; all ranks have the
+/// same number of times. *Collective.*
 ///
-/// A rank that comes late is waited for and hardly waits itself, so its time is that of the transport; a rank that comes
-/// early has the others' lateness in its own, which can be a hundred times as long. So the least times of ranks that
-/// receive count. Not the very least: among many ranks there are some whose partners are all close by. The lower quartile
-/// over the ranks, then; up to four ranks it is the minimum. Ranks that only send never wait for a message; what sending
-/// costs comes on top of what receiving costs, as it does for a rank that has both to do.
+/// A rank that comes late hardly waits itself, so its time is that of the transport. The time of a
+/// rank that comes early includes the lateness of the others, which can be a hundred times as long.
+/// The shortest times of ranks that receive therefore count, but not the very shortest: among many
+/// ranks there are some whose partners are all close by. The lower quartile over the ranks is used,
+/// which is the minimum for up to four ranks. Ranks that only send never wait for a message; the
+/// cost of sending comes on top of that of receiving, as it does for a rank that does both.
 ///
-/// The quartiles are found by halving, bit by bit, from how many ranks have shorter times: what the ranks exchange does not grow
-/// with their number.
+/// The quartiles are found by bisection, bit by bit, from the number of ranks that have shorter
+/// times, so that the amount of communication does not grow with the number of ranks.
 pub(super) fn without_waiting(world: &dyn World, role: Role, mine_s: &[f64]) -> Result<Vec<f64>, CommError> {
     let roles = [Role::Receives, Role::SendsOnly];
     let mut ranks = roles.map(|of| u64::from(role == of));
@@ -71,7 +75,7 @@ mod tests {
     use super::*;
     use crate::local;
 
-    /// What all ranks find for these roles and times.
+    /// Returns the common result for these roles and times.
     fn together(rows: &[(Role, &[f64])]) -> Vec<f64> {
         let found = local::run(rows.len(), Duration::from_secs(20), |world| {
             let (role, times) = rows[world.rank()];

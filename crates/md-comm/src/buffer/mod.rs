@@ -1,10 +1,13 @@
 //! A byte buffer whose first byte is 64-byte aligned, without unsafe code.
 //!
-//! Structure: zeroed memory of the system's allocator, of which the bytes in front of the first aligned one are left alone. Advantage: packed
-//! `f64` arrays can be cast in place, and rows start on a cache line. Disadvantage: it is never given back before the buffer is dropped.
+//! Structure: zeroed memory of the system's allocator; the bytes before the first aligned one are
+//! not used.
+//! Advantage: packed `f64` arrays can be cast in place, and rows start on a cache line.
+//! Disadvantage: memory is never given back before the buffer is dropped.
 //!
-//! Buffers of two pages and more start with a page and lie in pages of megabytes ([`pool`]). Where the library lets the kernel copy large
-//! messages from process to process (`process_vm_readv`), what a copy costs goes with the pages it touches.
+//! Buffers of two pages or more start with a page and lie in pages of megabytes ([`pool`]). If the
+//! library lets the kernel copy large messages from process to process (`process_vm_readv`), the
+//! cost of a copy grows with the number of pages that it touches.
 
 mod pool;
 
@@ -16,19 +19,19 @@ use crate::{CommError, prefer_large_pages};
 /// Alignment of every buffer, in bytes: one cache line, and the widest SIMD register.
 pub const ALIGNMENT: usize = 64;
 
-/// Of memory, in bytes, on most machines; on the others buffers start anywhere in one.
+/// Page size in bytes on most machines. On the others buffers start anywhere in a page.
 const PAGE: usize = 4096;
 
 /// Growable bytes with an aligned start. Shrinking keeps the memory.
 #[derive(Debug, Default)]
 pub struct AlignedBuffer {
     memory: Memory,
-    /// Bytes of the memory. Kept here because every message asks for it.
+    /// Bytes of the memory. Kept here because it is needed for every message.
     capacity: usize,
     length: usize,
 }
 
-/// Where the bytes are.
+/// Location of the bytes.
 #[derive(Debug)]
 enum Memory {
     /// In an allocation, from an aligned byte to its end.
@@ -44,7 +47,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Room for so many bytes, zero or what other buffers have left there.
+    /// Allocates room for this number of bytes, which are zero or left by other buffers.
     fn of(bytes: usize) -> Result<Self, CommError> {
         let room = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|length| match length {
             ..SHARED_LEAST => Self::own(length, ALIGNMENT),
@@ -55,7 +58,8 @@ impl Memory {
         room.ok_or(CommError::OutOfMemory { bytes })
     }
 
-    /// Whole multiples of the alignment, from one on. Memory that is asked for as zeros has no pages yet.
+    /// Allocates whole multiples of the alignment, at least one. Memory requested as zeros has no
+    /// pages yet.
     fn own(bytes: usize, alignment: usize) -> Option<Self> {
         let length = bytes.checked_next_multiple_of(alignment)?;
         let mut memory: Vec<u8> = try_zeroed_vec(length.checked_add(alignment)?).ok()?;
@@ -82,13 +86,13 @@ impl Memory {
     }
 }
 
-/// Buffers from so many bytes on share large pages.
+/// Buffers from this number of bytes on share large pages.
 const SHARED_LEAST: usize = 2 * PAGE;
 /// Longer ones have large pages of their own.
 const SHARED_MOST: usize = pool::LARGE_PAGE / 2;
 
 impl AlignedBuffer {
-    /// A buffer of `length` bytes, which are unspecified.
+    /// Creates a buffer of `length` bytes, which are unspecified.
     ///
     /// # Errors
     /// [`CommError::OutOfMemory`].
@@ -98,7 +102,8 @@ impl AlignedBuffer {
         Ok(buffer)
     }
 
-    /// Makes the buffer `length` bytes long; allocates only if it never was that long. New bytes are unspecified.
+    /// Makes the buffer `length` bytes long; allocates only if it never was that long. New bytes
+    /// are unspecified.
     ///
     /// # Errors
     /// [`CommError::OutOfMemory`]; the buffer is as it was.
@@ -120,18 +125,18 @@ impl AlignedBuffer {
         Ok(())
     }
 
-    /// Bytes that fit without a new allocation.
+    /// Returns the number of bytes that fit without a new allocation.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.memory.bytes()[..self.length]
     }
 
-    /// The bytes, to be written.
+    /// Returns the bytes for writing.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory.bytes_mut()[..self.length]
@@ -163,7 +168,8 @@ mod tests {
         assert_eq!(buffer.capacity(), 256);
     }
 
-    /// What one has left is there for the next; nothing of it is lost when several threads take and give back.
+    /// A piece that one buffer has released is reused by the next; none is lost when several
+    /// threads take and release pieces.
     #[test]
     fn pieces_of_large_pages_are_never_used_by_two() {
         let fill = |thread: u8| {
@@ -180,7 +186,8 @@ mod tests {
         });
     }
 
-    /// Page by page, as the messages of a droplet that grows: none of the lengths in between stays behind.
+    /// The buffer grows page by page, as for the messages of a droplet that grows: none of the
+    /// lengths in between is left behind.
     #[test]
     fn a_buffer_that_creeps_up_moves_when_its_length_has_doubled() {
         let mut buffer = AlignedBuffer::new(2 * PAGE).unwrap();

@@ -1,11 +1,13 @@
 //! Pieces of large pages for message buffers.
 //!
-//! Structure: blocks of [`LARGE_PAGE`] bytes, cut from front to back into pieces whose lengths are powers of two; a piece that is dropped is
-//! kept for the next buffer of its length. Advantage: the kernel copies large messages of other processes faster, the longer the more (measured
-//! in docs/halo-exchange.md), and packing looks up fewer pages; one block serves all contexts of a process. Disadvantage: a piece may be twice
-//! as long as its buffer, and what was taken stays taken: of each length as many pieces as there were at a time, so that a buffer that grows
-//! leaves at most its last length behind. Tools that look for errors of memory do not see where a piece ends: for them there is none
-//! (`--cfg own_buffers`, `scripts/check-races.sh`).
+//! Structure: blocks of [`LARGE_PAGE`] bytes, cut from front to back into pieces whose lengths are
+//! powers of two; a piece that is dropped is kept for the next buffer of its length. Advantage: the
+//! kernel copies large messages of other processes faster, the longer the more (measured in
+//! docs/halo-exchange.md), and packing looks up fewer pages; one block serves all contexts of a
+//! process. Disadvantage: a piece may be twice as long as its buffer, and what was taken stays
+//! taken: of each length as many pieces as there were at a time, so that a buffer that grows leaves
+//! at most its last length behind. Tools that look for errors of memory do not see where a piece
+//! ends: for them there is none (`--cfg own_buffers`, `scripts/check-races.sh`).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -20,18 +22,19 @@ pub(super) const LARGE_PAGE: usize = 2 << 20;
 
 #[derive(Debug)]
 struct Pool {
-    /// What has not been cut yet.
+    /// The part that has not been cut yet.
     fresh: &'static mut [u8],
     dropped: Vec<&'static mut [u8]>,
 }
 
 static POOL: Mutex<Pool> = Mutex::new(Pool { fresh: &mut [], dropped: Vec::new() });
 
-/// Part of a large page. Dropped, it is there for others.
+/// Part of a large page, which is reused after it is dropped.
 #[derive(Debug)]
 pub(super) struct Piece(&'static mut [u8]);
 
-/// A piece of at least so many bytes, at most a large page; `None` if there is no memory.
+/// Takes a piece of at least this number of bytes, at most a large page. Returns `None` if there is
+/// no memory.
 pub(super) fn take(bytes: usize) -> Option<Piece> {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let length = bytes.next_power_of_two();
@@ -49,7 +52,7 @@ pub(super) fn take(bytes: usize) -> Option<Piece> {
 }
 
 impl Pool {
-    /// The rest of a block, in pieces.
+    /// Keeps the rest of a block, in pieces.
     fn keep(&mut self, mut rest: &'static mut [u8]) {
         while let Some(log2) = rest.len().checked_ilog2() {
             let (piece, less) = rest.split_at_mut(1 << log2);
@@ -59,7 +62,8 @@ impl Pool {
     }
 }
 
-/// Memory that begins where such a page can, and has no pages yet, unless the allocator had it.
+/// Returns memory that begins where such a page can, and has no pages yet, unless the allocator had
+/// it.
 fn large_page() -> Option<&'static mut [u8]> {
     let memory = try_zeroed_vec::<u8>(2 * LARGE_PAGE).ok()?.leak();
     prefer_large_pages(memory);
@@ -67,7 +71,7 @@ fn large_page() -> Option<&'static mut [u8]> {
     Some(&mut memory[before..before + LARGE_PAGE])
 }
 
-/// What the empty piece is a slice of, for it is aligned too.
+/// The type whose slice is the empty piece, which must be aligned too.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Block([u8; ALIGNMENT]);

@@ -68,7 +68,7 @@ fn shift(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// None, one or several from every rank to every rank, some without bytes.
+/// Delivers none, one or several messages from every rank to every rank, some without bytes.
 fn deliver_to_any(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let between = |from: usize, to: usize| {
         let mut random = Random::keyed(&[from as u64, to as u64]);
@@ -92,7 +92,7 @@ fn deliver_to_any(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Values that floating-point additions would round: as integers, and as the numbers that these are times 2^-40.
+/// Returns values that floating-point additions would round: as integers, and as these times 2^-40.
 fn value(rank: usize, i: usize) -> (i128, f64) {
     let mut random = Random::keyed(&[rank as u64, i as u64]);
     let size = (random.below(1 << 50) as i128) << random.below(60);
@@ -159,8 +159,8 @@ fn max_around(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Rank 0 leaves the first barrier after everybody has read the clock, so a real second barrier takes everybody at
-/// least as long as rank 0 sleeps, however slowly threads are scheduled.
+/// Rank 0 leaves the first barrier after all ranks have read the clock, so a real second barrier
+/// takes every rank at least as long as rank 0 sleeps, however slowly threads are scheduled.
 fn barrier(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for _ in 0..3 {
         let begun = Instant::now();

@@ -13,20 +13,20 @@ pub enum Call {
     Start,
     /// [`Exchange::initiate`]
     Initiate,
-    /// [`Exchange::complete`]
+    /// Treatment of a call.
     Complete,
 }
 
-/// What becomes of a call.
+/// The transport receives the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
-    /// The transport gets it.
+    /// The transport does not receive the call.
     Proceed,
     /// The transport does not get it.
     Skip,
 }
 
-/// A message that has arrived, to be falsified.
+/// Edge along which it is delivered.
 #[derive(Debug)]
 pub struct Delivery {
     /// Edge it is delivered along.
@@ -39,30 +39,30 @@ pub struct Delivery {
     pub misalignment: usize,
 }
 
-/// What is wrong with a transport; nothing unless a method says so.
+/// A fault of a transport. The default methods change nothing.
 pub trait Fault {
-    /// Before a call.
+    /// Called before each call of the transport.
     ///
     /// # Errors
-    /// What the caller gets instead.
+    /// The error that the caller gets instead.
     fn before(&mut self, _call: Call) -> Result<Then, CommError> {
         Ok(Then::Proceed)
     }
 
-    /// Before a message is handed to the caller.
+    /// Falsifies a message before it is handed to the caller.
     fn falsify(&mut self, _delivery: &mut Delivery) {}
 
-    /// What a negotiation reports.
+    /// Changes the report of a negotiation.
     ///
     /// # Errors
-    /// What the caller gets instead.
+    /// The error that the caller gets instead.
     fn report(&mut self, growth: Growth) -> Result<Growth, CommError> {
         Ok(growth)
     }
 }
 
 impl Exchange {
-    /// The same context, and its reverse, with a fault in the transport.
+    /// Puts a fault into the transport of this context and of its reverse.
     pub fn with_fault(self, fault: impl Fn(&ExchangeSpec) -> Box<dyn Fault> + 'static) -> Self {
         self.decorated(Rc::new(move |spec, inner| Box::new(Faulty::new(inner, fault(spec)))))
     }

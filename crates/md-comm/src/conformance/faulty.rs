@@ -10,9 +10,9 @@ use crate::{CommError, EdgeId, Exchange, ExchangeSpec, Growth, Rank, Sizes, Worl
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
-    /// Delivers the bytes of the exchange before.
+    /// Delivers the bytes of the previous exchange.
     Stale,
-    /// Delivers the first two edges' messages under each other's name.
+    /// Delivers the messages of the first two edges under each other's number.
     Swapped,
     /// Loses the last byte.
     Truncated,
@@ -22,13 +22,13 @@ enum Flaw {
     Clipped,
     /// Delivers bytes that are not aligned.
     Shifted,
-    /// Swallows the growth report.
+    /// Drops the growth report.
     GrowthUnreported,
     /// Returns from barriers at once.
     NoBarrier,
     /// Rounds after every addition.
     SumRounded,
-    /// Broadcasts rank 0's bytes whoever is root.
+    /// Broadcasts rank 0's bytes whatever the root.
     WrongRoot,
 }
 
@@ -39,7 +39,7 @@ struct FaultyWorld<'w> {
 
 struct Wrong {
     flaw: Flaw,
-    /// What arrived last along an edge.
+    /// Last arrival along each edge.
     last: HashMap<usize, Vec<u8>>,
 }
 
@@ -91,7 +91,7 @@ impl World for FaultyWorld<'_> {
     }
 }
 
-/// What rank 0 reports about a faulty world of three ranks.
+/// Returns the report of rank 0 on a faulty world of three ranks.
 fn report_of(flaw: Flaw) -> Report {
     let reports = local::run(3, Duration::from_secs(20), |inner| {
         let report = run(&FaultyWorld { inner, flaw });

@@ -1,4 +1,4 @@
-//! What a check notes.
+//! The flaws that a check records.
 
 use std::cell::RefCell;
 
@@ -10,7 +10,7 @@ const MOST_NOTED: usize = 4;
 pub struct Flaws(RefCell<Vec<String>>);
 
 impl Flaws {
-    /// Notes a flaw.
+    /// Records a flaw.
     pub(super) fn note(&self, flaw: String) {
         let mut noted = self.0.borrow_mut();
         if noted.len() < MOST_NOTED {
@@ -18,7 +18,7 @@ impl Flaws {
         }
     }
 
-    /// Notes a flaw unless `holds`.
+    /// Records a flaw unless `holds`.
     pub(super) fn expect(&self, holds: bool, flaw: impl FnOnce() -> String) {
         if !holds {
             self.note(flaw());

@@ -12,7 +12,7 @@ const ROUNDS: usize = 4;
 const LAST_STEP: u32 = 4;
 /// More exchanges than a transport with a short trial needs to choose between others.
 const SEASON: usize = 12;
-/// By which receivers come late.
+/// Delay of late receivers.
 const LATENESS: Duration = Duration::from_millis(3);
 
 pub(super) const CHECKS: &[Check] = &[
@@ -53,7 +53,8 @@ fn one_byte(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// As at a neighbour rebuild in each step; fixed lengths begin with a few bytes, variable ones with one.
+/// Negotiates as at a neighbour rebuild in each step; fixed lengths begin with a few bytes,
+/// variable ones with one.
 fn every_exchange(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for (rule, buffering) in [(Rule::Fixed(1), Buffering::Double), (Rule::Varying(1), Buffering::Single)] {
         let mut player = open(world, flaws, rule, buffering)?;
@@ -82,7 +83,7 @@ fn one_rank_only(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
         let edges = ring(world, world.ranks());
         let mut player = Player::open(world, flaws, edges, Rule::Varying(1), Buffering::Single, 1)?;
         player.only_grower(grower);
-        // Its neighbours see it too.
+        // The neighbours of the growing rank see the growth too.
         let sees = world.rank() == grower || player.script.edges.iter().any(|edge| edge.peer == grower);
         let growth = if sees { Growth::Grown } else { Growth::Unchanged };
         for step in 1..=2 {
@@ -95,7 +96,7 @@ fn one_rank_only(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Along a one-way chain nobody tells the sender anything by messages of its own.
+/// Along a one-way chain the sender receives no messages from the receiver.
 fn sender_first(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for (rule, buffering) in [(Rule::Fixed(1), Buffering::Double), (Rule::Varying(1), Buffering::Single)] {
         let mut player = Player::open(world, flaws, chain(world), rule, buffering, 1)?;
@@ -172,8 +173,8 @@ fn no_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     player.close()
 }
 
-/// Long enough for a transport that chooses between others to choose, to find that the lengths have changed, and to
-/// choose again.
+/// Long enough for a transport that chooses between others to choose, to find that the lengths have
+/// changed, and to choose again.
 fn long_life(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
     let mut forward = Player::open(world, flaws, edges, Rule::Fixed(100), Buffering::Double, 1)?;

@@ -16,7 +16,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Letters from each rank to each.
 const LETTERS: usize = 8;
-/// Longer than what any library sends before the receive is there.
+/// Longer than any library sends before the receive is posted.
 const LONGEST: usize = 100_000;
 /// Letters that end a rank's questions.
 const OVER: &[u8] = b"over";
@@ -81,13 +81,14 @@ fn held_back(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Every rank asks others, and while it waits for the answer it answers others. It goes on answering until nobody asks any more.
+/// Every rank sends questions to others, and answers their questions while it waits. It goes on
+/// answering until no rank has questions left.
 fn questions(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let (rank, ranks) = (world.rank(), world.ranks());
     let mut letters = world.mailbox("letters")?;
     let mut random = Random::keyed(&[rank as u64]);
     let mut over = 0;
-    // Of a letter that is an answer the number asked for.
+    // Returns the requested number if a letter is an answer.
     let mut answer = |Letter { from, bytes }: Letter, letters: &mut dyn Mailbox| match bytes.bytes() {
         OVER => {
             over += 1;
@@ -135,7 +136,7 @@ fn apart(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 
 fn not_taken(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let mut letters = world.mailbox("letters")?;
-    // To oneself: it is there at once with every library.
+    // A letter to the rank itself: it arrives at once with every library.
     letters.send(world.rank(), b"?")?;
     let said = letters.finalise().map_err(|error| error.to_string());
     let expected = format!("letters: a letter from rank {} was not taken", world.rank());
@@ -143,18 +144,18 @@ fn not_taken(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Letters as they come from a network that likes some ranks more than others: those of one rank stay behind, those of others, sent
-/// later, come first. The order of each sender is kept.
+/// Letters as from a network that is slower for some ranks: letters of one rank are held back, and
+/// later ones of others come first. The order of each sender is kept.
 #[derive(Debug)]
 pub struct HeldBack {
     inner: Box<dyn Mailbox>,
-    /// In the order in which they came.
+    /// In the order of arrival.
     held: Vec<Letter>,
     random: Random,
 }
 
 impl HeldBack {
-    /// Around a mailbox; the seed chooses the order.
+    /// Wraps a mailbox; the seed chooses the order.
     pub fn new(inner: Box<dyn Mailbox>, seed: u64) -> Self {
         Self { inner, held: Vec::new(), random: Random::keyed(&[seed]) }
     }
@@ -166,7 +167,7 @@ impl HeldBack {
         Ok(())
     }
 
-    /// The first letter of one of the senders.
+    /// Returns the first letter of one of the senders.
     fn choose(&mut self) -> Option<Letter> {
         if self.held.is_empty() {
             return None;
@@ -182,7 +183,7 @@ impl Mailbox for HeldBack {
         self.inner.send(to, bytes)
     }
 
-    /// Often none, though there is one.
+    /// Often returns none although there is one.
     fn take(&mut self) -> Result<Option<Letter>, CommError> {
         self.collect()?;
         Ok(if self.random.below(2) == 0 { self.choose() } else { None })

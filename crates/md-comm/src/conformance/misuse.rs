@@ -1,4 +1,5 @@
-//! Calls that break the contract are refused on the rank that makes them, and the exchange can go on.
+//! Calls that break the contract are refused on the rank that makes them, and the exchange can go
+//! on.
 
 use super::player::{Player, Receive};
 use super::script::Rule;

@@ -1,12 +1,16 @@
-//! The suite every transport must pass: it knows only [`World`], [`crate::Exchange`] and [`crate::Mailbox`].
+//! The suite that every transport must pass. It uses only [`World`], [`crate::Exchange`] and
+//! [`crate::Mailbox`].
 //!
-//! Structure: a list of named checks, each a function that plays exchanges and notes flaws. Every payload is a function
-//! of (context, sender, receiver, channel, sequence number, length), so that a receiver knows each byte it must get, and
-//! stale, swapped, truncated or foreign messages all show. Advantage: one specification for all transports, in code.
-//! Disadvantage: it samples interleavings (seeded skew), it cannot enumerate them.
+//! Structure: a list of named checks, each a function that plays exchanges and records flaws. Every
+//! payload is a function of (context, sender, receiver, channel, sequence number, length), so that
+//! a receiver can compute each byte it must get, and stale, swapped, truncated or foreign messages
+//! are all detected.
+//! Advantage: one specification for all transports, in code.
+//! Disadvantage: it samples interleavings (seeded skew); it cannot enumerate them.
 //!
-//! A flaw in a payload is noted and the exchange goes on, so that all ranks stay in step and the report is complete. A
-//! [`CommError`] where none belongs ends the suite; the caller must then call [`World::abort`].
+//! A flaw in a payload is recorded and the exchange goes on, so that all ranks stay in step and the
+//! report is complete. An unexpected [`CommError`] ends the suite; the caller must then call
+//! [`World::abort`].
 
 mod collectives;
 mod fault;
@@ -36,13 +40,13 @@ pub use letters::HeldBack;
 #[cfg(any(feature = "mpi", test))]
 pub(crate) use random::Random;
 
-/// What a check does on every rank.
+/// Function that runs a check on every rank.
 type Run = fn(&dyn World, &Flaws) -> Result<(), CommError>;
 
 /// One named check.
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
-    /// What holds if it passes.
+    /// The statement that holds if it passes.
     pub name: &'static str,
     run: Run,
 }
@@ -58,11 +62,12 @@ impl Check {
 pub struct Failure {
     /// Name of the check.
     pub check: &'static str,
-    /// What was seen, on which rank.
+    /// The flaws seen, with their ranks.
     pub what: String,
 }
 
-/// Outcome of the suite on one rank. All ranks agree on which checks failed; rank 0 has everybody's flaws.
+/// Outcome of the suite on one rank. All ranks agree on which checks failed; rank 0 has the flaws
+/// of all ranks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// Checks that passed on all ranks.
@@ -73,7 +78,7 @@ pub struct Report {
     pub broken: Option<CommError>,
 }
 
-/// All checks, in the order they run.
+/// Returns all checks, in the order in which they run.
 pub fn checks() -> impl Iterator<Item = Check> {
     let all = [
         topologies::CHECKS,
@@ -107,7 +112,7 @@ pub fn run(world: &dyn World) -> Report {
     report
 }
 
-/// Runs one check and shares its result; `Some` describes the flaws.
+/// Runs one check and shares its result. `Some` describes the flaws.
 fn judge(world: &dyn World, check: Check) -> Result<Option<String>, CommError> {
     let flaws = Flaws::default();
     (check.run)(world, &flaws)?;
@@ -115,7 +120,7 @@ fn judge(world: &dyn World, check: Check) -> Result<Option<String>, CommError> {
     if flawed.iter().all(|&flawed| flawed == 0) {
         return Ok(None);
     }
-    // Others keep their own: rank 0 may come to an end before the others know.
+    // The other ranks keep their own flaws: rank 0 may end before they receive the result.
     let own = flaws.describe(world.rank());
     let described = world.gather(0, own.as_bytes())?;
     let text: Vec<_> = described.iter().map(|text| String::from_utf8_lossy(text)).collect();

@@ -93,7 +93,8 @@ fn skewed(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Another rank in each exchange; the others run as far ahead as the buffers let them, while it still reads.
+/// One rank lags, another in each exchange; the others run as far ahead as the buffers allow, while
+/// it still reads.
 fn lagging(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         for edges in [chain(world), torus_by_rank(world, balanced(world.ranks()))] {
@@ -109,7 +110,7 @@ fn lagging(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// On one-way edges nothing holds the first rank back but the buffers: it gets as far ahead as they let it.
+/// On one-way edges only the buffers hold the first rank back: it gets as far ahead as they allow.
 fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let mut player = Player::open(world, flaws, chain(world), Rule::Varying(BYTES), buffering, 1)?;

@@ -1,4 +1,5 @@
-//! Messages longer than what was agreed for their edge: they arrive all the same, and the next negotiation makes room.
+//! Messages longer than the capacity of their edge: they arrive all the same, and the next
+//! negotiation makes room.
 
 use super::player::{Pace, Player, Receive, play_interleaved};
 use super::script::Rule;
@@ -32,7 +33,7 @@ fn open<'w>(
     Ok(player)
 }
 
-/// Negotiates; what has been too long, on this rank or towards it, must have grown.
+/// Negotiates. Capacities that were too small, on this rank or towards it, must have grown.
 fn catch_up(world: &dyn World, player: &mut Player<'_>) -> Result<(), CommError> {
     let towards = |peer| u8::from(player.has_outgrown_towards(|to| to == peer));
     let mine: Vec<u8> = (0..world.ranks()).map(towards).collect();
@@ -60,7 +61,7 @@ fn outgrow(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Along a one-way chain nothing but the buffers holds the first rank back.
+/// Along a one-way chain only the buffers hold the first rank back.
 fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let mut player = open(world, flaws, chain(world), buffering, 1)?;
@@ -107,7 +108,8 @@ fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Long messages of one context are under way while another waits for its own, in another order on every rank.
+/// Long messages of one context are under way while another waits for its own, in another order on
+/// every rank.
 fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let open = |salt, buffering| {
         let edges = torus_by_rank(world, balanced(world.ranks()));

@@ -1,4 +1,5 @@
-//! Payloads that betray every mix-up: a header with the message's identity, then bytes keyed by the same identity.
+//! Payloads that reveal every mix-up: a header with the message's identity, then bytes keyed by the
+//! same identity.
 
 use super::random::Random;
 use crate::{Channel, Rank};
@@ -33,7 +34,7 @@ impl Stamp {
         words
     }
 
-    /// The message's 8-byte words; the last one may be cut.
+    /// Returns the message's 8-byte words; the last one may be cut.
     fn words(&self, length: usize) -> impl Iterator<Item = [u8; WORD]> + use<> {
         let mut random = self.random();
         let body = std::iter::repeat_with(move || random.next());
@@ -48,7 +49,7 @@ impl Stamp {
         }
     }
 
-    /// What is wrong with an arrived message, if anything.
+    /// Returns what is wrong with an arrived message, if anything.
     pub(super) fn flaw(&self, length: usize, bytes: &[u8]) -> Option<String> {
         if bytes.len() != length {
             return Some(format!("{self:?} has {} bytes instead of {length}", bytes.len()));

@@ -11,17 +11,17 @@ use crate::{
 
 /// A polling receive gives up after this time.
 const POLLING_LIMIT: Duration = Duration::from_secs(30);
-/// Longest sleep of a dawdling rank.
+/// Longest sleep of a delayed rank.
 const LONGEST_SLEEP_US: usize = 200;
 /// Longest sleep of a lagging rank.
 const LONGEST_LAG_US: usize = 5000;
 
-/// Whether ranks dawdle at random.
+/// Whether ranks are delayed at random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
     Steady,
     Skewed,
-    /// Skewed, and now and then for so long that the others get as far ahead as the buffers let them.
+    /// Skewed, and now and then for so long that the others get as far ahead as the buffers allow.
     Lagging,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Player<'w> {
 }
 
 impl<'w> Player<'w> {
-    /// Opens a context; `salt` tells its messages from other contexts'.
+    /// Opens a context; `salt` distinguishes its messages from those of other contexts.
     pub(super) fn open(
         world: &dyn World,
         flaws: &'w Flaws,
@@ -60,7 +60,7 @@ impl<'w> Player<'w> {
         Self::open_with(world, flaws, edges, rule, buffering, salt, |_, need| need)
     }
 
-    /// The same with capacities of 0 and 1 byte.
+    /// Opens a context with capacities of 0 and 1 byte.
     pub(super) fn open_too_small(
         world: &dyn World,
         flaws: &'w Flaws,
@@ -102,7 +102,7 @@ impl<'w> Player<'w> {
         Self { flaws, exchange, script, pace: Pace::Steady, random, seen, sent_bytes: 0, longest_sent }
     }
 
-    /// The context along the same edges the other way.
+    /// Opens the context along the same edges in the opposite direction.
     pub(super) fn reversed(&self, salt: u64) -> Result<Self, CommError> {
         let exchange = self.exchange.reverse()?;
         let edges = exchange.spec().edges.clone();
@@ -111,14 +111,14 @@ impl<'w> Player<'w> {
         Ok(Self::new(self.flaws, exchange, script))
     }
 
-    /// One whole exchange.
+    /// Plays one whole exchange.
     pub(super) fn play(&mut self) -> Result<(), CommError> {
         self.send()?;
         self.receive(Receive::Waiting)?;
         self.complete()
     }
 
-    /// So many exchanges.
+    /// Plays `count` exchanges.
     pub(super) fn rounds(&mut self, count: usize) -> Result<(), CommError> {
         (0..count).try_for_each(|_| self.play())
     }
@@ -180,7 +180,7 @@ impl<'w> Player<'w> {
         Ok(())
     }
 
-    /// Takes and verifies one message; whether there was one.
+    /// Takes and verifies one message. Returns whether there was one.
     fn arrival(&mut self, how: Receive) -> Result<bool, CommError> {
         self.dawdle();
         let arrival = match how {
@@ -188,7 +188,7 @@ impl<'w> Player<'w> {
             Receive::Polling => self.exchange.try_next()?,
         };
         let Some(arrival) = arrival else { return Ok(false) };
-        // Whoever writes to the buffer too early gets the time to.
+        // Gives a rank that writes to the buffer too early the time to do so.
         dawdle(self.pace, &mut self.random);
         if let Some(flaw) = self.script.flaw(&arrival) {
             self.flaws.note(flaw);
@@ -206,7 +206,7 @@ impl<'w> Player<'w> {
         Ok(())
     }
 
-    /// Negotiates the lengths of a growth step and compares what the transport says about it.
+    /// Negotiates the lengths of a growth step and compares the transport's report.
     pub(super) fn negotiate(&mut self, step: u32, expected: Growth) -> Result<(), CommError> {
         self.script.step = step;
         let needs = self.script.needs();
@@ -224,18 +224,18 @@ impl<'w> Player<'w> {
         Ok(())
     }
 
-    /// Whether some message of this rank was longer than its edge's capacity.
+    /// Returns whether some message of this rank was longer than its edge's capacity.
     pub(super) fn has_outgrown(&self) -> bool {
         self.has_outgrown_towards(|_| true)
     }
 
-    /// The same for messages to some of the ranks.
+    /// Does what `has_outgrown` does for messages to some of the ranks.
     pub(super) fn has_outgrown_towards(&self, counts: impl Fn(Rank) -> bool) -> bool {
         let edges = self.exchange.spec().edges.iter().zip(&self.longest_sent);
         edges.into_iter().any(|(edge, &longest)| longest > edge.send_capacity && counts(edge.peer))
     }
 
-    /// Negotiates without asking for anything: there is room for all that has been sent so far.
+    /// Negotiates without any need: there is room for all that has been sent so far.
     pub(super) fn catch_up(&mut self, expected: Growth) -> Result<(), CommError> {
         let growth = self.exchange.negotiate(&vec![0; self.script.edges.len()])?;
         self.flaws.expect(growth == expected, || format!("catching up: {growth:?}, not {expected:?}"));
@@ -267,8 +267,8 @@ impl<'w> Player<'w> {
     }
 }
 
-/// One exchange of three contexts at once: everything is under way before anybody waits, and every rank receives in
-/// another order if it may.
+/// Plays one exchange of three contexts at once: everything is under way before any rank waits, and
+/// every rank receives in another order if it may.
 pub(super) fn play_interleaved(
     world: &dyn World,
     players: &mut [Player<'_>; 3],

@@ -1,11 +1,12 @@
-//! A tiny seeded generator (splitmix64, Steele et al. 2014): the same sequence on every machine, no dependency.
+//! A tiny seeded generator (splitmix64, Steele et al. 2014): the same sequence on every machine, no
+//! dependency.
 
 /// Generator state.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// A generator for this combination of keys.
+    /// Creates a generator for this combination of keys.
     pub(crate) fn keyed(keys: &[u64]) -> Self {
         Self(keys.iter().fold(0x6a09_e667_f3bc_c908, |state, &key| mix(state ^ mix(key))))
     }
@@ -15,12 +16,12 @@ impl Random {
         mix(self.0)
     }
 
-    /// A number from 0 to `bound` - 1.
+    /// Returns a number from 0 to `bound` - 1.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// Fisher-Yates.
+    /// Shuffles items (Fisher-Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));

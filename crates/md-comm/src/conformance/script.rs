@@ -1,4 +1,4 @@
-//! Which message must have which length and content: known to both ends of every edge.
+//! The length and content that each message must have, computed at both ends of every edge.
 
 use super::payload::Stamp;
 use super::random::Random;
@@ -9,12 +9,13 @@ const GROWTH_PER_STEP: usize = 7;
 /// Fixed lengths of different edges differ by less than this.
 const SPREAD: usize = 16;
 
-/// Which lengths messages have.
+/// Lengths of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Every message of an edge is as long as the last; at least so many bytes, but none at all if that is 0.
+    /// Every message of an edge is as long as the last: at least this number of bytes, but none at
+    /// all if it is 0.
     Fixed(usize),
-    /// Anything from 0 to so many bytes, another length in each exchange.
+    /// Anything from 0 to this number of bytes, another length in each exchange.
     Varying(usize),
 }
 
@@ -32,7 +33,7 @@ pub(super) struct Script {
     pub(super) edges: Vec<Edge>,
     pub(super) rule: Rule,
     pub(super) direction: Direction,
-    /// Tells the context's messages from those of others.
+    /// Distinguishes the context's messages from those of others.
     pub(super) salt: u64,
     /// Number of the exchange.
     pub(super) sequence: u64,
@@ -43,13 +44,13 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Identity and length of this exchange's message on a sending edge.
+    /// Returns identity and length of this exchange's message on a sending edge.
     pub(super) fn outgoing(&self, EdgeId(i): EdgeId) -> (Stamp, usize) {
         let Edge { peer, send_channel: channel, .. } = self.edges[i];
         self.message(Stamp { sender: self.rank, receiver: peer, channel, ..self.blank() })
     }
 
-    /// What is wrong with an arrival, if anything.
+    /// Returns what is wrong with an arrival, if anything.
     pub(super) fn flaw(&self, arrival: &Arrival<'_>) -> Option<String> {
         let EdgeId(i) = arrival.edge;
         let Some(edge) = self.edges.get(i).filter(|edge| edge.flow.receives()) else {
@@ -63,7 +64,7 @@ impl Script {
         stamp.flaw(length, arrival.bytes)
     }
 
-    /// What every sending edge needs at the current growth step (0 for the others).
+    /// Returns the need of every sending edge at the current growth step (0 for the others).
     pub(super) fn needs(&self) -> Vec<usize> {
         let need = |edge: &Edge| {
             let Edge { peer: receiver, send_channel: channel, .. } = *edge;
@@ -90,7 +91,8 @@ impl Script {
         (stamp, length)
     }
 
-    /// Longest message of an edge. A reversed edge has the lengths of the edge it reverses.
+    /// Returns the longest message of an edge. A reversed edge has the lengths of the edge it
+    /// reverses.
     fn longest(&self, Stamp { sender, receiver, channel, .. }: Stamp) -> usize {
         let (from, to) = match self.direction {
             Direction::Forward => (sender, receiver),

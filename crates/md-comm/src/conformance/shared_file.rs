@@ -11,10 +11,10 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("each rank learns that a file is not there", missing),
 ];
 
-/// Of a rank's part: more than one page, and no whole number of them.
+/// Bytes of a rank's part: more than one page, and not a whole number of pages.
 const PART: usize = 10_007;
 
-/// A name on rank 0 that nobody else has, on all ranks. *Collective.*
+/// Returns on all ranks a name that rank 0 chose and that no other process uses. *Collective.*
 fn name(world: &dyn World) -> Result<PathBuf, CommError> {
     let own = format!("md-shared-file-{}-{:p}", std::process::id(), std::ptr::from_ref(world));
     let mut name = if world.rank() == 0 { own.into_bytes() } else { Vec::new() };
@@ -43,7 +43,7 @@ fn places(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     world.barrier()
 }
 
-/// Every rank's part in two pieces, the second one first. *Collective.*
+/// Writes every rank's part in two pieces, the second one first. *Collective.*
 fn write(world: &dyn World, path: &Path) -> io::Result<()> {
     let file = world.open_file(path)?;
     let first = world.rank() * PART;

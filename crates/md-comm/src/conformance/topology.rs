@@ -1,10 +1,11 @@
-//! Edge lists: who talks to whom. Capacities are filled in by the player.
+//! Edge lists of different neighbourhoods. Capacities are filled in by the player.
 
 use std::ops::RangeInclusive;
 
 use crate::{Channel, Edge, Flow, Rank, World};
 
-/// All 26 directions to the neighbours in three dimensions; a direction's opposite is at the mirrored index.
+/// All 26 directions to the neighbours in three dimensions; a direction's opposite is at the
+/// mirrored index.
 fn directions() -> Vec<[isize; 3]> {
     let all = (0..27).map(|i| [i / 9 - 1, i / 3 % 3 - 1, i % 3 - 1]);
     all.filter(|direction| direction != &[0; 3]).collect()
@@ -24,7 +25,8 @@ pub(super) fn ring(world: &dyn World, members: usize) -> Vec<Edge> {
     vec![edge(right, 0, 1, Flow::Both), edge(left, 1, 0, Flow::Both)]
 }
 
-/// Messages only from each rank to the next one; the first receives nothing, the last sends nothing.
+/// Messages only from each rank to the next one; the first rank receives nothing, the last sends
+/// nothing.
 pub(super) fn chain(world: &dyn World) -> Vec<Edge> {
     let rank = world.rank();
     let from = (rank > 0).then(|| edge(rank - 1, 0, 0, Flow::ReceiveOnly));
@@ -32,7 +34,8 @@ pub(super) fn chain(world: &dyn World) -> Vec<Edge> {
     from.into_iter().chain(to).collect()
 }
 
-/// An edge per channel between neighbouring pairs of ranks, channels crossed; an odd last rank is its own partner.
+/// An edge per channel between neighbouring pairs of ranks, channels crossed; an odd last rank is
+/// its own partner.
 pub(super) fn pairs(world: &dyn World, channels: RangeInclusive<Channel>) -> Vec<Edge> {
     let rank = world.rank();
     let partner = if (rank ^ 1) < world.ranks() { rank ^ 1 } else { rank };
@@ -57,7 +60,8 @@ fn neighbour(world: &dyn World, grid: [usize; 3], direction: [isize; 3]) -> Rank
     (there(0) * grid[1] + there(1)) * grid[2] + there(2)
 }
 
-/// Periodic grid with 26 neighbours, one edge per direction: with few ranks many edges share a peer, or lead back.
+/// Periodic grid with 26 neighbours, one edge per direction: with few ranks many edges share a
+/// peer, or lead back.
 pub(super) fn torus_by_direction(world: &dyn World, grid: [usize; 3]) -> Vec<Edge> {
     let directions = directions();
     let opposite = |i: usize| directions.len() - 1 - i;
@@ -66,7 +70,7 @@ pub(super) fn torus_by_direction(world: &dyn World, grid: [usize; 3]) -> Vec<Edg
     (0..directions.len()).map(towards).collect()
 }
 
-/// The same neighbours, one edge per peer.
+/// Periodic grid with the same neighbours, one edge per peer.
 pub(super) fn torus_by_rank(world: &dyn World, grid: [usize; 3]) -> Vec<Edge> {
     let mut peers: Vec<Rank> =
         directions().into_iter().map(|direction| neighbour(world, grid, direction)).collect();

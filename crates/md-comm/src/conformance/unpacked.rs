@@ -1,4 +1,5 @@
-//! Messages that nobody packs: every byte that was meant arrives at its place, and no other changes.
+//! Messages without packing: every byte that was sent arrives at its place, and no other byte
+//! changes.
 
 use super::{Check, Flaws};
 use crate::{CommError, Subarray, Unpacked, UnpackedEdge, UnpackedSpec, World};
@@ -9,12 +10,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("unpacked messages from outside of the memory are refused", outside),
 ];
 
-/// Nodes of a part along the two faster axes; along the slowest there is a layer of own nodes, and one per rank for what it sends.
+/// Nodes of a part along the two faster axes; along the slowest there is a layer of own nodes, and
+/// one per rank for what it sends.
 const NODES: [usize; 2] = [5, 9];
 /// Bytes of a node.
 const NODE: usize = 8;
 const PARTS: usize = 2;
-/// Where parts start: memory is described anew where they start elsewhere.
+/// Offsets at which parts start: memory is described anew if they start elsewhere.
 const LEADS: [usize; 2] = [0, 24];
 const ROUNDS: u64 = 3;
 
@@ -30,12 +32,13 @@ fn starts(ranks: usize, lead: usize) -> Vec<usize> {
     (0..PARTS).map(|part| lead + part * (part_bytes(ranks) + lead)).collect()
 }
 
-/// Nodes along the fast axes that go from a rank to another: of one of them, or of all.
+/// Returns the size of the box that goes from one rank to another, in nodes along the fast axes:
+/// from one node to all of them.
 fn sent(from: usize, to: usize) -> [usize; 2] {
     [1 + (from + to) % NODES[0], 1 + (from + 2 * to) % NODES[1]]
 }
 
-/// A box of a layer that begins at its first node, or ends with its last.
+/// Returns a box of a layer that begins at its first node, or ends with its last.
 fn subarray(part: usize, layer_number: usize, [y, z]: [usize; 2], at_end: bool) -> Subarray {
     let first = if at_end { (NODES[0] - y) * NODES[1] + NODES[1] - z } else { 0 };
     Subarray {
@@ -63,7 +66,7 @@ fn edges(world: &dyn World, longer: usize) -> Vec<UnpackedEdge> {
     (0..ranks).filter(|&peer| peer != rank).map(edge).collect()
 }
 
-/// A context, where the transport has such messages.
+/// Opens a context, if the transport has such messages.
 fn open(world: &dyn World, longer: usize) -> Result<Option<Box<dyn Unpacked>>, CommError> {
     match world.open_unpacked(UnpackedSpec { name: "boxes", edges: edges(world, longer) }) {
         Ok(context) => Ok(Some(context)),
@@ -72,12 +75,12 @@ fn open(world: &dyn World, longer: usize) -> Result<Option<Box<dyn Unpacked>>, C
     }
 }
 
-/// Byte number `at` of a rank's memory before a round.
+/// Returns byte number `at` of a rank's memory before a round.
 fn byte(rank: usize, round: u64, at: usize) -> u8 {
     (at as u64).wrapping_mul(0x9e37_79b9).wrapping_add(31 * rank as u64 + 7 * round).to_le_bytes()[1]
 }
 
-/// The bytes of a subarray, as places in the memory.
+/// Returns the places in memory of a subarray's bytes.
 fn places(subarray: &Subarray, starts: &[usize]) -> impl Iterator<Item = usize> + use<> {
     let (first, Subarray { rows, strides, row_bytes, .. }) =
         (starts[subarray.part] + subarray.offset, *subarray);

@@ -1,8 +1,10 @@
-//! All interleavings, and all values that the memory model lets a load return, of two ranks that exchange messages by
-//! the protocol; and protocols that are wrong on purpose, which must be caught.
+//! All interleavings, and all values that the memory model lets a load return, of two ranks that
+//! exchange messages by the protocol; and protocols that are wrong on purpose, which must be
+//! caught.
 //!
-//! The payload is made of relaxed atomics: a load that is not ordered after the store of its message, or not before
-//! that of the next one, returns another value in some execution, and the assertion finds it.
+//! The payload is made of relaxed atomics: a load that is not ordered after the store of its
+//! message, or not before that of the next one, returns another value in some execution, and the
+//! assertion finds it.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +26,7 @@ impl Word for AtomicU64 {
     }
 }
 
-/// How the protocol is kept.
+/// How the protocol is violated, if at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conduct {
     Right,
@@ -38,7 +40,7 @@ enum Conduct {
     CreditFirst,
 }
 
-/// A word whose publisher may be wrong.
+/// A word that may be published wrongly.
 #[derive(Debug)]
 struct Published(AtomicU64, Conduct);
 
@@ -136,7 +138,7 @@ impl Line {
     }
 }
 
-/// One rank sends, the other one receives.
+/// Runs one rank that sends and one that receives.
 fn one_way(preemptions: Option<usize>, buffers: usize, exchanges: u64, conduct: Conduct) {
     explore(preemptions, move || {
         let line = Arc::new(Line::new(buffers, Answer::Nothing, conduct));
@@ -147,7 +149,7 @@ fn one_way(preemptions: Option<usize>, buffers: usize, exchanges: u64, conduct: 
     });
 }
 
-/// Both ranks send and receive in every exchange.
+/// Runs two ranks that both send and receive in every exchange.
 fn both_ways(preemptions: Option<usize>, buffers: usize, exchanges: u64, conduct: Conduct) {
     explore(preemptions, move || {
         let lines = Arc::new([0, 1].map(|_| Line::new(buffers, Answer::Message, conduct)));
@@ -206,8 +208,8 @@ fn a_credit_before_the_payload_was_read_is_caught() {
     one_way(None, 1, 3, Conduct::CreditFirst);
 }
 
-// A sender that nobody holds back overwrites a payload, or a flag before it is seen: then the receiver waits for ever,
-// and the model ends that in words of its own.
+// A sender that does not wait overwrites a payload, or a flag before it is seen. In the latter case
+// the receiver waits for ever, and the model ends with an error text of its own.
 #[test]
 #[should_panic]
 fn an_ignored_credit_one_way_is_caught() {

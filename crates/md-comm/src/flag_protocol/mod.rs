@@ -1,17 +1,20 @@
-//! The protocol of flags in memory: when a buffer may be read, when it may be written again. Without the memory, so
-//! that a model checker can go through it.
+//! The protocol of flags in memory: when a buffer may be read, and when it may be written again.
+//! Independent of the kind of memory, so that a model checker can explore it.
 //!
-//! One rank, the sender, writes a buffer and raises the buffer's flag; the other one polls the flag, reads the buffer,
-//! and where that is needed gives the buffer back by a credit, which the sender polls. Buffers are used in turn. A flag
-//! is the exchange number, the length, and the exchange number again (16, 32, 16 bits); a credit is the number of the
-//! exchange whose buffer is free. Both are compared for equality only: MPI-3.1 section 11.7 allows to poll for a
-//! particular value, not to compare magnitudes. One word per buffer, or a fast sender would overwrite what has not been
-//! seen.
+//! One rank, the sender, writes a buffer and raises the buffer's flag; the other one polls the
+//! flag, reads the buffer, and if necessary returns the buffer by a credit, which the sender polls.
+//! Buffers are used in turn. A flag is the exchange number, the length, and the exchange number
+//! again (16, 32, 16 bits); a credit is the number of the exchange whose buffer is free. Both are
+//! compared for equality only: MPI-3.1 section 11.7 allows polling for a particular value, not
+//! comparing magnitudes. There is one word per buffer, because otherwise a fast sender would
+//! overwrite what has not been seen.
 //!
-//! Relies on: a word is stored with release order, after the payload was written (a flag) or read (a credit), and loaded
-//! with acquire order. Not on being stored whole, which MPI does not promise to a load: the number at both ends of a flag
-//! differs from that before it in its lowest byte, so that both are right only if all between them has been stored too,
-//! in halves, or byte by byte from either end. A credit is right only if all that changed has been stored.
+//! Relies on: a word is stored with release order, after the payload was written (a flag) or read
+//! (a credit), and loaded with acquire order. Does not rely on a word being stored whole, which MPI
+//! does not promise to a load: the number at both ends of a flag differs from the previous one in
+//! its lowest byte, so that both are right only if everything between them has been stored too, in
+//! halves, or byte by byte from either end. A credit is right only if all changed bytes have been
+//! stored.
 
 #[cfg(loom)]
 #[cfg(test)]
@@ -26,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A word that one rank stores and another one polls.
 pub(crate) trait Word {
-    /// The value; if it is one that was published, what its writer did before is visible.
+    /// Returns the value. If it is a published one, what its writer did before is visible.
     fn observe(&self) -> u64;
 
     /// Stores a value for the other rank.
@@ -43,19 +46,19 @@ impl Word for AtomicU64 {
     }
 }
 
-/// The flag of an exchange's message with a length.
+/// Returns the flag of an exchange's message with a length.
 pub(crate) fn flag(sequence: u64, length: usize) -> u64 {
     let number = u64::from(sequence as u16);
     number << 48 | u64::from(length as u32) << 16 | number
 }
 
-/// The length in a flag, if it belongs to the exchange.
+/// Returns the length in a flag, if the flag belongs to the exchange.
 pub(crate) fn length_in(flag: u64, sequence: u64) -> Option<usize> {
     let [first, last] = [flag as u16, (flag >> 48) as u16];
     (first == sequence as u16 && last == first).then_some((flag >> 16) as u32 as usize)
 }
 
-/// Which of an edge's buffers an exchange uses. Exchanges are counted from 1.
+/// Returns the buffer of an edge that an exchange uses. Exchanges are counted from 1.
 pub(crate) fn buffer_of(sequence: u64, buffers: u64) -> usize {
     (sequence % buffers) as usize
 }
@@ -68,13 +71,15 @@ pub(crate) enum Answer {
     Nothing,
 }
 
-/// Whether the sender needs a credit before it reuses a buffer. With two buffers and an answer it does not: the answer
-/// of exchange k-1 proves that the receiver has completed k-2, whose buffer exchange k uses.
+/// Returns whether the sender needs a credit before it reuses a buffer. With two buffers and an
+/// answer it does not: the answer of exchange k-1 proves that the receiver has completed k-2, whose
+/// buffer exchange k uses.
 pub(crate) fn needs_credit(buffers: u64, answer: Answer) -> bool {
     buffers < 2 || answer == Answer::Nothing
 }
 
-/// The credit that frees the buffer of an exchange; `None` for a buffer's first use, which needs none.
+/// Returns the credit that frees the buffer of an exchange, or `None` for a buffer's first use,
+/// which needs none.
 pub(crate) fn awaited_credit(sequence: u64, buffers: u64) -> Option<u64> {
     sequence.checked_sub(buffers).filter(|&credit| credit > 0)
 }

@@ -1,5 +1,6 @@
-//! All interleavings of senders that share a circular buffer by tickets, as `rma-ring` does: several senders with
-//! `ring = "shared"`, one without. Messages have one word. That flags are used again is in the other model.
+//! All interleavings of senders that share a circular buffer by tickets, as `rma-ring` does:
+//! several senders with `ring = "shared"`, one without. Messages have one word. That flags are used
+//! again is in the other model.
 
 use loom::model::Builder;
 use loom::sync::Arc;
@@ -10,15 +11,16 @@ use super::Word;
 
 /// Context switches that no wait forces.
 const PREEMPTIONS: usize = 2;
-/// Enough for all executions of one sender, and for a part of those of two; the mistakes below are found in far fewer.
+/// Enough for all executions of one sender, and for a part of those of two; the mistakes below are
+/// found in far fewer.
 const MOST_EXECUTIONS: usize = 10_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conduct {
     Right,
-    /// Room is waited for before the ticket is taken: another sender may take the room.
+    /// Senders wait for room before they take the ticket: another sender may take the room.
     WaitFirst,
-    /// What has been read is published before it is read.
+    /// The receiver publishes a piece as read before reading it.
     ReleaseFirst,
 }
 
@@ -59,7 +61,7 @@ impl Ring {
         if self.conduct == Conduct::WaitFirst {
             self.wait_for_room(|| self.written.load(Ordering::SeqCst));
         }
-        // That it is atomic is all that is asked of it.
+        // Only atomicity is required here.
         let ticket = self.written.fetch_add(1, Ordering::Relaxed);
         if self.conduct != Conduct::WaitFirst {
             self.wait_for_room(|| ticket);
@@ -68,7 +70,7 @@ impl Ring {
         self.flags[sender][number].publish(ticket + 1);
     }
 
-    /// Takes all messages as they come, and tells how far everything has been read.
+    /// Takes all messages as they arrive, and publishes how far everything has been read.
     fn receive_all(&self) {
         let messages = self.flags[0].len();
         let (mut next, mut read, mut ahead) = (vec![0; self.flags.len()], 0, Vec::new());
@@ -125,7 +127,8 @@ fn two_senders_overwrite_nothing_that_has_not_been_read() {
     explore(2, 1, 1, Conduct::Right);
 }
 
-// Two messages in one place: a payload is wrong, or its receiver waits for ever, which the model ends in words of its own.
+// Two messages in one place: a payload is wrong, or its receiver waits for ever, which the model
+// ends in words of its own.
 #[test]
 #[should_panic]
 fn senders_that_wait_before_they_reserve_are_caught() {

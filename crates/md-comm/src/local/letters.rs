@@ -14,12 +14,12 @@ pub(super) struct Letters {
     context: u64,
     name: &'static str,
     traffic: Traffic,
-    /// Who is looked at first: all in turn, so that nobody is overheard.
+    /// The sender that is checked first: all in turn, so that none is starved.
     first: Rank,
 }
 
 impl Letters {
-    /// *Collective.*
+    /// Opens a mailbox. *Collective.*
     pub(super) fn open(member: Member, name: &'static str) -> Self {
         let context = member.next_context();
         Self { member, context, name, traffic: Traffic::default(), first: 0 }

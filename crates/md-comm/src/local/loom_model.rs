@@ -1,4 +1,5 @@
-//! All interleavings (up to a number of preemptions) of two ranks that exchange messages through their mailboxes.
+//! All interleavings (up to a number of preemptions) of two ranks that exchange messages through
+//! their mailboxes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +11,12 @@ use super::world::{LocalWorld, copy_of};
 use crate::explore_model::explore;
 use crate::{Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, Rank, Sizes, World};
 
-/// Never reached: a wait that nobody ends is a deadlock, which the model reports.
+/// Never reached: a wait that never ends is a deadlock, which the model reports.
 const WATCHDOG: Duration = Duration::from_secs(100_000);
 /// Deep enough that with two buffering the first is used again.
 const EXCHANGES: u8 = 3;
-/// Context switches that no wait forces; most bugs of locks show with two (Musuvathi and Qadeer 2007).
+/// Context switches that no wait forces; most bugs of locks show with two (Musuvathi and Qadeer
+/// 2007).
 const PREEMPTIONS: Option<usize> = Some(3);
 
 /// Exchanges of one byte with the other rank, then the end of the context.

@@ -9,7 +9,8 @@ use crate::buffer::AlignedBuffer;
 use crate::monitor::{LONGEST_LOOK, WaitingTime};
 use crate::{Channel, CommError, Rank};
 
-/// What a message is for; part of its address, so that a collective called out of order cannot take another's bytes.
+/// What a message is for; part of its address, so that a collective called out of order cannot take
+/// another's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// An exchange's message.
@@ -18,7 +19,7 @@ pub(super) enum Kind {
     FreeBuffer,
     /// A capacity, at opening or negotiation.
     Capacity,
-    /// Of a [`crate::Mailbox`].
+    /// A letter of a [`crate::Mailbox`].
     Letter,
     GatherAll,
     Gather,
@@ -43,7 +44,7 @@ pub(super) enum NoMessage {
 }
 
 impl NoMessage {
-    /// `late` tells of so many seconds in vain.
+    /// Returns the error; `late` makes it from the seconds waited in vain.
     pub(super) fn error(self, late: impl FnOnce(f64) -> CommError) -> CommError {
         match self {
             Self::PeerFailed(rank) => CommError::PeerFailed { rank },
@@ -65,7 +66,8 @@ struct State {
 }
 
 impl Mailbox {
-    /// A thread that panics while it holds the lock leaves complete queues behind, so poisoning is not an error here.
+    /// A thread that panics while it holds the lock leaves complete queues behind, so poisoning is
+    /// not an error here.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,7 +77,7 @@ impl Mailbox {
 #[derive(Debug)]
 pub(super) struct Shared {
     mailboxes: Vec<Mailbox>,
-    /// Contexts that some ranks have closed: how many.
+    /// Number of ranks that have closed each context, for contexts closed by some.
     closed: Mutex<HashMap<u64, usize>>,
 }
 
@@ -95,13 +97,14 @@ impl Shared {
         mailbox.changed.notify_all();
     }
 
-    /// The same without waking the receiver: wrong, to show that the model finds it.
+    /// Posts a message without waking the receiver: wrong, to show that the model finds it.
     #[cfg(all(test, loom))]
     pub(super) fn post_unheard(&self, to: Rank, address: Address, message: AlignedBuffer) {
         self.mailboxes[to].lock().queues.entry(address).or_default().push_back(message);
     }
 
-    /// Whether any of the queues has a message. `Err` if a rank has failed. Only the rank itself takes messages out.
+    /// Returns whether any of the queues has a message, or `Err` if a rank has failed. Only the
+    /// rank itself takes messages out.
     pub(super) fn holds(
         &self,
         of: Rank,
@@ -117,8 +120,8 @@ impl Shared {
         }
     }
 
-    /// The first message of any of the queues; waits for it, at most as long as `watchdog`. `choices` is asked again
-    /// after every change.
+    /// Takes the first message of any of the queues, waiting for at most `watchdog`. `choices` is
+    /// called again after every change.
     pub(super) fn take<I>(
         &self,
         of: Rank,
@@ -144,14 +147,14 @@ impl Shared {
         }
     }
 
-    /// Queues that there are, of all ranks.
+    /// Returns the number of queues of all ranks.
     #[cfg(test)]
     pub(super) fn queues(&self) -> usize {
         self.mailboxes.iter().map(|mailbox| mailbox.lock().queues.len()).sum()
     }
 
-    /// A rank has no more use for a context. Once all have said so, its queues are forgotten: until then, one may still take
-    /// what another has left.
+    /// Closes a context on one rank. The queues are removed once all ranks have closed it: until
+    /// then, one rank may still take what another has left.
     pub(super) fn close(&self, context: u64) {
         let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         let ranks = closed.entry(context).or_default();
@@ -166,7 +169,8 @@ impl Shared {
         }
     }
 
-    /// Wakes and fails every present and future wait of every rank. The first failure is the one reported.
+    /// Wakes and fails every present and future wait of every rank. The first failure is the one
+    /// reported.
     pub(super) fn fail(&self, rank: Rank) {
         for mailbox in &self.mailboxes {
             mailbox.lock().failed.get_or_insert(rank);

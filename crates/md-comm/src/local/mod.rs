@@ -1,9 +1,11 @@
-//! The transport without MPI: ranks are threads of one process. It is the readable specification of the contract.
+//! The transport without MPI: ranks are threads of one process. It is the readable specification of
+//! the contract.
 //!
-//! Structure: every rank has one mailbox; a message is a buffer that moves from the sender into the receiver's mailbox
-//! and, when the receiver completes its exchange, back to the sender. Advantage: no copy, no unsafe code, every rule of
-//! the contract in a few lines, and whole runs can be tested and debugged in one process. Disadvantage: one mutex per
-//! rank; for tests and small runs, not for speed.
+//! Structure: every rank has one mailbox; a message is a buffer that moves from the sender into the
+//! receiver's mailbox and, when the receiver completes its exchange, back to the sender. Advantage:
+//! no copy, no unsafe code, every rule of the contract in a few lines, and whole runs can be tested
+//! and debugged in one process. Disadvantage: one mutex per rank; for tests and small runs, not for
+//! speed.
 
 mod letters;
 #[cfg(loom)]
@@ -24,7 +26,7 @@ use crate::{Rank, World};
 use mailbox::Shared;
 pub(crate) use world::LocalWorld;
 
-/// Goes nowhere: threads have no exit code.
+/// Not used: threads have no exit code.
 const PANIC_EXIT_CODE: i32 = 1;
 
 /// A rank that ended by a panic.
@@ -37,10 +39,12 @@ pub struct Panicked {
     pub message: String,
 }
 
-/// Runs `work` on `ranks` threads that form one world and returns what each of them returned, in rank order.
+/// Runs `work` on `ranks` threads that form one world and returns what each of them returned, in
+/// rank order.
 ///
-/// A panic on one rank, or a call of [`World::abort`], makes every wait of the other ranks fail with
-/// [`crate::CommError::PeerFailed`]; a wait longer than `watchdog` ends with [`crate::CommError::Timeout`].
+/// A panic on one rank, or a call of [`World::abort`], makes every wait of the other ranks fail
+/// with [`crate::CommError::PeerFailed`]; a wait longer than `watchdog` ends with
+/// [`crate::CommError::Timeout`].
 pub fn run<T, W>(ranks: usize, watchdog: Duration, work: W) -> Vec<Result<T, Panicked>>
 where
     T: Send,
@@ -49,7 +53,7 @@ where
     run_on(ranks, watchdog, |world: &LocalWorld| work(world))
 }
 
-/// The same for work that needs to keep the world.
+/// Does what `run` does, for work that must own the world.
 pub(crate) fn run_on<T, W>(ranks: usize, watchdog: Duration, work: W) -> Vec<Result<T, Panicked>>
 where
     T: Send,
@@ -73,7 +77,7 @@ fn run_rank<T, W>(world: &LocalWorld, work: &W) -> Result<T, Panicked>
 where
     W: Fn(&LocalWorld) -> T,
 {
-    // The closure's state is not looked at again after a panic: the whole world ends.
+    // The closure's state is not used after a panic: the whole world ends.
     catch_unwind(AssertUnwindSafe(|| work(world))).map_err(|payload| {
         world.abort(PANIC_EXIT_CODE);
         Panicked { rank: world.rank(), message: panic_message(&*payload) }

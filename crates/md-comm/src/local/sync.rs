@@ -1,4 +1,5 @@
-//! The locks of `local`: the standard library's, or those of a model checker that goes through all their interleavings.
+//! The locks of `local`: the standard library's, or those of a model checker that explores all
+//! their interleavings.
 
 #[cfg(all(test, loom))]
 pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};

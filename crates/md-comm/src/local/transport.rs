@@ -1,8 +1,8 @@
 //! The transport over mailboxes.
 //!
-//! Each sending edge owns one or two buffers. Sending moves a buffer to the receiver; the receiver keeps it while the
-//! caller reads it and gives it back in `complete`. A sender without a buffer at hand waits for one in `send_buffer`:
-//! that is all the flow control there is.
+//! Each sending edge owns one or two buffers. Sending moves a buffer to the receiver; the receiver
+//! keeps it while the caller reads it and returns it in `complete`. A sender without a buffer waits
+//! for one in `send_buffer`; there is no other flow control.
 
 use super::mailbox::{Address, Kind, NoMessage};
 use super::world::{Member, copy_of};
@@ -45,7 +45,7 @@ impl LocalTransport {
         Ok(exchange)
     }
 
-    /// Every sender tells its receiver the edge's capacity.
+    /// Sends the edge's capacity from every sender to its receiver.
     fn tell_capacities(&mut self, ledger: &mut Ledger) -> Result<(), CommError> {
         self.terms = ledger.terms();
         for edge in self.terms.edge_ids() {
@@ -82,7 +82,7 @@ impl LocalTransport {
         self.member.take_one(address, |waited_s| self.terms.timeout(waited_s, awaited()))
     }
 
-    /// A buffer at hand, or the next one that comes back.
+    /// Returns a free buffer, or waits for the next one that comes back.
     fn free_buffer(&mut self, edge: EdgeId) -> Result<AlignedBuffer, CommError> {
         if let Some(buffer) = self.free[edge.0].pop() {
             return Ok(buffer);

@@ -1,4 +1,5 @@
-//! Collectives of the `local` transport, as plain messages: gathering in rounds that double what is known, everybody to root, root to everybody, all around a ring.
+//! Collectives of the `local` transport, as plain messages: gathering in rounds that double what
+//! each rank has, all ranks to the root, the root to all ranks, and around a ring.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -14,7 +15,8 @@ use crate::ledger::Ledger;
 use crate::transport::Transport;
 use crate::{CommError, Exchange, ExchangeSpec, Mailbox, Rank, World};
 
-/// Every world has this many context numbers: the first for its collectives, the others for its exchanges.
+/// Every world has this many context numbers: the first for its collectives, the others for its
+/// exchanges.
 const CONTEXTS_PER_WORLD: u64 = 1 << 32;
 
 /// One rank's view of the world.
@@ -44,7 +46,7 @@ impl Member {
         number
     }
 
-    /// The first message of any of the queues; waits for it.
+    /// Takes the first message of any of the queues, waiting for it.
     pub(super) fn take<I>(&self, choices: impl Fn() -> I) -> Result<(usize, AlignedBuffer), NoMessage>
     where
         I: Iterator<Item = (usize, Address)>,
@@ -52,7 +54,7 @@ impl Member {
         self.shared.take(self.rank, self.watchdog.get(), choices)
     }
 
-    /// The first message of a queue; waits for it.
+    /// Takes the first message of a queue, waiting for it.
     pub(super) fn take_one(
         &self,
         address: Address,
@@ -79,8 +81,9 @@ impl Member {
         })
     }
 
-    /// In as many rounds as ranks have to be doubled (Bruck et al. 1997): each rank hands on all it knows, its own bytes and those of the
-    /// ranks after it. Were everybody to send to everybody, a thousand threads would wake each other a million times.
+    /// Gathers in rounds that double what each rank has (Bruck et al. 1997): each rank passes on
+    /// all its bytes, its own and those of the ranks after it. If every rank sent to every other, a
+    /// thousand threads would wake each other a million times.
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
         let (rank, ranks) = (self.rank, self.shared.ranks());
         let (mut all, mut known) = (copied(mine)?, 1);

@@ -1,4 +1,5 @@
-//! All interleavings of a watched thread with looks of its monitor; and words that are wrong on purpose, which must be caught.
+//! All interleavings of a watched thread with looks of its monitor; and words that are wrong on
+//! purpose, which must be caught.
 
 use std::time::Duration;
 
@@ -27,8 +28,9 @@ enum Conduct {
     Unordered,
 }
 
-/// Has the checker try every order of whoever takes a turn, and orders nothing else. Of each word it remembers the last access
-/// alone, so that a writer that loads its own word and stores it hides a look that came before.
+/// Makes the checker try every order of the threads that take a turn, and orders nothing else. The
+/// checker keeps only the last access of each word, so that a writer that loads its own word and
+/// stores it hides an earlier load by the monitor.
 #[derive(Clone, Default)]
 struct Turns(Arc<AtomicU64>);
 
@@ -86,7 +88,7 @@ impl Calls {
     }
 }
 
-/// Something that one thread tells another.
+/// An event that one thread signals to another.
 #[derive(Clone, Default)]
 struct Event(Arc<AtomicU64>);
 

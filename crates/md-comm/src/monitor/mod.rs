@@ -1,8 +1,9 @@
 //! Watching over calls that cannot be interrupted.
 //!
-//! A wait of a transport ends by its own watchdog; a call that blocks inside the MPI library does not end at all. So the
-//! working thread counts, and a second thread looks whether it still does. If the count has stood still for too long,
-//! that thread does what is left to do and ends the job; it must not call MPI for anything else.
+//! A wait of a transport ends by its own watchdog; a call that blocks inside the MPI library does
+//! not end at all. The working thread therefore counts, and a second thread checks whether the
+//! count changes. If the count has stood still for too long, that thread reports it and ends the
+//! job; it must not call MPI for anything else.
 
 #[cfg(loom)]
 #[cfg(test)]
@@ -18,20 +19,22 @@ pub use words::Heartbeat;
 #[cfg(feature = "mpi")]
 pub(crate) use words::{CallLimit, CallWord, call_in, peer_in};
 
-/// Looks per limit.
+/// Checks per limit.
 const LOOKS: u32 = 20;
-/// Longest time between two looks: a limit that becomes shorter is noticed so soon.
+/// Longest time between two checks, which is the delay after which a shorter limit takes effect.
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-/// Shortest time between two looks.
+/// Shortest time between two checks.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// What counts at most as waiting between two looks at the clock, and how long to sleep at most in between.
+/// Longest time between two readings of the clock that counts as waiting, and longest sleep in
+/// between.
 pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
-/// How long somebody has waited, at least. Who was stopped meanwhile, with the whole job perhaps, must not blame the others for it,
-/// and no clock tells a stop from a long pause between two looks; so of such a pause only [`LONGEST_LOOK`] counts. Waits look far more
-/// often (64 polls). Where a poll is slow, because of a call that lasts or of a core that is shared by many, the watchdog is
-/// late by as much as pauses exceed that length, but never early.
+/// Lower bound of the time waited. A process that was suspended in between must not report the
+/// others as late, and no clock tells suspension apart from a long pause between two checks; of
+/// such a pause only [`LONGEST_LOOK`] counts. Waits check far more often (64 polls). If a poll is
+/// slow, because of a call that lasts or of a core that is shared by many, the watchdog is late by
+/// as much as pauses exceed that length, but never early.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WaitingTime {
     looked: Instant,
@@ -43,7 +46,7 @@ impl WaitingTime {
         Self { looked: Instant::now(), waited: Duration::ZERO }
     }
 
-    /// Looks at the clock.
+    /// Reads the clock and returns the time waited.
     pub(crate) fn so_far(&mut self) -> Duration {
         let now = Instant::now();
         self.waited += (now - self.looked).min(LONGEST_LOOK);
@@ -52,26 +55,27 @@ impl WaitingTime {
     }
 }
 
-/// What has stood still.
+/// A pulse that has stood still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standstill {
     /// The pulse.
     pub pulse: u64,
-    /// For how long, without time in which this whole process was stopped.
+    /// Time for which it has stood still, without time in which this whole process was stopped.
     pub waited: Duration,
 }
 
 /// The watching thread; dropping the monitor ends it.
 #[derive(Debug)]
 pub struct Monitor {
-    /// Never sent on: dropped, it tells the thread to end.
+    /// Never sent on; dropping it ends the thread.
     ending: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Monitor {
-    /// Starts to watch; calls `on_standstill` once if `pulse` is the same for as long as `limit` says; a pulse of `None`
-    /// may last. Without a thread to be had there is no monitor, and a call that hangs hangs.
+    /// Starts to watch. Calls `on_standstill` once if `pulse` is the same for as long as `limit`
+    /// returns; a pulse of `None` may last. If no thread can be started there is no monitor, and a
+    /// call that hangs is not ended.
     pub fn start(
         limit: impl Fn() -> Duration + Send + 'static,
         pulse: impl Fn() -> Option<u64> + Send + 'static,
@@ -104,7 +108,7 @@ impl Drop for Monitor {
     fn drop(&mut self) {
         self.ending = None;
         if let Some(thread) = self.thread.take() {
-            // What the thread had to say it has said; its panic would be a second report of the same.
+            // The thread has reported already; its panic would be a second report.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,5 @@
-//! The words that a watched thread and its monitor share. One thread writes each; all of them change with one store.
+//! The words that a watched thread and its monitor share. One thread writes each; all of them
+//! change with one store.
 
 use std::sync::Arc;
 #[cfg(not(all(test, loom)))]
@@ -11,8 +12,8 @@ use loom::sync::atomic::AtomicU64;
 
 use crate::Rank;
 
-/// A sign of life: to be given wherever the working thread comes along; by one thread only, or signs are lost. Costs one
-/// atomic store.
+/// A sign of life of the working thread; only one thread may give it, because signs are lost
+/// otherwise. Costs one atomic store.
 #[derive(Debug, Clone, Default)]
 pub struct Heartbeat(Arc<AtomicU64>);
 
@@ -23,14 +24,14 @@ impl Heartbeat {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// Signs given so far.
+    /// Returns the number of signs given so far.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Which call the process is in: in the low bits the call's code, 0 for none; then the rank it concerns, plus 1; and a number
-/// that no two calls in a row have in common.
+/// The call that the process is in: in the low bits the call's code, 0 for none; then the rank it
+/// concerns, plus 1; and a number that differs between consecutive calls.
 #[derive(Debug, Default)]
 pub(crate) struct CallWord(pub(crate) AtomicU64);
 
@@ -39,7 +40,7 @@ const PEER_BITS: u32 = 24;
 const NUMBER: u64 = 1 << (CALL_BITS + PEER_BITS);
 
 impl CallWord {
-    /// Enters a call. Who sees the call also sees the limit that was set before it.
+    /// Enters a call. A thread that sees the call also sees the limit that was set before it.
     pub(crate) fn enter(&self, call: u8, peer: Option<Rank>) {
         let peer = peer.map_or(0, |peer| (peer as u64 + 1) % (1 << PEER_BITS));
         self.0.store(self.0.load(Ordering::Relaxed) | peer << CALL_BITS | u64::from(call), Ordering::Release);
@@ -55,7 +56,7 @@ impl CallWord {
     }
 }
 
-/// The code of the call.
+/// Returns the code of the call.
 pub(crate) fn call_in(word: u64) -> u8 {
     word as u8
 }

@@ -1,7 +1,8 @@
-//! What `auto` chooses from over MPI.
+//! The candidates of `auto` over MPI.
 //!
-//! Not among them: `rma-fence` and `neighbor-collective`, whose contexts all ranks must use in one order, which
-//! a caller of `auto` is not advised to keep; `rma-barrier` and `rma-lock-epoch`, controls for experiments.
+//! Not among them: `rma-fence` and `neighbor-collective`, because all ranks must use their contexts
+//! in one order, and callers of `auto` need not do so; `rma-barrier` and `rma-lock-epoch`, which
+//! are controls for experiments.
 
 use super::node::Layout;
 use super::world::MpiWorld;
@@ -10,11 +11,14 @@ use crate::ledger::Ledger;
 use crate::transport::Transport;
 use crate::{Backend, CommError, World};
 
-/// A candidate's place, most trusted first: two-sided messages are what libraries test best; shared memory has no library
-/// in its way; then one-sided schemes by how little they ask of the library. `None` for what is not tried.
+/// Returns a candidate's place in the order of preference, the most trusted first: two-sided
+/// messages are what libraries test best; shared memory does not depend on the library; then
+/// one-sided schemes, those first that require least of the library. Returns `None` for a backend
+/// that is not tried.
 ///
-/// `hybrid` takes the place of `shm` where there are several nodes and some node has several ranks. With one rank per
-/// node neither can gain anything: `shm` then says itself why it is refused.
+/// `hybrid` takes the place of `shm` if there are several nodes and some node has several ranks.
+/// With one rank per node neither can gain anything; `shm` itself then returns the reason for its
+/// refusal.
 fn preference(backend: Backend, layout: Layout) -> Option<usize> {
     match backend {
         Backend::P2p => Some(0),

@@ -1,16 +1,20 @@
-//! `neighbor-collective`: the whole exchange is one call, `MPI_Ineighbor_alltoallv` on a distributed graph.
+//! `neighbor-collective`: the whole exchange is one call, `MPI_Ineighbor_alltoallv` on a
+//! distributed graph.
 //!
-//! Structure: the graph has every neighbouring rank once, however many edges lead there, and never the rank itself: with
-//! one or two ranks in a periodic dimension several libraries deliver blocks of duplicate neighbours in the wrong order
-//! (<https://github.com/open-mpi/ompi/issues/14430>). The messages to one rank lie in one block, ordered by channel,
-//! which both ends know. `initiate` starts the collective; everything arrives at once. Variable lengths travel first, in
-//! a collective of their own, because the two ends of a block must agree on its length (MPI-3.1 section 7.6.2); hence a
-//! message that has outgrown its capacity needs nothing further.
-//! Relies on: collectives on one communicator match in their order; every context has its own.
-//! Cost: as two-sided messages, one call; two rounds if lengths vary.
-//! Advantage: the library sees the whole pattern and may schedule or combine it. Disadvantage: one more copy into the
-//! block, no arrival before the last one; the second round starts only when this context is called, so that
-//! contexts must be used in the same order on all ranks; and a library that schedules nothing only adds its overhead.
+//! Structure: the graph has every neighbouring rank once, however many edges lead there, and never
+//! the rank itself: with one or two ranks in a periodic dimension several libraries deliver blocks
+//! of duplicate neighbours in the wrong order (<https://github.com/open-mpi/ompi/issues/14430>).
+//! The messages to one rank lie in one block, ordered by channel, which both ends have. `initiate`
+//! starts the collective; everything arrives at once. Variable lengths travel first, in a
+//! collective of their own, because the two ends of a block must agree on its length (MPI-3.1
+//! section 7.6.2). A message that has outgrown its capacity therefore needs nothing further.
+//! Relies on: collectives on one communicator match in their order; every context has its own
+//! communicator.
+//! Cost: that of two-sided messages, in one call; two rounds if lengths vary.
+//! Advantage: the library sees the whole pattern and may schedule or combine it.
+//! Disadvantage: one more copy into the block, and no arrival before the last one. The second round
+//! starts only when this context is called, so that contexts must be used in the same order on all
+//! ranks. A library that schedules nothing only adds its overhead.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -24,10 +28,10 @@ use crate::spin_wait::wait_until;
 use crate::transport::{Poll, Transport};
 use crate::{ALIGNMENT, AlignedBuffer, CommError, Edge, EdgeId, Growth, Rank, Sizes};
 
-/// Where an exchange is.
+/// Progress of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Being packed, or everything has arrived.
+    /// Edges are being packed, or everything has arrived.
     Open,
     /// The lengths are under way.
     Lengths,
@@ -42,12 +46,12 @@ pub(super) struct Collective {
     number: ContextNumber,
     neighbours: Neighbours,
     blocks: Blocks,
-    /// Per sending edge: its message.
+    /// The message of each sending edge.
     packed: Vec<AlignedBuffer>,
     /// Lengths of this exchange's messages, sent and received.
     sent: Vec<usize>,
     received: Vec<usize>,
-    /// For edges that receive from this rank itself: the sending edge.
+    /// The sending edge, for edges that receive from this rank itself.
     source: Vec<Option<usize>>,
     ready: VecDeque<usize>,
     phase: Phase,
@@ -55,7 +59,7 @@ pub(super) struct Collective {
 }
 
 impl Collective {
-    /// Goes as far as the other ranks let it.
+    /// Advances as far as the other ranks allow.
     fn advance(&mut self) -> Result<(), CommError> {
         if self.phase == Phase::Open || !self.neighbours.is_over()? {
             return Ok(());
@@ -85,7 +89,7 @@ impl Collective {
 }
 
 impl Collective {
-    /// *Collective.*
+    /// Opens a context. *Collective.*
     pub(crate) fn open(world: Rc<Inner>, ledger: &mut Ledger) -> Result<Self, CommError> {
         let [number] = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
@@ -185,12 +189,12 @@ impl Transport for Collective {
 
 const LENGTH_BYTES: usize = size_of::<u64>();
 
-/// Edges per neighbour, in the order of their channels: the same at both ends.
+/// Edges per neighbour, in the order of their channels, which is the same at both ends.
 #[derive(Debug)]
 pub(super) struct Blocks {
     pub(super) to: Vec<Vec<usize>>,
     pub(super) from: Vec<Vec<usize>>,
-    /// Where each edge's message begins: outgoing, incoming.
+    /// Offset of each edge's message: outgoing, incoming.
     starts_out: Vec<usize>,
     starts_in: Vec<usize>,
     /// Bytes per neighbour: outgoing, incoming.
@@ -198,7 +202,8 @@ pub(super) struct Blocks {
     lengths_in: Vec<usize>,
 }
 
-/// The neighbours along the messages (`Forward`), or against them, and the edges of each.
+/// Returns the neighbours in the direction of the messages (`Forward`), or against it, and the
+/// edges of each.
 fn group(edges: &[Edge], me: Rank, along: Along) -> (Vec<Rank>, Vec<Vec<usize>>) {
     let mut chosen: Vec<usize> =
         (0..edges.len()).filter(|&i| along.sends(&edges[i]) && edges[i].peer != me).collect();
@@ -208,7 +213,7 @@ fn group(edges: &[Edge], me: Rank, along: Along) -> (Vec<Rank>, Vec<Vec<usize>>)
     (groups.iter().map(|group| edges[group[0]].peer).collect(), groups)
 }
 
-/// Lays messages out one after the other, aligned.
+/// Lays messages out consecutively, aligned.
 fn lay_out(groups: &[Vec<usize>], lengths: &[usize], starts: &mut [usize], blocks: &mut [usize]) {
     let mut end = 0;
     for (group, block) in groups.iter().zip(blocks) {
@@ -222,7 +227,7 @@ fn lay_out(groups: &[Vec<usize>], lengths: &[usize], starts: &mut [usize], block
 }
 
 impl Blocks {
-    /// Also the two sides of the neighbourhood.
+    /// Returns the blocks and the two sides of the neighbourhood.
     pub(super) fn new(edges: &[Edge], me: Rank) -> (Self, Side, Side) {
         let (targets, to) = group(edges, me, Along::Forward);
         let (sources, from) = group(edges, me, Along::Backward);
@@ -232,7 +237,7 @@ impl Blocks {
         (blocks, Side::new(targets), Side::new(sources))
     }
 
-    /// For the lengths: one word per edge.
+    /// Lays out the lengths: one word per edge.
     pub(super) fn lay_out_lengths(&mut self, neighbours: &mut Neighbours) -> Result<(), CommError> {
         for (block, group) in self.lengths_out.iter_mut().zip(&self.to) {
             *block = group.len() * LENGTH_BYTES;
@@ -275,7 +280,7 @@ impl Blocks {
         }
     }
 
-    /// Where an edge's message has arrived.
+    /// Returns the offset at which an edge's message has arrived.
     pub(super) fn start_in(&self, i: usize) -> usize {
         self.starts_in[i]
     }

@@ -1,4 +1,4 @@
-//! Collectives with lengths that only one rank knows, from simpler ones and messages.
+//! Collectives of lengths that only one rank has, made from simpler collectives and messages.
 
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
@@ -8,10 +8,10 @@ use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank};
 
-/// Longest piece; MPI counts are `int`.
+/// Largest piece in bytes; MPI counts are `int`.
 const PIECE_BYTES: usize = 1 << 30;
 
-/// Who sends to this rank, and to whom it sends.
+/// The ranks that send to this rank, and those to which it sends.
 struct Pass {
     context: &'static str,
     to: Rank,
@@ -19,7 +19,7 @@ struct Pass {
 }
 
 impl Inner {
-    /// First the length, then the bytes in pieces.
+    /// Broadcasts first the length, then the bytes in pieces.
     pub(super) fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
         let length = encode_length(bytes.len()).to_vec();
         let length = length_from(&self.communicator.broadcast(root, length, self.limit())?)?;
@@ -38,13 +38,13 @@ impl Inner {
         Ok(())
     }
 
-    /// Messages to the root.
+    /// Gathers by messages to the root.
     pub(super) fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
         let senders = if self.rank == root { (0..self.ranks).collect() } else { Vec::new() };
         self.pass(&Pass { context: "gather", to: root, senders }, mine)
     }
 
-    /// [`World::shift`](crate::World::shift).
+    /// Implements [`World::shift`](crate::World::shift).
     pub(super) fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
         let by = by % self.ranks;
         let (to, from) = ((self.rank + by) % self.ranks, (self.rank + self.ranks - by) % self.ranks);
@@ -52,15 +52,15 @@ impl Inner {
         Ok(come.into_iter().next().unwrap_or_default())
     }
 
-    /// First the lengths, then the bytes. What is passed on one after the other cannot mix, because messages between two ranks with one
-    /// tag do not overtake each other.
+    /// Passes first the lengths, then the bytes. Consecutive messages cannot mix, because messages
+    /// between two ranks with one tag do not overtake each other.
     fn pass(&self, pass: &Pass, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
         let lengths = self.pass_known(pass, &encode_length(mine.len()), |_| LENGTH_BYTES)?;
         let lengths = lengths.iter().map(|length| length_from(length)).collect::<Result<Vec<_>, _>>()?;
         self.pass_known(pass, mine, |i| lengths[i])
     }
 
-    /// Messages whose lengths are known.
+    /// Passes messages of known lengths.
     fn pass_known(
         &self,
         pass: &Pass,
@@ -104,7 +104,7 @@ impl Inner {
     }
 }
 
-/// A length that another rank sent.
+/// Decodes a length that another rank sent.
 fn length_from(bytes: &[u8]) -> Result<usize, CommError> {
     decode_length(bytes).ok_or_else(|| CommError::Misuse {
         context: "world",

@@ -1,8 +1,10 @@
-//! One number along every edge: how both ends of an edge come to know the same capacities and addresses.
+//! One number along every edge: the exchange of capacities and addresses between the two ends of an
+//! edge.
 //!
-//! Structure: all messages are posted at once and awaited together. Several rounds in a row cannot mix although they
-//! use the same tags, because messages between two ranks with one tag do not overtake each other and every rank plays
-//! the rounds in the same order. Used when contexts are opened and negotiated, never in an exchange.
+//! Structure: all messages are posted at once and awaited together. Consecutive rounds cannot mix
+//! although they use the same tags, because messages between two ranks with one tag do not overtake
+//! each other and every rank plays the rounds in the same order. Used when contexts are opened and
+//! negotiated, never in an exchange.
 
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
@@ -12,10 +14,10 @@ use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
 use crate::{CommError, Edge, EdgeId, Flow, Rank};
 
-/// Which way the numbers go.
+/// Direction of the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Along {
-    /// As the messages do.
+    /// In the direction of the messages.
     Forward,
     /// From the messages' receivers to their senders.
     Backward,
@@ -30,23 +32,24 @@ impl Along {
         if self == Self::Forward { edge.flow.receives() } else { edge.flow.sends() }
     }
 
-    /// Channels for sending and receiving.
+    /// Returns the channels for sending and receiving.
     pub(super) fn channels(self, edge: &Edge) -> [u16; 2] {
         let [send, receive] = [edge.send_channel, edge.receive_channel];
         if self == Self::Forward { [send, receive] } else { [receive, send] }
     }
 }
 
-/// Who hears from whom.
+/// The ranks that receive a message from the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// Those that a number is for.
+    /// The ranks for which a number is meant.
     Receivers,
-    /// Senders too, from peers that have no number for them: nobody goes on before all of its peers have come this far.
+    /// Senders too, from peers that have no number for them: no rank goes on before all of its
+    /// peers have come this far.
     All,
 }
 
-/// Every sender tells its receiver the edge's capacity. *Collective.*
+/// Sends the edge's capacity from every sender to its receiver. *Collective.*
 pub(super) fn tell_capacities(
     world: &Inner,
     ledger: &mut Ledger,
@@ -59,7 +62,8 @@ pub(super) fn tell_capacities(
     Ok(())
 }
 
-/// Sends `word(edge)` to the other end and returns what the other ends sent (0 where none does). *Collective.*
+/// Sends `word(edge)` to the other end and returns what the other ends sent (0 where an end sends
+/// none). *Collective.*
 pub(super) fn tell(
     world: &Inner,
     terms: &Terms,
@@ -74,7 +78,8 @@ pub(super) fn tell(
     for (i, edge) in edges.iter().enumerate() {
         let [send, receive] = along.channels(edge).map(|channel| number.word_tag(channel));
         let [sends, receives] = [along.sends(edge), along.receives(edge)];
-        // An answer goes the other way along an edge that has one way only, hence on the same channel.
+        // An answer travels against the direction of an edge that has only one, hence on the same
+        // channel.
         let answers = heard == Heard::All && !is_mutual(edges, edge.peer);
         if receives || answers {
             let tag = if receives { receive } else { send };
@@ -97,7 +102,8 @@ pub(super) fn tell(
     edges.iter().enumerate().map(number).collect()
 }
 
-/// Whether messages go both ways between this rank and a peer: both find the same.
+/// Returns whether messages go both ways between this rank and a peer; both ranks get the same
+/// result.
 fn is_mutual(edges: &[Edge], peer: Rank) -> bool {
     let has = |goes: fn(Flow) -> bool| edges.iter().any(|edge| edge.peer == peer && goes(edge.flow));
     has(Flow::sends) && has(Flow::receives)

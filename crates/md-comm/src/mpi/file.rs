@@ -1,4 +1,4 @@
-//! MPI-IO behind [`SharedFile`].
+//! The implementation of [`SharedFile`] by MPI-IO.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use crate::shared_file::{PlainFile, SharedFile};
 pub(crate) struct MpiFile {
     file: OpenFile,
     path: PathBuf,
-    /// MPI runs as long as there is a world.
+    /// Keeps MPI running.
     _world: Rc<Inner>,
 }
 
 impl MpiFile {
-    /// *Collective.*
+    /// Opens the file. *Collective.*
     pub(crate) fn open(world: Rc<Inner>, path: &Path) -> io::Result<Self> {
         match OpenFile::open(&world.communicator, path) {
             Ok(file) => Ok(Self { file, path: path.to_owned(), _world: world }),
-            // The library knows fewer reasons than the system.
+            // The library distinguishes fewer reasons than the operating system.
             Err(error) => Err(PlainFile::open(path).err().unwrap_or_else(|| other(&error))),
         }
     }
@@ -36,7 +36,7 @@ impl SharedFile for MpiFile {
             let (left, place) = (&bytes[done..], at + done as u64);
             match self.file.write_at(left, place) {
                 Ok(written) if written > 0 => done += written,
-                // The system says why, or does it.
+                // The operating system returns the reason, or succeeds.
                 Ok(_) | Err(_) => {
                     let file = PlainFile::open(&self.path)?;
                     return file.write_at(left, place).and_then(|()| file.sync());

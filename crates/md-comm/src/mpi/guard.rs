@@ -1,7 +1,9 @@
-//! The watchdog of calls that block inside the MPI library, where no loop of ours looks at the clock.
+//! The watchdog of calls that block inside the MPI library, where no loop of this crate reads the
+//! clock.
 //!
-//! The thread that calls MPI says in one atomic word which call it is in; a [`Monitor`] looks at the word. If the same
-//! call lasts for longer than the limit, it says so and ends the job. Costs two stores per call.
+//! The thread that calls MPI stores in one atomic word which call it is in; a [`Monitor`] reads the
+//! word. If the same call lasts for longer than the limit, the monitor reports it and ends the job.
+//! Costs two stores per call.
 
 use std::io::Write;
 use std::sync::atomic::AtomicU64;
@@ -12,9 +14,10 @@ pub(super) use crate::monitor::CallLimit;
 use crate::monitor::{CallWord, Monitor, Standstill, call_in, peer_in};
 use crate::{CommError, Rank};
 
-/// Exit code of a job that is ended because a call has not come back: communication broke.
+/// Exit code of a job that is ended because a call has not returned: the communication has failed.
 pub(super) const EXIT_CODE: i32 = 3;
-/// How long the library may take to end the job, before this process ends by itself and the launcher sees to the rest.
+/// Time for the library to end the job, before this process ends by itself and the launcher ends
+/// the rest.
 const TIME_TO_ABORT: Duration = Duration::from_secs(3);
 
 /// Calls that may wait for other ranks.
@@ -56,10 +59,11 @@ pub(super) enum Call {
     MPI_File_close,
 }
 
-/// One word per process, as there is one MPI per process. Only the thread that calls MPI stores.
+/// The current call. One word per process, as there is one MPI per process. Only the thread that
+/// calls MPI stores.
 static CURRENT: CallWord = CallWord(AtomicU64::new(0));
 
-/// Makes a call under the watchdog; `peer` is the rank it concerns, if it is a single one.
+/// Makes a call under the watchdog; `peer` is the rank that it concerns, if there is only one.
 pub(super) fn watched<T>(call: Call, peer: Option<Rank>, make: impl FnOnce() -> T) -> T {
     CURRENT.enter(call as u8, peer);
     let made = make();
@@ -67,20 +71,20 @@ pub(super) fn watched<T>(call: Call, peer: Option<Rank>, make: impl FnOnce() -> 
     made
 }
 
-/// The process that is watched, and how many there are.
+/// The rank of the watched process, and the number of ranks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Watched {
     pub(super) rank: Rank,
     pub(super) ranks: usize,
 }
 
-/// Watches over this process's calls until it is dropped.
+/// Watches this process's calls until the monitor is dropped.
 pub(super) fn start(watched: Watched, limit: &CallLimit) -> Monitor {
     let limit = limit.clone();
     Monitor::start(move || limit.get(), || CURRENT.pulse(), move |standstill| end_job(watched, standstill))
 }
 
-/// What is to be said of a call that has not come back.
+/// Returns the error that reports a call which has not returned.
 fn late(Watched { rank, ranks }: Watched, Standstill { pulse, waited }: Standstill) -> CommError {
     let context = Call::from_repr(call_in(pulse)).map_or("MPI", Into::into);
     let awaited = match (peer_in(pulse), ranks) {
@@ -93,9 +97,9 @@ fn late(Watched { rank, ranks }: Watched, Standstill { pulse, waited }: Standsti
 
 fn end_job(watched: Watched, standstill: Standstill) {
     let text = format!("error: rank {}: {}\n", watched.rank, late(watched, standstill));
-    // If the terminal is gone there is nobody to tell.
+    // If the terminal is gone, the message cannot be printed.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
-    // The library may be as stuck in this call as it is in the other.
+    // The library may block in this call as it does in the other.
     let abort = std::thread::Builder::new().spawn(|| ffi::abort_all(EXIT_CODE));
     if abort.is_ok() {
         std::thread::sleep(TIME_TO_ABORT);

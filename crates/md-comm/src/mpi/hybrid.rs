@@ -1,11 +1,13 @@
 //! `hybrid`: edges inside a node go through shared memory, the others through another backend.
 //!
-//! Structure: one context made of two, over disjoint sets of the edges: `shm` has those whose peer is on this rank's node
-//! (also those that lead back to the rank itself), the backend of `parallel.between_nodes` the rest. Every rank opens,
-//! negotiates and ends both, because that is collective, even if one has no edges here.
+//! Structure: one context made of two, over disjoint sets of the edges: `shm` has those whose peer
+//! is on this rank's node (also those that lead back to the rank itself), the backend of
+//! `parallel.between_nodes` the rest. Every rank opens, negotiates and ends both, because that is
+//! collective, even if one has no edges here.
 //! Relies on: the two ends of an edge find the same half, because being on one node is mutual.
-//! Cost: per message that of its half; a wait looks at both halves in turn.
-//! Advantage: each edge takes its fastest way; on one node it is `shm`, with one rank per node the other backend.
+//! Cost: per message that of its half; a wait polls both halves in turn.
+//! Advantage: each edge takes its fastest way. On one node the context is `shm`; with one rank per
+//! node, the other backend.
 //! Disadvantage: waiting means polling both; two windows or sets of requests per context.
 
 use std::rc::Rc;
@@ -22,7 +24,7 @@ pub(super) struct Hybrid {
     routes: Routes,
     /// Indexed by [`Half`].
     halves: [Exchange; 2],
-    /// The half to look at first: the one that was not looked at last.
+    /// The half to poll first: the one that was not polled last.
     first: Half,
     world: Rc<Inner>,
 }
@@ -54,8 +56,9 @@ impl Hybrid {
 }
 
 impl Hybrid {
-    /// The next message of either half. The half that had the last one comes second, so that a busy half does not keep
-    /// the other one's messages waiting. A half without edges here costs nothing.
+    /// Returns the edge of the next message of either half. The half that had the last message is
+    /// polled second, so that a busy half does not delay the other one's messages. A half without
+    /// edges here costs nothing.
     fn probe(&mut self) -> Result<Option<EdgeId>, CommError> {
         let order = match self.first {
             Half::Inside => [Half::Inside, Half::Between],
@@ -72,7 +75,7 @@ impl Hybrid {
         Ok(None)
     }
 
-    /// Receive capacities of the whole.
+    /// Stores the receive capacities of both halves in the ledger of the whole.
     pub(super) fn learn_capacities(&self, ledger: &mut Ledger) {
         let capacity = |edge| {
             let (half, edge) = self.routes.there(edge);
@@ -117,7 +120,7 @@ impl Transport for Hybrid {
         Ok(self.halves[half as usize].message(edge, None)?.bytes)
     }
 
-    /// Shared memory first: that is quick, and a peer may be waiting for its buffer.
+    /// Completes shared memory first: that is quick, and a peer may be waiting for its buffer.
     fn complete(&mut self) -> Result<(), CommError> {
         self.halves.iter_mut().try_for_each(Exchange::complete)
     }
@@ -140,7 +143,8 @@ impl Transport for Hybrid {
     }
 }
 
-/// Everything has arrived; a half may still have to wait until what it has sent is taken.
+/// Finishes the exchange after everything has arrived. A half may still have to wait until what it
+/// has sent is taken.
 fn finish(halves: &mut [Exchange]) -> Result<(), CommError> {
     halves.iter_mut().try_for_each(|half| half.poll(Poll::Finish).map(drop))
 }
@@ -161,9 +165,9 @@ impl Half {
 /// Edge numbers of the whole context and of its halves, both ways.
 #[derive(Debug)]
 pub(super) struct Routes {
-    /// Per edge of the whole: its half, and its number there.
+    /// Half, and number in it, of each edge of the whole.
     there: Vec<(Half, EdgeId)>,
-    /// Per half and edge of it: its number in the whole.
+    /// Number in the whole, for each half and edge of it.
     whole: [Vec<EdgeId>; 2],
 }
 
@@ -179,27 +183,27 @@ impl Routes {
         routes
     }
 
-    /// Half and number there of an edge of the whole, which must exist.
+    /// Returns the half of an edge of the whole, which must exist, and its number there.
     pub(super) fn there(&self, EdgeId(i): EdgeId) -> (Half, EdgeId) {
         self.there[i]
     }
 
-    /// Number in the whole of an edge of a half.
+    /// Returns the number in the whole of an edge of a half.
     pub(super) fn whole(&self, half: Half, EdgeId(i): EdgeId) -> EdgeId {
         self.whole[half as usize][i]
     }
 
-    /// Whether a half has edges on this rank.
+    /// Returns whether a half has edges on this rank.
     pub(super) fn has_edges(&self, half: Half) -> bool {
         !self.whole[half as usize].is_empty()
     }
 
-    /// What a half has of values per edge.
+    /// Returns the values of a half's edges from values per edge of the whole.
     pub(super) fn part<T: Clone>(&self, half: Half, all: &[T]) -> Vec<T> {
         self.whole[half as usize].iter().map(|&EdgeId(i)| all[i].clone()).collect()
     }
 
-    /// A half's part of a spec.
+    /// Returns a half's part of a spec.
     pub(super) fn part_of_spec(&self, half: Half, spec: &ExchangeSpec) -> ExchangeSpec {
         ExchangeSpec { edges: self.part(half, &spec.edges), ..spec.clone() }
     }
@@ -238,7 +242,7 @@ mod tests {
         assert_eq!(routes.there(EdgeId(2)), (Half::Between, EdgeId(1)));
     }
 
-    /// Notes how often it is told that all has arrived.
+    /// Counts the calls that finish an exchange.
     struct Finished(Rc<Cell<u32>>);
 
     impl Transport for Finished {

@@ -1,4 +1,5 @@
-//! Letters over MPI: `MPI_Isend`, and on the other side `MPI_Improbe` for any source, then `MPI_Mrecv`.
+//! Letters over MPI: `MPI_Isend`, and at the receiver `MPI_Improbe` for any source, then
+//! `MPI_Mrecv`.
 
 use std::rc::Rc;
 
@@ -15,16 +16,16 @@ use crate::{CommError, Rank, Traffic};
 pub(super) struct Letters {
     name: &'static str,
     number: ContextNumber,
-    /// One for each letter that has been under way at the same time as others.
+    /// One entry for each letter that has been under way at the same time as others.
     outgoing: Vec<Transfers>,
     traffic: Traffic,
     jitter: Jitter,
-    /// Last, so that MPI is finalised after the requests are gone.
+    /// The last field, so that MPI is finalised after the requests are dropped.
     world: Rc<Inner>,
 }
 
 impl Letters {
-    /// *Collective.*
+    /// Opens a mailbox. *Collective.*
     pub(super) fn open(world: Rc<Inner>, name: &'static str) -> Result<Self, CommError> {
         let [number] = world.numbers.borrow_mut().take()?;
         let jitter = Jitter::new(world.adversity.get(), world.rank, number.tag(0) as u64);
@@ -81,7 +82,7 @@ impl Mailbox for Letters {
         self.traffic
     }
 
-    /// What has not been taken is seen where it has come by then.
+    /// Closes the mailbox. Letters that were not taken are detected if they have arrived by then.
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         let late = |letters: &Self, waited_s| letters.timeout(waited_s, "the letters it has sent".to_owned());
         wait_until(self.world.watchdog(), &mut *self, late, Self::drive)?;

@@ -1,8 +1,9 @@
-//! Cores that several ranks of one machine can only take in turns.
+//! Detection of cores that several ranks of one machine can use only in turns.
 //!
-//! A launcher that takes each of its hosts for a machine binds the first rank of every host to the same core, also where the hosts
-//! are containers or namespaces on one machine. What the kernel says is therefore compared between ranks that it calls one
-//! machine, whatever the library calls a node. Linux only: elsewhere nothing is found.
+//! A launcher that regards each of its hosts as a machine binds the first rank of every host to the
+//! same core, even if the hosts are containers or namespaces on one machine. The kernel's data are
+//! therefore compared between ranks that are on one machine according to the kernel, whatever the
+//! library regards as a node. Linux only: elsewhere no crowded cores are found.
 
 use std::collections::BTreeSet;
 use std::ffi::c_int;
@@ -14,11 +15,12 @@ use crate::{CommError, CrowdedCores};
 
 const ALLOWED: &str = "Cpus_allowed_list:";
 
-/// What is compared: hashes of the machine's boot and of the hardware threads that the rank may use.
+/// The values compared: hashes of the machine's boot and of the hardware threads that the rank may
+/// use.
 type Place = [u64; 2];
 
 impl Inner {
-    /// See [`crate::World::crowded_cores`]. *Collective.*
+    /// Implements [`crate::World::crowded_cores`]. *Collective.*
     pub(super) fn crowded_cores(&self, threads: usize) -> Result<Option<CrowdedCores>, CommError> {
         if self.ranks == 1 {
             return Ok(None);
@@ -28,7 +30,8 @@ impl Inner {
         let allowed = numbers(status.lines().find_map(|line| line.strip_prefix(ALLOWED)).unwrap_or_default());
         let online = numbers(&read("/sys/devices/system/cpu/online"));
         let place = [hash(&read("/proc/sys/kernel/random/boot_id")), hash(&allowed)];
-        // The others of the machine only, however many ranks there are. Groups have numbers of 31 bits.
+        // Only the other ranks of the machine, however many ranks there are. Group numbers have 31
+        // bits.
         let mut machine = self.communicator.split((place[0] >> 33) as c_int)?;
         let (_, members) = machine.rank_and_ranks()?;
         let all = machine.gather_all(bytemuck::cast_slice(&place).to_vec(), members, self.limit())?;
@@ -41,7 +44,7 @@ impl Inner {
     }
 }
 
-/// Most ranks first, then fewest cores.
+/// Returns a word whose order is most ranks first, then fewest cores.
 fn to_word(CrowdedCores { ranks, cores }: CrowdedCores) -> u64 {
     (ranks as u64) << 32 | u64::from(u32::MAX - cores as u32)
 }
@@ -57,7 +60,7 @@ fn hash(what: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// `0-2,5` is 0, 1, 2, 5; what cannot be read is left out.
+/// Parses a list: `0-2,5` gives 0, 1, 2, 5. Unreadable entries are left out.
 fn numbers(list: &str) -> Vec<usize> {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -66,7 +69,7 @@ fn numbers(list: &str) -> Vec<usize> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// Cores that hardware threads belong to.
+/// Returns the number of cores that hardware threads belong to.
 fn physical(threads: &[usize]) -> usize {
     let siblings = |thread| format!("/sys/devices/system/cpu/cpu{thread}/topology/thread_siblings_list");
     let core = |thread| read_to_string(siblings(thread)).unwrap_or_else(|_| format!("{thread}"));

@@ -1,9 +1,10 @@
 //! Transports over MPI.
 //!
-//! Layers: `ffi` wraps the raw calls and is the only place with unsafe code; `world` owns the library's initialisation
-//! and the collectives; `p2p` is a backend, `collective` is one over neighbourhoods, `rma` has the
-//! one-sided ones, one file each; `plain` has windows without a protocol, to be measured; `hybrid` is made of two others, `candidates` is what `auto` chooses from. A further
-//! backend is a file there and an arm in [`MpiWorld`]'s `transport`.
+//! Layers: `ffi` wraps the raw calls and is the only place with unsafe code; `world` has the
+//! library's initialisation and the collectives; `p2p` is a backend, `collective` is one over
+//! neighbourhoods, `rma` has the one-sided ones, one file each; `plain` has windows without a
+//! protocol, for measurements; `hybrid` consists of two others, `candidates` is what `auto` chooses
+//! from. A further backend is a file there and an arm in [`MpiWorld`]'s `transport`.
 
 #[cfg(feature = "conformance")]
 mod adversity;

@@ -1,4 +1,4 @@
-//! In place of [`adversity`](super::adversity) outside of tests: nothing happens.
+//! The replacement of [`adversity`](super::adversity) outside of tests, which does nothing.
 
 use crate::Rank;
 use crate::mpi::ffi::RANKS_PER_FLUSH;

@@ -1,16 +1,16 @@
 //! The ranks that share memory with this one.
 //!
-//! For tests and experiments on one machine, the environment variable `MD_RANKS_PER_NODE=N` makes nodes smaller than
-//! they are: consecutive blocks of N ranks count as a node.
+//! For tests and experiments on one machine, the environment variable `MD_RANKS_PER_NODE=N` makes
+//! nodes smaller: consecutive blocks of N ranks count as a node.
 
 use super::ffi::Communicator;
 use super::world::Inner;
 use crate::{Backend, CommError, ExchangeSpec, Rank};
 
-/// For tests and experiments: consecutive blocks of so many ranks count as a node.
+/// Variable for tests and experiments: consecutive blocks of this number of ranks count as a node.
 const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
 
-/// One node's communicator. Kept until MPI is finalised.
+/// One node's communicator, kept until MPI is finalised.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(super) communicator: Communicator,
@@ -19,35 +19,36 @@ pub(crate) struct Node {
     pub(super) layout: Layout,
 }
 
-/// How the ranks lie on nodes.
+/// Distribution of the ranks over nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// All on one.
+    /// All ranks on one node.
     OneNode,
-    /// On several, some of which have several ranks.
+    /// Several nodes, some of which have several ranks.
     SharedNodes,
-    /// Each on its own.
+    /// Each rank on a node of its own.
     OneRankPerNode,
 }
 
 impl Node {
-    /// A rank's number on the node, if it is there.
+    /// Returns a rank's number on the node, if it is there.
     pub(super) fn member(&self, rank: Rank) -> Option<Rank> {
         self.ranks.binary_search(&rank).ok()
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks on the node.
     pub(super) fn size(&self) -> usize {
         self.ranks.len()
     }
 
-    /// The node's lowest rank: what all of its ranks agree on and no other node has.
+    /// Returns the node's lowest rank, which identifies the node: all of its ranks agree on it and
+    /// no other node has it.
     pub(super) fn lowest(&self) -> Rank {
         self.ranks.first().copied().unwrap_or_default()
     }
 }
 
-/// The variable's value; without it a node has all ranks that share memory.
+/// Returns the variable's value. Without it a node has all ranks that share memory.
 fn ranks_per_node() -> Result<usize, CommError> {
     let Some(text) = std::env::var_os(RANKS_PER_NODE) else { return Ok(usize::MAX) };
     let text = text.to_string_lossy();
@@ -59,16 +60,17 @@ fn ranks_per_node() -> Result<usize, CommError> {
     })
 }
 
-/// Whether the environment says something that can be meant; of interest where the first node is looked for late, or never.
+/// Checks the value of the environment variable, for programs that look for the first node late, or
+/// never.
 ///
 /// # Errors
-/// [`CommError::Environment`].
+/// Returns [`CommError::Environment`] if the value is invalid.
 pub fn check_environment() -> Result<(), CommError> {
     ranks_per_node().map(drop)
 }
 
 impl Inner {
-    /// The node, found when first asked for. *Collective.*
+    /// Returns the node, which is found at the first call. *Collective.*
     pub(super) fn find_node(&self) -> Result<&Node, CommError> {
         if let Some(node) = self.node.get() {
             return Ok(node);
@@ -88,7 +90,7 @@ impl Inner {
         Ok(self.node.get_or_init(|| Node { communicator, ranks, layout }))
     }
 
-    /// Refuses, on all ranks, a context of which some edge leads off its node. *Collective.*
+    /// Refuses, on all ranks, a context with an edge that leads to another node. *Collective.*
     pub(super) fn expect_on_node(&self, spec: &ExchangeSpec) -> Result<(), CommError> {
         let node = self.find_node()?;
         let away = spec.edges.iter().map(|edge| edge.peer).find(|&peer| node.member(peer).is_none());

@@ -1,4 +1,4 @@
-//! Tags: every context has a number, every message of it the tag (number, channel).
+//! Tags: every context has a number, and every message of it has the tag (number, channel).
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::{Channel, CommError, MAX_CHANNEL};
 
 /// Tags of each kind per context.
 const CHANNELS: i32 = MAX_CHANNEL as i32 + 1;
-/// Messages of exchanges, and the words of negotiations.
+/// Tags for messages of exchanges and for the words of negotiations.
 const TAGS_PER_CONTEXT: i32 = 2 * CHANNELS;
 
 /// Number of a context; the same on all ranks because contexts are opened and ended collectively.
@@ -14,23 +14,23 @@ const TAGS_PER_CONTEXT: i32 = 2 * CHANNELS;
 pub(super) struct ContextNumber(i32);
 
 impl ContextNumber {
-    /// For messages that belong to no exchange.
+    /// Number for messages that belong to no exchange.
     pub(super) const WORLD: Self = Self(0);
 
-    /// The MPI tag of its messages on a channel.
+    /// Returns the MPI tag of messages on a channel.
     pub(super) fn tag(self, channel: Channel) -> i32 {
         self.0 * TAGS_PER_CONTEXT + i32::from(channel)
     }
 
-    /// The MPI tag of what the two ends of an edge tell each other while no exchange is under way; receives for the next
-    /// exchange may be posted already.
+    /// Returns the MPI tag of words between the two ends of an edge while no exchange is under way;
+    /// receives for the next exchange may be posted already.
     pub(super) fn word_tag(self, channel: Channel) -> i32 {
         self.tag(channel) + CHANNELS
     }
 }
 
-/// The numbers in use. A number is given out again only after `finalise`, whose barrier makes sure that no rank still
-/// awaits messages with its tags; a context that is merely dropped keeps its number.
+/// The numbers in use. A number is reused only after `finalise`, whose barrier ensures that no rank
+/// still awaits messages with its tags; a context that is merely dropped keeps its number.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     used: BTreeSet<ContextNumber>,
@@ -38,13 +38,13 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// All numbers whose tags the library can represent.
+    /// Creates the set of all numbers whose tags the library can represent.
     pub(super) fn new(largest_tag: i32) -> Self {
         let largest = ContextNumber((largest_tag - (TAGS_PER_CONTEXT - 1)) / TAGS_PER_CONTEXT);
         Self { used: BTreeSet::from([ContextNumber::WORLD]), largest }
     }
 
-    /// The smallest free numbers; all or none.
+    /// Takes the smallest free numbers, all or none.
     pub(super) fn take<const MANY: usize>(&mut self) -> Result<[ContextNumber; MANY], CommError> {
         let free = (0..=self.largest.0).map(ContextNumber).filter(|number| !self.used.contains(number));
         let numbers = free.take(MANY).collect::<Vec<_>>().try_into().map_err(|_| {
@@ -54,7 +54,7 @@ impl Numbers {
         Ok(numbers)
     }
 
-    /// Makes numbers free again.
+    /// Frees numbers.
     pub(super) fn release(&mut self, numbers: &[ContextNumber]) {
         self.used.retain(|number| !numbers.contains(number));
     }
@@ -64,7 +64,7 @@ impl Numbers {
 mod tests {
     use super::*;
 
-    /// What the standard guarantees for `MPI_TAG_UB`.
+    /// Lower bound that the standard guarantees for `MPI_TAG_UB`.
     const SMALLEST_UPPER_BOUND: i32 = 32_767;
 
     #[test]

@@ -1,12 +1,16 @@
-//! Messages that have outgrown what was agreed for their edge travel beside the transport, as two-sided messages.
+//! The path of messages that have outgrown the capacity agreed for their edge: they travel beside
+//! the transport, as two-sided messages.
 //!
-//! Structure: the transport tells the receiver the true length by its own means (a length beside the payload, a flag, a
-//! notice); the payload is sent with a context number of its own, so that it matches nothing else; the receiver posts a
-//! receive of exactly that length. Send buffers alternate as the transport's do: whoever may write to a buffer again
-//! knows that the message that left from it has been received.
-//! Relies on: messages between two ranks with one tag do not overtake each other (MPI-3.1 section 3.5).
-//! Cost: a message with rendezvous behind the notice, and memory for it; once per growth, because the next
-//! negotiation makes room. Advantage: no message is ever too long, and nobody has to agree on lengths in advance.
+//! Structure: the transport carries the true length to the receiver by its own means (a length
+//! beside the payload, a flag, a notice); the payload is sent with a context number of its own, so
+//! that it matches nothing else; the receiver posts a receive of exactly that length. Send buffers
+//! alternate as the transport's do: when a buffer may be written again, the message that left from
+//! it has been received.
+//! Relies on: messages between two ranks with one tag do not overtake each other (MPI-3.1 section
+//! 3.5).
+//! Cost: a message with rendezvous after the notice, and memory for it; once per growth, because
+//! the next negotiation makes room.
+//! Advantage: no message is ever too long, and the ranks need not agree on lengths in advance.
 
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
@@ -16,21 +20,21 @@ use crate::ledger::Terms;
 use crate::spin_wait::wait_until;
 use crate::{CommError, Edge, EdgeId};
 
-/// The way round of one context.
+/// Overflow messages of one context.
 #[derive(Debug)]
 pub(super) struct Overflow {
     pub(super) number: ContextNumber,
     /// One or two sets of send buffers, used in turn.
     sends: Vec<Transfers>,
-    /// The set this exchange packs.
+    /// The set that this exchange packs.
     current: usize,
     receives: Transfers,
-    /// Per edge: the length of this exchange's message, if it comes this way.
+    /// The length of this exchange's message per edge, if it takes this path.
     expected: Vec<Option<usize>>,
 }
 
 impl Overflow {
-    /// For a context, with a number beside that of the context itself.
+    /// Creates the overflow of a context, with a number beside that of the context itself.
     pub(super) fn new(number: ContextNumber, terms: &Terms) -> Self {
         let many = terms.spec().edges.len();
         let sends = (0..terms.spec().buffering.count()).map(|_| Transfers::outgoing(many)).collect();
@@ -38,7 +42,8 @@ impl Overflow {
         Self { number, sends, current: 0, receives, expected: vec![None; many] }
     }
 
-    /// The buffer of a message to send; waits until the last message from it has been received.
+    /// Returns the buffer of a message to send; waits until the last message from it has been
+    /// received.
     pub(super) fn buffer(
         &mut self,
         world: &Inner,
@@ -54,13 +59,13 @@ impl Overflow {
         self.sends[self.current].bytes_mut(edge.0, bytes)
     }
 
-    /// Sends what was packed.
+    /// Sends the packed message.
     pub(super) fn send(&mut self, world: &Inner, terms: &Terms, edge: EdgeId) -> Result<(), CommError> {
         let Edge { peer, send_channel, .. } = *terms.edge(edge);
         self.sends[self.current].send(edge.0, &world.communicator, peer, self.number.tag(send_channel))
     }
 
-    /// The edge's message has this length and comes this way.
+    /// Records that the edge's message has this length and takes this path.
     pub(super) fn expect(
         &mut self,
         world: &Inner,
@@ -73,7 +78,7 @@ impl Overflow {
         self.receives.receive(edge.0, &world.communicator, peer, self.number.tag(receive_channel), bytes)
     }
 
-    /// Lets MPI work and hands the edges of finished messages to `done`. Never blocks.
+    /// Lets MPI work and passes the edges of finished messages to `done`. Never blocks.
     pub(super) fn poll(&mut self, done: impl FnMut(usize)) -> Result<(), CommError> {
         self.receives.poll(done)?;
         self.poll_sends()
@@ -83,7 +88,7 @@ impl Overflow {
         self.sends.iter_mut().try_for_each(|sends| sends.poll(|_| ()))
     }
 
-    /// This exchange's message along the edge, if it has come this way.
+    /// Returns this exchange's message along the edge, if it has taken this path.
     pub(super) fn message(&self, terms: &Terms, edge: EdgeId) -> Result<Option<&[u8]>, CommError> {
         let Some(expected) = self.expected[edge.0] else { return Ok(None) };
         let bytes = self.receives.bytes(edge.0)?;
@@ -93,7 +98,7 @@ impl Overflow {
         Err(terms.mismatch(edge, format_args!("has {} bytes, announced were {expected}", bytes.len())))
     }
 
-    /// The exchange is over.
+    /// Ends the exchange.
     pub(super) fn next_exchange(&mut self) {
         self.expected.fill(None);
         self.current = next_in_turn(self.current, self.sends.len());

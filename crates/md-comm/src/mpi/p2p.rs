@@ -1,22 +1,27 @@
-//! Non-blocking two-sided messages: the baseline every one-sided transport has to beat.
+//! Non-blocking two-sided messages: the baseline for all one-sided transports.
 //!
-//! Structure: per edge one receive, posted before anybody can send (when the context is opened, then in `complete` for
-//! the next exchange), and one or two send buffers. `start` posts the send; arrivals are handed out in the order in which
-//! `MPI_Testsome` reports them. Advantage: no synchronisation beyond the messages; small messages go straight into the
-//! user's buffer. Disadvantage: matching and, for large messages, a rendezvous on the receiver's side: about three
+//! Structure: per edge one receive, posted before any rank can send (when the context is opened,
+//! then in `complete` for the next exchange), and one or two send buffers. `start` posts the send;
+//! arrivals are handed out in the order in which `MPI_Testsome` reports them.
+//! Advantage: no synchronisation beyond the messages; small messages go directly into the user's
+//! buffer.
+//! Disadvantage: matching and, for large messages, a rendezvous on the receiver's side: about three
 //! latencies instead of one.
 //!
-//! A message that has outgrown its capacity must not meet the receive posted for it. In its place goes a notice that is
-//! longer than any message of the edge ([`NOTICE_BYTES`] beyond the capacity, for which the receives have room) and ends
-//! with the true length; the payload follows by [`Overflow`]. Messages that fit carry nothing extra.
+//! A message that has outgrown its capacity must not match the receive posted for it. A notice is
+//! sent in its place, which is longer than any message of the edge ([`NOTICE_BYTES`] beyond the
+//! capacity, for which the receives have room) and ends with the true length; the payload follows
+//! by [`Overflow`]. Messages that fit carry nothing extra.
 //!
-//! Messages of known length may go in pieces ([`Chunk`]), below the limit from which on the library waits for the receiver: then
-//! they move although nobody calls it. Both ends find the same pieces, because they have agreed on the length.
+//! Messages of known length may be sent in pieces ([`Chunk`]) below the limit from which on the
+//! library waits for the receiver; such pieces move without calls of the library. Both ends find
+//! the same pieces, because they have agreed on the length.
 //!
-//! Negotiation, among neighbours only: every rank first takes its posted receives back, then tells each peer the capacity of
-//! each edge, and waits for its peers' words (a peer that sends it nothing answers with an empty one). So whoever sends the
-//! first message of a new length has heard from its receiver, which has no receive of the old one any more; at worst the message
-//! waits in MPI's queue until the new one is posted.
+//! Negotiation, among neighbours only: every rank first cancels its posted receives, then sends
+//! each peer the capacity of each edge, and waits for its peers' words (a peer without a word for
+//! this rank answers with an empty one). A rank that sends the first message of a new length has
+//! therefore received a word from the receiver, which has no receive of the old length any more; at
+//! worst the message waits in MPI's queue until the new receive is posted.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -32,7 +37,7 @@ use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
 use crate::{Chunk, CommError, Edge, EdgeId, ExchangeSpec, Flow, Growth, Sizes};
 
-/// How much longer than the capacity a notice is.
+/// Bytes by which a notice is longer than the capacity.
 const NOTICE_BYTES: usize = LENGTH_BYTES;
 
 /// How messages are described to the library.
@@ -40,8 +45,9 @@ const NOTICE_BYTES: usize = LENGTH_BYTES;
 pub(crate) enum Requests {
     /// Anew for every message: `MPI_Isend`, `MPI_Irecv`.
     Fresh,
-    /// Once, then started: `MPI_Send_init`, `MPI_Recv_init`, `MPI_Start` (backend `p2p-persistent`). Saves the library
-    /// the checks and the set-up of each message; a send of another length than the last is described anew.
+    /// Once, then started: `MPI_Send_init`, `MPI_Recv_init`, `MPI_Start` (backend
+    /// `p2p-persistent`). Saves the library the checks and the set-up of each message; a send of
+    /// another length than the last is described anew.
     Persistent,
 }
 
@@ -51,8 +57,9 @@ impl Requests {
     }
 }
 
-/// Bytes of a piece, per edge; the same at both ends, because being on one node is mutual. Messages of variable length go whole:
-/// their receivers do not know how many pieces there are. *Collective.*
+/// Returns the bytes of a piece, per edge; they are the same at both ends, because being on one
+/// node is mutual. Messages of variable length are sent whole: their receivers cannot compute the
+/// number of pieces. *Collective.*
 fn most_per_piece(world: &Inner, spec: &ExchangeSpec, chunk: Chunk) -> Result<Vec<usize>, CommError> {
     const WHOLE: usize = usize::MAX;
     let all = |bytes| Ok(vec![bytes; spec.edges.len()]);
@@ -68,7 +75,8 @@ fn most_per_piece(world: &Inner, spec: &ExchangeSpec, chunk: Chunk) -> Result<Ve
     }
 }
 
-/// The set of buffers after this one. Without a division, which would show beside a small message.
+/// Returns the set of buffers after this one. Avoids a division, which would take measurable time
+/// beside a small message.
 pub(super) fn next_in_turn(current: usize, sets: usize) -> usize {
     if current + 1 < sets { current + 1 } else { 0 }
 }
@@ -82,22 +90,24 @@ pub(super) struct P2p {
     answered: Vec<usize>,
     /// One or two sets of send buffers, used in turn.
     sends: Vec<Transfers>,
-    /// The set this exchange packs.
+    /// The set that this exchange packs.
     current: usize,
     receives: Transfers,
     overflow: Overflow,
-    /// Received, not looked at yet.
+    /// Messages received but not processed yet.
     completed_receives: VecDeque<usize>,
-    /// Edges whose messages have arrived since the last `complete`, in that order: each at most once, because receives are posted there. So
-    /// many of them have been handed out.
+    /// Edges whose messages have arrived since the last `complete`, in that order: each at most
+    /// once, because receives are posted there. The field below is the number of those that have
+    /// been handed out.
     arrived: Vec<EdgeId>,
     handed_out: usize,
-    /// Last, so that MPI is finalised after the requests are gone.
+    /// The last field, so that MPI is finalised after the requests are dropped.
     world: Rc<Inner>,
 }
 
 impl P2p {
-    /// Opens the context: the peers learn the capacities and every receive is posted. *Collective.*
+    /// Opens the context: the peers receive the capacities and every receive is posted.
+    /// *Collective.*
     pub(super) fn open(
         world: Rc<Inner>,
         ledger: &mut Ledger,
@@ -139,8 +149,9 @@ impl P2p {
         Ok(context)
     }
 
-    /// Notes what has arrived and lets MPI move what is under way. Asking for receives moves sends too, so that sends
-    /// are asked for only where nothing else is awaited: every question shows beside a small message.
+    /// Records what has arrived and lets MPI move what is under way. Testing the receives moves
+    /// sends too, so that sends are tested only if nothing else is awaited: every test takes
+    /// measurable time beside a small message.
     #[inline(always)]
     fn collect(&mut self) -> Result<(), CommError> {
         let awaits_receives = self.receives.any_active();
@@ -154,8 +165,8 @@ impl P2p {
         self.sends.iter_mut().try_for_each(|sends| sends.poll(|_| ()))
     }
 
-    /// Notes what has arrived, be it a message or the notice of one that comes by another way. Not inlined, so that messages of known length do
-    /// not save the registers that it needs.
+    /// Records what has arrived: messages, or notices of messages that take another path. Not
+    /// inlined, so that messages of known length do not save the registers that it uses.
     #[inline(never)]
     fn collect_of_any_length(&mut self) -> Result<(), CommError> {
         self.receives.poll(|i| self.completed_receives.push_back(i))?;
@@ -168,7 +179,8 @@ impl P2p {
         self.overflow.poll(|i| self.arrived.push(EdgeId(i)))
     }
 
-    /// Waits until the messages sent from a set of buffers have left it; some of them, where `is_over` says so.
+    /// Waits until the messages sent from a set of buffers have left, or until `is_over` holds if
+    /// only some of them have to.
     #[inline]
     fn finish_sends(&mut self, set: usize, is_over: fn(&Self) -> bool) -> Result<(), CommError> {
         if self.sends[set].any_active() { self.wait_for_sends(set, is_over) } else { Ok(()) }
@@ -185,12 +197,12 @@ impl P2p {
         Ok(())
     }
 
-    /// Whether every message of this exchange along an edge that also receives has left.
+    /// Returns whether every message of this exchange along an edge that also receives has left.
     fn answers_have_left(&self) -> bool {
         !self.answered.iter().any(|&i| self.sends[self.current].is_active(i))
     }
 
-    /// Whom a set of buffers waits for.
+    /// Returns the ranks for which a set of buffers waits.
     fn stuck(&self, set: usize) -> String {
         let edges = self.terms.spec().edges.iter().enumerate();
         let stuck = edges.filter(|&(i, _)| self.sends[set].is_active(i));
@@ -231,8 +243,9 @@ impl Transport for P2p {
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
         match poll {
             Poll::Progress => return self.collect().map(|()| None),
-            // A peer that has answered is about to take this rank's message. To go on before it has done so would make
-            // the next large message meet a receive that is not posted yet: half as slow again.
+            // A peer that has answered is about to take this rank's message. If this rank went on
+            // before, the next large message would meet a receive that is not posted yet and take
+            // half as long again.
             Poll::Finish => return self.finish_sends(self.current, Self::answers_have_left).map(|()| None),
             Poll::Probe | Poll::Wait => (),
         }
@@ -259,8 +272,8 @@ impl Transport for P2p {
         self.receives.bytes(edge.0)
     }
 
-    /// With two buffers per edge the sends of this exchange may still be under way; those of the last one, whose
-    /// buffers come next, are finished.
+    /// With two buffers per edge the sends of this exchange may still be under way; those of the
+    /// last one, whose buffers are used next, are finished.
     fn complete(&mut self) -> Result<(), CommError> {
         if self.terms.spec().sizes == Sizes::Variable {
             self.overflow.next_exchange();
@@ -306,7 +319,8 @@ impl P2p {
         Ok(())
     }
 
-    /// The length of a message that comes by another way, if what was received is such a notice.
+    /// Returns the length of a message that takes another path, if what was received is a notice of
+    /// one.
     pub(super) fn announced(&self, edge: EdgeId) -> Result<Option<usize>, CommError> {
         if self.terms.spec().sizes == Sizes::Fixed {
             return Ok(None);
@@ -321,7 +335,7 @@ impl P2p {
         }
     }
 
-    /// Takes back what was posted for the next exchange.
+    /// Cancels the receives that were posted for the next exchange.
     pub(super) fn withdraw_receives(&mut self) -> Result<(), CommError> {
         for edge in self.terms.edge_ids().filter(|&EdgeId(i)| self.terms.spec().edges[i].flow.receives()) {
             let early = !self.receives.is_active(edge.0)

@@ -1,8 +1,10 @@
-//! Windows without a protocol, to measure what the library's own calls take: a transport is these calls and some rules on top.
+//! Windows without a protocol, to measure the time of the library's own calls: a transport consists
+//! of these calls and some rules.
 //!
-//! What makes them safe: every access is checked against the size of the window and the epoch this rank is in, and a rank looks at its own
-//! part only in [`PlainWindow::with_own`], between two barriers, while no rank has an epoch. What several ranks write to one place
-//! at a time is one of them or a mixture.
+//! Safety: every access is checked against the size of the window and the epoch this rank is in,
+//! and a rank accesses its own part only in [`PlainWindow::with_own`], between two barriers, while
+//! no rank has an epoch. If several ranks write to one place at a time, the result is the data of
+//! one of them or a mixture.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -13,42 +15,42 @@ use crate::spin_wait::SpinWait;
 use crate::{ALIGNMENT, Asserts, CommError, Rank, World};
 
 const CONTEXT: &str = "a plain window";
-/// Where puts are from.
+/// Number of the origin buffer of puts.
 const OUT: usize = 0;
-/// Where gets go.
+/// Number of the buffer of gets.
 const IN: usize = 1;
 
-/// Copies as much of `from` as `to` has room for with streaming stores, where the CPU has any.
+/// Copies as much of `from` as `to` has room for, with streaming stores if the CPU has them.
 pub fn copy_streaming(from: &[u8], to: &mut [u8]) {
     ffi::copy_streaming(from, to);
 }
 
-/// What a window shall be, the same on all ranks.
+/// Description of a window, the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainSpec {
-    /// Whose memory it is.
+    /// Kind of memory.
     pub memory: PlainMemory,
     /// Number of MPI windows.
     pub windows: usize,
-    /// Bytes of every rank in each of them.
+    /// Bytes of every rank in each window.
     pub bytes: usize,
-    /// Whether the library is told what it may rely on.
+    /// Whether assertions are passed to the library.
     pub asserts: Asserts,
 }
 
-/// Where a window's memory is.
+/// Kind of a window's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlainMemory {
-    /// Where the library chooses.
+    /// Memory that the library chooses.
     Allocated,
-    /// Where all ranks of a node can store.
+    /// Memory to which all ranks of a node can store.
     Shared,
 }
 
 /// A place in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {
-    /// Whose part.
+    /// The rank whose part it is.
     pub rank: Rank,
     /// Number of the MPI window.
     pub window: usize,
@@ -57,7 +59,7 @@ pub struct At {
 }
 
 impl At {
-    /// The beginning of a rank's first window.
+    /// Returns the beginning of a rank's first window.
     pub fn start_of(rank: Rank) -> Self {
         Self { rank, window: 0, offset: 0 }
     }
@@ -68,28 +70,28 @@ impl At {
 pub struct Strided(Vector);
 
 impl Strided {
-    /// So many numbers, the first of every `stride`.
+    /// Describes `numbers` numbers, the first of every `stride`.
     ///
     /// # Errors
-    /// [`CommError::Mpi`] if one of both is zero, or more than MPI counts.
+    /// [`CommError::Mpi`] if either is zero, or too large for MPI.
     pub fn new(numbers: usize, stride: usize) -> Result<Self, CommError> {
         Vector::new(numbers, stride).map(Self)
     }
 }
 
-/// Whom this rank may access.
+/// The ranks that this rank may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Epoch {
     Nobody,
-    /// Until the next fence.
+    /// All ranks, until the next fence.
     Fenced,
-    /// Everybody, passively.
+    /// All ranks, passively.
     All,
-    /// A rank that is locked.
+    /// One rank, which is locked.
     One(Rank),
 }
 
-/// MPI windows over all ranks, and one word per rank that tells news.
+/// MPI windows over all ranks, and one word per rank as a flag.
 #[derive(Debug)]
 pub struct PlainWindow {
     world: MpiWorld,
@@ -99,12 +101,12 @@ pub struct PlainWindow {
 }
 
 impl PlainWindow {
-    /// Makes the windows, full of zeros; [`rma_component`](crate::World::rma_component) of the world then tells what moves their
-    /// data. *Collective.*
+    /// Makes the windows, full of zeros. [`rma_component`](crate::World::rma_component) of the
+    /// world then returns the component that moves their data. *Collective.*
     ///
     /// # Errors
-    /// [`CommError::OutOfMemory`] and [`CommError::OutOfSharedMemory`], before the library is asked; [`CommError::Unavailable`] if the library
-    /// makes none on one of the ranks.
+    /// [`CommError::OutOfMemory`] and [`CommError::OutOfSharedMemory`], before the library is
+    /// called; [`CommError::Unavailable`] if the library makes no window on one of the ranks.
     pub fn open(on: &MpiWorld, spec: PlainSpec) -> Result<Self, CommError> {
         let world = on.duplicate()?;
         let PlainSpec { memory, windows, bytes, asserts } = spec;
@@ -121,12 +123,12 @@ impl PlainWindow {
         Ok(Self { world, window, spec, epoch: Epoch::Nobody })
     }
 
-    /// Bytes of each window.
+    /// Returns the bytes of each window.
     pub fn bytes(&self) -> usize {
         self.spec.bytes
     }
 
-    /// The memory that puts are from, with so many bytes.
+    /// Returns the memory that puts are from, with this number of bytes.
     ///
     /// # Errors
     /// [`CommError::Mpi`] while a put is under way.
@@ -134,10 +136,10 @@ impl PlainWindow {
         self.window.origin_mut(OUT, bytes)
     }
 
-    /// What the last get has brought.
+    /// Returns what the last get has brought.
     ///
     /// # Errors
-    /// [`CommError::Mpi`] while it is under way.
+    /// [`CommError::Mpi`] while the get is under way.
     pub fn got(&self) -> Result<&[u8], CommError> {
         self.window.origin(IN)
     }
@@ -151,10 +153,10 @@ impl PlainWindow {
         self.window.lock_all()
     }
 
-    /// Ends it; everything has arrived.
+    /// Ends the access that [`Self::lock_all`] began; everything has arrived.
     ///
     /// # Errors
-    /// As [`Self::lock_all`].
+    /// Fails as [`Self::lock_all`] does.
     pub fn unlock_all(&mut self) -> Result<(), CommError> {
         self.turn(Epoch::All, Epoch::Nobody)?;
         self.window.unlock_all()
@@ -163,7 +165,8 @@ impl PlainWindow {
     /// Begins access to one rank, exclusively (`MPI_Win_lock`).
     ///
     /// # Errors
-    /// As [`Self::lock_all`]; with [`Asserts::On`], which says that there are no such locks.
+    /// Fails as [`Self::lock_all`] does; also with [`Asserts::On`], which asserts that there are no
+    /// such locks.
     pub fn lock(&mut self, rank: Rank) -> Result<(), CommError> {
         if self.spec.asserts == Asserts::On {
             return Err(misuse("an exclusive lock beside promised shared ones".to_owned()));
@@ -172,10 +175,10 @@ impl PlainWindow {
         self.window.lock(rank)
     }
 
-    /// Ends it; everything has arrived.
+    /// Ends the access that `lock` began; everything has arrived.
     ///
     /// # Errors
-    /// As [`Self::lock_all`].
+    /// Fails as [`Self::lock_all`] does.
     pub fn unlock(&mut self, rank: Rank) -> Result<(), CommError> {
         self.turn(Epoch::One(rank), Epoch::Nobody)?;
         self.window.unlock(rank)
@@ -184,7 +187,7 @@ impl PlainWindow {
     /// Ends the epoch of all ranks and begins the next one. *Collective.*
     ///
     /// # Errors
-    /// As [`Self::lock_all`].
+    /// Fails as [`Self::lock_all`] does.
     pub fn fence(&mut self) -> Result<(), CommError> {
         if self.epoch != Epoch::Fenced {
             self.turn(Epoch::Nobody, Epoch::Fenced)?;
@@ -195,7 +198,7 @@ impl PlainWindow {
     /// Ends the epoch of all ranks and begins none. *Collective.*
     ///
     /// # Errors
-    /// As [`Self::lock_all`].
+    /// Fails as [`Self::lock_all`] does.
     pub fn last_fence(&mut self) -> Result<(), CommError> {
         self.turn(Epoch::Fenced, Epoch::Nobody)?;
         self.window.last_fence()
@@ -204,60 +207,60 @@ impl PlainWindow {
     /// Puts bytes of the origin; they have arrived after a flush or the epoch.
     ///
     /// # Errors
-    /// [`CommError::Misuse`] outside of the window or of an epoch; [`CommError::Mpi`].
+    /// [`CommError::Misuse`] outside the window or outside an epoch; [`CommError::Mpi`].
     pub fn put(&mut self, piece: Range<usize>, to: At) -> Result<(), CommError> {
         let place = self.place(to, piece.len())?;
         self.window.put(OUT, piece, place)
     }
 
-    /// The same with numbers of the origin that lie apart; they arrive without gaps.
+    /// Puts numbers of the origin that lie apart; they arrive without gaps.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// Fails as [`Self::put`] does.
     pub fn put_strided(&mut self, numbers: &Strided, to: At) -> Result<(), CommError> {
         let place = self.place(to, numbers.0.bytes())?;
         self.window.put_vector(OUT, &numbers.0, place)
     }
 
-    /// Gets bytes, which are there after a flush or the epoch; one get at a time.
+    /// Gets bytes, which have arrived after a flush or the epoch; one get at a time.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// Fails as [`Self::put`] does.
     pub fn get(&mut self, bytes: usize, from: At) -> Result<(), CommError> {
         self.get_many(bytes, 1, from)
     }
 
-    /// The same with so many calls for as many bytes each, one behind the other in both memories.
+    /// Makes `calls` gets of `bytes` bytes each, at consecutive places in both memories.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// Fails as [`Self::put`] does.
     pub fn get_many(&mut self, bytes: usize, calls: usize, from: At) -> Result<(), CommError> {
         let place = self.place(from, bytes.saturating_mul(calls))?;
         self.window.get_many(IN, bytes, calls, place)
     }
 
-    /// Stores bytes of the origin past the caches, where memory is shared.
+    /// Stores bytes of the origin past the caches, if memory is shared.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// Fails as [`Self::put`] does.
     pub fn store(&mut self, piece: Range<usize>, to: At) -> Result<(), CommError> {
         let place = self.place(to, piece.len())?;
         self.window.stream(OUT, piece, place)
     }
 
-    /// All that is under way has arrived; inside [`Self::lock_all`].
+    /// Completes all that is under way; inside [`Self::lock_all`].
     ///
     /// # Errors
-    /// As [`Self::lock_all`].
+    /// Fails as [`Self::lock_all`] does.
     pub fn flush(&mut self) -> Result<(), CommError> {
         self.turn(Epoch::All, Epoch::All)?;
         self.window.flush()
     }
 
-    /// Sets a rank's word; one at a time until a flush.
+    /// Sets a rank's word; only once until a flush.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// Fails as [`Self::put`] does.
     pub fn raise(&mut self, rank: Rank, value: u64) -> Result<(), CommError> {
         let Place { member, .. } = self.place(At::start_of(rank), 0)?;
         self.window.replace(0, value, Place { member, offset: word_of(self.spec.bytes) })
@@ -266,7 +269,7 @@ impl PlainWindow {
     /// Waits until this rank's word has a value.
     ///
     /// # Errors
-    /// [`CommError::Timeout`] if it never has; [`CommError::Mpi`].
+    /// [`CommError::Timeout`] if it never has this value; [`CommError::Mpi`].
     pub fn wait_for(&self, value: u64) -> Result<(), CommError> {
         let word = self.window.own_word(word_of(self.spec.bytes))?;
         let inner = self.world.inner();
@@ -283,14 +286,15 @@ impl PlainWindow {
         Ok(())
     }
 
-    /// Looks at this rank's part of a window, or fills it, while no rank has an epoch. *Collective.*
+    /// Reads or fills this rank's part of a window, while no rank has an epoch. *Collective.*
     ///
     /// # Errors
-    /// [`CommError::Misuse`] inside an epoch or without such a window; [`CommError::Mpi`], [`CommError::Timeout`].
+    /// [`CommError::Misuse`] inside an epoch or without such a window; [`CommError::Mpi`],
+    /// [`CommError::Timeout`].
     pub fn with_own<T>(&mut self, window: usize, look: impl FnOnce(&mut [u8]) -> T) -> Result<T, CommError> {
         let Place { offset, .. } = self.outside(At { rank: 0, window, offset: 0 })?;
         let is_right = self.turn(Epoch::Nobody, Epoch::Nobody);
-        // After a failure some rank may be anywhere: there is no further access.
+        // After a failure the state of the other ranks is unknown: no further access is allowed.
         self.epoch = Epoch::One(Rank::MAX);
         is_right?;
         self.world.barrier()?;
@@ -306,7 +310,7 @@ impl PlainWindow {
     /// Ends the windows, outside of any epoch. *Collective.*
     ///
     /// # Errors
-    /// As [`Self::lock_all`].
+    /// Fails as [`Self::lock_all`] does.
     pub fn finalise(mut self) -> Result<(), CommError> {
         self.turn(Epoch::Nobody, Epoch::Nobody)?;
         self.world.barrier()?;
@@ -321,7 +325,7 @@ impl PlainWindow {
         Ok(())
     }
 
-    /// Of an access that this epoch allows.
+    /// Returns the place of an access that this epoch allows.
     fn place(&self, at: At, bytes: usize) -> Result<Place, CommError> {
         let is_allowed = match self.epoch {
             Epoch::Nobody => false,
@@ -345,7 +349,7 @@ impl PlainWindow {
     }
 }
 
-/// Where a window's word is, behind its bytes.
+/// Returns the offset of a window's word, behind its bytes.
 fn word_of(bytes: usize) -> usize {
     bytes.next_multiple_of(ALIGNMENT)
 }

@@ -1,7 +1,9 @@
-//! What the MPI library is and does here: found by asking it, for `md-cli backends` and for the record of a run.
+//! A survey of the MPI library and its behaviour here, for `md-cli backends` and for the record of
+//! a run.
 //!
-//! Which code moves a put decides its speed, and the standard has no call that tells. Open MPI's components name their
-//! windows (`rdma window 3`), all but osc/sm; MPICH tells its device with its version; others tell nothing.
+//! The code that moves a put decides its speed, and the standard has no call that identifies it.
+//! Open MPI's components name their windows (`rdma window 3`), all but osc/sm; MPICH includes its
+//! device in the version text; others report nothing.
 
 use mpi::Threading;
 
@@ -12,43 +14,45 @@ use super::world::Inner;
 use crate::library::{Family, Library};
 use crate::{Asserts, CommError, Rank};
 
-/// Size of the windows that are made to be asked.
+/// Size of the windows that are made for the survey.
 const SMALL_BYTES: usize = 64;
 
-/// The library, and where its ranks are.
+/// The library, and the location of its ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
     /// The level provided, as the standard calls it (MPI-3.1 section 12.4.3).
     pub thread_level: &'static str,
-    /// Ranks on each node, nodes in the order of their lowest ranks.
+    /// Number of ranks on each node, nodes in the order of their lowest ranks.
     pub ranks_on_nodes: Vec<usize>,
     /// The ways to make a window.
     pub windows: Vec<WindowSurvey>,
 }
 
-/// What one way to make a window gives here.
+/// Result of one way to make a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowSurvey {
     /// The call that makes it.
     pub call: &'static str,
-    /// What came of it, or the library's reason for refusing it.
+    /// The facts, or the library's reason for refusing the window.
     pub made: Result<WindowFacts, String>,
 }
 
 /// A window that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowFacts {
-    /// The part of the library that moves its data, and how that is known if it was not said.
+    /// The component of the library that moves its data, and how it was found if the library does
+    /// not report it.
     pub component: String,
     /// `unified` or `separate` (MPI-3.1 section 11.4).
     pub memory_model: &'static str,
 }
 
 impl MpiWorld {
-    /// Asks the library; small windows are made and freed. *Collective.*
+    /// Surveys the library; small windows are made and freed. *Collective.*
     ///
     /// # Errors
-    /// If ranks cannot be reached. A window that cannot be made is no error but a finding.
+    /// Fails if ranks cannot be reached. A window that cannot be made is not an error but a
+    /// finding.
     pub fn survey(&self) -> Result<Survey, CommError> {
         let world = self.inner();
         let ranks_on_nodes = sizes_of_groups(self.nodes()?);
@@ -63,10 +67,10 @@ impl MpiWorld {
         Ok(Survey { thread_level: thread_level(), ranks_on_nodes, windows })
     }
 
-    /// Of each rank, the lowest rank on its node. *Collective.*
+    /// Returns, for each rank, the lowest rank on its node. *Collective.*
     ///
     /// # Errors
-    /// If ranks cannot be reached.
+    /// Fails if ranks cannot be reached.
     pub fn nodes(&self) -> Result<Vec<Rank>, CommError> {
         let world = self.inner();
         let lowest = (world.find_node()?.lowest() as u64).to_ne_bytes().to_vec();
@@ -96,20 +100,20 @@ impl Inner {
         Ok(component(&Library::from_text(self.library()), &window.name()?))
     }
 
-    /// Keeps the component of a window that a run uses.
+    /// Stores the component of a window that a run uses.
     pub(super) fn note_component(&self, window: &Window) -> Result<(), CommError> {
         self.component.replace(Some(self.component_of(window)?));
         Ok(())
     }
 }
 
-/// How many there are of each value, in the order of the values.
+/// Returns the number of occurrences of each value, in the order of the values.
 fn sizes_of_groups(mut values: Vec<Rank>) -> Vec<usize> {
     values.sort_unstable();
     values.chunk_by(|a, b| a == b).map(<[Rank]>::len).collect()
 }
 
-/// The component behind a window with this name.
+/// Returns the component of a window with this name.
 fn component(library: &Library, window_name: &str) -> String {
     let named = window_name.split_once(" window").map(|(component, _)| format!("osc/{component}"));
     match library.family {

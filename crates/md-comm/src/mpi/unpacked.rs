@@ -1,7 +1,9 @@
-//! Unpacked messages, two-sided: `MPI_Isend` and `MPI_Irecv` of derived datatypes, from and to the caller's memory.
+//! Unpacked messages, two-sided: `MPI_Isend` and `MPI_Irecv` of derived datatypes, from and to the
+//! caller's memory.
 //!
-//! Rule 4 of the raw calls, that no message is longer than the receive posted for it, holds because both ends tell each other the number of
-//! bytes when the context is opened, and datatypes do not change it.
+//! Rule 4 of the raw calls, that no message is longer than the receive posted for it, holds because
+//! both ends compare the number of bytes when the context is opened, and datatypes do not change
+//! it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -18,14 +20,14 @@ use crate::{
     Unpacked, UnpackedEdge, UnpackedSpec,
 };
 
-/// A message of an edge: from here, or to here.
+/// A message of an edge, outgoing or incoming.
 #[derive(Debug)]
 struct Described {
     edge: EdgeId,
     datatype: Scattered,
 }
 
-/// All messages of a memory whose parts start at the same places.
+/// All messages of memory whose parts start at the same offsets.
 #[derive(Debug)]
 struct Description {
     starts: Vec<usize>,
@@ -38,11 +40,11 @@ pub(super) struct Datatypes {
     terms: Rc<Terms>,
     number: ContextNumber,
     edges: Vec<UnpackedEdge>,
-    /// One for each kind of memory that has come so far: a solver with two grids has two.
+    /// One description for each kind of memory used so far: a solver with two grids has two.
     known: Vec<Description>,
     traffic: Traffic,
     observer: Option<Box<dyn MessageObserver>>,
-    /// Last, so that MPI is finalised after the datatypes are gone.
+    /// The last field, so that MPI is finalised after the datatypes are dropped.
     world: Rc<Inner>,
 }
 
@@ -56,7 +58,7 @@ fn bytes(subarrays: &[Subarray]) -> usize {
     subarrays.iter().map(Subarray::bytes).fold(0, usize::saturating_add)
 }
 
-/// The same edges for a context that packs; `None` of an edge along which nothing goes.
+/// Returns the same edge for a context that packs, or `None` for an edge without messages.
 fn packed(edge: &UnpackedEdge) -> Option<Edge> {
     let UnpackedEdge { peer, send_channel, receive_channel, sends, receives } = edge;
     let flow = match (sends.is_empty(), receives.is_empty()) {
@@ -70,7 +72,8 @@ fn packed(edge: &UnpackedEdge) -> Option<Edge> {
 }
 
 impl Datatypes {
-    /// Opens the context: both ends of every edge make sure that they mean as many bytes. *Collective.*
+    /// Opens the context: both ends of every edge check that they agree on the number of bytes.
+    /// *Collective.*
     pub(super) fn open(world: Rc<Inner>, spec: UnpackedSpec) -> Result<Self, CommError> {
         let UnpackedSpec { name, mut edges } = spec;
         edges.retain(|edge| packed(edge).is_some());
@@ -94,7 +97,7 @@ impl Datatypes {
         Ok(Self { terms, number, edges, known: Vec::new(), traffic, observer, world })
     }
 
-    /// Describes the messages of such a memory to the library.
+    /// Describes to the library the messages of memory whose parts have these starts.
     fn describe(&self, starts: &[usize]) -> Result<Description, CommError> {
         let each = |of: fn(&UnpackedEdge) -> &[Subarray]| {
             let messages = self.edges.iter().enumerate().filter(|(_, edge)| !of(edge).is_empty());
@@ -111,7 +114,7 @@ impl Datatypes {
         })
     }
 
-    /// The description of such a memory, made if need be.
+    /// Returns the description for these starts, which is made if necessary.
     fn known(&mut self, starts: &[usize]) -> Result<usize, CommError> {
         if let Some(found) = self.known.iter().position(|known| known.starts == starts) {
             return Ok(found);
@@ -139,9 +142,9 @@ impl Datatypes {
         Ok(())
     }
 
-    /// Waits until everything has come and left.
+    /// Waits until everything has arrived and left.
     fn wait(&self, description: &Description, lent: &mut Lent<'_>) -> Result<(), CommError> {
-        // Of the message that comes next.
+        // Start of the wait for the next message.
         let since = Cell::new(Instant::now());
         let over = |number: usize| {
             if let (Some(observer), Some(message)) = (&self.observer, description.receives.get(number)) {
@@ -158,7 +161,7 @@ impl Datatypes {
         Ok(())
     }
 
-    /// Whom messages that are under way wait for, receives first.
+    /// Returns the ranks for which messages under way wait, receives first.
     fn stuck(&self, description: &Description, lent: &Lent<'_>) -> String {
         let received = description.receives.iter().map(|message| {
             let Edge { peer, receive_channel, .. } = self.terms.edge(message.edge);

@@ -1,5 +1,5 @@
-//! Jobs under bad circumstances: delays between put, flush and flag, buffers made unreadable after use, ranks far ahead
-//! of others, and transports wrong on purpose.
+//! Jobs under bad circumstances: delays between put, flush and flag, buffers made unreadable after
+//! use, ranks far ahead of others, and transports wrong on purpose.
 
 use std::time::Duration;
 
@@ -18,8 +18,9 @@ const FEW: usize = 3;
 /// Numbers of ranks on other paths and with other options than the default ones.
 const VARIED_RANKS: [usize; 2] = [FEW, 4];
 
-/// Options that change who writes where or who waits for whom. One and two buffers are no option: the suite tries both.
-/// True assertions are left out, because poisoning makes one of them false (the owner does store into its part).
+/// Options that change which rank writes where or which rank waits. One and two buffers are not an
+/// option: the suite tries both. True assertions are left out, because poisoning makes one of them
+/// false (the owner does store into its part).
 const PROTOCOLS: [&str; 9] = [
     "operation=get",
     "polling=strict",
@@ -31,7 +32,7 @@ const PROTOCOLS: [&str; 9] = [
     "arrivals=copied",
     "puts=three",
 ];
-/// Those of the short form, each with one backend that takes it.
+/// Protocols of the short form, each with one backend that takes it.
 const SHORT: [(Backend, &str); 7] = [
     (Backend::RmaPscw, "epoch=initiate"),
     (Backend::RmaLockEpoch, "epoch=initiate"),
@@ -117,8 +118,8 @@ fn is_one_sided(backend: Backend) -> bool {
     backend == Backend::Shm || backend.name().starts_with("rma-")
 }
 
-/// Whether a sender needs nothing from the receiver as long as there is a free buffer: not so where an exchange is a
-/// synchronisation of both sides.
+/// Returns whether a sender needs nothing from the receiver as long as there is a free buffer. This
+/// is false if an exchange synchronises both sides.
 fn lets_ahead(backend: Backend) -> bool {
     !backend.needs_same_order() && !matches!(backend, Backend::RmaPscw | Backend::RmaBarrier)
 }

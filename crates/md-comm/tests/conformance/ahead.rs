@@ -1,4 +1,5 @@
-//! A sender two exchanges ahead: with two buffers it may have ended both before the receiver has looked at the first.
+//! A sender two exchanges ahead: with two buffers it may have ended both before the receiver has
+//! looked at the first.
 
 use std::process::ExitCode;
 
@@ -7,7 +8,7 @@ use md_comm::{Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, Wor
 const BYTES: usize = 1000;
 const EXCHANGES: u8 = 2;
 
-/// Rank 0 sends to rank 1 and waits for nothing; the barrier proves that it got through.
+/// Rank 0 sends to rank 1 and waits for nothing; the barrier proves that it has finished.
 pub(crate) fn two_exchanges(world: &dyn World) -> Result<ExitCode, CommError> {
     let sends = world.rank() == 0;
     let flow = if sends { Flow::SendOnly } else { Flow::ReceiveOnly };

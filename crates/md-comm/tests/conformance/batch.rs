@@ -8,7 +8,7 @@ use crate::cases::Case;
 use crate::child::{BACKEND, EXPECTED_RANKS, OPTIONS, OPTIONS_END};
 use crate::jobs::{output, play_within, suite_limit, under_launcher};
 
-/// A job spends half of its time with starting and ending, in which one core has nothing to do.
+/// Jobs at a time. A job spends half of its time starting and ending, when one core is idle.
 const AT_ONCE: usize = 2;
 
 /// Plays jobs, each of cases that differ in their options only.
@@ -22,7 +22,7 @@ pub(crate) fn play_all(tally: &mut Tally, jobs: &[&[Case]]) {
     std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(worker))));
 }
 
-/// A case that ends its job is failed, and those after it get a new job.
+/// Plays a job. A case that ends its job has failed, and those after it get a new job.
 fn play(tally: &Mutex<&mut Tally>, cases: &[Case]) {
     let mut left = cases;
     while let Some(first) = left.first() {
@@ -49,11 +49,11 @@ fn lock<'t, 'a>(tally: &'t Mutex<&'a mut Tally>) -> MutexGuard<'t, &'a mut Tally
 
 type CaseResult = Result<(), String>;
 
-/// What has become of a job.
+/// Outcome of a job.
 struct Job {
-    /// To be shown, line by line.
+    /// Lines to be printed.
     said: Vec<String>,
-    /// Of the cases that came to their end, in order.
+    /// Results of the cases that were completed, in order.
     results: Vec<CaseResult>,
     ended: CaseResult,
 }
@@ -85,7 +85,7 @@ fn job(first: &Case, cases: &[Case]) -> Result<Job, String> {
     Ok(Job { said, results, ended })
 }
 
-/// What a line of a rank's output says about a case.
+/// Parses the result of a case from a line of a rank's output.
 fn result(line: &str) -> Option<CaseResult> {
     match line.split_once('(')? {
         ("Ok", _) => Some(Ok(())),

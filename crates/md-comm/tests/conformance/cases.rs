@@ -1,4 +1,5 @@
-//! What the suite is run on over MPI: backends, options, numbers of ranks, implementations of windows.
+//! The cases of the suite over MPI: backends, options, numbers of ranks, implementations of
+//! windows.
 
 use md_comm::{Backend, Chunk, RmaOptions, WindowKind};
 
@@ -21,10 +22,12 @@ pub(crate) const OSC_PT2PT: Path = (
 /// Implementations of windows.
 const WINDOW_PATHS: [Path; 3] = [("osc/rdma", &[("OMPI_MCA_osc", "rdma")]), OSC_SM, OSC_PT2PT];
 
-/// Messages in pieces of one byte, of a few, and of a number that divides lengths which occur in the suite.
+/// Messages in pieces of one byte, of a few, and of a number that divides lengths which occur in
+/// the suite.
 const PIECES: [usize; 3] = [1, 7, 64];
-/// Of these, and of all numbers of ranks, in the short form where options are not the default: the one cuts most messages unevenly,
-/// the other is the smallest with two different neighbours.
+/// The piece, and the number of ranks, of the short form if options are not the default: the piece
+/// cuts most messages unevenly, and the number of ranks is the smallest with two different
+/// neighbours.
 const SHORT_PIECE: usize = 7;
 const SHORT_RANKS: usize = 3;
 
@@ -35,7 +38,7 @@ pub(crate) struct Case {
     pub(crate) options: RmaOptions,
     pub(crate) chunk: Chunk,
     pub(crate) ranks: usize,
-    /// `None`: what the library takes by default.
+    /// `None`: the library's default.
     pub(crate) path: Option<Path>,
     /// With delays and poisoned buffers.
     pub(crate) rough: bool,
@@ -65,7 +68,7 @@ impl Case {
         }
     }
 
-    /// Whether they differ in their options only.
+    /// Returns whether the cases differ in their options only.
     pub(crate) fn shares_a_job(&self, other: &Self) -> bool {
         let job = |case: &Self| (case.backend, case.ranks, case.path, case.rough);
         job(self) == job(other)
@@ -83,7 +86,8 @@ fn plain() -> Vec<Case> {
     over_mpi().flat_map(|backend| RANKS.map(|ranks| Case::plain(backend, ranks))).collect()
 }
 
-/// The same, and two-sided messages in pieces; from persistent requests in the long form only.
+/// Returns the plain cases, and two-sided messages in pieces; from persistent requests in the long
+/// form only.
 fn plain_and_in_pieces(full: bool) -> Vec<Case> {
     let in_pieces = |case: Case| {
         let is_cut = case.backend == Backend::P2p || (full && case.backend == Backend::P2pPersistent);
@@ -113,8 +117,8 @@ pub(crate) fn all(full: bool) -> Vec<Case> {
     cases
 }
 
-/// Every combination of options over every implementation of windows that Open MPI has; what runs by default depends on
-/// the machine.
+/// Every combination of options over every implementation of windows that Open MPI has; what runs
+/// by default depends on the machine.
 fn all_options(backend: Backend) -> Vec<Case> {
     let mut cases = Vec::new();
     let paths = WINDOW_PATHS.into_iter().map(Some).chain([None]);
@@ -130,8 +134,8 @@ fn all_options(backend: Backend) -> Vec<Case> {
     cases
 }
 
-/// Whether an implementation makes such windows. osc/sm has only those that it allocates itself; osc/rdma refuses a
-/// window of one rank, and only osc/sm, which takes its place, is left for it.
+/// Whether an implementation makes such windows. osc/sm has only those that it allocates itself;
+/// osc/rdma refuses a window of one rank, and only osc/sm, which takes its place, is left for it.
 fn is_made(options: &RmaOptions, path: Option<&str>, ranks: usize) -> bool {
     let allocated = options.window == WindowKind::Allocate;
     (allocated || path != Some(OSC_SM.0)) && (ranks > 1 || (allocated && path.is_none()))

@@ -1,4 +1,4 @@
-//! What a rank does when this program runs under the launcher.
+//! The work of a rank when this program runs under the launcher.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,29 +13,29 @@ use md_comm::{
 
 use crate::{WATCHDOG, ahead, describe, options, run_suite};
 
-/// Variable that tells a child its role.
+/// Variable with a child's role.
 pub(crate) const ROLE: &str = "MD_COMM_TEST_ROLE";
-/// Variable that tells a child the number of ranks it must see.
+/// Variable with the number of ranks that a child must find.
 pub(crate) const EXPECTED_RANKS: &str = "MD_COMM_TEST_RANKS";
-/// Variable that tells a child the backend (default: `p2p`).
+/// Variable with a child's backend (default: `p2p`).
 pub(crate) const BACKEND: &str = "MD_COMM_TEST_BACKEND";
-/// Variable that tells a child options of the backend (default: none set); the suite is run on each of several
+/// Variable with options of the backend (default: none set); the suite is run on each of several
 /// sets.
 pub(crate) const OPTIONS: &str = "MD_COMM_TEST_OPTIONS";
 /// Stands between two sets of options.
 pub(crate) const OPTIONS_END: &str = ";";
-/// Variable that makes it hard: [`ROUGH`], [`FLAG_FIRST`] or [`NO_WINDOW`].
+/// Variable with the adversity: [`ROUGH`], [`FLAG_FIRST`] or [`NO_WINDOW`].
 pub(crate) const ADVERSITY: &str = "MD_COMM_TEST_ADVERSITY";
 pub(crate) const ROUGH: &str = "rough";
 pub(crate) const FLAG_FIRST: &str = "flag-first";
 pub(crate) const NO_WINDOW: &str = "no-window";
-/// Variable that tells a child the backend between the nodes of `hybrid` (default: `p2p`).
+/// Variable with the backend between the nodes of `hybrid` (default: `p2p`).
 pub(crate) const BETWEEN_NODES: &str = "MD_COMM_TEST_BETWEEN_NODES";
 /// Variable that makes the messages of role `unpacked` long.
 pub(crate) const LARGE: &str = "MD_COMM_TEST_LARGE";
 /// Exit code a child aborts with on purpose.
 pub(crate) const ABORT_CODE: i32 = 7;
-/// The watchdog's limit where it is meant to bite.
+/// The watchdog's limit in tests in which it must expire.
 const SHORT_WATCHDOG: Duration = Duration::from_secs(1);
 /// A rank that keeps silent does so for longer than any other rank waits.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -43,7 +43,7 @@ const SMALL_BYTES: usize = 100;
 /// Too large for an MPI library to send before the receiver asks for it.
 const LARGE_BYTES: usize = 1 << 22;
 
-/// `Some` if this process is a rank.
+/// Runs the role, and returns `Some`, if this process is a rank.
 pub(crate) fn run_if_child() -> Option<ExitCode> {
     let role = std::env::var(ROLE).ok();
     if role.is_none() && launch::started_by_launcher().is_none() {
@@ -87,7 +87,7 @@ fn suite() -> Result<ExitCode, CommError> {
         let outcome = describe(&run_suite(&world));
         failed |= outcome.is_err();
         if world.rank() == 0 {
-            // Some libraries tell their whole configuration after the first line.
+            // Some libraries print their whole configuration after the first line.
             let library = world.library();
             let library = library.lines().next().unwrap_or_default();
             println!("{outcome:?} after {:.1} s, {library}", begun.elapsed().as_secs_f64());
@@ -96,7 +96,8 @@ fn suite() -> Result<ExitCode, CommError> {
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// A program that has initialised MPI itself lends every second rank to a world each, and goes on afterwards.
+/// A program that has initialised MPI itself lends every second rank to a world each, and goes on
+/// afterwards.
 fn embedded() -> Result<ExitCode, CommError> {
     let setup = || CommError::Setup("MPI cannot be initialised".to_owned());
     let (universe, _) = rsmpi::initialize_with_threading(rsmpi::Threading::Funneled).ok_or_else(setup)?;
@@ -104,7 +105,7 @@ fn embedded() -> Result<ExitCode, CommError> {
     let half = whole.split_by_color(Color::with_value(whole.rank() % 2)).ok_or_else(setup)?;
     let outcome = {
         let world = mpi::start_with(&half, WATCHDOG)?.with_backend(backend_of(BACKEND)?)?;
-        // No panic hook: a panic that is caught ends nobody.
+        // There is no panic hook: a caught panic ends no rank.
         let caught = std::panic::catch_unwind(|| panic!("deliberate panic")).is_err();
         let right_ranks = world.rank() == half.rank() as usize && world.ranks() == half.size() as usize;
         describe(&run_suite(&world)).is_ok() && caught && right_ranks
@@ -114,7 +115,8 @@ fn embedded() -> Result<ExitCode, CommError> {
     Ok(ExitCode::from(u8::from(!outcome)))
 }
 
-/// The world with the backend under test. Trials are so short that `auto` chooses several times in the suite.
+/// The world with the backend under test. Trials are so short that `auto` chooses several times in
+/// the suite.
 fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     let trials = Trials { exchanges_per_block: 1, blocks: 1, watched_blocks: 1 };
     let world = mpi::start(watchdog)?.with_trials(trials);
@@ -259,8 +261,8 @@ fn report_and_abort(world: &dyn World, error: Option<CommError>) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Contexts dropped in the middle of an exchange leave nothing behind that could write to freed memory or keep the
-/// job from ending.
+/// Contexts dropped in the middle of an exchange leave nothing behind that could write to freed
+/// memory or keep the job from ending.
 fn drop_in_flight() -> Result<ExitCode, CommError> {
     let world = start(WATCHDOG)?;
     for bytes in [SMALL_BYTES, LARGE_BYTES] {

@@ -1,10 +1,12 @@
-//! Starts this program again under the MPI launcher and judges how the jobs end.
+//! Starts this program again under the MPI launcher and checks how the jobs end.
 //!
-//! By default every backend runs the suite as it is, with a slice of its options, and with delays and poisoned buffers;
-//! `MD_CONFORMANCE=full` adds every combination of options, over every implementation of windows, and delays and poisoned
-//! buffers over several of them; `MD_CONFORMANCE=nodes` is what works between nodes, as it is. `MD_CONFORMANCE_ONLY=words` runs only cases of the suite whose names contain all of
-//! the words: `poisoned` only those with poisoned buffers, `"rma-lock osc/sm"` only those of `rma-lock` (and
-//! `rma-lock-epoch`) over osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with so many ranks,
+//! By default every backend runs the suite as it is, with a slice of its options, and with delays
+//! and poisoned buffers; `MD_CONFORMANCE=full` adds every combination of options, over every
+//! implementation of windows, and delays and poisoned buffers over several of them;
+//! `MD_CONFORMANCE=nodes` is what works between nodes, as it is. `MD_CONFORMANCE_ONLY=words` runs
+//! only cases of the suite that have all of the words in their names: `poisoned` only those with
+//! poisoned buffers, `"rma-lock osc/sm"` only those of `rma-lock` (and `rma-lock-epoch`) over
+//! osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with these numbers of ranks;
 //! `MD_CONFORMANCE_LIMIT_S` is the suite's limit in seconds.
 
 use std::process::Command;
@@ -17,8 +19,8 @@ use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, LARGE, RO
 use crate::launch::{self, Finished};
 use crate::{RANKS, Tally, adverse, batch, is_wanted};
 
-/// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make. Libraries
-/// that spin where there are more ranks than cores need more ([`LIMIT`]).
+/// The suite's limit. The suite takes seconds, but cores are shared, and many windows on many ranks
+/// take long to make. Libraries that spin if there are more ranks than cores need more ([`LIMIT`]).
 const SUITE_LIMIT: Duration = Duration::from_secs(180);
 /// Variable with another limit, in seconds.
 const LIMIT: &str = "MD_CONFORMANCE_LIMIT_S";
@@ -30,7 +32,8 @@ const FAILURE_LIMIT: Duration = Duration::from_secs(10);
 const SHORT_LIMIT: Duration = Duration::from_secs(30);
 /// Variable that makes nodes smaller than they are.
 pub(crate) const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
-/// Cannot move messages between nodes by themselves; `p2p` is tested in any case.
+/// Backends that cannot move messages between nodes by themselves, and `p2p`, which is tested in
+/// any case.
 const NOT_BETWEEN_NODES: [Backend; 4] = [Backend::P2p, Backend::Shm, Backend::Hybrid, Backend::Auto];
 pub(crate) fn run_all(tally: &mut Tally) {
     let over_nodes = is_wanted("nodes");
@@ -73,13 +76,14 @@ fn ranks_wanted() -> Result<Vec<usize>, String> {
     numbers.map_err(|error| format!("{text:?} is no list of numbers such as 1,2,3: {error}"))
 }
 
-/// Seconds from the environment, or the default; what cannot be read fails the suite at once.
+/// Returns the seconds from the environment, or the default. An unreadable value fails the suite at
+/// once.
 pub(crate) fn suite_limit() -> Duration {
     let seconds = std::env::var(LIMIT).ok().map(|text| text.trim().parse().unwrap_or(0));
     seconds.map_or(SUITE_LIMIT, Duration::from_secs)
 }
 
-/// Whether the long form of the test was asked for.
+/// Returns whether the long form of the test was requested.
 pub(crate) fn full() -> bool {
     is_wanted("full")
 }
@@ -146,7 +150,7 @@ pub(crate) fn under_launcher(ranks: usize) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Runs a job however it ends.
+/// Runs a job, however it ends.
 pub(crate) fn play_within(mut command: Command, role: &str, limit: Duration) -> Result<Finished, String> {
     command.env(ROLE, role);
     launch::run_with_timeout(command, limit).map_err(|error| error.to_string())
@@ -211,7 +215,8 @@ fn blocked_call() -> Result<(), String> {
     expect(code == Some(3) && finished.stderr.contains(text), &finished)
 }
 
-/// The message is so long that it leaves only when it is received: the library still has the memory, and the job is ended.
+/// The message is so long that it leaves only when it is received: the library still uses the
+/// memory, so the job is ended.
 fn lent_for_ever() -> Result<(), String> {
     let mut command = under_launcher(2)?;
     command.env(LARGE, "yes");

@@ -14,8 +14,8 @@ const TERMINATION_GRACE: Duration = Duration::from_secs(3);
 const OUTPUT_GRACE: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Lets Open MPI 4 and 5 run as root (containers) and with more ranks than cores. It spins unless ranks outnumber cores;
-/// told to yield, tests leave the cores to whoever has work.
+/// Lets Open MPI 4 and 5 run as root (containers) and with more ranks than cores. Open MPI spins
+/// unless ranks outnumber cores; with the option to yield, tests leave the cores to other work.
 const TEST_ENVIRONMENT: [(&str, &str); 5] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -24,7 +24,7 @@ const TEST_ENVIRONMENT: [(&str, &str); 5] = [
     ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
 ];
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Finished {
     /// Its exit status; `None` if it did not end in time and was killed.
@@ -38,14 +38,15 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Whether it ended in time with success.
+    /// Returns whether it ended in time with success.
     pub(crate) fn succeeded(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
 }
 
-/// A command that runs a program, to be appended as argument, with so many ranks: `${MPIEXEC:-mpirun}` with the
-/// environment for root and for cores that are shared. `None` if there is no launcher.
+/// Returns a command that runs a program, to be appended as argument, with `ranks` ranks:
+/// `${MPIEXEC:-mpirun}` with the environment for root and for shared cores. Returns `None` if there
+/// is no launcher.
 pub(crate) fn mpirun(ranks: usize) -> Option<Command> {
     let words = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpirun".to_owned());
     let mut words = words.split_whitespace().map(OsString::from);
@@ -60,10 +61,10 @@ pub(crate) fn mpirun(ranks: usize) -> Option<Command> {
     Some(command)
 }
 
-/// Says why something is not tested.
+/// Prints why something is not tested.
 ///
 /// # Errors
-/// In CI, where nothing may be skipped.
+/// Fails in CI, where nothing may be skipped.
 pub(crate) fn may_skip(why: &str) -> Result<(), String> {
     println!("skipped: {why}");
     if std::env::var("CI").is_ok_and(|ci| ci == "true") {
@@ -73,10 +74,11 @@ pub(crate) fn may_skip(why: &str) -> Result<(), String> {
     }
 }
 
-/// Runs a command in its own process group. If it has not ended after `limit`, the group is asked to end, then killed.
+/// Runs a command in its own process group. If it has not ended after `limit`, the group is
+/// terminated, then killed.
 ///
 /// # Errors
-/// If the command cannot be started or waited for.
+/// Fails if the command cannot be started or waited for.
 pub(crate) fn run_with_timeout(mut command: Command, limit: Duration) -> io::Result<Finished> {
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let begun = Instant::now();
@@ -102,11 +104,12 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// Both signals are sent always, the second one for members that outlived the first. A launcher passes the polite signal on to ranks that are in process groups of their own; the other one is for a
-/// launcher that does not react.
+/// Ends a process group. Both signals are always sent, the second one for members that outlived the
+/// first. A launcher passes the terminate signal on to ranks that are in process groups of their
+/// own; the kill signal is for a launcher that does not react.
 fn end_group(child: &mut Child) -> io::Result<()> {
     for signal in ["TERM", "KILL"] {
-        // The spelling of POSIX; a shell's builtin is there even where no `kill` program is installed.
+        // The POSIX spelling; a shell's builtin exists even where no `kill` program is installed.
         let group = format!("kill -s {signal} -- -{}", child.id());
         Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status()?;
         wait(child, TERMINATION_GRACE)?;

@@ -1,5 +1,5 @@
-//! The conformance suite on every transport: `local` in this process, MPI by re-executing this program under a
-//! launcher. The last line is `N passed, N failed`.
+//! The conformance suite on every transport: `local` in this process, MPI by re-executing this
+//! program under a launcher. The last line is `N passed, N failed`.
 #![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
 
 #[cfg(feature = "mpi")]
@@ -28,7 +28,8 @@ use md_comm::conformance::{self, Report};
 use md_comm::{World, local};
 use tally::Tally;
 
-/// Worlds the suite is run on: one and two ranks per dimension are the special cases.
+/// Numbers of ranks on which the suite is run: one and two ranks per dimension are the special
+/// cases.
 const RANKS: [usize; 5] = [1, 2, 3, 4, 8];
 const WATCHDOG: Duration = Duration::from_secs(60);
 
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
     tally.end()
 }
 
-/// Whether this form of the test was asked for.
+/// Returns whether this form of the test was requested.
 fn is_wanted(form: &str) -> bool {
     std::env::var("MD_CONFORMANCE").is_ok_and(|mode| mode == form)
 }
@@ -68,7 +69,7 @@ fn on_threads(ranks: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The failures in words; also an error if checks are missing.
+/// Describes the failures in words. Missing checks are also an error.
 fn describe(report: &Report) -> Result<(), String> {
     let failed: Vec<_> =
         report.failed.iter().map(|failure| format!("{}: {}", failure.check, failure.what)).collect();

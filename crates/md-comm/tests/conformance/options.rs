@@ -1,9 +1,9 @@
-//! Options of backends as text, for a variable of the environment, and the combinations that are tried.
+//! Options of backends as text, for an environment variable, and the combinations that are tried.
 
 use md_comm::mpi::MpiWorld;
 use md_comm::{Backend, Buffering, Chunk, CommError, RmaKey, RmaOptions};
 
-/// Every value of every option with a backend where it matters, and pairs that touch the same code.
+/// Every value of every option with a backend that uses it, and pairs that affect the same code.
 const SLICE: &[(Backend, &str)] = &[
     (Backend::RmaFence, "window=create asserts=on"),
     (Backend::RmaFence, "operation=get asserts=on"),
@@ -26,17 +26,18 @@ const SLICE: &[(Backend, &str)] = &[
     (Backend::RmaRing, "puts=three"),
 ];
 
-/// The combinations tried by default.
+/// Returns the combinations tried by default.
 pub(crate) fn slice() -> Vec<(Backend, RmaOptions)> {
     let parsed = |&(backend, text): &(Backend, &str)| Some((backend, parse(text).ok()?));
     SLICE.iter().filter_map(parsed).collect()
 }
 
-/// More changes at once bring no new pair of values together, but many more cases.
+/// Most changes at once. More would combine no new pair of values, but add many cases.
 const MOST_CHANGES: usize = 4;
 
-/// Every combination of a few changes that is not refused, without the defaults. The options of `hybrid` are those of its backend between
-/// nodes, which is two-sided here and has none.
+/// Returns every combination of a few changes that is not refused, without the defaults. The
+/// options of `hybrid` are those of its backend between nodes, which is two-sided here and has
+/// none.
 pub(crate) fn all(backend: Backend) -> Vec<RmaOptions> {
     if backend == Backend::Hybrid {
         return Vec::new();
@@ -49,10 +50,11 @@ pub(crate) fn all(backend: Backend) -> Vec<RmaOptions> {
     all
 }
 
-/// Before the bytes of a piece.
+/// Prefix of the bytes of a piece.
 pub(crate) const CHUNK: &str = "chunk=";
 
-/// The world with the options in a text such as `chunk=64 window=create`; the chunk comes first.
+/// Applies to a world the options in a text such as `chunk=64 window=create`; the chunk comes
+/// first.
 pub(crate) fn apply(world: MpiWorld, text: &str) -> Result<MpiWorld, CommError> {
     let Some(text) = text.strip_prefix(CHUNK) else { return world.with_options(parse(text)?) };
     let (bytes, options) = text.split_once(' ').unwrap_or((text, ""));
@@ -60,7 +62,7 @@ pub(crate) fn apply(world: MpiWorld, text: &str) -> Result<MpiWorld, CommError> 
     world.with_chunk(Chunk::Bytes(bytes)).with_options(parse(options)?)
 }
 
-/// The options in a text such as `window=create asserts=on`.
+/// Parses the options in a text such as `window=create asserts=on`.
 pub(crate) fn parse(text: &str) -> Result<RmaOptions, CommError> {
     text.split_whitespace().try_fold(RmaOptions::default(), |options, word| {
         let set = word.split_once('=');

@@ -1,4 +1,5 @@
-//! A communicator of our own and the collectives on it, all non-blocking inside, so that the watchdog sees them.
+//! A communicator of this crate and the collectives on it. All are non-blocking inside, so that the
+//! watchdog applies to them.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -13,15 +14,16 @@ use super::{Call, blank_status, byte, check, count, guarded, is_over, null_reque
 use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank, Reduction};
 
-/// How long to wait, and for whom to report it.
+/// Time limit of a wait, and the rank for the report.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit {
     pub(crate) watchdog: Duration,
     pub(crate) rank: Rank,
 }
 
-/// A duplicate of a communicator of the program: its messages never match anybody else's. Freed by `MPI_Finalize`, because
-/// `MPI_Comm_free` is collective and `Drop` also runs when another rank is gone.
+/// A duplicate of a communicator of the program. Its messages never match those of other code.
+/// Freed by `MPI_Finalize`, because `MPI_Comm_free` is collective and `Drop` also runs when another
+/// rank has ended.
 #[derive(Debug)]
 pub(crate) struct Communicator {
     pub(super) raw: ffi::MPI_Comm,
@@ -30,7 +32,8 @@ pub(crate) struct Communicator {
 }
 
 impl Communicator {
-    /// Makes errors come back from calls that have no communicator of ours. MPI-3.1 section 8.3.1.
+    /// Makes calls that have no communicator of this crate return their errors. MPI-3.1 section
+    /// 8.3.1.
     pub(crate) fn return_errors(_running: &Universe) -> Result<(), CommError> {
         // SAFETY: MPI is running (witness); both handles are predefined.
         // Test: suite.
@@ -43,7 +46,8 @@ impl Communicator {
         Ok(())
     }
 
-    /// A communicator that `make` makes; errors come back from calls on it. MPI-3.1 section 8.3.1.
+    /// Returns a communicator created by `make`; calls on it return their errors. MPI-3.1 section
+    /// 8.3.1.
     pub(super) fn made(
         call: Call,
         make: impl FnOnce(*mut ffi::MPI_Comm) -> c_int,
@@ -58,21 +62,22 @@ impl Communicator {
         }
     }
 
-    /// Another communicator over the ranks of one of the program's. *Collective.* MPI-3.1 section 6.4.2.
+    /// Duplicates a communicator of the program. *Collective.* MPI-3.1 section 6.4.2.
     pub(crate) fn duplicate_of(original: &impl topology::Communicator) -> Result<Self, CommError> {
         // SAFETY: the handle is valid (witness).
         // Test: embedded.
         Self::made(Call::MPI_Comm_dup, |raw| unsafe { ffi::MPI_Comm_dup(original.as_raw(), raw) })
     }
 
-    /// Another communicator over the same ranks. *Collective.* MPI-3.1 section 6.4.2.
+    /// Duplicates this communicator. *Collective.* MPI-3.1 section 6.4.2.
     pub(crate) fn duplicate(&self) -> Result<Self, CommError> {
         // SAFETY: the handle is valid while MPI runs.
         // Test: suite.
         Self::made(Call::MPI_Comm_dup, |raw| unsafe { ffi::MPI_Comm_dup(self.raw, raw) })
     }
 
-    /// The ranks that can share memory with this one, in the order of their numbers. *Collective.* MPI-3.1 section 6.4.2.
+    /// Returns a communicator of the ranks that can share memory with this one, in the order of
+    /// their numbers. *Collective.* MPI-3.1 section 6.4.2.
     pub(crate) fn node(&self) -> Result<Self, CommError> {
         let (rank, _) = self.rank_and_ranks()?;
         // SAFETY: the handle is valid while MPI runs.
@@ -83,8 +88,8 @@ impl Communicator {
         })
     }
 
-    /// The ranks of this communicator that name the same group, in the order of their numbers. *Collective.* MPI-3.1
-    /// section 6.4.2.
+    /// Returns a communicator of the ranks that name the same group, in the order of their numbers.
+    /// *Collective.* MPI-3.1 section 6.4.2.
     pub(crate) fn split(&self, group: c_int) -> Result<Self, CommError> {
         let (rank, _) = self.rank_and_ranks()?;
         // SAFETY: the handle is valid while MPI runs.
@@ -94,9 +99,10 @@ impl Communicator {
         })
     }
 
-    /// Lets the library move data, also other ranks' puts to this one: with software progress they wait for some call
-    /// of ours. To be called on a communicator that carries no messages: where Open MPI finds a message it returns at once
-    /// and moves nothing, and what the rank waits for might never come. MPI-3.1 sections 3.8.1, 11.7.3.
+    /// Lets the library move data, including other ranks' puts to this one: with software progress
+    /// these wait for some call of this rank. To be called on a communicator that carries no
+    /// messages: if Open MPI finds a message it returns at once and moves nothing, and what the
+    /// rank waits for might never arrive. MPI-3.1 sections 3.8.1, 11.7.3.
     pub(crate) fn drive_progress(&self) -> Result<(), CommError> {
         let (mut found, mut status) = (0, blank_status());
         // SAFETY: a valid communicator; an integer and a status are written. Nothing is received.
@@ -113,14 +119,15 @@ impl Communicator {
         check("MPI_Iprobe", code)
     }
 
-    /// Ends the communicator: every later call on it is an error of the library's. *Collective.* MPI-3.1 section 6.4.3.
+    /// Frees the communicator; the library returns an error from every later call on it.
+    /// *Collective.* MPI-3.1 section 6.4.3.
     pub(crate) fn free(&mut self) -> Result<(), CommError> {
         // SAFETY: the handle is valid and becomes the null handle.
         // Test: suite.
         guarded(Call::MPI_Comm_free, || unsafe { ffi::MPI_Comm_free(&raw mut self.raw) })
     }
 
-    /// This process's rank and the number of ranks.
+    /// Returns this process's rank and the number of ranks.
     pub(crate) fn rank_and_ranks(&self) -> Result<(Rank, usize), CommError> {
         let (mut rank, mut ranks) = (0, 0);
         // SAFETY: the handle is valid while MPI runs; each call writes one integer.
@@ -132,12 +139,13 @@ impl Communicator {
         Ok((rank as Rank, ranks as usize))
     }
 
-    /// Largest tag. MPI-3.1 section 8.1.2.
+    /// Returns the largest tag. MPI-3.1 section 8.1.2.
     pub(crate) fn largest_tag(&self) -> Result<i32, CommError> {
         // The attribute is set on the predefined world communicator; a duplicate need not have it.
         let mut value: *const c_int = std::ptr::null();
         let mut found = 0;
-        // SAFETY: for this key the library writes a pointer to an integer that lives until finalisation.
+        // SAFETY: for this key the library writes a pointer to an integer that lives until
+        // finalisation.
         // Test: suite.
         unsafe {
             let code = ffi::MPI_Comm_get_attr(
@@ -154,7 +162,7 @@ impl Communicator {
         }
     }
 
-    /// MPI-3.1 section 5.12.5. *Collective.*
+    /// Gathers the bytes of all ranks. MPI-3.1 section 5.12.5. *Collective.*
     pub(crate) fn gather_all(&self, mine: Vec<u8>, ranks: usize, limit: Limit) -> Result<Vec<u8>, CommError> {
         if mine.is_empty() {
             // Empty vectors share one dangling address, and the library refuses equal buffers.
@@ -171,7 +179,8 @@ impl Communicator {
         Ok(kept.1)
     }
 
-    /// `root`'s bytes on every rank; the same length everywhere. MPI-3.1 section 5.12.2. *Collective.*
+    /// Returns the bytes of `root` on every rank; the length is the same everywhere. MPI-3.1
+    /// section 5.12.2. *Collective.*
     pub(crate) fn broadcast(&self, root: Rank, bytes: Vec<u8>, limit: Limit) -> Result<Vec<u8>, CommError> {
         let length = count("MPI_Ibcast", bytes.len())?;
         // SAFETY: the vector has `length` bytes.
@@ -182,7 +191,8 @@ impl Communicator {
         })
     }
 
-    /// What becomes of all ranks' words, element by element, as many on each. MPI-3.1 section 5.12.8. *Collective.*
+    /// Combines the words of all ranks, element by element; all ranks have the same number of
+    /// words. MPI-3.1 section 5.12.8. *Collective.*
     pub(crate) fn reduce(&self, mine: Vec<u64>, how: Reduction, limit: Limit) -> Result<Vec<u64>, CommError> {
         if mine.is_empty() {
             // As in `gather_all`.
@@ -191,11 +201,12 @@ impl Communicator {
         self.start_reduce(mine, how)?.finish(limit)
     }
 
-    /// The first part of [`Self::reduce`], of one word at least. *Collective.*
+    /// Starts [`Self::reduce`] for at least one word. *Collective.*
     pub(crate) fn start_reduce(&self, mine: Vec<u64>, how: Reduction) -> Result<Reducing, CommError> {
         let words = count("MPI_Iallreduce", mine.len())?;
         let all = vec![0; mine.len()];
-        // SAFETY: both vectors have so many words; the constants of the C library are read.
+        // SAFETY: both vectors have the same number of words, which is the count; the constants of
+        // the C library are read.
         // Test: suite, memcheck.
         begin("MPI_Iallreduce", (mine, all), |(mine, all), request| unsafe {
             let operation = match how {
@@ -208,7 +219,7 @@ impl Communicator {
         .map(Reducing)
     }
 
-    /// MPI-3.1 section 5.12.1. *Collective.*
+    /// Waits until all ranks have entered the barrier. MPI-3.1 section 5.12.1. *Collective.*
     pub(crate) fn barrier(&self, limit: Limit) -> Result<(), CommError> {
         // SAFETY: the call uses no buffer.
         // Test: suite.
@@ -216,8 +227,9 @@ impl Communicator {
     }
 }
 
-/// A collective under way and what it uses, which is on the heap. If it is not waited for, or does not end in time, that is
-/// leaked: the library may still write to it, and a collective cannot be cancelled.
+/// A collective under way and the memory it uses, which is on the heap. If the collective is not
+/// waited for, or does not end in time, the memory is leaked: the library may still write to it,
+/// and a collective cannot be cancelled.
 #[derive(Debug)]
 struct UnderWay<T> {
     call: &'static str,
@@ -226,7 +238,7 @@ struct UnderWay<T> {
 }
 
 impl<T> UnderWay<T> {
-    /// Waits, and gives back what the collective has used.
+    /// Waits, and returns the memory that the collective has used.
     fn wait(mut self, Limit { watchdog, rank }: Limit) -> Result<T, CommError> {
         let mut wait = SpinWait::new(watchdog);
         while !is_over(&mut self.request)? {
@@ -258,7 +270,7 @@ fn collective<T>(
     begin(call, kept, make)?.wait(limit)
 }
 
-/// A reduction under way: this rank's words, and where all ranks' go.
+/// A reduction under way: this rank's words, and the memory for the result.
 #[derive(Debug)]
 pub(crate) struct Reducing(UnderWay<(Vec<u64>, Vec<u64>)>);
 
@@ -268,8 +280,9 @@ impl Reducing {
     }
 }
 
-/// Non-blocking barriers on a communicator of their own. At most one barrier is entered at a time. Collectives match by their order on a communicator; one per context lets
-/// ranks use several contexts in different orders.
+/// Non-blocking barriers on a communicator of their own. At most one barrier is entered at a time.
+/// Collectives match by their order on a communicator; one per context lets ranks use several
+/// contexts in different orders.
 #[derive(Debug)]
 pub(crate) struct Barriers {
     on: Communicator,
@@ -277,7 +290,7 @@ pub(crate) struct Barriers {
 }
 
 impl Barriers {
-    /// *Collective.*
+    /// Duplicates the communicator for barriers. *Collective.*
     pub(crate) fn new(of: &Communicator) -> Result<Self, CommError> {
         Ok(Self { on: of.duplicate()?, request: null_request() })
     }
@@ -293,12 +306,12 @@ impl Barriers {
         check("MPI_Ibarrier", unsafe { ffi::MPI_Ibarrier(self.on.raw, &raw mut self.request) })
     }
 
-    /// Whether all ranks have entered; also if no barrier is entered. Never blocks.
+    /// Returns whether all ranks have entered, or no barrier is entered. Never blocks.
     pub(crate) fn passed(&mut self) -> Result<bool, CommError> {
         is_over(&mut self.request)
     }
 
-    /// Ends the communicator, with no barrier entered. *Collective.*
+    /// Frees the communicator, with no barrier entered. *Collective.*
     pub(crate) fn free(&mut self) -> Result<(), CommError> {
         self.on.free()
     }

@@ -15,7 +15,8 @@ mod raw {
         pub(crate) safe fn mdc_replace() -> ffi::MPI_Op;
         /// `MPI_NO_OP`.
         pub(crate) safe fn mdc_no_op() -> ffi::MPI_Op;
-        /// `MPI_MODE_NOCHECK`. Never for post and start: Open MPI's osc/sm then lets `MPI_Win_wait` return early.
+        /// `MPI_MODE_NOCHECK`. Never for post and start: Open MPI's osc/sm then lets `MPI_Win_wait`
+        /// return early.
         pub(crate) safe fn mdc_mode_nocheck() -> c_int;
         /// `MPI_MODE_NOSUCCEED`.
         pub(crate) safe fn mdc_mode_nosucceed() -> c_int;
@@ -27,7 +28,7 @@ mod raw {
         pub(crate) safe fn mdc_lock_exclusive() -> c_int;
         /// `MPI_MODE_NOPUT`.
         pub(crate) safe fn mdc_mode_noput() -> c_int;
-        /// Bytes that are free in `/dev/shm`; the highest number where there is no such folder.
+        /// Returns the free bytes in `/dev/shm`, or the highest number if there is no such folder.
         pub(crate) safe fn mdc_free_shared_memory() -> u64;
         pub(super) fn mdc_is_unified(window: ffi::MPI_Win, unified: *mut c_int) -> c_int;
     }
@@ -40,7 +41,8 @@ pub(super) use raw::{
     mdc_mode_nosucceed as mode_nosucceed, mdc_no_op as no_op, mdc_replace as replace,
 };
 
-/// Return code, and whether the window's public and private copies are the same memory (MPI-3.1 section 11.4).
+/// Returns the return code, and whether the window's public and private copies are the same memory
+/// (MPI-3.1 section 11.4).
 pub(super) fn is_unified(window: ffi::MPI_Win) -> (c_int, bool) {
     let mut unified = 0;
     // SAFETY: the window is a valid handle of its owner; one integer is written.

@@ -11,8 +11,9 @@ use mpi::ffi;
 use super::{Call, Communicator, blank_status, byte, check, guarded};
 use crate::CommError;
 
-/// An open file. It is closed by [`Self::close`] alone, since that is collective and `Drop` also runs when another rank is gone. Errors come
-/// back from calls on files unless somebody asks for something else (section 13.7).
+/// An open file. Only [`Self::close`] closes it, because closing is collective and `Drop` also runs
+/// when another rank has ended. Calls on files return their errors unless the program sets another
+/// error handler (section 13.7).
 #[derive(Debug)]
 pub(in crate::mpi) struct OpenFile {
     raw: ffi::MPI_File,
@@ -21,7 +22,7 @@ pub(in crate::mpi) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Opens a file that is there, for writing. *Collective.* Section 13.2.1.
+    /// Opens an existing file for writing. *Collective.* Section 13.2.1.
     pub(in crate::mpi) fn open(communicator: &Communicator, path: &Path) -> Result<Self, CommError> {
         const CALL: &str = "MPI_File_open";
         let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| CommError::Mpi {
@@ -29,8 +30,8 @@ impl OpenFile {
             message: "the name of the file has a zero in it".to_owned(),
         })?;
         let mode = ffi::MPI_MODE_WRONLY as c_int;
-        // SAFETY: the communicator is valid while MPI runs (witness); the name ends with a zero and outlives the call, which copies it;
-        // one handle is written.
+        // SAFETY: the communicator is valid while MPI runs (witness); the name ends with a zero and
+        // outlives the call, which copies it; one handle is written.
         // Test: suite.
         unsafe {
             let mut raw = ffi::RSMPI_FILE_NULL;
@@ -41,9 +42,9 @@ impl OpenFile {
         }
     }
 
-    /// Writes bytes at a place, or the first of them; says how many. Section 13.4.2.
+    /// Writes bytes at an offset, or only the first of them; returns how many. Section 13.4.2.
     pub(in crate::mpi) fn write_at(&self, bytes: &[u8], at: u64) -> Result<usize, CommError> {
-        /// Of one call: counts are 32 bits wide, and the system's calls end at 2 GiB.
+        /// Most bytes of one call: counts are 32 bits wide, and system calls end at 2 GiB.
         const MOST: usize = 1 << 28;
         let bytes = &bytes[..bytes.len().min(MOST)];
         let (mut status, mut written) = (blank_status(), 0);
@@ -51,7 +52,8 @@ impl OpenFile {
             call: "MPI_File_write_at",
             message: format!("byte {at} is beyond what a file can hold"),
         })?;
-        // SAFETY: the handle is open; the bytes are read during the call alone; a status and an integer are written.
+        // SAFETY: the handle is open; the bytes are read during the call alone; a status and an
+        // integer are written.
         // Test: suite.
         unsafe {
             let count = bytes.len() as c_int;
@@ -63,16 +65,16 @@ impl OpenFile {
         Ok(usize::try_from(written).unwrap_or_default().min(bytes.len()))
     }
 
-    /// What this rank has written is on disk. *Collective.* Section 13.6.1.
+    /// Flushes what this rank has written to disk. *Collective.* Section 13.6.1.
     pub(in crate::mpi) fn sync(&self) -> Result<(), CommError> {
         // SAFETY: the handle is open.
         // Test: suite.
         guarded(Call::MPI_File_sync, || unsafe { ffi::MPI_File_sync(self.raw) })
     }
 
-    /// *Collective.* Section 13.2.2.
+    /// Closes the file. *Collective.* Section 13.2.2.
     pub(in crate::mpi) fn close(mut self) -> Result<(), CommError> {
-        // SAFETY: the handle is open, and gone with the value.
+        // SAFETY: the handle is open, and the value that has it is consumed.
         // Test: suite.
         guarded(Call::MPI_File_close, || unsafe { ffi::MPI_File_close(&raw mut self.raw) })
     }

@@ -1,23 +1,26 @@
-//! Memory in pages of megabytes. A CPU looks up every page that it is not used to in a table, in a virtual machine in two; a kernel that walks through
-//! many long arrays at once does so all the time if pages have 4 KiB. Linux gives large ones to whoever asks before it writes there
-//! (`/sys/kernel/mm/transparent_hugepage/enabled`: `madvise`, which most distributions set).
+//! Memory in pages of megabytes. A CPU looks up every page that it has not used recently in a table
+//! (in a virtual machine in two); a kernel that walks through many long arrays at once does so all
+//! the time if pages have 4 KiB. Linux gives large pages to a program that asks before it writes
+//! there (`/sys/kernel/mm/transparent_hugepage/enabled`: `madvise`, which most distributions set).
 #![expect(unsafe_code, reason = "advice to the system has no safe form; the rule is at the block")]
 
-/// Of less memory hardly any page would be large.
+/// Smallest memory for which the system is asked. In less memory hardly any page would be large.
 #[cfg(target_os = "linux")]
 const LEAST_BYTES: usize = 4 << 20;
-/// A multiple of what any system has as a page.
+/// A multiple of the page size of any system.
 #[cfg(target_os = "linux")]
 const PAGE_BYTES: usize = 64 << 10;
 
-/// Asks for large pages for memory that nothing has been written to. Where there are none, or for little memory, nothing happens.
+/// Asks the system for large pages for memory that has not been written to. Does nothing for little
+/// memory, or where there are no such pages.
 pub fn prefer_large_pages<T>(memory: &mut [T]) {
     #[cfg(target_os = "linux")]
     if size_of_val(memory) >= LEAST_BYTES {
         let start = memory.as_mut_ptr().cast::<u8>();
         let before = start.addr().next_multiple_of(PAGE_BYTES) - start.addr();
         let bytes = (size_of_val(memory) - before) / PAGE_BYTES * PAGE_BYTES;
-        // SAFETY: whole pages of memory that is borrowed; the advice changes nothing of what they hold. Refused advice is no harm.
+        // SAFETY: whole pages of memory that is borrowed; the advice does not change their content.
+        // Refused advice is harmless.
         // Test: large pages.
         unsafe { libc::madvise(start.wrapping_add(before).cast(), bytes, libc::MADV_HUGEPAGE) };
     }
@@ -30,7 +33,8 @@ mod tests {
     use super::*;
     use crate::AlignedBuffer;
 
-    /// What `/proc/self/smaps` says of the mapping that an address is in; `None` where there are no large pages.
+    /// Returns an entry of `/proc/self/smaps` for the mapping that contains an address, or `None`
+    /// where there are no large pages.
     fn told_of(address: usize, key: &str) -> Option<String> {
         if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
             return None;
@@ -72,7 +76,8 @@ mod tests {
         expect_advice(buffer.bytes().as_ptr().addr() + (3 << 18), true);
     }
 
-    /// The advice has to come before anything is written. A mapping may hold what other tests have written, too: less than half of this.
+    /// The advice has to precede all writing. A mapping may also contain what other tests have
+    /// written: less than half of this buffer.
     #[test]
     fn a_long_buffer_has_no_pages_yet() {
         let bytes = 256 << 20;

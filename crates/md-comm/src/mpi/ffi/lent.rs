@@ -1,7 +1,8 @@
-//! Messages straight from and to memory that is lent for as long as they are under way.
+//! Messages directly from and to memory that is lent for as long as they are under way.
 //!
-//! Invariant: a [`Lent`] borrows the memory exclusively and does not look at it; every datatype it is given stays inside. [`lend`] returns only when no
-//! request is active any more, or it ends the job: memory that is not its own cannot be kept for the library.
+//! Invariant: a [`Lent`] borrows the memory exclusively and does not access it; every datatype
+//! passed to it stays inside the memory. [`lend`] returns only when no request is active any more,
+//! or it ends the job: memory of the caller's cannot be leaked to the library.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -19,19 +20,19 @@ use crate::mpi::guard::EXIT_CODE;
 use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank, Subarray};
 
-/// How long requests may take to end when the exchange has failed.
+/// Time limit for requests to end when the exchange has failed.
 const END_LIMIT: Duration = Duration::from_secs(1);
 
 /// Rows of bytes as one datatype, relative to the beginning of the memory. MPI-3.1 section 4.1.
 #[derive(Debug)]
 pub(crate) struct Scattered {
     raw: ffi::MPI_Datatype,
-    /// From the memory's beginning to behind the last byte.
+    /// Bytes from the memory's beginning to the end of the last row.
     end: usize,
 }
 
 impl Scattered {
-    /// The subarrays, of parts that start at `starts`, one after the other.
+    /// Describes the subarrays, of parts that start at `starts`, in turn.
     pub(crate) fn new(subarrays: &[Subarray], starts: &[usize]) -> Result<Self, CommError> {
         let call = "MPI_Type_create_struct";
         let too_far = || CommError::Mpi { call, message: "a subarray ends beyond all memory".to_owned() };
@@ -46,7 +47,8 @@ impl Scattered {
         let raw: Vec<_> = pieces.iter().map(|piece| piece.0).collect();
         let made = Datatype::make(call, |new| {
             let (many, ones) = (raw.len() as c_int, vec![1; raw.len()]);
-            // SAFETY: arrays of as many entries as are named; the types are valid, and the new one outlives them (MPI-3.1 section 4.1.9).
+            // SAFETY: the arrays have as many entries as are named; the types are valid, and the
+            // new one outlives them (MPI-3.1 section 4.1.9).
             // Test: unpacked.
             unsafe { ffi::MPI_Type_create_struct(many, ones.as_ptr(), places.as_ptr(), raw.as_ptr(), new) }
         })?;
@@ -80,7 +82,7 @@ impl Datatype {
         Ok(Self(raw))
     }
 
-    /// A vector of vectors of rows.
+    /// Makes a vector of vectors of rows.
     fn of_rows(subarray: &Subarray) -> Result<Self, CommError> {
         let call = "MPI_Type_create_hvector";
         let Subarray { row_bytes, rows, strides, .. } = *subarray;
@@ -88,12 +90,13 @@ impl Datatype {
         let (slow, fast, row) = (slow?, fast?, row?);
         let [wide, narrow] = strides.map(|stride| stride as ffi::MPI_Aint);
         let of_fast = Self::make(call, |new| {
-            // SAFETY: the call writes a handle, of bytes that are looked at only by communication.
+            // SAFETY: the call writes a handle, of bytes that only communication accesses.
             // Test: unpacked.
             unsafe { ffi::MPI_Type_create_hvector(fast, row, narrow, byte(), new) }
         })?;
         Self::make(call, |new| {
-            // SAFETY: as above; the inner type is valid, and the new one outlives it (MPI-3.1 section 4.1.9).
+            // SAFETY: as above; the inner type is valid, and the new one outlives it (MPI-3.1
+            // section 4.1.9).
             // Test: unpacked.
             unsafe { ffi::MPI_Type_create_hvector(slow, 1, wide, of_fast.0, new) }
         })
@@ -103,7 +106,8 @@ impl Datatype {
 impl Drop for Datatype {
     fn drop(&mut self) {
         if is_running() {
-            // SAFETY: made by a call and not freed yet; messages under way keep what they need (MPI-3.1 section 4.1.9).
+            // SAFETY: made by a call and not freed yet; messages under way keep what they need
+            // (MPI-3.1 section 4.1.9).
             // Test: unpacked.
             unsafe { ffi::MPI_Type_free(&raw mut self.0) };
         }
@@ -122,8 +126,8 @@ pub(crate) struct Lent<'m> {
     borrowed: PhantomData<&'m mut [u8]>,
 }
 
-/// Lends memory for the work of this rank, of so many messages at most. Where messages are still under way after it, they are
-/// ended; one that does not end is told, and ends the job.
+/// Lends memory for `work` of this rank, with at most `messages` messages. Messages that are still
+/// under way after it are ended; if one does not end, the error is printed and the job ends.
 pub(crate) fn lend(
     memory: &mut [u8],
     messages: usize,
@@ -137,7 +141,7 @@ pub(crate) fn lend(
             || "messages from and to the memory of fields do not end".to_owned(),
             CommError::to_string,
         );
-        // If the terminal is gone there is nobody to tell.
+        // If the terminal is gone, the message cannot be printed.
         let _ = std::io::stderr().lock().write_all(format!("error: rank {rank}: {reason}\n").as_bytes());
     }
     outcome
@@ -157,7 +161,8 @@ impl<'m> Lent<'m> {
         }
     }
 
-    /// Sends what lies at these places, or receives to them; the sender has promised as many bytes. MPI-3.1 section 3.7.2.
+    /// Sends what lies at these places, or receives into them; the sender has promised as many
+    /// bytes. MPI-3.1 section 3.7.2.
     pub(crate) fn begin(
         &mut self,
         way: Way,
@@ -173,7 +178,8 @@ impl<'m> Lent<'m> {
         }
         let (start, mut request) = (self.memory.cast(), null_request());
         let (peer, on, datatype) = (peer as c_int, on.raw, what.raw);
-        // SAFETY: the memory obeys this type's invariant until the request is over, and the datatype ends inside of it.
+        // SAFETY: the memory obeys this type's invariant until the request is over, and the
+        // datatype ends inside it.
         // Test: unpacked, memcheck.
         let code = unsafe {
             match way {
@@ -184,15 +190,15 @@ impl<'m> Lent<'m> {
         check(call, code)?;
         self.requests.push(request);
         self.ways.push(way);
-        // More than was said are no error, but need room to be tested.
+        // More messages than announced are not an error, but testing them needs room.
         self.finished.resize(self.finished.len().max(self.requests.len()), 0);
         self.statuses.resize(self.finished.len(), blank_status());
         self.active += 1;
         Ok(())
     }
 
-    /// Lets MPI work and hands the numbers of finished messages, in the order in which they were begun, to `done`; whether all are over.
-    /// Never blocks. MPI-3.1 section 3.7.5.
+    /// Lets MPI work and passes the numbers of finished messages, in the order in which they were
+    /// begun, to `done`. Returns whether all are over. Never blocks. MPI-3.1 section 3.7.5.
     pub(crate) fn poll(&mut self, mut done: impl FnMut(usize)) -> Result<bool, CommError> {
         if self.active == 0 {
             return Ok(true);
@@ -217,12 +223,13 @@ impl<'m> Lent<'m> {
         Ok(self.active == 0)
     }
 
-    /// Whether a message is still under way, by its number.
+    /// Returns whether the message with this number is still under way.
     pub(crate) fn is_active(&self, number: usize) -> bool {
         self.requests.get(number).is_some_and(|&request| request != null_request())
     }
 
-    /// Ends what is under way; whether the library has let go of the memory within a short time.
+    /// Ends what is under way. Returns whether the library has released the memory within a short
+    /// time.
     fn has_ended(&mut self) -> bool {
         if self.active == 0 || !is_running() {
             return true;
@@ -241,7 +248,8 @@ impl<'m> Lent<'m> {
     fn cancel(&mut self) {
         for (request, _) in self.requests.iter_mut().zip(&self.ways).filter(|(_, way)| **way == Way::In) {
             if *request != null_request() {
-                // SAFETY: an active request of this value. What it says is of no use: the request is tested until it is over.
+                // SAFETY: an active request of this value. The return code is not needed: the
+                // request is tested until it is over.
                 // Test: unpacked.
                 unsafe { ffi::MPI_Cancel(request) };
             }
@@ -250,7 +258,7 @@ impl<'m> Lent<'m> {
 }
 
 impl Drop for Lent<'_> {
-    /// Gives the memory back only when the library has let go of it.
+    /// Returns only when the library has released the memory.
     fn drop(&mut self) {
         if !self.has_ended() {
             abort_all(EXIT_CODE);

@@ -1,20 +1,26 @@
 //! The only unsafe code of the crate: raw MPI calls behind safe functions.
 //!
-//! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point requests together with the
-//! buffers they use, [`lend`] for messages from and to memory of the caller's, [`Window`] for memory that other ranks write to. The rules that make the wrappers safe:
-//! 1. every function needs a value that exists only between `MPI_Init` and `MPI_Finalize` (rsmpi's `Universe`, or
-//!    something made from it and kept by the same owner); where the program has initialised MPI itself, it promises to
-//!    drop what it got from `start_with` before it finalises MPI;
-//! 2. a buffer given to a non-blocking call lives in the same object as its request, is neither moved nor looked at
-//!    while the request is active, and is leaked, not freed, if the request cannot be ended (memory of the caller's cannot be leaked: there, the job is ended);
+//! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point
+//! requests together with the buffers they use, [`lend`] for messages from and to memory of the
+//! caller's, [`Window`] for memory that other ranks write to. The rules that make the wrappers
+//! safe:
+//! 1. every function needs a value that exists only between `MPI_Init` and `MPI_Finalize` (rsmpi's
+//!    `Universe`, or something made from it and kept by the same owner); a program that has
+//!    initialised MPI itself promises to drop what it got from `start_with` before it finalises
+//!    MPI;
+//! 2. a buffer passed to a non-blocking call lives in the same object as its request, is neither
+//!    moved nor accessed while the request is active, and is leaked, not freed, if the request
+//!    cannot be ended (memory of the caller's cannot be leaked: there, the job is ended);
 //! 3. every return code is checked; handles return errors instead of aborting;
-//! 4. no message is longer than the receive posted for it: senders check against a capacity that the receiver has
-//!    learned from them before it posts, and announce longer messages, for which receives of their own are posted. The library's truncation error is no protection: Open MPI 4.1.4 reports it, but
-//!    its single-copy path (1562 bytes to oneself, 5000 bytes to a neighbour on the node) writes the whole message
-//!    behind the end of the buffer.
+//! 4. no message is longer than the receive posted for it: senders check against a capacity that
+//!    the receiver has received from them before it posts, and announce longer messages, for which
+//!    receives of their own are posted. The library's truncation error is no protection: Open MPI
+//!    4.1.4 reports it, but its single-copy path (1562 bytes to the rank itself, 5000 bytes to a
+//!    neighbour on the node) writes the whole message past the end of the buffer.
 //!
-//! Advantage over rsmpi's scoped requests: `initiate` and `complete` can be two methods of one object. Disadvantage:
-//! the rules are ours to keep; hence no other file may be unsafe.
+//! Advantage over rsmpi's scoped requests: `initiate` and `complete` can be two methods of one
+//! object.
+//! Disadvantage: this module must keep the rules itself; hence no other file may be unsafe.
 #![expect(unsafe_code, reason = "MPI is a C interface; the rules are in the module's documentation")]
 
 mod communicator;
@@ -52,12 +58,12 @@ fn check(call: &'static str, code: c_int) -> Result<(), CommError> {
     if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(failure(call, code)) }
 }
 
-/// The same for a call that may wait for other ranks, under the watchdog.
+/// Checks a call that may wait for other ranks, under the watchdog.
 fn guarded(call: Call, make: impl FnOnce() -> c_int) -> Result<(), CommError> {
     check(call.into(), watched(call, None, make))
 }
 
-/// The same where it is one rank that is waited for.
+/// Checks a call that waits for one rank, under the watchdog.
 fn guarded_to(call: Call, peer: Rank, make: impl FnOnce() -> c_int) -> Result<(), CommError> {
     check(call.into(), watched(call, Some(peer), make))
 }
@@ -68,7 +74,7 @@ fn failure(call: &'static str, code: c_int) -> CommError {
 }
 
 fn error_text(code: c_int) -> String {
-    // SAFETY: the buffer has the size the standard asks for.
+    // SAFETY: the buffer has the size that the standard requires.
     // Test: error text.
     let text = text(ffi::MPI_MAX_ERROR_STRING as usize, |text, length| unsafe {
         ffi::MPI_Error_string(code, text, length)
@@ -76,20 +82,21 @@ fn error_text(code: c_int) -> String {
     text.unwrap_or_else(|_| format!("error code {code}"))
 }
 
-/// Version line of the library (MPI-3.1 section 8.1.1). May be called at any time.
+/// Returns the version line of the library (MPI-3.1 section 8.1.1). May be called at any time.
 pub(super) fn library_version() -> Result<String, CommError> {
     // SAFETY: reading a constant of the C library.
     // Test: library.
     let size = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING } as usize;
-    // SAFETY: the buffer has the size the standard asks for.
+    // SAFETY: the buffer has the size that the standard requires.
     // Test: library.
     text(size, |text, length| unsafe { ffi::MPI_Get_library_version(text, length) })
         .map_err(|code| failure("MPI_Get_library_version", code))
 }
 
-/// What a call writes into a buffer of so many bytes, up to the first zero byte; or the call's code.
+/// Returns what a call writes into a buffer of `size` bytes, up to the first zero byte, or the code
+/// of the call if it fails.
 fn text(size: usize, write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> Result<String, c_int> {
-    // A terminator that stays zero comes last.
+    // The last byte stays zero, as a terminator.
     let (mut text, mut length) = (vec![0_u8; size + 1], 0);
     let code = write(text.as_mut_ptr().cast(), &raw mut length);
     if code != ffi::MPI_SUCCESS as c_int {
@@ -99,7 +106,8 @@ fn text(size: usize, write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> Re
     Ok(text.trim_end().to_owned())
 }
 
-/// Whether MPI calls are possible now (MPI-3.1 section 8.7). May be called at any time, from any thread.
+/// Returns whether MPI calls are possible now (MPI-3.1 section 8.7). May be called at any time,
+/// from any thread.
 fn is_running() -> bool {
     let (mut initialised, mut finalised) = (0, 0);
     // SAFETY: both calls are allowed at any time and write one integer.
@@ -109,16 +117,17 @@ fn is_running() -> bool {
     codes == [ffi::MPI_SUCCESS as c_int; 2] && initialised != 0 && finalised == 0
 }
 
-/// A launcher forwards what ranks print in its own time, and MPICH's has been seen to drop what it had not read yet when a
-/// rank aborted: the reason of the abort.
+/// Time for the launcher to forward what ranks print. MPICH's launcher has been seen to drop output
+/// that it had not read yet when a rank aborted, and that output is the reason of the abort.
 const TIME_TO_FORWARD: Duration = Duration::from_millis(200);
 
-/// Ends all ranks (MPI-3.1 section 8.7), after what has been printed. Returns only if MPI is not running here.
+/// Ends all ranks (MPI-3.1 section 8.7), after what has been printed is forwarded. Returns only if
+/// MPI is not running here.
 pub(super) fn abort_all(exit_code: i32) {
     if is_running() {
         std::thread::sleep(TIME_TO_FORWARD);
-        // SAFETY: MPI is initialised and not finalised; the call does not return. From a panic hook it may come from
-        // another thread than the funneled one: the process ends either way.
+        // SAFETY: MPI is initialised and not finalised; the call does not return. From a panic hook
+        // it may come from another thread than the funneled one: the process ends either way.
         // Test: abort.
         unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, exit_code) };
     }
@@ -128,7 +137,7 @@ mod raw {
     // SAFETY: the signature is that of POSIX.
     // Test: blocked.
     unsafe extern "C" {
-        /// Ends the process at once, without handlers that might wait for the library.
+        /// Ends the process at once, without exit handlers that might wait for the library.
         pub(crate) safe fn _exit(code: super::c_int) -> !;
     }
 }
@@ -138,7 +147,7 @@ pub(super) fn end_process(exit_code: i32) -> ! {
     raw::_exit(exit_code)
 }
 
-/// A length as MPI's `int`.
+/// Converts a length to MPI's `int`.
 #[inline]
 fn count(call: &'static str, bytes: usize) -> Result<c_int, CommError> {
     c_int::try_from(bytes).map_err(|_| too_long(call, bytes))
@@ -149,15 +158,15 @@ fn too_long(call: &'static str, bytes: usize) -> CommError {
     CommError::Mpi { call, message: format!("a message of {bytes} bytes is longer than 2 GiB") }
 }
 
-/// A request that nothing is pending on.
+/// Returns a request without a pending operation.
 fn null_request() -> ffi::MPI_Request {
     // SAFETY: reading a constant of the C library.
     // Test: suite.
     unsafe { ffi::RSMPI_REQUEST_NULL }
 }
 
-/// Whether nothing is pending on a request; it is null then, or inactive. Never blocks. MPI-3.1 section 3.7.3. What the
-/// request uses obeys its owner's invariant.
+/// Returns whether no operation is pending on a request, which is then null or inactive. Never
+/// blocks. MPI-3.1 section 3.7.3. The memory that the request uses obeys its owner's invariant.
 fn is_over(request: &mut ffi::MPI_Request) -> Result<bool, CommError> {
     if *request == null_request() {
         return Ok(true);
@@ -170,8 +179,8 @@ fn is_over(request: &mut ffi::MPI_Request) -> Result<bool, CommError> {
 }
 
 fn byte() -> ffi::MPI_Datatype {
-    // SAFETY: reading a constant of the C library. (`MPI_BYTE` itself is a macro that bindgen cannot see; an 8-bit
-    // unsigned integer is moved unchanged between ranks of one architecture.)
+    // SAFETY: reading a constant of the C library. (`MPI_BYTE` itself is a macro that bindgen
+    // cannot see; an 8-bit unsigned integer is moved unchanged between ranks of one architecture.)
     // Test: suite.
     unsafe { ffi::RSMPI_UINT8_T }
 }
@@ -188,7 +197,8 @@ fn blank_status() -> ffi::MPI_Status {
     unsafe { std::mem::zeroed() }
 }
 
-/// For calls whose status is not looked at: the library does not fill it in then.
+/// Returns the status argument of calls whose status is not needed: the library does not fill it
+/// in.
 #[inline]
 fn ignored_status() -> *mut ffi::MPI_Status {
     // SAFETY: reading a constant of the C library.

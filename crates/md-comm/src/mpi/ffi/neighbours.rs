@@ -1,4 +1,4 @@
-//! Neighbourhood collectives on a communicator that knows who talks to whom.
+//! Neighbourhood collectives on a communicator that contains the neighbours of each rank.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -8,7 +8,7 @@ use mpi::ffi;
 use super::{Call, Communicator, byte, check, count, is_over, is_running, null_request};
 use crate::{AlignedBuffer, CommError, Rank};
 
-/// One direction of a neighbourhood: who, and which piece of the buffer is theirs.
+/// One direction of a neighbourhood: the ranks, and the piece of the buffer of each.
 #[derive(Debug, Default)]
 pub(crate) struct Side {
     pub(crate) ranks: Vec<Rank>,
@@ -18,7 +18,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Neighbours, each once.
+    /// Creates a side from the neighbours, each given once.
     pub(crate) fn new(ranks: Vec<Rank>) -> Self {
         let many = ranks.len();
         Self { ranks, lengths: vec![0; many], offsets: vec![0; many], buffer: AlignedBuffer::default() }
@@ -29,7 +29,8 @@ impl Side {
     }
 }
 
-/// A neighbourhood with its buffers. At most one collective is under way; its buffers are not handed out meanwhile.
+/// A neighbourhood with its buffers. At most one collective is under way; its buffers are not
+/// handed out meanwhile.
 #[derive(Debug)]
 pub(crate) struct Neighbours {
     on: Communicator,
@@ -39,7 +40,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    /// MPI-3.1 section 7.5.4. *Collective.*
+    /// Creates the neighbourhood. MPI-3.1 section 7.5.4. *Collective.*
     pub(crate) fn new(of: &Communicator, to: Side, from: Side) -> Result<Self, CommError> {
         let (sources, targets) = (from.numbers(), to.numbers());
         let no_reorder = 0;
@@ -62,7 +63,7 @@ impl Neighbours {
         Ok(Self { on, to, from, request: null_request() })
     }
 
-    /// Lays both buffers out with these lengths per neighbour, back to back.
+    /// Lays both buffers out with these lengths per neighbour, without gaps.
     pub(crate) fn lay_out(&mut self, to: &[usize], from: &[usize]) -> Result<(), CommError> {
         self.expect_idle()?;
         for (side, lengths) in [(&mut self.to, to), (&mut self.from, from)] {
@@ -77,13 +78,13 @@ impl Neighbours {
         Ok(())
     }
 
-    /// What is to be sent.
+    /// Returns the buffer of the outgoing data.
     pub(crate) fn outgoing(&mut self) -> Result<&mut [u8], CommError> {
         self.expect_idle()?;
         Ok(self.to.buffer.bytes_mut())
     }
 
-    /// What has arrived.
+    /// Returns the data that have arrived.
     pub(crate) fn incoming(&self) -> Result<&[u8], CommError> {
         self.expect_idle()?;
         Ok(self.from.buffer.bytes())
@@ -93,8 +94,8 @@ impl Neighbours {
     pub(crate) fn exchange(&mut self) -> Result<(), CommError> {
         self.expect_idle()?;
         let Self { on, to, from, request } = self;
-        // SAFETY: both buffers have the bytes that lengths and offsets describe (`lay_out`), and neither they nor the
-        // arrays are touched until the request is over (`expect_idle`).
+        // SAFETY: both buffers have the bytes that lengths and offsets describe (`lay_out`), and
+        // neither they nor the arrays are touched until the request is over (`expect_idle`).
         // Test: suite, dropped.
         let code = unsafe {
             ffi::MPI_Ineighbor_alltoallv(
@@ -113,12 +114,12 @@ impl Neighbours {
         check("MPI_Ineighbor_alltoallv", code)
     }
 
-    /// Whether the collective is over. Never blocks.
+    /// Returns whether the collective is over. Never blocks.
     pub(crate) fn is_over(&mut self) -> Result<bool, CommError> {
         is_over(&mut self.request)
     }
 
-    /// Ends the communicator. *Collective.*
+    /// Frees the communicator. *Collective.*
     pub(crate) fn free(&mut self) -> Result<(), CommError> {
         self.expect_idle()?;
         self.on.free()
@@ -134,7 +135,7 @@ impl Neighbours {
 }
 
 impl Drop for Neighbours {
-    /// A collective cannot be cancelled: what it uses is leaked.
+    /// Leaks what a collective under way uses, because it cannot be cancelled.
     fn drop(&mut self) {
         if self.request != null_request() && is_running() {
             std::mem::forget(std::mem::take(&mut self.to));

@@ -1,4 +1,4 @@
-//! Messages from whoever sends one: a matched probe, and the receive of what it has found.
+//! Messages from any rank: a matched probe, and the receive of the message that it has found.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -9,14 +9,15 @@ use super::{Call, Communicator, blank_status, byte, check, guarded_to};
 use crate::{AlignedBuffer, CommError, Rank};
 
 impl Communicator {
-    /// A message with this tag from any rank, if one is there. The receive of a long one lasts until its sender has called the library.
-    /// MPI-3.1 section 3.8.2.
+    /// Receives a message with this tag from any rank, if there is one. The receive of a long
+    /// message lasts until its sender has called the library. MPI-3.1 section 3.8.2.
     pub(crate) fn take_any(&self, tag: c_int) -> Result<Option<(Rank, AlignedBuffer)>, CommError> {
         let (mut found, mut length, mut status) = (0, 0, blank_status());
         // SAFETY: reading a constant of the C library; the call overwrites it.
         // Test: suite.
         let mut message = unsafe { ffi::RSMPI_MESSAGE_NULL };
-        // SAFETY: a valid communicator; a flag, a handle and a status are written, the latter two where the flag is.
+        // SAFETY: a valid communicator; a flag, a handle and a status are written, the latter two
+        // only if the flag is set.
         // Test: suite.
         let code = unsafe {
             let any = ffi::RSMPI_ANY_SOURCE;
@@ -31,7 +32,8 @@ impl Communicator {
         check("MPI_Get_count", unsafe { ffi::MPI_Get_count(&raw const status, byte(), &raw mut length) })?;
         let mut bytes = AlignedBuffer::new(usize::try_from(length).unwrap_or(0))?;
         let (from, start) = (status.MPI_SOURCE as Rank, bytes.bytes_mut().as_mut_ptr().cast());
-        // SAFETY: the buffer has `length` bytes, which is what the matched message has; the handle is that of the probe and is used up.
+        // SAFETY: the buffer has `length` bytes, which is what the matched message has; the handle
+        // is that of the probe and is used up.
         // Test: suite.
         guarded_to(Call::MPI_Mrecv, from, || unsafe {
             ffi::MPI_Mrecv(start, length, byte(), &raw mut message, &raw mut status)

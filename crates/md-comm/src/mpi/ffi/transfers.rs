@@ -1,13 +1,16 @@
 //! Point-to-point requests together with the buffers they use.
 //!
-//! A message travels as one request, or as several in a row, one per piece of its buffer: they have one tag and do not overtake
-//! each other (MPI-3.1 section 3.5), so that both ends find the same pieces if they agree on the size.
+//! A message travels as one request, or as several consecutive ones, one per piece of its buffer:
+//! they have one tag and do not overtake each other (MPI-3.1 section 3.5), so that both ends find
+//! the same pieces if they agree on the size.
 //!
-//! Invariant: while a request of message `i` is active (`under_way > 0`), its buffer is neither moved in memory, resized, nor
-//! handed out. (Moving the `Transfers` value moves only the vectors' headers, not the blocks MPI points to.)
+//! Invariant: while a request of message `i` is active (`under_way > 0`), its buffer is neither
+//! moved in memory, resized, nor handed out. (Moving the `Transfers` value moves only the vectors'
+//! headers, not the blocks MPI points to.)
 //!
-//! What a whole message with a request of its own passes through is inlined, up to the library's call: each further function call shows beside
-//! it. What only others need is not.
+//! The path of a whole message with a request of its own is inlined, up to the library's call: each
+//! further function call takes measurable time beside a small message. Code for other messages is
+//! not inlined.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -27,10 +30,11 @@ use crate::{AlignedBuffer, CommError, Rank};
 mod ending;
 mod persistent;
 
-/// More of one message would cost the library more than they could gain: it looks through all that is under way.
+/// Most pieces of one message. More would cost the library more than they could gain, because it
+/// searches through everything under way.
 const MOST_PIECES: usize = 64;
 
-/// Which way messages go.
+/// Direction of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Out,
@@ -38,7 +42,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// The call that begins a message, for errors.
+    /// Returns the name of the call that begins a message, for errors.
     fn call(self) -> &'static str {
         match self {
             Self::Out => "MPI_Isend",
@@ -55,11 +59,11 @@ pub(crate) struct Transfers {
     /// Whether a message is always as long as what was posted for it.
     exact: bool,
     requests: Vec<ffi::MPI_Request>,
-    /// Of each request.
+    /// State of each request.
     states: Vec<RequestState>,
-    /// The one that was the last active one when last asked.
+    /// The request that was the last active one at the last check.
     last: usize,
-    /// What the persistent requests are for; `None`: every message has a request of its own.
+    /// Envelopes of the persistent requests; `None`: every message has a request of its own.
     kept: Option<Vec<Option<Envelope>>>,
     active: usize,
     finished: Vec<c_int>,
@@ -67,7 +71,8 @@ pub(crate) struct Transfers {
     one_thread: PhantomData<*mut ()>,
 }
 
-/// A buffer, and what becomes of it. All of a message lies together: a long one drives what the next looks at out of the first cache.
+/// A buffer and the state of its message. All of a message lies together: copying a long message
+/// evicts the data needed next from the first-level cache.
 #[derive(Debug)]
 struct Message {
     buffer: AlignedBuffer,
@@ -75,7 +80,7 @@ struct Message {
     chunk: usize,
     /// Requests that are active.
     under_way: usize,
-    /// Bytes received so far; where lengths are exact, pieces.
+    /// Bytes received so far; if lengths are exact, pieces.
     received: usize,
     requests: Range<usize>,
 }
@@ -83,7 +88,7 @@ struct Message {
 #[derive(Debug, Clone, Copy)]
 struct RequestState {
     message: usize,
-    /// An idle persistent one is not null either.
+    /// Whether the request is active. An idle persistent request is not null either.
     is_active: bool,
 }
 
@@ -101,12 +106,12 @@ impl Message {
 }
 
 impl Transfers {
-    /// So many empty buffers to send from, nothing pending.
+    /// Creates `many` empty buffers to send from, with nothing pending.
     pub(crate) fn outgoing(many: usize) -> Self {
         Self::new(Way::Out, many)
     }
 
-    /// So many empty buffers to receive into, nothing pending.
+    /// Creates `many` empty buffers to receive into, with nothing pending.
     pub(crate) fn incoming(many: usize) -> Self {
         Self::new(Way::In, many)
     }
@@ -127,21 +132,23 @@ impl Transfers {
         }
     }
 
-    /// The same with messages in pieces of at most so many bytes (at least 1) each, or of more where that made too many.
+    /// Sets pieces of at most this number of bytes (at least 1) for each message, or of more bytes
+    /// if there would be too many pieces.
     pub(crate) fn in_pieces(mut self, chunks: &[usize]) -> Self {
         self.messages.iter_mut().zip(chunks).for_each(|(message, &chunk)| message.chunk = chunk);
         self
     }
 
-    /// The same for messages that are exactly as long as what is posted for them, because both ends know the length: the library is not
-    /// asked for it, which would show beside a small message. A longer one is an error of the library; a shorter one, which no sender
-    /// can make that knows the length, is looked for where debug assertions are on.
+    /// Declares whether messages are exactly as long as what is posted for them, because both ends
+    /// have the length. Then the library is not asked for the length, which would take measurable
+    /// time beside a small message. A longer message is an error of the library; a shorter one,
+    /// which no sender that has the length can send, is detected with debug assertions.
     pub(crate) fn of_exact_lengths(mut self, exact: bool) -> Self {
         self.exact = exact && !cfg!(debug_assertions);
         self
     }
 
-    /// Whether the library is asked how long a message is.
+    /// Returns whether the library is asked for the lengths of messages.
     fn wants_lengths(&self) -> bool {
         self.way == Way::In && !self.exact
     }
@@ -154,14 +161,14 @@ impl Transfers {
         self.active > 0
     }
 
-    /// The buffer of a message that is not under way.
+    /// Returns the buffer of a message that is not under way.
     #[inline(always)]
     pub(crate) fn bytes(&self, i: usize) -> Result<&[u8], CommError> {
         self.expect_inactive(i)?;
         Ok(self.messages[i].buffer.bytes())
     }
 
-    /// The buffer of a message that is not under way, with so many bytes.
+    /// Returns the buffer of a message that is not under way, resized to this number of bytes.
     #[inline(always)]
     pub(crate) fn bytes_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
         self.expect_inactive(i)?;
@@ -198,7 +205,7 @@ impl Transfers {
         self.begin(i, on, from, tag)
     }
 
-    /// Sends or receives the buffer, which has no message under way.
+    /// Sends or receives the buffer, which must not have a message under way.
     #[inline(always)]
     fn begin(&mut self, i: usize, on: &Communicator, peer: Rank, tag: c_int) -> Result<(), CommError> {
         let Message { buffer, chunk, received, requests, .. } = &mut self.messages[i];
@@ -211,7 +218,8 @@ impl Transfers {
             tag,
             on: on.raw,
         };
-        // Nearly all messages; what pieces need shows beside a small one.
+        // Nearly all messages take this path; the code for pieces would take measurable time beside
+        // a small one.
         let bytes = whole.len();
         if bytes <= chunk {
             self.begin_piece(i, request, envelope)
@@ -220,7 +228,8 @@ impl Transfers {
         }
     }
 
-    /// Piece by piece; the envelope is that of the first. Not inlined, so that whole messages do not save the registers that it needs.
+    /// Begins a message piece by piece; the envelope is that of the first. Not inlined, so that
+    /// whole messages do not save the registers that it uses.
     #[inline(never)]
     fn begin_pieces(&mut self, i: usize, first: Envelope, bytes: usize) -> Result<(), CommError> {
         let chunk = self.messages[i].chunk.max(bytes.div_ceil(MOST_PIECES));
@@ -234,7 +243,8 @@ impl Transfers {
         Ok(())
     }
 
-    /// Inlined where it is called: an envelope that is handed over goes through memory, which shows beside a small message.
+    /// Begins one piece. Inlined in its callers: an envelope that is passed to a function goes
+    /// through memory, which takes measurable time beside a small message.
     #[inline(always)]
     fn begin_piece(&mut self, i: usize, request: usize, envelope: Envelope) -> Result<(), CommError> {
         match self.kept {
@@ -247,7 +257,8 @@ impl Transfers {
         Ok(())
     }
 
-    /// At least so many requests for a message. Requests are handles: they may be moved while they are active.
+    /// Makes room for at least `pieces` requests of a message. Requests are handles, which may be
+    /// moved while they are active.
     fn make_room(&mut self, i: usize, pieces: usize) {
         let Range { start, end } = self.requests_of(i);
         let more = pieces.saturating_sub(end - start);
@@ -274,7 +285,8 @@ impl Transfers {
     fn start_new(&mut self, request: usize, envelope: Envelope) -> Result<(), CommError> {
         let Envelope { start, length, peer, tag, on } = envelope;
         let (start, request) = (start.cast(), &raw mut self.requests[request]);
-        // SAFETY: the buffer has `length` bytes from `start` and obeys this type's invariant until the request is over.
+        // SAFETY: the buffer has `length` bytes from `start` and obeys this type's invariant until
+        // the request is over.
         // Test: suite, memcheck.
         let code = unsafe {
             match self.way {
@@ -297,8 +309,8 @@ fn in_use(i: usize) -> CommError {
 }
 
 impl Transfers {
-    /// Lets MPI work and hands the numbers of finished messages to `done`; a received buffer then has the message's
-    /// length. Never blocks. MPI-3.1 section 3.7.5.
+    /// Lets MPI work and passes the numbers of finished messages to `done`; a received buffer then
+    /// has the message's length. Never blocks. MPI-3.1 section 3.7.5.
     #[inline(always)]
     pub(crate) fn poll(&mut self, done: impl FnMut(usize)) -> Result<(), CommError> {
         match self.active {
@@ -308,8 +320,8 @@ impl Transfers {
         }
     }
 
-    /// Tests the one request that is active: Open MPI's `MPI_Testsome` looks before it moves data, `MPI_Test` before and
-    /// after. MPI-3.1 section 3.7.3.
+    /// Tests the only active request: Open MPI's `MPI_Testsome` checks before it moves data,
+    /// `MPI_Test` before and after. MPI-3.1 section 3.7.3.
     #[inline(always)]
     fn poll_last(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
         if !self.states[self.last].is_active {
@@ -319,21 +331,23 @@ impl Transfers {
         let request = &raw mut self.requests[self.last];
         let status = if self.wants_lengths() { &raw mut self.statuses[0] } else { ignored_status() };
         let mut is_over = 0;
-        // SAFETY: the request is active, and its buffer obeys this type's invariant; an integer and at most a status are written.
+        // SAFETY: the request is active, and its buffer obeys this type's invariant; an integer and
+        // at most a status are written.
         // Test: suite, memcheck.
         let code = unsafe { ffi::MPI_Test(request, &raw mut is_over, status) };
         check("MPI_Test", code)?;
         if is_over == 0 { Ok(()) } else { self.end_request(self.last, 0, &mut done) }
     }
 
-    /// Not inlined, so that a single message does not save the registers that it needs.
+    /// Tests several requests. Not inlined, so that a single message does not save the registers
+    /// that it uses.
     #[inline(never)]
     fn poll_several(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
         let many = self.test_some()?;
         (0..many).try_for_each(|entry| self.end_request(self.finished[entry] as usize, entry, &mut done))
     }
 
-    /// Books that a request is over, with the status of this entry.
+    /// Records that a request is over, with the status of this entry.
     #[inline]
     fn end_request(
         &mut self,
@@ -360,7 +374,7 @@ impl Transfers {
         Ok(())
     }
 
-    /// Tests all requests, and notes which are over and how.
+    /// Tests all requests, and records which are over and their statuses.
     fn test_some(&mut self) -> Result<usize, CommError> {
         let mut many = 0;
         // SAFETY: all arrays have as many entries as there are requests.
@@ -380,7 +394,8 @@ impl Transfers {
         Ok(many)
     }
 
-    /// `MPI_Testsome` reports errors per message; the call's own code only says that there are some.
+    /// Checks the errors of `MPI_Testsome`, which reports them per message; the call's own code
+    /// only shows that there are some.
     fn check_some(&self, code: c_int, many: usize) -> Result<(), CommError> {
         let call = "MPI_Testsome";
         check(call, code).map_err(|general| {
@@ -390,7 +405,7 @@ impl Transfers {
         })
     }
 
-    /// Cuts the buffer to what arrived, when all has.
+    /// Shortens the buffer to what arrived, once all pieces have arrived.
     fn set_received_length(&mut self, i: usize, entry: usize) -> Result<(), CommError> {
         let mut length = 0;
         let status = &raw const self.statuses[entry];

@@ -1,14 +1,14 @@
-//! Access to all ranks by a shared lock: held as long as the window, or an epoch per exchange.
+//! Access to all ranks by a shared lock, held for the life of the window or for each exchange.
 
 use super::Parts;
 use crate::CommError;
 
-/// How long an epoch is.
+/// Length of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Epoch {
     /// As long as the window keeps its size; puts are flushed.
     Window,
-    /// An exchange.
+    /// One exchange.
     Exchange,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// For a new window.
+    /// Opens access to a new window.
     pub(super) fn open(parts: &mut Parts, epoch: Epoch) -> Result<Self, CommError> {
         if epoch == Epoch::Exchange && !parts.arena.window.is_unified() {
             let reason =
@@ -36,7 +36,7 @@ impl Access {
         Ok(access)
     }
 
-    /// Before the first put of an exchange.
+    /// Opens the epoch of an exchange before the first put.
     pub(super) fn begin(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if std::mem::replace(&mut self.is_open, true) {
             return Ok(());
@@ -47,7 +47,7 @@ impl Access {
         }
     }
 
-    /// All puts of this exchange have arrived at their targets.
+    /// Completes all puts of this exchange at their targets.
     pub(super) fn finish_puts(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         match self.epoch {
             Epoch::Window => parts.arena.window.flush(),
@@ -55,12 +55,13 @@ impl Access {
         }
     }
 
-    /// The exchange is over.
+    /// Ends the exchange.
     pub(super) fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if parts.opens_ahead() { self.begin(parts) } else { Ok(()) }
     }
 
-    /// Puts that have come are to be read: with an epoch per exchange the memory model is unified.
+    /// Makes puts that have arrived visible to loads. With an epoch per exchange the memory model
+    /// is unified.
     pub(super) fn see_puts(parts: &Parts) -> Result<(), CommError> {
         if !parts.arena.window.is_unified() {
             parts.arena.window.sync()?;

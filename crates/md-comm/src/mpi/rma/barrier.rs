@@ -1,45 +1,50 @@
-//! `rma-barrier`: puts between global barriers: the negative control. (With `barriers = "per-message"`: `message_barriers`.)
+//! `rma-barrier`: puts between global barriers, the negative control. (With `barriers =
+//! "per-message"`: `message_barriers`.)
 //!
-//! Structure: `start` puts; `initiate` completes all puts at their targets and enters a barrier; when it is over,
-//! everything has arrived everywhere. With one buffer a second barrier, entered in `complete`, tells when all buffers
-//! have been read; with two buffers the first one tells that of the exchange before. Who waits for whom is a [`Meeting`]:
-//! all ranks here, neighbours in `neighbour_barrier`.
-//! Relies on: flush completes puts at their targets (MPI-3.1 section 11.5.4); a barrier is over on no rank before all
-//! have entered it (section 5.3).
-//! Cost: put and acknowledgement, then ceil(log2 P) latencies per barrier; everybody waits for the slowest rank.
-//! Advantage: as simple as a fence, and the barrier is non-blocking: contexts may be used in any order and the watchdog
-//! sees it. Disadvantage: global.
+//! Structure: `start` puts; `initiate` completes all puts at their targets and enters a barrier;
+//! when it is over, everything has arrived everywhere. With one buffer a second barrier, entered in
+//! `complete`, shows that all buffers have been read; with two buffers the first one shows that for
+//! the exchange before. The ranks that wait for each other are a [`Meeting`]: all ranks here,
+//! neighbours in `neighbour_barrier`.
+//! Relies on: flush completes puts at their targets (MPI-3.1 section 11.5.4); a barrier is over on
+//! no rank before all have entered it (section 5.3).
+//! Cost: put and acknowledgement, then ceil(log2 P) latencies per barrier; all ranks wait for the
+//! slowest.
+//! Advantage: as simple as a fence, and the barrier is non-blocking: contexts may be used in any
+//! order and the watchdog applies.
+//! Disadvantage: global.
 
 use super::super::ffi::Barriers;
 use super::access::{Access, Epoch};
 use super::{Parts, Scheme};
 use crate::{Backend, CommError, EdgeId};
 
-/// Non-blocking barriers of one context, on a communicator of its own, and the lock that puts before them are done under.
+/// Non-blocking barriers of one context, on a communicator of its own, and the lock under which the
+/// puts before them are done.
 pub(crate) trait Meeting: Sized + std::fmt::Debug {
-    /// What a scenario calls the scheme.
+    /// Name of the scheme in a scenario.
     const BACKEND: Backend;
 
-    /// Of the lock.
+    /// Epoch of the lock.
     const EPOCH: Epoch;
 
-    /// Whom a rank waits for.
+    /// The ranks for which a rank waits.
     const OTHERS: &'static str;
 
-    /// *Collective.*
+    /// Opens the barriers. *Collective.*
     fn open(parts: &Parts) -> Result<Self, CommError>;
 
     /// Enters the next barrier; the last one must have been passed.
     fn enter(&mut self) -> Result<(), CommError>;
 
-    /// Whether the others have entered; also if no barrier is entered. Never blocks.
+    /// Returns whether the others have entered, or no barrier is entered. Never blocks.
     fn passed(&mut self) -> Result<bool, CommError>;
 
-    /// Gives the communicator back, with no barrier entered. *Collective.*
+    /// Frees the communicator, with no barrier entered. *Collective.*
     fn end(&mut self) -> Result<(), CommError>;
 }
 
-/// Everybody waits for everybody.
+/// Barriers of all ranks.
 #[derive(Debug)]
 pub(crate) struct AllRanks(Barriers);
 
@@ -65,10 +70,10 @@ impl Meeting for AllRanks {
     }
 }
 
-/// Where this exchange is.
+/// Progress of this exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Being packed, or everything has arrived.
+    /// Edges are being packed, or everything has arrived.
     Open,
     /// The puts are done; the barrier can be entered once the last one has been passed.
     Put,
@@ -85,7 +90,7 @@ pub(crate) struct Barrier<M> {
 }
 
 impl<M: Meeting> Barrier<M> {
-    /// Goes as far as the others let it.
+    /// Advances as far as the other ranks allow.
     fn advance(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if self.phase == Phase::Put && self.meeting.passed()? {
             self.meeting.enter()?;
@@ -116,7 +121,7 @@ impl<M: Meeting> Scheme for Barrier<M> {
         Ok(Self { meeting: M::open(parts)?, access, phase: Phase::Open })
     }
 
-    /// The communicator stays.
+    /// Opens the epoch again; the communicator stays.
     fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.access = Access::open(parts, M::EPOCH)?;
         Ok(())
@@ -133,9 +138,9 @@ impl<M: Meeting> Scheme for Barrier<M> {
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.access.finish_puts(parts)?;
         parts.jitter.pause();
-        // Senders have passed the last barrier in `send_buffer`. A rank that only receives waits here, at most until the
-        // others have completed the last exchange; entering later, from `next` of this context, could deadlock with a
-        // rank that waits in another context first.
+        // Senders have passed the last barrier in `send_buffer`. A rank that only receives waits
+        // here, at most until the others have completed the last exchange. Entering later, from
+        // `next` of this context, could deadlock with a rank that waits in another context first.
         self.finish(parts)?;
         self.phase = Phase::Put;
         self.advance(parts)
@@ -145,7 +150,7 @@ impl<M: Meeting> Scheme for Barrier<M> {
         self.advance(parts)
     }
 
-    /// A rank that receives nothing has not looked at the barrier yet.
+    /// Waits for the barrier, which a rank that receives nothing has not tested yet.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.finish(parts)?;
         if parts.arena.buffers < 2 {

@@ -1,27 +1,31 @@
 //! `rma-fence`: all ranks put between two fences.
 //!
-//! Structure: `start` puts; the first call that wants a message fences, which completes the puts of all ranks. With one
-//! buffer a second fence, in `complete`, tells everybody that the buffers have been read; with two buffers the next
-//! exchange writes to the other buffer, and the one fence also opens its epoch. With gets, the first of two fences
-//! tells that everybody has packed, the second that everybody has read. With `epoch = "initiate"` the second fence opens the
-//! next exchange instead of ending this one, with two buffers as well.
-//! Relies on: a fence without assertions completes all puts at both ends and, because it closes an epoch with and opens
-//! one for all ranks, orders them like a barrier (MPI-3.1 section 11.5.1). A fence with NOPRECEDE would not.
-//! Cost: ceil(log2 P) latencies per fence, those of its barrier, and two before them where the library first waits until
-//! the puts are acknowledged; every rank waits for the slowest of all, not of its neighbours.
-//! Advantage: nothing to track; no message per neighbour beside the data. Disadvantage: global, and blocking: contexts
-//! must be used in the same order on all ranks, `try_next` blocks, and a wait that is too long can only end the job.
+//! Structure: `start` puts; the first call that requires a message fences, which completes the puts
+//! of all ranks. With one buffer a second fence, in `complete`, shows all ranks that the buffers
+//! have been read; with two buffers the next exchange writes to the other buffer, and the one fence
+//! also opens its epoch. With gets, the first of two fences shows that all ranks have packed, the
+//! second that all ranks have read. With `epoch = "initiate"` the second fence opens the next
+//! exchange instead of ending this one, with two buffers as well.
+//! Relies on: a fence without assertions completes all puts at both ends and, because it closes an
+//! epoch with and opens one for all ranks, orders them like a barrier (MPI-3.1 section 11.5.1). A
+//! fence with NOPRECEDE would not.
+//! Cost: ceil(log2 P) latencies per fence, those of its barrier, and two before them if the library
+//! first waits until the puts are acknowledged; every rank waits for the slowest of all, not of its
+//! neighbours.
+//! Advantage: nothing to track; no message per neighbour beside the data.
+//! Disadvantage: global, and blocking: contexts must be used in the same order on all ranks,
+//! `try_next` blocks, and a wait that is too long can only end the job.
 
 use super::super::ffi::Assertion;
 use super::{Parts, Scheme};
 use crate::{Backend, CommError, EdgeId};
 
-/// Which of this exchange's fences have been passed.
+/// The fences of this exchange that have been passed.
 #[derive(Debug)]
 pub(crate) struct Fence {
-    /// That which opens its epoch.
+    /// The fence that opens its epoch.
     opened: bool,
-    /// Those that end it.
+    /// The fences that end it.
     passed: bool,
 }
 
@@ -45,18 +49,19 @@ impl Fence {
     }
 }
 
-/// Ends the puts of all ranks.
+/// Completes the puts of all ranks.
 fn pass_puts(parts: &mut Parts) -> Result<(), CommError> {
-    // With one buffer, or an epoch that is opened late, the next puts come after another fence. `NOSUCCEED` would be true too, but it
-    // would make that fence one that ends no epoch, which need not be a barrier.
+    // With one buffer, or an epoch that is opened late, the next puts come after another fence.
+    // `NOSUCCEED` would be true too, but then the fence would be one that need not be a barrier.
     let also_opens = parts.arena.buffers > 1 && parts.opens_ahead();
     let assertions: &[Assertion] =
         if also_opens { &[Assertion::NoStore] } else { &[Assertion::NoStore, Assertion::NoPut] };
     parts.arena.window.fence(assertions)
 }
 
-/// Between two fences: after the first, everybody has packed; after the second, everybody has read. The first is not
-/// given `NOPRECEDE` although it ends no accesses, because it must be a barrier.
+/// Reads between two fences: after the first, all ranks have packed; after the second, all ranks
+/// have read. The first fence is not given `NOPRECEDE` although it ends no accesses, because it
+/// must be a barrier.
 fn read(parts: &mut Parts) -> Result<(), CommError> {
     parts.arena.window.fence(&[Assertion::NoPut])?;
     for edge in parts.terms.edge_ids() {
@@ -70,7 +75,7 @@ fn read(parts: &mut Parts) -> Result<(), CommError> {
 impl Scheme for Fence {
     const BACKEND: Backend = Backend::RmaFence;
 
-    /// A barrier follows, so that this fence need not be one.
+    /// Opens the first epoch. A barrier follows, so that this fence need not be one.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.fence(&[Assertion::NoPrecede])?;
         Ok(Self { opened: parts.opens_ahead(), passed: false })
@@ -81,7 +86,7 @@ impl Scheme for Fence {
         Ok(true)
     }
 
-    /// A rank that sends nothing takes part in the fence all the same.
+    /// Fences also on a rank that sends nothing.
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.open_epoch(parts)
     }
@@ -90,7 +95,7 @@ impl Scheme for Fence {
         self.pass(parts)
     }
 
-    /// A rank that receives nothing takes part in the fence all the same.
+    /// Fences also on a rank that receives nothing.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.pass(parts)?;
         (self.opened, self.passed) = (parts.opens_ahead(), false);

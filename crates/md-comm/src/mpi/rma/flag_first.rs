@@ -1,5 +1,6 @@
-//! A protocol made wrong on purpose: it raises the flag before the data have come. For tests only: on one node the data
-//! are so fast that the mistake would hardly ever show, hence the pause in between.
+//! A protocol made wrong on purpose: it raises the flag before the data have arrived. For tests
+//! only. On one node the data are so fast that the mistake would hardly ever show, hence the pause
+//! in between.
 
 use super::super::ffi::Memory;
 use super::{Parts, Scheme};
@@ -31,7 +32,7 @@ impl<S: Scheme> Scheme for FlagFirst<S> {
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&'p mut [u8], CommError> {
-        // Packed in place; else a put moves the message there.
+        // The message is packed in place; otherwise a put moves it.
         if parts.is_shared() {
             self.0.start(parts, edge)?;
             parts.jitter.linger();

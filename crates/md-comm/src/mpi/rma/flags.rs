@@ -1,5 +1,5 @@
-//! Flag words in windows: which message is in which buffer, and how long it is. The protocol itself is in
-//! [`crate::flag_protocol`].
+//! Flag words in windows. A flag contains the exchange and the length of the message in a buffer.
+//! The protocol itself is in [`crate::flag_protocol`].
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use crate::mpi::edge_words::Along;
 use crate::{CommError, EdgeId};
 
 impl Parts {
-    /// A word of the own part that another rank replaces.
+    /// Returns a word of the own part that another rank replaces.
     pub(super) fn polled_word(&self, offset: usize) -> Result<u64, CommError> {
         if !self.arena.window.is_unified() {
             self.arena.window.sync()?;
@@ -19,7 +19,8 @@ impl Parts {
         Ok(self.arena.window.own_word(offset)?.load(Ordering::Acquire))
     }
 
-    /// Raises the flags of messages, after what has been put has arrived; flushed again, or a flag might never leave.
+    /// Raises the flags of messages, after all puts have arrived. Flushes again, because a flag
+    /// might never leave otherwise.
     pub(super) fn raise_flags(
         &mut self,
         edges: &[EdgeId],
@@ -37,7 +38,8 @@ impl Parts {
         self.arena.window.flush()
     }
 
-    /// Tells the senders of messages which buffers are free; `credit`: the word and its place.
+    /// Returns credits to the senders of messages, as notice of free buffers. `credit` is the word
+    /// and its place.
     pub(super) fn return_credits(
         &mut self,
         edges: &[EdgeId],
@@ -53,17 +55,17 @@ impl Parts {
         self.arena.window.flush()
     }
 
-    /// The place of this exchange's flag.
+    /// Returns the place of this exchange's flag.
     pub(super) fn flag_place(&self, edge: EdgeId) -> Place {
         self.arena.flag_there(edge.0, self.sequence)
     }
 
-    /// This exchange's credit.
+    /// Returns this exchange's credit.
     pub(super) fn credit(&self, edge: EdgeId) -> (u64, Place) {
         (self.sequence, self.arena.credit_there(edge.0, self.sequence))
     }
 
-    /// Looks at the flags of all messages still awaited and gives notice of those that have come.
+    /// Polls the flags of all messages still awaited and records those that have arrived.
     pub(super) fn poll_flags(
         &mut self,
         read: impl Fn(&Self, usize) -> Result<u64, CommError>,
@@ -80,7 +82,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Whether the buffer of this exchange is free.
+    /// Returns whether the buffer of this exchange is free.
     pub(super) fn has_credit(
         &self,
         edge: EdgeId,

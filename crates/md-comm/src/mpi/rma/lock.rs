@@ -1,16 +1,22 @@
-//! `rma-lock` and `rma-lock-epoch`: passive target, arrivals announced by empty messages (MONC's winner).
+//! `rma-lock` and `rma-lock-epoch`: passive target, arrivals announced by empty messages (MONC's
+//! winner).
 //!
-//! Structure: `start` puts; `initiate` completes all puts at their targets and then sends an empty message along every
-//! edge: whoever receives it finds the data in place. `rma-lock` locks all ranks once, when the context is opened, and
-//! flushes; `rma-lock-epoch` locks and unlocks in every exchange (the naive form), opening the epoch at the end of
-//! `complete`, or with the first message (`epoch = "initiate"`). Buffers are released by empty messages the other way where the pattern does not imply it.
-//! Relies on: flush and unlock complete puts at origin and target (MPI-3.1 sections 11.5.3, 11.5.4); a message sent
-//! afterwards is received afterwards; `MPI_Win_sync` makes the put visible where the memory model is not unified.
-//! `MPI_MODE_NOCHECK` is true in both (section 11.5.5), because nobody ever asks for an exclusive lock: `rma-lock` always
-//! asserts it, `rma-lock-epoch` where the options ask for assertions.
+//! Structure: `start` puts; `initiate` completes all puts at their targets and then sends an empty
+//! message along every edge: when it is received, the data are in place. `rma-lock` locks all ranks
+//! once, when the context is opened, and flushes; `rma-lock-epoch` locks and unlocks in every
+//! exchange (the naive form), opening the epoch at the end of `complete`, or with the first message
+//! (`epoch = "initiate"`). Buffers are released by empty messages in the opposite direction unless
+//! the pattern implies the release.
+//! Relies on: flush and unlock complete puts at origin and target (MPI-3.1 sections 11.5.3,
+//! 11.5.4); a message sent afterwards is received afterwards; `MPI_Win_sync` makes the put visible
+//! if the memory model is not unified. `MPI_MODE_NOCHECK` is true in both (section 11.5.5), because
+//! no rank ever requests an exclusive lock: `rma-lock` always asserts it, `rma-lock-epoch` if the
+//! options ask for assertions.
 //! Cost: three latencies: put, its acknowledgement, message; or message, get, answer.
-//! Advantage: only neighbours wait for each other, each message is seen as it comes, and nothing is polled in memory.
-//! Disadvantage: a matched message per edge beside the data, so that it cannot beat an eager message on a network.
+//! Advantage: only neighbours wait for each other, each message is found as it arrives, and no
+//! memory is polled.
+//! Disadvantage: a matched message per edge beside the data, so that it cannot be faster than an
+//! eager message on a network.
 
 use super::access::{Access, Epoch};
 use super::signals::Signals;
@@ -24,7 +30,7 @@ pub(crate) struct Lock<const HELD: bool> {
     access: Access,
     arrivals: Signals,
     credits: Signals,
-    /// Free buffers per edge, counted where credits are needed.
+    /// Number of free buffers per edge, counted if credits are needed.
     free: Vec<u64>,
     credited: Vec<EdgeId>,
     /// Receiving edges whose senders wait for credits.
@@ -72,7 +78,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if parts.gets() {
-            // What was packed is visible before its arrival is announced.
+            // The packed data are visible before their arrival is announced.
             parts.arena.window.sync()?;
         } else {
             self.access.finish_puts(parts)?;
@@ -109,7 +115,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         self.access.complete(parts)
     }
 
-    /// Every credit comes back to its sender first.
+    /// Ends the epoch after every credit has come back to its sender.
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.wait_for("the last credits", |parts| {
             self.collect_credits(parts)?;

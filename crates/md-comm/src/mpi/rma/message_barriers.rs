@@ -1,27 +1,31 @@
-//! `rma-barrier` with `barriers = "per-message"`: a global barrier before and behind each put (the "Hybrid-Barrier" of the
-//! miniMD study, Li et al.).
+//! `rma-barrier` with `barriers = "per-message"`: a global barrier before and after each put (the
+//! "Hybrid-Barrier" of the miniMD study, Li et al.).
 //!
-//! Structure: all ranks agree on the largest number of messages that one of them sends. So many rounds has an exchange: a
-//! barrier; a rank that has a message left puts and flushes it; a barrier. `initiate` enters the first one, and `poll` goes
-//! on as the others let it. Behind the last one everything has arrived. The first one tells that all buffers have been read.
-//! Relies on: as `rma-barrier`.
-//! Cost: per message put, acknowledgement, and twice the ceil(log2 P) latencies of a barrier, one message after another.
-//! Advantage: none; it is what blocking sends and receives become when each is replaced by a put. Disadvantage: rounds go on
-//! only while their own context is called, so that contexts must be used in the same order on all ranks.
+//! Structure: all ranks agree on the largest number of messages that one of them sends, which is
+//! the number of rounds of an exchange. A round is a barrier, a put with flush on each rank that
+//! has a message left, and a barrier. `initiate` enters the first barrier, and `poll` advances as
+//! the others allow. After the last barrier everything has arrived. The first one shows that all
+//! buffers have been read.
+//! Relies on: the same as `rma-barrier`.
+//! Cost: per message put, acknowledgement, and twice the ceil(log2 P) latencies of a barrier, for
+//! each message in turn.
+//! Advantage: none; it is what blocking sends and receives become when each is replaced by a put.
+//! Disadvantage: rounds advance only in calls of their own context, so that contexts must be used
+//! in the same order on all ranks.
 
 use super::super::ffi::Barriers;
 use super::access::{Access, Epoch};
 use super::{Parts, Scheme};
 use crate::{Backend, CommError, EdgeId};
 
-/// Where this exchange is.
+/// Progress of this exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Being packed, or everything has arrived.
+    /// Edges are being packed, or everything has arrived.
     Open,
     /// In the barrier before the put of a round.
     Before(usize),
-    /// In the barrier behind it.
+    /// In the barrier after it.
     Behind(usize),
 }
 
@@ -30,15 +34,15 @@ enum Phase {
 pub(crate) struct MessageBarriers {
     barriers: Barriers,
     access: Access,
-    /// In the order of their rounds.
+    /// Sending edges in the order of their rounds.
     sending: Vec<EdgeId>,
-    /// The same on all ranks.
+    /// Number of rounds, the same on all ranks.
     rounds: usize,
     phase: Phase,
 }
 
 impl MessageBarriers {
-    /// Goes as far as the other ranks let it.
+    /// Advances as far as the other ranks allow.
     fn advance(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         while self.phase != Phase::Open && self.barriers.passed()? {
             match self.phase {
@@ -58,7 +62,7 @@ impl MessageBarriers {
         Ok(())
     }
 
-    /// Behind the last round everything has arrived.
+    /// Begins a round, or records that everything has arrived after the last one.
     fn begin(&mut self, parts: &mut Parts, round: usize) -> Result<(), CommError> {
         if round < self.rounds {
             self.phase = Phase::Before(round);
@@ -82,7 +86,7 @@ impl Scheme for MessageBarriers {
         Ok(Self { barriers, access, sending, rounds, phase: Phase::Open })
     }
 
-    /// Communicator and rounds stay.
+    /// Opens the epoch again; communicator and rounds stay.
     fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.access = Access::open(parts, Epoch::Window)?;
         Ok(())
@@ -92,7 +96,7 @@ impl Scheme for MessageBarriers {
         Ok(true)
     }
 
-    /// Its round comes later.
+    /// Does nothing: the edge is put in its round.
     fn start(&mut self, _: &mut Parts, _: EdgeId) -> Result<(), CommError> {
         Ok(())
     }
@@ -106,7 +110,7 @@ impl Scheme for MessageBarriers {
         self.advance(parts)
     }
 
-    /// A rank that receives nothing has not looked at the barriers yet.
+    /// Waits for the barriers, which a rank that receives nothing has not tested yet.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.wait_for("all ranks", |parts| {
             self.advance(parts)?;

@@ -1,20 +1,24 @@
-//! One-sided transports: every receiving edge has its buffers in a window of its rank, senders put into them.
+//! One-sided transports: every receiving edge has its buffers in a window of its rank, and senders
+//! put into them.
 //!
-//! Structure: [`OneSided`] is the contract, the same for all; [`Parts`] is what all have (ledger, window, buffers);
-//! a [`Scheme`] is what tells them apart: how a sender learns that a buffer is free, how a receiver learns that a
-//! message is complete. One file per scheme. After MONC (Brown et al. 2020): one window per context, its addresses
-//! agreed when the context is opened; put, not get; the next exchange's epoch is opened at the end of `complete`.
+//! Structure: [`OneSided`] is the contract, the same for all; [`Parts`] is common to all (ledger,
+//! window, buffers); a [`Scheme`] is the difference: how a sender is notified that a buffer is
+//! free, and how a receiver is notified that a message is complete. One file per scheme. After MONC
+//! (Brown et al. 2020): one window per context, its addresses agreed when the context is opened;
+//! put, not get; the next exchange's epoch is opened at the end of `complete`.
 //!
-//! Edges that lead back to the rank itself never touch the window: the arrival is the sender's own buffer. A message that
-//! has outgrown its buffer goes by [`super::overflow`]; its true length, more than the buffer has room for, tells so.
+//! Edges that lead back to the rank itself never use the window: the arrival is the sender's own
+//! buffer. A message that has outgrown its buffer goes by [`super::overflow`]; it is recognised by
+//! its true length, which exceeds the room of the buffer.
 //!
-//! Get instead of put: buffers are at the sender, which packs straight into its own part; whoever knows that a message
-//! is packed reads it into a buffer of its own.
+//! Get instead of put: buffers are at the sender, which packs directly into its own part. When the
+//! receiver is notified that a message is packed, it reads the message into a buffer of its own.
 //!
-//! Who may overwrite a buffer? With two buffers and a peer that also sends to this rank in every exchange, the peer's
-//! message of exchange k-1 proves that it has completed k-2, whose buffer exchange k uses: no further message is
-//! needed. In every other case (one buffer, one-way neighbours) the receiver returns an explicit credit. Schemes that
-//! synchronise both ways by themselves (fence, post/start) need neither.
+//! Reuse of buffers: with two buffers and a peer that also sends to this rank in every exchange,
+//! the peer's message of exchange k-1 proves that it has completed k-2, whose buffer exchange k
+//! uses: no further message is needed. In every other case (one buffer, one-way neighbours) the
+//! receiver returns an explicit credit. Schemes that synchronise both ways by themselves (fence,
+//! post/start) need neither.
 
 mod access;
 mod arena;
@@ -54,19 +58,20 @@ pub(super) use shared_ring::SharedRing;
 pub(super) use shm::Shm;
 pub(super) use transport::OneSided;
 
-/// How a window backend synchronises. No method but `poll` of a scheme that is defined by a blocking collective waits
-/// for other ranks; `open`, `reopen`, `close` and `end` are *collective*.
+/// The synchronisation of a window backend. No method waits for other ranks, except `poll` of a
+/// scheme that is defined by a blocking collective; `open`, `reopen`, `close` and `end` are
+/// *collective*.
 pub(super) trait Scheme: Sized + std::fmt::Debug {
-    /// What a scenario calls it.
+    /// Name in a scenario.
     const BACKEND: Backend;
 
-    /// Where messages are.
+    /// Location of messages.
     const FORM: Form = Form::Buffers;
 
     /// Flag words per receiving edge beside those of the buffers.
     const FLAGS: usize = 0;
 
-    /// Where the window's memory comes from.
+    /// Returns the origin of the window's memory.
     fn memory(options: RmaOptions) -> Memory {
         match options.window {
             WindowKind::Allocate => Memory::Allocated,
@@ -78,16 +83,16 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
     /// Opens the first epoch of a new window.
     fn open(parts: &mut Parts) -> Result<Self, CommError>;
 
-    /// The same after `close`; the window may be another one now.
+    /// Opens the first epoch again after `close`; the window may be another one now.
     fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         *self = Self::open(parts)?;
         Ok(())
     }
 
-    /// Whether the edge's buffer of this exchange may be written.
+    /// Returns whether the edge's buffer of this exchange may be written.
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError>;
 
-    /// Where the caller packs the edge's message.
+    /// Returns the buffer in which the caller packs the edge's message.
     fn buffer<'p>(
         &mut self,
         parts: &'p mut Parts,
@@ -97,20 +102,20 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
         if parts.gets() { parts.own_buffer(edge, bytes) } else { parts.origin(edge, bytes) }
     }
 
-    /// The edge is packed.
+    /// Starts the edge, which is packed.
     fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
         if parts.gets() { parts.offer(edge) } else { parts.put(edge) }
     }
 
-    /// All edges are packed.
+    /// Initiates the exchange; all edges are packed.
     fn initiate(&mut self, _: &mut Parts) -> Result<(), CommError> {
         Ok(())
     }
 
-    /// Gives notice of the messages that have arrived.
+    /// Records the messages that have arrived.
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError>;
 
-    /// The buffers of this exchange are free again.
+    /// Releases the buffers of this exchange.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError>;
 
     /// Ends all epochs and messages; between two exchanges.
@@ -118,7 +123,7 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
         parts.arena.window.unlock_all()
     }
 
-    /// Gives back what it has beside the window, after the last `close`.
+    /// Frees what the scheme has beside the window, after the last `close`.
     fn end(&mut self) -> Result<(), CommError> {
         Ok(())
     }

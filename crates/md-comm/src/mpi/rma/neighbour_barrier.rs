@@ -1,12 +1,16 @@
-//! `rma-lock` and `rma-lock-epoch` with `notice = "neighbor-barrier"`: a barrier among neighbours in place of empty messages; with
-//! a lock per exchange, the naive form of passive target that MONC began with (Brown et al. 2020).
+//! `rma-lock` and `rma-lock-epoch` with `notice = "neighbor-barrier"`: a barrier among neighbours
+//! in place of empty messages; with a lock per exchange it is the naive form of passive target that
+//! MONC began with (Brown et al. 2020).
 //!
-//! Structure: that of [`super::Barrier`]. The barrier is a neighbourhood collective along the edges, in both directions
-//! whichever way messages flow, so that it also tells when buffers have been read. It carries a byte per neighbour.
-//! Relies on: flush and unlock complete puts at their targets (MPI-3.1 sections 11.5.3, 11.5.4); the collective is over on no rank
-//! before its neighbours have called it, because it brings a byte from each (section 7.6).
+//! Structure: that of [`super::Barrier`]. The barrier is a neighbourhood collective along the
+//! edges, in both directions whatever the direction of the messages, so that it also shows that
+//! buffers have been read. It carries a byte per neighbour.
+//! Relies on: flush and unlock complete puts at their targets (MPI-3.1 sections 11.5.3, 11.5.4);
+//! the collective is over on no rank before its neighbours have called it, because it brings a byte
+//! from each (section 7.6).
 //! Cost: put and acknowledgement, then the slowest neighbour's byte.
-//! Advantage: one call in place of a message per edge, no credits. Disadvantage: no message is seen before the last one.
+//! Advantage: one call in place of a message per edge, no credits.
+//! Disadvantage: no message is found before the last one has arrived.
 
 use super::super::ffi::{Neighbours, Side};
 use super::Parts;
@@ -14,7 +18,7 @@ use super::access::Epoch;
 use super::barrier::Meeting;
 use crate::{Backend, CommError};
 
-/// Neighbours wait for each other; `HELD`: the lock lasts as long as the window.
+/// Barriers among neighbours; `HELD`: the lock lasts as long as the window.
 #[derive(Debug)]
 pub(crate) struct NeighbourRanks<const HELD: bool>(Neighbours);
 

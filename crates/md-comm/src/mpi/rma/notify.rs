@@ -1,15 +1,19 @@
 //! `rma-notify`: put, flush, then a flag in the receiver's memory, which it polls.
 //!
-//! Structure: `start` puts; `initiate` completes all puts at their targets, replaces one flag word per edge and flushes
-//! again, or a flag might never leave. The receiver polls its flags for equality: with atomic loads (fast), or by
-//! `MPI_Fetch_and_op` on itself (strict), which relies on nothing but the standard. Credits are words the other way.
-//! Relies on: no order between two puts is promised, so the flag must wait for the flush (MPI-3.1 section 11.5.4;
-//! `flush_local` says nothing about the target); accumulates of one word are atomic (11.7.1). Fast polling also relies
-//! on the unified model, and on a word being stored in order or in halves: Intel MPI stores it in pieces, which a load
-//! may see, and which flags show ([`crate::flag_protocol`]).
-//! Cost: three latencies: put, its acknowledgement, flag; one where the network has put-with-notify, which MPI lacks.
-//! Advantage: no message matching, each message is seen as it comes. Disadvantage: two round trips on the sender's side;
-//! with software progress the flag waits until the target calls MPI, hence the calls that drive progress while polling.
+//! Structure: `start` puts; `initiate` completes all puts at their targets, replaces one flag word
+//! per edge and flushes again, because a flag might never leave otherwise. The receiver polls its
+//! flags for equality: with atomic loads (fast), or by `MPI_Fetch_and_op` on itself (strict), which
+//! relies on nothing but the standard. Credits are words in the opposite direction.
+//! Relies on: no order between two puts is promised, so the flag must wait for the flush (MPI-3.1
+//! section 11.5.4; `flush_local` does not concern the target); accumulates of one word are atomic
+//! (11.7.1). Fast polling also relies on the unified model, and on a word being stored in order or
+//! in halves: Intel MPI stores it in pieces, which a load may see, and which can be recognised in
+//! flags ([`crate::flag_protocol`]).
+//! Cost: three latencies: put, its acknowledgement, flag; one if the network has put-with-notify,
+//! which MPI lacks.
+//! Advantage: no message matching, and each message is found as it arrives.
+//! Disadvantage: two round trips on the sender's side; with software progress the flag waits until
+//! the target calls MPI, hence the calls that drive progress while polling.
 
 use std::sync::atomic::Ordering;
 
@@ -17,7 +21,7 @@ use super::super::ffi::Place;
 use super::{Parts, Scheme};
 use crate::{Backend, CommError, EdgeId};
 
-/// Put and flag; `STRICT`: polled by MPI's own means.
+/// Put and flag; `STRICT`: flags are polled with MPI calls.
 #[derive(Debug)]
 pub(crate) struct Notify<const STRICT: bool> {
     /// Receiving edges whose senders wait for credits.

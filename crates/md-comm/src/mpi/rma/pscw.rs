@@ -1,14 +1,18 @@
 //! `rma-pscw`: post, start, complete, wait: epochs among neighbours instead of all ranks.
 //!
-//! Structure: `post` admits the ranks that send to this one: at the end of `complete`, or, with two buffers, as soon as
-//! the last messages are there; with `epoch = "initiate"` when the exchange begins. `start` comes with the first edge packed and waits until the receivers have posted: it
-//! is the credit. `MPI_Win_complete` in `initiate`; arrivals by `MPI_Win_test`, all at once.
-//! Relies on: test or wait succeed only when all admitted ranks have completed and their puts are visible
-//! (MPI-3.1 section 11.5.2). Never `MPI_MODE_NOCHECK`: Open MPI's osc/sm then returns from wait before the puts have
-//! landed (all of 4.1 and 5.0).
-//! Cost: two latencies (post, complete), of which the post is hidden behind the computation between two exchanges.
-//! Advantage: skew spreads only to neighbours. Disadvantage: two control messages per neighbour; one slow neighbour
-//! delays the messages of all others, because an epoch ends as a whole.
+//! Structure: `post` admits the ranks that send to this one: at the end of `complete`, or, with two
+//! buffers, as soon as the last messages have arrived; with `epoch = "initiate"` when the exchange
+//! begins. `start` comes with the first edge packed and waits until the receivers have posted: it
+//! is the credit. `MPI_Win_complete` is in `initiate`; arrivals are found by `MPI_Win_test`, all at
+//! once.
+//! Relies on: test or wait succeed only when all admitted ranks have completed and their puts are
+//! visible (MPI-3.1 section 11.5.2). Never `MPI_MODE_NOCHECK`: Open MPI's osc/sm then returns from
+//! wait before the puts have arrived (all of 4.1 and 5.0).
+//! Cost: two latencies (post, complete), of which the post is hidden behind the computation between
+//! two exchanges.
+//! Advantage: skew spreads only to neighbours.
+//! Disadvantage: two control messages per neighbour; one slow neighbour delays the messages of all
+//! others, because an epoch ends as a whole.
 
 use super::super::ffi::{Assertion, Group};
 use super::{Parts, Scheme};
@@ -17,14 +21,15 @@ use crate::{Backend, CommError, EdgeId};
 /// Epochs of one context.
 #[derive(Debug)]
 pub(crate) struct Pscw {
-    /// Ranks that put here, ranks that this one puts to.
+    /// Ranks that put here, and ranks that this one puts to.
     sources: Group,
     targets: Group,
     accessing: bool,
     exposed: bool,
-    /// All messages of this exchange are there.
+    /// Whether all messages of this exchange have arrived.
     arrived: bool,
-    /// The part has been zeroed and not been posted since: the only stores of its owner.
+    /// Whether the part has been zeroed and not been posted since: these are the only stores of its
+    /// owner.
     zeroed: bool,
 }
 
@@ -38,7 +43,7 @@ impl Pscw {
         Ok(())
     }
 
-    /// Admits the senders of the next exchange, unless they are to wait for its beginning.
+    /// Admits the senders of the next exchange, unless they are to be admitted at its beginning.
     fn expose_ahead(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if parts.opens_ahead() { self.expose(parts) } else { Ok(()) }
     }
@@ -76,13 +81,15 @@ impl Scheme for Pscw {
         Ok(scheme)
     }
 
-    /// The groups stay: peers do not change, and to make a group of some ranks takes a table of all.
+    /// Opens the epoch again. The groups stay: peers do not change, and making a group of some
+    /// ranks takes a table of all.
     fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         (self.arrived, self.zeroed) = (false, true);
         self.expose_ahead(parts)
     }
 
-    /// Blocks until the receivers have posted: the same wait as for a credit.
+    /// Starts the epoch. Blocks until the receivers have posted, which is the same wait as for a
+    /// credit.
     fn may_pack(&mut self, parts: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
         self.expose(parts)?;
         self.access(parts)?;
@@ -110,7 +117,7 @@ impl Scheme for Pscw {
         self.expose_ahead(parts)
     }
 
-    /// The epoch opened ahead ends without puts.
+    /// Ends the epoch that was opened ahead, without puts.
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if parts.opens_ahead() {
             self.access(parts)?;

@@ -1,14 +1,17 @@
-//! How a sender writes into a message buffer that another core has read, found by trying.
+//! The choice of how a sender writes into a message buffer that another core has read, found by
+//! trial.
 //!
 //! | stores | what happens | fast where |
 //! | --- | --- | --- |
 //! | cached | the sender claims each line from the reader's cache, then writes into its own | cores share a cache |
 //! | streaming | the sender packs into memory of its own and copies past the caches | cores do not |
 //!
-//! On one machine 132 kB take 7 microseconds cached and 17 streaming between cores of one cache, 65 and 13 between cores
-//! of two. No property that a program can ask for tells them apart (in a virtual machine it even changes in mid-run), so
-//! now and then, in a negotiation, some exchanges are rehearsed both ways with messages of the real lengths, and all
-//! ranks keep what was faster for the slowest of them. What arrives is the same bytes either way.
+//! On one machine 132 kB take 7 microseconds cached and 17 streaming between cores that share a
+//! cache, 65 and 13 between cores that do not. No property that a program can query distinguishes
+//! the two cases (in a virtual machine it even changes during a run). Now and then, in a
+//! negotiation, some exchanges are therefore rehearsed both ways with messages of the real lengths,
+//! and all ranks keep what was faster for the slowest of them. The bytes that arrive are the same
+//! either way.
 
 use std::time::{Duration, Instant};
 
@@ -26,15 +29,15 @@ pub(crate) enum Stores {
     Streaming,
 }
 
-/// Exchanges rehearsed each way.
+/// Number of exchanges rehearsed each way.
 const ROUNDS: usize = 8;
-/// Messages below so many bytes stay cached: a streamed line needs longer to become visible.
+/// Messages below this number of bytes stay cached: a streamed line takes longer to become visible.
 const SHORTEST_BYTES: u64 = 2048;
 /// Negotiations from one rehearsal to the next, if the window stays.
 const INTERVAL: u32 = 32;
 
 impl Parts {
-    /// How the buffers of this exchange are written.
+    /// Returns how the buffers of this exchange are written.
     pub(super) fn stores(&self) -> Stores {
         match self.jitter.forces_streaming(self.sequence) {
             None => self.stores,
@@ -45,7 +48,7 @@ impl Parts {
 }
 
 impl<S: Scheme + 'static> OneSided<S> {
-    /// Rehearses if it is time to and there is a choice. *Collective*, with nothing in flight.
+    /// Rehearses if it is due and there is a choice. *Collective*, with nothing in flight.
     pub(super) fn rehearse_now_and_then(&mut self, ledger: &Ledger) -> Result<(), CommError> {
         if !self.parts.is_shared() || self.parts.terms.spec().sizes != Sizes::Fixed {
             return Ok(());
@@ -71,7 +74,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         Ok(())
     }
 
-    /// The shortest exchange each way.
+    /// Returns the shortest exchange time each way.
     fn rehearse(&mut self, ledger: &Ledger) -> Result<[Duration; 2], CommError> {
         let mut scratch = AlignedBuffer::default();
         let mut shortest = [Duration::MAX; 2];
@@ -86,7 +89,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         Ok(shortest)
     }
 
-    /// An exchange of messages of the agreed lengths that mean nothing.
+    /// Exchanges meaningless messages of the agreed lengths.
     fn exchange_anything(&mut self, ledger: &Ledger, scratch: &mut AlignedBuffer) -> Result<(), CommError> {
         for edge in ledger.edge_ids() {
             let Edge { flow, send_capacity: length, .. } = *ledger.edge(edge);

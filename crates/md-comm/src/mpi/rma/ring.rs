@@ -1,14 +1,18 @@
 //! `rma-ring`: one circular buffer per edge at the receiver, with monotonic tickets.
 //!
-//! Structure: a message's ticket is the number of bytes sent before it, its place the ticket modulo the ring's size; a
-//! message that would wrap starts again at the beginning. Both ends compute the same tickets, so that nothing but the
-//! flag (length and exchange number, as in `rma-notify`) travels with the data. The receiver returns the ticket up to
-//! which it has read. Short messages run far ahead, long ones one or two: the buffer is shared by need, not by count.
-//! After the circular buffer of the miniMD study (Li et al.), corrected: tickets are never reset, so that no reset can
-//! race; one sender per ring, so that nothing is fetched and added and two senders cannot overrun it together.
-//! Relies on: as `rma-notify`; the returned ticket is compared for equality with the ends of messages under way.
-//! Cost: as `rma-notify`, and a credit for every message.
-//! Advantage: a bursty sender waits less for the same memory. Disadvantage: always credits; more book-keeping.
+//! Structure: a message's ticket is the number of bytes sent before it, its place the ticket modulo
+//! the ring's size; a message that would wrap starts again at the beginning. Both ends compute the
+//! same tickets, so that only the flag (length and exchange number, as in `rma-notify`) travels
+//! with the data. The receiver returns the ticket up to which it has read. Many short messages can
+//! be under way, but only one or two long ones: the buffer is shared by need, not by count. After
+//! the circular buffer of the miniMD study (Li et al.), corrected: tickets are never reset, so that
+//! no reset can race; one sender per ring, so that no fetch-and-add is needed and two senders
+//! cannot overrun it together.
+//! Relies on: the same as `rma-notify`; the returned ticket is compared for equality with the ends
+//! of messages under way.
+//! Cost: that of `rma-notify`, and a credit for every message.
+//! Advantage: a bursty sender waits less for the same memory.
+//! Disadvantage: always credits; more book-keeping.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -18,22 +22,22 @@ use super::flags::length_in;
 use super::{Parts, Scheme};
 use crate::{ALIGNMENT, Backend, CommError, EdgeId};
 
-/// Flags per edge: at most so many messages are under way.
+/// Number of flags per edge, which is the largest number of messages under way.
 const MOST_UNDER_WAY: usize = 8;
 
-/// Tickets of one edge, at one end.
+/// Tickets of one edge at one end.
 #[derive(Debug, Clone, Default)]
 struct Tickets {
     /// Bytes sent (or received) so far.
     end: u64,
     /// Ends of the messages that have not been read; only at the sender.
     under_way: VecDeque<u64>,
-    /// Bytes known to have been read; only at the sender.
+    /// Bytes that have been read, as far as this rank can tell; only at the sender.
     read: u64,
 }
 
 impl Tickets {
-    /// First and last ticket of the next message.
+    /// Returns the first and last ticket of the next message.
     fn next(&self, length: usize, size: u64) -> (u64, u64) {
         let length = length.max(1).next_multiple_of(ALIGNMENT) as u64;
         let left = size - self.end % size;
@@ -41,13 +45,14 @@ impl Tickets {
         (start, start + length)
     }
 
-    /// Whether the next message fits behind those that have not been read.
+    /// Returns whether the next message fits behind those that have not been read.
     fn fits(&self, length: usize, size: u64) -> bool {
         let (_, end) = self.next(length, size);
         self.under_way.is_empty() || (self.under_way.len() < MOST_UNDER_WAY && self.read + size >= end)
     }
 
-    /// Forgets what the receiver has read. A ticket that is the end of no message was seen half stored, or before.
+    /// Removes the messages that the receiver has read. A ticket that is not the end of a message
+    /// was read half stored, or was processed before.
     fn release(&mut self, read: u64) {
         if let Some(last) = self.under_way.iter().position(|&end| end == read) {
             self.under_way.drain(..=last);
@@ -56,7 +61,7 @@ impl Tickets {
     }
 }
 
-/// Rings of one context; per edge.
+/// Rings of one context, per edge.
 #[derive(Debug)]
 pub(crate) struct Ring {
     out: Vec<Tickets>,
@@ -73,7 +78,7 @@ impl Scheme for Ring {
     const BACKEND: Backend = Backend::RmaRing;
     const FLAGS: usize = MOST_UNDER_WAY;
 
-    /// The tickets begin again, hence also those returned.
+    /// Resets all tickets, including those returned, for a new window.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
         for edge in parts.terms.edge_ids() {
@@ -120,7 +125,7 @@ impl Scheme for Ring {
             let ring = parts.arena.ring_here(edge.0);
             let flag = parts.polled_word(ring.word(flag_number(parts.sequence)).offset)?;
             if let Some(length) = length_in(flag, parts.sequence) {
-                // A message without room comes another way.
+                // A message without room takes another path.
                 let in_ring = if length > parts.arena.sizes.room_in[edge.0] { 0 } else { length };
                 let (start, end) = self.into[edge.0].next(in_ring, ring.size);
                 self.into[edge.0].end = end;

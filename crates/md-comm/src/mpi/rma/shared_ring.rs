@@ -1,20 +1,26 @@
-//! `rma-ring` with `ring = "shared"`: one circular buffer per receiving rank, tickets by an atomic fetch-and-add.
+//! `rma-ring` with `ring = "shared"`: one circular buffer per receiving rank, tickets by an atomic
+//! fetch-and-add.
 //!
-//! Structure: a sender reserves its piece of the ring first (the ticket is the number of bytes reserved before it, its
-//! place the ticket modulo the ring's size) and then waits until the receiver has read far enough. It puts the message,
-//! in two pieces where it wraps, and its ticket; flushes; and raises its own flag of this exchange (length and exchange
-//! number, as in `rma-notify`). The receiver copies messages out as their flags come, also those of the next exchange,
-//! and publishes up to which ticket everything has been read. After the circular buffer of the miniMD study (Li et al.),
-//! corrected: reserve, then wait, so that two senders cannot overrun the ring together; tickets are never reset; what
-//! tells the receiver is a flag per message, not the ticket counter, which moves before the data come.
-//! Relies on: `MPI_Fetch_and_op` is atomic, and a word changed by SUM is not changed otherwise (MPI-3.1 section 11.7.1).
-//! No deadlock: nothing waits for room in `initiate`; who waits for it goes on emptying its own ring, and the piece with
-//! the smallest ticket always fits. That would hold for a ring of one message; it has room for `buffers` messages of
-//! every sender because a rank that waits in another context empties nothing here.
-//! Cost: five to seven latencies: ticket, perhaps a look at the receiver's progress, put, acknowledgement, flag; two more
-//! for each further neighbour, because tickets are fetched one after another. A copy.
-//! Advantage: one buffer, whatever the number of senders. Disadvantage: every sender updates the same word, and
-//! messages wait for those with smaller tickets.
+//! Structure: a sender reserves its piece of the ring first (the ticket is the number of bytes
+//! reserved before it, its place the ticket modulo the ring's size) and then waits until the
+//! receiver has read far enough. It puts the message, in two pieces where it wraps, and its ticket;
+//! flushes; and raises its own flag of this exchange (length and exchange number, as in
+//! `rma-notify`). The receiver copies messages out as their flags arrive, also those of the next
+//! exchange, and publishes up to which ticket everything has been read. After the circular buffer
+//! of the miniMD study (Li et al.), corrected: senders reserve, then wait, so that two of them
+//! cannot overrun the ring together; tickets are never reset; the receiver is notified by a flag
+//! per message, not by the ticket counter, which moves before the data arrive.
+//! Relies on: `MPI_Fetch_and_op` is atomic, and a word changed by SUM is not changed otherwise
+//! (MPI-3.1 section 11.7.1). No deadlock: nothing waits for room in `initiate`; a rank that waits
+//! for room goes on emptying its own ring, and the piece with the smallest ticket always fits. That
+//! would hold for a ring of one message; the ring has room for `buffers` messages of every sender
+//! because a rank that waits in another context does not empty this ring.
+//! Cost: five to seven latencies: ticket, perhaps a fetch of the receiver's progress, put,
+//! acknowledgement, flag; two more for each further neighbour, because tickets are fetched in turn.
+//! A copy.
+//! Advantage: one buffer, whatever the number of senders.
+//! Disadvantage: every sender updates the same word, and messages wait for those with smaller
+//! tickets.
 
 use std::sync::atomic::Ordering;
 
@@ -35,22 +41,24 @@ pub(crate) struct SharedRing {
     /// Messages with their tickets that wait for room.
     waiting: Vec<(EdgeId, u64)>,
     leaving: Vec<EdgeId>,
-    /// Per edge: up to where the receiver is known to have read.
+    /// Ticket up to which the receiver is known to have read, per edge.
     read_there: Vec<u64>,
-    /// Up to where this rank has read, and pieces behind that it has read already.
+    /// Ticket up to which this rank has read, and later pieces that it has read already.
     read: u64,
     read_ahead: Vec<(u64, u64)>,
-    /// Per edge: number of the exchange whose message comes next; lengths of those taken, per buffer.
+    /// Per edge: number of the exchange whose message is next; lengths of the messages taken, per
+    /// buffer.
     next: Vec<u64>,
     lengths: Vec<usize>,
 }
 
-/// Bytes of a ring that a message takes.
+/// Returns the bytes of a ring that a message takes.
 fn footprint(length: usize) -> u64 {
     length.next_multiple_of(ALIGNMENT) as u64
 }
 
-/// The pieces of `length` bytes at a ticket: length of the first, start of the first. The second starts at 0.
+/// Returns the pieces of `length` bytes at a ticket: length of the first, start of the first. The
+/// second starts at 0.
 fn pieces(ticket: u64, length: usize, size: u64) -> (usize, usize) {
     let start = (ticket % size.max(1)) as usize;
     (length.min(size as usize - start), start)
@@ -84,11 +92,12 @@ impl SharedRing {
         Ok(fits(self.read_there[edge.0]))
     }
 
-    /// Copies out what has come, and tells the senders how far.
+    /// Copies out what has arrived, and publishes the progress to the senders.
     fn drain(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         for i in 0..self.receiving.len() {
             let edge = self.receiving[i];
-            // Nobody is more than its buffers ahead: a credit or a message of ours is missing.
+            // No sender is further ahead than its buffers allow: otherwise a credit or a message of
+            // this rank would be missing.
             while self.next[edge.0] < parts.sequence + parts.arena.buffers {
                 let sequence = self.next[edge.0];
                 let flag = parts.polled_word(parts.arena.flag_here(edge.0, sequence))?;
@@ -137,7 +146,7 @@ impl SharedRing {
         Ok(())
     }
 
-    /// Gives notice of the messages of this exchange.
+    /// Records the messages of this exchange.
     fn notice(&self, parts: &mut Parts) {
         for &edge in &self.receiving {
             if self.next[edge.0] > parts.sequence && !parts.is_noticed(edge) {
@@ -148,13 +157,13 @@ impl SharedRing {
     }
 }
 
-/// Number of the buffer for an edge's message of an exchange.
+/// Returns the number of the buffer for an edge's message of an exchange.
 fn held(parts: &Parts, EdgeId(i): EdgeId, sequence: u64) -> usize {
     let buffers = parts.arena.buffers;
     i * buffers as usize + (sequence % buffers) as usize
 }
 
-/// The message and its ticket.
+/// Puts the message and its ticket.
 fn put(parts: &mut Parts, edge: EdgeId, ticket: u64) -> Result<(), CommError> {
     let length = parts.length_in_buffer(edge);
     if length == 0 {
@@ -176,7 +185,7 @@ impl Scheme for SharedRing {
     const BACKEND: Backend = Backend::RmaRing;
     const FORM: Form = Form::SharedRing;
 
-    /// The tickets begin again.
+    /// Resets all tickets, for a new window.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
         for number in [READ, WRITTEN] {
@@ -209,7 +218,7 @@ impl Scheme for SharedRing {
         Ok(false)
     }
 
-    /// Nothing leaves before its final length is known to all.
+    /// Does nothing: messages leave only when their final lengths are known.
     fn start(&mut self, _: &mut Parts, _: EdgeId) -> Result<(), CommError> {
         Ok(())
     }
@@ -220,7 +229,7 @@ impl Scheme for SharedRing {
             let counter = parts.arena.shared.there[edge.0].word(WRITTEN);
             let ticket = if bytes == 0 { 0 } else { parts.arena.window.fetch_and_add(bytes, counter)? };
             self.waiting.push((edge, ticket));
-            // Between ticket and message others reserve, and put first.
+            // Between ticket and message other senders reserve, and put first.
             parts.jitter.pause();
         }
         self.send_what_fits(parts)
@@ -233,7 +242,7 @@ impl Scheme for SharedRing {
         Ok(())
     }
 
-    /// What has not left does so now.
+    /// Sends what has not left yet.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.wait_for("room in the rings of other ranks", |parts| {
             if !self.waiting.is_empty() {
@@ -264,12 +273,13 @@ mod tests {
     }
 }
 
-/// The word before a ring that tells up to which ticket its owner has read.
+/// The word before a ring that has the ticket up to which its owner has read.
 pub(super) const READ: usize = 0;
-/// The word before it that tells how many tickets have been given out.
+/// The word before it that has the number of tickets given out.
 pub(super) const WRITTEN: usize = 1;
 
-/// The part of the window that all senders of a rank share, two counters and a ring: of this rank, and per edge of its peer.
+/// The part of the window that all senders of a rank share, two counters and a ring: of this rank,
+/// and of the peer of each edge.
 #[derive(Debug)]
 pub(super) struct SharedPart {
     pub(super) here: RingPlace,
@@ -277,7 +287,8 @@ pub(super) struct SharedPart {
 }
 
 impl SharedPart {
-    /// A ring behind `end`, for `buffers` messages of each of these lengths; also the new end.
+    /// Lays out a ring behind `end`, for `buffers` messages of each of these lengths. Also returns
+    /// the new end.
     pub(super) fn lay_out(end: usize, buffers: usize, rooms: impl Iterator<Item = usize>) -> (Self, usize) {
         let size: usize = rooms.map(|room| buffers * room.max(1).next_multiple_of(ALIGNMENT)).sum();
         let start = Place { member: 0, offset: end + 2 * WORD_STRIDE };
@@ -285,7 +296,7 @@ impl SharedPart {
         (Self { here, there: Vec::new() }, start.offset + size)
     }
 
-    /// The window begins here; the peers tell where theirs do. *Collective.*
+    /// Sets where this rank's ring begins, and receives where the peers' rings begin. *Collective.*
     pub(super) fn settle(
         &mut self,
         begin: usize,

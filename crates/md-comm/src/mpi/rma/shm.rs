@@ -1,17 +1,21 @@
-//! `shm`: senders write straight into the receiver's buffers in shared memory and raise a flag there.
+//! `shm`: senders write directly into the receiver's buffers in shared memory and raise a flag
+//! there.
 //!
-//! Structure: a shared window over the ranks of one node. `send_buffer` is the receiver's buffer itself, so that
-//! packing is the only copy; between cores that share no cache it is an origin buffer, from which the message is
-//! streamed there (see `rehearsal`). `start` stores the flag with release order, a receiver polls it with acquire
-//! order. Credits are words that the receiver stores in the sender's part. Exchanges of every step walk through more
-//! buffers than a core's caches hold (see `arena::depth`): a buffer used again at once would have to be claimed from
-//! its reader's cache.
-//! Relies on: `MPI_Win_allocate_shared` gives memory that loads and stores reach (MPI-3.1 section 11.2.3), unified
-//! there; release and acquire order data and flag between processes as between threads, and a fence orders streamed data.
-//! Cost: one copy (streamed: two) and one or two transfers of a cache line, 0.1 to 0.3 microseconds; no MPI call but a
-//! rare call that drives progress.
-//! Advantage: the fastest way inside a node. Disadvantage: only there; memory in /dev/shm (2 MiB per context of every
-//! step), which containers keep small; polling occupies a core.
+//! Structure: a shared window over the ranks of one node. `send_buffer` is the receiver's buffer
+//! itself, so that packing is the only copy; between cores that share no cache it is an origin
+//! buffer, from which the message is streamed there (see `rehearsal`). `start` stores the flag with
+//! release order, a receiver polls it with acquire order. Credits are words that the receiver
+//! stores in the sender's part. Exchanges of every time step use more buffers in turn than a core's
+//! caches hold (see `arena::depth`): a buffer used again at once would have to be claimed from its
+//! reader's cache.
+//! Relies on: `MPI_Win_allocate_shared` gives memory that loads and stores reach (MPI-3.1 section
+//! 11.2.3), unified there; release and acquire order data and flag between processes as between
+//! threads, and a fence orders streamed data.
+//! Cost: one copy (streamed: two) and one or two transfers of a cache line, 0.1 to 0.3
+//! microseconds; no MPI call except a rare one that drives progress.
+//! Advantage: the fastest transport inside a node.
+//! Disadvantage: only there; memory in /dev/shm (2 MiB per context of every time step), which
+//! containers keep small; polling occupies a core.
 
 use super::super::ffi::Memory;
 use super::flags::flag;

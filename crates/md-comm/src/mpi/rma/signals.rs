@@ -1,7 +1,7 @@
-//! Messages without content along the edges, as flags: forward (a message is in its buffer) and backward (a buffer is
-//! free).
+//! Messages without content along the edges, used as flags: forward (a message is in its buffer)
+//! and backward (a buffer is free).
 //!
-//! One receive per edge is posted ahead, at most one send per edge is under way.
+//! One receive per edge is posted ahead, and at most one send per edge is under way.
 
 use super::super::ffi::{Cancelled, Transfers};
 use super::super::numbers::ContextNumber;
@@ -16,14 +16,14 @@ pub(super) struct Signals {
     along: Along,
     leaving: Transfers,
     coming: Transfers,
-    /// Edges on which signals come.
+    /// Edges on which signals arrive.
     listened: Vec<EdgeId>,
     heard: Vec<usize>,
 }
 
 impl Signals {
-    /// Listens on the given edges. Backward signals have numbers of their own, or they would match forward ones of
-    /// another edge with the same channel.
+    /// Posts receives on the given edges. Backward signals have numbers of their own, because
+    /// otherwise they would match forward ones of another edge with the same channel.
     pub(super) fn open(parts: &Parts, along: Along, listened: Vec<EdgeId>) -> Result<Self, CommError> {
         let edges = parts.terms.spec().edges.len();
         let number = match along {
@@ -37,7 +37,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Posts the receives that are not.
+    /// Posts the receives that are not posted.
     pub(super) fn listen(&mut self, parts: &Parts) -> Result<(), CommError> {
         for &edge in &self.listened {
             if self.coming.is_active(edge.0) {
@@ -49,7 +49,7 @@ impl Signals {
         Ok(())
     }
 
-    /// Whether the last signal along the edge has left.
+    /// Returns whether the last signal along the edge has left.
     pub(super) fn has_left(&mut self, edge: EdgeId) -> Result<bool, CommError> {
         self.leaving.poll(|_| ())?;
         Ok(!self.leaving.is_active(edge.0))
@@ -61,7 +61,7 @@ impl Signals {
         self.leaving.send(edge.0, &parts.world.communicator, peer, self.number.tag(channel))
     }
 
-    /// Edges whose signals have come since the last call.
+    /// Returns the edges whose signals have arrived since the last call.
     pub(super) fn poll(&mut self) -> Result<&[usize], CommError> {
         self.heard.clear();
         let heard = &mut self.heard;
@@ -69,7 +69,8 @@ impl Signals {
         Ok(&self.heard)
     }
 
-    /// Waits until all signals have left. They have no content, so that the library sends them at once.
+    /// Waits until all signals have left. They have no content, so that the library sends them at
+    /// once.
     pub(super) fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.wait_for("signals to leave", |_| {
             self.leaving.poll(|_| ())?;
@@ -77,7 +78,7 @@ impl Signals {
         })
     }
 
-    /// Takes the receives posted ahead back.
+    /// Cancels the receives posted ahead.
     pub(super) fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.finish(parts)?;
         for &edge in &self.listened {

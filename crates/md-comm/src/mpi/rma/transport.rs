@@ -1,4 +1,4 @@
-//! The transport, for every scheme.
+//! The transport, common to all schemes.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
 use crate::{CommError, Edge, EdgeId, Growth, RmaOptions};
 
-/// What a negotiation changes; the highest of all ranks decides what everybody does.
+/// What a negotiation changes. The highest value of all ranks decides for all.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     Nothing,
@@ -25,12 +25,12 @@ enum Change {
 pub(crate) struct OneSided<S> {
     pub(super) parts: Parts,
     scheme: S,
-    /// Negotiations until writing into shared memory is timed again.
+    /// Negotiations until the stores into shared memory are timed again.
     pub(super) until_rehearsal: u32,
 }
 
 impl<S: Scheme + 'static> OneSided<S> {
-    /// *Collective.*
+    /// Opens the context. *Collective.*
     pub(crate) fn open(
         world: Rc<Inner>,
         ledger: &mut Ledger,
@@ -45,7 +45,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         };
         let mut parts = Parts::open(world, ledger, request)?;
         let scheme = S::open(&mut parts);
-        // Nobody puts before all have opened their first epoch.
+        // No rank puts before all have opened their first epoch.
         match scheme.and_then(|scheme| parts.world.barrier().map(|()| scheme)) {
             Ok(scheme) => Ok(Self { parts, scheme, until_rehearsal: 0 }),
             Err(error) if error.refused() == Some(Refused::Everywhere) => parts.end().and(Err(error)),
@@ -55,7 +55,7 @@ impl<S: Scheme + 'static> OneSided<S> {
 }
 
 impl<S: Scheme + 'static> Transport for OneSided<S> {
-    /// Waits for a free buffer.
+    /// Returns the send buffer, waiting for a free one.
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         let Self { parts, scheme, .. } = self;
         parts.book_length(edge, bytes);

@@ -1,4 +1,4 @@
-//! What the world and its contexts share.
+//! The state shared by the world and its contexts.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -14,28 +14,28 @@ use crate::mpi::numbers::Numbers;
 use crate::mpi::world::running::Running;
 use crate::{CommError, Rank, Reduction};
 
-/// What the world and its contexts share.
+/// The state shared by the world and its contexts.
 pub(crate) struct Inner {
     pub(crate) rank: Rank,
     pub(crate) ranks: usize,
-    /// Set again once the scenario is known, which is read through this very world.
+    /// Set again once the scenario has been read, which is read through this world.
     pub(super) watchdog: Cell<Duration>,
-    /// Follows the watchdog of the world that was started first, not those of its duplicates: calls that block end the job,
-    /// and what a duplicate is waited for may be left.
+    /// Follows the watchdog of the world that was started first, not those of its duplicates: a
+    /// blocking call ends the job, but a wait in a duplicate may be abandoned.
     pub(super) call_limit: Option<CallLimit>,
-    /// For everything but the little that contexts need of their own: tags tell messages of exchanges from those of
-    /// negotiations and gathers.
+    /// Used for everything except the communicators that contexts need of their own: tags
+    /// distinguish messages of exchanges from those of negotiations and gathers.
     pub(crate) communicator: Communicator,
-    /// Carries nothing, for [`Self::drive_progress`]; one for a world and its duplicates.
+    /// Carries no messages, for [`Self::drive_progress`]; one for a world and its duplicates.
     pub(super) quiet: Rc<Communicator>,
     pub(crate) numbers: RefCell<Numbers>,
-    /// The ranks that share memory with this one, once somebody has asked.
+    /// The ranks that share memory with this one, once it has been determined.
     pub(crate) node: OnceCell<Node>,
     library: String,
     pub(crate) adversity: Cell<Adversity>,
-    /// The maximum that has been begun.
+    /// The maximum that has been started.
     reducing: RefCell<Option<Reducing>>,
-    /// What moves the data of the window made last.
+    /// The component that moves the data of the window made last.
     pub(crate) component: RefCell<Option<String>>,
     pub(super) running: Rc<Running>,
 }
@@ -78,12 +78,12 @@ impl Inner {
         self.quiet.drive_progress()
     }
 
-    /// The largest number of all ranks. *Collective.*
+    /// Returns the largest number of all ranks. *Collective.*
     pub(crate) fn highest(&self, number: u64) -> Result<u64, CommError> {
         Ok(self.communicator.reduce(vec![number], Reduction::Highest, self.limit())?[0])
     }
 
-    /// [`World::start_max`](crate::World::start_max).
+    /// Implements [`World::start_max`](crate::World::start_max).
     pub(super) fn start_highest(&self, words: Vec<u64>) -> Result<(), CommError> {
         let mut reducing = self.reducing.borrow_mut();
         if reducing.is_some() {
@@ -94,7 +94,7 @@ impl Inner {
         Ok(())
     }
 
-    /// [`World::finish_max`](crate::World::finish_max).
+    /// Implements [`World::finish_max`](crate::World::finish_max).
     pub(super) fn finish_highest(&self) -> Result<Vec<u64>, CommError> {
         let what = || "a maximum is finished that was not begun".to_owned();
         let begun =
@@ -102,7 +102,7 @@ impl Inner {
         begun.finish(self.limit())
     }
 
-    /// *Collective.*
+    /// Waits for all ranks. *Collective.*
     pub(crate) fn barrier(&self) -> Result<(), CommError> {
         self.communicator.barrier(self.limit())
     }
@@ -121,16 +121,18 @@ impl Inner {
 }
 
 impl Inner {
-    /// Looks whether there is room on all ranks before the library is called, which maps the parts of all ranks of a node: if that
-    /// fails on one of them, the others never come out of the call, and what was made in shared memory stays there. *Collective.*
+    /// Checks that there is room on all ranks before the library is called. The library maps the
+    /// parts of all ranks of a node; if that fails on one of them, the others never return from the
+    /// call, and what was made in shared memory stays there. *Collective.*
     fn expect_room(&self, request: &Request) -> Result<(), CommError> {
-        /// More than an allocator may have left over from before, without asking the system (32 MiB in glibc).
+        /// More than an allocator may have left over and give without a system call (32 MiB in
+        /// glibc).
         const ASKS_THE_SYSTEM: usize = 33 << 20;
         let bytes = request.windows.saturating_mul(request.extent).saturating_mul(self.find_node()?.size());
         let has_memory = Vec::<u8>::new().try_reserve_exact(bytes.max(ASKS_THE_SYSTEM)).is_ok();
         let needed = if has_memory { 0 } else { bytes as u64 };
         let (shared, free) = self.missing_shared_memory(request.memory, bytes)?.unwrap_or((0, u64::MAX));
-        // The most that is needed anywhere, and the least that is free.
+        // The most that is needed on any rank, and the least that is free.
         let words = vec![needed, shared as u64, u64::MAX - free];
         match self.communicator.reduce(words, Reduction::Highest, self.limit())?[..] {
             [] | [0, 0, ..] => Ok(()),
@@ -141,10 +143,12 @@ impl Inner {
         }
     }
 
-    /// Needed and free bytes, if these are fewer. Windows that the library allocates for several ranks of a node are in `/dev/shm`:
-    /// those in shared memory, with Open MPI all, unless it is told another folder or component.
+    /// Returns needed and free bytes, if fewer are free than needed. Windows that the library
+    /// allocates for several ranks of a node are in `/dev/shm`: those in shared memory and, with
+    /// Open MPI, all windows, unless it is configured with another folder or component.
     fn missing_shared_memory(&self, memory: Memory, parts: usize) -> Result<Option<(usize, u64)>, CommError> {
-        /// What the library needs for itself: a little for each rank, and Open MPI wants a twentieth to stay free.
+        /// What the library needs for itself: a little for each rank, and Open MPI requires a
+        /// twentieth to stay free.
         const PER_RANK: usize = 4096;
         let is_open_mpi = Library::from_text(&self.library).family == Family::OpenMpi;
         let elsewhere: &[&str] = match memory {
@@ -160,19 +164,20 @@ impl Inner {
     }
 }
 
-/// How much a rank's failure says, for the ranks' agreement on who speaks.
+/// Priorities of the ranks' failures, for their agreement on whose reason is reported.
 const ANOTHER_FAILED: u64 = 1;
 
 impl Inner {
-    /// A window that all ranks have, or none. The library may refuse it on some ranks only, for instance where memory is
-    /// short. A rank that then gave up alone would leave the others waiting in what comes next; so all agree right after
-    /// the attempt.
+    /// Makes a window that all ranks have, or none. The library may refuse it on some ranks only,
+    /// for instance if memory is short. A rank that then gave up alone would leave the others
+    /// waiting in the next call, so all ranks agree right after the attempt.
     ///
-    /// Makes the window over `on`, which may be a part of the ranks; or, on all ranks, the reason why there is none, in the
-    /// words of the lowest rank that the library has refused it. *Collective* over all ranks.
+    /// Makes the window over `on`, which may be a part of the ranks. If there is none, returns on
+    /// all ranks the reason, in the words of the lowest rank to which the library has refused it.
+    /// *Collective* over all ranks.
     ///
     /// # Errors
-    /// Ranks that cannot be reached.
+    /// Fails if ranks cannot be reached.
     pub(crate) fn make_window(
         &self,
         on: &Communicator,
@@ -194,7 +199,8 @@ impl Inner {
         if heaviest == 0 {
             return Ok(made);
         }
-        // What some ranks have made without the others cannot be freed, which is collective; it is left.
+        // A window that only some ranks have made cannot be freed, because that is collective; it
+        // is leaked.
         let mut reason = made.err().unwrap_or_default().into_bytes();
         let speaker = self.ranks - heaviest.saturating_sub(ANOTHER_FAILED).max(1) as usize;
         self.broadcast(speaker, &mut reason)?;

@@ -1,9 +1,11 @@
-//! The world of an MPI run: starting, ending and aborting it.
+//! The world of an MPI run: start, end and abort.
 //!
-//! One owner ([`running::Running`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; all worlds and contexts share
-//! it, so that finalisation comes after the last of them. Finalising is collective: a rank that fails must call
-//! [`World::abort`] before it drops its world, or the others wait for it until their watchdog bites. A panic does so by
-//! itself, through the panic hook. A program that has initialised MPI itself ([`start_with`]) keeps all of this to itself.
+//! One owner ([`running::Running`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; all
+//! worlds and contexts share it, so that finalisation comes after the last of them. Finalising is
+//! collective: a rank that fails must call [`World::abort`] before it drops its world; otherwise
+//! the others wait for it until their watchdog ends the wait. A panic aborts by itself, through the
+//! panic hook. A program that has initialised MPI itself ([`start_with`]) is responsible for all of
+//! this.
 //!
 //! | file | has |
 //! | --- | --- |
@@ -52,14 +54,14 @@ pub struct MpiWorld {
     inner: Rc<Inner>,
     backend: Backend,
     options: RmaOptions,
-    /// For `hybrid`: moves messages between nodes.
+    /// Backend that moves messages between nodes, for `hybrid`.
     between_nodes: Backend,
     chunk: Chunk,
     trials: Trials,
 }
 
 impl MpiWorld {
-    /// The same world with another backend, at its default options, for the contexts opened from now on.
+    /// Sets another backend, at its default options, for the contexts opened from now on.
     ///
     /// # Errors
     /// [`CommError::Unavailable`] if the backend does not run over MPI.
@@ -70,8 +72,8 @@ impl MpiWorld {
         Err(backend.unavailable("it runs threads of one process: start md-cli without mpirun and with `--set parallel.backend=local --set parallel.ranks=N`"))
     }
 
-    /// The same world with other options for the contexts opened from now on; of `hybrid`, for its backend between
-    /// nodes.
+    /// Sets other options for the contexts opened from now on; with `hybrid`, for its backend
+    /// between nodes.
     ///
     /// # Errors
     /// [`CommError::Unavailable`] if the backend does not take them ([`Backend::refuses`]).
@@ -83,14 +85,14 @@ impl MpiWorld {
         }
     }
 
-    /// The same world under bad circumstances, for the contexts opened from now on.
+    /// Sets bad circumstances for the contexts opened from now on.
     #[cfg(feature = "conformance")]
     pub fn under(self, adversity: Adversity) -> Self {
         self.inner.adversity.set(adversity);
         self
     }
 
-    /// The same world with another backend between the nodes of `hybrid` (default: `p2p`).
+    /// Sets another backend between the nodes of `hybrid` (default: `p2p`).
     ///
     /// # Errors
     /// [`CommError::Unavailable`] if the backend cannot move messages between nodes by itself.
@@ -105,12 +107,12 @@ impl MpiWorld {
         }
     }
 
-    /// The same world with two-sided messages in other pieces, for the contexts opened from now on.
+    /// Sets other pieces of two-sided messages for the contexts opened from now on.
     pub fn with_chunk(self, chunk: Chunk) -> Self {
         Self { chunk, ..self }
     }
 
-    /// The same world with trials of another length for `auto`.
+    /// Sets trials of another length for `auto`.
     pub fn with_trials(self, trials: Trials) -> Self {
         Self { trials, ..self }
     }
@@ -123,7 +125,8 @@ impl MpiWorld {
         &self.inner
     }
 
-    /// [`World::duplicate`] with this world's backend: a world with a communicator of its own. *Collective.*
+    /// Does what [`World::duplicate`] does, with this world's backend: the new world has a
+    /// communicator of its own. *Collective.*
     ///
     /// # Errors
     /// [`CommError::Mpi`] if a call fails.
@@ -157,7 +160,7 @@ impl World for MpiWorld {
         self.open_with(self.backend, spec)
     }
 
-    /// Two-sided: with `p2p`, and with `auto`, which then has no choice.
+    /// Opens a two-sided context: with `p2p`, and with `auto`, which then has no choice.
     fn open_unpacked(&self, spec: UnpackedSpec) -> Result<Box<dyn Unpacked>, CommError> {
         if !matches!(self.backend, Backend::P2p | Backend::Auto) {
             return Err(self.backend.unavailable("messages as MPI datatypes go by `p2p` alone"));
@@ -198,7 +201,7 @@ impl World for MpiWorld {
         self.inner.barrier()
     }
 
-    /// Without gathering, so that its cost hardly grows with the number of ranks.
+    /// Reduces without gathering, so that the cost hardly grows with the number of ranks.
     fn reduce(&self, words: &mut [u64], how: Reduction) -> Result<(), CommError> {
         if self.inner.ranks == 1 {
             return Ok(());
@@ -236,11 +239,12 @@ impl World for MpiWorld {
 }
 
 impl MpiWorld {
-    /// Opens a context with another backend than the world's own; the world's number of ranks stays what it is.
-    /// *Collective.*
+    /// Opens a context with another backend than the world's own; the world's number of ranks does
+    /// not change. *Collective.*
     ///
     /// # Errors
-    /// As [`World::open`](crate::World::open), and [`CommError::Unavailable`] if the backend cannot serve this context.
+    /// Fails as [`World::open`](crate::World::open) does; also [`CommError::Unavailable`] if the
+    /// backend cannot serve this context.
     pub fn open_with(&self, backend: Backend, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         let mut ledger = Ledger::new(self.inner.rank, self.inner.ranks, spec)?;
         let is_chosen = backend == Backend::Auto && ledger.spec().sizes == Sizes::Fixed;
@@ -251,7 +255,7 @@ impl MpiWorld {
         Ok(if is_chosen { exchange.with_choice(auto()) } else { exchange })
     }
 
-    /// *Collective.*
+    /// Opens the transport of a context. *Collective.*
     pub(crate) fn transport(
         &self,
         backend: Backend,
@@ -261,7 +265,7 @@ impl MpiWorld {
         #[cfg(feature = "conformance")]
         let wrong = world.adversity.get() == Adversity::FlagFirst;
         Ok(match backend {
-            // `with_backend` does not let `local` in.
+            // `with_backend` refuses `local`.
             Backend::P2p | Backend::Local => Box::new(P2p::open(world, ledger, Requests::Fresh, self.chunk)?),
             Backend::P2pPersistent => Box::new(P2p::open(world, ledger, Requests::Persistent, self.chunk)?),
             Backend::NeighborCollective => Box::new(Collective::open(world, ledger)?),

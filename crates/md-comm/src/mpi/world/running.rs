@@ -1,4 +1,4 @@
-//! Starting MPI, and its three ends: finalising, a call of [`abort`], a panic.
+//! The start of MPI, and its three ends: finalising, a call of [`abort`], a panic.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,15 +19,18 @@ use crate::{Backend, Chunk, CommError, Rank, RmaOptions, launch};
 /// Exit code of all ranks when one panics.
 const PANIC_EXIT_CODE: i32 = 1;
 
-/// Initialises MPI with backend `p2p`, at the thread level that the library needs: `MPI_THREAD_FUNNELED` (MPI-3.1 section 12.4.3), with
-/// Open MPI `MPI_THREAD_SINGLE`. Works under a launcher and as a plain process, then with one rank. To be called once per process, on
-/// the main thread.
+/// Initialises MPI with backend `p2p`, at the thread level that the library needs:
+/// `MPI_THREAD_FUNNELED` (MPI-3.1 section 12.4.3), with Open MPI `MPI_THREAD_SINGLE`. Works under a
+/// launcher and as a plain process, then with one rank. To be called once per process, on the main
+/// thread.
 ///
-/// From here on a panic prints its message and ends all ranks with exit code 1; a call that blocks in the library for longer
-/// than `watchdog` is reported on the error stream and ends all ranks with exit code 3.
+/// From here on a panic prints its message and ends all ranks with exit code 1; a call that blocks
+/// in the library for longer than `watchdog` is reported on the error stream and ends all ranks
+/// with exit code 3.
 ///
 /// # Errors
-/// [`CommError::Setup`] if MPI was initialised already or does not support threads, [`CommError::Mpi`] if a call fails.
+/// [`CommError::Setup`] if MPI was initialised already or does not support threads,
+/// [`CommError::Mpi`] if a call fails.
 pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     let limit = CallLimit::new(watchdog);
     let ranks = launch::started_by_launcher().unwrap_or(1);
@@ -45,8 +48,9 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     world_over(&world, running, limit, watchdog)
 }
 
-/// The same in a program that has initialised MPI itself, for the ranks of one of its communicators (an
-/// intracommunicator), which is duplicated. *Collective* over the communicator.
+/// Does what [`start`] does in a program that has initialised MPI itself, for the ranks of one of
+/// its communicators (an intracommunicator), which is duplicated. *Collective* over the
+/// communicator.
 ///
 /// ```no_run
 /// use md_comm::World;
@@ -59,15 +63,16 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
 /// # Ok::<(), md_comm::CommError>(())
 /// ```
 ///
-/// MPI stays the program's own: it is not finalised here, and no panic hook is installed; only calls made for the world that block
-/// in the library end the job, as with [`start`]. The program must drop the world
-/// and everything opened from it before it finalises MPI, and see to it that a panic on one rank ends the others.
-/// [`World::abort`](crate::World::abort) ends all processes of `MPI_COMM_WORLD`. What the library reports outside of the
-/// communicator, for instance about requests, goes to the program's own error handler.
+/// MPI remains under the control of the program: it is not finalised here, and no panic hook is
+/// installed; only calls made for the world that block in the library end the job, as with
+/// [`start`]. The program must drop the world and everything opened from it before it finalises
+/// MPI, and ensure that a panic on one rank ends the others. [`World::abort`](crate::World::abort)
+/// ends all processes of `MPI_COMM_WORLD`. Errors that the library reports outside of the
+/// communicator, for instance about requests, go to the program's own error handler.
 ///
 /// # Errors
-/// [`CommError::Setup`] if MPI was initialised without thread support (`MPI_THREAD_FUNNELED` is needed, with Open MPI none),
-/// [`CommError::Mpi`] if a call fails.
+/// [`CommError::Setup`] if MPI was initialised without thread support (`MPI_THREAD_FUNNELED` is
+/// needed; none with Open MPI), [`CommError::Mpi`] if a call fails.
 pub fn start_with(communicator: &impl Communicates, watchdog: Duration) -> Result<MpiWorld, CommError> {
     expect_level(mpi::environment::threading_support(), level_needed()?)?;
     let limit = CallLimit::new(watchdog);
@@ -76,9 +81,11 @@ pub fn start_with(communicator: &impl Communicates, watchdog: Duration) -> Resul
     world_over(communicator, running, limit, watchdog)
 }
 
-/// The least thread level at which one thread of several may call the library. The standard asks for `MPI_THREAD_FUNNELED`. In Open MPI every
-/// level but `MPI_THREAD_SINGLE` turns its locks and atomic operations on (`opal_set_using_threads`), which only calls from several threads need:
-/// a message of 8 bytes then takes 0.1 microseconds more, and a stream of them twice as long.
+/// Returns the lowest thread level at which one thread of several may call the library. The
+/// standard requires `MPI_THREAD_FUNNELED`. In Open MPI every level except `MPI_THREAD_SINGLE`
+/// turns its locks and atomic operations on (`opal_set_using_threads`), which only calls from
+/// several threads need: a message of 8 bytes then takes 0.1 microseconds more, and a stream of
+/// them twice as long.
 fn level_needed() -> Result<Threading, CommError> {
     let library = Library::from_text(&ffi::library_version()?);
     Ok(if library.family == Family::OpenMpi { Threading::Single } else { Threading::Funneled })
@@ -100,7 +107,7 @@ fn world_over(
     watchdog: Duration,
 ) -> Result<MpiWorld, CommError> {
     let own = Communicator::duplicate_of(communicator)?;
-    // Of this rank alone: the library keeps no table over all ranks for it.
+    // For this rank alone: the library keeps no table over all ranks for it.
     let quiet = Communicator::duplicate_of(&SimpleCommunicator::self_comm())?;
     let inner = Inner::new(Rc::new(running), own, Rc::new(quiet), watchdog, Some(call_limit))?;
     let inner = Rc::new(inner);
@@ -109,13 +116,15 @@ fn world_over(
     Ok(MpiWorld { inner, backend, options, between_nodes, chunk, trials })
 }
 
-/// Ends all ranks of the run with this exit code, as [`World::abort`](crate::World::abort) does. May be called from any thread, for instance
-/// one that watches over a call which does not return. Returns only if MPI is not running.
+/// Ends all ranks of the run with this exit code, as [`World::abort`](crate::World::abort) does.
+/// May be called from any thread, for instance from one that watches a call which does not return.
+/// Returns only if MPI is not running.
 pub fn abort(exit_code: i32) {
     ffi::abort_all(exit_code);
 }
 
-/// Keeps the earlier hook, which prints the message, and ends all ranks: unwinding into `MPI_Finalize` would hang.
+/// Installs a panic hook that calls the earlier hook, which prints the message, and ends all ranks:
+/// unwinding into `MPI_Finalize` would hang.
 fn abort_on_panic() {
     let earlier = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -126,13 +135,15 @@ fn abort_on_panic() {
 
 /// The library, and the watchdog of its calls.
 pub(super) struct Running {
-    /// If it was initialised here; `None` if the program has done so, and while dropping.
+    /// Present if MPI was initialised here; `None` if the program has initialised it, and while
+    /// dropping.
     universe: Option<Universe>,
     _monitor: Monitor,
 }
 
 impl Drop for Running {
-    /// Finalises MPI (MPI-3.1 section 8.7), or aborts it if this rank is unwinding with the panic hook replaced.
+    /// Finalises MPI (MPI-3.1 section 8.7), or aborts it if this rank is unwinding with the panic
+    /// hook replaced.
     fn drop(&mut self) {
         let Some(universe) = self.universe.take() else { return };
         if std::thread::panicking() {

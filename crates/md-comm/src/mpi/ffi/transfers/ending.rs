@@ -1,4 +1,4 @@
-//! Messages that are taken back, or left behind.
+//! Cancelled and abandoned messages.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the module of the raw calls")]
 
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::CommError;
 use crate::mpi::ffi::{blank_status, check, is_running};
 use crate::spin_wait::SpinWait;
 
-/// How long `Drop` waits for a cancelled receive before it gives the buffer up.
+/// Time that `Drop` waits for a cancelled receive before it leaks the buffer.
 const RECEIVE_DROP_LIMIT: Duration = Duration::from_secs(1);
-/// The same for a send, which ends by itself or, if nobody receives it, never.
+/// Time that `Drop` waits for a send, which ends by itself or, if no rank receives it, never.
 const SEND_DROP_LIMIT: Duration = Duration::from_millis(50);
 
-/// What became of a cancelled receive.
+/// Result of cancelling a receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cancelled {
     /// Nothing had arrived.
@@ -25,13 +25,14 @@ pub(crate) enum Cancelled {
 }
 
 impl Transfers {
-    /// Takes a posted receive back; it must be active. Waits until the library has let go of the buffer.
+    /// Cancels a posted receive, which must be active. Waits until the library has released the
+    /// buffer.
     pub(crate) fn cancel(&mut self, i: usize, watchdog: Duration) -> Result<Cancelled, CommError> {
         let message = || "a message that should not be under way is still arriving".to_owned();
         self.end(i, watchdog)?.ok_or_else(|| CommError::Mpi { call: "MPI_Cancel", message: message() })
     }
 
-    /// Ends all pieces of a message; `None` if the library still uses its buffer.
+    /// Ends all pieces of a message. Returns `None` if the library still uses its buffer.
     fn end(&mut self, i: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
         let mut ended = if self.messages[i].received == 0 { Cancelled::Clean } else { Cancelled::Delivered };
         for request in self.requests_of(i) {
@@ -47,14 +48,16 @@ impl Transfers {
         Ok(Some(ended))
     }
 
-    /// Ends a piece; `None` if the library still uses its buffer after so long. MPI-3.1 section 3.8.4: either the
-    /// piece is cancelled, or it completes as if nothing had been said. Sends are never cancelled: MPI-4.0 advises
-    /// against it, Open MPI ignores it, and MPICH 5.0 over UCX crashes if the send is persistent.
+    /// Ends a piece. Returns `None` if the library still uses its buffer after `limit`. MPI-3.1
+    /// section 3.8.4: either the piece is cancelled, or it completes as if it had not been
+    /// cancelled. Sends are never cancelled: MPI-4.0 advises against it, Open MPI ignores it, and
+    /// MPICH 5.0 over UCX crashes if the send is persistent.
     fn end_piece(&mut self, number: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
         let mut wait = SpinWait::new(limit);
         let request = &raw mut self.requests[number];
         if self.way == Way::In {
-            // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this type's invariant.
+            // SAFETY: the request is active (callers check `is_active`) and its buffer obeys this
+            // type's invariant.
             // Test: growth, dropped.
             check("MPI_Cancel", unsafe { ffi::MPI_Cancel(request) })?;
         }
@@ -80,8 +83,8 @@ impl Transfers {
 }
 
 impl Drop for Transfers {
-    /// Leaves no active request behind that could write to freed memory, also while unwinding. A message that cannot
-    /// be ended keeps its buffer for ever.
+    /// Leaves no active request behind that could write to freed memory, also while unwinding. The
+    /// buffer of a message that cannot be ended is leaked.
     fn drop(&mut self) {
         if !is_running() {
             return;
@@ -93,7 +96,7 @@ impl Drop for Transfers {
             }
         }
         for request in 0..self.requests.len() {
-            // A failure leaves a request behind that nothing is pending on.
+            // A failure leaves a request without a pending operation behind.
             let _ = self.free_kept(request);
         }
     }

@@ -1,4 +1,5 @@
-//! When accesses may happen and when they are over. Every call goes over all windows of the set.
+//! Epochs: when accesses may happen and when they are over. Every call covers all windows of the
+//! set.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -9,20 +10,21 @@ use super::super::{Communicator, guarded_to, is_running};
 use super::{Call, Made, Window, check, constants, guarded, rank_number};
 use crate::{Asserts, CommError, Rank};
 
-/// In some libraries `MPI_Win_flush_all` sends a message to every rank, all at once, while the flush of one rank takes a round
-/// trip, one after another: as long as that of so many messages.
+/// Number of single flushes that take as long as one flush of this number of messages. In some
+/// libraries `MPI_Win_flush_all` sends a message to every rank, all at once, while the flush of one
+/// rank takes a round trip, and several flushes follow each other.
 pub(crate) const RANKS_PER_FLUSH: usize = 16;
 
-/// What a caller asserts about an epoch that begins or ends; passed to the library only where the options ask for it
-/// (MPI-3.1 section 11.5.5).
+/// What a caller asserts about an epoch that begins or ends. Passed to the library only if the
+/// options say so (MPI-3.1 section 11.5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names, reason = "the names are the standard's")]
 pub(crate) enum Assertion {
     /// This rank has not stored into its part since the last synchronisation.
     NoStore,
-    /// Nobody puts into this rank's part before the next fence.
+    /// No rank puts into this rank's part before the next fence.
     NoPut,
-    /// No rank has accesses to complete. Such a fence is no barrier.
+    /// No rank has accesses to complete. Such a fence is not a barrier.
     NoPrecede,
 }
 
@@ -44,12 +46,13 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// These ranks, each once. MPI-3.1 section 6.3.2.
+    /// Makes a group of these ranks, each given once. MPI-3.1 section 6.3.2.
     pub(crate) fn new(of: &Communicator, mut ranks: Vec<Rank>) -> Result<Self, CommError> {
         ranks.sort_unstable();
         ranks.dedup();
         let ranks: Vec<c_int> = ranks.into_iter().map(|rank| rank as c_int).collect();
-        // SAFETY: a valid communicator; the ranks are distinct and were checked against its size by the spec.
+        // SAFETY: a valid communicator; the ranks are distinct and were checked against its size by
+        // the spec.
         // Test: suite.
         unsafe {
             let (mut all, mut raw) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
@@ -89,13 +92,14 @@ impl Window {
         self.made.iter().try_for_each(call)
     }
 
-    /// Ends the epoch of all ranks and begins the next one. *Collective; blocks.* MPI-3.1 section 11.5.1.
+    /// Ends the epoch of all ranks and begins the next one. *Collective; blocks.* MPI-3.1 section
+    /// 11.5.1.
     pub(crate) fn fence(&mut self, assertions: &[Assertion]) -> Result<(), CommError> {
         self.fence_as(self.assertion(assertions))
     }
 
-    /// Ends the epoch of all ranks and begins none: `MPI_MODE_NOSUCCEED` in any case, because the window may be freed
-    /// next. *Collective; blocks.* MPI-3.1 section 11.5.1.
+    /// Ends the epoch of all ranks and begins none: always with `MPI_MODE_NOSUCCEED`, because the
+    /// window may be freed next. *Collective; blocks.* MPI-3.1 section 11.5.1.
     pub(crate) fn last_fence(&mut self) -> Result<(), CommError> {
         self.fence_as(constants::mode_nosucceed())
     }
@@ -108,8 +112,8 @@ impl Window {
         Ok(())
     }
 
-    /// Lets the group's ranks put. Does not block. Never `MPI_MODE_NOCHECK`: osc/sm then lets the epoch end too early.
-    /// MPI-3.1 section 11.5.2.
+    /// Lets the group's ranks put. Does not block. Never `MPI_MODE_NOCHECK`: osc/sm then lets the
+    /// epoch end too early. MPI-3.1 section 11.5.2.
     pub(crate) fn post(&mut self, to: &Group, assertions: &[Assertion]) -> Result<(), CommError> {
         let mode = self.assertion(assertions);
         for made in &mut self.made {
@@ -121,14 +125,15 @@ impl Window {
         Ok(())
     }
 
-    /// Begins to put to the group's ranks; may block until they have posted. MPI-3.1 section 11.5.2.
+    /// Begins access to the group's ranks; may block until they have posted. MPI-3.1 section
+    /// 11.5.2.
     pub(crate) fn start(&mut self, to: &Group) -> Result<(), CommError> {
         // SAFETY: a valid window and group.
         // Test: suite.
         self.each(|made| guarded(Call::MPI_Win_start, || unsafe { ffi::MPI_Win_start(to.raw, 0, made.raw) }))
     }
 
-    /// Ends what `start` began: the origins may be reused. MPI-3.1 section 11.5.2.
+    /// Ends the access that `start` began: the origins may be reused. MPI-3.1 section 11.5.2.
     pub(crate) fn complete(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all puts' memory obeys invariant 2.
         // Test: rough.
@@ -137,7 +142,8 @@ impl Window {
         Ok(())
     }
 
-    /// Whether all ranks that `post` admitted have completed; ends the exposure if so. MPI-3.1 section 11.5.2.
+    /// Returns whether all ranks that `post` admitted have completed; ends the exposure if so.
+    /// MPI-3.1 section 11.5.2.
     pub(crate) fn test(&mut self) -> Result<bool, CommError> {
         for made in self.made.iter_mut().filter(|made| made.exposed) {
             let mut done: c_int = 0;
@@ -149,14 +155,15 @@ impl Window {
         Ok(self.made.iter().all(|made| !made.exposed))
     }
 
-    /// Begins access to all ranks for as long as the window keeps its size. `MPI_MODE_NOCHECK` in any case: it says that
-    /// nobody holds or asks for a conflicting lock, and all locks here are shared ones. MPI-3.1 sections 11.5.3, 11.5.5.
+    /// Begins access to all ranks for as long as the window keeps its size. Always with
+    /// `MPI_MODE_NOCHECK`, which asserts that no rank holds or requests a conflicting lock: all
+    /// locks here are shared ones. MPI-3.1 sections 11.5.3, 11.5.5.
     pub(crate) fn hold_all(&mut self) -> Result<(), CommError> {
         self.lock_all_as(constants::mode_nocheck())
     }
 
-    /// Begins access to all ranks for one exchange; NOCHECK, which is as true here, only where the options ask for it,
-    /// because what it saves is to be measured. MPI-3.1 section 11.5.3.
+    /// Begins access to all ranks for one exchange. NOCHECK would be true here too, but is passed
+    /// only if the options say so, because its gain is to be measured. MPI-3.1 section 11.5.3.
     pub(crate) fn lock_all(&mut self) -> Result<(), CommError> {
         let mode = if self.asserts == Asserts::On { constants::mode_nocheck() } else { 0 };
         self.lock_all_as(mode)
@@ -177,8 +184,8 @@ impl Window {
         Ok(())
     }
 
-    /// Everything has arrived at its target (`flush_local` would not say that). Goes to the ranks that something was done to if
-    /// they are few among many. MPI-3.1 section 11.5.4.
+    /// Completes all accesses at their targets (which `flush_local` would not). Flushes only the
+    /// ranks that were accessed if they are few among many. MPI-3.1 section 11.5.4.
     pub(crate) fn flush(&mut self) -> Result<(), CommError> {
         let few = self.touched.len() * self.ranks_per_flush < self.members * self.made.len();
         if few { self.flush_touched() } else { self.flush_all() }?;
@@ -195,7 +202,8 @@ impl Window {
     fn flush_touched(&self) -> Result<(), CommError> {
         for &(number, member) in &self.touched {
             let Some(Made { raw, .. }) = self.made.get(number) else { continue };
-            // SAFETY: a valid window and one of its ranks (both were used); all accesses' memory obeys invariant 2.
+            // SAFETY: a valid window and one of its ranks (both were used); all accesses' memory
+            // obeys invariant 2.
             // Test: rough.
             guarded_to(Call::MPI_Win_flush, member, || unsafe {
                 ffi::MPI_Win_flush(rank_number(member), *raw)
@@ -204,13 +212,15 @@ impl Window {
         Ok(())
     }
 
-    /// How many ranks a flush of all may go to for each that needs one; [`RANKS_PER_FLUSH`] if nobody says anything.
+    /// Sets the number of ranks that a flush of all may go to for each rank that needs one; without
+    /// this call it is [`RANKS_PER_FLUSH`].
     pub(crate) fn weigh_flushes(&mut self, ranks_per_flush: usize) {
         self.ranks_per_flush = ranks_per_flush;
     }
 
-    /// Makes stores of others visible here and the other way round; only inside passive epochs. `MPI_Win_sync` is no
-    /// processor fence in every library (osc/rdma only makes progress), hence the one beside it. MPI-3.1 section 11.5.4.
+    /// Makes stores of other ranks visible here and the other way round; only inside passive
+    /// epochs. `MPI_Win_sync` is not a processor fence in every library (osc/rdma only makes
+    /// progress), hence the additional fence. MPI-3.1 section 11.5.4.
     pub(crate) fn sync(&self) -> Result<(), CommError> {
         // SAFETY: a valid window.
         // Test: none.

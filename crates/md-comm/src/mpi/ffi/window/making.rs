@@ -1,4 +1,4 @@
-//! Making and ending one MPI window of a set.
+//! Creation and end of one MPI window of a set.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use super::{Call, Memory, Window, check, constants, guarded};
 use crate::mpi::ffi::{Communicator, Limit};
 use crate::{ALIGNMENT, AlignedBuffer, CommError, Rank, Reduction};
 
-/// Memory of ours begins on a page, like the library's own.
+/// Alignment of this program's memory, which begins on a page like the library's.
 const PAGE_BYTES: usize = 4096;
 
-/// One MPI window as seen from this rank. Dropping it frees the memory of ours but not the window: only to be done
-/// after [`Self::free`].
+/// One MPI window as seen from this rank. Dropping it frees this program's memory but not the
+/// window; it must be dropped only after [`Self::free`].
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) raw: ffi::MPI_Win,
@@ -24,18 +24,18 @@ pub(super) struct Made {
     pub(super) unified: bool,
     /// The members' parts, for shared memory only.
     pub(super) parts: Vec<*mut u8>,
-    /// Where attached memory is, of this rank and of those that have told it.
+    /// Addresses of attached memory, of this rank and of those that have sent theirs.
     pub(super) addresses: BTreeMap<Rank, ffi::MPI_Aint>,
     /// Whether `post` has been called and `test` has not succeeded.
     pub(super) exposed: bool,
     pub(super) memory: Memory,
-    /// Memory of ours.
+    /// Memory of this program.
     _backing: AlignedBuffer,
 }
 
 impl Made {
-    /// A window of `extent` zero bytes on every rank. An error on one rank is one on all, so that nobody goes on to the
-    /// next collective alone. *Collective.*
+    /// Makes a window of `extent` zero bytes on every rank. An error on one rank is an error on
+    /// all, so that no rank goes on to the next collective alone. *Collective.*
     pub(super) fn new(
         on: &Communicator,
         memory: Memory,
@@ -50,7 +50,7 @@ impl Made {
         let (raw, base) = match together(on, make(on, memory, extent, ours), limit) {
             Ok(made) => made,
             Err(error) => {
-                // Here the library may have made a window of it.
+                // The library may have made a window of it on this rank.
                 std::mem::forget(backing);
                 return Err(error);
             }
@@ -68,7 +68,7 @@ impl Made {
         }
     }
 
-    /// What each rank does by itself with a new window.
+    /// Sets up a new window, as far as each rank can alone.
     fn settle(&mut self, on: &Communicator, extent: usize) -> Result<(), CommError> {
         // SAFETY: a valid window; the handler is predefined.
         // Test: suite.
@@ -77,7 +77,7 @@ impl Made {
         let (code, unified) = constants::is_unified(self.raw);
         check("MPI_Win_get_attr", code)?;
         self.unified = unified;
-        // SAFETY: the part has `extent` bytes, and no other rank knows the window's layout yet.
+        // SAFETY: the part has `extent` bytes, and no other rank has the window's layout yet.
         // Test: paths.
         unsafe { self.base.write_bytes(0, extent) };
         match self.memory {
@@ -87,7 +87,7 @@ impl Made {
         }
     }
 
-    /// Attaches the memory and notes where it is. MPI-3.1 section 11.2.4.
+    /// Attaches the memory and records its address. MPI-3.1 section 11.2.4.
     pub(super) fn attach(&mut self, on: &Communicator, extent: usize) -> Result<(), CommError> {
         let mut address: ffi::MPI_Aint = 0;
         // SAFETY: the memory has `extent` bytes and is kept by the owner until the window is freed.
@@ -102,7 +102,7 @@ impl Made {
         Ok(())
     }
 
-    /// What a member's displacements start from.
+    /// Returns the base of a member's displacements.
     pub(super) fn start_of(&self, member: Rank) -> Result<ffi::MPI_Aint, CommError> {
         if self.memory != Memory::Attached {
             return Ok(0);
@@ -111,10 +111,12 @@ impl Made {
         known.ok_or_else(|| refused("an access", format!("rank {member} has not told where its memory is")))
     }
 
-    /// Ends the window, outside of any epoch; nobody accesses it any more. *Collective.* MPI-3.1 section 11.2.5.
+    /// Frees the window, outside of any epoch; no rank accesses it any more. *Collective.* MPI-3.1
+    /// section 11.2.5.
     pub(super) fn free(mut self) -> Result<(), CommError> {
         let raw = &raw mut self.raw;
-        // SAFETY: the window is valid, and its schemes end their epochs before; attached memory is still there.
+        // SAFETY: the window is valid, and its schemes end their epochs before; attached memory is
+        // still there.
         // Test: growth.
         let outcome = unsafe {
             let detached = if self.memory == Memory::Attached {
@@ -133,12 +135,13 @@ impl Made {
 }
 
 impl Window {
-    /// Where this rank has attached the memory of a window of the set; nothing of windows that are addressed otherwise.
+    /// Returns the address at which this rank has attached the memory of a window of the set, or
+    /// `None` for windows that are addressed otherwise.
     pub(crate) fn address(&self, number: usize, own: Rank) -> Option<usize> {
         self.made.get(number)?.addresses.get(&own).map(|&address| address as usize)
     }
 
-    /// A peer has told where its memory is.
+    /// Stores the address that a peer has sent.
     pub(crate) fn learn_address(&mut self, number: usize, of: Rank, address: usize) {
         if let Some(made) = self.made.get_mut(number) {
             made.addresses.insert(of, address as ffi::MPI_Aint);
@@ -146,8 +149,9 @@ impl Window {
     }
 }
 
-/// What the library may assume. Flags are single words written by one rank each, so no order among accumulates is
-/// needed; parts of a shared window on pages of their own can lie next to the rank that reads them.
+/// Assumptions that the library may make. Flags are single words written by one rank each, so no
+/// order among accumulates is needed; parts of a shared window on pages of their own can lie next
+/// to the rank that reads them.
 pub(super) struct Hints(pub(super) ffi::MPI_Info);
 
 impl Hints {
@@ -182,13 +186,14 @@ impl Drop for Hints {
     }
 }
 
-/// How long a rank without a window waits for the others' answer: they may never come out of the call in which it has failed.
+/// Time that a rank without a window waits for the others' answer: they may never return from the
+/// call in which it has failed.
 const LONGEST_DOUBT: Duration = Duration::from_secs(5);
 
-/// This rank's result if all have one. *Collective.*
+/// Returns this rank's result if all ranks have one. *Collective.*
 ///
 /// # Errors
-/// This rank's, or [`CommError::Setup`] if only another has failed.
+/// This rank's error, or [`CommError::Setup`] if only another rank has failed.
 fn together<T>(on: &Communicator, mine: Result<T, CommError>, limit: Limit) -> Result<T, CommError> {
     let watchdog = if mine.is_err() { limit.watchdog.min(LONGEST_DOUBT) } else { limit.watchdog };
     let answer = on.reduce(vec![mine.is_err().into()], Reduction::Highest, Limit { watchdog, ..limit });
@@ -206,7 +211,7 @@ fn together<T>(on: &Communicator, mine: Result<T, CommError>, limit: Limit) -> R
     }
 }
 
-/// The first page inside a buffer that is one page longer than needed.
+/// Returns the first page inside a buffer that is one page longer than needed.
 fn page_of(backing: &mut AlignedBuffer) -> *mut u8 {
     let bytes = backing.bytes_mut();
     let start = bytes.as_mut_ptr() as usize;
@@ -215,7 +220,8 @@ fn page_of(backing: &mut AlignedBuffer) -> *mut u8 {
     bytes.get_mut(shift..).unwrap_or_default().as_mut_ptr()
 }
 
-/// The window and this rank's part of it; `ours` is what to use where the library does not allocate.
+/// Makes the window and returns it with this rank's part; `ours` is the memory to use if the
+/// library does not allocate it.
 fn make(
     on: &Communicator,
     memory: Memory,
@@ -236,8 +242,8 @@ fn make(
     // Test: suite.
     let mut raw = unsafe { ffi::RSMPI_WIN_NULL };
     let window = &raw mut raw;
-    // SAFETY: the communicator is valid while MPI runs; `place` receives the address of `extent` bytes, or `ours` is
-    // memory of `extent` bytes that the window's owner keeps.
+    // SAFETY: the communicator is valid while MPI runs; `place` receives the address of `extent`
+    // bytes, or `ours` is memory of `extent` bytes that the window's owner keeps.
     // Test: suite, memcheck.
     let made = guarded(call, || unsafe {
         match memory {
@@ -251,7 +257,7 @@ fn make(
     Ok((raw, base))
 }
 
-/// What the library does not say by itself.
+/// Adds to an error what the library does not report by itself.
 fn explained(on: &Communicator, memory: Memory, extent: usize, error: CommError) -> CommError {
     let CommError::Mpi { call, message } = error else { return error };
     let (free, ranks) = (constants::free_shared_memory(), on.rank_and_ranks().map_or(1, |(_, ranks)| ranks));

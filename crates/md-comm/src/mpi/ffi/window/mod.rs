@@ -1,18 +1,20 @@
-//! Memory that other ranks write to: windows, their epochs, and what may be done to them.
+//! Memory that other ranks write to: windows, their epochs, and access to them.
 //!
-//! A [`Window`] is one MPI window or several used as one: they are made alike, every epoch and every flush goes over all
-//! of them, and their parts are addressed one after the other (offset = number of the window times `extent`, plus the
-//! offset inside).
+//! A [`Window`] is one MPI window or several used as one: they are made alike, every epoch and
+//! every flush covers all of them, and their parts are addressed consecutively (offset = number of
+//! the window times `extent`, plus the offset inside).
 //!
 //! Invariants that make the functions safe:
-//! 1. every rank's part of a window has the same length (`extent`), so that one number bounds every access, local or
-//!    remote; neither MPI nor the network checks it;
-//! 2. what a put or accumulate reads, and what a get writes, lives in the window object (`origins`, `words`) and is
-//!    neither handed out nor moved until a call that completes it; it is leaked if the window is dropped before;
-//! 3. window memory is looked at as bytes only where the caller's protocol says that nobody writes: between a
-//!    message's arrival and its release, or between the release and the notice of a buffer that others get from. Words
-//!    that are polled are only ever accessed atomically;
-//! 4. `MPI_Win_free` is collective: a window that is merely dropped, for instance after an error, stays allocated.
+//! 1. every rank's part of a window has the same length (`extent`), so that one number bounds every
+//!    access, local or remote; neither MPI nor the network checks it;
+//! 2. what a put or accumulate reads, and what a get writes, lives in the window object (`origins`,
+//!    `words`) and is neither handed out nor moved until a call that completes it; it is leaked if
+//!    the window is dropped before;
+//! 3. window memory is accessed as bytes only while, by the caller's protocol, no other rank
+//!    writes: between a message's arrival and its release, or between the release and the notice of
+//!    a buffer that other ranks get from. Words that are polled are only ever accessed atomically;
+//! 4. `MPI_Win_free` is collective: a window that is merely dropped, for instance after an error,
+//!    stays allocated.
 mod access;
 mod epochs;
 mod making;
@@ -31,21 +33,23 @@ use super::{Call, Communicator, Limit, byte, check, constants, guarded};
 use crate::{AlignedBuffer, Asserts, CommError, Rank};
 use making::Made;
 
-/// Where a window's memory comes from.
+/// Origin of a window's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
     /// `MPI_Win_allocate`: the library chooses memory it can reach fastest.
     Allocated,
-    /// `MPI_Win_create` over memory of ours.
+    /// `MPI_Win_create` over memory of this program.
     Created,
-    /// `MPI_Win_create_dynamic`, with memory of ours attached; targets are absolute addresses.
+    /// `MPI_Win_create_dynamic`, with memory of this program attached; targets are absolute
+    /// addresses.
     Attached,
-    /// `MPI_Win_allocate_shared`: the peers' parts can be stored to directly. Only on a node's communicator.
+    /// `MPI_Win_allocate_shared`: this rank can store directly to the peers' parts. Only on a
+    /// node's communicator.
     Shared,
 }
 
 impl Memory {
-    /// Whether the library does not allocate it.
+    /// Returns whether this program allocates it.
     fn is_ours(self) -> bool {
         match self {
             Self::Created | Self::Attached => true,
@@ -54,7 +58,7 @@ impl Memory {
     }
 }
 
-/// What a window is for.
+/// Description of a window to be made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {
     pub(crate) memory: Memory,
@@ -83,7 +87,7 @@ pub(crate) struct Window {
     origin_busy: Vec<bool>,
     words: Vec<u64>,
     word_busy: Vec<bool>,
-    /// Window of the set and member, of what is under way.
+    /// Number of the window in the set and member, for accesses under way.
     touched: Vec<(usize, Rank)>,
     ranks_per_flush: usize,
     freed: bool,
@@ -91,7 +95,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Makes a window, zeroed. An error on one rank is one on all. *Collective.* MPI-3.1 sections 11.2.1 to 11.2.4.
+    /// Makes a window, zeroed. An error on one rank is an error on all. *Collective.* MPI-3.1
+    /// sections 11.2.1 to 11.2.4.
     pub(crate) fn new(on: &Communicator, request: Request) -> Result<Self, CommError> {
         let Request { memory, windows, extent, origins, words, asserts, limit } = request;
         let (_, members) = on.rank_and_ranks()?;
@@ -100,7 +105,7 @@ impl Window {
             match Made::new(on, memory, extent, limit) {
                 Ok(window) => made.push(window),
                 Err(error) => {
-                    // The library goes on using the memory of those that are not freed.
+                    // The library goes on using the memory of windows that are not freed.
                     std::mem::forget(made);
                     return Err(error);
                 }
@@ -124,19 +129,19 @@ impl Window {
         })
     }
 
-    /// How many windows it consists of.
+    /// Returns the number of windows in the set.
     pub(crate) fn many(&self) -> usize {
         self.made.len()
     }
 
-    /// Whether public and private copy are one memory.
+    /// Returns whether the public and the private copy are the same memory.
     pub(crate) fn is_unified(&self) -> bool {
         self.unified
     }
 
-    /// Ends the window, outside of any epoch. *Collective.* MPI-3.1 section 11.2.5.
+    /// Frees the windows, outside of any epoch. *Collective.* MPI-3.1 section 11.2.5.
     pub(crate) fn free(&mut self) -> Result<(), CommError> {
-        // Whatever happens now, the memory is gone: nothing may look at it again.
+        // Whatever happens now, the memory is gone and must not be accessed again.
         (self.extent, self.freed) = (0, true);
         std::mem::take(&mut self.made).into_iter().try_for_each(Made::free)
     }
@@ -153,7 +158,7 @@ impl Drop for Window {
     }
 }
 
-/// A rank as MPI's `int`.
+/// Converts a rank to MPI's `int`.
 fn rank_number(rank: usize) -> c_int {
     rank as c_int
 }

@@ -1,4 +1,5 @@
-//! Calls that no transport makes, to be measured: the lock of one rank, and puts of what lies apart.
+//! Calls that no transport makes, for measurements: the lock of one rank, and puts of numbers that
+//! lie apart.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use mpi::ffi;
@@ -16,12 +17,12 @@ const NUMBER: usize = size_of::<u64>();
 pub(crate) struct Vector {
     raw: ffi::MPI_Datatype,
     numbers: usize,
-    /// In bytes, from the first number to behind the last one.
+    /// Bytes from the first number to the end of the last one.
     extent: usize,
 }
 
 impl Vector {
-    /// So many numbers, the first of every `stride`.
+    /// Describes `numbers` numbers, the first of every `stride`.
     pub(crate) fn new(numbers: usize, stride: usize) -> Result<Self, CommError> {
         let call = "MPI_Type_vector";
         let extent =
@@ -47,7 +48,7 @@ impl Vector {
         }
     }
 
-    /// Of all numbers.
+    /// Returns the bytes of all numbers.
     pub(crate) fn bytes(&self) -> usize {
         self.numbers * NUMBER
     }
@@ -56,7 +57,8 @@ impl Vector {
 impl Drop for Vector {
     fn drop(&mut self) {
         if is_running() {
-            // SAFETY: made by `new` and not freed yet; accesses under way keep what they need (MPI-3.1 section 4.1.9).
+            // SAFETY: made by `new` and not freed yet; accesses under way keep what they need
+            // (MPI-3.1 section 4.1.9).
             // Test: plain.
             unsafe { ffi::MPI_Type_free(&raw mut self.raw) };
         }
@@ -64,7 +66,7 @@ impl Drop for Vector {
 }
 
 impl Window {
-    /// Begins access to one member's part, which nobody else has meanwhile. MPI-3.1 section 11.5.3.
+    /// Begins exclusive access to one member's part. MPI-3.1 section 11.5.3.
     pub(crate) fn lock(&mut self, member: Rank) -> Result<(), CommError> {
         self.locate("MPI_Win_lock", Place { member, offset: 0 }, 0)?;
         let (how, number) = (constants::lock_exclusive(), rank_number(member));
@@ -75,11 +77,12 @@ impl Window {
         })
     }
 
-    /// Ends what `lock` began; everything has arrived. MPI-3.1 section 11.5.3.
+    /// Ends the access that `lock` began; everything has arrived. MPI-3.1 section 11.5.3.
     pub(crate) fn unlock(&mut self, member: Rank) -> Result<(), CommError> {
         let number = rank_number(member);
         self.each(|made| {
-            // SAFETY: a valid window; all accesses' memory obeys invariant 2; all were to this member (callers see to it).
+            // SAFETY: a valid window; all accesses' memory obeys invariant 2; all were to this
+            // member (callers ensure it).
             // Test: plain.
             guarded_to(Call::MPI_Win_unlock, member, || unsafe { ffi::MPI_Win_unlock(number, made.raw) })
         })?;
@@ -87,7 +90,7 @@ impl Window {
         Ok(())
     }
 
-    /// Puts numbers of an origin buffer, without gaps. MPI-3.1 section 11.3.1.
+    /// Puts numbers of an origin buffer, which arrive without gaps. MPI-3.1 section 11.3.1.
     pub(crate) fn put_vector(&mut self, i: usize, from: &Vector, to: Place) -> Result<(), CommError> {
         let Target { raw, number, member, at } = self.target("MPI_Put", to, from.bytes())?;
         if self.origins[i].bytes().len() < from.extent {
@@ -96,8 +99,8 @@ impl Window {
         let (start, length) = (self.origins[i].bytes().as_ptr(), count("MPI_Put", from.numbers)?);
         self.origin_busy[i] = true;
         self.touch(number, to.member);
-        // SAFETY: the origin holds the whole vector (checked) and stays untouched until the put is complete
-        // (`origin_busy`); the target has room for all numbers (checked).
+        // SAFETY: the origin holds the whole vector (checked) and stays untouched until the put is
+        // complete (`origin_busy`); the target has room for all numbers (checked).
         // Test: plain.
         guarded_to(Call::MPI_Put, to.member, || unsafe {
             ffi::MPI_Put(start.cast(), 1, from.raw, member, at, length, word(), raw)

@@ -1,4 +1,4 @@
-//! Windows in memory that all ranks of a node see.
+//! Windows in memory that all ranks of a node share.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::mpi::ffi::Communicator;
 use crate::mpi::ffi::streaming::copy_past_caches;
 
 impl Made {
-    /// Asks for the addresses of all members' parts. MPI-3.1 section 11.2.3.
+    /// Queries the addresses of all members' parts. MPI-3.1 section 11.2.3.
     pub(super) fn find_parts(&mut self, on: &Communicator, extent: usize) -> Result<(), CommError> {
         let (_, members) = on.rank_and_ranks()?;
         for member in 0..members {
@@ -36,35 +36,37 @@ impl Made {
 }
 
 impl Window {
-    /// A word of a member's part, polled or set by its owner.
+    /// Returns a word of a member's part, polled or set by its owner.
     pub(crate) fn shared_word(&self, at: Place) -> Result<&AtomicU64, CommError> {
         let word = self.shared_address(at, WORD_BYTES)?;
         expect_aligned(word)?;
-        // SAFETY: inside the member's part and aligned (both checked), mapped as long as the window, and only ever
-        // accessed atomically.
+        // SAFETY: inside the member's part and aligned (both checked), mapped as long as the
+        // window, and only ever accessed atomically.
         // Test: rough, model.
         Ok(unsafe { AtomicU64::from_ptr(word.cast()) })
     }
 
-    /// Bytes of a member's part to be filled by this rank alone: the caller's protocol makes sure that the owner has
-    /// released them and does not look at them before the flag is raised.
+    /// Returns bytes of a member's part to be filled by this rank alone. The caller's protocol
+    /// ensures that the owner has released them and does not access them before the flag is raised.
     pub(crate) fn shared_buffer(&mut self, at: Place, length: usize) -> Result<&mut [u8], CommError> {
         let start = self.shared_address(at, length)?;
-        // SAFETY: inside the member's part (checked), initialised (zeroed by its owner), and ours alone between the
-        // buffer's release and the flag (invariant 3); the mutable borrow keeps it from being formed twice.
+        // SAFETY: inside the member's part (checked), initialised (zeroed by its owner), and
+        // accessed by this rank alone between the buffer's release and the flag (invariant 3); the
+        // mutable borrow keeps it from being formed twice.
         // Test: rough, flag first.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
     }
 
-    /// Copies a piece of an origin buffer into a member's part, past the caches where the CPU can, and completes it before
-    /// any later store. The caller's protocol is that of [`Self::shared_buffer`].
+    /// Copies a piece of an origin buffer into a member's part, past the caches if the CPU supports
+    /// it, and completes the copy before any later store. The caller's protocol is that of
+    /// [`Self::shared_buffer`].
     pub(crate) fn stream(&mut self, i: usize, piece: Range<usize>, to: Place) -> Result<(), CommError> {
         let start = self.shared_address(to, piece.len())?;
         let bytes = self.origin(i)?.get(piece.clone());
         let from = bytes
             .ok_or_else(|| refused("a streamed copy", format!("origin {i} ends before {}", piece.end)))?;
-        // SAFETY: inside the member's part (checked), ours alone between the buffer's release and the flag (invariant
-        // 3), and no part of an origin buffer.
+        // SAFETY: inside the member's part (checked), accessed by this rank alone between the
+        // buffer's release and the flag (invariant 3), and no part of an origin buffer.
         // Test: rough.
         unsafe { copy_past_caches(from, start) };
         Ok(())

@@ -1,4 +1,4 @@
-//! How a window is made, and how the peers learn where to put.
+//! Creation of a window, and the exchange of addresses with the peers.
 
 use crate::ledger::Terms;
 use crate::mpi::edge_words;
@@ -11,7 +11,8 @@ use crate::mpi::world::Inner;
 use crate::negotiation::with_head_room;
 use crate::{ALIGNMENT, Buffering, CommError, Edge, ExchangeSpec, Rank, Sizes, WindowCount};
 
-/// What the two ends of an edge tell each other, edge by edge. `member` is a rank's number in the window's communicator.
+/// The exchange of words between the two ends of each edge. `member` is a rank's number in the
+/// window's communicator.
 pub(crate) struct Ends<'a, M> {
     pub(crate) world: &'a Inner,
     pub(crate) terms: &'a Terms,
@@ -24,12 +25,12 @@ impl<M: Fn(Rank) -> Rank> Ends<'_, M> {
         self.terms.spec()
     }
 
-    /// What the other ends told; `words` has one for each edge. *Collective.*
+    /// Sends the words, one for each edge, and returns those of the other ends. *Collective.*
     pub(crate) fn tell(&self, along: Along, words: &[usize]) -> Result<Vec<usize>, CommError> {
         edge_words::tell(self.world, self.terms, self.number, along, Heard::Receivers, |i| words[i])
     }
 
-    /// Where the other ends have what is at these offsets here. *Collective.*
+    /// Returns the places at the other ends of what is at these offsets here. *Collective.*
     pub(crate) fn tell_places(&self, along: Along, offsets: &[usize]) -> Result<Vec<Place>, CommError> {
         let place = |(edge, offset): (&Edge, usize)| Place { member: (self.member)(edge.peer), offset };
         Ok(self.spec().edges.iter().zip(self.tell(along, offsets)?).map(place).collect())
@@ -37,7 +38,7 @@ impl<M: Fn(Rank) -> Rank> Ends<'_, M> {
 }
 
 impl Arena {
-    /// Makes the window and tells the peers where to put. *Collective.*
+    /// Makes the window and sends the peers the places to put to. *Collective.*
     pub(crate) fn new(
         ends: &Ends<'_, impl Fn(Rank) -> Rank>,
         on: &Communicator,
@@ -75,7 +76,7 @@ impl Arena {
     }
 }
 
-/// The window, and where the words and buffers of an edge begin. *Collective.*
+/// Makes the window, and returns the offsets of the words and buffers of each edge. *Collective.*
 ///
 /// # Errors
 /// [`CommError::Unavailable`], on all ranks, if the library refuses the window to one of them.
@@ -98,7 +99,8 @@ fn make(
     Ok((window, move |edge: usize| begins.get(edge).or(begins.first()).copied().unwrap_or(0)))
 }
 
-/// Memory that was attached is addressed absolutely: both ends of an edge write to each other's. *Collective.*
+/// Exchanges the addresses of attached memory, which is addressed absolutely: both ends of an edge
+/// write to each other's memory. *Collective.*
 fn tell_addresses(
     ends: &Ends<'_, impl Fn(Rank) -> Rank>,
     window: &mut Window,
@@ -119,28 +121,28 @@ fn tell_addresses(
     Ok(())
 }
 
-/// More than a core's own caches hold today (0.25 to 2 MiB).
+/// More bytes than the private caches of a core have today (0.25 to 2 MiB).
 const FLUSHING_BYTES: usize = 2 << 20;
-/// Beyond it, the flags' lines would outweigh the payload's.
+/// Most buffers of an edge. With more, the flags' cache lines would outweigh the payload's.
 const MOST_BUFFERS: usize = 512;
 
-/// Sizes of the buffers of every edge: at the peer, in the own part.
+/// Sizes of the buffers of every edge: at the peer, and in the own part.
 #[derive(Debug)]
 pub(crate) struct BufferSizes {
-    /// Bytes that they have room for: of messages that leave, of messages that arrive.
+    /// Room of the buffers in bytes: of messages that leave, of messages that arrive.
     pub(crate) room_out: Vec<usize>,
     pub(crate) room_in: Vec<usize>,
-    /// Their distances.
+    /// Distances of the buffers.
     pub(super) stride_there: Vec<usize>,
     pub(super) stride_here: Vec<usize>,
-    /// How many there are: after so many exchanges a message is put into the same buffer again. Here all edges have as
-    /// many.
+    /// Number of buffers, which is the number of exchanges after which a message is put into the
+    /// same buffer again. In the own part all edges have the same number.
     pub(crate) depth_there: Vec<u64>,
     pub(super) depth_here: u64,
 }
 
 impl BufferSizes {
-    /// *Collective.*
+    /// Agrees on the sizes with the peers. *Collective.*
     pub(super) fn agree(
         ends: &Ends<'_, impl Fn(Rank) -> Rank>,
         request: WindowRequest,
@@ -168,11 +170,13 @@ fn strides(form: Form, rooms: &[usize]) -> Vec<usize> {
     rooms.iter().map(stride).collect()
 }
 
-/// Buffers of every edge whose messages arrive in a shared window, for these strides.
+/// Returns the number of buffers of every edge whose messages arrive in a shared window, for these
+/// strides.
 ///
-/// A buffer that was read a moment ago is still in its reader's cache, and its sender has to claim it line by line:
-/// that takes several times as long as writing to lines that have left that cache. So between two uses of a buffer so
-/// many others are used that they fill it. Only where it pays: in exchanges of every step.
+/// A buffer that was read a moment ago is still in its reader's cache, and its sender has to claim
+/// it line by line, which takes several times as long as writing to lines that have left that
+/// cache. Between two uses of a buffer, enough other buffers are therefore used to fill the cache.
+/// Only where it pays: in exchanges of every time step.
 fn depth(memory: Memory, spec: &ExchangeSpec, strides: &[usize]) -> u64 {
     let buffers = spec.buffering.count() as u64;
     if memory != Memory::Shared || spec.buffering != Buffering::Double || spec.sizes != Sizes::Fixed {
@@ -182,17 +186,17 @@ fn depth(memory: Memory, spec: &ExchangeSpec, strides: &[usize]) -> u64 {
     (FLUSHING_BYTES / round.max(1)).clamp(buffers as usize, MOST_BUFFERS) as u64
 }
 
-/// Room a sender asks for.
+/// Returns the room that a sender requests.
 fn wanted(sizes: Sizes, capacity: usize) -> usize {
-    // A variable capacity has its head-room already.
+    // A variable capacity includes its head-room already.
     if sizes == Sizes::Fixed { with_head_room(capacity) } else { capacity }
 }
 
-/// Offsets in the own part, before it is known where the windows begin.
+/// Offsets in the own part, before the beginnings of the windows are known.
 pub(super) struct Layout {
     pub(super) credits: Vec<usize>,
     pub(super) buffers: Vec<usize>,
-    /// Bytes of the longest window.
+    /// Bytes of the largest window.
     pub(super) end: usize,
 }
 

@@ -1,12 +1,13 @@
 //! The layout of a context's window, and the addresses of the peers' buffers.
 //!
-//! Own part: per edge its credit words, then, if buffers of it are here, its flags and buffers. With puts the buffers
-//! of an edge are at the receiver, with gets at the sender. A buffer is a line with the flag, a line that ends with the
-//! message's length, then the payload. Flags and credits are 128 bytes apart, because processors fetch pairs of lines.
-//! A buffer has head-room beyond the agreed capacity, so that a fixed length that changes a little at every neighbour
-//! rebuild does not make a new window every time. With one window per edge, an edge's words and buffers are in the
-//! window that has its number at the rank whose part it is. (`making`: sizes and places, the window, and what
-//! peers tell each other.)
+//! Own part: per edge its credit words, then, if buffers of it are here, its flags and buffers.
+//! With puts the buffers of an edge are at the receiver, with gets at the sender. A buffer is a
+//! line with the flag, a line that ends with the message's length, then the payload. Flags and
+//! credits are 128 bytes apart, because processors fetch pairs of lines. A buffer has head-room
+//! beyond the agreed capacity, so that a fixed length that changes a little at every neighbour
+//! rebuild does not require a new window every time. With one window per edge, an edge's words and
+//! buffers are in the window that has its number at the rank whose part it is. (`making`: sizes and
+//! places, the window, and the exchange of places between peers.)
 
 mod making;
 
@@ -17,18 +18,18 @@ use crate::{ALIGNMENT, Backend, Edge, Operation, Rank, RmaOptions};
 use making::BufferSizes;
 pub(super) use making::Ends;
 
-/// Distance of words that different ranks poll or set.
+/// Distance of words that different ranks poll or set, in bytes.
 pub(super) const WORD_STRIDE: usize = 128;
-/// From a buffer's start to its payload.
+/// Bytes from a buffer's start to its payload.
 const HEAD: usize = 2 * ALIGNMENT;
-/// Bytes of a message's length, right before the payload.
+/// Bytes of a message's length, directly before the payload.
 pub(super) const LENGTH_BYTES: usize = size_of::<u64>();
-/// Origin buffers have one line before the payload; the length is at its end.
+/// Bytes before the payload in origin buffers: one line, which ends with the length.
 pub(super) const ORIGIN_HEAD: usize = ALIGNMENT;
-/// Parts are whole pages: osc/sm packs them back to back.
+/// Page size. Parts are whole pages, because osc/sm packs them without gaps.
 const PAGE_BYTES: usize = 4096;
 
-/// Where messages are in a window.
+/// Location of messages in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// In buffers of their edges.
@@ -37,10 +38,10 @@ pub(crate) enum Form {
     SharedRing,
 }
 
-/// What a scheme wants of its window.
+/// Requirements of a scheme for its window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WindowRequest {
-    /// Whose it is.
+    /// The backend that uses it.
     pub(super) backend: Backend,
     pub(super) memory: Memory,
     /// Flag words per receiving edge, before its buffers.
@@ -50,63 +51,63 @@ pub(crate) struct WindowRequest {
 }
 
 impl WindowRequest {
-    /// Whether receivers read, instead of senders writing.
+    /// Returns whether receivers read, instead of senders writing.
     pub(crate) fn gets(&self) -> bool {
         self.options.operation == Operation::Get
     }
 
-    /// Whether the buffers of an edge are at this end.
+    /// Returns whether the buffers of an edge are at this end.
     fn hosts(&self, edge: &Edge) -> bool {
         if self.gets() { edge.flow.sends() } else { edge.flow.receives() }
     }
 }
 
-/// A circular buffer; words that both ends know lie before it.
+/// A circular buffer. Words that both ends use lie before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RingPlace {
     pub(super) start: Place,
-    /// In bytes.
+    /// Size in bytes.
     pub(super) size: u64,
 }
 
 impl RingPlace {
-    /// Where the byte with this ticket is.
+    /// Returns the place of the byte with this ticket.
     pub(super) fn byte(self, ticket: u64) -> Place {
         Place { offset: self.start.offset + (ticket % self.size.max(1)) as usize, ..self.start }
     }
 
-    /// The words count from the ring backwards.
+    /// Returns the place of a word, counted from the ring backwards.
     pub(super) fn word(self, number: usize) -> Place {
         Place { offset: self.start.offset - (number + 1) * WORD_STRIDE, ..self.start }
     }
 }
 
-/// Window and addresses.
+/// The window and the addresses.
 #[derive(Debug)]
 pub(crate) struct Arena {
     pub(super) window: Window,
-    /// As many as the context was asked to have; of an edge there may be more.
+    /// Number of buffers that the context was opened with; an edge may have more.
     pub(super) buffers: u64,
     pub(super) sizes: BufferSizes,
-    /// Buffers of an edge at the peer, in the own part.
+    /// Buffers of each edge: at the peer, in the own part.
     there: Vec<Place>,
     here: Vec<usize>,
-    /// First credit word of an edge: at the peer, in the own part.
+    /// First credit word of each edge: at the peer, in the own part.
     credits_there: Vec<Place>,
     credits_here: Vec<usize>,
     /// This rank's number in the window's communicator.
     member: Rank,
-    /// Only of [`Form::SharedRing`].
+    /// Used only with [`Form::SharedRing`].
     pub(super) shared: SharedPart,
 }
 
 impl Arena {
-    /// Whether all buffers on the way out have room for these lengths.
+    /// Returns whether all outgoing buffers have room for these lengths.
     pub(super) fn has_room(&self, lengths: impl Iterator<Item = usize>) -> bool {
         lengths.zip(&self.sizes.room_out).all(|(length, &room)| length <= room)
     }
 
-    /// The flag is at the buffer's start.
+    /// Returns the place of the flag, which is the buffer's start.
     pub(super) fn flag_there(&self, i: usize, sequence: u64) -> Place {
         let Place { member, offset } = self.there[i];
         let number = buffer_of(sequence, self.sizes.depth_there[i]);
@@ -135,12 +136,12 @@ impl Arena {
         self.credits_here[i] + buffer_of(sequence, self.sizes.depth_there[i]) * WORD_STRIDE
     }
 
-    /// The buffers of an edge at the peer, taken together as a ring.
+    /// Returns the buffers of an edge at the peer as one ring.
     pub(super) fn ring_there(&self, i: usize) -> RingPlace {
         RingPlace { start: self.there[i], size: self.buffers * self.sizes.stride_there[i] as u64 }
     }
 
-    /// The same in the own part.
+    /// Returns the buffers of an edge in the own part as one ring.
     pub(super) fn ring_here(&self, i: usize) -> RingPlace {
         let start = Place { member: self.member, offset: self.here[i] };
         RingPlace { start, size: self.buffers * self.sizes.stride_here[i] as u64 }

@@ -1,4 +1,4 @@
-//! What becomes of a message that has arrived.
+//! Messages that have arrived.
 //!
 //! ```text
 //! notice     by flag, epoch or poll: it is there          -> noticed_edges
@@ -12,7 +12,7 @@ use super::Parts;
 use crate::mpi::rma::arena::{LENGTH_BYTES, ORIGIN_HEAD};
 use crate::{AlignedBuffer, Arrivals, CommError, EdgeId, Sizes};
 
-/// Where a message that has arrived is.
+/// Location of a message that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessagePlace {
     /// In the exchange's buffer in the window, or, with gets, in the edge's origin buffer.
@@ -24,7 +24,7 @@ pub(super) enum MessagePlace {
 }
 
 impl Parts {
-    /// A message has arrived; its length is known if its flag carried it.
+    /// Records that a message has arrived. Its length is known if its flag carried it.
     pub(crate) fn notice(&mut self, edge: EdgeId, length: Option<usize>) {
         if !std::mem::replace(&mut self.noticed[edge.0], true) {
             self.flagged_lengths[edge.0] = length;
@@ -32,13 +32,13 @@ impl Parts {
         }
     }
 
-    /// The same for a message that is not in the exchange's buffer.
+    /// Records the arrival of a message that is not in the exchange's buffer.
     pub(crate) fn notice_at(&mut self, edge: EdgeId, length: usize, place: usize) {
         self.places[edge.0] = MessagePlace::Window(place);
         self.notice(edge, Some(length));
     }
 
-    /// The same for a message that was copied out.
+    /// Records the arrival of a message that was copied out.
     pub(crate) fn notice_held(&mut self, edge: EdgeId, length: usize, buffer: usize) {
         self.places[edge.0] = MessagePlace::Held(buffer);
         self.notice(edge, Some(length));
@@ -48,7 +48,7 @@ impl Parts {
         self.noticed[edge.0]
     }
 
-    /// All messages from other ranks have arrived.
+    /// Records that all messages from other ranks have arrived.
     pub(crate) fn notice_all(&mut self) {
         for edge in self.terms.edge_ids() {
             if self.receives_from_others(edge) {
@@ -57,7 +57,7 @@ impl Parts {
         }
     }
 
-    /// The messages of this rank to itself have arrived.
+    /// Records that the messages of this rank to itself have arrived.
     pub(crate) fn notice_own(&mut self) {
         for i in 0..self.source.len() {
             if self.source[i].is_some() {
@@ -67,12 +67,13 @@ impl Parts {
         }
     }
 
-    /// Whether there is notice of messages that have not been looked at.
+    /// Returns whether there are recorded messages that have not been settled.
     pub(crate) fn any_noticed(&self) -> bool {
         !self.noticed_edges.is_empty()
     }
 
-    /// Looks at the messages noticed since the last call: they are ready, or come by overflow.
+    /// Settles the messages recorded since the last call: each is ready, or is expected by
+    /// overflow.
     pub(crate) fn settle(&mut self) -> Result<(), CommError> {
         while let Some(i) = self.noticed_edges.pop_front() {
             let (length, sizes) = (self.find_length(EdgeId(i))?, self.terms.spec().sizes);
@@ -92,7 +93,7 @@ impl Parts {
         self.overflow.poll(|i| self.ready.push_back(i))
     }
 
-    /// The edge of the next message that is ready.
+    /// Returns the edge of the next message that is ready.
     pub(crate) fn take_ready(&mut self) -> Option<EdgeId> {
         self.ready.pop_front().map(EdgeId)
     }
@@ -122,7 +123,7 @@ impl Parts {
         })
     }
 
-    /// Makes what has been read unreadable if a test wants it; the buffers are not released yet.
+    /// Overwrites what has been read, if a test requires it; the buffers are not released yet.
     pub(crate) fn poison_read(&mut self) -> Result<(), CommError> {
         while let Some((offset, length)) = self.jitter.take_read() {
             self.arena.window.poison(offset, length)?;
@@ -130,7 +131,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Where a message is in the own part.
+    /// Returns the offset of a message in the own part.
     fn payload(&self, i: usize) -> usize {
         match self.places[i] {
             MessagePlace::Window(place) => place,
@@ -138,7 +139,8 @@ impl Parts {
         }
     }
 
-    /// The length of a message: known, carried by its flag, or beside its payload.
+    /// Returns the length of a message: already recorded, carried by its flag, or stored beside its
+    /// payload.
     fn find_length(&self, edge: EdgeId) -> Result<usize, CommError> {
         match (self.flagged_lengths[edge.0], self.terms.spec().sizes) {
             (Some(length), _) => return Ok(length),
@@ -161,7 +163,8 @@ fn copied<'c>(message: &[u8], to: &'c mut AlignedBuffer) -> Result<&'c [u8], Com
     Ok(to.bytes())
 }
 
-/// Part of an aligned buffer: nothing of one that is too short or was never filled, but that aligned too.
+/// Returns part of an aligned buffer. The result is empty, but also aligned, if the buffer is too
+/// short or was never filled.
 fn piece(buffer: &[u8], range: Range<usize>) -> &[u8] {
     buffer.get(range).unwrap_or(&buffer[..0])
 }

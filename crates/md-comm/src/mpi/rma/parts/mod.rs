@@ -1,6 +1,6 @@
-//! What all one-sided contexts have, and what schemes do with it.
+//! The common parts of all one-sided contexts, and the operations that schemes use.
 //!
-//! How a message leaves is in this file, what becomes of it where it arrives in `arrivals`.
+//! Sending is in this file, receiving in `arrivals`.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -33,40 +33,41 @@ const POLLS_PER_PROGRESS_CALL: u32 = 16;
 pub(crate) struct Parts {
     pub(crate) terms: Rc<Terms>,
     pub(crate) number: ContextNumber,
-    /// For messages against the direction of the edges.
+    /// Number for messages against the direction of the edges.
     pub(crate) backward_number: ContextNumber,
-    /// Before `world`, so that MPI is finalised afterwards.
+    /// Declared before `world`, so that MPI is finalised afterwards.
     pub(crate) arena: Arena,
     /// Number of this exchange since the window was made, from 1.
     pub(crate) sequence: u64,
     request: WindowRequest,
     /// How buffers in shared memory are written.
     pub(crate) stores: Stores,
-    /// Noticed, not looked at yet.
+    /// Edges whose messages are recorded but not settled yet.
     noticed_edges: VecDeque<usize>,
-    /// Arrived, not handed out yet.
+    /// Edges whose messages have arrived but are not handed out yet.
     ready: VecDeque<usize>,
     noticed: Vec<bool>,
-    /// Lengths of the messages packed, of those whose arrival carried a length, and of all that have arrived.
+    /// Lengths of the messages packed, of those whose arrival carried a length, and of all that
+    /// have arrived.
     lengths: Vec<usize>,
     flagged_lengths: Vec<Option<usize>>,
     arrived_lengths: Vec<usize>,
     places: Vec<MessagePlace>,
-    /// Per edge: its message, where arrivals are read in copies.
+    /// The message of each edge, if arrivals are read in copies.
     copies: Vec<AlignedBuffer>,
     /// Messages that were copied out of the window.
     pub(crate) held: Vec<AlignedBuffer>,
-    /// For edges that receive from this rank itself: the sending edge.
+    /// The sending edge, for edges that receive from this rank itself.
     source: Vec<Option<usize>>,
     polls: u32,
-    /// For messages that no buffer has room for.
+    /// Path of messages that fit in no buffer.
     pub(crate) overflow: Overflow,
     pub(crate) jitter: Jitter,
     pub(crate) world: Rc<Inner>,
 }
 
 impl Parts {
-    /// *Collective.*
+    /// Opens the parts of a context. *Collective.*
     pub(crate) fn open(
         world: Rc<Inner>,
         ledger: &mut Ledger,
@@ -111,8 +112,8 @@ impl Parts {
         })
     }
 
-    /// A new window, because some rank's buffers have become too small. Nothing is in flight: all epochs are closed.
-    /// *Collective.*
+    /// Makes a new window, because some rank's buffers have become too small. Nothing is in flight:
+    /// all epochs are closed. *Collective.*
     pub(crate) fn renew_window(&mut self) -> Result<(), CommError> {
         self.arena.window.free()?;
         self.arena = arena(&self.world, &self.terms, self.number, self.request)?;
@@ -120,7 +121,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Gives window and numbers back, with all epochs closed. *Collective.*
+    /// Frees window and numbers, with all epochs closed. *Collective.*
     pub(crate) fn end(&mut self) -> Result<(), CommError> {
         self.world.barrier()?;
         self.arena.window.free()?;
@@ -129,17 +130,17 @@ impl Parts {
         Ok(())
     }
 
-    /// Whether messages are stored into memory that sender and receiver share.
+    /// Returns whether messages are stored into memory that sender and receiver share.
     pub(crate) fn is_shared(&self) -> bool {
         self.request.memory == Memory::Shared
     }
 
-    /// Whether receivers read, instead of senders writing.
+    /// Returns whether receivers read, instead of senders writing.
     pub(crate) fn gets(&self) -> bool {
         self.request.gets()
     }
 
-    /// Whether epochs are opened before their exchanges begin.
+    /// Returns whether epochs are opened before their exchanges begin.
     pub(crate) fn opens_ahead(&self) -> bool {
         self.request.options.epoch == EpochOpening::Complete
     }
@@ -156,17 +157,17 @@ impl Parts {
         self.edge(edge).peer == self.world.rank
     }
 
-    /// Edges to other ranks on which messages leave.
+    /// Returns the edges to other ranks on which messages leave.
     pub(crate) fn sending(&self) -> impl Iterator<Item = EdgeId> + '_ {
         self.terms.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.is_to_self(edge))
     }
 
-    /// Edges to other ranks on which messages arrive.
+    /// Returns the edges to other ranks on which messages arrive.
     pub(crate) fn receiving(&self) -> impl Iterator<Item = EdgeId> + '_ {
         self.terms.edge_ids().filter(|&edge| self.receives_from_others(edge))
     }
 
-    /// Edges of other ranks' messages whose senders wait for credits.
+    /// Returns the receiving edges, from other ranks, whose senders wait for credits.
     pub(crate) fn crediting(&self) -> Vec<EdgeId> {
         self.receiving().filter(|&edge| self.needs_credit(edge, Along::Backward)).collect()
     }
@@ -175,22 +176,23 @@ impl Parts {
         self.edge(edge).flow.receives() && !self.is_to_self(edge)
     }
 
-    /// Whether the sender of a message needs a credit to reuse its buffer, asked by the sender (`Forward`) or by the
-    /// receiver: both ends find the same answer, because an edge that sends here is an edge that receives there.
+    /// Returns whether the sender of a message needs a credit to reuse its buffer; called by the
+    /// sender (`Forward`) or by the receiver. Both ends get the same result, because an edge that
+    /// sends here is an edge that receives there.
     pub(crate) fn needs_credit(&self, edge: EdgeId, along: Along) -> bool {
         let peer = self.edge(edge).peer;
         let answered = self.terms.spec().edges.iter().any(|edge| edge.peer == peer && along.receives(edge));
         needs_credit(self.arena.buffers, if answered { Answer::Message } else { Answer::Nothing })
     }
 
-    /// The exchange is over.
+    /// Ends the exchange.
     pub(crate) fn next_exchange(&mut self) {
         self.noticed.fill(false);
         self.overflow.next_exchange();
         self.sequence += 1;
     }
 
-    /// Waits until something is over; `awaited` says what, for the watchdog's report.
+    /// Waits until something is over; `awaited` describes it for the watchdog's report.
     pub(crate) fn wait_for(
         &mut self,
         awaited: impl Display,
@@ -200,7 +202,7 @@ impl Parts {
         wait_until(self.world.watchdog(), self, late, is_over)
     }
 
-    /// To be called after each poll that found nothing: lets MPI work now and then.
+    /// Lets MPI work now and then; to be called after each poll that found nothing.
     pub(crate) fn drive_progress(&mut self) -> Result<(), CommError> {
         self.polls = self.polls.wrapping_add(1);
         if self.polls.is_multiple_of(POLLS_PER_PROGRESS_CALL) { self.world.drive_progress() } else { Ok(()) }
@@ -226,22 +228,22 @@ impl Parts {
         self.lengths[edge.0] = length;
     }
 
-    /// True length of the message packed.
+    /// Returns the true length of the packed message.
     pub(crate) fn length(&self, edge: EdgeId) -> usize {
         self.lengths[edge.0]
     }
 
-    /// Whether the message packed is longer than its buffer at either end.
+    /// Returns whether the packed message is longer than its buffer at either end.
     pub(crate) fn overflows(&self, edge: EdgeId) -> bool {
         self.length(edge) > self.arena.sizes.room_out[edge.0]
     }
 
-    /// Bytes of the message packed that go into its buffer.
+    /// Returns the bytes of the packed message that go into its buffer.
     pub(crate) fn length_in_buffer(&self, edge: EdgeId) -> usize {
         if self.overflows(edge) { 0 } else { self.length(edge) }
     }
 
-    /// The origin buffer that a message is put from.
+    /// Returns the origin buffer that a message is put from.
     pub(crate) fn origin(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         let origin = self.arena.window.origin_mut(edge.0, ORIGIN_HEAD + bytes)?;
         Ok(&mut origin[ORIGIN_HEAD..])
@@ -251,19 +253,20 @@ impl Parts {
     pub(crate) fn stream(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let (length, to) = (self.length_in_buffer(edge), self.arena.payload_there(edge.0, self.sequence));
         if length == 0 {
-            // Nothing, or what has gone another way because it does not fit.
+            // The message is empty, or has taken another path because it does not fit.
             return Ok(());
         }
         self.arena.window.stream(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, to)
     }
 
-    /// The buffer that the receiver gets a message from.
+    /// Returns the buffer that the receiver gets a message from.
     pub(crate) fn own_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         let payload = self.arena.payload_here(edge.0, self.sequence);
         self.arena.window.own_buffer(payload, bytes)
     }
 
-    /// Puts the packed message into its buffer at the peer, with its length before it if the peer cannot know it.
+    /// Puts the packed message into its buffer at the peer, preceded by its length if the peer
+    /// cannot compute the length.
     pub(crate) fn put(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let (true_length, length) = (self.length(edge) as u64, self.length_in_buffer(edge));
         let end = ORIGIN_HEAD + length;
@@ -281,7 +284,7 @@ impl Parts {
         }
     }
 
-    /// Puts part of an edge's origin buffer, in as many pieces as the options say.
+    /// Puts part of an edge's origin buffer, in as many pieces as the options require.
     pub(crate) fn put_pieces(
         &mut self,
         edge: EdgeId,
@@ -309,7 +312,8 @@ impl Parts {
         Ok(())
     }
 
-    /// Gets the sender's buffer: all of it if the length is not known, because asking first would cost a round trip.
+    /// Gets the sender's buffer: all of it if the length is not known, because fetching the length
+    /// first would cost a round trip.
     pub(crate) fn get(&mut self, edge: EdgeId) -> Result<(), CommError> {
         self.jitter.pause();
         let mut from = self.arena.payload_there(edge.0, self.sequence);
@@ -327,7 +331,8 @@ impl Parts {
     }
 }
 
-/// Three pieces as alike as whole numbers of eight bytes are; fewer where there are not so many numbers.
+/// Returns three pieces, as equal as whole numbers of eight bytes allow; fewer pieces if there are
+/// fewer numbers.
 fn thirds(Range { start, end }: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let piece = (end - start).div_ceil(3).next_multiple_of(size_of::<f64>()).max(1);
     (start..end).step_by(piece).map(move |first| first..end.min(first + piece))
