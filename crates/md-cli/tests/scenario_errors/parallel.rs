@@ -62,9 +62,10 @@ fn another_word_for_chunk() {
        ·           ╰── expected an integer of at least 1 or "auto", "off"
     44 │ shell = "half"
        ╰────
-     help: `parallel.chunk`: For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): bytes
-           of the pieces that each step's messages are sent in, "off" for none, or "auto": 32768
-           between nodes, none inside a node. Results do not depend on it.
+     help: `parallel.chunk`: For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): size
+           in bytes of the pieces into which the messages of each step are divided, "off" for whole
+           messages, or "auto": 32768 between nodes, whole messages inside a node. Results do not
+           depend on it.
     "#);
 }
 

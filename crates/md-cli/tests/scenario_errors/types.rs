@@ -158,6 +158,6 @@ fn dimension_too_large() {
 #[test]
 fn explanations_break_at_the_edge_only() {
     let text = error_after("threads = 1", "threads = 1\nsecond_share = true");
-    let whole = "while positions travel. The order of the sums follows from it,\n";
+    let whole = "forces are sent back; the rest is computed while positions are sent. It determines the\n";
     assert!(text.contains(whole), "{text}");
 }
