@@ -5,7 +5,8 @@ use std::fs;
 
 use crate::support::{MELT, Start, Workdir, error, error_everywhere, from_file, starts};
 
-/// A folder with thermo.csv, a trajectory and two checkpoints of a run of 20 steps, and the names of its files.
+/// A folder with thermo.csv, a trajectory and two checkpoints of a run of 20 steps, and the names
+/// of its files.
 fn finished() -> (Workdir, Vec<String>) {
     let workdir = Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
     workdir.succeed(Start::Threads(2), "run melt.toml --quiet --set output.checkpoint={every=10,keep=2}");

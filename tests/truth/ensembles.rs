@@ -1,4 +1,5 @@
-//! Thermostats and barostats against statistical mechanics: distributions, conserved quantities, equations of state.
+//! Thermostats and barostats against statistical mechanics: distributions, conserved quantities,
+//! equations of state.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{Backend, Outcome, Run};

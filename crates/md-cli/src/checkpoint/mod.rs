@@ -71,7 +71,8 @@ pub struct Inspected(pub CheckpointError);
 
 impl Failure for Inspected {}
 
-/// A run that had come to its end has nothing to go on with: no failure, so that chains of jobs end well.
+/// A run that had come to its end has nothing to go on with: no failure, so that chains of jobs end
+/// well.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing is left to do after `{}`: {problem}{}", path.display(), advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default())]
 pub struct NothingLeft {

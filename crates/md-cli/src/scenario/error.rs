@@ -44,8 +44,8 @@ impl Failure for ScenarioError {
     }
 }
 
-/// The same error at the key that names the file, where the system cannot open it: then a reason ends as an [`std::io::Error`] does.
-/// What is wrong in a file is told at its place there.
+/// The same error at the key that names the file, where the system cannot open it: then a reason
+/// ends as an [`std::io::Error`] does. What is wrong in a file is told at its place there.
 pub(crate) fn at_key(error: RunError, source: &ScenarioSource, key: &str) -> RunError {
     let is_of_system = |file: &&Unreadable| file.reason.contains("(os error ");
     match error.find::<Unreadable>().filter(is_of_system) {

@@ -69,8 +69,8 @@ impl Finding {
         self
     }
 
-    /// Moves a finding about `[output]` to the same key in another table, given by its prefix, such as
-    /// `stage[1].`.
+    /// Moves a finding about `[output]` to the same key in another table, given by its prefix, such
+    /// as `stage[1].`.
     pub(super) fn within(mut self, table: &str) -> Self {
         let is_output =
             |path: &KeyPath| matches!(path.segments(), [Segment::Key(key), ..] if key == "output");

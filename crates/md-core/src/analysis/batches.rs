@@ -111,8 +111,9 @@ impl Batches {
 fn error_of_batches(batches: &[f64], about: f64) -> f64 {
     /// Batches by which a correlation can be told from noise.
     const FEWEST: usize = 8;
-    /// Beyond, what is seen of a correlation is no measure of it. Below zero it counts as well: noise is as often negative,
-    /// and would make the errors too large by a seventh if only its other half did.
+    /// Beyond, what is seen of a correlation is no measure of it. Below zero it counts as well:
+    /// noise is as often negative, and would make the errors too large by a seventh if only its
+    /// other half did.
     const MEASURED: std::ops::RangeInclusive<f64> = -0.5..=0.9;
     let count = batches.len() as f64;
     if batches.len() < 2 {

@@ -1,4 +1,4 @@
-//! NetCDF files made here, read back, and damaged.
+//! `NetCDF` files made here, read back, and damaged.
 
 use std::path::Path;
 

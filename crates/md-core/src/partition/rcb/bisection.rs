@@ -12,8 +12,9 @@ const EXCESS_FOR_THE_LAYER: f64 = 0.2;
 /// because a single cell is a large fraction of a part's work.
 const ALL_CUTS: usize = 4;
 
-/// Numbers of ranks, each with a number of cuts. Up to this number of ranks, this number of the best
-/// cuts is tried in combination with the cuts that can follow, until the parts are even enough.
+/// Numbers of ranks, each with a number of cuts. Up to this number of ranks, this number of the
+/// best cuts is tried in combination with the cuts that can follow, until the parts are even
+/// enough.
 const SOME_CUTS: [(usize, usize); 2] = [(8, 6), (16, 3)];
 
 /// Up to this number of ranks, more than one cut is tried.
