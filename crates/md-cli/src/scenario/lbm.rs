@@ -122,7 +122,7 @@ pub struct WallVelocity {
 }
 
 impl WallVelocity {
-    /// Returns the velocities in the order of [`Face::ALL`].
+    /// Returns the velocities in the order of `Face::ALL`.
     pub fn all(&self) -> [Option<[f64; 3]>; 6] {
         [self.x_low, self.x_high, self.y_low, self.y_high, self.z_low, self.z_high]
     }

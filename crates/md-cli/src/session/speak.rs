@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use md_comm::{World, launch};
+use md_comm::World;
 
 use crate::commands::interval_warnings;
 use crate::cores;
@@ -75,7 +75,7 @@ pub(super) fn fail_alone(error: &RunError) -> u8 {
 #[cfg(feature = "mpi")]
 pub(super) fn fail_at_start(error: &RunError) -> u8 {
     let code = fail_alone(error);
-    if let Some(rank @ 1..) = launch::rank() {
+    if let Some(rank @ 1..) = md_comm::launch::rank() {
         print_error(&format!("rank {rank}: {}", render(error)));
     }
     code

@@ -2,13 +2,14 @@
 
 use md_comm::World;
 
-use super::speak::{print_error, show};
+use super::speak::show;
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::backends;
 use crate::commands::bench::Wanted;
 use crate::error::{COMMUNICATION_FAILED, RunError};
 use crate::grid_inputs::AnyInputs;
 use crate::inputs::Job;
+use crate::messages::print_error;
 use crate::strategies::Choices;
 
 /// Says that there is no MPI.
