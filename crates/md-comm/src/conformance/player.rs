@@ -1,10 +1,11 @@
 //! Plays exchanges of one context and checks every arrival.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::flaws::Flaws;
 use super::random::Random;
 use super::script::{Direction, Rule, Script};
+use crate::monitor::WaitingTime;
 use crate::{
     ALIGNMENT, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Rank, Sizes, World,
 };
@@ -166,10 +167,11 @@ impl<'w> Player<'w> {
     }
 
     fn poll_for_all(&mut self) -> Result<(), CommError> {
-        let begun = Instant::now();
+        // A pause of the whole job does not count.
+        let mut waited = WaitingTime::start();
         let awaited = self.script.edges.iter().filter(|edge| edge.flow.receives()).count();
         let mut arrived = 0;
-        while arrived < awaited && begun.elapsed() < POLLING_LIMIT {
+        while arrived < awaited && waited.so_far() < POLLING_LIMIT {
             self.exchange.progress()?;
             if self.arrival(Receive::Polling)? {
                 arrived += 1;
