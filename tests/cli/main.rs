@@ -29,6 +29,7 @@ mod grid_checkpoints;
 mod guide;
 mod guide_pages;
 mod hostile_lab;
+mod image_runs;
 mod images;
 mod kept_results;
 mod killed;

@@ -8,8 +8,7 @@ use md_grid::{Decomposition, GridError};
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
-use crate::inputs::Inputs;
-use crate::inputs::Job;
+use crate::inputs::{Inputs, Job};
 use crate::output::OutputError;
 use crate::scenario::{
     GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, Stencil, StencilScenario,

@@ -9,13 +9,11 @@ use md_core::grid::axis;
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
-use crate::input::InputError;
-use crate::input::{self, InputParticles, Source};
+use crate::input::{self, InputError, InputParticles, Source};
 use crate::output::trajectory::columns_of;
-use crate::scenario::Parallel;
-use crate::scenario::at_key;
 use crate::scenario::{
-    self, InputFile, InputFormat, Positions, Scenario, ScenarioSource, Trajectory, TrajectoryColumn,
+    self, InputFile, InputFormat, Parallel, Positions, Scenario, ScenarioSource, Trajectory,
+    TrajectoryColumn, at_key,
 };
 use crate::setup;
 use crate::text_file::{is_open_already, read_text, told};

@@ -11,7 +11,7 @@ use md_lab::trace::TraceError;
 use md_lab::{Problem, Status};
 
 use crate::early_end::Signal;
-use crate::error::{COMMUNICATION_FAILED, Failure, RUN_FAILED, Remains, RunError, Scope};
+use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Failure, RUN_FAILED, Remains, RunError, Scope};
 use crate::scenario::ScenarioError;
 
 /// An end in order before all was done. Everything has been written.
@@ -132,7 +132,7 @@ impl Failure for MachineError {}
 
 impl Failure for PredictError {
     fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Refused { .. }) { RUN_FAILED } else { crate::error::BAD_INPUT }
+        if matches!(self, Self::Refused { .. }) { RUN_FAILED } else { BAD_INPUT }
     }
 
     fn into_cause(self) -> Box<dyn Failure> {

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::checkpoint;
-use crate::checkpoint::Inspected;
+use crate::checkpoint::{self, Inspected};
 use crate::error::RunError;
 use crate::input::{Contents, Source};
 use crate::output::trajectory::format_of;

@@ -15,10 +15,9 @@ use md_engine::{FirstOfAll, Share};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::InputParticles;
-use super::NoRoom;
 use super::error::{Here, InputError, Problem};
 use super::overview::{Fingerprint, GOLDEN, Overview, Piece};
+use super::{InputParticles, NoRoom};
 use crate::error::RunError;
 use crate::text_file::{Blocks, told};
 

@@ -29,10 +29,10 @@ impl Script<'_> {
         }
         let can_change = is_late && command != "run";
         let (common, before) = (can_change.then(|| self.common()), self.settings());
-        let (masses, atoms) = (self.pairs.masses.clone(), self.system.atoms());
         let mut taken = self.carry_out(command, words);
-        let has_other_particles = masses != self.pairs.masses || atoms != self.system.atoms();
-        if !is_late && before.0.is_given_velocities() && has_other_particles && taken.is_ok() {
+        let (system, pairs, ..) = &before;
+        let has_others = pairs.masses != self.pairs.masses || system.atoms() != self.system.atoms();
+        if !is_late && system.is_given_velocities() && has_others && taken.is_ok() {
             taken = Err("it comes after `velocity`: here velocities are drawn for all particles, with their last masses"
                 .to_owned());
         }

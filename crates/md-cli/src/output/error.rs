@@ -182,17 +182,7 @@ impl OutputError {
     pub(super) fn before_the_run(self) -> Self {
         match self {
             Self::Write { path, reason, .. } => Self::Create { action: "write", path, reason },
-            Self::Create { .. }
-            | Self::CreateElsewhere { .. }
-            | Self::OverwritesInput { .. }
-            | Self::Taken { .. }
-            | Self::NotContinued { .. }
-            | Self::InUse { .. }
-            | Self::Vanished { .. }
-            | Self::Altered { .. }
-            | Self::NotFinite { .. }
-            | Self::Unnamed { .. }
-            | Self::Encode { .. } => self,
+            other => other,
         }
     }
 }

@@ -10,9 +10,8 @@ use crate::commands::note_drift;
 use crate::error::RunError;
 use crate::input::{InputError, InputParticles};
 use crate::inputs::Inputs;
-use crate::output::Verbosity;
-use crate::output::kept_whole;
 use crate::output::run_output::RunOutput;
+use crate::output::{Verbosity, kept_whole};
 use crate::scenario::{IntegratorTable, Parallel};
 use crate::setup;
 

@@ -10,8 +10,7 @@ use crate::checkpoint::SavedMask;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::input::mask::{MaskFile, MaskReader};
-use crate::scenario::at_key;
-use crate::scenario::{Boundary, Lbm, LbmScenario, ObstacleKind, ScenarioError};
+use crate::scenario::{Boundary, Lbm, LbmScenario, ObstacleKind, ScenarioError, at_key};
 use crate::text_file::told;
 use md_lab::significant;
 

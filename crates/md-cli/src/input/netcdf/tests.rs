@@ -105,13 +105,17 @@ fn packed_numbers_are_unpacked() {
     assert_eq!(read_bytes(&bytes, None).unwrap_err(), "t.nc: frame 2: values of `velocities` are missing");
 }
 
+/// Reads the first frame of a file in which these variables name units.
+fn read_with_units(all: &[(&str, &str)]) -> Result<InputParticles, String> {
+    let attribute = |&(variable, text)| (variable, "units", Value::Text(str::to_owned(text)));
+    read_bytes(&file_with(&all.iter().map(attribute).collect::<Vec<_>>()), Some(1))
+}
+
 #[test]
 fn units_are_told_and_must_be_known_to_be_converted() {
-    let units = |all: &[(&'static str, &str)]| {
-        let attribute =
-            |&(variable, text): &(&'static str, &str)| (variable, "units", Value::Text(text.to_owned()));
-        let read = read_bytes(&file_with(&all.iter().map(attribute).collect::<Vec<_>>()), Some(1))?;
-        Ok(read.notes.into_iter().find(|note| note.contains("as reduced units")))
+    let units = |all: &[(&str, &str)]| {
+        let notes = read_with_units(all)?.notes;
+        Ok(notes.into_iter().find(|note| note.contains("as reduced units")))
     };
     let note = |what: &str| {
         Ok(Some(format!("the file has {what}: its numbers are taken as they are, as reduced units")))
@@ -135,11 +139,7 @@ fn units_are_told_and_must_be_known_to_be_converted() {
 /// The file has positions, a box and velocities; in units of its own a variable is multiplied.
 #[test]
 fn units_of_a_variable_are_converted() {
-    let read = |all: &[(&'static str, &str)]| {
-        let attribute =
-            |&(variable, text): &(&'static str, &str)| (variable, "units", Value::Text(text.to_owned()));
-        read_bytes(&file_with(&all.iter().map(attribute).collect::<Vec<_>>()), Some(1)).unwrap()
-    };
+    let read = |all: &[(&str, &str)]| read_with_units(all).unwrap();
     let plain = read(&[]);
     let mixed = read(&[("coordinates", "nm"), ("cell_lengths", "angstrom"), ("velocities", "angstrom/ps")]);
     let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * b.abs();
