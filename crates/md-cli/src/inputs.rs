@@ -10,7 +10,6 @@ use md_core::grid::axis;
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
 use crate::input::{self, InputError, InputParticles, Source};
-use crate::output::trajectory::columns_of;
 use crate::scenario::{
     self, InputFile, InputFormat, Parallel, Positions, Scenario, ScenarioSource, Trajectory,
     TrajectoryColumn, at_key,
@@ -154,7 +153,7 @@ fn note_images(
     );
     let shows_images = |trajectory: &Trajectory| {
         trajectory.positions == Positions::Unwrapped
-            || columns_of(trajectory).contains(&TrajectoryColumn::Images)
+            || trajectory.all_columns().contains(&TrajectoryColumn::Images)
     };
     let untold = particles.untold_axes(is_periodic);
     if let (Some(axes), true) = (untold, scenario.output.trajectory.as_ref().is_some_and(shows_images)) {

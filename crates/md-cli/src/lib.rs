@@ -33,6 +33,7 @@ pub mod grid_inputs;
 mod host_load;
 pub mod input;
 pub mod inputs;
+mod known_file;
 mod lammps_script;
 pub mod memory;
 mod messages;

@@ -1,18 +1,12 @@
-//! What a run needs of memory, held against what the machine has, before the simulation is set up.
+//! Memory that the machine can still give.
 
 use std::fs;
 use std::path::Path;
 
 use md_comm::{World, launch};
-use md_engine::Setup;
 use md_lab::in_words;
-use md_lab::trace::EVENT_BYTES;
 
-use crate::args::TraceArgs;
-use crate::error::{Failure, RunError};
-use crate::inputs::Inputs;
-use crate::output::trajectory::format_of;
-use crate::scenario::{Scenario, ScenarioError};
+use crate::error::RunError;
 
 /// Variables in which launchers tell the number of ranks on this machine: Open MPI, MPICH and Intel MPI.
 const LOCAL_SIZE_VARIABLES: [&str; 2] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
@@ -24,7 +18,7 @@ pub fn available(ranks: usize) -> Option<f64> {
 }
 
 /// Ranks on this machine.
-fn ranks_here(ranks: usize) -> f64 {
+pub(crate) fn ranks_here(ranks: usize) -> f64 {
     let of_launcher = || LOCAL_SIZE_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
     let ranks = match launch::processes_of_job() {
         Some(_) => of_launcher().unwrap_or(1),
@@ -33,136 +27,12 @@ fn ranks_here(ranks: usize) -> f64 {
     ranks.max(1) as f64
 }
 
-/// What rank 0 gathers and writes as text, if anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gathers {
-    /// Nothing.
-    Nothing,
-    /// The frames of a trajectory.
-    Frames,
-    /// The forces on all particles.
-    Forces,
-}
-
-impl Gathers {
-    /// In a run.
-    pub fn of_run(scenario: &Scenario) -> Self {
-        let stages = scenario.stage.iter().filter_map(|stage| stage.output.as_ref()?.trajectory.as_ref());
-        let trajectories = stages.chain(&scenario.output.trajectory);
-        let gathered = trajectories.filter_map(|it| Some(format_of(&it.path)?.0.gathers));
-        gathered.fold(Self::Nothing, |all, one| if all == Self::Nothing { one } else { all })
-    }
-
-    /// Bytes on rank 0 beside what every rank needs, as measured: messages, rows in order, and their text.
-    fn bytes(self, setup: &Setup) -> f64 {
-        const FRAME: f64 = 420.0;
-        const FORCES: f64 = 240.0;
-        let per_particle = match self {
-            Self::Nothing => 0.0,
-            Self::Frames => FRAME,
-            Self::Forces => FORCES,
-        };
-        per_particle * setup.atoms() as f64
-    }
-}
-
 /// The same for every rank: what the one with the least has. *Collective.*
 pub(crate) fn available_to_all(world: &dyn World) -> Result<Option<f64>, RunError> {
     let own = available(world.ranks()).unwrap_or(f64::INFINITY);
     let mut least = [-own];
     world.max(&mut least)?;
     Ok(Some(-least[0]).filter(|bytes| bytes.is_finite()))
-}
-
-/// Makes sure that there is enough memory for a set-up on every rank. *Collective.*
-///
-/// # Errors
-/// As [`expect`]; communication.
-pub fn expect_on_all(
-    world: &dyn World,
-    inputs: &Inputs,
-    setup: &Setup,
-    gathers: Gathers,
-) -> Result<(), RunError> {
-    let mut share = [1.0 / ranks_here(world.ranks())];
-    world.max(&mut share)?;
-    let needed = setup.estimated_bytes() + gathers.bytes(setup) * share[0];
-    expect_room(inputs, setup, needed, available_to_all(world)?)
-}
-
-/// Makes sure that each of so many ranks of this machine has enough memory.
-///
-/// # Errors
-/// As [`expect`].
-pub(crate) fn expect_here(
-    inputs: &Inputs,
-    setup: &Setup,
-    gathers: Gathers,
-    ranks: usize,
-) -> Result<(), RunError> {
-    let needed = setup.estimated_bytes() + gathers.bytes(setup) / ranks_here(ranks);
-    expect_room(inputs, setup, needed, available(ranks))
-}
-
-/// Makes sure that each rank has enough memory where nothing is gathered.
-///
-/// # Errors
-/// A system that is too large, at its key.
-pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<(), RunError> {
-    expect_room(inputs, setup, setup.estimated_bytes(), available)
-}
-
-/// What a particle takes at least.
-const LEAST_BYTES: f64 = 150.0;
-
-/// Makes sure that each of so many ranks of this machine has memory for its share of particles.
-///
-/// # Errors
-/// As [`expect`].
-pub(crate) fn expect_particles(inputs: &Inputs, atoms: u64, ranks: usize) -> Result<(), RunError> {
-    expect_bytes(inputs, atoms, atoms as f64 / ranks as f64 * LEAST_BYTES, available(ranks))
-}
-
-/// The same of the ranks of a world. *Collective.*
-///
-/// # Errors
-/// As [`expect`]; communication.
-pub(crate) fn expect_particles_on_all(
-    world: &dyn World,
-    inputs: &Inputs,
-    atoms: u64,
-) -> Result<(), RunError> {
-    let needed = atoms as f64 / world.ranks() as f64 * LEAST_BYTES;
-    expect_bytes(inputs, atoms, needed, available_to_all(world)?)
-}
-
-fn expect_room(inputs: &Inputs, setup: &Setup, needed: f64, available: Option<f64>) -> Result<(), RunError> {
-    expect_bytes(inputs, setup.atoms(), needed, available)
-}
-
-fn expect_bytes(inputs: &Inputs, atoms: u64, needed: f64, available: Option<f64>) -> Result<(), RunError> {
-    let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
-    let key = inputs.scenario.system.size_key();
-    let here = format!("there are {} of memory per rank here", in_words(available));
-    let (message, help) = match atoms {
-        u64::MAX => ("more particles than can be counted".to_owned(), here),
-        atoms => {
-            let fitting = atoms as f64 * available / needed;
-            let message = format!("{atoms} particles need about {} of memory per rank", in_words(needed));
-            (message, format!("{here}, enough for about {fitting:.0e} particles"))
-        }
-    };
-    Err(ScenarioError::at(&inputs.source, key, message, help).into())
-}
-
-/// What `check` says about it.
-pub(crate) fn remark(setup: &Setup, gathers: Gathers) -> String {
-    let needed = setup.estimated_bytes();
-    let rank_0 = match gathers {
-        Gathers::Nothing => String::new(),
-        _ => format!(", rank 0 about {}", in_words(needed + gathers.bytes(setup))),
-    };
-    format!("# needs about {} of memory per rank{rank_0}\n", in_words(needed))
 }
 
 /// Makes sure that each rank can hold its part of a file before it is read: particles take no less than their text.
@@ -189,34 +59,6 @@ pub(crate) fn expect_text(bytes: u64, times: u64) -> Result<(), String> {
     }
     let [size, needed, there] = [bytes as f64, needed, there].map(in_words);
     Err(format!("it has {size}, for which about {needed} of memory are needed, but there are {there} here"))
-}
-
-/// A timeline that there is no memory for.
-#[derive(Debug, thiserror::Error)]
-#[error("--trace-events {events} takes {needed} of memory per rank, but there are {there} per rank here")]
-struct TooManyEvents {
-    events: u64,
-    needed: String,
-    there: String,
-}
-
-impl Failure for TooManyEvents {}
-
-/// Makes sure that every rank has room for the events of a timeline, if there is to be one. *Collective.*
-///
-/// # Errors
-/// [`TooManyEvents`]; communication.
-pub(crate) fn expect_timeline(world: &dyn World, args: &TraceArgs) -> Result<(), RunError> {
-    if args.trace.is_none() {
-        return Ok(());
-    }
-    let (needed, events) = (args.trace_events as f64 * EVENT_BYTES as f64, args.trace_events);
-    match available_to_all(world)? {
-        Some(there) if needed > there => {
-            Err(TooManyEvents { events, needed: in_words(needed), there: in_words(there) }.into())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Bytes that this machine, or the control groups that this process belongs to, can still give; `None` where the system

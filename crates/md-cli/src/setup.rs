@@ -1,6 +1,7 @@
 //! From a checked scenario and its particle file to the engine's configuration.
 
 mod file;
+pub mod room;
 
 use std::ops::RangeInclusive;
 
@@ -19,7 +20,6 @@ use md_engine::{
 use crate::asked_level::{asked_level, available, level_named};
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::memory;
 use crate::output::analysis::longest_distance;
 use crate::output::trajectory::format_of;
 use crate::scenario::{
@@ -50,7 +50,7 @@ const FEW_CELLS: usize = 1 << 20;
 /// As [`of_inputs`], but for what these would show.
 pub fn estimated(inputs: &Inputs, ranks: usize) -> Result<(Setup, Vec<String>), RunError> {
     file::check_velocities(inputs)?;
-    memory::expect_particles(inputs, rough_atoms(inputs)?, ranks)?;
+    room::expect_particles(inputs, rough_atoms(inputs)?, ranks)?;
     let mut config = config(inputs, &inputs.scenario, Detail::Estimate)?;
     let mut left_out = Vec::new();
     if let ParticleSource::Thinned(thinned) = &config.particles
@@ -102,7 +102,7 @@ pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result
 /// # Errors
 /// A system that is too large, at its key; communication.
 pub(crate) fn expect_room_on_all(world: &dyn World, inputs: &Inputs) -> Result<(), RunError> {
-    memory::expect_particles_on_all(world, inputs, rough_atoms(inputs)?)
+    room::expect_particles_on_all(world, inputs, rough_atoms(inputs)?)
 }
 
 /// Particles, or an estimate of their number, of a scenario whose set-up does something for each of them or of its cells; else 0. The

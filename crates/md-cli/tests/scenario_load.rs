@@ -3,7 +3,7 @@
 mod scenario_common;
 
 use insta::assert_snapshot;
-use md_cli::args::ScenarioKind;
+use md_cli::scenario::ScenarioKind;
 use md_cli::scenario::{Rebuild, ScenarioError, effective_toml, load, schema};
 use md_comm::Backend;
 use md_core::Shell;

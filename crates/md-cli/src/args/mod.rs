@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::output::ProgressMode;
+use crate::scenario::ScenarioKind;
 pub use grid::GridArgs;
 use laboratory::{BENCH_HELP, COMPARE_HELP, FIT_HELP, PARTITION_HELP, PREDICT_HELP};
 pub use laboratory::{
@@ -236,18 +237,6 @@ pub struct CompletionsArgs {
 pub struct ManArgs {
     /// A command; all of them in short where it is left out
     pub command: Option<String>,
-}
-
-/// Kinds of scenarios, after the commands that run them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum ScenarioKind {
-    /// Particles
-    #[default]
-    Run,
-    /// Fields on a grid
-    Stencil,
-    /// A flow
-    Lbm,
 }
 
 /// Arguments of `inspect`.

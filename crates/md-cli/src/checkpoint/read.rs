@@ -15,7 +15,7 @@ use super::layout::{Block, Layout, WORD, read_at};
 use super::{CheckpointError, Differences, OutputMark, OutputMemory, ParticleRows, SavedNodes};
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::KnownFile;
+use crate::known_file::KnownFile;
 use crate::printable::escaped;
 use crate::scenario::{Stage, StageScenario};
 

@@ -7,12 +7,12 @@ use super::{RunSummary, context, facts, note_drift, open_on_root, output_directo
 use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::memory::Gathers;
+use crate::output::Gathers;
 use crate::output::screen::forces_report;
 use crate::output::summary::summary_json;
 use crate::output::tables::forces_csv;
 use crate::output::{KnownFile, ResultFiles, Screen, Verbosity};
-use crate::{memory, setup};
+use crate::setup::{self, room};
 
 /// Evaluates the forces of the initial state on this rank. *Collective.*
 ///
@@ -22,7 +22,7 @@ pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Resul
     // Nothing moves, so the particles need no velocities.
     setup::expect_room_on_all(world, inputs)?;
     let setup = setup::of_scenario(inputs, &inputs.scenario, world.ranks())?;
-    memory::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
+    room::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
     let directory = open_on_root(world, || output_directory(inputs, &ResultFiles::default(), verbosity))?;
     let mut simulation = Simulation::new(world, &setup)?;
     note_drift(&mut simulation, world, verbosity, None)?;

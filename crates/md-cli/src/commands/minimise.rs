@@ -19,8 +19,8 @@ use crate::args::MinimiseArgs;
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::{RUN_FAILED, RunError};
 use crate::inputs::Inputs;
-use crate::memory::Gathers;
 use crate::messages::note;
+use crate::output::Gathers;
 use crate::output::kept_whole;
 use crate::output::run_output::{Closing, Console, Opened, Opening, RootOpening, SharedConsole};
 use crate::output::screen::{thermo_header, thermo_row};
@@ -30,7 +30,7 @@ use crate::output::{
 };
 use crate::report::RunFacts;
 use crate::scenario::{IntegratorTable, Positions, Scenario, Trajectory};
-use crate::{memory, setup};
+use crate::setup::{self, room};
 
 /// The state that a minimisation ends in.
 pub const FINAL_STATE: &str = "minimised.extxyz";
@@ -54,7 +54,7 @@ pub fn minimise(
     }
     setup::expect_room_on_all(world, inputs)?;
     let setup = setup::of_scenario(inputs, &scenario, world.ranks())?;
-    memory::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
+    room::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
     let results = ResultFiles { trajectory: Some(FINAL_STATE), ..ResultFiles::default() };
     let directory = open_on_root(world, || output_directory(inputs, &results, verbosity))?;
     let console = Rc::new(RefCell::new(Console {

@@ -4,14 +4,43 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use md_comm::{CommError, World};
-use md_lab::trace::TracedWorld;
+use md_lab::in_words;
+use md_lab::trace::{EVENT_BYTES, TracedWorld};
 use serde::Serialize;
 
 use crate::args::TraceArgs;
-use crate::error::RunError;
-use crate::memory;
+use crate::error::{Failure, RunError};
+use crate::memory::available_to_all;
 use crate::output::timeline::trace_line;
 use crate::output::{OutputError, RecordFile};
+
+/// A timeline that there is no memory for.
+#[derive(Debug, thiserror::Error)]
+#[error("--trace-events {events} takes {needed} of memory per rank, but there are {there} per rank here")]
+struct TooManyEvents {
+    events: u64,
+    needed: String,
+    there: String,
+}
+
+impl Failure for TooManyEvents {}
+
+/// Makes sure that every rank has room for the events of a timeline, if there is to be one. *Collective.*
+///
+/// # Errors
+/// [`TooManyEvents`]; communication.
+pub(super) fn expect_timeline(world: &dyn World, args: &TraceArgs) -> Result<(), RunError> {
+    if args.trace.is_none() {
+        return Ok(());
+    }
+    let (needed, events) = (args.trace_events as f64 * EVENT_BYTES as f64, args.trace_events);
+    match available_to_all(world)? {
+        Some(there) if needed > there => {
+            Err(TooManyEvents { events, needed: in_words(needed), there: in_words(there) }.into())
+        }
+        _ => Ok(()),
+    }
+}
 
 /// A world that records, where a timeline is wanted. *Collective.*
 ///
@@ -21,7 +50,7 @@ pub(super) fn traced<'w>(
     world: &'w dyn World,
     wanted: &TraceArgs,
 ) -> Result<Option<TracedWorld<'w>>, RunError> {
-    memory::expect_timeline(world, wanted)?;
+    expect_timeline(world, wanted)?;
     let events = wanted.trace.as_ref().map(|_| wanted.trace_events as usize);
     Ok(events.map(|events| TracedWorld::new(world, events)).transpose()?)
 }

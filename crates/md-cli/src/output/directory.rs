@@ -12,11 +12,11 @@ use md_lab::EncodeError;
 
 use super::error::{Intact, OutputError};
 use super::identity::{FileIdentity, expect_room, make_room, remove_old};
-use super::known_file::KnownFile;
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
 use super::run_output::OUTPUTS;
 use crate::checkpoint::{OutputMark, Resumed};
+use crate::known_file::KnownFile;
 
 /// Results of a scenario, in addition to those with fixed names.
 #[derive(Debug, Clone, Copy, Default)]

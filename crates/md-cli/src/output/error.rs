@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use md_engine::ObserverError;
 use thiserror::Error;
 
-use super::known_file::KnownFile;
 use super::lock::Holder;
 use crate::error::{BAD_INPUT, Failure, RUN_FAILED, RunError, Scope};
+use crate::known_file::KnownFile;
 
 /// A failed output. [`OutputError::Create`] occurs before the run and depends on what the user
 /// requested; the others occur during or after the run.

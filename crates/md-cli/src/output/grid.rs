@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 use super::choices::ChoiceEntry;
 use super::directory::OutputDirectory;
 use super::error::OutputError;
-use super::known_file::KnownFile;
 use super::record_file::RecordFile;
 use super::statistics::{PhaseStatistics, phase_statistics};
 use super::summary::{Phases, key_of_null};
 use super::tables::{PHASE_COLUMNS, RANK_COLUMNS, rows, table};
 use crate::checkpoint::{OutputMark, Resumed};
+use crate::known_file::KnownFile;
 use md_lab::significant;
 
 /// Description of the run that is repeated in every row of a table, so that each row stands alone.

@@ -19,12 +19,11 @@ mod averages;
 mod choices;
 mod directory;
 mod error;
+mod gathers;
 mod identity;
-mod known_file;
 mod lease;
 mod lock;
 mod record_file;
-pub(crate) mod species_columns;
 
 pub mod advice;
 pub mod analysis;
@@ -52,10 +51,11 @@ pub mod warnings;
 #[cfg(test)]
 mod fixtures;
 
+pub use crate::known_file::KnownFile;
 pub use directory::{GoingOn, OutputDirectory, ResultFiles, holds_results_but};
 pub(crate) use error::kept_whole;
 pub use error::{Intact, OutputError};
-pub use known_file::KnownFile;
+pub use gathers::Gathers;
 pub use lock::Holder;
 pub use progress::{Progress, ProgressMode};
 pub use record_file::RecordFile;

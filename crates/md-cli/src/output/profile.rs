@@ -8,12 +8,12 @@ use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use super::analysis::{Looks, recalled};
 use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
-use super::species_columns::{density, error_of};
 use super::tables::named_table;
 use super::{KnownFile, OutputError};
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 use crate::scenario::name_of;
+use crate::scenario::species_columns::{density, error_of};
 
 /// Output of profiles.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &KnownFile::PROFILES, open };

@@ -10,9 +10,10 @@ use md_engine::{EngineError, Needs, Observer, ObserverError, Snapshot};
 use super::analysis::{Looks, distance_problem, recalled};
 use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use super::{KnownFile, OutputError, species_columns};
+use super::{KnownFile, OutputError};
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
+use crate::scenario::species_columns;
 
 /// Output of radial distribution functions.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::RDF], open };

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::choices::ChoiceEntry;
 use super::error::OutputError;
-use super::known_file::KnownFile;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
+use crate::known_file::KnownFile;
 use crate::report::RunFacts;
 use md_engine::{BoxReport, EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
 use md_lab::{RunContext, Strategy};

@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use super::error::OutputError;
-use super::known_file::KnownFile;
 use super::statistics::phase_statistics;
+use crate::known_file::KnownFile;
 use md_engine::{BalanceReport, ParticleRow, Phase, RankTiming, Timings};
 use md_lab::RunContext;
 use md_lab::tables::CONTEXT_COLUMNS;

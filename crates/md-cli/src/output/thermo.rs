@@ -4,11 +4,11 @@ use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
 
 use crate::checkpoint::OutputMark;
 use crate::error::RunError;
+use crate::known_file::KnownFile;
 
 use super::averages::Averages;
 use super::directory::OutputDirectory;
 use super::error::OutputError;
-use super::known_file::KnownFile;
 use super::record_file::RecordFile;
 use super::run_output::{
     Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin,

@@ -10,10 +10,11 @@ use super::run_output::{
     Closing, Kept, Opened, Opening, OutputKind, ParticleMemory, RunOutput, Scope, StageBegin,
 };
 use super::tables::named_table;
-use super::{KnownFile, OutputError, species_columns};
+use super::{KnownFile, OutputError};
 use crate::checkpoint::{OutputMemory, ParticleRows};
 use crate::error::RunError;
 use crate::scenario::CentreOfMass;
+use crate::scenario::species_columns;
 
 /// Output of velocity autocorrelation functions.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VACF], open };

@@ -34,6 +34,7 @@ mod generators;
 mod grid;
 mod integrator;
 mod interaction;
+mod kind;
 mod lbm;
 mod neighbor;
 mod origin;
@@ -47,11 +48,13 @@ mod shape;
 mod simulation;
 mod source;
 mod species;
+pub(crate) mod species_columns;
 mod stage;
 mod stage_output;
 mod stencil;
 mod system;
 mod trajectory;
+mod trajectory_format;
 mod wall;
 mod wording;
 
@@ -68,6 +71,7 @@ pub use grid::{GridOutput, GridParallel};
 pub use integrator::IntegratorTable;
 pub(crate) use integrator::integrator_fault;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
+pub use kind::ScenarioKind;
 pub use lbm::{
     Boundary, CollisionKind, Initial, InitialKind, Lbm, LbmOutput, LbmScenario, Obstacle, ObstacleKind,
     Probe, WallVelocity,
@@ -87,6 +91,7 @@ pub use stage_output::{StageOutput, StageScenario};
 pub use stencil::{Stencil, StencilScenario};
 pub use system::{AtomStyle, Axis, InputFile, InputFormat, Lattice, System};
 pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
+pub use trajectory_format::{Compressible, Compression, FormatProperties, TrajectoryFormat};
 pub use wall::WallPair;
 pub(crate) use wording::{listed, nearest};
 

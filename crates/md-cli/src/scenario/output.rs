@@ -10,8 +10,9 @@ use super::analysis::{
 use super::finding::{Checked, Finding, at_least_one};
 use super::simulation::Simulation;
 use super::species::Species;
+use super::species_columns;
 use super::trajectory::{self, Trajectory};
-use crate::output::{KnownFile, species_columns};
+use crate::known_file::KnownFile;
 
 /// `[output]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,8 +7,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value as Json, json};
 use toml::Table;
 
-use super::{LbmScenario, Scenario, StencilScenario};
-use crate::args::ScenarioKind;
+use super::{LbmScenario, Scenario, ScenarioKind, StencilScenario};
 
 /// Returns the JSON Schema of the scenarios of a kind, for editors.
 pub fn schema(kind: ScenarioKind) -> String {

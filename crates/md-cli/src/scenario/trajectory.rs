@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Checked, Finding, at_least_one};
-use crate::output::trajectory::{Format, format_of};
+use super::trajectory_format::TrajectoryFormat;
 
 /// `output.trajectory`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +92,8 @@ pub enum TrajectoryPrecision {
 pub(super) fn check(trajectory: &Trajectory) -> Checked {
     check_path(&trajectory.path)?;
     at_least_one("output.trajectory.every", trajectory.every, "steps between two frames")?;
-    let Some((format, _)) = format_of(&trajectory.path) else { return Ok(()) };
+    let Some((format, _)) = TrajectoryFormat::of_path(&trajectory.path) else { return Ok(()) };
+    let format = format.properties();
     if trajectory.precision.is_some() && format.default_precision.is_none() {
         let message = format!("the precision of a trajectory `{}` cannot be chosen", format.extension);
         return Err(Finding::new(
@@ -124,10 +125,10 @@ fn check_path(path: &str) -> Checked {
         let message = format!("`{KEY}` must be a plain file name, found {path:?}");
         return Err(Finding::new(KEY, message, "it is put into `output.directory`, e.g. \"traj.extxyz\""));
     }
-    if format_of(path).is_some() {
+    if TrajectoryFormat::of_path(path).is_some() {
         return Ok(());
     }
-    let help = format!("the extension gives the format: {}", Format::extensions());
+    let help = format!("the extension gives the format: {}", TrajectoryFormat::extensions());
     let what = match Path::new(path).extension() {
         Some(_) => "an extension that no format has",
         None => "no extension, which gives the format",

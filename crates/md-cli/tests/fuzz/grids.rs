@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use clap::Parser;
-use md_cli::args::{Cli, ScenarioKind};
+use md_cli::args::Cli;
 use md_cli::grid_inputs::AnyInputs;
+use md_cli::scenario::ScenarioKind;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use md_cli::args::ScenarioKind;
+use md_cli::scenario::ScenarioKind;
 use md_cli::scenario::schema;
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -10,8 +10,8 @@ use crate::args::AnalyseArgs;
 use crate::commands::refused;
 use crate::error::RunError;
 use crate::input::{InputParticles, Next, TrajectoryFrames};
-use crate::output::trajectory::{Format, format_of};
-use crate::scenario::Scenario;
+use crate::output::trajectory::format_of;
+use crate::scenario::{Scenario, TrajectoryFormat};
 
 /// A frame and its step.
 pub(super) struct Stepped {
@@ -52,7 +52,7 @@ impl<'a> Frames<'a> {
     pub(super) fn open(args: &'a AnalyseArgs, scenario: &Scenario) -> Result<Self, RunError> {
         let path = &*args.trajectory;
         let Some((format, _)) = format_of(&path.to_string_lossy()) else {
-            let formats = Format::extensions();
+            let formats = TrajectoryFormat::extensions();
             return Err(refused(format!("`{}`: the extension gives the format: {formats}", path.display())));
         };
         let species = scenario.species.iter().map(|species| species.name.clone()).collect();

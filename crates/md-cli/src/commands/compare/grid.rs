@@ -15,6 +15,7 @@ use md_lab::{Problem, Transports, Variant, name_of};
 use super::{Call, open_on_root, refused};
 use crate::args::CompareArgs;
 use crate::commands::grid_run::{self, Runnable};
+use crate::commands::timeline::expect_timeline;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::memory;
@@ -40,7 +41,7 @@ pub fn compare_on_grid<M: Runnable>(
     if let Some(option) = choices.of_particles() {
         return Err(refused(format!("{option} is for scenarios of particles, and this one has a grid")));
     }
-    memory::expect_timeline(agreement, &args.trace)?;
+    expect_timeline(agreement, &args.trace)?;
     let problem = M::problem(inputs, agreement.ranks())?;
     M::expect_room(inputs, &problem, memory::available_to_all(agreement)?)?;
     let base = keys_of(inputs)?;

@@ -12,14 +12,16 @@ use md_lab::{Problem, RunContext, Transports, Variant};
 use super::protocols::compare_protocols;
 use super::{Call, open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
+use crate::commands::timeline::expect_timeline;
 use crate::commands::{ROOT, context, context_without_setup};
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::memory;
 use crate::messages::warn;
 use crate::output::warnings::first_danger;
 use crate::scenario::{Neighbor, Parallel, Scenario};
+use crate::setup::{self, room};
 use crate::strategies::{Choices, adapt_variant, by_ghosts};
-use crate::{memory, setup};
 
 /// Steps per sample.
 const STEPS: u64 = 20;
@@ -53,9 +55,9 @@ pub fn compare(
     let conditions = call.conditions(&variants, is_own, scenario.parallel.between_nodes, steps)?;
     // What cannot be computed or written is found out first, before old results are removed and new ones computed.
     let setup = divided_by_any(inputs, agreement.ranks())?;
-    memory::expect_timeline(agreement, &args.trace)?;
+    expect_timeline(agreement, &args.trace)?;
     let outputs = open_on_root(agreement, || {
-        memory::expect(inputs, &setup, memory::of_machine())?;
+        room::expect(inputs, &setup, memory::of_machine())?;
         Ok::<_, RunError>(call.open::<RunContext>(&variants, |results, verbosity| {
             output_directory(inputs, results, verbosity)
         })?)
@@ -97,7 +99,7 @@ impl Ground for Particles<'_> {
         let adapted = adapt_variant(variant, self.scenario).map_err(Problem::unavailable)?;
         let (note, scenario) = (adapted.note(), adapted.scenario);
         let setup = setup::of_scenario(self.inputs, &scenario, self.agreement.ranks())?;
-        memory::expect(self.inputs, &setup, self.available)?;
+        room::expect(self.inputs, &setup, self.available)?;
         let context = context(self.agreement, &scenario, &setup, self.steps);
         Ok(Prepared { setup, options: scenario.parallel.rma.options(), note, context })
     }

@@ -10,11 +10,12 @@ use super::{open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::memory;
 use crate::messages::warn;
 use crate::output::{KnownFile, OutputError, Progress, ResultFiles, Screen, Verbosity};
 use crate::scenario::{Parallel, Scenario};
+use crate::setup::{self, room};
 use crate::strategies::Combined;
-use crate::{memory, setup};
 
 /// Steps of a run where nothing else is said.
 const STEPS: u64 = 20;
@@ -46,7 +47,7 @@ pub(super) fn compare_protocols(
     let Some(first) = setups.first() else { return Err(refused(left_out.join("\n"))) };
     let verbosity = Verbosity::unless(args.quiet);
     let open = || {
-        memory::expect(inputs, first, memory::of_machine())?;
+        room::expect(inputs, first, memory::of_machine())?;
         Ok::<_, RunError>(output_directory(inputs, &ResultFiles::default(), verbosity)?)
     };
     let directory = open_on_root(agreement, open)?;

@@ -12,19 +12,21 @@ use super::own_outputs::OwnOutputs;
 use super::stages::go_on_in_stage;
 use crate::args::RunArgs;
 use crate::checkpoint::{self, BegunStage, Differences, Resumed};
+use crate::commands::timeline::expect_timeline;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::memory::Gathers;
 use crate::messages::{note, warn};
+use crate::output::Gathers;
 use crate::output::run_output::{Console, SharedConsole};
 use crate::output::screen::thermo_header;
 use crate::output::trajectory::expect_same_kind;
 use crate::output::{
     GoingOn, OutputDirectory, OutputError, Progress, RecordFile, ResultFiles, Screen, Verbosity,
 };
+use crate::replay;
 use crate::replay::Replay;
 use crate::scenario::StagePlan;
-use crate::{memory, replay, setup};
+use crate::setup::{self, room};
 
 /// On one rank.
 pub(super) struct Beginning {
@@ -50,8 +52,8 @@ impl Beginning {
         setup::expect_room_on_all(world, inputs)?;
         let mut setup = setup::of_inputs(inputs, world.ranks())?;
         let replayed = args.replay.as_deref().map(|path| replay::read(path, world, inputs)).transpose()?;
-        memory::expect_on_all(world, inputs, &setup, Gathers::of_run(&inputs.scenario))?;
-        memory::expect_timeline(world, &args.trace)?;
+        room::expect_on_all(world, inputs, &setup, Gathers::of_run(&inputs.scenario))?;
+        expect_timeline(world, &args.trace)?;
         let read = |path: &PathBuf| checkpoint::read(world, path, inputs, &setup);
         let (resumed, restored) = args.resume.as_ref().map(read).transpose()?.unzip();
         let stages = inputs.scenario.stages();

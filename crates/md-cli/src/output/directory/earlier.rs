@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::super::flow::images;
 use super::super::identity::FileIdentity;
-use super::super::known_file::KnownFile;
 use super::super::run_output::OUTPUTS;
 use super::super::trajectory::is_own_trajectory;
 use super::{GoingOn, OutputDirectory, UNFINISHED};
 use crate::checkpoint::{self, OutputMark};
+use crate::known_file::KnownFile;
 use crate::text_file::read_text;
 
 /// Returns whether a folder contains results of a scenario other than `own`, which another command

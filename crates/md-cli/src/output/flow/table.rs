@@ -2,9 +2,9 @@
 //! `drag.csv` with the forces on obstacles and walls.
 
 use crate::checkpoint::{OutputMark, Resumed};
+use crate::known_file::KnownFile;
 use crate::output::directory::OutputDirectory;
 use crate::output::error::OutputError;
-use crate::output::known_file::KnownFile;
 use crate::output::record_file::RecordFile;
 use crate::output::tables::rows;
 

@@ -14,12 +14,13 @@
 //! name. OVITO reads velocities from `velo`, and ASE from `momenta` and `masses`; a file contains
 //! all three by default.
 
+use super::Format;
 use super::frame::{Frame, FrameLayout, FrameRow, make_room};
 use super::records::{self, Encode};
 use super::text::{Line, TYPICAL_NUMBER_BYTES};
-use super::{Compressible, Format};
 use crate::input;
-use crate::memory::Gathers;
+use crate::output::gathers::Gathers;
+use crate::scenario::TrajectoryFormat;
 use crate::scenario::{Positions, TrajectoryColumn};
 
 /// Beginning of `Properties` in all frames.
@@ -27,11 +28,7 @@ const FIRST_PROPERTIES: &str = "species:S:1:pos:R:3:id:I:1:type:I:1:Z:I:1";
 
 /// The format `.extxyz`.
 pub(super) const FORMAT: Format = Format {
-    extension: ".extxyz",
-    compression: Compressible::Yes,
-    columns: TrajectoryColumn::ALL,
-    default_columns: &[TrajectoryColumn::Velocity, TrajectoryColumn::Mass, TrajectoryColumn::Momentum],
-    default_precision: None,
+    properties: TrajectoryFormat::Extxyz.properties(),
     contents: input::extxyz::contents,
     frames: input::FrameReader::Text(input::TextFormat::Extxyz),
     gathers: Gathers::Frames,

@@ -6,7 +6,6 @@ use md_engine::{Needs, Snapshot};
 
 use super::super::run_output::Opening;
 use super::Format;
-use super::columns::{columns_of, precision_of};
 use crate::scenario::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 
 /// Properties that are equal in all frames.
@@ -42,9 +41,9 @@ impl FrameLayout {
             path: trajectory.path.clone(),
             periodic: [0, 1, 2].map(|dim| domain.is_periodic(dim)),
             species: labels.collect(),
-            columns: columns_of(trajectory),
+            columns: trajectory.all_columns(),
             positions: trajectory.positions,
-            precision: precision_of(trajectory),
+            precision: trajectory.precision(),
         }
     }
 

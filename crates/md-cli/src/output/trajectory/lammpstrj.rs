@@ -19,21 +19,18 @@
 //! readers support them. Numbers have the fewest digits that read back to the same number, instead
 //! of the six of LAMMPS.
 
+use super::Format;
 use super::frame::{Frame, FrameLayout, FrameRow, make_room};
 use super::records::{self, Encode};
 use super::text::{Line, TYPICAL_NUMBER_BYTES};
-use super::{COLUMNS_BUT_MOMENTUM, Compressible, Format};
 use crate::input;
-use crate::memory::Gathers;
+use crate::output::gathers::Gathers;
+use crate::scenario::TrajectoryFormat;
 use crate::scenario::{Positions, TrajectoryColumn};
 
 /// The format `.lammpstrj`.
 pub(super) const FORMAT: Format = Format {
-    extension: ".lammpstrj",
-    compression: Compressible::Yes,
-    columns: COLUMNS_BUT_MOMENTUM,
-    default_columns: &[TrajectoryColumn::Velocity],
-    default_precision: None,
+    properties: TrajectoryFormat::Lammpstrj.properties(),
     contents: input::lammpstrj::contents,
     frames: input::FrameReader::Text(input::TextFormat::Lammpstrj),
     gathers: Gathers::Frames,

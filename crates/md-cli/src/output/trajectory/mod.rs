@@ -1,5 +1,5 @@
 //! The trajectory of a run, if the scenario requests one. The extension of its file gives the
-//! format. A format is one file beside this one and a line in [`FORMATS`].
+//! format. A format is one file beside this one and a variant of [`TrajectoryFormat`].
 //!
 //! Every rank makes rows of its particles with the requested columns. The format decides whether
 //! they are gathered on rank 0 (`records`) or written by the ranks that have them.
@@ -22,47 +22,24 @@ use md_core::Domain;
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use super::OutputError;
+use super::gathers::Gathers;
 use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use crate::checkpoint::OutputMark;
 use crate::error::RunError;
 use crate::input::{Contents, FrameReader, Source};
-use crate::memory::Gathers;
 use crate::messages::note;
-use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
+use crate::scenario::{Compression, FormatProperties, TrajectoryColumn, TrajectoryFormat};
 
-pub use columns::{columns_of, expect_same_kind};
+pub use columns::expect_same_kind;
 use frame::{Frame, FrameLayout, OwnParticles};
 
 /// Output of frames of all particles, in a file with a name given in the scenario.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[], open };
 
-/// The formats, in the order in which they are listed.
-pub const FORMATS: [Format; 4] = [extxyz::FORMAT, lammpstrj::FORMAT, netcdf::FORMAT, xtc::FORMAT];
-
-/// Columns of formats that have no momenta in addition to velocities.
-const COLUMNS_BUT_MOMENTUM: &[TrajectoryColumn] = &[
-    TrajectoryColumn::Velocity,
-    TrajectoryColumn::Mass,
-    TrajectoryColumn::Images,
-    TrajectoryColumn::Force,
-    TrajectoryColumn::Energy,
-];
-
-/// Suffix of the extension of a compressed text format.
-const COMPRESSED: &str = ".gz";
-
 /// A format of trajectories.
 pub struct Format {
-    /// Extension with its dot.
-    pub extension: &'static str,
-    /// Whether its files may be compressed.
-    pub compression: Compressible,
-    /// Columns of each particle that it supports, other than id, type and position.
-    pub columns: &'static [TrajectoryColumn],
-    /// Default columns.
-    pub default_columns: &'static [TrajectoryColumn],
-    /// Default precision of real numbers, or `None` if there is no choice.
-    pub default_precision: Option<TrajectoryPrecision>,
+    /// Its properties, as far as scenarios depend on them.
+    pub properties: FormatProperties,
     /// Data that are gathered on rank 0 for a frame.
     pub gathers: Gathers,
     /// Returns the contents of a file.
@@ -80,7 +57,7 @@ impl Format {
     /// Returns why a box cannot be written, or `None` if it can.
     pub fn box_problem(&self, domain: &Domain) -> Option<String> {
         let longest = domain.lengths[..domain.dimension.count()].iter().copied().fold(0.0, f64::max);
-        let Self { extension, farthest, .. } = self;
+        let Self { properties: FormatProperties { extension, .. }, farthest, .. } = self;
         (longest > *farthest).then(|| {
             format!("a trajectory `{extension}` holds coordinates up to {farthest:?}, but the box is {longest:?} long")
         })
@@ -90,33 +67,16 @@ impl Format {
 /// Result of opening a file on this rank.
 type OpenedSink<'a> = Result<Box<dyn FrameSink + 'a>, OutputError>;
 
-/// Whether files of a format may be compressed by gzip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compressible {
-    /// A text format.
-    Yes,
-    /// A format that is dense already.
-    No,
-}
-
-/// Whether a file is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// Not compressed.
-    None,
-    /// Compressed by gzip in separate blocks, so that frames can be removed again.
-    Gzip,
-}
-
 /// Returns the format and the compression that the name of a file stands for.
 pub fn format_of(path: &str) -> Option<(&'static Format, Compression)> {
-    let (plain, compression) = match path.strip_suffix(COMPRESSED) {
-        Some(plain) => (plain, Compression::Gzip),
-        None => (path, Compression::None),
+    let (format, compression) = TrajectoryFormat::of_path(path)?;
+    let format = match format {
+        TrajectoryFormat::Extxyz => &extxyz::FORMAT,
+        TrajectoryFormat::Lammpstrj => &lammpstrj::FORMAT,
+        TrajectoryFormat::Netcdf => &netcdf::FORMAT,
+        TrajectoryFormat::Xtc => &xtc::FORMAT,
     };
-    let format = FORMATS.iter().find(|format| plain.ends_with(format.extension))?;
-    let fits = compression == Compression::None || format.compression == Compressible::Yes;
-    fits.then_some((format, compression))
+    Some((format, compression))
 }
 
 /// Writer of frames. Every rank has one.

@@ -126,7 +126,8 @@ fn rows_are_put_in_the_order_of_their_ids() {
 
 #[test]
 fn names_give_formats() {
-    let named = |path: &str| format_of(path).map(|(format, compression)| (format.extension, compression));
+    let named =
+        |path: &str| format_of(path).map(|(format, compression)| (format.properties.extension, compression));
     assert_eq!(named("a.b.extxyz"), Some((".extxyz", Compression::None)));
     assert_eq!(named("a.lammpstrj.gz"), Some((".lammpstrj", Compression::Gzip)));
     assert_eq!((named("a.gz"), named("extxyz"), named("a.vtu")), (None, None, None));

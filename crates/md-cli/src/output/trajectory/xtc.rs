@@ -6,19 +6,16 @@
 
 use molly::{Frame as XtcFrame, XTCWriter};
 
+use super::Format;
 use super::frame::{Frame, FrameLayout, FrameRow, make_room};
 use super::records::{self, Encode};
-use super::{Compressible, Format};
 use crate::input;
-use crate::memory::Gathers;
+use crate::output::gathers::Gathers;
+use crate::scenario::TrajectoryFormat;
 
 /// The format `.xtc`.
 pub(super) const FORMAT: Format = Format {
-    extension: ".xtc",
-    compression: Compressible::No,
-    columns: &[],
-    default_columns: &[],
-    default_precision: None,
+    properties: TrajectoryFormat::Xtc.properties(),
     contents: input::xtc::contents,
     frames: input::FrameReader::Xtc,
     gathers: Gathers::Frames,

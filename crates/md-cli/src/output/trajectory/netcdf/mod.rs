@@ -24,24 +24,20 @@ use md_comm::{Reduction, SharedFile, World};
 use md_engine::ObserverError;
 
 use super::frame::{Frame, FrameLayout, OwnParticles};
-use super::{COLUMNS_BUT_MOMENTUM, Compressible, Compression, Format, FrameSink};
+use super::{Compression, Format, FrameSink};
 use crate::checkpoint::OutputMark;
 use crate::input;
-use crate::memory::Gathers;
 use crate::netcdf::{Header, MOST_RECORDS, RECORDS_AT, Variable};
+use crate::output::gathers::Gathers;
 use crate::output::run_output::Opening;
 use crate::output::{Intact, OutputError, RecordFile};
-use crate::scenario::{TrajectoryColumn, TrajectoryPrecision};
+use crate::scenario::TrajectoryFormat;
 use schema::{ATOM, bytes_of, header_of};
 use slabs::{Column, Slabs};
 
 /// The format `.nc`.
 pub(super) const FORMAT: Format = Format {
-    extension: ".nc",
-    compression: Compressible::No,
-    columns: COLUMNS_BUT_MOMENTUM,
-    default_columns: &[TrajectoryColumn::Velocity],
-    default_precision: Some(TrajectoryPrecision::Single),
+    properties: TrajectoryFormat::Netcdf.properties(),
     contents: input::netcdf::contents,
     frames: input::FrameReader::Netcdf,
     gathers: Gathers::Nothing,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use md_core::analysis::PairCounts;
 
-use super::KnownFile;
+use crate::known_file::KnownFile;
 
 /// Columns of the table of a profile other than those of species.
 const OF_SLABS: [&str; 8] = [
@@ -19,7 +19,7 @@ const OF_SLABS: [&str; 8] = [
 ];
 
 /// Returns the columns of rdf.csv.
-pub(super) fn rdf(names: &[String]) -> Vec<String> {
+pub(crate) fn rdf(names: &[String]) -> Vec<String> {
     let pairs = || PairCounts::pairs(names.len());
     let column = |kind: &str, [a, b]: [usize; 2]| format!("{kind}_{}_{}", names[a], names[b]);
     let both_orders = pairs().flat_map(|[a, b]| [Some([a, b]), (a != b).then_some([b, a])]).flatten();
@@ -31,26 +31,26 @@ pub(super) fn rdf(names: &[String]) -> Vec<String> {
 }
 
 /// Returns the columns of msd.csv.
-pub(super) fn msd(names: &[String]) -> Vec<String> {
+pub(crate) fn msd(names: &[String]) -> Vec<String> {
     let columns = |kind: &'static str| names.iter().map(move |name| format!("{kind}_{name}"));
     let time = ["time".to_owned()].into_iter();
     time.chain(columns("msd")).chain(columns("error")).chain(["origins".to_owned()]).collect()
 }
 
 /// Returns the columns of vacf.csv.
-pub(super) fn vacf(names: &[String]) -> Vec<String> {
+pub(crate) fn vacf(names: &[String]) -> Vec<String> {
     const KINDS: [&str; 4] = ["vacf", "error", "diffusion", "diffusion_error"];
     let columns = names.iter().flat_map(|name| KINDS.map(|kind| format!("{kind}_{name}")));
     ["time".to_owned()].into_iter().chain(columns).collect()
 }
 
 /// Returns the column of the density of a species in the table of a profile.
-pub(super) fn density(name: &str) -> String {
+pub(crate) fn density(name: &str) -> String {
     format!("density_{name}")
 }
 
 /// Returns the column of the error of another column in the table of a profile.
-pub(super) fn error_of(column: &str) -> String {
+pub(crate) fn error_of(column: &str) -> String {
     format!("{column}_error")
 }
 

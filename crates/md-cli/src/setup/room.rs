@@ -1,0 +1,102 @@
+//! Memory that a run needs, compared with the memory of the machine, before the simulation is set up.
+
+use md_comm::World;
+use md_engine::Setup;
+use md_lab::in_words;
+
+use crate::error::RunError;
+use crate::inputs::Inputs;
+use crate::memory::{available, available_to_all, ranks_here};
+use crate::output::Gathers;
+use crate::scenario::ScenarioError;
+
+/// Makes sure that there is enough memory for a set-up on every rank. *Collective.*
+///
+/// # Errors
+/// As [`expect`]; communication.
+pub fn expect_on_all(
+    world: &dyn World,
+    inputs: &Inputs,
+    setup: &Setup,
+    gathers: Gathers,
+) -> Result<(), RunError> {
+    let mut share = [1.0 / ranks_here(world.ranks())];
+    world.max(&mut share)?;
+    let needed = setup.estimated_bytes() + gathers.bytes(setup) * share[0];
+    expect_room(inputs, setup, needed, available_to_all(world)?)
+}
+
+/// Makes sure that each of so many ranks of this machine has enough memory.
+///
+/// # Errors
+/// As [`expect`].
+pub(crate) fn expect_here(
+    inputs: &Inputs,
+    setup: &Setup,
+    gathers: Gathers,
+    ranks: usize,
+) -> Result<(), RunError> {
+    let needed = setup.estimated_bytes() + gathers.bytes(setup) / ranks_here(ranks);
+    expect_room(inputs, setup, needed, available(ranks))
+}
+
+/// Makes sure that each rank has enough memory where nothing is gathered.
+///
+/// # Errors
+/// A system that is too large, at its key.
+pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<(), RunError> {
+    expect_room(inputs, setup, setup.estimated_bytes(), available)
+}
+
+/// What a particle takes at least.
+const LEAST_BYTES: f64 = 150.0;
+
+/// Makes sure that each of so many ranks of this machine has memory for its share of particles.
+///
+/// # Errors
+/// As [`expect`].
+pub(crate) fn expect_particles(inputs: &Inputs, atoms: u64, ranks: usize) -> Result<(), RunError> {
+    expect_bytes(inputs, atoms, atoms as f64 / ranks as f64 * LEAST_BYTES, available(ranks))
+}
+
+/// The same of the ranks of a world. *Collective.*
+///
+/// # Errors
+/// As [`expect`]; communication.
+pub(crate) fn expect_particles_on_all(
+    world: &dyn World,
+    inputs: &Inputs,
+    atoms: u64,
+) -> Result<(), RunError> {
+    let needed = atoms as f64 / world.ranks() as f64 * LEAST_BYTES;
+    expect_bytes(inputs, atoms, needed, available_to_all(world)?)
+}
+
+fn expect_room(inputs: &Inputs, setup: &Setup, needed: f64, available: Option<f64>) -> Result<(), RunError> {
+    expect_bytes(inputs, setup.atoms(), needed, available)
+}
+
+fn expect_bytes(inputs: &Inputs, atoms: u64, needed: f64, available: Option<f64>) -> Result<(), RunError> {
+    let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
+    let key = inputs.scenario.system.size_key();
+    let here = format!("there are {} of memory per rank here", in_words(available));
+    let (message, help) = match atoms {
+        u64::MAX => ("more particles than can be counted".to_owned(), here),
+        atoms => {
+            let fitting = atoms as f64 * available / needed;
+            let message = format!("{atoms} particles need about {} of memory per rank", in_words(needed));
+            (message, format!("{here}, enough for about {fitting:.0e} particles"))
+        }
+    };
+    Err(ScenarioError::at(&inputs.source, key, message, help).into())
+}
+
+/// What `check` says about it.
+pub(crate) fn remark(setup: &Setup, gathers: Gathers) -> String {
+    let needed = setup.estimated_bytes();
+    let rank_0 = match gathers {
+        Gathers::Nothing => String::new(),
+        _ => format!(", rank 0 about {}", in_words(needed + gathers.bytes(setup))),
+    };
+    format!("# needs about {} of memory per rank{rank_0}\n", in_words(needed))
+}
