@@ -46,5 +46,6 @@ pub mod report;
 pub mod scenario;
 pub mod session;
 pub mod setup;
+pub mod store;
 pub mod strategies;
 mod text_file;

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::layout::{BLOCK_ROWS, ENTRY, Layout, MAGIC, PREAMBLE, WORD, is_named, read_at};
+use crate::store::OutputMark;
 
 /// Largest length of the text in bytes. It is usually short, but scenarios may be long.
 const MOST_TEXT: u64 = 64 << 20;
@@ -82,24 +83,6 @@ pub struct BegunStage {
     pub number: usize,
     /// Step after which the stage began.
     pub first_step: u64,
-}
-
-/// State of an output at a checkpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OutputMark {
-    /// Name in the output directory.
-    pub file: String,
-    /// Length of the file in bytes.
-    pub bytes: u64,
-    /// Number of bytes before this length that the checksum covers: all bytes, or all bytes after a
-    /// head that changes.
-    pub checked_bytes: u64,
-    /// CRC-32 of these bytes.
-    #[serde(alias = "checksum_of_end")]
-    pub checksum: u32,
-    /// End of the file after this length, which the next record replaces.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub end: Vec<u8>,
 }
 
 /// Data that an output had gathered at a checkpoint.

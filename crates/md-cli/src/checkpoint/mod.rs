@@ -32,6 +32,7 @@ mod choice;
 mod differences;
 mod grid;
 mod header;
+mod kept;
 mod layout;
 mod observer;
 mod read;
@@ -43,7 +44,8 @@ use crate::error::{DONE, Failure};
 
 pub use differences::Differences;
 pub use grid::read_nodes;
-pub use header::{BegunStage, Header, OutputMark, OutputMemory, ParticleWords, SavedMask, SavedNodes};
+pub use header::{BegunStage, Header, OutputMemory, ParticleWords, SavedMask, SavedNodes};
+pub use kept::{Kept, ParticleMemory};
 pub use observer::{Checkpoints, Root};
 pub use read::{Resumed, folders_of_stages, inspect, read};
 

@@ -9,11 +9,11 @@ use md_grid::Application;
 use super::choice::in_folder;
 use super::file_name;
 use super::header::{BegunStage, Header, SavedNodes};
+use super::kept::{Kept, ParticleMemory};
 use super::write::{NodeRows, ParticleRows, Place, Rows, Sizes, WriteError, write};
 use crate::error::RunError;
-use crate::output::run_output::{Kept, ParticleMemory};
-use crate::output::{OutputDirectory, OutputError};
 use crate::scenario::Checkpoint;
+use crate::store::{OutputDirectory, OutputError};
 
 /// Writer of checkpoints, on all ranks.
 pub struct Checkpoints<'a> {

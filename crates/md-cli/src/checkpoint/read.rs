@@ -12,12 +12,13 @@ use super::NothingLeft;
 use super::choice::{chosen, older};
 use super::header::{Header, ParticleWords};
 use super::layout::{Block, Layout, WORD, read_at};
-use super::{CheckpointError, Differences, OutputMark, OutputMemory, ParticleRows, SavedNodes};
+use super::{CheckpointError, Differences, OutputMemory, ParticleRows, SavedNodes};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::known_file::KnownFile;
 use crate::printable::escaped;
 use crate::scenario::{Stage, StageScenario};
+use crate::store::OutputMark;
 
 /// A checkpoint from which a run is resumed.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use md_engine::SavedState;
 use md_grid::Application;
 
 use super::header::{Header, ParticleWords};
+use super::kept::ParticleMemory;
 use super::layout::{BLOCK_ROWS, Block, Layout, Slab};
-use crate::output::run_output::ParticleMemory;
-use crate::output::{Intact, OutputError};
+use crate::store::{Intact, OutputError};
 
 /// Paths of a checkpoint, on the rank that creates the file.
 pub(super) struct Place {

@@ -15,6 +15,7 @@ use super::ending::OutputElsewhere;
 use super::timeline::write_timeline;
 use super::{ROOT, note_lock, note_removal, open_on_root, rma_component, warn_of_crowding};
 use crate::args::GridArgs;
+use crate::checkpoint::Kept;
 use crate::checkpoint::{self, Checkpoints, Resumed, SavedMask, SavedNodes};
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
@@ -24,7 +25,6 @@ use crate::output::breakdown::phase_table;
 use crate::output::grid::{
     GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
-use crate::output::run_output::Kept;
 use crate::output::screen::where_results_are;
 use crate::output::{
     GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, within_columns,

@@ -21,7 +21,6 @@ use crate::error::{RUN_FAILED, RunError};
 use crate::inputs::Inputs;
 use crate::messages::note;
 use crate::output::Gathers;
-use crate::output::kept_whole;
 use crate::output::run_output::{Closing, Console, Opened, Opening, RootOpening, SharedConsole};
 use crate::output::screen::{thermo_header, thermo_row};
 use crate::output::summary::summary_json;
@@ -31,6 +30,7 @@ use crate::output::{
 use crate::report::RunFacts;
 use crate::scenario::{IntegratorTable, Positions, Scenario, Trajectory};
 use crate::setup::{self, room};
+use crate::store::kept_whole;
 
 /// The state that a minimisation ends in.
 pub const FINAL_STATE: &str = "minimised.extxyz";

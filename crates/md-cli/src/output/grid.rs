@@ -10,14 +10,15 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::choices::ChoiceEntry;
-use super::directory::OutputDirectory;
-use super::error::OutputError;
-use super::record_file::RecordFile;
 use super::statistics::{PhaseStatistics, phase_statistics};
 use super::summary::{Phases, key_of_null};
 use super::tables::{PHASE_COLUMNS, RANK_COLUMNS, rows, table};
-use crate::checkpoint::{OutputMark, Resumed};
+use crate::checkpoint::Resumed;
 use crate::known_file::KnownFile;
+use crate::store::OutputDirectory;
+use crate::store::OutputError;
+use crate::store::OutputMark;
+use crate::store::RecordFile;
 use md_lab::significant;
 
 /// Description of the run that is repeated in every row of a table, so that each row stands alone.

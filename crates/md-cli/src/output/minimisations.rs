@@ -7,15 +7,14 @@ use md_engine::integrator::Minimisation;
 use md_engine::{Integrator, Needs, Observer, ObserverError, RunsOn, Snapshot};
 use serde_json::{Value, json};
 
-use super::OutputError;
 use super::analysis::recalled;
-use super::run_output::{
-    Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin,
-};
+use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin};
+use crate::checkpoint::Kept;
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 use crate::messages::warn;
 use crate::scenario::StagePlan;
+use crate::store::OutputError;
 
 /// Output of the results of minimisations.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Run, files: &[], open };

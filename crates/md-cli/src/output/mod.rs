@@ -17,13 +17,8 @@
 
 mod averages;
 mod choices;
-mod directory;
-mod error;
 mod gathers;
-mod identity;
-mod lease;
-mod lock;
-mod record_file;
+mod results;
 
 pub mod advice;
 pub mod analysis;
@@ -52,12 +47,9 @@ pub mod warnings;
 mod fixtures;
 
 pub use crate::known_file::KnownFile;
-pub use directory::{GoingOn, OutputDirectory, ResultFiles, holds_results_but};
-pub(crate) use error::kept_whole;
-pub use error::{Intact, OutputError};
+pub use crate::store::{Holder, Intact, OutputDirectory, OutputError, RecordFile};
 pub use gathers::Gathers;
-pub use lock::Holder;
 pub use progress::{Progress, ProgressMode};
-pub use record_file::RecordFile;
+pub use results::{GoingOn, ResultFiles, holds_results_but};
 pub use screen::{Screen, Verbosity, within_columns};
 pub use thermo::ThermoWriter;

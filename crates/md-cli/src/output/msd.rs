@@ -7,16 +7,16 @@ use md_engine::analysis::{Quantity, Tracks};
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 use serde_json::{Map, Value, json};
 
+use super::KnownFile;
 use super::analysis::{Looks, recalled};
-use super::run_output::{
-    Closing, Kept, Opened, Opening, OutputKind, ParticleMemory, RunOutput, Scope, StageBegin,
-};
+use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use super::{KnownFile, OutputError};
+use crate::checkpoint::{Kept, ParticleMemory};
 use crate::checkpoint::{OutputMemory, ParticleRows};
 use crate::error::RunError;
 use crate::scenario::CentreOfMass;
 use crate::scenario::species_columns;
+use crate::store::OutputError;
 
 /// Output of mean squared displacements.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::MSD], open };

@@ -6,10 +6,12 @@ use md_core::Domain;
 use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot};
 use serde_json::Map;
 
-use super::run_output::{Closing, Kept, Opened, ParticleMemory, StageBegin};
-use super::{KnownFile, OutputDirectory, OutputError, kept_whole};
+use super::KnownFile;
+use super::run_output::{Closing, Opened, StageBegin};
+use crate::checkpoint::{Kept, ParticleMemory};
 use crate::error::RunError;
 use crate::scenario::StageScenario;
+use crate::store::{OutputDirectory, OutputError, kept_whole};
 
 /// The outputs of one folder, as one observer.
 pub struct Outputs<'a>(Opened<'a>);

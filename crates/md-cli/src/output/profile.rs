@@ -6,14 +6,16 @@ use md_core::analysis::Batches;
 use md_engine::analysis::{SlabSums, Slabs};
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
+use super::KnownFile;
 use super::analysis::{Looks, recalled};
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
+use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use super::{KnownFile, OutputError};
+use crate::checkpoint::Kept;
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 use crate::scenario::name_of;
 use crate::scenario::species_columns::{density, error_of};
+use crate::store::OutputError;
 
 /// Output of profiles.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &KnownFile::PROFILES, open };

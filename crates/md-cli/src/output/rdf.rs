@@ -7,13 +7,15 @@ use md_core::{Domain, SimdLevel, Threads};
 use md_engine::analysis::{DistanceCount, PairsByDistance};
 use md_engine::{EngineError, Needs, Observer, ObserverError, Snapshot};
 
+use super::KnownFile;
 use super::analysis::{Looks, distance_problem, recalled};
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
+use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use super::{KnownFile, OutputError};
+use crate::checkpoint::Kept;
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
 use crate::scenario::species_columns;
+use crate::store::OutputError;
 
 /// Output of radial distribution functions.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::RDF], open };

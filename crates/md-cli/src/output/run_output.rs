@@ -17,12 +17,13 @@ use md_engine::{Observer, ObserverError, Setup, Snapshot};
 use serde_json::{Map, Value};
 
 use super::{
-    KnownFile, OutputDirectory, OutputError, Progress, ProgressMode, Screen, Verbosity, minimisations, msd,
-    profile, rdf, thermo, trajectory, vacf, viscosity,
+    KnownFile, Progress, ProgressMode, Screen, Verbosity, minimisations, msd, profile, rdf, thermo,
+    trajectory, vacf, viscosity,
 };
-use crate::checkpoint::{OutputMark, OutputMemory, ParticleRows, Resumed};
+use crate::checkpoint::{Kept, OutputMemory, ParticleMemory, ParticleRows, Resumed};
 use crate::error::RunError;
 use crate::scenario::{Scenario, StagePlan};
+use crate::store::{OutputDirectory, OutputError, OutputMark};
 
 /// All outputs that a run may write as it proceeds, in the order in which they sample.
 pub static OUTPUTS: [OutputKind; 8] = [
@@ -89,26 +90,6 @@ pub trait RunOutput: Observer {
     /// # Errors
     /// Returns an error if the disk or communication fails.
     fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError>;
-}
-
-/// Data of an output in a checkpoint.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Kept {
-    /// State of a file that grows.
-    pub mark: Option<OutputMark>,
-    /// Data that an output has gathered and writes at the end.
-    pub memory: Option<OutputMemory>,
-}
-
-/// Data of an output for the particles of this rank.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParticleMemory {
-    /// Name of the output.
-    pub name: String,
-    /// Number of words per particle.
-    pub width: usize,
-    /// Words of all owned particles, in the order of the particles.
-    pub words: Vec<u64>,
 }
 
 /// The beginning of a stage, or the point in it at which a run is resumed.

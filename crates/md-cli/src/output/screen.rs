@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::error::{Intact, OutputError};
 use crate::printable::escaped;
+use crate::store::{Intact, OutputError};
 use md_core::words::counted;
 use md_engine::{ForceTotals, ParticleRow, Thermo};
 use md_lab::significant;

@@ -5,10 +5,10 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::choices::ChoiceEntry;
-use super::error::OutputError;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
 use crate::known_file::KnownFile;
 use crate::report::RunFacts;
+use crate::store::OutputError;
 use md_engine::{BoxReport, EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
 use md_lab::{RunContext, Strategy};
 

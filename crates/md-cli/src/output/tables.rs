@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
-use super::error::OutputError;
 use super::statistics::phase_statistics;
 use crate::known_file::KnownFile;
+use crate::store::OutputError;
 use md_engine::{BalanceReport, ParticleRow, Phase, RankTiming, Timings};
 use md_lab::RunContext;
 use md_lab::tables::CONTEXT_COLUMNS;

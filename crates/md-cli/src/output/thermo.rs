@@ -2,19 +2,18 @@
 
 use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
 
-use crate::checkpoint::OutputMark;
 use crate::error::RunError;
 use crate::known_file::KnownFile;
+use crate::store::OutputMark;
 
 use super::averages::Averages;
-use super::directory::OutputDirectory;
-use super::error::OutputError;
-use super::record_file::RecordFile;
-use super::run_output::{
-    Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin,
-};
+use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin};
 use super::screen::thermo_row;
 use super::tables::rows;
+use crate::checkpoint::Kept;
+use crate::store::OutputDirectory;
+use crate::store::OutputError;
+use crate::store::RecordFile;
 
 /// Output of the thermodynamic state.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::THERMO], open };

@@ -5,16 +5,16 @@ use md_comm::World;
 use md_engine::analysis::{Quantity, Tracks, Windows};
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
+use super::KnownFile;
 use super::analysis::{Looks, recalled};
-use super::run_output::{
-    Closing, Kept, Opened, Opening, OutputKind, ParticleMemory, RunOutput, Scope, StageBegin,
-};
+use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use super::{KnownFile, OutputError};
+use crate::checkpoint::{Kept, ParticleMemory};
 use crate::checkpoint::{OutputMemory, ParticleRows};
 use crate::error::RunError;
 use crate::scenario::CentreOfMass;
 use crate::scenario::species_columns;
+use crate::store::OutputError;
 
 /// Output of velocity autocorrelation functions.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VACF], open };

@@ -4,12 +4,14 @@ use md_core::analysis::{Blocking, Correlation};
 use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
 use serde_json::json;
 
+use super::KnownFile;
 use super::analysis::{Looks, recalled};
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
+use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::table;
-use super::{KnownFile, OutputError};
+use crate::checkpoint::Kept;
 use crate::checkpoint::OutputMemory;
 use crate::error::RunError;
+use crate::store::OutputError;
 
 /// Output of the viscosity.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VISCOSITY], open };

@@ -10,10 +10,11 @@ use crate::commands::note_drift;
 use crate::error::RunError;
 use crate::input::{InputError, InputParticles};
 use crate::inputs::Inputs;
+use crate::output::Verbosity;
 use crate::output::run_output::RunOutput;
-use crate::output::{Verbosity, kept_whole};
 use crate::scenario::{IntegratorTable, Parallel};
 use crate::setup;
+use crate::store::kept_whole;
 
 /// Whether an output needs forces or energies.
 pub(super) fn is_of_forces(needs: Needs) -> bool {

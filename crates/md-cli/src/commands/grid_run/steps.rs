@@ -8,12 +8,12 @@ use md_grid::{Application, GridError, Progress as Found};
 
 use super::{Extension, Observed};
 use crate::args::GridArgs;
+use crate::checkpoint::Kept;
 use crate::checkpoint::{Checkpoints, Resumed, SavedNodes};
 use crate::commands::ending::Ending;
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::RunError;
 use crate::output::grid::{GridContext, GridThermoWriter, header_line, row_line};
-use crate::output::run_output::Kept;
 use crate::output::{OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
 
 /// After so many steps the ranks ask each other whether to end.

@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 use super::super::ROOT;
 use super::super::grid_run::{Extension, Observed};
 use super::warnings::{interval_warnings, mach_warning, slip_warning};
+use crate::checkpoint::Kept;
 use crate::checkpoint::Resumed;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::messages::warn;
 use crate::output::flow::{DRAG_LINE, FlowTable, images, probe_line};
-use crate::output::run_output::Kept;
 use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::scenario::{Lbm, LbmOutput, LbmScenario};
 

@@ -15,7 +15,7 @@ use md_grid::lbm::{Flow, LaneReal};
 use md_grid::{Block, Real};
 
 use crate::error::RunError;
-use crate::output::error::{Intact, OutputError};
+use crate::store::{Intact, OutputError};
 
 /// Writes the image of a step. *Collective*: when the file that lists the pieces exists, so do the
 /// pieces.

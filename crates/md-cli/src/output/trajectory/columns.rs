@@ -4,8 +4,8 @@ use md_lab::name_of;
 use toml::{Table, Value};
 
 use crate::checkpoint::Resumed;
-use crate::output::{OutputDirectory, OutputError};
 use crate::scenario::Trajectory;
+use crate::store::{OutputDirectory, OutputError};
 
 /// Checks that a trajectory that is continued has frames of the same kind, according to the
 /// scenario of the checkpoint. The file is not sufficient, because not every format describes its

@@ -21,14 +21,15 @@ use flate2::read::MultiGzDecoder;
 use md_core::Domain;
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
-use super::OutputError;
 use super::gathers::Gathers;
-use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
-use crate::checkpoint::OutputMark;
+use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
+use crate::checkpoint::Kept;
 use crate::error::RunError;
 use crate::input::{Contents, FrameReader, Source};
 use crate::messages::note;
 use crate::scenario::{Compression, FormatProperties, TrajectoryColumn, TrajectoryFormat};
+use crate::store::OutputError;
+use crate::store::OutputMark;
 
 pub use columns::expect_same_kind;
 use frame::{Frame, FrameLayout, OwnParticles};

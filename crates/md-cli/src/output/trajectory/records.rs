@@ -6,9 +6,9 @@ use md_engine::ObserverError;
 
 use super::frame::{Frame, FrameLayout, FrameRow, OwnParticles, make_room, put_in_order};
 use super::{Compression, FrameSink, gzip};
-use crate::checkpoint::OutputMark;
 use crate::output::run_output::Opening;
-use crate::output::{OutputError, RecordFile};
+use crate::store::OutputMark;
+use crate::store::{OutputError, RecordFile};
 
 /// Encoder of frames.
 pub(super) trait Encode {

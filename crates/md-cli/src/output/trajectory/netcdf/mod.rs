@@ -25,13 +25,13 @@ use md_engine::ObserverError;
 
 use super::frame::{Frame, FrameLayout, OwnParticles};
 use super::{Compression, Format, FrameSink};
-use crate::checkpoint::OutputMark;
 use crate::input;
 use crate::netcdf::{Header, MOST_RECORDS, RECORDS_AT, Variable};
 use crate::output::gathers::Gathers;
 use crate::output::run_output::Opening;
-use crate::output::{Intact, OutputError, RecordFile};
 use crate::scenario::TrajectoryFormat;
+use crate::store::OutputMark;
+use crate::store::{Intact, OutputError, RecordFile};
 use schema::{ATOM, bytes_of, header_of};
 use slabs::{Column, Slabs};
 

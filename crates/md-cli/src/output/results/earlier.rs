@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use super::super::flow::images;
-use super::super::identity::FileIdentity;
 use super::super::run_output::OUTPUTS;
 use super::super::trajectory::is_own_trajectory;
-use super::{GoingOn, OutputDirectory, UNFINISHED};
-use crate::checkpoint::{self, OutputMark};
+use super::GoingOn;
+use crate::checkpoint;
 use crate::known_file::KnownFile;
+use crate::store::{FileIdentity, OutputDirectory, OutputMark, unfinished_of};
 use crate::text_file::read_text;
 
 /// Returns whether a folder contains results of a scenario other than `own`, which another command
@@ -31,17 +31,17 @@ impl OutputDirectory {
     /// are none. (Tables are replaced in every run.)
     pub fn removal(&self) -> Option<String> {
         let mut words: Vec<String> =
-            self.old.iter().filter(|name| kind_of_many(name).is_none()).cloned().collect();
+            self.old().iter().filter(|name| kind_of_many(name).is_none()).cloned().collect();
         words.sort_unstable();
         words.dedup();
         for kind in ["checkpoint", "image"] {
-            match self.old.iter().filter(|name| kind_of_many(name) == Some(kind)).count() {
+            match self.old().iter().filter(|name| kind_of_many(name) == Some(kind)).count() {
                 0 => (),
                 1 => words.push(format!("1 {kind}")),
                 several => words.push(format!("{several} {kind}s")),
             }
         }
-        let of_earlier = || format!("removed from `{}`, of an earlier run", self.path.display());
+        let of_earlier = || format!("removed from `{}`, of an earlier run", self.path().display());
         (!words.is_empty()).then(|| format!("{}: {}", of_earlier(), words.join(", ")))
     }
 
@@ -56,17 +56,17 @@ impl OutputDirectory {
     /// resumed run these are the checkpoints after its step.
     pub(super) fn checkpoints_to_remove(&self, going_on: Option<GoingOn>) -> Vec<String> {
         let is_old = |name: &String| {
-            let unfinished = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
+            let unfinished = unfinished_of(name);
             let step = checkpoint::step_of(unfinished.unwrap_or(name));
             let is_after = |step| unfinished.is_some() || going_on.is_none_or(|from| step > from.step);
-            let path = self.path.join(name);
+            let path = self.path().join(name);
             step.is_some_and(is_after) && !self.is_input(&path) && checkpoint::is_own(&path)
         };
         self.names().filter(is_old).collect()
     }
 
     fn names(&self) -> impl Iterator<Item = String> {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().into_string().ok())
     }
 
@@ -74,9 +74,9 @@ impl OutputDirectory {
     /// program wrote them and they are not inputs.
     pub(super) fn old_trajectories(&self) -> Vec<String> {
         let [scenario, summary] =
-            [KnownFile::SCENARIO, KnownFile::SUMMARY].map(|file| self.path.join(file.name()));
+            [KnownFile::SCENARIO, KnownFile::SUMMARY].map(|file| self.path().join(file.name()));
         let is_old = |name: &String| {
-            let (old, is_name) = (self.path.join(name), Path::new(name).file_name());
+            let (old, is_name) = (self.path().join(name), Path::new(name).file_name());
             is_name.is_some_and(|own| own == name.as_str()) && !self.is_input(&old) && is_own_trajectory(&old)
         };
         [trajectory_of(&scenario), trajectory_in(&summary)].into_iter().flatten().filter(is_old).collect()
@@ -93,7 +93,7 @@ impl OutputDirectory {
         let home = going_on.and_then(|going_on| FileIdentity::behind(going_on.checkpoint.parent()?));
         let fixed = OUTPUTS.iter().flat_map(|kind| kind.files).map(|file| file.name());
         let is_wanted = fixed.chain(trajectory).any(|name| name == mark.file);
-        is_wanted && home.is_some() && home == self.identity && !self.goes_on(mark)
+        is_wanted && home.is_some() && home == self.identity() && !self.goes_on(mark)
     }
 }
 

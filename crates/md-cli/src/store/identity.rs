@@ -9,7 +9,7 @@ use super::error::OutputError;
 
 /// Identity of a file, whatever its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileIdentity {
+pub struct FileIdentity {
     device: u64,
     inode: u64,
 }
@@ -26,7 +26,7 @@ impl FileIdentity {
     }
 
     /// Returns the identity of what a path leads to. A link is followed.
-    pub(super) fn behind(path: &Path) -> Option<Self> {
+    pub fn behind(path: &Path) -> Option<Self> {
         Some(Self::from(&fs::metadata(path).ok()?))
     }
 

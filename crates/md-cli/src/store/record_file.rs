@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Intact, OutputError};
 use super::identity::{FileIdentity, make_room};
-use crate::checkpoint::OutputMark;
+use super::mark::OutputMark;
 
 /// A file of records (CSV rows, trajectory frames). Each record is passed to the operating system
 /// in one piece without a buffer. A run that ends therefore leaves whole records, and a record that
