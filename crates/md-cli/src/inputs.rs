@@ -1,10 +1,9 @@
 //! Reading a scenario and its particle file: rank 0 reads, and each rank keeps its share of the particles.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use md_comm::World;
-use md_core::Particle;
 use md_core::grid::axis;
 
 use crate::args::ScenarioArgs;
@@ -15,24 +14,8 @@ use crate::scenario::{
     TrajectoryColumn, at_key,
 };
 use crate::setup;
-use crate::text_file::{is_open_already, read_text, told};
-
-/// Everything a run starts from, the same on all ranks but for the particles that each of them keeps.
-#[derive(Debug, Clone)]
-pub struct Inputs {
-    /// Where the scenario stands: particle files are relative to its folder.
-    pub path: PathBuf,
-    /// The scenario's text and overrides.
-    pub source: ScenarioSource,
-    /// The scenario, checked.
-    pub scenario: Scenario,
-    /// The particle file, where there is one.
-    pub particles: Option<InputParticles>,
-    /// Further files that a command was given.
-    pub beside: Vec<PathBuf>,
-    /// The particles as the engine takes them, once they are asked for: one list for all set-ups of these inputs.
-    pub(crate) list: OnceLock<Arc<[Particle]>>,
-}
+pub use crate::setup::Inputs;
+use crate::text_file::{read_text, told};
 
 impl Inputs {
     /// In a process of its own.
@@ -49,14 +32,6 @@ impl Inputs {
     /// As [`Inputs::read`], and particles that cannot be where they are; the same on all ranks. Communication.
     pub fn read_on_first_rank(args: &ScenarioArgs, world: &dyn World) -> Result<Self, RunError> {
         Self::with(args, Some(world))
-    }
-
-    /// Path of the particle file, where there is one.
-    pub fn particle_file(&self) -> Option<PathBuf> {
-        let file = self.scenario.system.file.as_ref()?;
-        // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
-        let folder = self.path.parent().filter(|_| !is_open_already(&self.path));
-        Some(folder.unwrap_or(Path::new("")).join(&file.path))
     }
 
     /// From a scenario's text; particle files are relative to the folder of `name`.

@@ -1,11 +1,13 @@
 //! From a checked scenario and its particle file to the engine's configuration.
 
 mod file;
+mod inputs;
 pub mod room;
 
 use std::ops::RangeInclusive;
 
 pub(crate) use file::periodic_axes;
+pub use inputs::Inputs;
 use md_comm::World;
 use md_core::grid::{GridError, axis};
 use md_core::lattice::Lattice;
@@ -19,7 +21,6 @@ use md_engine::{
 
 use crate::asked_level::{asked_level, available, level_named};
 use crate::error::RunError;
-use crate::inputs::Inputs;
 use crate::output::analysis::longest_distance;
 use crate::output::trajectory::format_of;
 use crate::scenario::{

@@ -14,10 +14,9 @@ use super::header::{Header, ParticleWords};
 use super::layout::{Block, Layout, WORD, read_at};
 use super::{CheckpointError, Differences, OutputMemory, ParticleRows, SavedNodes};
 use crate::error::RunError;
-use crate::inputs::Inputs;
 use crate::known_file::KnownFile;
 use crate::printable::escaped;
-use crate::scenario::{Stage, StageScenario};
+use crate::scenario::{Scenario, Stage, StageScenario};
 use crate::store::OutputMark;
 
 /// A checkpoint from which a run is resumed.
@@ -95,7 +94,7 @@ fn output_in_folder(run: &str, folder: &str) -> Option<String> {
 pub fn read(
     world: &dyn World,
     path: &Path,
-    inputs: &Inputs,
+    scenario: &Scenario,
     setup: &Setup,
 ) -> Result<(Resumed, Restored), RunError> {
     let found = read_header(world, path)?;
@@ -113,7 +112,6 @@ pub fn read(
         );
         return Err(RunError::from(CheckpointError::new(path, problem)));
     }
-    let scenario = &inputs.scenario;
     found.expect_steps_left(scenario.simulation.steps, &scenario.stage)?;
     let (stage, stages) = (header.stage.number, scenario.stages());
     if stage >= stages.len() {

@@ -137,6 +137,8 @@ impl OutputDirectory {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -173,8 +173,8 @@ fn thermo_line(row: &Thermo) -> Result<Vec<u8>, OutputError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::error::Intact;
     use crate::output::fixtures::thermo_rows;
+    use crate::store::Intact;
 
     #[test]
     fn rows_are_whole_lines_under_the_column_names() {

@@ -7,9 +7,9 @@ use md_core::{Boundary, ImageCounts, Particle};
 use md_engine::{Attribute, Config, FirstOfAll, ParticleFault, ParticleSource, Share};
 
 use super::DEFAULT_MASS;
+use super::inputs::Inputs;
 use crate::error::RunError;
 use crate::input::{InputError, InputParticles, Problem};
-use crate::inputs::Inputs;
 use crate::scenario::{InputFormat, Scenario, ScenarioError, ScenarioSource, name_of};
 
 /// Particles and masses. The particles are made once: the scenario differs from that of the inputs in the division of work at most.

@@ -4,8 +4,8 @@ use md_comm::World;
 use md_engine::Setup;
 use md_lab::in_words;
 
+use super::inputs::Inputs;
 use crate::error::RunError;
-use crate::inputs::Inputs;
 use crate::memory::{available, available_to_all, ranks_here};
 use crate::output::Gathers;
 use crate::scenario::ScenarioError;

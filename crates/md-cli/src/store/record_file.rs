@@ -245,7 +245,7 @@ fn checksum_of(file: &File, part: Range<u64>) -> io::Result<u32> {
 #[cfg(test)]
 impl RecordFile {
     /// Returns a file on which every write fails with "no space left on device".
-    pub(super) fn on_full_disk(intact: Intact) -> Self {
+    pub(crate) fn on_full_disk(intact: Intact) -> Self {
         let file = File::options().write(true).open("/dev/full").unwrap();
         let path = PathBuf::from("out/full");
         let (sum, end) = (crc32fast::Hasher::new(), Vec::new());

@@ -9,8 +9,9 @@ use md_cli::args::{Cli, Command};
 use md_cli::error::{RunError, Unreadable};
 use md_cli::input::{InputError, Problem};
 use md_cli::inputs::Inputs;
+use md_cli::memory;
 use md_cli::scenario::ScenarioError;
-use md_cli::{memory, setup};
+use md_cli::setup::{self, room};
 use md_comm::local;
 use md_core::force::{MethodKind, Precision};
 use md_core::rebuild::RebuildPolicy;
@@ -76,7 +77,7 @@ impl Case {
     /// What `run` does before it computes.
     fn set_up(&self, scenario: &Path) -> Result<Setup, RunError> {
         let (inputs, setup) = self.inputs(scenario)?;
-        memory::expect(&inputs, &setup, memory::available(setup.ranks))?;
+        room::expect(&inputs, &setup, memory::available(setup.ranks))?;
         Ok(setup)
     }
 

@@ -314,7 +314,7 @@ impl Changed {
         };
         let (inputs, setup) = case.inputs(scenario).map_err(|error| error.shown())?;
         let ended = local::run(self.ranks, LIMIT, |world| {
-            let (_, restored) = checkpoint::read(world, file, &inputs, &setup)?;
+            let (_, restored) = checkpoint::read(world, file, &inputs.scenario, &setup)?;
             let mut simulation = Simulation::resume(world, &setup, restored)?;
             simulation.run(STEPS, &mut [])?;
             let rows = simulation.gather_rows(RowVector::Force)?;

@@ -54,7 +54,7 @@ impl Beginning {
         let replayed = args.replay.as_deref().map(|path| replay::read(path, world, inputs)).transpose()?;
         room::expect_on_all(world, inputs, &setup, Gathers::of_run(&inputs.scenario))?;
         expect_timeline(world, &args.trace)?;
-        let read = |path: &PathBuf| checkpoint::read(world, path, inputs, &setup);
+        let read = |path: &PathBuf| checkpoint::read(world, path, &inputs.scenario, &setup);
         let (resumed, restored) = args.resume.as_ref().map(read).transpose()?.unzip();
         let stages = inputs.scenario.stages();
         let begun = resumed.as_ref().map_or_else(BegunStage::default, |resumed| resumed.header.stage);

@@ -4,7 +4,7 @@ use super::frame::{FrameRow, SpeciesLabel};
 use super::records::Encode;
 use super::*;
 use crate::input;
-use crate::scenario::Positions;
+use crate::scenario::{Positions, TrajectoryPrecision};
 use proptest::prelude::*;
 
 fn layout(columns: &[TrajectoryColumn], positions: Positions) -> FrameLayout {
@@ -52,7 +52,7 @@ fn text(mut encoder: impl Encode, frame: &Frame, rows: &[FrameRow]) -> String {
 
 #[test]
 fn an_extxyz_frame() {
-    let columns = extxyz::FORMAT.default_columns;
+    let columns = extxyz::FORMAT.properties.default_columns;
     insta::assert_snapshot!(text(extxyz::Extxyz::new(layout(columns, Positions::Wrapped)), &FRAME, &rows()), @r#"
         2
         Lattice="10.0 0.0 0.0 0.0 8.0 0.0 0.0 0.0 0.5" Origin="0.0 0.0 0.0" Properties=species:S:1:pos:R:3:id:I:1:type:I:1:Z:I:1:velo:R:3:masses:R:1:momenta:R:3 Time=0.5 Step=100 pbc="T T F"
@@ -70,7 +70,7 @@ fn an_extxyz_frame() {
 
 #[test]
 fn a_lammpstrj_frame() {
-    let columns = lammpstrj::FORMAT.default_columns;
+    let columns = lammpstrj::FORMAT.properties.default_columns;
     insta::assert_snapshot!(text(lammpstrj::Lammpstrj::new(layout(columns, Positions::Wrapped)), &FRAME, &rows()), @r"
         ITEM: TIMESTEP
         100
@@ -84,7 +84,7 @@ fn a_lammpstrj_frame() {
         1 1 1.0 2.0 0.25 0.25 0.0 1.0
         2 2 0.30000000000000004 0.0 0.0 -0.5 1e-7 0.0
     ");
-    let all = layout(lammpstrj::FORMAT.columns, Positions::Unwrapped);
+    let all = layout(lammpstrj::FORMAT.properties.columns, Positions::Unwrapped);
     insta::assert_snapshot!(text(lammpstrj::Lammpstrj::new(all), &FRAME, &rows()), @r"
         ITEM: TIMESTEP
         100
@@ -193,7 +193,7 @@ proptest! {
     #[test]
     fn extxyz_reads_back_to_the_bit(mut rows in proptest::collection::vec(row(), 1..20)) {
         (1..).zip(&mut rows).for_each(|(id, row)| row.id = 3 * id);
-        let text = text(extxyz::Extxyz::new(layout(extxyz::FORMAT.default_columns, Positions::Wrapped)), &FRAME, &rows);
+        let text = text(extxyz::Extxyz::new(layout(extxyz::FORMAT.properties.default_columns, Positions::Wrapped)), &FRAME, &rows);
         let read = input::extxyz::parse("t", &text, &["A".to_owned(), "metal_B".to_owned()]).unwrap();
         expect_same(&read, &rows);
     }
