@@ -1,6 +1,6 @@
 //! Planning and monitoring of the box under a barostat. Each change is planned before the step that
 //! makes it: if the run cannot continue in the new box, the box stays as it is and the run ends
-//! regularly after that step. Boxes close to such a box, and boxes that have grown excessively,
+//! normally after that step. Boxes close to such a box, and boxes that have grown excessively,
 //! cause a warning as soon as they are detected.
 
 use md_core::Domain;
@@ -111,8 +111,8 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(stretch.map_or(PlannedChange::None, |stretch| PlannedChange::Stretch { stretch, energy, drift }))
     }
 
-    /// Returns a message if a box that shrinks at the limit compresses particles so much that the time
-    /// step is too large for their forces. *Collective.*
+    /// Returns a message if a box that shrinks at the limit compresses particles so much that the
+    /// time step is too large for their forces. *Collective.*
     pub(crate) fn stretch_problem(&self, stretch: &Stretch) -> Result<Option<String>, EngineError> {
         /// In units of the cutoff: a force that moves a particle further in a time step is about to
         /// eject it.
@@ -134,8 +134,8 @@ impl<I: Interaction> Simulation<'_, I> {
         }))
     }
 
-    /// Returns why the run, or one of its observers, cannot continue in this box; the same on all
-    /// ranks.
+    /// Returns why the run, or one of its observers, cannot continue in this box, if so; the
+    /// same on all ranks.
     pub(crate) fn box_problem(&self, domain: &Domain, observers: &[&mut dyn Observer]) -> Option<String> {
         let cutoff = self.interaction.cutoff();
         let cells = || {

@@ -27,8 +27,8 @@ const ROUNDING: f64 = 1e-24;
 const FAR_BELOW: f64 = 1e-6;
 
 impl<I: Interaction> Simulation<'_, I> {
-    /// Returns why the thermostat of the present stage does not heat the particles, if so.
-    /// *Collective.*
+    /// Returns the reason why the thermostat of the present stage does not heat the particles, if
+    /// any. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -43,7 +43,7 @@ impl<I: Interaction> Simulation<'_, I> {
         self.world.max(&mut force)?;
         let lightest = self.setup.config.masses.iter().copied().fold(f64::INFINITY, f64::min);
         let present = twice_kinetic / self.degrees_of_freedom().max(1) as f64;
-        // Temperature, relative to the target, that the present forces produce within a time.
+        // Temperature, relative to the target, after the present forces have acted for a time.
         let after = |time: f64| (present + (force[0] * time).powi(2) / lightest) / temperature;
         if after(self.timestep()) < ROUNDING {
             return Ok(Some(ColdStart::Motionless));

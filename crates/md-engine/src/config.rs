@@ -60,7 +60,7 @@ pub struct Share {
 /// Particle with the lowest id of all shares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FirstOfAll {
-    /// Its id.
+    /// Id of the particle.
     pub id: u64,
     /// Position along z, \[length\].
     pub z: f64,
@@ -211,7 +211,7 @@ pub struct ParallelConfig {
     pub shell: Shell,
     /// Direct or staged exchange.
     pub exchange: ExchangePattern,
-    /// Computation while the halo is in flight.
+    /// Whether inner pairs are computed while the halo is in flight.
     pub overlap: Overlap,
     /// Part of the inner pairs that is computed while forces are sent to their owners. Determines
     /// the order of the sums.

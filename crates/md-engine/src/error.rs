@@ -188,7 +188,7 @@ pub enum EngineError {
         /// Particles at the start.
         expected: u64,
     },
-    /// An observer failed, on this rank.
+    /// An observer failed on this rank.
     #[error(transparent)]
     Observer(Box<dyn Error + Send + Sync>),
 }

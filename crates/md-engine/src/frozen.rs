@@ -45,7 +45,7 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Packs the halo with the present positions and forces.
     ///
     /// # Errors
-    /// Too little memory for the messages.
+    /// Insufficient memory for the messages.
     pub fn freeze(&mut self) -> Result<FrozenHalo<'_>, EngineError> {
         let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
         let Decomposition { plan, halo, .. } = decomposition;

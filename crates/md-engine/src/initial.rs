@@ -194,7 +194,7 @@ pub(crate) fn check_temperature(config: &Config, temperature: f64) -> Result<(),
         let problem = format!("velocities can be drawn for 0 and from {LEAST:e} to {MOST:e} only");
         return Err(EngineError::Temperature { temperature, problem });
     }
-    // No memory holds more particles than this mass allows.
+    // No memory holds enough particles to bring this below 1.
     let most = (MOST_MASS_OF_ALL / atoms as f64).max(1.0);
     let fault = config.masses.iter().position(|mass| !(LEAST_MASS..=most).contains(mass));
     fault.map_or(Ok(()), |species| {

@@ -5,7 +5,7 @@
 //! run. The library does not read or write files, print, or end the process. The ranks are those of
 //! an [`md_comm::World`]: threads of this process, or processes over MPI.
 //!
-//! | to bring | implement | and hand it to |
+//! | to provide | implement | and pass it to |
 //! | --- | --- | --- |
 //! | a pair potential | [`md_core::PairPotential`] | [`Config::new`] |
 //! | forces of another kind | [`Interaction`] | [`Simulation::with_interaction`] |

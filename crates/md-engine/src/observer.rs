@@ -127,7 +127,7 @@ pub trait Observer {
     }
 
     /// Returns why it could not observe the system in this box, if so; the same on all ranks. The
-    /// barostat then does not change the box to it, and the run ends regularly.
+    /// barostat then does not change the box to it, and the run ends normally.
     fn box_problem(&self, _domain: &Domain) -> Option<String> {
         None
     }

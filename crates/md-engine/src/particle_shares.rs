@@ -1,5 +1,5 @@
-//! Contributions of pairs to single particles: half to each of the two, as in LAMMPS's `compute
-//! pe/atom` and `compute stress/atom`.
+//! Contributions of pairs to single particles: half to each of the two, as in LAMMPS's
+//! `compute pe/atom` and `compute stress/atom`.
 
 use std::time::Instant;
 

@@ -93,7 +93,7 @@ impl NeighborReport {
 pub struct EnergyReport {
     /// Conserved energy per atom, last minus first.
     pub drift: f64,
-    /// Total energy per atom, last minus first of the run.
+    /// Total energy per atom, last minus first, over all stages.
     pub total_drift: f64,
     /// Largest change of the conserved energy per atom relative to the first.
     pub largest_change: f64,

@@ -2,8 +2,8 @@
 //! forces are sent to their owners.
 //!
 //! The division determines the order of the sums of forces, so a fixed share gives the same bits in
-//! every run. An automatic share depends on measured times: at rebuilds, each rank sets the share
-//! of the inner work to that of the time its messages take in each direction.
+//! every run. An automatic share depends on measured times: at rebuilds, each rank divides the
+//! inner work in the ratio of the times that its messages take in the two directions.
 
 use std::time::Duration;
 

@@ -29,8 +29,8 @@ impl Setup {
     /// Checks a configuration for `ranks` ranks and divides its box.
     ///
     /// # Errors
-    /// [`EngineError::Config`] for values that contradict each other, [`EngineError::Grid`] for a box too small for the
-    /// cutoff or too thin for the ranks, [`EngineError::MixedPrecision`].
+    /// [`EngineError::Config`] for values that contradict each other, [`EngineError::Grid`] for a
+    /// box too small for the cutoff or too thin for the ranks, [`EngineError::MixedPrecision`].
     pub fn new(config: Config, ranks: usize) -> Result<Self, EngineError> {
         config.check()?;
         let NeighborConfig { method, skin, precision, .. } = config.neighbor;

@@ -352,7 +352,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// next `steps` steps. The conserved energy is continuous. *Collective.*
     ///
     /// # Errors
-    /// Communication; [`EngineError`] for invalid keys.
+    /// Communication; [`EngineError::Integrator`] for invalid keys.
     pub fn begin_stage(
         &mut self,
         integrator: Integrator,
@@ -440,7 +440,7 @@ pub(crate) fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), Engine
 
 /// Returns the threads if all ranks could create them; if several ranks failed, the first of them
 /// returns its error. Also returns the narrowest of the ranks' instruction sets, so that results do
-/// not depend on which machine a rank runs. *Collective.*
+/// not depend on the machines of the ranks. *Collective.*
 fn common_ground(
     world: &dyn World,
     threads: Result<Threads, ThreadsError>,

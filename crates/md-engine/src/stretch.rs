@@ -45,7 +45,7 @@ impl<I: Interaction> Simulation<'_, I> {
     }
 
     /// Returns the change of the box when steps are made one by one, without a run that could end
-    /// regularly. *Collective.*
+    /// normally. *Collective.*
     fn unwatched_change(&mut self) -> Result<PlannedChange, EngineError> {
         let planned = self.planned_change()?;
         if let PlannedChange::Stretch { stretch, .. } = &planned
@@ -99,7 +99,7 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Returns another division if the present cells are too thin or far too long.
     fn division_for_box(&self, list_radius: f64) -> Result<Option<Division>, EngineError> {
         let domain = self.state.domain;
-        // A division that takes effect in this step replaces the present one in this check.
+        // If another division takes effect in this step, its cells must fit, not the present ones.
         let coming = self.next_division.as_ref().map(|division| division.grid.over(domain));
         let grid = coming.as_ref().unwrap_or(&self.decomposition.grid);
         let is_too_thin = self.setup.check_cells(grid, self.interaction.cutoff()).is_err();

@@ -50,7 +50,7 @@ impl RankTiming {
 pub struct Spread {
     /// Smallest.
     pub min: f64,
-    /// Average; clamped to the interval between the others, which rounding could leave.
+    /// Average, clamped between `min` and `max` because rounding could put it outside.
     pub avg: f64,
     /// Largest.
     pub max: f64,
