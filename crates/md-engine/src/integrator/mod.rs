@@ -36,8 +36,8 @@ pub use velocity_verlet::VelocityVerletKeys;
 
 /// Data that an integrator works on.
 pub struct Motion<'a> {
-    /// The particles of this rank. Forces on owned ones are complete; before the forces of the next step they must be
-    /// zero ([`Integrate::before_forces`] uses them up).
+    /// The particles of this rank. Forces on owned ones are complete; before the forces of the next
+    /// step they must be zero ([`Integrate::before_forces`] clears them).
     pub particles: &'a mut Particles,
     /// The box.
     pub domain: &'a Domain,
