@@ -112,8 +112,7 @@ fn a_run_that_changes_its_partition_has_the_thermodynamics_of_one_that_does_not(
     }
 }
 
-/// From slabs along x to slabs along z nearly every particle moves to another rank, in one message
-/// to each.
+/// The migrations to and from a round-robin division count as traffic.
 #[test]
 fn the_traffic_of_a_replaced_decomposition_is_booked() {
     let bytes = |divisions: Divisions| {
