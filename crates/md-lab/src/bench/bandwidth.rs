@@ -98,7 +98,7 @@ impl OneBuffer {
         is_p2p && case.distance != Distance::Own && case.bytes > 0
     }
 
-    /// Opens the messages along `edges`. *Collective.*
+    /// Opens a context along `edges` and verifies an exchange. *Collective.*
     fn open(bytes: usize, world: &dyn World, edges: &[Edge]) -> Result<Self, Problem> {
         let edges: Vec<_> = edges.iter().map(|edge| unpacked(edge, bytes)).collect();
         let receives = edges.iter().filter(|edge| !edge.receives.is_empty()).count();

@@ -65,7 +65,7 @@ impl Benchmark for Copy {
     }
 }
 
-/// Copies once in the way of a part.
+/// Makes one copy as in part number `part`.
 fn copy(part: usize, from: &[u8], to: &mut [u8]) {
     match part {
         0 => in_turn(to, from, 1),

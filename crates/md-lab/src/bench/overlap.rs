@@ -17,7 +17,7 @@ const SIZES: [usize; 2] = [800_000, 4_000_000];
 pub(crate) const BLOCKS: usize = 16;
 /// Share of the budget spent on finding the length of the computation.
 const TRIAL: f64 = 0.1;
-/// Units of computation in a trial that times one unit.
+/// Units of computation in the trial that measures the time of one unit.
 const TRIAL_UNITS: usize = 10_000;
 const PARTS: [&str; 5] = ["communication", "computation", "both", "progress", CALL];
 const CALL: &str = "call";

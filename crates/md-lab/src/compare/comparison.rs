@@ -50,8 +50,7 @@ impl Measured {
     }
 }
 
-/// System that strategies are compared on, particles or nodes of a grid: the context that makes a
-/// row of `compare.csv` self-contained.
+/// Context that makes a row of `compare.csv` self-contained, for particles or for nodes of a grid.
 pub trait RowContext: Clone + Serialize + Send + 'static {
     /// Those of [`Strategy::KEYS`](crate::Strategy::KEYS) that apply to the system.
     const KEYS: &'static [&'static str];

@@ -49,7 +49,7 @@ pub struct ParticlesAtWork<'s> {
 }
 
 impl<'s> ParticlesAtWork<'s> {
-    /// Starts in the initial state. *Collective.*
+    /// Creates the simulation in its initial state. *Collective.*
     ///
     /// # Errors
     /// As [`Simulation::new`].

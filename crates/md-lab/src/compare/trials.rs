@@ -284,8 +284,8 @@ impl<'c, G: Ground> Trials<'c, G> {
         Ok(())
     }
 
-    /// Does a piece of work with a strategy; `None` if it is excluded, before or because of this
-    /// work. *Collective.*
+    /// Does a piece of work with a strategy; `None` if the strategy is already excluded or fails
+    /// now. *Collective.*
     fn attempt<T>(
         &mut self,
         number: usize,

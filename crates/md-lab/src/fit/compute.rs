@@ -232,7 +232,7 @@ fn observe(
     })
 }
 
-/// Returns these unit cells of a lattice, or as many particles of a gas in an equal box.
+/// Returns a lattice of `cells` unit cells, or a gas of as many particles in an equal box.
 fn particles(density: f64, cells: [u32; 3]) -> ParticleSource {
     let lattice = Lattice::with_density(LatticeKind::Fcc, density, cells);
     if density > DENSEST_GAS {

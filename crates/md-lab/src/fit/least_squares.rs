@@ -6,7 +6,7 @@ use crate::machine::HalfWidths;
 
 /// Maximum number of columns.
 const MOST_COLUMNS: usize = 4;
-/// Smallest pivot; a column with less left besides the others does not determine its coefficient.
+/// Smallest pivot; a column closer to dependent on the others does not determine its coefficient.
 const LEAST_PIVOT: f64 = 1e-12;
 
 /// A fitted coefficient.

@@ -38,7 +38,7 @@ const ALWAYS_REBUILDS: &str = "Every step rebuilds its neighbourhood: positions 
 const HIDES: &str = "Messages travel while ranks compute (halo_hidden_s in compare.csv), and the exchange alone is not what a step pays for \
      them. So strategies are ranked by the step; with `overlap = false` they are ranked by the exchange.";
 
-/// Returns what limits the value of all numbers.
+/// Returns the warnings that concern all numbers.
 fn warnings<C: RowContext>(comparison: &Comparison<C>) -> Vec<String> {
     let mut warnings = Vec::new();
     if comparison.ranks_per_core > 1.0 {
@@ -64,8 +64,8 @@ fn warnings<C: RowContext>(comparison: &Comparison<C>) -> Vec<String> {
     warnings
 }
 
-/// Returns a sentence on the change of the baseline until it was measured again next to a later
-/// group.
+/// Returns a sentence on the change of the baseline between its first measurement and that next to
+/// a later group.
 fn drift<C: RowContext>(comparison: &Comparison<C>, control: &Control) -> Option<String> {
     let Control { beside, row, again } = control;
     let (by, row) = (comparison.ranked_by(), comparison.rows.get(*row)?);
