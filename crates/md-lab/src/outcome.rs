@@ -46,7 +46,7 @@ impl Problem {
         Self::new(Status::Unavailable, reason)
     }
 
-    /// Creates the problem of data that arrived differently from what was sent.
+    /// Creates the problem of wrong forces, values or messages.
     pub fn wrong(what: impl AsRef<str>) -> Self {
         Self::new(Status::Wrong, what)
     }

@@ -53,7 +53,11 @@ pub struct Measuring {
     pub repeat: usize,
 }
 
-/// Returns the seconds on one rank: rank 0 runs while the others wait. *Collective.*
+/// Returns the seconds on one rank: rank 0 runs while the others wait. `setup` is for one rank.
+/// *Collective.*
+///
+/// # Errors
+/// As [`Simulation::new`] and [`Simulation::run`].
 pub fn alone_s(world: &dyn World, setup: &Setup, measuring: Measuring) -> Result<f64, EngineError> {
     let mut seconds = [0.0];
     let mut outcome = Ok(());
