@@ -1,5 +1,4 @@
-//! Measurements for halo exchange: comparison of strategies and transports, and reports of the
-//! results.
+//! Measurements of halo exchange: comparison of strategies and transports, and reports.
 //!
 //! This crate does not print, read arguments or set exit codes; the program does.
 #![forbid(unsafe_code)]

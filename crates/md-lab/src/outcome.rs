@@ -90,8 +90,8 @@ impl From<EngineError> for Problem {
 }
 
 /// Returns each rank's own result if all ranks succeeded, otherwise the problem of the first rank
-/// with the highest severity. *Collective* in the agreement's world, which the work itself must not
-/// have used.
+/// with the highest severity. *Collective* in the agreement's world; the work must not have used
+/// it.
 ///
 /// # Errors
 /// [`CommError`]: communication in the agreement's world failed, too.

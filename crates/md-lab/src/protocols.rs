@@ -27,8 +27,7 @@ pub struct Row {
     pub ranks: usize,
     /// Mean number of cells per rank.
     pub cells_per_rank: f64,
-    /// Seconds, mean over ranks: packing, transfer and unpacking of each step's messages, waiting,
-    /// and migration.
+    /// Seconds, mean over ranks: each step's messages with packing, waiting, and migration.
     pub communication_s: f64,
     /// Seconds, mean over ranks: forces and integration.
     pub computation_s: f64,
@@ -53,8 +52,7 @@ pub struct Measuring {
     pub repeat: usize,
 }
 
-/// Returns the seconds on one rank: rank 0 runs while the others wait. `setup` is for one rank.
-/// *Collective.*
+/// Returns the seconds of a run on rank 0 alone; `setup` is for one rank. *Collective.*
 ///
 /// # Errors
 /// As [`Simulation::new`] and [`Simulation::run`].
@@ -199,8 +197,7 @@ mod tests {
             let parts = row.communication_s + row.computation_s + row.update_s;
             assert!(parts > 0.0 && parts <= row.total_s && row.speedup > 0.0, "{row:?}");
         }
-        // `simple` sends rows to the neighbour and back; the requests, cells and returned forces of
-        // `dist` are many more messages.
+        // `simple`: rows to the neighbour and back. `dist`: requests, cells and forces, many more.
         assert_eq!(rows[1].messages, 4.0 * 2.0 * 2.0);
         assert!(rows[2].messages > 10.0 * rows[1].messages, "{rows:?}");
         let printed = table(&rows);

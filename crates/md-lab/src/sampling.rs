@@ -1,5 +1,4 @@
-//! Sampling of loop times: warm-up, loops that are long enough for the clock, and samples until the
-//! budget is used up.
+//! Sampling of loop times: warm-up, loops long enough for the clock, samples within a budget.
 
 use std::time::Instant;
 
@@ -15,14 +14,12 @@ const MOST_SAMPLES: f64 = 30.0;
 const LEAST_SAMPLES: f64 = SAMPLES_FOR_CONFIDENCE as f64;
 /// Number of warm-up samples, which are discarded, as a fraction of the number of samples.
 const WARM_UP: f64 = 0.1;
-/// Shortest trial, as a fraction of a sample: shorter loops do not show how many iterations a
-/// sample needs.
+/// Shortest trial that shows how many iterations a sample needs, as a fraction of a sample.
 const SHORTEST_TRIAL: f64 = 0.1;
 /// Factor by which the iterations of a trial grow.
 const GROWTH: usize = 4;
 const MOST_ITERATIONS: f64 = 1e7;
-/// Number of slices of a loop. Between slices the ranks compare the time taken so far; this is not
-/// counted.
+/// Number of slices of a loop. Between slices the ranks compare times; this is not counted.
 const SLICES: usize = 4;
 /// A loop that takes longer than this multiple of the planned time ends with the current slice; the
 /// following loops of its kind have as many iterations.
@@ -33,8 +30,7 @@ const OVERRUN: f64 = 4.0;
 pub struct Effort {
     /// Seconds for all kinds in total.
     pub budget_s: f64,
-    /// Seconds after which, without a given number of samples, sampling ends as soon as each kind
-    /// has one.
+    /// Seconds after which sampling ends once each kind has a sample, if `samples` is `None`.
     pub limit_s: f64,
     /// Number of samples of each kind, with shorter loops if the budget does not suffice; `None`
     /// derives the number from the budget.

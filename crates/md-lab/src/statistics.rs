@@ -1,5 +1,4 @@
-//! Statistics of samples: median, confidence interval and range, without assumptions about the
-//! distribution of times.
+//! Statistics of samples: median, confidence interval and range, for any distribution of times.
 
 /// A median and its 95 % confidence interval, in seconds; with fewer than
 /// [`SAMPLES_FOR_CONFIDENCE`] samples, their range instead of the interval.
@@ -22,7 +21,7 @@ impl Interval {
     /// statistics, so nothing is assumed about the distribution of times: the number of samples
     /// below the true median is binomial, B(n, 1/2), and the k-th smallest and k-th largest sample
     /// enclose the median with probability 1 - 2 P(B < k). The largest k with at least 95 % is
-    /// taken.
+    /// used.
     pub fn of(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);

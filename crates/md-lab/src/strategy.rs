@@ -39,8 +39,7 @@ impl Strategy {
         Self::KEYS.into_iter().zip(self.names()).filter(|(key, _)| asked.contains(key))
     }
 
-    /// Returns the backend to which `[parallel.rma]` and [`Blocking`] apply: for `hybrid`, its
-    /// backend between nodes.
+    /// Returns the backend for `[parallel.rma]` and [`Blocking`]: of `hybrid`, that between nodes.
     pub fn mover(self, between_nodes: Backend) -> Backend {
         if self.backend == Backend::Hybrid { between_nodes } else { self.backend }
     }
@@ -93,8 +92,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Returns the values of the strategy's [keys](Strategy::KEYS) that are in `keys`, followed by
-    /// the settings.
+    /// Returns the values of the [keys](Strategy::KEYS) that are in `keys`, then the settings.
     pub fn names(&self, keys: &[&str]) -> Vec<String> {
         let values = self.strategy.values(keys).map(|(_, value)| value);
         values.chain(self.settings.iter().filter_map(Setting::text)).collect()

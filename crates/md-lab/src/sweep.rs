@@ -166,8 +166,7 @@ pub fn sweep_csv(rows: &[Row], kind: Kind) -> Result<Vec<u8>, EncodeError> {
 /// Reads the rows of an earlier sweep.csv.
 ///
 /// # Errors
-/// [`EncodeError`]: the text is not such a table, or a row has values that no job writes; with the
-/// line.
+/// [`EncodeError`]: the line that is not as in such a table, or has values that no job writes.
 pub fn read_sweep(text: &str, kind: Kind) -> Result<Vec<Row>, EncodeError> {
     let own = columns(kind);
     if text.lines().next() != Some(own.as_str()) {

@@ -11,8 +11,7 @@ use crate::EncodeError;
 pub const CONTEXT_COLUMNS: &str =
     "backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version";
 
-/// Returns names of columns in the form that [`table`] takes: separated by commas, in quotes where
-/// CSV needs them.
+/// Returns names of columns as [`table`] takes them: separated by commas, in quotes if necessary.
 ///
 /// # Errors
 /// [`EncodeError`]: out of memory.

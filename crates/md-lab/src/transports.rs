@@ -87,8 +87,7 @@ impl Transports for Processes<'_> {
         Some(self.0)
     }
 
-    /// Returns all backends but `local`, which does not connect processes, and `auto`, which is a
-    /// choice among the others.
+    /// Omits `local`, which does not connect processes, and `auto`, a choice among the others.
     fn backends(&self) -> Vec<Backend> {
         let can_compete = |backend: &Backend| !matches!(backend, Backend::Local | Backend::Auto);
         Backend::ALL.iter().copied().filter(can_compete).collect()

@@ -1,9 +1,8 @@
-//! Quality of partitions on any number of ranks, computed without a run: balance of the work and
-//! the data to be sent.
+//! Quality of partitions on any number of ranks without a run: balance and data to be sent.
 //!
 //! Partition and halo plans are those of a run, so ghosts, neighbours and bytes are exact. The work
-//! is that of [`CellLoads::of_counts`] for the initial state: pairs of particles in adjacent cells,
-//! and the particles themselves.
+//! is that of [`CellLoads::of_counts`] in the initial state: pairs in adjacent cells, and
+//! particles.
 
 mod picture;
 
@@ -50,8 +49,7 @@ pub struct Row {
     pub neighbours_max: f64,
     /// Mean number of neighbour ranks.
     pub neighbours_mean: f64,
-    /// Largest number of bytes that a rank receives in the exchanges of a step, positions and
-    /// forces.
+    /// Largest number of bytes that a rank receives in a step, positions and forces.
     pub bytes_max: f64,
     /// Seconds to compute the partition.
     pub seconds: f64,

@@ -1,5 +1,5 @@
-//! Pictures of partitions: three slices through the box, at 1/4, 1/2 and 3/4 of z (one in two
-//! dimensions), coloured by rank.
+//! Pictures of partitions: slices through the box at 1/4, 1/2 and 3/4 of z (one in two dimensions),
+//! coloured by rank.
 
 use std::fmt::Write;
 

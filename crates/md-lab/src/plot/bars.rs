@@ -83,8 +83,7 @@ impl Bars {
         -0.75..self.bars.len().max(1) as f64 - 0.5
     }
 
-    /// Returns the y coordinate of a bar. Bars are counted from the top, coordinates from the
-    /// bottom.
+    /// Returns the y coordinate of a bar. Bars are counted from the top, y from the bottom.
     fn place(&self, number: usize) -> f64 {
         (self.bars.len() - 1 - number) as f64
     }
@@ -170,8 +169,7 @@ impl Picture for Bars {
     }
 }
 
-/// Draws the colour and name of a part above the chart, and returns the x coordinate of the next
-/// one.
+/// Draws the colour and name of a part above the chart, and returns the next x coordinate.
 fn draw_legend<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     x: i32,

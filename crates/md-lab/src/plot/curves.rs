@@ -74,8 +74,8 @@ fn range(values: impl Iterator<Item = f64>, room: f64) -> Range<f64> {
     least - margin..largest + margin
 }
 
-/// Returns the formatter of the marks on an axis with this range. A value that is zero except for
-/// rounding is shown as 0.
+/// Returns the formatter of the marks on an axis with this range. A zero with a rounding error is
+/// shown as 0.
 fn label_of(range: &Range<f64>) -> impl Fn(&f64) -> String + use<> {
     const NOTHING: f64 = 1e-9;
     let least = NOTHING * (range.end - range.start);

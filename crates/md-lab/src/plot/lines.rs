@@ -18,8 +18,7 @@ const LINE_WIDTH: u32 = 2;
 /// Factor of room below and above the points.
 const ROOM: f64 = 1.3;
 
-/// A line from left to right. Points with a coordinate or value outside 1e-30 to 1e30 are not
-/// drawn.
+/// A line from left to right. Points with numbers outside 1e-30 to 1e30 are not drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// Name in the legend.

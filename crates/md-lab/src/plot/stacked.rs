@@ -40,7 +40,7 @@ impl Picture for Stacked {
         let (left, right) = area.split_horizontally(WIDTH - LEGEND_WIDTH);
         let longest = self.bars.iter().map(|(_, parts)| parts.iter().sum::<f64>()).fold(0.0, f64::max);
         let end = if longest > 0.0 && longest.is_finite() { 1.03 * longest } else { 1.0 };
-        // Bars are counted from the top, coordinates from the bottom.
+        // Bars are counted from the top, y from the bottom.
         let place = |number: usize| (self.bars.len() - 1 - number) as f64;
         let mut chart = ChartBuilder::on(&left)
             .caption(&self.title, (FONT, TITLE_SIZE))

@@ -158,8 +158,7 @@ impl<'m> Costs<'m> {
         }
     }
 
-    /// Delays the notices of a sender until all of its puts are acknowledged, and returns that
-    /// time.
+    /// Delays the notices of a sender until its puts are acknowledged, and returns that time.
     fn flush(&self, messages: &mut [Message], prices: &[Price]) -> f64 {
         let mut flushed_s = 0.0;
         let noticed = |price: &Price| self.flushed[price.path] > 0.0;

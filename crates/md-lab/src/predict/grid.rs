@@ -36,8 +36,7 @@ pub struct GridStep {
 /// An exchange of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GridExchange {
-    /// By stage and rank: receivers and bytes; bytes to the rank itself are copied without a
-    /// message.
+    /// By stage and rank: receivers and bytes; bytes to itself are copied without a message.
     pub stages: Vec<Vec<Vec<(usize, f64)>>>,
     /// By rank: share of the step's computation that is done during the exchange.
     pub beside: Vec<f64>,
@@ -49,16 +48,15 @@ impl GridStep {
         self.bytes()[0]
     }
 
-    /// Returns the sender, the receiver and the bytes of all messages, and of copies, where sender
-    /// and receiver are equal.
+    /// Returns sender, receiver and bytes of all messages; in copies, sender and receiver are
+    /// equal.
     pub(super) fn sent(&self) -> impl Iterator<Item = ([usize; 2], f64)> {
         let stages = self.exchanges.iter().flat_map(|exchange| &exchange.stages);
         let ranks = stages.flat_map(|stage| stage.iter().enumerate());
         ranks.flat_map(|(rank, sent)| sent.iter().map(move |&(peer, bytes)| ([rank, peer], bytes)))
     }
 
-    /// Returns the bytes that all ranks send in messages, and those that they copy to periodic
-    /// images on the same rank.
+    /// Returns the bytes of all messages, and those copied to periodic images on the same rank.
     pub(super) fn bytes(&self) -> [f64; 2] {
         let mut bytes = [0.0; 2];
         self.sent().for_each(|([rank, peer], count)| bytes[usize::from(peer == rank)] += count);
@@ -66,8 +64,7 @@ impl GridStep {
     }
 }
 
-/// Predicts the step on its number of ranks. Returns the predictions, and remarks on what was left
-/// out.
+/// Predicts the step on its number of ranks, and returns remarks on what was left out.
 ///
 /// # Errors
 /// [`PredictError::NoRoom`], [`PredictError::Refused`].
@@ -136,8 +133,7 @@ impl<'s> Planned<'s> {
         planned
     }
 
-    /// Returns the stages with their costs. Each byte of a message is treated as a particle of one
-    /// byte.
+    /// Returns the stages with their costs. Each byte is treated as a particle of one byte.
     fn legs(&self, costs: &Costs) -> Result<Vec<Leg<'_>>, String> {
         self.stages.iter().map(|stage| costs.leg(stage.there(), [1.0, 0.0])).collect()
     }
@@ -326,8 +322,7 @@ mod tests {
         predict_grid(step, ExchangePattern::Direct, &costs, machine, &request(backend)).unwrap()
     }
 
-    /// Ranks that are their own neighbours along an axis copy, in addition to messages or without
-    /// any.
+    /// Ranks that are their own neighbours along an axis copy, with or without messages.
     #[test]
     fn what_a_rank_copies_costs_as_much_as_what_it_packs() {
         let cost = GridCost { per_update_s: 1e-7, per_byte_packed_s: 1e-9, ..GridCost::default() };
@@ -399,8 +394,7 @@ mod tests {
     #[test]
     fn a_step_is_its_messages_and_its_work_and_hides_what_travels_beside_work() {
         let step_s = |beside| predicted(&ring(4, beside), Backend::P2p).0[0].step.median_s;
-        // 2 us of a message, 10 us of work; a message that travels during 5 us of work costs
-        // nothing.
+        // 2 us of a message, 10 us of work; a message during 5 us of work costs nothing.
         assert!((step_s(0.0) - 12e-6).abs() < 1e-12, "{}", step_s(0.0));
         assert!((step_s(0.5) - 10e-6).abs() < 1e-12, "{}", step_s(0.5));
         let all = predicted(&ring(4, 0.0), Backend::P2p).0.remove(0);

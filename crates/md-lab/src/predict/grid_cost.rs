@@ -34,8 +34,7 @@ pub struct GridTimes {
 }
 
 impl GridCost {
-    /// Derives the costs from the times of a run with this step. Costs of work that did not occur
-    /// are 0.
+    /// Derives the costs from the times of a run with this step; work that did not occur costs 0.
     pub fn of(step: &GridStep, times: &GridTimes, machine: &Machine, request: &Request) -> Self {
         let ranks = step.updates.len();
         let updates = times.steps * step.updates.iter().sum::<f64>();

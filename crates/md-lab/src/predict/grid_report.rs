@@ -26,7 +26,7 @@ pub struct GridSubject {
     pub kind: String,
     /// Number of fields for which an update of a node is counted.
     pub fields: usize,
-    /// Whether the fields share messages, in words.
+    /// Name of the way in which fields share messages, such as `aggregated`.
     pub messages: String,
 }
 
@@ -59,8 +59,7 @@ pub fn grid_csv(
     table(&columns, forecast.predictions.iter().map(row))
 }
 
-/// Returns the table: the best strategies on each number of ranks, remarks, and the limits of the
-/// model.
+/// Returns the table: best strategies on each number of ranks, remarks, limits of the model.
 pub fn grid_table(forecast: &Forecast) -> String {
     let mut text = format!("step: median of those played; the best {SHOWN} on each number of ranks\n");
     for it in leaders(forecast) {

@@ -10,8 +10,7 @@ use crate::significant;
 
 /// Bytes exchanged per cell of a face: five populations in double precision.
 const BYTES_PER_FACE_CELL: f64 = 40.0;
-/// Bytes that the kernel moves per cell: 19 populations are read, written, and read before they are
-/// written.
+/// Bytes that the kernel moves per cell: 19 populations, read, written, and read before the write.
 const BYTES_PER_CELL: f64 = 456.0;
 
 /// Parameters of the formula.

@@ -1,12 +1,10 @@
-//! Prediction of the time of a scenario's step on any number of ranks, for every strategy of halo
-//! exchange.
+//! Prediction of a scenario's step time on any number of ranks, for each halo-exchange strategy.
 //!
 //! ```text
-//! scenario  -> partition and halo plan of a run on P ranks (plans):
-//!              particles and pairs of every rank, bytes of every message
-//! machine   -> cost of each message and each piece of work (costs), with ranks on nodes (placement)
-//! protocol  -> dependencies between ranks (protocol), played step by step as maxima and sums of times
-//!              (events, play)
+//! scenario -> partition and halo plan of a run on P ranks (plans):
+//!             particles and pairs of every rank, bytes of every message
+//! machine  -> cost of each message and each piece of work (costs), ranks on nodes (placement)
+//! protocol -> dependencies between ranks (protocol), played as maxima and sums of times (play)
 //! ```
 //!
 //! The compute time of a rank is that of the linear model times (1 + scatter times a normal random
@@ -75,8 +73,7 @@ pub enum Scaling {
     /// The scenario's system on all ranks together.
     #[default]
     Strong,
-    /// The scenario's system on each rank: its lattice is repeated along each dimension as often as
-    /// there are ranks.
+    /// The scenario's system on each rank: the rank grid multiplies the cells of its lattice.
     Weak,
 }
 
@@ -266,8 +263,7 @@ pub fn predict_and_tell(
 /// Numbers of ranks that are left out, by reason and backend.
 type LeftOut = BTreeMap<(String, String), BTreeSet<usize>>;
 
-/// Returns the remarks: one for all backends that are left out on the same numbers of ranks for the
-/// same reason.
+/// Returns one remark for each set of backends with equal reason and numbers of ranks.
 fn remarks_on(left_out: &LeftOut) -> Vec<String> {
     let mut backends: BTreeMap<(&String, &BTreeSet<usize>), Vec<String>> = BTreeMap::new();
     for ((reason, backend), ranks) in left_out {
@@ -463,8 +459,8 @@ impl Forecast {
         best
     }
 
-    /// Returns the changes of the best strategy: the last prediction with one and the first with
-    /// the next.
+    /// Returns the changes of the best strategy: the last prediction of one and the first of the
+    /// next.
     pub fn changes(&self) -> Vec<[&Prediction; 2]> {
         let mut best = self.best();
         best.retain(|prediction| prediction.messages > 0.0);

@@ -77,8 +77,7 @@ impl Nodes {
         }
     }
 
-    /// Returns the largest amount that leaves a node for other nodes, among the given amounts sent
-    /// from one rank to another.
+    /// Returns the largest amount that leaves a node, given the amounts sent between ranks.
     pub(super) fn most_leaving(&self, sent: impl Iterator<Item = ([usize; 2], f64)>) -> f64 {
         let mut leaving = vec![0.0; self.count];
         for ([from, to], amount) in sent {
@@ -88,8 +87,7 @@ impl Nodes {
         leaving.into_iter().fold(0.0, f64::max)
     }
 
-    /// Returns the number of doublings from one rank to the ranks of a node, and from one node to
-    /// all nodes.
+    /// Returns the number of doublings from one rank to a whole node, and from one node to all.
     pub(super) fn doublings(&self) -> [(Distance, f64); 2] {
         let log2 = |count: usize| (count as f64).log2();
         [(Distance::Node, log2(self.ranks_per_node)), (Distance::Network, log2(self.count))]

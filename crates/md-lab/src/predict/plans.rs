@@ -1,5 +1,4 @@
-//! Computation and messages of each rank, on any number of ranks, from the partition and halo plans
-//! of a run.
+//! Computation and messages of each rank, from the partition and halo plans of a run.
 //!
 //! Blocks of equal shape have plans that differ only in position: there are at most a few dozen
 //! shapes, whatever the number of ranks. So a plan is made per shape and moved to each rank. With
@@ -60,8 +59,8 @@ impl Density {
     }
 }
 
-/// Messages of one stage in one direction, by receiver: those to rank `r` are `first[r]..first[r +
-/// 1]`, by ascending sender.
+/// Messages of one stage in one direction, by receiver and ascending sender: those to rank `r` are
+/// `first[r]..first[r + 1]`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Messages {
     pub(super) first: Vec<u32>,
@@ -148,8 +147,7 @@ pub(super) struct Way<'p> {
 }
 
 impl Stage {
-    /// Creates a stage from the messages that each rank sends and the particles that it copies to
-    /// images.
+    /// Creates a stage from the messages that each rank sends and its copies to images.
     pub(super) fn new(out: &Messages, images: Vec<f64>, nodes: &Nodes) -> Self {
         let gather = out.reversed();
         let scatter = gather.reversed();
@@ -179,8 +177,8 @@ pub(crate) struct Plans {
     pub(crate) owned: Vec<f64>,
     /// By rank: number of cells, owned and ghost.
     pub(super) cells: Vec<f64>,
-    /// By rank: number of candidate pairs in each [`Region`]; candidates are all pairs of particles
-    /// in adjacent cells.
+    /// By rank: number of candidate pairs in each [`Region`]; these are all pairs in adjacent
+    /// cells.
     pub(crate) candidates: Vec<[f64; Region::ALL.len()]>,
     /// Number of all candidate pairs, each counted once.
     pub(super) distinct_candidates: f64,
@@ -203,8 +201,7 @@ struct Shape {
     corner: Cell,
     plan: HaloPlan,
     pairs: PairWork,
-    /// Quantities of the last rank considered; valid for all ranks of the shape if particles are
-    /// not counted.
+    /// Quantities of the last rank considered; of all ranks if particles are not counted.
     quantities: Option<Quantities>,
 }
 
@@ -355,8 +352,7 @@ fn sending(stage: &halo::Stage) -> impl Iterator<Item = &HaloEdge> {
 }
 
 impl Shape {
-    /// Returns the quantities of the rank whose cells are displaced by this much from those of the
-    /// representative.
+    /// Returns the quantities of the rank at this displacement from the representative.
     fn quantities(&self, grid: &CellGrid, density: &Density, displacement: Cell) -> Quantities {
         let Self { plan, pairs, .. } = self;
         let in_cell = |cell: u32| density.in_cell(grid, add(plan.cell_at(cell as usize), displacement));

@@ -17,8 +17,7 @@ pub(super) const VECTOR_BYTES: f64 = 24.0;
 /// Bytes of a border message: position, id and species per particle, a count per cell.
 const BORDER_BYTES: [f64; 2] = [40.0, 8.0];
 
-/// Normally distributed random numbers by step and rank: one for forces, and one for other work on
-/// particles.
+/// Normal random numbers by step and rank, for forces and for other work on particles.
 pub(super) struct Draws {
     ranks: usize,
     numbers: Vec<[f32; 2]>,
@@ -68,8 +67,7 @@ impl Work {
             plans.candidates.iter().map(|it| computed_share * it.iter().sum::<f64>()).collect();
         let by_rank =
             |seconds: &dyn Fn(usize) -> f64| (0..plans.owned.len()).map(seconds).collect::<Vec<_>>();
-        // The cost per particle and per cell is divided among the regions in proportion to their
-        // pairs.
+        // Costs per particle and per cell are divided among the regions like the pairs.
         let force = |pairs: &Vec<f64>| {
             by_rank(&|rank| {
                 let beside = cost.per_particle_forces_s * plans.owned[rank]
@@ -141,8 +139,7 @@ pub(super) fn exchange_s<'p>(
     backend: Backend,
     legs: impl IntoIterator<Item = Leg<'p>>,
 ) -> Result<f64, String> {
-    /// Number of repetitions; the last one counts, because the first ones may start from another
-    /// state.
+    /// Number of repetitions; the last one counts, as the first may start from another state.
     const EXCHANGES: usize = 4;
     let (rules, mut legs) = (costs.rules(backend)?, legs.into_iter().collect::<Vec<_>>());
     let mut clocks = Clocks::new(costs.ranks());
@@ -290,8 +287,7 @@ impl<'p, 'm> Play<'p, 'm> {
         }
     }
 
-    /// Returns the seconds per step of each phase since the last call, as a mean over ranks, and
-    /// resets them.
+    /// Returns the seconds per step of each phase since the last call, mean over ranks.
     pub(super) fn take_phases(&mut self, steps: usize) -> StepPhases {
         let all = (steps * self.work.integrate_s.len()) as f64;
         std::mem::replace(&mut self.phases, [0.0; Phase::ALL.len()]).map(|seconds| seconds / all)

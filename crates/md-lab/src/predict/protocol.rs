@@ -7,14 +7,11 @@ use md_comm::Backend;
 pub(super) enum Synchronisation {
     /// No synchronisation.
     None,
-    /// All ranks wait for each other once they have finished the overlapping computation: the fence
-    /// comes at the end.
+    /// All ranks wait for each other after the overlapping computation: the fence comes at the end.
     Fence,
-    /// All ranks wait for each other once their puts are flushed: the barrier proceeds during the
-    /// computation.
+    /// All ranks wait for each other's flush of the puts: the barrier proceeds during computation.
     Barrier,
-    /// Senders wait for the post of their receivers, who send it when they have the messages of the
-    /// last exchange.
+    /// Senders wait for their receivers' post, sent when these have the previous messages.
     Post,
 }
 
@@ -31,8 +28,7 @@ pub(super) struct Protocol {
 }
 
 impl Protocol {
-    /// Returns the protocol of a backend. The waits of `hybrid` are those of the two backends that
-    /// it uses.
+    /// Returns the protocol of a backend. The waits of `hybrid` are those of its two backends.
     ///
     /// Credits need no entry. In a step that returns forces, a rank that sends positions has
     /// received forces from this peer, which had read all positions before. Without returned

@@ -58,8 +58,8 @@ fn row<'r>(it: &'r Prediction, config: &Config, request: &Request, version: &'r 
     )
 }
 
-/// Returns the table: the best strategies on each number of ranks, changes of the best one,
-/// remarks, and the limits of the model.
+/// Returns the table: best strategies on each number of ranks, changes of the best one, remarks,
+/// limits of the model.
 pub fn table(forecast: &Forecast) -> String {
     let header =
         ["ranks", "grid", "backend", "shell", "exchange", "step, ms", "waiting", "messages", "bytes"];
@@ -86,8 +86,7 @@ pub(super) fn leaders(forecast: &Forecast) -> Vec<&Prediction> {
     forecast.best().into_iter().flat_map(of_ranks).collect()
 }
 
-/// Returns the changes of the best strategy, the remarks of the forecast, and the limits of the
-/// model.
+/// Returns changes of the best strategy, remarks of the forecast and limits of the model.
 pub(super) fn remarks(forecast: &Forecast, name: &dyn Fn(Strategy) -> String, caveats: &[&str]) -> String {
     let mut text = String::new();
     for [before, after] in forecast.changes() {

@@ -1,5 +1,4 @@
-//! Fraction of the candidate pairs that a method computes, found by building its lists for a part
-//! of the system.
+//! Fraction of the candidate pairs that a method computes, from its lists for a part of the system.
 
 use std::time::Duration;
 

@@ -20,8 +20,7 @@ pub(crate) struct Senders {
 }
 
 impl Senders {
-    /// Groups the senders of the messages `plan`. `reversed` contains the receivers of each rank,
-    /// in the order in which it sends.
+    /// Groups the senders of the messages `plan`. `reversed` has each rank's receivers in order.
     pub(super) fn of(plan: &Messages, reversed: &Messages, nodes: &Nodes) -> Self {
         let ranks = plan.sent.len();
         let mut senders =
@@ -61,7 +60,7 @@ impl Senders {
     }
 }
 
-/// Returns what determines the cost of a message: particles, cells, path, and whether the previous
+/// Returns what determines a message's cost: particles, cells, path, and whether the previous
 /// message has the same receiver.
 fn likeness(reversed: &Messages, nodes: &Nodes, sender: usize, edge: usize) -> [u64; 2] {
     let Range { start, .. } = reversed.to(sender);
@@ -76,8 +75,7 @@ mod tests {
     use super::*;
     use crate::predict::placement::Placement;
 
-    /// Returns a ring of ranks that send to both neighbours; the last two send twice to one of
-    /// them.
+    /// Returns a ring of ranks that send to both neighbours; the last two send twice to one.
     fn ring(ranks: u32, particles: impl Fn(u32) -> f64) -> Messages {
         let mut out = Messages::default();
         for rank in 0..ranks {

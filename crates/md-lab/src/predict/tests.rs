@@ -49,8 +49,7 @@ fn free() -> ComputeCost {
     ComputeCost { threads: 1, ..ComputeCost::default() }
 }
 
-/// Returns a stage in which each rank sends messages with these numbers of particles to these
-/// ranks.
+/// Returns a stage whose ranks send messages of these numbers of particles to these ranks.
 fn messages(to: &[&[(u32, f64)]]) -> Stage {
     let mut out = Messages::default();
     to.iter()
@@ -176,14 +175,12 @@ fn config(boundary: [Boundary; 3], partition: PartitionKind) -> Config {
     let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [8, 7, 9]);
     let mut config = Config::new(lattice, LennardJones::reduced(2.5));
     (config.boundary, config.parallel.partition) = (boundary, partition);
-    // The size of clusters, and so the number of computed pairs, depends on the vectors: use the
-    // same on all machines.
+    // The size of clusters, and so the number of computed pairs, depends on the vector length.
     config.parallel.simd = SimdChoice::Named(SimdLevel::Baseline);
     config
 }
 
-/// Returns the messages and bytes that each rank really sends in an exchange, and its number of
-/// particles.
+/// Returns each rank's messages and bytes in a real exchange, and its number of particles.
 fn of_real_ranks(setup: &Setup) -> Vec<(u64, u64, usize)> {
     let of_rank = |world: &dyn World| {
         let mut simulation = Simulation::new(world, setup).unwrap();

@@ -1,5 +1,4 @@
-//! Offsets between the ranks' clocks, from messages in which rank 0 and every other rank send each
-//! other their times.
+//! Offsets between clocks: rank 0 and every other rank send each other their times.
 //!
 //! A clock that is read between the start of a message and the arrival of its answer shows the time
 //! in the middle, with an error of at most half the round trip. The shortest of several round trips
@@ -28,8 +27,7 @@ pub(super) struct ClockReading {
     pub(super) error_ns: f64,
 }
 
-/// Reads the clocks of all ranks. Returns the readings by rank on rank 0, and an empty list
-/// elsewhere. *Collective.*
+/// Reads the clocks of all ranks; returns the readings on rank 0, none elsewhere. *Collective.*
 pub(super) fn read_clocks(world: &dyn World, recorder: &Recorder) -> Result<Vec<ClockReading>, CommError> {
     let peers = if world.rank() == ROOT { 1..world.ranks() } else { ROOT..ROOT + 1 };
     let now_ns = recorder.now_ns() as f64;

@@ -26,8 +26,7 @@ pub struct CriticalPath {
     pub parts: BTreeMap<(usize, &'static str), f64>,
 }
 
-/// A dependency between ranks: a rank continued at `ended`, because the rank `from` had reached
-/// some point at `since`.
+/// A rank continued at `ended`, because the rank `from` had reached some point at `since`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Dependency {
     ended: f64,

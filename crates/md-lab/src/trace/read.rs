@@ -120,8 +120,7 @@ pub(super) struct Entrance {
 /// Activities of all ranks over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
-    /// Backend, shell, exchange and partition; of an application on a grid, kind, backend and
-    /// exchange.
+    /// Backend, shell, exchange and partition; on a grid, kind, backend and exchange.
     pub strategy: String,
     /// Number of ranks.
     pub ranks: usize,

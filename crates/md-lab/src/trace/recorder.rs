@@ -21,8 +21,7 @@ pub(super) enum Kind {
     Sent,
     /// A message has arrived; the event begins where the wait for it began.
     Received,
-    /// A collective that waits for all ranks; `exchange` is its number, `detail` the time at which
-    /// it was entered.
+    /// A collective that waits for all ranks; `exchange` is its number, `detail` the time of entry.
     Collective,
     /// A thread's share of a phase; `channel` is the phase's number, `peer` the thread's.
     Share,

@@ -7,15 +7,13 @@ use md_engine::Phase;
 use super::path::segments;
 use super::read::{Activity, Entrance, Message, Timeline};
 
-/// Backends that deliver all messages of an exchange at once: the wait is for the message that left
-/// last.
+/// Backends that deliver all messages of an exchange at once: the last to leave is waited for.
 const TOGETHER: [&str; 4] = ["neighbor-collective", "rma-fence", "rma-pscw", "rma-barrier"];
 
 /// Microseconds per second.
 const US: f64 = 1e6;
 
-/// All messages from one rank to another, and the waits of the second for the first; times in
-/// seconds.
+/// Messages from one rank to another, and waits of the second for the first; in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct EdgeSummary {
     /// Number of messages.
@@ -41,8 +39,7 @@ pub struct Waits {
     pub collective_late_s: f64,
     /// In collectives that all ranks had entered.
     pub collective_s: f64,
-    /// The rest of `halo_wait`: for buffers, for the end of sending, and for messages with a
-    /// missing end.
+    /// The rest of `halo_wait`: for buffers, the end of sending, and messages with a missing end.
     pub other_s: f64,
 }
 
@@ -122,8 +119,7 @@ impl Summary {
     }
 }
 
-/// Returns the message that left last, by receiver and exchange, for backends that deliver all
-/// messages at once.
+/// Returns the last message by receiver and exchange, for backends that deliver all at once.
 fn last_to_leave(timeline: &Timeline) -> HashMap<(usize, [u32; 2]), &Message> {
     let mut last: HashMap<_, &Message> = HashMap::new();
     let backend = timeline.strategy.split(' ').next().unwrap_or_default();

@@ -60,8 +60,7 @@ fn near(seconds: f64, us: f64) -> bool {
     (seconds * 1e6 - us).abs() < 1e-3
 }
 
-/// Rank 0 is ready at 10 us and continues at 40 us, 5 us after rank 1 has sent; 3 us of its wait
-/// are for something else.
+/// Rank 0 waits from 10 us to 40 us, 5 us after rank 1 has sent, and 3 us for something else.
 fn late_sender(backend: &str) -> Timeline {
     let events = [
         phase(0, "force", 0.0, 10.0),
@@ -195,8 +194,7 @@ fn context(ranks: usize) -> RunContext {
     }
 }
 
-/// Records a run of `steps` steps on three ranks, with room for `capacity` events per rank; one
-/// rank sleeps after every step.
+/// Records a run on three ranks, of which one sleeps after every step.
 fn recorded(steps: u64, capacity: usize) -> (Written, String) {
     let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [6, 5, 5]);
     let mut config = Config::new(lattice, LennardJones::reduced(2.5));

@@ -36,8 +36,8 @@ struct Counts {
     threads: u64,
 }
 
-/// Implements [`super::TracedWorld::write`]; `clocks` are the readings before and after the
-/// recording. *Collective.*
+/// Implements [`super::TracedWorld::write`]; `clocks` are the first and last readings.
+/// *Collective.*
 pub(super) fn write<E>(
     world: &dyn World,
     recorder: &Recorder,
