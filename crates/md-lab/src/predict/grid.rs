@@ -64,7 +64,7 @@ impl GridStep {
     }
 }
 
-/// Predicts the step on its number of ranks, and returns remarks on what was left out.
+/// Predicts the step on its number of ranks, with remarks on what was left out.
 ///
 /// # Errors
 /// [`PredictError::NoRoom`], [`PredictError::Refused`].

@@ -280,7 +280,7 @@ fn remarks_on(left_out: &LeftOut) -> Vec<String> {
     backends.into_iter().map(remark).collect()
 }
 
-/// Returns a remark on the costs in use that come from fits without a measure of quality.
+/// Returns a remark on the costs in use whose fits have no residuals to judge them by.
 fn unjudged(machine: &Machine, compute: &ComputeCost, predictions: &[Prediction]) -> Option<String> {
     let is_used = |cost: &&MessageCost| {
         predictions

@@ -78,7 +78,7 @@ impl Messages {
         self.first[rank] as usize..self.first[rank + 1] as usize
     }
 
-    /// Returns the number of senders to a rank after the first.
+    /// Returns the number of senders to a rank beyond the first.
     pub(super) fn further_peers(&self, rank: usize) -> f64 {
         let peers = &self.peer[self.to(rank)];
         peers.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64

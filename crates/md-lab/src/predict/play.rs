@@ -1,4 +1,4 @@
-//! Playing of a strategy's steps.
+//! Steps of a strategy, played with the event model.
 
 use md_comm::Backend;
 use md_core::shell::ForceReturn;
