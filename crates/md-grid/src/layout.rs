@@ -1,8 +1,9 @@
 //! Memory layout of the nodes of a rank, and boxes of nodes.
 //!
 //! ```text
-//! component 0  | padding | row (x, y) = (-d, -d): ghosts of z, own nodes, ghosts of z, padding | row (-d, -d + 1) | ...
-//! component 1  | the same
+//! component 0  | padding | row (x, y) = (-d, -d) | row (-d, -d + 1) | ...
+//! component 1  | padding | ...
+//! row          | ghosts of z | own nodes | ghosts of z | padding
 //! ```
 //!
 //! z varies fastest, components slowest (structure of arrays). Rows are padded to whole cache

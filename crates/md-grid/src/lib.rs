@@ -10,12 +10,16 @@
 //! ```
 //! use md_comm::World;
 //! use md_engine::clock::PhaseClock;
-//! use md_grid::{Decomposition, Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours};
+//! use md_grid::{
+//!     Decomposition, Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours,
+//! };
 //! use std::time::Duration;
 //!
-//! // A ring of 8 nodes on two ranks: every node holds its global number and receives its predecessor's.
+//! // A ring of 8 nodes on two ranks: every node holds its global number and receives its
+//! // predecessor's.
 //! let before = md_comm::local::run(2, Duration::from_secs(60), |world| {
-//!     let ring = Decomposition::new([8, 1, 1], world.ranks(), None, [Edges::Periodic, Edges::Open, Edges::Open])?;
+//!     let edges = [Edges::Periodic, Edges::Open, Edges::Open];
+//!     let ring = Decomposition::new([8, 1, 1], world.ranks(), None, edges)?;
 //!     let block = ring.block(world.rank());
 //!     let layout = Layout::new(block.size, [1, 0, 0], size_of::<f64>())?;
 //!     let mut field = Field::<f64>::new(layout, 1)?;

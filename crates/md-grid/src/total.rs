@@ -8,7 +8,8 @@
 //! Reproducible Summation", 2015):
 //!
 //! ```text
-//! multiple = (term + 1.5 2^52 unit) - 1.5 2^52 unit        rounded to the unit, because the last bit of the sum is one unit
+//! multiple = (term + 1.5 2^52 unit) - 1.5 2^52 unit
+//! rounded to the unit, because the last bit of the sum is one unit
 //! ```
 //!
 //! The discarded remainder is below 2^-60 of the largest term, for up to 2^32 nodes.
