@@ -4,9 +4,9 @@
 //! and `shift[i]` is the distance to the neighbour that population `i` moves to.
 //!
 //! ```text
-//! two grids      push              target[i][n + shift[i]]    = collided(source[i][n])[i]
-//! single grid    local step        grid[-i][n]                = collided(grid[i][n])[i]
-//!                shifted step      grid[i][n + shift[i]]      = collided(grid[-i][n + shift[-i]])[i]
+//! two grids      push           target[i][n + shift[i]]    = collided(source[i][n])[i]
+//! single grid    local step     grid[-i][n]                = collided(grid[i][n])[i]
+//!                shifted step   grid[i][n + shift[i]]      = collided(grid[-i][n + shift[-i]])[i]
 //! ```
 //!
 //! The single grid uses Bailey's AA pattern (2009): a node writes exactly the places it reads, its

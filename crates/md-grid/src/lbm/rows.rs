@@ -8,7 +8,7 @@
 //! ```text
 //! stored at z = size    moves up (velocity 1), belongs to z = 0   after a push or a shifted step
 //! stored at z = -1      moves down, belongs to z = size - 1
-//! stored at z = 0       a shifted step reads it at z = size        after a local step
+//! stored at z = 0       a shifted step reads it at z = size       after a local step
 //! stored at z = size-1  a shifted step reads it at z = -1
 //! ```
 

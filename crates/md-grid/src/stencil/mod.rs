@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | `swap` | the start of a step | all fields, depth 2, all neighbours, no overlap |
 //! | `tvd` | advection | tracers along an axis; one-way first-plane fluxes (overlapped) |
-//! | `poisson` | the pressure solver | one field, depth 1, per iteration, and two sums over all ranks |
+//! | `poisson` | pressure solver | one field, depth 1, and two sums over all ranks, per iteration |
 //!
 //! The bits of all fields do not depend on the decomposition or the transport: a node's value is
 //! computed from equal numbers in the same order wherever its neighbours are, and sums over all
