@@ -21,10 +21,10 @@ pub type Offset = [i8; 3];
     serde(rename_all = "kebab-case")
 )]
 pub enum Edges {
-    /// Periodic: the opposite face follows.
+    /// The grid continues at the opposite face.
     #[default]
     Periodic,
-    /// Open: the application sets the ghosts there.
+    /// The grid ends there: the application sets the ghosts.
     Open,
 }
 

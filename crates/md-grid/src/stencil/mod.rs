@@ -11,7 +11,7 @@
 //! | `poisson` | pressure solver | one field, depth 1, and two sums over all ranks, per iteration |
 //!
 //! The bits of all fields do not depend on the decomposition or the transport: a node's value is
-//! computed from equal numbers in the same order wherever its neighbours are, and sums over all
+//! computed from the same numbers in the same order wherever its neighbours are, and sums over all
 //! nodes are exact ([`crate::total`]).
 
 mod modes;

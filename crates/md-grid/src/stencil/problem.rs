@@ -110,7 +110,7 @@ pub enum Compute {
     /// except across open axes.
     #[default]
     Average,
-    /// Nothing: only the exchange.
+    /// Only the exchange.
     Nothing,
 }
 
