@@ -22,7 +22,8 @@ use crate::text_file::read_text;
 /// Share of the budget that goes to messages, if both are measured.
 const SHARE_OF_MESSAGES: f64 = 2.0 / 3.0;
 
-/// Fits a machine on this rank; `end_job` ends all ranks with an exit code, from any thread. *Collective.*
+/// Fits a machine on this rank. `end_job` ends all ranks with an exit code, from any thread.
+/// *Collective.*
 ///
 /// Returns the errors of `bench` if benchmarks are run; the machine is fitted even if some have
 /// failed, from the others. Returns [`RunError`] otherwise.

@@ -1,4 +1,5 @@
-//! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and ranked.
+//! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and
+//! ranked.
 //!
 //! This module contains the outputs and the exit status that comparisons on particles and on grids
 //! share.

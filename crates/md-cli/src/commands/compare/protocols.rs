@@ -1,4 +1,5 @@
-//! `md-cli compare --protocols`: protocols and partitions in the columns of Matthey and Hansen (2000).
+//! `md-cli compare --protocols`: protocols and partitions in the columns of Matthey and Hansen
+//! (2000).
 
 use md_core::PartitionKind;
 use md_core::words::counted;
