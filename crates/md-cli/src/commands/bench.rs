@@ -125,8 +125,8 @@ impl Outputs {
 /// *Collective.*
 ///
 /// # Errors
-/// Returns [`Summarised`](super::ending::Summarised) if contents were wrong or a transport failed,
-/// [`RunError`] otherwise.
+/// Returns [`Summarised`](super::ending::Summarised) if contents were wrong or a transport failed.
+/// See [`RunError`] for other errors.
 pub fn bench(
     transports: &dyn Transports,
     args: &BenchArgs,
@@ -245,8 +245,8 @@ mod tests {
     use crate::args::{Cli, Command};
     use crate::commands::faulty::{self, FaultyTransports};
 
-    /// Runs a benchmark with broken transports. Returns the error, the exit code, and `mechanism
-    /// bytes status note` of each row.
+    /// Runs a benchmark with broken transports. Returns the error, the exit code, and
+    /// `mechanism bytes status note` of each row.
     fn bench_broken(call: &str) -> (String, u8, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().display().to_string();

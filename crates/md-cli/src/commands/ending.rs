@@ -1,4 +1,4 @@
-//! Ends of commands that are not errors of a part: by a signal, by a box that runs away, or with a
+//! Ends of commands other than by a single error: by a signal, by a box that runs away, or with a
 //! summary of several errors.
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub enum Ending {
         "ended after {done} of {steps} steps, since the barostat asks for a box in which the run cannot go on: {problem}\nall files are complete; --resume goes on from the last checkpoint with other keys"
     )]
     Box {
-        /// Reason why it could not.
+        /// Reason why the run cannot continue.
         problem: String,
         /// Number of steps done.
         done: u64,
@@ -70,7 +70,7 @@ pub struct Summarised {
     pub summary: String,
     /// Exit code of the program.
     pub exit_code: u8,
-    /// Remaining work in the transport.
+    /// Unfinished communication in the transport.
     pub remains: Remains,
 }
 
@@ -183,8 +183,8 @@ pub(crate) struct Outcome<'r> {
     pub(crate) note: &'r str,
 }
 
-/// Returns all reasons, each after the mechanisms that it applies to: `shm, p2p: the ranks are
-/// threads`.
+/// Returns all reasons, each after the mechanisms that it applies to:
+/// `shm, p2p: the ranks are threads`.
 fn reasons_of(outcomes: &[Outcome]) -> String {
     let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
     for Outcome { by, note, .. } in outcomes {

@@ -25,8 +25,9 @@ const SHARE_OF_MESSAGES: f64 = 2.0 / 3.0;
 /// Fits a machine on this rank. `end_job` ends all ranks with an exit code, from any thread.
 /// *Collective.*
 ///
-/// Returns the errors of `bench` if benchmarks are run; the machine is fitted even if some have
-/// failed, from the others. Returns [`RunError`] otherwise.
+/// # Errors
+/// Returns the errors of `bench` if benchmarks are run. If some of them have failed, the machine is
+/// fitted from the others. See [`RunError`] for other errors.
 pub fn fit(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Result<(), RunError> {
     let agreement = transports.agreement();
     let given = open_on_root(agreement, || args.bench.as_deref().map_or_else(|| Ok(Vec::new()), read))?;

@@ -31,8 +31,8 @@ pub fn partition(
 ) -> Result<(), RunError> {
     let ranks = args.ranks as usize;
     let kinds = chosen.resolve(inputs.scenario.parallel.partition, PartitionKind::ALL);
-    // The set-up is without ranks, so that faults of a number of ranks are reported for a partition
-    // and not for the scenario.
+    // The set-up is for one rank, so that an impossible number of ranks is a fault of a partition
+    // and not of the scenario.
     let mut scenario = inputs.scenario.clone();
     scenario.parallel.partition = PartitionKind::Rect;
     scenario.parallel.grid = None;

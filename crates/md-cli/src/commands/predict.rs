@@ -61,7 +61,7 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     }
     let machine = read_machine(&args.machine)?;
     inputs.beside.push(args.machine.clone());
-    // Each number of ranks has a different grid.
+    // The grid of ranks depends on their number.
     let (mut scenario, warning) = by_ghosts(&inputs.scenario);
     warning.iter().for_each(|text| warn(text));
     scenario.parallel.grid = None;

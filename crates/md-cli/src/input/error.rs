@@ -1,4 +1,4 @@
-//! Errors of particle files, with file, line, faulty text and expectation.
+//! Errors of particle files, with file, line, faulty text and expected content.
 
 use std::fmt;
 

@@ -140,8 +140,8 @@ impl Record {
     }
 }
 
-/// Returns the records that this rank keeps among those of all ranks, sorted by id. A duplicate id
-/// is an error, unless the other fault comes first. *Collective.*
+/// Returns the records that this rank keeps among those of all ranks, sorted by id. Returns
+/// an error for a duplicate id or for `fault`, whichever line comes first. *Collective.*
 pub(super) fn sorted_by_id(
     source: &Source<'_>,
     records: Vec<Record>,

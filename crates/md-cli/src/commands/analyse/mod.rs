@@ -68,8 +68,8 @@ fn failed(summary: String) -> RunError {
     summarised(summary, RUN_FAILED)
 }
 
-/// Returns inputs with the given scenario, or with that of the run which wrote the trajectory. It
-/// must request an analysis.
+/// Returns inputs with the given scenario, or with that of the run which wrote the trajectory. The
+/// scenario must request an analysis.
 fn inputs_of(args: &AnalyseArgs) -> Result<Inputs, RunError> {
     let path = args.scenario.clone().unwrap_or_else(|| beside(&args.trajectory, KnownFile::SCENARIO.name()));
     let name = path.display().to_string();
@@ -211,13 +211,13 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
     Ok(files.iter().map(|file| format!("{}\n", folder.join(file.name()).display())).collect())
 }
 
-/// Returns the step at which the last stage that outputs observe begins. Outputs without a `start`
-/// begin with it.
+/// Returns the first step that outputs observe in the last stage. Outputs without a `start` begin
+/// with it.
 fn first_of_last_stage(scenario: &Scenario, path: &Path) -> Result<u64, RunError> {
     match scenario.stages().split_last() {
         None | Some((_, [])) => Ok(0),
         _ if begin_by_themselves(scenario) => Ok(0),
-        // A step between two stages belongs to the earlier one.
+        // The state after the last step of a stage belongs to this stage.
         Some((_, earlier)) => Ok(steps_of(earlier, path).map_err(refused)? + 1),
     }
 }
@@ -311,7 +311,7 @@ fn note_masses(scenario: &Scenario, frame: &InputParticles) {
 }
 
 /// Returns whether the scenario requests unwrapped positions for this trajectory. Not every format
-/// contains this.
+/// marks them.
 fn is_unwrapped(scenario: &Scenario, path: &Path) -> bool {
     let same_name = |own: &Trajectory| Path::new(&own.path).file_name() == path.file_name();
     let own = scenario.output.trajectory.as_ref().filter(|own| same_name(own));

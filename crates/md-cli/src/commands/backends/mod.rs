@@ -87,8 +87,8 @@ pub fn findings(world: &MpiWorld) -> Result<Findings, md_comm::CommError> {
     Ok(Findings { lines, restrictions: here::restrictions(&survey) })
 }
 
-/// Returns each value with the calls that it holds for: `osc/rdma [MPI_Win_allocate,
-/// MPI_Win_create]; osc/sm [MPI_Win_allocate_shared]`.
+/// Returns each value with the calls that it holds for:
+/// `osc/rdma [MPI_Win_allocate, MPI_Win_create]; osc/sm [MPI_Win_allocate_shared]`.
 #[cfg(feature = "mpi")]
 fn per_call(windows: &[WindowSurvey], fact: impl Fn(&WindowSurvey) -> String) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();

@@ -31,7 +31,7 @@ const STEPS: u64 = 10;
 ///
 /// # Errors
 /// Returns [`Summarised`](crate::commands::ending::Summarised) if a strategy was wrong, failed or
-/// timed out, [`RunError`] otherwise.
+/// timed out. See [`RunError`] for other errors.
 pub fn compare_on_grid<M: Runnable>(
     transports: &dyn Transports,
     inputs: &GridInputs<M>,

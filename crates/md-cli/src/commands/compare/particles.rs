@@ -29,7 +29,7 @@ const STEPS: u64 = 20;
 ///
 /// # Errors
 /// Returns [`Summarised`](crate::commands::ending::Summarised) if a strategy was wrong, failed or
-/// timed out, [`RunError`] otherwise.
+/// timed out. See [`RunError`] for other errors.
 pub fn compare(
     transports: &dyn Transports,
     inputs: &Inputs,

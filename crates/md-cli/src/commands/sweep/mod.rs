@@ -97,7 +97,8 @@ impl<E: Into<RunError>> From<E> for Failure {
 /// Runs the jobs that have no row in the table.
 ///
 /// # Errors
-/// Returns [`Summarised`](super::ending::Summarised) if jobs failed, [`RunError`] otherwise.
+/// Returns [`Summarised`](super::ending::Summarised) if jobs failed. See [`RunError`] for other
+/// errors.
 pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     if launch::processes_of_job().is_some() {
         return Err(refused("sweep starts the launcher itself: start it once, without mpirun".to_owned()));

@@ -71,7 +71,7 @@ impl<'t> Comment<'t> {
         }
     }
 
-    /// Returns which dimensions are periodic, if the file contains this.
+    /// Returns which dimensions are periodic, if the file specifies it.
     pub(super) fn periodic(&self, line: Line<'_>) -> Result<Option<[bool; 3]>, InputError> {
         let Some(text) = self.get("pbc") else { return Ok(None) };
         match flags(text).as_deref() {

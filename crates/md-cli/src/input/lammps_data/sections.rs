@@ -126,8 +126,8 @@ pub(super) fn give_velocities(
     first.map_or(Ok(()), |(line, problem)| Err(Here { file, line: Some(line as usize) }.error(problem)))
 }
 
-/// Adds the parameters of `Pair Coeffs` (`type epsilon sigma [cutoff]`) or `PairIJ Coeffs` (`type
-/// type epsilon sigma [cutoff]`).
+/// Adds the parameters of `Pair Coeffs` (`type epsilon sigma [cutoff]`) or `PairIJ Coeffs`
+/// (`type type epsilon sigma [cutoff]`).
 pub(super) fn coefficients(
     content: &Content,
     file: &str,
