@@ -35,7 +35,7 @@ pub struct GridArgs {
 }
 
 impl GridArgs {
-    /// Scenario and number of steps.
+    /// Returns the scenario and its overrides, with the number of steps.
     pub fn scenario(&self) -> ScenarioArgs {
         ScenarioArgs { steps: self.steps, ..self.scenario.clone() }
     }
