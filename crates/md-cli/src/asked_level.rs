@@ -33,7 +33,7 @@ pub(crate) fn asked_level() -> Result<Option<SimdLevel>, RunError> {
 /// Returns the level named by the variable, or else the widest of this CPU.
 ///
 /// # Errors
-/// Those of [`asked_level`].
+/// The errors of [`asked_level`].
 pub(crate) fn asked_or_widest() -> Result<SimdLevel, RunError> {
     Ok(asked_level()?.unwrap_or_else(SimdLevel::detect))
 }

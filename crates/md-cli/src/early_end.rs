@@ -79,7 +79,7 @@ impl Ended {
 /// Reasons that may end a run early; by default none.
 #[derive(Debug, Default)]
 pub struct EarlyEnd {
-    /// Where signals are handled: whether each of [`SIGNALS`] has come since [`EarlyEnd::listen`].
+    /// For a run that handles signals: whether each of [`SIGNALS`] has come since [`EarlyEnd::listen`].
     came: Option<OnceLock<[Arc<AtomicBool>; SIGNALS.len()]>>,
     deadline: Option<Instant>,
 }

@@ -51,7 +51,7 @@ impl Inputs {
     /// particles. An error is returned on all ranks. *Collective.*
     ///
     /// # Errors
-    /// Those of [`Inputs::read`], and particles at invalid positions; the same on all ranks.
+    /// The errors of [`Inputs::read`], and particles at invalid positions; the same on all ranks.
     /// Communication.
     pub fn read_on_first_rank(args: &ScenarioArgs, world: &dyn World) -> Result<Self, RunError> {
         Self::with(args, Some(world))
@@ -68,7 +68,7 @@ impl Inputs {
     /// Reads a scenario from `text`; particle files are relative to the folder of `name`.
     ///
     /// # Errors
-    /// Those of [`Inputs::read`].
+    /// The errors of [`Inputs::read`].
     pub fn from_text(name: &str, text: &str, overrides: Vec<String>) -> Result<Self, RunError> {
         let source = ScenarioSource { name: name.to_owned(), text: text.to_owned(), overrides };
         Self::load(name.into(), source, None)
@@ -115,7 +115,7 @@ impl Inputs {
         particles.notes.extend(particles.notes_of_lacks(&species));
         note_images(text, scenario, &mut particles)?;
         input::adopt(text.name(), &mut particles, source, scenario)?;
-        // The scenario written beside the results must contain the masses on which they depend.
+        // The scenario written with the results must contain the masses on which they depend.
         for (species, mass) in scenario.species.iter_mut().zip(&particles.masses) {
             species.mass = species.mass.or(*mass);
         }
@@ -327,8 +327,8 @@ mod tests {
                 changed(&data, "\n1 0.015625", "\n4 0.015625"),
                 "id 4 is given twice, first in line ",
             ),
-            // Of several faults, the one in the first line is reported; its particle does not have
-            // the lowest id.
+            // The fault in the first line is reported if there are several; its particle does not
+            // have the lowest id.
             (
                 "extxyz",
                 changed(&far, last_row, &last_row.replace(" 0.25", " 1e150")),

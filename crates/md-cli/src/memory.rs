@@ -79,7 +79,7 @@ pub(crate) fn available_to_all(world: &dyn World) -> Result<Option<f64>, RunErro
 /// Checks that every rank has enough memory for a set-up. *Collective.*
 ///
 /// # Errors
-/// Those of [`expect`]; communication.
+/// The errors of [`expect`]; communication.
 pub fn expect_on_all(
     world: &dyn World,
     inputs: &Inputs,
@@ -95,7 +95,7 @@ pub fn expect_on_all(
 /// Checks that each of `ranks` ranks of this machine has enough memory.
 ///
 /// # Errors
-/// Those of [`expect`].
+/// The errors of [`expect`].
 pub(crate) fn expect_here(
     inputs: &Inputs,
     setup: &Setup,
@@ -120,7 +120,7 @@ const LEAST_BYTES: f64 = 150.0;
 /// Checks that each of `ranks` ranks of this machine has memory for its share of the particles.
 ///
 /// # Errors
-/// Those of [`expect`].
+/// The errors of [`expect`].
 pub(crate) fn expect_particles(inputs: &Inputs, atoms: u64, ranks: usize) -> Result<(), RunError> {
     expect_bytes(inputs, atoms, atoms as f64 / ranks as f64 * LEAST_BYTES, available(ranks))
 }
@@ -128,7 +128,7 @@ pub(crate) fn expect_particles(inputs: &Inputs, atoms: u64, ranks: usize) -> Res
 /// Does what [`expect_particles`] does for the ranks of a world. *Collective.*
 ///
 /// # Errors
-/// Those of [`expect`]; communication.
+/// The errors of [`expect`]; communication.
 pub(crate) fn expect_particles_on_all(
     world: &dyn World,
     inputs: &Inputs,

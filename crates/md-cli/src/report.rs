@@ -17,7 +17,7 @@ pub struct RunFacts {
     pub timestep: f64,
     /// SIMD level of the kernels, e.g. `avx512`.
     pub simd: String,
-    /// How the SIMD level was chosen: `cpu`, `measured` or `named`.
+    /// Origin of the SIMD level: `cpu`, `measured` or `named`.
     pub shape: &'static str,
     /// Pairs within the cutoff per atom, each counted once, at the last thermo step.
     pub useful_pairs_per_atom: f64,
@@ -27,7 +27,7 @@ pub struct RunFacts {
     pub neighborhood: NeighborReport,
     /// Particles lost (a run that loses one fails).
     pub lost_particles: u64,
-    /// Why the run has ended.
+    /// Reason why the run has ended.
     pub ended: Ended,
     /// Total energy per atom, last minus first.
     pub energy_drift_per_atom: f64,
@@ -43,7 +43,7 @@ pub struct RunFacts {
     pub warned: Vec<String>,
     /// Which ranks take turns on their cores and why, in words.
     pub crowding: Option<String>,
-    /// What the cores of the host were used for.
+    /// Use of the cores of the host.
     pub host_use: Option<HostUse>,
     /// File name of the trajectory that was written.
     pub trajectory: Option<String>,

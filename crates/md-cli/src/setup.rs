@@ -48,7 +48,7 @@ const FEW_CELLS: usize = 1 << 20;
 /// another one. Also returns what was left out, in words.
 ///
 /// # Errors
-/// Those of [`of_inputs`], except the ones that only the omitted work would show.
+/// The errors of [`of_inputs`], except those that only the omitted work would show.
 pub fn estimated(inputs: &Inputs, ranks: usize) -> Result<(Setup, Vec<String>), RunError> {
     file::check_velocities(inputs)?;
     memory::expect_particles(inputs, rough_atoms(inputs)?, ranks)?;
@@ -83,7 +83,7 @@ pub fn estimated(inputs: &Inputs, ranks: usize) -> Result<(Setup, Vec<String>), 
 /// Returns the set-up of the inputs' scenario on `ranks` ranks.
 ///
 /// # Errors
-/// Those of [`of_scenario`]; neither file nor scenario gives velocities.
+/// The errors of [`of_scenario`]; neither file nor scenario gives velocities.
 pub fn of_inputs(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
     file::check_velocities(inputs)?;
     of_scenario(inputs, &inputs.scenario, ranks)

@@ -102,7 +102,7 @@ pub(crate) fn told(
     read.map_err(|reason| RunError::unreadable(path.display().to_string(), reason))
 }
 
-/// The text of a particle file, piece by piece; each holds whole lines.
+/// The text of a particle file in pieces of whole lines.
 pub(crate) struct Blocks {
     text: Box<dyn Read>,
     /// Beginning of a line whose end has not been read yet.

@@ -29,7 +29,7 @@ pub struct GridArgs {
     /// The timeline.
     #[command(flatten)]
     pub trace: TraceArgs,
-    /// Go on from a checkpoint, or from the newest in a folder
+    /// Resume from a checkpoint, or from the newest in a folder
     #[arg(long, value_name = "FILE|DIR")]
     pub resume: Option<PathBuf>,
 }

@@ -106,7 +106,8 @@ Exit codes: 0 all well, 2 bad input.";
 pub struct TraceSummaryArgs {
     /// Timeline written by `--trace`
     pub trace: PathBuf,
-    /// Write the tables as CSV, and the communication matrix and the sizes of messages as SVG, into this directory
+    /// Write the tables as CSV, and the communication matrix and the sizes of messages as SVG, into
+    /// this directory
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
@@ -131,7 +132,8 @@ pub struct CompareArgs {
     /// The scenario.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Time steps per sample [default: 20, or fewer so that the neighbourhood is not rebuilt in between]
+    /// Time steps per sample [default: 20, or fewer so that the neighbourhood is not rebuilt in
+    /// between]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub steps: Option<u64>,
     /// Backends, or `all` that run here
@@ -242,7 +244,8 @@ pub struct BenchArgs {
     /// Seconds for all of them
     #[arg(long, value_name = "SECONDS", default_value_t = 170.0, value_parser = positive_seconds)]
     pub budget: f64,
-    /// Samples of each case, in shorter loops where the budget does not suffice [default: as many as the budget allows, 6 to 30]
+    /// Samples of each case, in shorter loops where the budget does not suffice [default: as many
+    /// as the budget allows, 6 to 30]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
     pub runs: Option<u32>,
     /// Bytes of a message [default: each benchmark's own]
@@ -317,7 +320,8 @@ pub struct PredictArgs {
     /// Ranks on a node [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_node: Option<u32>,
-    /// Ranks on the cores of a node that share a last cache, if messages to others cost more (distance "across") [default: all]
+    /// Ranks on the cores of a node that share a last cache, if messages to others cost more
+    /// (distance "across") [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_complex: Option<u32>,
     /// Order of the ranks on nodes: block (one node after the other) or round-robin

@@ -23,7 +23,8 @@ const EVENTS: u64 = md_lab::trace::EVENTS as u64;
 /// Largest number of events: 4 GB per rank.
 const MOST_EVENTS: u64 = 100_000_000;
 
-/// Molecular dynamics with an exchangeable halo exchange. Runs as a plain process or under `mpirun -n P`.
+/// Molecular dynamics with an exchangeable halo exchange. Runs as a plain process or under `mpirun
+/// -n P`.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "md-cli", version, max_term_width = 100)]
 pub struct Cli {
@@ -150,7 +151,8 @@ pub struct ScenarioArgs {
     /// Output directory, instead of output.directory
     #[arg(long, value_name = "DIR")]
     pub output: Option<String>,
-    /// Threads per rank, instead of parallel.threads; auto: the cores of this machine divided by its ranks
+    /// Threads per rank, instead of parallel.threads; auto: the cores of this machine divided by
+    /// its ranks
     #[arg(long, value_name = "N|auto")]
     pub threads: Option<ThreadChoice>,
     /// Number of steps, for the commands that have `--steps`.
@@ -207,10 +209,11 @@ pub struct RunArgs {
     /// The timeline.
     #[command(flatten)]
     pub trace: TraceArgs,
-    /// Divide the work at the same steps and in the same way as the run that wrote this balance.csv (balance weights `time`)
+    /// Divide the work at the same steps and in the same way as the run that wrote this balance.csv
+    /// (balance weights `time`)
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
-    /// Go on from a checkpoint, or from the newest in a folder
+    /// Resume from a checkpoint, or from the newest in a folder
     #[arg(long, value_name = "FILE|DIR")]
     pub resume: Option<PathBuf>,
 }
@@ -261,7 +264,8 @@ pub struct InspectArgs {
 /// Options of a timeline.
 #[derive(Debug, Clone, Args)]
 pub struct TraceArgs {
-    /// Timeline of all ranks and their threads, as Chrome trace JSON (for ui.perfetto.dev and `md-cli trace-summary`)
+    /// Timeline of all ranks and their threads, as Chrome trace JSON (for ui.perfetto.dev and
+    /// `md-cli trace-summary`)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Events that each rank keeps for --trace: the last ones

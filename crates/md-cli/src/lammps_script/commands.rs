@@ -137,7 +137,7 @@ impl Script<'_> {
         if self.system.file.is_none() {
             return Err("only particles of a file can be copied".to_owned());
         }
-        // Copies are copied again.
+        // A repeated `replicate` multiplies the numbers of copies.
         let mut copies = self.system.copies.unwrap_or([1; 3]);
         for (copies, word) in copies.iter_mut().zip(words) {
             let factor = u32::try_from(whole(word)?).ok();

@@ -86,7 +86,7 @@ struct Script<'f> {
 /// Translates a script, given the variables of the command line (`-var NAME VALUE`).
 ///
 /// # Errors
-/// What is missing for a scenario or wrong with it, with the remarks so far.
+/// The missing or wrong part of the scenario, with the remarks so far.
 pub(crate) fn translate(
     name: &str,
     script: &str,

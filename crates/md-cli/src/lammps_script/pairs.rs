@@ -118,7 +118,7 @@ impl Pairs {
     /// Returns the tables of species and interaction, for `types` types.
     ///
     /// # Errors
-    /// What is missing.
+    /// The `pair_style` or `pair_coeff` that is missing.
     pub(super) fn tables(&self, types: usize) -> Result<String, String> {
         let global = self.cutoff.ok_or_else(|| match &self.style {
             Style::NotTaken(name) => format!("its pair_style `{name}` cannot be taken, only lj/cut"),

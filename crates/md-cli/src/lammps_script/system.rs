@@ -206,7 +206,7 @@ impl System {
     /// Returns the table `[system]`.
     ///
     /// # Errors
-    /// What is missing.
+    /// The box or the particles are missing, or a scenario cannot contain them.
     pub(super) fn table(&self) -> Result<String, String> {
         let mut text = format!("[system]\n{}\n", self.source()?);
         let at_rest = self.file_is_at_rest.then_some(0.0);

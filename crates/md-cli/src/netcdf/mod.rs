@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! CDF, version, number of records
-//! dimensions, attributes of the file, variables: each with its attributes, type, bytes and place
+//! dimensions, attributes of the file, variables: each with its attributes, type, size and offset
 //! values of the variables without records
 //! records: values of each variable with records, one after the other
 //! ```

@@ -62,7 +62,8 @@ fn list(scenario: &Scenario, file: &InputParticles, masses: &[f64]) -> Arc<[Part
     };
     let copied = |particle: Particle| {
         places().zip(0..).map(move |(place, copy)| {
-            // Number of file boxes from the original position to the unwrapped position of the copy.
+            // Number of file boxes from the original position to the unwrapped position of the
+            // copy.
             let boxes = |dim: usize| i64::from(particle.images.0[dim]) + i64::from(place[dim]);
             let inside = |dim: usize| boxes(dim).rem_euclid(copies[dim].into()) as f64 * file.lengths[dim];
             Particle {

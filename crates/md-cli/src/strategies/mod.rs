@@ -67,7 +67,7 @@ impl Choices {
     /// Returns the choices of these names.
     ///
     /// # Errors
-    /// Those of [`Self::read`].
+    /// The errors of [`Self::read`].
     pub fn of(backends: &[String], divisions: &DivisionArgs) -> Result<Self, String> {
         let own_partition = Self::of_one_partition(backends, &divisions.shells, &divisions.exchanges)?;
         let partitions = select("--partitions", &divisions.partitions, PartitionKind::ALL)?;
@@ -77,7 +77,7 @@ impl Choices {
     /// Does what [`Self::of`] does, with the scenario's partition.
     ///
     /// # Errors
-    /// Those of [`Self::read`].
+    /// The errors of [`Self::read`].
     pub fn of_one_partition(
         backends: &[String],
         shells: &[String],

@@ -14,7 +14,7 @@ use crate::scenario::{Rma, Scenario, name_of};
 pub(super) enum Key {
     /// A key of `[parallel.rma]`.
     Rma(RmaKey),
-    /// How the fields of a grid share messages.
+    /// Sharing of messages between the fields of a grid.
     Messages,
 }
 
