@@ -79,7 +79,7 @@ impl Ended {
 /// Reasons that may end a run early; by default none.
 #[derive(Debug, Default)]
 pub struct EarlyEnd {
-    /// For a run that handles signals: whether each of [`SIGNALS`] has come since [`EarlyEnd::listen`].
+    /// Whether each of [`SIGNALS`] has come since [`EarlyEnd::listen`]; `None`: not handled.
     came: Option<OnceLock<[Arc<AtomicBool>; SIGNALS.len()]>>,
     deadline: Option<Instant>,
 }

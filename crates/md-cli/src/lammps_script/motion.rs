@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::frames::Frames;
 use super::integrators::Fix;
 
-/// One run of the script.
+/// A run or a minimisation of the script.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
     steps: u64,

@@ -71,7 +71,8 @@ pub(super) fn fail_alone(error: &RunError) -> u8 {
 }
 
 /// Prints why communication could not be set up. The first process prints the message for all; a
-/// process that is still running after that prints it with its rank, as the error may be its own.
+/// process that is still running after that may be the only one with the error, and prints it with
+/// its rank.
 #[cfg(feature = "mpi")]
 pub(super) fn fail_at_start(error: &RunError) -> u8 {
     let code = fail_alone(error);
