@@ -8,16 +8,17 @@ use md_lab::in_words;
 
 use crate::error::RunError;
 
-/// Variables in which launchers tell the number of ranks on this machine: Open MPI, MPICH and Intel MPI.
+/// Variables in which launchers pass the number of ranks on this machine: Open MPI, MPICH and Intel
+/// MPI.
 const LOCAL_SIZE_VARIABLES: [&str; 2] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
 
-/// Bytes that this machine can still give to each of its ranks, of which this process has `ranks` or, under a
-/// launcher, one; `None` where the system does not tell.
+/// Returns the bytes that this machine can still give to each of its ranks, of which this process
+/// has `ranks` or, under a launcher, one; `None` where the system does not report them.
 pub fn available(ranks: usize) -> Option<f64> {
     Some(of_machine()? / ranks_here(ranks))
 }
 
-/// Ranks on this machine.
+/// Returns the number of ranks on this machine.
 pub(crate) fn ranks_here(ranks: usize) -> f64 {
     let of_launcher = || LOCAL_SIZE_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
     let ranks = match launch::processes_of_job() {
@@ -27,7 +28,7 @@ pub(crate) fn ranks_here(ranks: usize) -> f64 {
     ranks.max(1) as f64
 }
 
-/// The same for every rank: what the one with the least has. *Collective.*
+/// Returns the smallest [`available`] of all ranks. *Collective.*
 pub(crate) fn available_to_all(world: &dyn World) -> Result<Option<f64>, RunError> {
     let own = available(world.ranks()).unwrap_or(f64::INFINITY);
     let mut least = [-own];
@@ -35,10 +36,11 @@ pub(crate) fn available_to_all(world: &dyn World) -> Result<Option<f64>, RunErro
     Ok(Some(-least[0]).filter(|bytes| bytes.is_finite()))
 }
 
-/// Makes sure that each rank can hold its part of a file before it is read: particles take no less than their text.
+/// Checks, before a file is read, that each rank can hold its part of it: particles take no less
+/// memory than their text.
 ///
 /// # Errors
-/// Its size and that of the memory, in words.
+/// The size of the file and that of the memory, in words.
 pub(crate) fn expect_file(bytes: u64, ranks: usize) -> Result<(), String> {
     let available = available(ranks).unwrap_or(f64::INFINITY);
     if bytes as f64 / ranks as f64 <= available {
@@ -48,10 +50,10 @@ pub(crate) fn expect_file(bytes: u64, ranks: usize) -> Result<(), String> {
     Err(format!("it has {size}, but there are {there} of memory per rank here"))
 }
 
-/// Makes sure that there is memory for a text that takes so many times its length.
+/// Checks that there is memory for a text that takes `times` times its length.
 ///
 /// # Errors
-/// Its size and that of the memory, in words.
+/// The size of the file and that of the memory, in words.
 pub(crate) fn expect_text(bytes: u64, times: u64) -> Result<(), String> {
     let (needed, there) = (bytes as f64 * times as f64, of_machine().unwrap_or(f64::INFINITY));
     if needed <= there {
@@ -61,8 +63,8 @@ pub(crate) fn expect_text(bytes: u64, times: u64) -> Result<(), String> {
     Err(format!("it has {size}, for which about {needed} of memory are needed, but there are {there} here"))
 }
 
-/// Bytes that this machine, or the control groups that this process belongs to, can still give; `None` where the system
-/// does not tell.
+/// Returns the bytes that this machine, or the control groups of this process, can still give;
+/// `None` where the system does not report them.
 pub(crate) fn of_machine() -> Option<f64> {
     let groups = CONTROL_GROUPS.iter().map(ControlGroups::of_process);
     groups.chain([of_system()]).flatten().reduce(f64::min)
@@ -72,14 +74,15 @@ fn of_system() -> Option<f64> {
     Some(entry(Path::new("/proc/meminfo"), "MemAvailable:")? * 1024.0)
 }
 
-/// Where a version of Linux's control groups tells about memory, in bytes.
+/// Files in which a version of Linux's control groups reports memory, in bytes.
 struct ControlGroups {
     root: &'static str,
-    /// Before the path of the own group in `/proc/self/cgroup`.
+    /// Text before the path of the process's own group in `/proc/self/cgroup`.
     mark: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// Entry of `memory.stat`: the part of the usage that is files nobody has read of late, which the system gives up first.
+    /// Entry of `memory.stat`: the part of the usage that is files not read recently, which the
+    /// system gives up first.
     reclaimable: &'static str,
 }
 
@@ -107,14 +110,15 @@ impl ControlGroups {
         self.least(Path::new(self.root), own)
     }
 
-    /// The least over a group and all that it is in: the limit of each of them holds.
+    /// Returns the minimum over a group and all groups that contain it: the limit of each of them
+    /// applies.
     fn least(&self, root: &Path, own: &str) -> Option<f64> {
         let own = root.join(own.trim_start_matches('/'));
         let groups = own.ancestors().take_while(|group| group.starts_with(root));
         groups.filter_map(|group| self.left(group)).reduce(f64::min)
     }
 
-    /// `None` for a group without a limit too.
+    /// Returns the bytes left in a group; `None` also for a group without a limit.
     fn left(&self, group: &Path) -> Option<f64> {
         let number = |file| fs::read_to_string(group.join(file)).ok()?.trim().parse::<f64>().ok();
         let reclaimable = entry(&group.join("memory.stat"), self.reclaimable).unwrap_or(0.0);
@@ -122,7 +126,7 @@ impl ControlGroups {
     }
 }
 
-/// The number that stands behind a name at the beginning of a line.
+/// Returns the number after `name` at the beginning of a line.
 fn entry(file: &Path, name: &str) -> Option<f64> {
     let text = fs::read_to_string(file).ok()?;
     let mut fields = text.lines().map(str::split_whitespace);

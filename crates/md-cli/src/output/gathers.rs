@@ -5,7 +5,7 @@ use md_engine::Setup;
 use super::trajectory::format_of;
 use crate::scenario::Scenario;
 
-/// What rank 0 gathers and writes as text, if anything.
+/// Data that rank 0 gathers and writes as text, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gathers {
     /// Nothing.
@@ -17,7 +17,7 @@ pub enum Gathers {
 }
 
 impl Gathers {
-    /// In a run.
+    /// Returns what a run gathers.
     pub fn of_run(scenario: &Scenario) -> Self {
         let stages = scenario.stage.iter().filter_map(|stage| stage.output.as_ref()?.trajectory.as_ref());
         let trajectories = stages.chain(&scenario.output.trajectory);
@@ -25,7 +25,8 @@ impl Gathers {
         gathered.fold(Self::Nothing, |all, one| if all == Self::Nothing { one } else { all })
     }
 
-    /// Bytes on rank 0 beside what every rank needs, as measured: messages, rows in order, and their text.
+    /// Returns the bytes needed on rank 0 in addition to what every rank needs, as measured:
+    /// messages, ordered rows, and their text.
     pub(crate) fn bytes(self, setup: &Setup) -> f64 {
         const FRAME: f64 = 420.0;
         const FORCES: f64 = 240.0;

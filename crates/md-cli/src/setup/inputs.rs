@@ -9,28 +9,30 @@ use crate::input::InputParticles;
 use crate::scenario::{Scenario, ScenarioSource};
 use crate::text_file::is_open_already;
 
-/// Everything a run starts from, the same on all ranks but for the particles that each of them keeps.
+/// Everything a run starts from; equal on all ranks except for the particles, of which each rank
+/// keeps a part.
 #[derive(Debug, Clone)]
 pub struct Inputs {
-    /// Where the scenario stands: particle files are relative to its folder.
+    /// Path of the scenario: particle files are relative to its folder.
     pub path: PathBuf,
     /// The scenario's text and overrides.
     pub source: ScenarioSource,
     /// The scenario, checked.
     pub scenario: Scenario,
-    /// The particle file, where there is one.
+    /// Contents of the particle file, if there is one.
     pub particles: Option<InputParticles>,
-    /// Further files that a command was given.
+    /// Further files given to a command.
     pub beside: Vec<PathBuf>,
-    /// The particles as the engine takes them, once they are asked for: one list for all set-ups of these inputs.
+    /// The particles as the engine takes them, built on first use: one list for all set-ups of
+    /// these inputs.
     pub(crate) list: OnceLock<Arc<[Particle]>>,
 }
 
 impl Inputs {
-    /// Path of the particle file, where there is one.
+    /// Returns the path of the particle file, if there is one.
     pub fn particle_file(&self) -> Option<PathBuf> {
         let file = self.scenario.system.file.as_ref()?;
-        // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
+        // A file that another process has opened (`/dev/stdin`) is in no folder.
         let folder = self.path.parent().filter(|_| !is_open_already(&self.path));
         Some(folder.unwrap_or(Path::new("")).join(&file.path))
     }

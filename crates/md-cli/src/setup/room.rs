@@ -10,10 +10,10 @@ use crate::memory::{available, available_to_all, ranks_here};
 use crate::output::Gathers;
 use crate::scenario::ScenarioError;
 
-/// Makes sure that there is enough memory for a set-up on every rank. *Collective.*
+/// Checks that every rank has enough memory for a set-up. *Collective.*
 ///
 /// # Errors
-/// As [`expect`]; communication.
+/// The errors of [`expect`]; communication.
 pub fn expect_on_all(
     world: &dyn World,
     inputs: &Inputs,
@@ -26,10 +26,10 @@ pub fn expect_on_all(
     expect_room(inputs, setup, needed, available_to_all(world)?)
 }
 
-/// Makes sure that each of so many ranks of this machine has enough memory.
+/// Checks that each of `ranks` ranks of this machine has enough memory.
 ///
 /// # Errors
-/// As [`expect`].
+/// The errors of [`expect`].
 pub(crate) fn expect_here(
     inputs: &Inputs,
     setup: &Setup,
@@ -40,29 +40,29 @@ pub(crate) fn expect_here(
     expect_room(inputs, setup, needed, available(ranks))
 }
 
-/// Makes sure that each rank has enough memory where nothing is gathered.
+/// Checks that each rank has enough memory where nothing is gathered.
 ///
 /// # Errors
-/// A system that is too large, at its key.
+/// A system that is too large, located at its key.
 pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<(), RunError> {
     expect_room(inputs, setup, setup.estimated_bytes(), available)
 }
 
-/// What a particle takes at least.
+/// Lower bound of the memory of a particle, in bytes.
 const LEAST_BYTES: f64 = 150.0;
 
-/// Makes sure that each of so many ranks of this machine has memory for its share of particles.
+/// Checks that each of `ranks` ranks of this machine has memory for its share of the particles.
 ///
 /// # Errors
-/// As [`expect`].
+/// The errors of [`expect`].
 pub(crate) fn expect_particles(inputs: &Inputs, atoms: u64, ranks: usize) -> Result<(), RunError> {
     expect_bytes(inputs, atoms, atoms as f64 / ranks as f64 * LEAST_BYTES, available(ranks))
 }
 
-/// The same of the ranks of a world. *Collective.*
+/// Does what [`expect_particles`] does for the ranks of a world. *Collective.*
 ///
 /// # Errors
-/// As [`expect`]; communication.
+/// The errors of [`expect`]; communication.
 pub(crate) fn expect_particles_on_all(
     world: &dyn World,
     inputs: &Inputs,
@@ -91,7 +91,7 @@ fn expect_bytes(inputs: &Inputs, atoms: u64, needed: f64, available: Option<f64>
     Err(ScenarioError::at(&inputs.source, key, message, help).into())
 }
 
-/// What `check` says about it.
+/// Returns the remark of `check` on the memory that is needed.
 pub(crate) fn remark(setup: &Setup, gathers: Gathers) -> String {
     let needed = setup.estimated_bytes();
     let rank_0 = match gathers {
