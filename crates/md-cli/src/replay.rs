@@ -9,7 +9,7 @@ use md_engine::{EngineError, Simulation};
 
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::tables::BALANCING_COLUMNS;
+use crate::report::tables::BALANCING_COLUMNS;
 use crate::scenario::name_of;
 use crate::text_file::{read_text, told};
 

@@ -9,9 +9,9 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::Gathers;
 use crate::output::screen::forces_report;
-use crate::output::summary::summary_json;
-use crate::output::tables::forces_csv;
 use crate::output::{KnownFile, ResultFiles, Screen, Verbosity};
+use crate::report::summary::summary_json;
+use crate::report::tables::forces_csv;
 use crate::setup::{self, room};
 
 /// Evaluates the forces of the initial state on this rank. *Collective.*

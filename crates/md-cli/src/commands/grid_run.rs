@@ -21,13 +21,13 @@ use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::messages::note;
-use crate::output::breakdown::phase_table;
-use crate::output::grid::{
-    GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
-};
 use crate::output::screen::where_results_are;
 use crate::output::{
     GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, within_columns,
+};
+use crate::report::breakdown::phase_table;
+use crate::report::grid::{
+    GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
 use crate::scenario::effective_toml;
 use md_lab::significant;

@@ -23,11 +23,11 @@ use crate::messages::note;
 use crate::output::Gathers;
 use crate::output::run_output::{Closing, Console, Opened, Opening, RootOpening, SharedConsole};
 use crate::output::screen::{thermo_header, thermo_row};
-use crate::output::summary::summary_json;
 use crate::output::{
     KnownFile, OutputDirectory, Progress, ProgressMode, ResultFiles, Screen, Verbosity, trajectory,
 };
 use crate::report::RunFacts;
+use crate::report::summary::summary_json;
 use crate::scenario::{IntegratorTable, Positions, Scenario, Trajectory};
 use crate::setup::{self, room};
 use crate::store::kept_whole;

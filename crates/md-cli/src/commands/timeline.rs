@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::args::TraceArgs;
 use crate::error::{Failure, RunError};
 use crate::memory::available_to_all;
-use crate::output::timeline::trace_line;
 use crate::output::{OutputError, RecordFile};
+use crate::report::timeline::trace_line;
 
 /// There is no memory for the timeline.
 #[derive(Debug, thiserror::Error)]

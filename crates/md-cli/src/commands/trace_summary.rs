@@ -14,8 +14,8 @@ use super::note_lock;
 use crate::args::TraceSummaryArgs;
 use crate::error::RunError;
 use crate::memory;
-use crate::output::timeline::summary_text;
 use crate::output::{KnownFile, OutputDirectory};
+use crate::report::timeline::summary_text;
 use crate::text_file::open_text;
 
 /// Returns the summary for the user, and writes the requested files.

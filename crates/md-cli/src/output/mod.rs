@@ -1,7 +1,7 @@
 //! Outputs of a run: files in the output directory, text on the screen, a progress bar.
 //!
-//! Formatting is kept apart from writing. Functions such as [`tables::timing_csv`] convert measured
-//! data to bytes and do no I/O; [`OutputDirectory`] and [`RecordFile`] write bytes to disk. The
+//! Formatting is kept apart from writing. Functions such as [`tables::table`] convert data to bytes
+//! and do no I/O; [`OutputDirectory`] and [`RecordFile`] write bytes to disk. The
 //! directory and the files that grow during a run are opened before it starts, so that a wrong path
 //! fails at once and not after an hour.
 //!
@@ -16,15 +16,11 @@
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
 
 mod averages;
-mod choices;
 mod gathers;
 mod results;
 
-pub mod advice;
 pub mod analysis;
-pub mod breakdown;
 pub mod flow;
-pub mod grid;
 pub mod minimisations;
 pub mod msd;
 pub mod outputs;
@@ -33,15 +29,11 @@ pub mod progress;
 pub mod rdf;
 pub mod run_output;
 pub mod screen;
-pub mod statistics;
-pub mod summary;
 pub mod tables;
 pub mod thermo;
-pub mod timeline;
 pub mod trajectory;
 pub mod vacf;
 pub mod viscosity;
-pub mod warnings;
 
 #[cfg(test)]
 mod fixtures;

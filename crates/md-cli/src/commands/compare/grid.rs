@@ -20,7 +20,7 @@ use crate::commands::timeline::expect_timeline;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::memory;
-use crate::output::grid::GridContext;
+use crate::report::grid::GridContext;
 use crate::scenario::Scenario;
 use crate::strategies::{Choices, MESSAGES, adapt_variant, keys_of};
 

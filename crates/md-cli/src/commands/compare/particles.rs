@@ -18,7 +18,7 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::memory;
 use crate::messages::warn;
-use crate::output::warnings::first_danger;
+use crate::report::warnings::first_danger;
 use crate::scenario::{Neighbor, Parallel, Scenario};
 use crate::setup::{self, room};
 use crate::strategies::{Choices, adapt_variant, by_ghosts};

@@ -14,8 +14,8 @@ use crate::checkpoint::{Checkpoints, Resumed, SavedNodes};
 use crate::commands::ending::Ending;
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::RunError;
-use crate::output::grid::{GridContext, GridThermoWriter, header_line, row_line};
 use crate::output::{OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
+use crate::report::grid::{GridContext, GridThermoWriter, header_line, row_line};
 
 /// Number of steps after which the ranks agree on whether to end early.
 const LONGEST_SILENCE: u64 = 20;

@@ -18,7 +18,7 @@ use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::memory;
-use crate::output::grid::GridContext;
+use crate::report::grid::GridContext;
 use crate::scenario::{LbmScenario, name_of};
 use md_lab::in_words;
 use recorder::Recorder;

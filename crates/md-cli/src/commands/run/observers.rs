@@ -10,7 +10,7 @@ use crate::error::RunError;
 use crate::messages::warn;
 use crate::output::outputs::{Outputs, StageOutputs};
 use crate::output::run_output::{Closing, Console, SharedConsole, StageBegin};
-use crate::output::warnings::{cold_start, first_danger};
+use crate::report::warnings::{cold_start, first_danger};
 
 /// All observers of one rank.
 pub(super) struct RunObservers<'a> {

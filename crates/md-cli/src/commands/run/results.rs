@@ -12,10 +12,10 @@ use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::messages::warn;
 use crate::output::run_output::Console;
-use crate::output::summary::summary_json;
-use crate::output::tables::{balance_csv, timing_csv, timing_ranks_csv};
 use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::report::RunFacts;
+use crate::report::summary::summary_json;
+use crate::report::tables::{balance_csv, timing_csv, timing_ranks_csv};
 use crate::scenario::Scenario;
 
 pub(super) struct Results {

@@ -6,7 +6,7 @@ use md_engine::{Integrator, Simulation};
 use super::super::{ROOT, units};
 use crate::error::RunError;
 use crate::messages::warn;
-use crate::output::warnings::stillness;
+use crate::report::warnings::stillness;
 use crate::scenario::{IntegratorTable, Scenario, StagePlan};
 
 /// Warns if all particles are at rest, no force acts on them and no stage sets them in motion, and

@@ -13,7 +13,7 @@ use crate::commands::{found_from_anywhere, refused};
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::inputs::Inputs;
-use crate::output::grid::GridContext;
+use crate::report::grid::GridContext;
 use crate::scenario::{Scenario, ScenarioSource, effective_toml, fault, load_as};
 use crate::setup;
 use crate::strategies::{Choices, adapt, keys_of};

@@ -3,7 +3,7 @@
 use md_engine::{Phase, PhaseSpread, Spread, Timings};
 use serde::Serialize;
 
-use crate::report::RunFacts;
+use super::RunFacts;
 use md_lab::RunContext;
 
 /// Statistics of one phase over all ranks, serialised as in summary.json.
@@ -78,7 +78,7 @@ mod tests {
     use md_engine::RankTiming;
 
     use super::*;
-    use crate::output::fixtures::{reduced, two_ranks};
+    use crate::report::fixtures::{reduced, two_ranks};
 
     #[test]
     fn deviation_and_share_are_percentages_of_averages() {

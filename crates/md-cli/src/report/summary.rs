@@ -4,10 +4,10 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use super::RunFacts;
 use super::choices::ChoiceEntry;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
 use crate::known_file::KnownFile;
-use crate::report::RunFacts;
 use crate::store::OutputError;
 use md_engine::{BoxReport, EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
 use md_lab::{RunContext, Strategy};
@@ -187,7 +187,7 @@ mod tests {
     use md_core::SymmetricTensor;
 
     use super::*;
-    use crate::output::fixtures::{context, facts, reduced, two_ranks};
+    use crate::report::fixtures::{context, facts, reduced, two_ranks};
 
     const TOTALS: ForceTotals = ForceTotals {
         potential_energy: -4351.5,

@@ -1,4 +1,17 @@
-//! Report of a run: plain data that the commands collect and the outputs write.
+//! Report of a run: data that the commands collect, and the text and tables made of them.
+
+pub mod advice;
+pub mod breakdown;
+mod choices;
+pub mod grid;
+pub mod statistics;
+pub mod summary;
+pub mod tables;
+pub mod timeline;
+pub mod warnings;
+
+#[cfg(test)]
+mod fixtures;
 
 use md_comm::Choice;
 use md_engine::{BalanceReport, BoxReport, EnergyReport, NeighborReport};

@@ -109,7 +109,7 @@ fn remedy(balance: &BalanceReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::fixtures::{reduced, two_ranks};
+    use crate::report::fixtures::{reduced, two_ranks};
     use md_engine::RankTiming;
 
     fn told(ranks: &[RankTiming]) -> String {

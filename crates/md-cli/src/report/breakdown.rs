@@ -3,13 +3,13 @@
 use md_core::words::counted;
 use md_engine::{BalanceReport, NeighborReport, Phase, Spread, Timings};
 
+use super::RunFacts;
 use super::advice::{Host, advice};
 use super::choices::choice_lines;
-use super::screen::within_columns;
 use super::statistics::{
     PhaseStatistics, atom_steps_per_s, ns_per_atom_step, percent, phase_statistics, steps_per_s,
 };
-use crate::report::RunFacts;
+use crate::output::screen::within_columns;
 use crate::scenario::name_of;
 use md_lab::RunContext;
 use md_lab::significant;
@@ -155,7 +155,7 @@ fn check_lines(context: &RunContext, facts: &RunFacts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::fixtures::{context, facts, reduced, two_ranks};
+    use crate::report::fixtures::{context, facts, reduced, two_ranks};
 
     #[test]
     fn the_report_of_a_run() {
