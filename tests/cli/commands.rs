@@ -1,8 +1,8 @@
 //! The commands and their options in normal use.
 
 use crate::support::{MELT, Said, Start, Workdir, md_cli, p2p_available, starts};
-use md_cli::scenario::{ScenarioSource, effective_toml, load};
 use md_core::words::counted;
+use md_scenario::{ScenarioSource, effective_toml, load};
 use serde_json::Value;
 
 const HEADER: &str = "      Step          Temp        PotEng        KinEng        TotEng         Press";

@@ -7,8 +7,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use md_cli::commands::inspect::inspect;
-use md_cli::input::extxyz;
 use md_comm::Backend;
+use md_files::input::extxyz;
 use serde_json::Value;
 
 use crate::case::{Application, Case, Row};

@@ -7,11 +7,11 @@ use clap::Parser;
 use md_cli::args::{Cli, Command, ScenarioArgs};
 use md_cli::commands::{check::check, forces::forces, run::run};
 use md_cli::early_end::EarlyEnd;
-use md_cli::error::{RunError, Scope};
 use md_cli::inputs::Inputs;
-use md_cli::output::Verbosity;
-use md_cli::scenario::ScenarioError;
 use md_comm::{World, local};
+use md_files::output::Verbosity;
+use md_scenario::ScenarioError;
+use md_scenario::failure::{RunError, Scope};
 
 /// Exit code and output that the program would have.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use md_cli::error::RunError;
 use md_comm::mpi::{self, MpiWorld};
 use md_comm::{Buffering, World, local};
 use md_engine::Thermo;
+use md_scenario::failure::RunError;
 
 use crate::scenario::{Outcome, SYSTEMS, run};
 use crate::strategy::{Decomposition, Extent, Transport};

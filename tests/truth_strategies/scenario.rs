@@ -1,10 +1,10 @@
 //! The systems, and one run of the engine on them.
 
-use md_cli::error::RunError;
 use md_cli::inputs::Inputs;
 use md_cli::setup;
 use md_comm::{Buffering, World};
 use md_engine::{Needs, ParticleRow, RowVector, Simulation, Thermo, every};
+use md_scenario::failure::RunError;
 
 use crate::strategy::Decomposition;
 

@@ -2,7 +2,7 @@
 
 use md_core::SimdLevel;
 
-use crate::error::{Failure, RunError};
+use md_scenario::failure::{Failure, RunError};
 
 /// Selects an instruction set other than the best one of this CPU, e.g. `MD_SIMD=avx2+fma`.
 const VARIABLE: &str = "MD_SIMD";

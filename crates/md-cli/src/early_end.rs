@@ -8,7 +8,7 @@ use md_comm::{CommError, World};
 use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
 
-use crate::error::RUN_FAILED;
+use md_scenario::failure::RUN_FAILED;
 
 /// Ctrl-C, the signals of launchers and batch systems, and a closed terminal.
 const SIGNALS: [Signal; 6] = [

@@ -7,14 +7,14 @@ use md_comm::World;
 use md_grid::{Decomposition, GridError};
 
 use crate::args::ScenarioArgs;
-use crate::error::RunError;
 use crate::inputs::{Inputs, Job};
-use crate::output::OutputError;
-use crate::scenario::{
+use md_files::output::OutputError;
+use md_files::text_file::{is_open_already, read_text, told};
+use md_scenario::failure::RunError;
+use md_scenario::{
     GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, Stencil, StencilScenario,
     effective_toml, has_table, load_as,
 };
-use crate::text_file::{is_open_already, read_text, told};
 
 /// A scenario with a grid.
 pub trait GridModel: Model + Clone + Sync {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use md_comm::{CommError, World};
 
 use crate::cores;
-use crate::messages::warn;
+use md_scenario::messages::warn;
 
 /// Clock ticks of `/proc` per second, the same on all of Linux (`USER_HZ`).
 const TICKS_PER_S: f64 = 100.0;

@@ -8,15 +8,15 @@ use md_comm::World;
 use md_core::grid::axis;
 
 use crate::args::ScenarioArgs;
-use crate::error::RunError;
-use crate::input::{self, InputError, InputParticles, Source};
-use crate::scenario::{
-    self, InputFile, InputFormat, Parallel, Positions, Scenario, ScenarioSource, Trajectory,
-    TrajectoryColumn, at_key,
-};
 use crate::setup;
 pub use crate::setup::Inputs;
-use crate::text_file::{read_text, told};
+use md_files::input::{self, InputError, InputParticles, Source};
+use md_files::text_file::{read_text, told};
+use md_scenario::failure::RunError;
+use md_scenario::{
+    self as scenario, InputFile, InputFormat, Parallel, Positions, Scenario, ScenarioSource, Trajectory,
+    TrajectoryColumn, at_key,
+};
 
 impl Inputs {
     /// Reads the inputs in a single process.

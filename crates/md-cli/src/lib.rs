@@ -25,28 +25,15 @@
 
 pub mod args;
 mod asked_level;
-pub mod checkpoint;
 pub mod commands;
 mod cores;
 pub mod early_end;
-pub mod error;
 pub mod grid_inputs;
 mod host_load;
-pub mod input;
 pub mod inputs;
-mod known_file;
-mod lammps_script;
-pub mod memory;
-mod messages;
-mod netcdf;
-pub mod output;
 mod plot;
-mod printable;
 pub mod replay;
 pub mod report;
-pub mod scenario;
 pub mod session;
 pub mod setup;
-pub mod store;
 pub mod strategies;
-mod text_file;

@@ -7,11 +7,11 @@ use md_comm::World;
 use md_engine::balance::replay::Replayed;
 use md_engine::{EngineError, Simulation};
 
-use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::report::tables::BALANCING_COLUMNS;
-use crate::scenario::name_of;
-use crate::text_file::{read_text, told};
+use md_files::text_file::{read_text, told};
+use md_scenario::failure::RunError;
+use md_scenario::name_of;
 
 /// Line number of the first row.
 const FIRST_ROW: usize = 2;
@@ -33,7 +33,7 @@ struct Place {
 /// Reads a file on rank 0, for a run of the scenario of `inputs`. *Collective.*
 ///
 /// # Errors
-/// [`crate::error::Unreadable`], with the line if there is one.
+/// [`md_scenario::failure::Unreadable`], with the line if there is one.
 pub fn read(path: &Path, world: &dyn World, inputs: &Inputs) -> Result<Replay, RunError> {
     let text = told(Some(world), path, || read_text(path, "table of balancings").map(Some))?;
     let here = Place { ranks: world.ranks(), partition: name_of(inputs.scenario.parallel.partition) };
@@ -45,7 +45,7 @@ impl Replay {
     /// Makes a simulation repeat the balancings.
     ///
     /// # Errors
-    /// [`crate::error::Unreadable`], with the line of the first balancing that cannot be repeated.
+    /// [`md_scenario::failure::Unreadable`], with the line of the first balancing that cannot be repeated.
     pub fn begin(self, simulation: &mut Simulation) -> Result<(), RunError> {
         simulation.replay_balancing(self.all).map_err(|error| match error {
             EngineError::Replay { index, problem } => {

@@ -20,11 +20,11 @@ use md_engine::{
 };
 
 use crate::asked_level::{asked_level, available, level_named};
-use crate::error::RunError;
-use crate::output::analysis::longest_distance;
-use crate::output::trajectory::format_of;
-use crate::scenario::{
-    self, Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, WallPair,
+use md_files::output::analysis::longest_distance;
+use md_files::output::trajectory::format_of;
+use md_scenario::failure::RunError;
+use md_scenario::{
+    self as scenario, Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, WallPair,
     integrator_fault, name_of,
 };
 

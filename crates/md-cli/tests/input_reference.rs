@@ -1,6 +1,6 @@
 //! Tests of the readers on the files of the reference runs and on damaged copies of them.
 
-use md_cli::input::{InputParticles, extxyz, lammps_data};
+use md_files::input::{InputParticles, extxyz, lammps_data};
 
 const MIX: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/mix864/data.lammps"));
 const MELT: &str =

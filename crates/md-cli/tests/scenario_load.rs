@@ -3,10 +3,10 @@
 mod scenario_common;
 
 use insta::assert_snapshot;
-use md_cli::scenario::ScenarioKind;
-use md_cli::scenario::{Rebuild, ScenarioError, effective_toml, load, schema};
 use md_comm::Backend;
 use md_core::Shell;
+use md_scenario::ScenarioKind;
+use md_scenario::{Rebuild, ScenarioError, effective_toml, load, schema};
 use scenario_common::{MELT, layer, source, valid};
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{ScenarioArgs, TraceArgs, wall_time};
-use crate::output::ProgressMode;
+use md_files::output::ProgressMode;
 
 /// Arguments of `stencil` and `lbm`.
 #[derive(Debug, Clone, Args)]

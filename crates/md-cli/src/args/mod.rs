@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::output::ProgressMode;
-use crate::scenario::ScenarioKind;
 pub use grid::GridArgs;
 use laboratory::{BENCH_HELP, COMPARE_HELP, FIT_HELP, PARTITION_HELP, PREDICT_HELP};
 pub use laboratory::{
     BenchArgs, CompareArgs, DEFAULT_LAUNCHER, DivisionArgs, FitArgs, PartitionArgs, PredictArgs, SweepArgs,
     TraceSummaryArgs,
 };
+use md_files::output::ProgressMode;
+use md_scenario::ScenarioKind;
 
 /// Default number of events per rank in a timeline.
 const EVENTS: u64 = md_lab::trace::EVENTS as u64;

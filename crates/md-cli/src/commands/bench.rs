@@ -16,12 +16,12 @@ use md_lab::{Problem, Transports, lock};
 use super::ending::{Outcome, of_outcomes};
 use super::{note_lock, open_on_root, refused};
 use crate::args::BenchArgs;
-use crate::error::{COMMUNICATION_FAILED, RunError};
 use crate::host_load::HostLoad;
-use crate::memory;
-use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
-use crate::scenario::{listed, nearest};
 use crate::strategies::{Selection, select};
+use md_files::memory;
+use md_files::output::{KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
+use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
+use md_scenario::{listed, nearest};
 
 const EVERYTHING: &str = "all";
 

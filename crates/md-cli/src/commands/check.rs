@@ -1,12 +1,12 @@
 //! `md-cli check`: the checks of `run` before it starts, and the effective scenario.
 
 use crate::commands::{found_from_anywhere, length_warning};
-use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::messages::warn;
-use crate::output::Gathers;
-use crate::scenario::effective_toml;
 use crate::setup::{self, room};
+use md_files::output::Gathers;
+use md_scenario::effective_toml;
+use md_scenario::failure::RunError;
+use md_scenario::messages::warn;
 
 /// Returns the effective scenario of checked inputs, for `ranks` ranks, and the memory that it
 /// needs.

@@ -3,17 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use md_comm::CommError;
 use md_engine::EngineError;
-use md_lab::compare::ReferenceError;
-use md_lab::machine::MachineError;
-use md_lab::predict::PredictError;
-use md_lab::trace::TraceError;
-use md_lab::{Problem, Status};
+use md_lab::Status;
 
 use crate::early_end::Signal;
-use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Failure, RUN_FAILED, Remains, RunError, Scope};
-use crate::scenario::ScenarioError;
+use md_scenario::failure::{COMMUNICATION_FAILED, Failure, RUN_FAILED, Remains, RunError, Scope};
 
 /// An orderly end before all work was done. All files have been written.
 #[derive(Debug, thiserror::Error)]
@@ -125,49 +119,6 @@ pub(crate) fn with_cause(error: EngineError, cause: &'static str) -> RunError {
             EnergyError { error, cause }.into()
         }
         error => error.into(),
-    }
-}
-
-impl Failure for TraceError {}
-
-impl Failure for MachineError {}
-
-impl Failure for PredictError {
-    fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Refused { .. }) { RUN_FAILED } else { BAD_INPUT }
-    }
-
-    fn into_cause(self) -> Box<dyn Failure> {
-        match self {
-            Self::Engine(error) => error.into_cause(),
-            error => Box::new(error),
-        }
-    }
-}
-
-impl Failure for ReferenceError {
-    fn exit_code(&self) -> u8 {
-        RUN_FAILED
-    }
-
-    fn into_cause(self) -> Box<dyn Failure> {
-        match self {
-            Self::Engine(error) => error.into_cause(),
-            error => Box::new(error),
-        }
-    }
-}
-
-/// Converts an error of a set-up or of an application on a grid.
-impl From<RunError> for Problem {
-    fn from(error: RunError) -> Self {
-        if error.find::<ScenarioError>().is_some() {
-            return Self::unavailable(error.to_string());
-        }
-        match error.downcast::<CommError>() {
-            Ok(error) => error.into(),
-            Err(error) => Self::new(Status::Failed, error.to_string()),
-        }
     }
 }
 

@@ -13,11 +13,11 @@ use super::bench::{Wanted, bench};
 use super::ending::Summarised;
 use super::open_on_root;
 use crate::args::{BenchArgs, FitArgs};
-use crate::error::RunError;
 use crate::host_load::HostLoad;
-use crate::messages::warn;
-use crate::output::{KnownFile, OutputDirectory, Progress, Screen, Verbosity};
-use crate::text_file::read_text;
+use md_files::output::{KnownFile, OutputDirectory, Progress, Screen, Verbosity};
+use md_files::text_file::read_text;
+use md_scenario::failure::RunError;
+use md_scenario::messages::warn;
 
 /// Share of the budget that goes to messages, if both are measured.
 const SHARE_OF_MESSAGES: f64 = 2.0 / 3.0;

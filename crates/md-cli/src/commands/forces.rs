@@ -5,14 +5,14 @@ use md_engine::{RowVector, Simulation, Timings};
 
 use super::{RunSummary, context, facts, note_drift, open_on_root, output_directory};
 use crate::early_end::Ended;
-use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::Gathers;
-use crate::output::screen::forces_report;
-use crate::output::{KnownFile, ResultFiles, Screen, Verbosity};
 use crate::report::summary::summary_json;
 use crate::report::tables::forces_csv;
 use crate::setup::{self, room};
+use md_files::output::Gathers;
+use md_files::output::screen::forces_report;
+use md_files::output::{KnownFile, ResultFiles, Screen, Verbosity};
+use md_scenario::failure::RunError;
 
 /// Evaluates the forces of the initial state on this rank. *Collective.*
 ///

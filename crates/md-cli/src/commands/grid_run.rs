@@ -15,22 +15,22 @@ use super::ending::OutputElsewhere;
 use super::timeline::write_timeline;
 use super::{ROOT, note_lock, note_removal, open_on_root, rma_component, warn_of_crowding};
 use crate::args::GridArgs;
-use crate::checkpoint::Kept;
-use crate::checkpoint::{self, Checkpoints, Resumed, SavedMask, SavedNodes};
 use crate::early_end::EarlyEnd;
-use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
-use crate::messages::note;
-use crate::output::screen::where_results_are;
-use crate::output::{
-    GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, within_columns,
-};
 use crate::report::breakdown::phase_table;
 use crate::report::grid::{
     GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
-use crate::scenario::effective_toml;
+use md_files::checkpoint::Kept;
+use md_files::checkpoint::{self, Checkpoints, Resumed, SavedMask, SavedNodes};
+use md_files::output::screen::where_results_are;
+use md_files::output::{
+    GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, within_columns,
+};
 use md_lab::significant;
+use md_scenario::effective_toml;
+use md_scenario::failure::RunError;
+use md_scenario::messages::note;
 use steps::{Console, End, Span, Steps, into_result};
 
 /// A scenario with a grid, and the types of its problem.

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::checkpoint::{self, Inspected};
-use crate::error::RunError;
-use crate::input::{Contents, Source};
-use crate::output::trajectory::format_of;
-use crate::printable::escaped;
+use md_files::checkpoint::{self, Inspected};
+use md_files::input::{Contents, Source};
+use md_files::output::trajectory::format_of;
+use md_scenario::failure::RunError;
+use md_scenario::printable::escaped;
 
 /// Returns a description of the contents of a file. The file name determines the format.
 ///

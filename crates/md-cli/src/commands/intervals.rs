@@ -3,7 +3,7 @@
 
 use md_core::words::counted;
 
-use crate::scenario::Scenario;
+use md_scenario::Scenario;
 
 /// Range of steps that outputs observe: those of a run, or of a stage with separate outputs.
 struct Span<'s> {

@@ -17,20 +17,20 @@ use super::ending::{Ending, summarised};
 use super::{ROOT, RunSummary, context, facts, open_on_all, open_on_root, output_directory};
 use crate::args::MinimiseArgs;
 use crate::early_end::{EarlyEnd, Ended};
-use crate::error::{RUN_FAILED, RunError};
 use crate::inputs::Inputs;
-use crate::messages::note;
-use crate::output::Gathers;
-use crate::output::run_output::{Closing, Console, Opened, Opening, RootOpening, SharedConsole};
-use crate::output::screen::{thermo_header, thermo_row};
-use crate::output::{
-    KnownFile, OutputDirectory, Progress, ProgressMode, ResultFiles, Screen, Verbosity, trajectory,
-};
 use crate::report::RunFacts;
 use crate::report::summary::summary_json;
-use crate::scenario::{IntegratorTable, Positions, Scenario, Trajectory};
 use crate::setup::{self, room};
-use crate::store::kept_whole;
+use md_files::output::Gathers;
+use md_files::output::run_output::{Closing, Console, Opened, Opening, RootOpening, SharedConsole};
+use md_files::output::screen::{thermo_header, thermo_row};
+use md_files::output::{
+    KnownFile, OutputDirectory, Progress, ProgressMode, ResultFiles, Screen, Verbosity, trajectory,
+};
+use md_files::store::kept_whole;
+use md_scenario::failure::{RUN_FAILED, RunError};
+use md_scenario::messages::note;
+use md_scenario::{IntegratorTable, Positions, Scenario, Trajectory};
 
 /// File of the final state of a minimisation.
 pub const FINAL_STATE: &str = "minimised.extxyz";

@@ -38,16 +38,16 @@ use md_engine::{Setup, SimdChoice, Simulation};
 
 use crate::cores;
 use crate::early_end::Ended;
-use crate::error::{BAD_INPUT, RunError};
 use crate::inputs::Inputs;
-use crate::messages::{is_first_process, note, warn};
-use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, holds_results_but};
-use crate::printable::printable;
 use crate::report::RunFacts;
 use crate::report::warnings::{Units, limited_box, unreached, warnings};
-use crate::scenario::{CentreOfMass, Output, Scenario, effective_toml};
-use crate::text_file::LONGEST_SCENARIO;
+use md_files::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, holds_results_but};
+use md_files::text_file::LONGEST_SCENARIO;
 use md_lab::{RunContext, significant};
+use md_scenario::failure::{BAD_INPUT, RunError};
+use md_scenario::messages::{is_first_process, note, warn};
+use md_scenario::printable::printable;
+use md_scenario::{CentreOfMass, Output, Scenario, effective_toml};
 
 /// Rank that reads and writes files.
 pub(crate) const ROOT: usize = 0;

@@ -6,11 +6,11 @@ use md_lab::partition::{partition_csv, picture, survey, table};
 
 use super::{planning_directory, refused};
 use crate::args::PartitionArgs;
-use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::{KnownFile, Screen, Verbosity};
 use crate::setup;
 use crate::strategies::{Selection, select};
+use md_files::output::{KnownFile, Screen, Verbosity};
+use md_scenario::failure::RunError;
 
 /// Returns the partitions that the command line names.
 ///

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::{note_lock, refused};
 use crate::args::PlotArgs;
-use crate::checkpoint::folders_of_stages;
-use crate::error::RunError;
-use crate::output::{KnownFile, OutputDirectory};
 use crate::plot::page;
+use md_files::checkpoint::folders_of_stages;
+use md_files::output::{KnownFile, OutputDirectory};
+use md_scenario::failure::RunError;
 
 /// Draws the tables in a folder of outputs, and writes plot.html into the folder. Returns the text
 /// for the user.

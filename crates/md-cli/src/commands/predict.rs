@@ -13,14 +13,16 @@ use md_lab::predict::{
 
 use super::{planning_directory, refused};
 use crate::args::PredictArgs;
-use crate::error::RunError;
+use crate::cores;
 use crate::inputs::Inputs;
-use crate::messages::warn;
-use crate::output::{KnownFile, Progress, Screen, Verbosity};
-use crate::scenario::listed;
+use crate::setup;
 use crate::strategies::{Choices, by_ghosts};
-use crate::text_file::read_text;
-use crate::{cores, memory, setup};
+use md_files::memory;
+use md_files::output::{KnownFile, Progress, Screen, Verbosity};
+use md_files::text_file::read_text;
+use md_scenario::failure::RunError;
+use md_scenario::listed;
+use md_scenario::messages::warn;
 
 /// Strategies and placement that the user chose by name.
 pub struct Wish {

@@ -7,8 +7,8 @@ use clap_mangen::Man;
 
 use super::refused;
 use crate::args::Cli;
-use crate::error::RunError;
-use crate::scenario::nearest;
+use md_scenario::failure::RunError;
+use md_scenario::nearest;
 
 /// Returns the completion script for a shell.
 pub fn completions(shell: Shell) -> String {

@@ -10,12 +10,12 @@ use super::grid_run::{self, Extension, GridJob, Observed, Runnable};
 use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
-use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::memory;
 use crate::report::grid::GridContext;
-use crate::scenario::{ScenarioError, StencilScenario, effective_toml, name_of};
+use md_files::memory;
 use md_lab::in_words;
+use md_scenario::failure::RunError;
+use md_scenario::{ScenarioError, StencilScenario, effective_toml, name_of};
 
 /// Runs the scenario on this rank. *Collective.*
 ///

@@ -9,10 +9,10 @@ use md_lab::trace::{EVENT_BYTES, TracedWorld};
 use serde::Serialize;
 
 use crate::args::TraceArgs;
-use crate::error::{Failure, RunError};
-use crate::memory::available_to_all;
-use crate::output::{OutputError, RecordFile};
 use crate::report::timeline::trace_line;
+use md_files::memory::available_to_all;
+use md_files::output::{OutputError, RecordFile};
+use md_scenario::failure::{Failure, RunError};
 
 /// There is no memory for the timeline.
 #[derive(Debug, thiserror::Error)]

@@ -12,11 +12,11 @@ use md_lab::trace::{
 
 use super::note_lock;
 use crate::args::TraceSummaryArgs;
-use crate::error::RunError;
-use crate::memory;
-use crate::output::{KnownFile, OutputDirectory};
 use crate::report::timeline::summary_text;
-use crate::text_file::open_text;
+use md_files::memory;
+use md_files::output::{KnownFile, OutputDirectory};
+use md_files::text_file::open_text;
+use md_scenario::failure::RunError;
 
 /// Returns the summary for the user, and writes the requested files.
 ///

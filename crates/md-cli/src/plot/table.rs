@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::error::RunError;
+use md_scenario::failure::RunError;
 
 /// Largest number of points of a curve: more cannot be told apart in a picture.
 const MOST_POINTS: usize = 2000;

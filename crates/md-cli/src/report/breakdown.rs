@@ -9,10 +9,10 @@ use super::choices::choice_lines;
 use super::statistics::{
     PhaseStatistics, atom_steps_per_s, ns_per_atom_step, percent, phase_statistics, steps_per_s,
 };
-use crate::output::screen::within_columns;
-use crate::scenario::name_of;
+use md_files::output::screen::within_columns;
 use md_lab::RunContext;
 use md_lab::significant;
+use md_scenario::name_of;
 
 /// Significant digits, as in the table of LAMMPS.
 const DIGITS: usize = 5;

@@ -10,8 +10,8 @@ use md_engine::{
 
 use super::RunFacts;
 use crate::early_end::Ended;
-use crate::scenario::Parallel;
 use md_lab::{RunContext, Strategy};
+use md_scenario::Parallel;
 
 /// Returns two ranks with one second each. The second one computes forces for longer, and the first
 /// one waits for it.

@@ -13,14 +13,14 @@ use super::choices::ChoiceEntry;
 use super::statistics::{PhaseStatistics, phase_statistics};
 use super::summary::{Phases, key_of_null};
 use super::tables::{PHASE_COLUMNS, RANK_COLUMNS};
-use crate::checkpoint::Resumed;
-use crate::known_file::KnownFile;
-use crate::output::tables::{rows, table};
-use crate::store::OutputDirectory;
-use crate::store::OutputError;
-use crate::store::OutputMark;
-use crate::store::RecordFile;
+use md_files::checkpoint::Resumed;
+use md_files::output::tables::{rows, table};
+use md_files::store::OutputDirectory;
+use md_files::store::OutputError;
+use md_files::store::OutputMark;
+use md_files::store::RecordFile;
 use md_lab::significant;
+use md_scenario::known_file::KnownFile;
 
 /// Description of the run that is repeated in every row of a table, so that each row stands alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::RunFacts;
 use super::choices::ChoiceEntry;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
-use crate::known_file::KnownFile;
-use crate::store::OutputError;
 use md_engine::{BoxReport, EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
+use md_files::store::OutputError;
 use md_lab::{RunContext, Strategy};
+use md_scenario::known_file::KnownFile;
 
 /// Returns the summary of a run. With the totals of energy and virial it is the summary of
 /// `forces`, a run without steps.

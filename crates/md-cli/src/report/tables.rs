@@ -2,12 +2,12 @@
 //! every particle of one configuration).
 
 use super::statistics::phase_statistics;
-use crate::known_file::KnownFile;
-use crate::output::tables::table;
-use crate::store::OutputError;
 use md_engine::{BalanceReport, ParticleRow, Phase, RankTiming, Timings};
+use md_files::output::tables::table;
+use md_files::store::OutputError;
 use md_lab::RunContext;
 use md_lab::tables::CONTEXT_COLUMNS;
+use md_scenario::known_file::KnownFile;
 
 const FORCE_COLUMNS: &str = "id,type,x,y,z,fx,fy,fz";
 
@@ -88,8 +88,8 @@ pub fn forces_csv(particles: &[ParticleRow]) -> Result<Vec<u8>, OutputError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::tables::rows;
     use crate::report::fixtures::{context, reduced, two_ranks};
+    use md_files::output::tables::rows;
 
     #[test]
     fn a_row_per_phase() {

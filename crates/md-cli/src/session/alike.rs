@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use md_comm::{Reduction, World};
 
 use crate::commands::ROOT;
-use crate::error::{RunError, Unlike};
+use md_scenario::failure::{RunError, Unlike};
 
 /// Variables that must have equal values on all ranks.
 const VARIABLES: [&str; 1] = ["MD_RANKS_PER_NODE"];

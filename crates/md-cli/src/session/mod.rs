@@ -33,16 +33,16 @@ use crate::commands::predict_grid::predict_on_grid;
 use crate::commands::{self, check::check};
 use crate::cores;
 use crate::early_end::{EarlyEnd, fail_in_order};
-use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
 use crate::grid_inputs::AnyInputs;
 use crate::inputs::Inputs;
 use crate::inputs::Job;
-use crate::messages::{print_error, print_whole};
-use crate::output::Verbosity;
-use crate::printable::{escaped, printable};
-use crate::scenario::{Parallel, schema};
 use crate::strategies::Choices;
+use md_files::output::Verbosity;
 use md_lab::{Threads, Transports};
+use md_scenario::failure::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
+use md_scenario::messages::{print_error, print_whole};
+use md_scenario::printable::{escaped, printable};
+use md_scenario::{Parallel, schema};
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
 use speak::{
     end, fail_alone, on_first_process, on_one_process, refuse, show, show_help, warn_of_interval,

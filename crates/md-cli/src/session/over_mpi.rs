@@ -12,11 +12,11 @@ use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::bench::{Wanted, bench};
 use crate::commands::fit::fit;
 use crate::commands::{backends, warn_of_crowding};
-use crate::error::RunError;
 use crate::grid_inputs::AnyInputs;
 use crate::inputs::Job;
 use crate::strategies::Choices;
 use md_lab::Processes;
+use md_scenario::failure::RunError;
 
 /// Runs `work` over MPI with the scenario's backend and watchdog.
 pub(super) fn over_mpi<J: Job>(

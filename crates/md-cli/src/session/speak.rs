@@ -7,12 +7,12 @@ use md_comm::World;
 
 use crate::commands::interval_warnings;
 use crate::cores;
-use crate::error::{BAD_INPUT, DONE, Remains, RunError, Scope};
 use crate::inputs::Inputs;
-use crate::messages::{is_first_process, note, print_error, warn};
-use crate::output::screen::result_written;
-use crate::output::{Screen, Verbosity};
-use crate::printable::printable;
+use md_files::output::screen::result_written;
+use md_files::output::{Screen, Verbosity};
+use md_scenario::failure::{BAD_INPUT, DONE, Remains, RunError, Scope};
+use md_scenario::messages::{is_first_process, note, print_error, warn};
+use md_scenario::printable::printable;
 
 /// Prints the error of a command once, makes sure that all ranks end, and returns the exit code.
 pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {

@@ -6,11 +6,11 @@ use super::speak::show;
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::backends;
 use crate::commands::bench::Wanted;
-use crate::error::{COMMUNICATION_FAILED, RunError};
 use crate::grid_inputs::AnyInputs;
 use crate::inputs::Job;
-use crate::messages::print_error;
 use crate::strategies::Choices;
+use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
+use md_scenario::messages::print_error;
 
 /// Prints that there is no MPI.
 pub(super) fn over_mpi<J: Job>(

@@ -8,9 +8,9 @@ use md_engine::{Attribute, Config, FirstOfAll, ParticleFault, ParticleSource, Sh
 
 use super::DEFAULT_MASS;
 use super::inputs::Inputs;
-use crate::error::RunError;
-use crate::input::{InputError, InputParticles, Problem};
-use crate::scenario::{InputFormat, Scenario, ScenarioError, ScenarioSource, name_of};
+use md_files::input::{InputError, InputParticles, Problem};
+use md_scenario::failure::RunError;
+use md_scenario::{InputFormat, Scenario, ScenarioError, ScenarioSource, name_of};
 
 /// Returns particles and masses. The particles are made once: `scenario` differs from that of the
 /// inputs at most in the division of work.

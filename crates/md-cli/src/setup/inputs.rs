@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use md_core::Particle;
 
-use crate::input::InputParticles;
-use crate::scenario::{Scenario, ScenarioSource};
-use crate::text_file::is_open_already;
+use md_files::input::InputParticles;
+use md_files::text_file::is_open_already;
+use md_scenario::{Scenario, ScenarioSource};
 
 /// Everything a run starts from; equal on all ranks except for the particles, of which each rank
 /// keeps a part.

@@ -5,10 +5,10 @@ use md_engine::Setup;
 use md_lab::in_words;
 
 use super::inputs::Inputs;
-use crate::error::RunError;
-use crate::memory::{available, available_to_all, ranks_here};
-use crate::output::Gathers;
-use crate::scenario::ScenarioError;
+use md_files::memory::{available, available_to_all, ranks_here};
+use md_files::output::Gathers;
+use md_scenario::ScenarioError;
+use md_scenario::failure::RunError;
 
 /// Checks that every rank has enough memory for a set-up. *Collective.*
 ///

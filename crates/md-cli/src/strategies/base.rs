@@ -2,9 +2,9 @@
 
 use md_engine::Protocol;
 
-use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
-use crate::scenario::{Parallel, Scenario, ScenarioSource, load};
+use md_scenario::failure::RunError;
+use md_scenario::{Parallel, Scenario, ScenarioSource, load};
 
 /// Returns the scenario with the protocol that moves ghosts, which all strategies use, and a
 /// warning if the scenario has another one.

@@ -5,7 +5,7 @@ use md_engine::Protocol;
 
 use super::{Selection, select};
 use crate::args::CompareArgs;
-use crate::scenario::{Parallel, Scenario, fault};
+use md_scenario::{Parallel, Scenario, fault};
 
 /// The protocols and partitions that are combined.
 #[derive(Debug, Clone, PartialEq, Eq)]

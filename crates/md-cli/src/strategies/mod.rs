@@ -13,10 +13,10 @@ use md_lab::{Strategy, Variant};
 use serde::Serialize;
 
 use crate::args::{CompareArgs, DivisionArgs};
-use crate::scenario::{Scenario, listed, name_of, nearest};
 pub(crate) use adapt::{adapt, adapt_variant};
 pub(crate) use base::{by_ghosts, keys_of};
 pub use combined::Combined;
+use md_scenario::{Scenario, listed, name_of, nearest};
 pub(crate) use varied::MESSAGES;
 use varied::{Key, Varied, combinations, variant};
 
@@ -200,7 +200,7 @@ pub(super) fn unknown<'n>(option: &str, name: &str, valid: impl Iterator<Item = 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::scenario::{ScenarioSource, load};
+    use md_scenario::{ScenarioSource, load};
 
     fn choose(option: &str, names: &str) -> Result<Selection<Shell>, String> {
         let names: Vec<String> =

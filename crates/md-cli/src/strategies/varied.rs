@@ -7,7 +7,7 @@ use md_lab::{Setting, Strategy, Variant};
 
 use super::adapt::leave_out_refused;
 use super::{ALL, and_all, unknown};
-use crate::scenario::{Rma, Scenario, name_of};
+use md_scenario::{Rma, Scenario, name_of};
 
 /// A key that can be varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Changes and checks that all binary files share.
 
 use md_cli::commands::inspect::inspect;
-use md_cli::error::RunError;
-use md_cli::input::{InputError, Problem};
+use md_files::input::{InputError, Problem};
+use md_scenario::failure::RunError;
 use proptest::prelude::*;
 use proptest::sample::select;
 

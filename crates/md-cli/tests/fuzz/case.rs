@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use clap::Parser;
 use md_cli::args::{Cli, Command};
-use md_cli::error::{RunError, Unreadable};
-use md_cli::input::{InputError, Problem};
 use md_cli::inputs::Inputs;
-use md_cli::memory;
-use md_cli::scenario::ScenarioError;
 use md_cli::setup::{self, room};
 use md_comm::local;
 use md_core::force::{MethodKind, Precision};
 use md_core::rebuild::RebuildPolicy;
 use md_core::{Domain, Particle};
 use md_engine::{EngineError, ParticleRow, ParticleSource, RowVector, Setup, Simulation};
+use md_files::input::{InputError, Problem};
+use md_files::memory;
 use md_lab::machine::MachineError;
 use md_lab::predict::PredictError;
 use md_lab::trace::TraceError;
+use md_scenario::ScenarioError;
+use md_scenario::failure::{RunError, Unreadable};
 
 /// Time limit of a case.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);

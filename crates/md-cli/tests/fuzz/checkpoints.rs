@@ -8,11 +8,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use md_cli::checkpoint::{self, CheckpointError};
-use md_cli::error::RunError;
 use md_comm::local;
 use md_core::Domain;
 use md_engine::{EngineError, ParticleRow, RowVector, Setup, Simulation};
+use md_files::checkpoint::{self, CheckpointError};
+use md_scenario::failure::RunError;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

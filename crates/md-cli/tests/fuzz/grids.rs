@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use clap::Parser;
 use md_cli::args::Cli;
 use md_cli::grid_inputs::AnyInputs;
-use md_cli::scenario::ScenarioKind;
+use md_scenario::ScenarioKind;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -37,8 +37,8 @@ use std::time::{Duration, Instant};
 use case::{Case, Trial};
 use checkpoints::{Changed, Place};
 use files::{Features, Trajectory};
-use md_cli::input::{InputError, Problem};
 use md_core::Particle;
+use md_files::input::{InputError, Problem};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 

@@ -3,9 +3,9 @@
 use clap::Parser;
 use md_cli::args::{Cli, Command};
 use md_cli::commands::predict::{Wish, predict};
-use md_cli::error::RunError;
 use md_cli::inputs::Inputs;
 use md_cli::setup;
+use md_scenario::failure::RunError;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

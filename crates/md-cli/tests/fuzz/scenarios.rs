@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use md_cli::scenario::ScenarioKind;
-use md_cli::scenario::schema;
+use md_scenario::ScenarioKind;
+use md_scenario::schema;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value as Json;

@@ -2,7 +2,7 @@
 
 use md_cli::args::TraceSummaryArgs;
 use md_cli::commands::trace_summary::trace_summary;
-use md_cli::error::RunError;
+use md_scenario::failure::RunError;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

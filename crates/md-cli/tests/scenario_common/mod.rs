@@ -1,6 +1,6 @@
 //! Helpers of the tests of scenarios.
 
-use md_cli::scenario::{Scenario, ScenarioError, ScenarioSource, load};
+use md_scenario::{Scenario, ScenarioError, ScenarioSource, load};
 
 /// A valid scenario with nearly all keys.
 pub(crate) const MELT: &str = r#"[simulation]

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use insta::assert_snapshot;
-use md_cli::scenario::load;
+use md_scenario::load;
 
 use crate::scenario_common::{MELT, source};
 

@@ -7,14 +7,14 @@ use md_comm::World;
 use md_engine::{Integrator, Needs, Observer, ObserverError, Simulation, Snapshot, Thermo};
 
 use crate::commands::note_drift;
-use crate::error::RunError;
-use crate::input::{InputError, InputParticles};
 use crate::inputs::Inputs;
-use crate::output::Verbosity;
-use crate::output::run_output::RunOutput;
-use crate::scenario::{IntegratorTable, Parallel};
 use crate::setup;
-use crate::store::kept_whole;
+use md_files::input::{InputError, InputParticles};
+use md_files::output::Verbosity;
+use md_files::output::run_output::RunOutput;
+use md_files::store::kept_whole;
+use md_scenario::failure::RunError;
+use md_scenario::{IntegratorTable, Parallel};
 
 /// Returns whether an output needs energies, forces or virials.
 pub(super) fn is_of_forces(needs: Needs) -> bool {

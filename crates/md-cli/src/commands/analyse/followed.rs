@@ -3,8 +3,8 @@
 use md_core::{Domain, ImageCounts, Particle, Particles};
 
 use crate::commands::refused;
-use crate::error::RunError;
-use crate::input::InputParticles;
+use md_files::input::InputParticles;
+use md_scenario::failure::RunError;
 
 /// Image counts of particles: those of the file, or else counts that assume that no particle moves
 /// by more than half of the box between two frames.

@@ -9,10 +9,10 @@ use md_core::words::counted;
 use super::steps::Steps;
 use crate::args::AnalyseArgs;
 use crate::commands::refused;
-use crate::error::RunError;
-use crate::input::{InputParticles, Next, TrajectoryFrames};
-use crate::output::trajectory::format_of;
-use crate::scenario::{Scenario, TrajectoryFormat};
+use md_files::input::{InputParticles, Next, TrajectoryFrames};
+use md_files::output::trajectory::format_of;
+use md_scenario::failure::RunError;
+use md_scenario::{Scenario, TrajectoryFormat};
 
 /// A frame and its step.
 pub(super) struct Stepped {

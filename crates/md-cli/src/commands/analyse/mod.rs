@@ -24,20 +24,22 @@ use super::ending::summarised;
 use super::{note_lock, refused};
 use crate::args::AnalyseArgs;
 use crate::asked_level::asked_or_widest;
-use crate::error::{RUN_FAILED, RunError};
-use crate::input::InputParticles;
 use crate::inputs::Inputs;
-use crate::messages::note;
-use crate::output::run_output::{
-    Closing, Console, OUTPUTS, Opened, Opening, RootOpening, RunOutput, StageBegin, Subject, open_outputs,
-};
-use crate::output::{KnownFile, OutputDirectory, OutputError};
-use crate::scenario::{self, CentreOfMass, Positions, Scenario, ScenarioSource, StagePlan, Trajectory};
 use crate::setup;
-use crate::text_file::read_text;
 use evaluated::{Evaluation, is_of_forces};
 use followed::Followed;
 use frames::{Frames, Stepped};
+use md_files::input::InputParticles;
+use md_files::output::run_output::{
+    Closing, Console, OUTPUTS, Opened, Opening, RootOpening, RunOutput, StageBegin, Subject, open_outputs,
+};
+use md_files::output::{KnownFile, OutputDirectory, OutputError};
+use md_files::text_file::read_text;
+use md_scenario::failure::{RUN_FAILED, RunError};
+use md_scenario::messages::note;
+use md_scenario::{
+    self as scenario, CentreOfMass, Positions, Scenario, ScenarioSource, StagePlan, Trajectory,
+};
 use rhythm::{Rhythm, Shifted};
 
 /// Name of the default output folder, beside the trajectory.

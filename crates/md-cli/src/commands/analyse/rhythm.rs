@@ -7,11 +7,11 @@ use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use super::frames::Frames;
 use crate::commands::refused;
-use crate::error::RunError;
-use crate::messages::note;
-use crate::output::KnownFile;
-use crate::output::run_output::{Closing, OutputKind, RunOutput, StageBegin};
-use crate::scenario::Scenario;
+use md_files::output::KnownFile;
+use md_files::output::run_output::{Closing, OutputKind, RunOutput, StageBegin};
+use md_scenario::Scenario;
+use md_scenario::failure::RunError;
+use md_scenario::messages::note;
 
 /// Interval of an analysis that correlates frames in time.
 pub(super) struct Rhythm {

@@ -2,8 +2,8 @@
 //! not give its step.
 
 use crate::commands::refused;
-use crate::error::RunError;
-use crate::input::{FrameTime, InputParticles};
+use md_files::input::{FrameTime, InputParticles};
+use md_scenario::failure::RunError;
 
 /// Largest deviation of a time in units of the time step from a whole number, for the rounding of
 /// sums of time steps.

@@ -17,12 +17,12 @@ use super::{Call, open_on_root, refused};
 use crate::args::CompareArgs;
 use crate::commands::grid_run::{self, Runnable};
 use crate::commands::timeline::expect_timeline;
-use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::memory;
 use crate::report::grid::GridContext;
-use crate::scenario::Scenario;
 use crate::strategies::{Choices, MESSAGES, adapt_variant, keys_of};
+use md_files::memory;
+use md_scenario::Scenario;
+use md_scenario::failure::RunError;
 
 /// Default number of steps per sample.
 const STEPS: u64 = 10;

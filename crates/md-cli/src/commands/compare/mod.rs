@@ -26,10 +26,10 @@ use super::{ROOT, open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
 use crate::commands::ending::{Outcome, of_outcomes};
 use crate::cores;
-use crate::error::{COMMUNICATION_FAILED, RunError};
-use crate::messages::print_error;
-use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ResultFiles, Screen, Verbosity};
 pub use grid::compare_on_grid;
+use md_files::output::{KnownFile, OutputDirectory, OutputError, Progress, ResultFiles, Screen, Verbosity};
+use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
+use md_scenario::messages::print_error;
 pub use particles::compare;
 
 /// Arguments of a comparison.

@@ -14,14 +14,14 @@ use super::{Call, open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
 use crate::commands::timeline::expect_timeline;
 use crate::commands::{ROOT, context, context_without_setup};
-use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::memory;
-use crate::messages::warn;
 use crate::report::warnings::first_danger;
-use crate::scenario::{Neighbor, Parallel, Scenario};
 use crate::setup::{self, room};
 use crate::strategies::{Choices, adapt_variant, by_ghosts};
+use md_files::memory;
+use md_scenario::failure::RunError;
+use md_scenario::messages::warn;
+use md_scenario::{Neighbor, Parallel, Scenario};
 
 /// Largest default number of steps per sample.
 const STEPS: u64 = 20;

@@ -9,14 +9,14 @@ use md_lab::protocols::{Measuring, Row, alone_s, measure, protocols_csv, table};
 
 use super::{open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
-use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::memory;
-use crate::messages::warn;
-use crate::output::{KnownFile, OutputError, Progress, ResultFiles, Screen, Verbosity};
-use crate::scenario::{Parallel, Scenario};
 use crate::setup::{self, room};
 use crate::strategies::Combined;
+use md_files::memory;
+use md_files::output::{KnownFile, OutputError, Progress, ResultFiles, Screen, Verbosity};
+use md_scenario::failure::RunError;
+use md_scenario::messages::warn;
+use md_scenario::{Parallel, Scenario};
 
 /// Default number of steps of a run.
 const STEPS: u64 = 20;

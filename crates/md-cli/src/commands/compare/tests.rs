@@ -79,7 +79,7 @@ fn what_cannot_be_is_no_failure() {
 #[cfg(feature = "mpi")]
 mod faults {
     use super::*;
-    use crate::error::Remains;
+    use md_scenario::failure::Remains;
 
     /// Returns these columns of all rows.
     fn columns<const N: usize>(folder: &TempDir, names: [&str; N]) -> Vec<[String; N]> {

@@ -9,13 +9,13 @@ use md_grid::{Application, GridError, Progress as Found};
 
 use super::{Extension, Observed};
 use crate::args::GridArgs;
-use crate::checkpoint::Kept;
-use crate::checkpoint::{Checkpoints, Resumed, SavedNodes};
 use crate::commands::ending::Ending;
 use crate::early_end::{EarlyEnd, Ended};
-use crate::error::RunError;
-use crate::output::{OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
 use crate::report::grid::{GridContext, GridThermoWriter, header_line, row_line};
+use md_files::checkpoint::Kept;
+use md_files::checkpoint::{Checkpoints, Resumed, SavedNodes};
+use md_files::output::{OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
+use md_scenario::failure::RunError;
 
 /// Number of steps after which the ranks agree on whether to end early.
 const LONGEST_SILENCE: u64 = 20;

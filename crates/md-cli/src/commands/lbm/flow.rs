@@ -10,9 +10,9 @@ use md_grid::{Decomposition, Layout};
 use md_lab::in_words;
 
 use crate::asked_level::asked_or_widest;
-use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::scenario::{InitialKind, Lbm, LbmScenario, ScenarioError};
+use md_scenario::failure::RunError;
+use md_scenario::{InitialKind, Lbm, LbmScenario, ScenarioError};
 
 /// Returns the division of the nodes among the ranks, or an error at the key of its fault.
 pub(in crate::commands) fn decomposition(

@@ -15,12 +15,12 @@ use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::asked_level::asked_level;
 use crate::early_end::EarlyEnd;
-use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::memory;
 use crate::report::grid::GridContext;
-use crate::scenario::{LbmScenario, name_of};
+use md_files::memory;
 use md_lab::in_words;
+use md_scenario::failure::RunError;
+use md_scenario::{LbmScenario, name_of};
 use recorder::Recorder;
 
 use flow::{decomposition, expect_room};

@@ -6,13 +6,13 @@ use md_comm::{Reduction, World};
 use md_grid::lbm::{Face, Mask};
 use md_grid::{Block, Decomposition, Layout};
 
-use crate::checkpoint::SavedMask;
-use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::input::mask::{MaskFile, MaskReader};
-use crate::scenario::{Boundary, Lbm, LbmScenario, ObstacleKind, ScenarioError, at_key};
-use crate::text_file::told;
+use md_files::checkpoint::SavedMask;
+use md_files::input::mask::{MaskFile, MaskReader};
+use md_files::text_file::told;
 use md_lab::significant;
+use md_scenario::failure::RunError;
+use md_scenario::{Boundary, Lbm, LbmScenario, ObstacleKind, ScenarioError, at_key};
 
 /// Returns this rank's solid nodes, and path and checksum of the mask file, if there is one.
 /// *Collective.*

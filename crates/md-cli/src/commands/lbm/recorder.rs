@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 use super::super::ROOT;
 use super::super::grid_run::{Extension, Observed};
 use super::warnings::{interval_warnings, mach_warning, slip_warning};
-use crate::checkpoint::Kept;
-use crate::checkpoint::Resumed;
-use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::messages::warn;
-use crate::output::flow::{DRAG_LINE, FlowTable, images, probe_line};
-use crate::output::{KnownFile, OutputDirectory, OutputError};
-use crate::scenario::{Lbm, LbmOutput, LbmScenario};
+use md_files::checkpoint::Kept;
+use md_files::checkpoint::Resumed;
+use md_files::output::flow::{DRAG_LINE, FlowTable, images, probe_line};
+use md_files::output::{KnownFile, OutputDirectory, OutputError};
+use md_scenario::failure::RunError;
+use md_scenario::messages::warn;
+use md_scenario::{Lbm, LbmOutput, LbmScenario};
 
 /// Size of a rank's populations in bytes, below which caches may hold them and memory bandwidth is
 /// not relevant.

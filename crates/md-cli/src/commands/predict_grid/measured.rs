@@ -16,9 +16,9 @@ use serde_json::Value;
 
 use super::{Scheduled, expect_packed, step_of};
 use crate::commands::refused;
-use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::text_file::read_text;
+use md_files::text_file::read_text;
+use md_scenario::failure::RunError;
 
 /// Largest number of ranks of a measured run.
 const MOST_MEASURED: usize = 1 << 20;

@@ -22,14 +22,14 @@ use measured::costs;
 use super::predict::{Wish, each_once, warn_of_doubts, warn_of_missing};
 use super::{lbm, note_lock, note_removal, refused};
 use crate::args::PredictArgs;
-use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
-use crate::memory;
-use crate::output::{
+use crate::strategies::keys_of;
+use md_files::memory;
+use md_files::output::{
     KnownFile, OutputDirectory, Progress, ResultFiles, Screen, Verbosity, holds_results_but,
 };
-use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
-use crate::strategies::keys_of;
+use md_scenario::failure::RunError;
+use md_scenario::{LbmScenario, StencilScenario, effective_toml};
 
 /// A scenario whose messages and computations per step are known without a run.
 pub trait Scheduled: GridModel {

@@ -11,22 +11,22 @@ use super::super::{interval_warnings, note_lock, note_particles, note_removal, p
 use super::own_outputs::OwnOutputs;
 use super::stages::go_on_in_stage;
 use crate::args::RunArgs;
-use crate::checkpoint::{self, BegunStage, Differences, Resumed};
 use crate::commands::timeline::expect_timeline;
-use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::messages::{note, warn};
-use crate::output::Gathers;
-use crate::output::run_output::{Console, SharedConsole};
-use crate::output::screen::thermo_header;
-use crate::output::trajectory::expect_same_kind;
-use crate::output::{
-    GoingOn, OutputDirectory, OutputError, Progress, RecordFile, ResultFiles, Screen, Verbosity,
-};
 use crate::replay;
 use crate::replay::Replay;
-use crate::scenario::StagePlan;
 use crate::setup::{self, room};
+use md_files::checkpoint::{self, BegunStage, Differences, Resumed};
+use md_files::output::Gathers;
+use md_files::output::run_output::{Console, SharedConsole};
+use md_files::output::screen::thermo_header;
+use md_files::output::trajectory::expect_same_kind;
+use md_files::output::{
+    GoingOn, OutputDirectory, OutputError, Progress, RecordFile, ResultFiles, Screen, Verbosity,
+};
+use md_scenario::StagePlan;
+use md_scenario::failure::RunError;
+use md_scenario::messages::{note, warn};
 
 /// Initial state of a run on one rank.
 pub(super) struct Beginning {

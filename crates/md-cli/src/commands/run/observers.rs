@@ -4,13 +4,13 @@
 use md_core::Domain;
 use md_engine::{ColdStart, Needs, Observer, ObserverError, Snapshot};
 
-use crate::checkpoint::{BegunStage, Checkpoints};
 use crate::early_end::EarlyEnd;
-use crate::error::RunError;
-use crate::messages::warn;
-use crate::output::outputs::{Outputs, StageOutputs};
-use crate::output::run_output::{Closing, Console, SharedConsole, StageBegin};
 use crate::report::warnings::{cold_start, first_danger};
+use md_files::checkpoint::{BegunStage, Checkpoints};
+use md_files::output::outputs::{Outputs, StageOutputs};
+use md_files::output::run_output::{Closing, Console, SharedConsole, StageBegin};
+use md_scenario::failure::RunError;
+use md_scenario::messages::warn;
 
 /// All observers of one rank.
 pub(super) struct RunObservers<'a> {

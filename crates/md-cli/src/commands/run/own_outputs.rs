@@ -4,17 +4,17 @@
 use md_core::ConservedMomentum;
 
 use super::super::{open_on_all, prepared_directory};
-use crate::checkpoint::Resumed;
-use crate::checkpoint::folders_of_stages;
-use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::messages::note;
-use crate::output::outputs::{Outputs, StageOutputs};
-use crate::output::run_output::{Console, OUTPUTS, Opening, RootOpening, Scope, Subject, open_outputs};
-use crate::output::trajectory::expect_same_kind;
-use crate::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity};
-use crate::scenario::{Scenario, StageScenario};
-use crate::text_file::read_text;
+use md_files::checkpoint::Resumed;
+use md_files::checkpoint::folders_of_stages;
+use md_files::output::outputs::{Outputs, StageOutputs};
+use md_files::output::run_output::{Console, OUTPUTS, Opening, RootOpening, Scope, Subject, open_outputs};
+use md_files::output::trajectory::expect_same_kind;
+use md_files::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity};
+use md_files::text_file::read_text;
+use md_scenario::failure::RunError;
+use md_scenario::messages::note;
+use md_scenario::{Scenario, StageScenario};
 
 /// A stage with separate outputs, and the checkpoint from which they continue.
 pub(super) struct OwnOutputs {

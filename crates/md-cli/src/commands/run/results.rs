@@ -9,14 +9,14 @@ use super::super::{ROOT, RunSummary, context, facts};
 use super::beginning::Beginning;
 use crate::cores;
 use crate::early_end::Ended;
-use crate::error::RunError;
-use crate::messages::warn;
-use crate::output::run_output::Console;
-use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::report::RunFacts;
 use crate::report::summary::summary_json;
 use crate::report::tables::{balance_csv, timing_csv, timing_ranks_csv};
-use crate::scenario::Scenario;
+use md_files::output::run_output::Console;
+use md_files::output::{KnownFile, OutputDirectory, OutputError};
+use md_scenario::Scenario;
+use md_scenario::failure::RunError;
+use md_scenario::messages::warn;
 
 pub(super) struct Results {
     pub(super) timings: Timings,

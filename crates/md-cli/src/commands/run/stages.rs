@@ -3,9 +3,9 @@
 use md_engine::{EngineError, Setup, Simulation};
 
 use super::observers::RunObservers;
-use crate::checkpoint::BegunStage;
-use crate::output::run_output::StageBegin;
-use crate::scenario::{IntegratorTable, StagePlan};
+use md_files::checkpoint::BegunStage;
+use md_files::output::run_output::StageBegin;
+use md_scenario::{IntegratorTable, StagePlan};
 
 /// Sets up a simulation with the integrator of the stage in which a checkpoint was taken.
 pub(super) fn go_on_in_stage(setup: &mut Setup, stages: &[StagePlan], begun: BegunStage) {

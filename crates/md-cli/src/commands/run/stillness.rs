@@ -4,10 +4,10 @@ use md_comm::World;
 use md_engine::{Integrator, Simulation};
 
 use super::super::{ROOT, units};
-use crate::error::RunError;
-use crate::messages::warn;
 use crate::report::warnings::stillness;
-use crate::scenario::{IntegratorTable, Scenario, StagePlan};
+use md_scenario::failure::RunError;
+use md_scenario::messages::warn;
+use md_scenario::{IntegratorTable, Scenario, StagePlan};
 
 /// Warns if all particles are at rest, no force acts on them and no stage sets them in motion, and
 /// returns the warning. *Collective.*

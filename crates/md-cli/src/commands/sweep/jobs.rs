@@ -10,13 +10,13 @@ use super::{Job, Wanted, first_of};
 use crate::args::SweepArgs;
 use crate::commands::grid_run::Runnable;
 use crate::commands::{found_from_anywhere, refused};
-use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::inputs::Inputs;
 use crate::report::grid::GridContext;
-use crate::scenario::{Scenario, ScenarioSource, effective_toml, fault, load_as};
 use crate::setup;
 use crate::strategies::{Choices, adapt, keys_of};
+use md_scenario::failure::RunError;
+use md_scenario::{Scenario, ScenarioSource, effective_toml, fault, load_as};
 
 /// Kind of a sweep over runs on grids.
 const GRID: Kind = Kind {

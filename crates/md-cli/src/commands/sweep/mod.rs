@@ -24,13 +24,13 @@ use super::{grid_run, output_directory, refused};
 use crate::args::{DEFAULT_LAUNCHER, SweepArgs};
 use crate::cores;
 use crate::early_end::{EarlyEnd, Signal};
-use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RunError};
 use crate::grid_inputs::{AnyInputs, GridModel};
-use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
-use crate::scenario::same_elsewhere;
 use crate::strategies::Choices;
-use crate::text_file::read_text;
 use jobs::{grid_jobs, particle_jobs};
+use md_files::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
+use md_files::text_file::read_text;
+use md_scenario::failure::{BAD_INPUT, COMMUNICATION_FAILED, RunError};
+use md_scenario::same_elsewhere;
 
 /// Folder of the running job. It is removed with its contents, so no other folder may have this
 /// name.

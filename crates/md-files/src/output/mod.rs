@@ -1,0 +1,47 @@
+//! Outputs of a run: files in the output directory, text on the screen, a progress bar.
+//!
+//! Formatting is kept apart from writing. Functions such as [`tables::table`] convert data to bytes
+//! and do no I/O; [`OutputDirectory`] and [`RecordFile`] write bytes to disk. The
+//! directory and the files that grow during a run are opened before it starts, so that a wrong path
+//! fails at once and not after an hour.
+//!
+//! | file | written | by |
+//! | --- | --- | --- |
+//! | `scenario.toml` | at the start | [`OutputDirectory::for_scenario`] |
+//! | `thermo.csv` | row by row | `thermo` |
+//! | trajectory | frame by frame | `trajectory` |
+//! | `rdf.csv`, `msd.csv`, `vacf.csv`, `viscosity.csv`, `profile_z.csv` | whole, at the end | `rdf`, `msd`, `vacf`, `viscosity`, `profile` |
+//! | all outputs that a run writes as it proceeds | | [`run_output::OUTPUTS`] |
+//! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | `compare` |
+//! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
+
+mod averages;
+mod gathers;
+mod results;
+
+pub mod analysis;
+pub mod flow;
+pub mod minimisations;
+pub mod msd;
+pub mod outputs;
+pub mod profile;
+pub mod progress;
+pub mod rdf;
+pub mod run_output;
+pub mod screen;
+pub mod tables;
+pub mod thermo;
+pub mod trajectory;
+pub mod vacf;
+pub mod viscosity;
+
+#[cfg(test)]
+mod fixtures;
+
+pub use crate::store::{Holder, Intact, OutputDirectory, OutputError, RecordFile};
+pub use gathers::Gathers;
+pub use md_scenario::known_file::KnownFile;
+pub use progress::{Progress, ProgressMode};
+pub use results::{GoingOn, ResultFiles, holds_results_but};
+pub use screen::{Screen, Verbosity, within_columns};
+pub use thermo::ThermoWriter;

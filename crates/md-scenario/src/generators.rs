@@ -1,0 +1,203 @@
+//! `system.regions` and `system.gas`: generated particles, other than a lattice that fills the box.
+
+use md_core::lattice::LatticeKind;
+use md_engine::{GasKeys, LatticeRegion, LatticeRegions, RandomGas};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, at_least_one, not_negative, positive};
+use super::simulation::Simulation;
+use super::system::{System, check_kind, check_spacing};
+use super::{Scenario, ScenarioError, ScenarioSource};
+use md_core::Boundary;
+
+/// `system.regions`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Regions {
+    /// Side lengths of the box, from the origin, in units of sigma (in 2D the third is ignored).
+    #[serde(rename = "box")]
+    pub lengths: [f64; 3],
+    /// Lattices in parts of the box.
+    pub lattices: Vec<RegionLattice>,
+}
+
+/// `system.regions.lattices`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RegionLattice {
+    /// Kind of the unit cell.
+    pub kind: LatticeKind,
+    /// Reduced number density; exactly one of `density` and `spacing`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density: Option<f64>,
+    /// Lattice constant in units of sigma.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<f64>,
+    /// Lower corner of the region, at which a lattice site lies, in units of sigma.
+    pub low: [f64; 3],
+    /// Upper corner; sites on the upper faces are left out (in 2D the third component is ignored).
+    pub high: [f64; 3],
+    /// Species of the particles; by default it is drawn by the fractions of the species.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub species: Option<String>,
+}
+
+/// `system.gas`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gas {
+    /// Number of particles.
+    #[schemars(range(min = 1))]
+    pub atoms: u64,
+    /// Reduced number density in a cubic box; exactly one of `density` and `box`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density: Option<f64>,
+    /// Side lengths of the box in units of sigma.
+    #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<[f64; 3]>,
+    /// Smallest distance between two particles, and between a particle and a face that is not
+    /// periodic, in units of sigma.
+    #[serde(default = "usual_distance")]
+    pub minimal_distance: f64,
+}
+
+fn usual_distance() -> f64 {
+    0.9
+}
+
+impl RegionLattice {
+    fn spacing(&self) -> f64 {
+        self.spacing.or(self.density.map(|density| self.kind.spacing(density))).unwrap_or(1.0)
+    }
+}
+
+impl Gas {
+    fn made(&self, system: &System, simulation: &Simulation) -> RandomGas {
+        let dimensions = usize::from(simulation.dimension);
+        let density = self.density.unwrap_or(1.0);
+        let side = (self.atoms as f64 / density).powf(1.0 / f64::from(simulation.dimension));
+        let cube = if dimensions == 2 { [side, side, 1.0] } else { [side; 3] };
+        RandomGas::new(GasKeys {
+            atoms: self.atoms,
+            lengths: self.lengths.unwrap_or(cube),
+            is_periodic: system.boundary.map(|boundary| boundary == Boundary::Periodic),
+            dimensions,
+            least_distance: self.minimal_distance,
+            seed: simulation.seed,
+        })
+    }
+}
+
+/// Returns the gas of a scenario, or `None` if it has no gas.
+pub fn gas(scenario: &Scenario) -> Option<RandomGas> {
+    let Scenario { system, simulation, .. } = scenario;
+    system.gas.as_ref().map(|gas| gas.made(system, simulation))
+}
+
+/// Returns the lattices in parts of the box, or `None` if the scenario has none.
+///
+/// # Errors
+/// Returns an error if a species does not exist or the regions contain no site.
+pub fn regions(
+    source: &ScenarioSource,
+    scenario: &Scenario,
+) -> Result<Option<LatticeRegions>, ScenarioError> {
+    let Some(regions) = &scenario.system.regions else { return Ok(None) };
+    let species = |number: usize, name: &str| {
+        let found = scenario.species.iter().position(|species| species.name == name);
+        found.map(|index| index as u32).ok_or_else(|| {
+            let names: Vec<_> =
+                scenario.species.iter().map(|species| format!("`{}`", species.name)).collect();
+            let help = format!("one of {}", names.join(", "));
+            let key = format!("system.regions.lattices[{number}].species");
+            ScenarioError::at(source, &key, format!("there is no species `{name}`"), help)
+        })
+    };
+    let region = |(number, lattice): (usize, &RegionLattice)| {
+        let species = lattice.species.as_deref().map(|name| species(number, name)).transpose()?;
+        let RegionLattice { kind, low, high, .. } = *lattice;
+        Ok(LatticeRegion::new(kind, lattice.spacing(), [low, high], species))
+    };
+    let parts = regions.lattices.iter().enumerate().map(region).collect::<Result<Vec<_>, ScenarioError>>()?;
+    let made = LatticeRegions::new(regions.lengths, parts);
+    if made.is_empty() {
+        let message = "no region has a site of its lattice".to_owned();
+        return Err(ScenarioError::at(source, "system.regions.lattices", message, "larger regions"));
+    }
+    Ok(Some(made))
+}
+
+pub(super) fn check_regions(regions: &Regions, simulation: &Simulation) -> Checked {
+    check_box("system.regions.box", regions.lengths)?;
+    if regions.lattices.is_empty() {
+        let message = "`system.regions` has no lattices";
+        return Err(Finding::new("system.regions.lattices", message, "one per part of the box"));
+    }
+    for (number, lattice) in regions.lattices.iter().enumerate() {
+        let path = format!("system.regions.lattices[{number}]");
+        check_kind(&path, lattice.kind, simulation)?;
+        check_spacing(&path, lattice.density, lattice.spacing)?;
+        for dim in 0..usize::from(simulation.dimension) {
+            let (low, high, length) = (lattice.low[dim], lattice.high[dim], regions.lengths[dim]);
+            not_negative(&format!("{path}.low[{dim}]"), low, "in sigma, from the lower corner of the box")?;
+            if !(high > low && high <= length) {
+                let key = format!("{path}.high[{dim}]");
+                let message = format!(
+                    "`{key}` is {high:?}, not between {low:?}, where the region begins, and {length:?}"
+                );
+                let help = "a region lies in the box and has its lower corner below its upper one";
+                return Err(Finding::new(key, message, help));
+            }
+            if (high - low) / lattice.spacing() > f64::from(u32::MAX) {
+                let message = format!("`{path}` has more unit cells than can be counted");
+                return Err(Finding::new(path, message, "a smaller region, or a larger lattice constant"));
+            }
+        }
+        if simulation.dimension == 2 && lattice.low[2] != 0.0 {
+            let message = "all particles of a 2D simulation lie in one plane";
+            return Err(Finding::new(format!("{path}.low[2]"), message, "write 0"));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_gas(gas: &Gas, system: &System, simulation: &Simulation) -> Checked {
+    at_least_one("system.gas.atoms", gas.atoms, "the number of particles")?;
+    positive("system.gas.minimal_distance", gas.minimal_distance, "in sigma, for example 0.9")?;
+    match (gas.density, gas.lengths) {
+        (Some(density), None) => {
+            positive("system.gas.density", density, "particles per volume, for example 0.1")?;
+        }
+        (None, Some(lengths)) => check_box("system.gas.box", lengths)?,
+        (Some(_), Some(_)) => {
+            let message = "both `density` and `box` of the gas are given";
+            let finding = Finding::new("system.gas.box", message, "keep one: each follows from the other");
+            return Err(finding.at_key().or_at("system.gas.density"));
+        }
+        (None, None) => {
+            let message = "the gas has neither `density` nor `box`";
+            return Err(Finding::new("system.gas", message, "give one, for example `density = 0.1`"));
+        }
+    }
+    let filled = gas.made(system, simulation).filled();
+    if filled > RandomGas::MOST_FILLED {
+        let message = format!(
+            "so many particles {:?} apart would fill {filled:.2} of the box (particles times the distance to the power of {}, \
+             per volume), more than {}",
+            gas.minimal_distance,
+            simulation.dimension,
+            RandomGas::MOST_FILLED
+        );
+        let help = "a smaller distance, a lower density, or a lattice";
+        return Err(Finding::new("system.gas.minimal_distance", message, help).or_at("system.gas"));
+    }
+    Ok(())
+}
+
+fn check_box(path: &str, lengths: [f64; 3]) -> Checked {
+    let mut axes = lengths.iter().enumerate();
+    axes.try_for_each(|(axis, &length)| {
+        positive(&format!("{path}[{axis}]"), length, "a side length in sigma")
+    })
+}

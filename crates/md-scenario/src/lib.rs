@@ -1,0 +1,168 @@
+//! The scenario: from TOML text and `--set` overrides to a checked [`Scenario`], and errors with
+//! their place and reason.
+//!
+//! [`load`] checks the syntax first, then the *shape* (known keys, types, allowed names, required
+//! keys) against the JSON Schema of the model, and then the values. The shape is checked before
+//! deserialisation because only then does every error have a key path, which gives its place in the
+//! file or among the overrides.
+//!
+//! Field names are the keys, and doc comments become the JSON Schema. Each table has one file,
+//! which also contains its checks:
+//!
+//! | table | file | contents |
+//! | --- | --- | --- |
+//! | `[simulation]` | `simulation` | title, time step, length of the run |
+//! | `[integrator]` | `integrator`, [`md_engine::integrator`], [`md_engine::barostat`] | the equations of motion |
+//! | `[[stage]]` | `stage`, `stage_output` | parts of the run, each with its own length, integrator and outputs |
+//! | `[system]` | `system` | lattice or particle file, temperature, faces of the box |
+//! | `system.regions`, `system.gas` | `generators` | lattices in parts of the box, a random gas |
+//! | `system.walls` | `wall` | solid walls at faces of the box |
+//! | `[[species]]` | `species` | masses and wells |
+//! | `[interaction]`, `[[interaction.pair]]` | `interaction` | the pair potential |
+//! | `[neighbor]` | `neighbor` | search for pairs, and when it is repeated |
+//! | `[parallel]`, `[parallel.rma]` | `parallel` | ranks, partition, halo exchange; options of the one-sided backends |
+//! | `[output]` | `output`, `analysis` | files and their intervals |
+//!
+//! Applications on grids have their own kinds of scenario ([`Model`]): `[stencil]` in `stencil`,
+//! `[lbm]` in `lbm`, with `[parallel]` and `[output]` in `grid`.
+
+#![forbid(unsafe_code)]
+
+mod analysis;
+mod atom_style;
+mod error;
+mod excerpt;
+pub mod failure;
+mod finding;
+mod generators;
+mod grid;
+mod integrator;
+mod interaction;
+mod kind;
+pub mod known_file;
+mod lbm;
+pub mod messages;
+mod neighbor;
+mod origin;
+mod output;
+mod overrides;
+mod parallel;
+mod path;
+pub mod printable;
+mod protocol;
+mod schema;
+mod shape;
+mod simulation;
+mod source;
+mod species;
+pub mod species_columns;
+mod stage;
+mod stage_output;
+mod stencil;
+mod system;
+mod trajectory;
+mod trajectory_format;
+mod wall;
+mod wording;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+pub use analysis::{Averages, CentreOfMass, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity};
+pub use atom_style::AtomStyle;
+pub use error::ScenarioError;
+pub use error::at_key;
+pub use generators::{Gas, RegionLattice, Regions};
+pub use generators::{gas, regions};
+pub use grid::{GridOutput, GridParallel};
+pub use integrator::IntegratorTable;
+pub use integrator::integrator_fault;
+pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
+pub use kind::ScenarioKind;
+pub use lbm::{
+    Boundary, CollisionKind, Initial, InitialKind, Lbm, LbmOutput, LbmScenario, Obstacle, ObstacleKind,
+    Probe, WallVelocity,
+};
+pub use md_lab::name_of;
+pub use neighbor::{Neighbor, Rebuild, Shape};
+pub use output::{Checkpoint, Every, Output};
+pub use parallel::{Parallel, Rma};
+pub use schema::schema;
+pub use simulation::Simulation;
+pub use source::has_table;
+pub use source::{ScenarioSource, effective_toml, fault, load, load_as, same_elsewhere};
+pub use species::MOST as MOST_SPECIES;
+pub use species::Species;
+pub use stage::{Stage, StagePlan};
+pub use stage_output::{StageOutput, StageScenario};
+pub use stencil::{Stencil, StencilScenario};
+pub use system::{Axis, InputFile, InputFormat, Lattice, System};
+pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
+pub use trajectory_format::{Compressible, Compression, FormatProperties, TrajectoryFormat};
+pub use wall::WallPair;
+pub use wording::{listed, nearest};
+
+/// A whole scenario, with all defaults filled in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Title, time step, length of the run.
+    pub simulation: Simulation,
+    /// Source of the particles.
+    pub system: System,
+    /// Particle species; the order gives the type numbers 1, 2, ...
+    #[serde(default = "species::default_species")]
+    pub species: Vec<Species>,
+    /// The pair potential.
+    #[serde(default)]
+    pub interaction: Interaction,
+    /// Search for pairs within the cutoff.
+    #[serde(default)]
+    pub neighbor: Neighbor,
+    /// Integration of the equations of motion.
+    #[serde(default)]
+    pub integrator: IntegratorTable,
+    /// Successive parts of the run, instead of `simulation.steps`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stage: Vec<Stage>,
+    /// Ranks, partition and halo exchange.
+    #[serde(default)]
+    pub parallel: Parallel,
+    /// Files and their intervals.
+    #[serde(default)]
+    pub output: Output,
+}
+
+/// A scenario of one kind, with tables that can be read, described and written.
+pub trait Model: Serialize + DeserializeOwned + JsonSchema {
+    /// Checks the values as far as possible without particles and ranks. Returns the first fault in
+    /// the order of the tables.
+    #[expect(
+        private_interfaces,
+        reason = "findings get their places in the text before anybody else sees them"
+    )]
+    fn validate(&self) -> finding::Checked;
+
+    /// Fills in defaults that depend on other keys. The values must have been checked.
+    fn complete(&mut self) {}
+}
+
+impl Model for Scenario {
+    #[expect(private_interfaces, reason = "see the trait")]
+    fn validate(&self) -> finding::Checked {
+        simulation::check(&self.simulation)?;
+        if self.stage.is_empty() {
+            simulation::check_steps(&self.simulation)?;
+        }
+        system::check(&self.system, &self.simulation)?;
+        species::check(&self.species, &self.system)?;
+        interaction::check(&self.interaction, &self.species, &self.system)?;
+        neighbor::check(&self.neighbor)?;
+        integrator::check("integrator", &self.integrator, &self.simulation, &self.system)?;
+        stage::check(self)?;
+        parallel::check(&self.parallel, &self.simulation)?;
+        protocol::check(&self.parallel, self.neighbor.method)?;
+        output::check(&self.output, &self.species, &self.simulation)
+    }
+}
