@@ -19,7 +19,7 @@
 //! let setup = setup::of_inputs(&inputs, 2)?;
 //! assert_eq!(setup.atoms(), 4 * 6 * 6 * 6);
 //! assert_eq!(setup.grid_text(), "1x1x2");
-//! # Ok::<(), md_cli::error::RunError>(())
+//! # Ok::<(), md_scenario::failure::RunError>(())
 //! ```
 #![forbid(unsafe_code)]
 

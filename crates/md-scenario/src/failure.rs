@@ -77,7 +77,7 @@ pub trait Failure: Error + Any + Send + Sync {
 /// The reason why a command failed: any [`Failure`].
 ///
 /// ```
-/// use md_cli::error::{RunError, Unreadable};
+/// use md_scenario::failure::{RunError, Unreadable};
 ///
 /// let error = RunError::from(Unreadable { path: "melt.toml".to_owned(), reason: "no such file".to_owned() });
 /// assert_eq!((error.exit_code(), error.to_string().as_str()), (2, "cannot read `melt.toml`: no such file"));
