@@ -54,12 +54,14 @@ mod exchange;
 mod explore_model;
 #[cfg(any(feature = "mpi", test))]
 mod flag_protocol;
+mod ids;
 mod known_problems;
 pub mod launch;
 mod ledger;
 mod library;
 pub mod local;
 mod mailbox;
+mod messages;
 pub mod monitor;
 #[cfg(feature = "mpi")]
 pub mod mpi;
@@ -82,19 +84,22 @@ pub use choice::{Choice, Outcome, Tried};
 pub use chunk::Chunk;
 pub use deliver::{Message, deliver, deliver_items};
 pub use error::CommError;
-pub use exchange::{Arrival, Exchange, Growth, MessageObserver, Traffic};
+pub use exchange::Exchange;
+pub use ids::{Channel, EdgeId, MAX_CHANNEL, Rank};
 pub use known_problems::{KnownProblem, known_problems};
 pub use library::{Family, Library, Version};
 pub use mailbox::{Letter, Mailbox};
+pub use messages::{Arrival, MessageObserver, Traffic};
 #[cfg(feature = "mpi")]
 pub use mpi::prefer_large_pages;
+pub use negotiation::Growth;
 pub use options::{
     Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, PutCount, RingForm,
     RmaOptions, WindowCount, WindowKind,
 };
 pub use refusal::{Refusal, RmaKey};
 pub use shared_file::SharedFile;
-pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes};
+pub use spec::{Buffering, Edge, ExchangeSpec, Flow, Sizes};
 pub use unpacked::{Subarray, Unpacked, UnpackedEdge, UnpackedSpec};
 pub use world::{CrowdedCores, Reduction, World};
 
