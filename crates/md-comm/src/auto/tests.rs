@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use super::*;
 use crate::conformance::{Call, Fault, Faulty, Then};
+use crate::ledger::Ledger;
 use crate::local::{LocalWorld, run_on};
-use crate::{Buffering, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Outcome, Sizes, World};
+use crate::{
+    Buffering, Choice, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Growth, Outcome, Sizes, World,
+};
 
 const WATCHDOG: Duration = Duration::from_secs(60);
 const TRIALS: Trials = Trials { exchanges_per_block: 2, blocks: 3, watched_blocks: 1 };
@@ -34,13 +37,13 @@ impl Stalls {
     fn exchange(&self, spec: ExchangeSpec) -> Exchange {
         let sizes = spec.sizes;
         let mut ledger = Ledger::new(self.world.rank(), self.world.ranks(), spec).unwrap();
-        let transport = Candidates::open(self, PREFERRED, &mut ledger).unwrap();
+        let preferred = Candidates::open(self, PREFERRED, &mut ledger).unwrap();
+        let transport = match sizes {
+            Sizes::Variable => preferred,
+            Sizes::Fixed => Box::new(Auto::new(Box::new(self.clone()), TRIALS, preferred)),
+        };
         let world = self.clone();
-        let exchange = Exchange::new(ledger, transport, move |spec| Ok(world.exchange(spec)));
-        match sizes {
-            Sizes::Variable => exchange,
-            Sizes::Fixed => exchange.with_choice(Auto::new(Box::new(self.clone()), TRIALS)),
-        }
+        Exchange::new(ledger, transport, move |spec| Ok(world.exchange(spec)))
     }
 }
 

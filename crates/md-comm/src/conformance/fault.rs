@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
-use crate::{ALIGNMENT, AlignedBuffer, CommError, EdgeId, Exchange, ExchangeSpec, Growth};
+use crate::{ALIGNMENT, AlignedBuffer, Choice, CommError, EdgeId, Exchange, ExchangeSpec, Growth};
 
 /// A call on its way to the transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +129,10 @@ impl Transport for Faulty {
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         let growth = self.inner.negotiate(ledger, need)?;
         self.fault.report(growth)
+    }
+
+    fn choice(&self, context: &str) -> Option<Choice> {
+        self.inner.choice(context)
     }
 
     fn finalise(self: Box<Self>) -> Result<(), CommError> {

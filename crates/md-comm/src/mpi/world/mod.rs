@@ -248,11 +248,11 @@ impl MpiWorld {
     pub fn open_with(&self, backend: Backend, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         let mut ledger = Ledger::new(self.inner.rank, self.inner.ranks, spec)?;
         let is_chosen = backend == Backend::Auto && ledger.spec().sizes == Sizes::Fixed;
-        let transport = self.transport(backend, &mut ledger)?;
+        let opened = self.transport(backend, &mut ledger)?;
+        let transport: Box<dyn Transport> =
+            if is_chosen { Box::new(Auto::new(Box::new(self.clone()), self.trials, opened)) } else { opened };
         let world = self.clone();
-        let exchange = Exchange::new(ledger, transport, move |spec| world.open_with(backend, spec));
-        let auto = || Auto::new(Box::new(self.clone()), self.trials);
-        Ok(if is_chosen { exchange.with_choice(auto()) } else { exchange })
+        Ok(Exchange::new(ledger, transport, move |spec| world.open_with(backend, spec)))
     }
 
     /// Opens the transport of a context. *Collective.*
