@@ -79,7 +79,7 @@ mod world;
 #[cfg(feature = "mpi")]
 pub use auto::Trials;
 pub use backend::{Backend, Blocking, Purpose};
-pub use buffer::{ALIGNMENT, AlignedBuffer};
+pub use buffer::{ALIGNMENT, AlignedBuffer, prefer_large_pages};
 pub use choice::{Choice, Outcome, Tried};
 pub use chunk::Chunk;
 pub use deliver::{Message, deliver, deliver_items};
@@ -90,8 +90,6 @@ pub use known_problems::{KnownProblem, known_problems};
 pub use library::{Family, Library, Version};
 pub use mailbox::{Letter, Mailbox};
 pub use messages::{Arrival, MessageObserver, Traffic};
-#[cfg(feature = "mpi")]
-pub use mpi::prefer_large_pages;
 pub use negotiation::Growth;
 pub use options::{
     Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, PutCount, RingForm,
@@ -102,8 +100,3 @@ pub use shared_file::SharedFile;
 pub use spec::{Buffering, Edge, ExchangeSpec, Flow, Sizes};
 pub use unpacked::{Subarray, Unpacked, UnpackedEdge, UnpackedSpec};
 pub use world::{CrowdedCores, Reduction, World};
-
-/// Asks the system for large pages for memory that has not been written to. Does nothing in a build
-/// without MPI, because the request needs unsafe code.
-#[cfg(not(feature = "mpi"))]
-pub fn prefer_large_pages<T>(_: &mut [T]) {}

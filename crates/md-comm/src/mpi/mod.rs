@@ -34,7 +34,7 @@ mod world;
 pub use ::mpi as rsmpi;
 #[cfg(feature = "conformance")]
 pub use adversity::Adversity;
-pub use ffi::{PastCaches, prefer_large_pages, write_past_caches};
+pub use ffi::{PastCaches, write_past_caches};
 pub use node::check_environment;
 pub use plain::{At, PlainMemory, PlainSpec, PlainWindow, Strided, copy_streaming};
 pub use survey::{Survey, WindowFacts, WindowSurvey};
