@@ -92,10 +92,10 @@ pub use mailbox::{Letter, Mailbox};
 pub use messages::{Arrival, MessageObserver, Traffic};
 pub use negotiation::Growth;
 pub use options::{
-    Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, PutCount, RingForm,
+    Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, PutCount, RingForm, RmaKey,
     RmaOptions, WindowCount, WindowKind,
 };
-pub use refusal::{Refusal, RmaKey};
+pub use refusal::Refusal;
 pub use shared_file::SharedFile;
 pub use spec::{Buffering, Edge, ExchangeSpec, Flow, Sizes};
 pub use unpacked::{Subarray, Unpacked, UnpackedEdge, UnpackedSpec};
