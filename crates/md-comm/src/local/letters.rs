@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::mailbox::{Address, Kind, NoMessage};
-use super::world::{Member, copy_of};
+use super::member::{Member, copy_of};
 use crate::mailbox::{Letter, Mailbox, left_over};
 use crate::{AlignedBuffer, CommError, Rank, Traffic};
 

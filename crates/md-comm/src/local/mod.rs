@@ -12,6 +12,7 @@ mod letters;
 #[cfg(test)]
 mod loom_model;
 mod mailbox;
+mod member;
 mod sync;
 mod transport;
 mod world;

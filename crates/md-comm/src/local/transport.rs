@@ -5,7 +5,7 @@
 //! for one in `send_buffer`; there is no other flow control.
 
 use super::mailbox::{Address, Kind, NoMessage};
-use super::world::{Member, copy_of};
+use super::member::{Member, copy_of};
 use std::iter::repeat_with;
 use std::rc::Rc;
 
