@@ -44,7 +44,7 @@ impl Candidates for MpiWorld {
     }
 
     fn list(&self) -> Result<Vec<Backend>, CommError> {
-        let layout = self.inner().find_node()?.layout;
+        let layout = self.state().find_node()?.layout;
         let mut list: Vec<_> =
             Backend::ALL.iter().copied().filter(|&one| preference(one, layout).is_some()).collect();
         list.sort_by_key(|&backend| preference(backend, layout));

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::adversity::Jitter;
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
-use super::world::Inner;
+use super::world_state::WorldState;
 use crate::mailbox::{Letter, Mailbox, left_over};
 use crate::spin_wait::{SpinWait, wait_until};
 use crate::{CommError, Rank, Traffic};
@@ -21,12 +21,12 @@ pub(super) struct Letters {
     traffic: Traffic,
     jitter: Jitter,
     /// The last field, so that MPI is finalised after the requests are dropped.
-    world: Rc<Inner>,
+    world: Rc<WorldState>,
 }
 
 impl Letters {
     /// Opens a mailbox. *Collective.*
-    pub(super) fn open(world: Rc<Inner>, name: &'static str) -> Result<Self, CommError> {
+    pub(super) fn open(world: Rc<WorldState>, name: &'static str) -> Result<Self, CommError> {
         let [number] = world.numbers.borrow_mut().take()?;
         let jitter = Jitter::new(world.adversity.get(), world.rank, number.tag(0) as u64);
         Ok(Self { name, number, outgoing: Vec::new(), traffic: Traffic::default(), jitter, world })

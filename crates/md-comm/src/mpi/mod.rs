@@ -11,6 +11,7 @@ mod adversity;
 #[cfg(not(feature = "conformance"))]
 #[path = "no_adversity.rs"]
 mod adversity;
+mod buffer_sets;
 mod candidates;
 mod collective;
 mod collectives;
@@ -29,7 +30,9 @@ mod plain;
 mod rma;
 mod survey;
 mod unpacked;
+mod watched_calls;
 mod world;
+mod world_state;
 
 pub use ::mpi as rsmpi;
 #[cfg(feature = "conformance")]

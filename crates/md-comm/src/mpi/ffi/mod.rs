@@ -39,7 +39,7 @@ use std::time::Duration;
 
 use mpi::ffi;
 
-use super::guard::{Call, watched};
+use super::watched_calls::{Call, watched};
 use crate::{CommError, Rank};
 pub(super) use communicator::{Barriers, Communicator, Limit, Reducing};
 pub(super) use constants::free_shared_memory;

@@ -24,12 +24,16 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::mpi::edge_words::Along;
 use crate::mpi::ffi::Place;
-use crate::mpi::rma::arena::{Ends, Form, ORIGIN_HEAD, RingPlace, WORD_STRIDE};
+use crate::mpi::rma::arena::{Form, ORIGIN_HEAD, RingPlace};
 use crate::mpi::rma::flags::length_in;
 use crate::mpi::rma::{Parts, Scheme};
-use crate::{ALIGNMENT, Backend, CommError, EdgeId, Rank};
+use crate::{ALIGNMENT, Backend, CommError, EdgeId};
+
+/// The word before a ring that has the ticket up to which its owner has read.
+const READ: usize = 0;
+/// The word before it that has the number of tickets given out.
+const WRITTEN: usize = 1;
 
 /// State of one context.
 #[derive(Debug)]
@@ -270,45 +274,5 @@ mod tests {
     #[test]
     fn messages_take_whole_lines() {
         assert_eq!([0, 1, 64, 65].map(footprint), [0, 64, 64, 128]);
-    }
-}
-
-/// The word before a ring that has the ticket up to which its owner has read.
-pub(super) const READ: usize = 0;
-/// The word before it that has the number of tickets given out.
-pub(super) const WRITTEN: usize = 1;
-
-/// The part of the window that all senders of a rank share, two counters and a ring: of this rank,
-/// and of the peer of each edge.
-#[derive(Debug)]
-pub(super) struct SharedPart {
-    pub(super) here: RingPlace,
-    pub(super) there: Vec<RingPlace>,
-}
-
-impl SharedPart {
-    /// Lays out a ring behind `end`, for `buffers` messages of each of these lengths. Also returns
-    /// the new end.
-    pub(super) fn lay_out(end: usize, buffers: usize, rooms: impl Iterator<Item = usize>) -> (Self, usize) {
-        let size: usize = rooms.map(|room| buffers * room.max(1).next_multiple_of(ALIGNMENT)).sum();
-        let start = Place { member: 0, offset: end + 2 * WORD_STRIDE };
-        let here = RingPlace { start, size: size as u64 };
-        (Self { here, there: Vec::new() }, start.offset + size)
-    }
-
-    /// Sets where this rank's ring begins, and receives where the peers' rings begin. *Collective.*
-    pub(super) fn settle(
-        &mut self,
-        begin: usize,
-        ends: &Ends<'_, impl Fn(Rank) -> Rank>,
-    ) -> Result<(), CommError> {
-        self.here.start.member = (ends.member)(ends.world.rank);
-        self.here.start.offset += begin;
-        let edges = ends.spec().edges.len();
-        let starts = ends.tell_places(Along::Backward, &vec![self.here.start.offset; edges])?;
-        let sizes = ends.tell(Along::Backward, &vec![self.here.size as usize; edges])?;
-        let ring = |(start, size): (Place, usize)| RingPlace { start, size: size as u64 };
-        self.there = starts.into_iter().zip(sizes).map(ring).collect();
-        Ok(())
     }
 }

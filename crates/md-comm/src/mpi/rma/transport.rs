@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::super::edge_words::{self, Heard};
-use super::super::world::Inner;
+use super::super::world_state::WorldState;
 use super::arena::WindowRequest;
 use super::{Parts, Scheme};
 use crate::error::Refused;
@@ -32,7 +32,7 @@ pub(crate) struct OneSided<S> {
 impl<S: Scheme + 'static> OneSided<S> {
     /// Opens the context. *Collective.*
     pub(crate) fn open(
-        world: Rc<Inner>,
+        world: Rc<WorldState>,
         ledger: &mut Ledger,
         options: RmaOptions,
     ) -> Result<Self, CommError> {

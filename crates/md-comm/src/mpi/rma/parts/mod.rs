@@ -18,7 +18,7 @@ use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
 use crate::mpi::rma::arena::{Arena, Ends, LENGTH_BYTES, ORIGIN_HEAD, WindowRequest};
 use crate::mpi::rma::rehearsal::Stores;
-use crate::mpi::world::Inner;
+use crate::mpi::world_state::WorldState;
 use crate::spin_wait::wait_until;
 use crate::{AlignedBuffer, Backend, CommError, Edge, EdgeId, EpochOpening, PutCount, Sizes};
 use arrivals::MessagePlace;
@@ -63,13 +63,13 @@ pub(crate) struct Parts {
     /// Path of messages that fit in no buffer.
     pub(crate) overflow: Overflow,
     pub(crate) jitter: Jitter,
-    pub(crate) world: Rc<Inner>,
+    pub(crate) world: Rc<WorldState>,
 }
 
 impl Parts {
     /// Opens the parts of a context. *Collective.*
     pub(crate) fn open(
-        world: Rc<Inner>,
+        world: Rc<WorldState>,
         ledger: &mut Ledger,
         request: WindowRequest,
     ) -> Result<Self, CommError> {
@@ -210,7 +210,7 @@ impl Parts {
 }
 
 fn arena(
-    world: &Inner,
+    world: &WorldState,
     terms: &Terms,
     number: ContextNumber,
     request: WindowRequest,
