@@ -169,7 +169,7 @@ impl conformance::Fault for Late {
 }
 
 impl World for LateWorld<'_> {
-    md_comm::forward_to_inner!(rank ranks mailbox open_file gather_all broadcast gather shift barrier abort);
+    md_comm::forward_to_inner!(rank ranks open_unexpected open_file gather_all broadcast gather shift barrier abort);
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         let (lateness, rank, notes) = (self.lateness, self.rank(), Rc::clone(&self.notes));

@@ -60,7 +60,6 @@ pub mod launch;
 mod ledger;
 mod library;
 pub mod local;
-mod mailbox;
 mod messages;
 pub mod monitor;
 #[cfg(feature = "mpi")]
@@ -73,6 +72,7 @@ mod spec;
 #[cfg(feature = "mpi")]
 mod spin_wait;
 mod transport;
+mod unexpected;
 mod unpacked;
 mod world;
 
@@ -88,7 +88,6 @@ pub use exchange::Exchange;
 pub use ids::{Channel, EdgeId, MAX_CHANNEL, Rank};
 pub use known_problems::{KnownProblem, known_problems};
 pub use library::{Family, Library, Version};
-pub use mailbox::{Letter, Mailbox};
 pub use messages::{Arrival, MessageObserver, Traffic};
 pub use negotiation::Growth;
 pub use options::{
@@ -98,5 +97,6 @@ pub use options::{
 pub use refusal::Refusal;
 pub use shared_file::SharedFile;
 pub use spec::{Buffering, Edge, ExchangeSpec, Flow, Sizes};
+pub use unexpected::{UnexpectedMessage, UnexpectedMessages};
 pub use unpacked::{Subarray, Unpacked, UnpackedEdge, UnpackedSpec};
 pub use world::{CrowdedCores, Reduction, World};

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::shared_file::PlainFile;
 use crate::{
-    Backend, CommError, Exchange, ExchangeSpec, Mailbox, Rank, SharedFile, Unpacked, UnpackedSpec, exact_sum,
+    Backend, CommError, Exchange, ExchangeSpec, Rank, SharedFile, UnexpectedMessages, Unpacked, UnpackedSpec,
+    exact_sum,
 };
 
 /// Ranks that the launcher has bound to the same cores of one machine.
@@ -59,12 +60,12 @@ pub trait World {
         Err(CommError::Unavailable { backend: Backend::Local.name(), reason })
     }
 
-    /// Opens a mailbox for unplanned messages. *Collective.*
+    /// Opens a context of unexpected messages. *Collective.*
     ///
     /// # Errors
-    /// Fails if the communication fails or if this world has no mailboxes.
-    fn mailbox(&self, _name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
-        Err(CommError::Setup("this world carries no letters".to_owned()))
+    /// Fails if the communication fails or if this world has no such contexts.
+    fn open_unexpected(&self, _name: &'static str) -> Result<Box<dyn UnexpectedMessages>, CommError> {
+        Err(CommError::Setup("this world carries no unexpected messages".to_owned()))
     }
 
     /// Returns another world of the same ranks and the same transport. Messages and collectives of
@@ -252,9 +253,9 @@ macro_rules! forward_to_inner {
             self.inner.open_unpacked(spec)
         }
     };
-    (@ mailbox) => {
-        fn mailbox(&self, name: &'static str) -> Result<Box<dyn $crate::Mailbox>, $crate::CommError> {
-            self.inner.mailbox(name)
+    (@ open_unexpected) => {
+        fn open_unexpected(&self, name: &'static str) -> Result<Box<dyn $crate::UnexpectedMessages>, $crate::CommError> {
+            self.inner.open_unexpected(name)
         }
     };
     (@ open_file) => {

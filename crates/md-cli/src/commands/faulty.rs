@@ -115,7 +115,7 @@ fn hang() {
 }
 
 impl World for FaultyWorld<'_> {
-    md_comm::forward_to_inner!(rank ranks mailbox open_file set_watchdog gather_all broadcast gather shift barrier abort);
+    md_comm::forward_to_inner!(rank ranks open_unexpected open_file set_watchdog gather_all broadcast gather shift barrier abort);
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         if self.fault == Fault::Refuses {

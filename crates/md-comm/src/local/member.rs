@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::mailbox::{Address, Kind, NoMessage, Shared};
+use super::queues::{Address, Kind, NoMessage, Shared};
 use crate::buffer::AlignedBuffer;
 use crate::deliver::copied;
 use crate::{CommError, Rank};
@@ -106,7 +106,7 @@ impl Kind {
             Self::Gather => "gather",
             Self::Broadcast => "broadcast",
             Self::Shift => "shift",
-            Self::Payload | Self::FreeBuffer | Self::Capacity | Self::Letter => "exchange",
+            Self::Payload | Self::FreeBuffer | Self::Capacity | Self::Unexpected => "exchange",
         }
     }
 }

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::letters::Letters;
-use super::mailbox::{Kind, Shared};
 use super::member::{CONTEXTS_PER_WORLD, Member};
+use super::queues::{Kind, Shared};
 use super::transport::LocalTransport;
+use super::unexpected::Unexpected;
 use crate::deliver::copied;
 use crate::ledger::Ledger;
 use crate::transport::Transport;
-use crate::{CommError, Exchange, ExchangeSpec, Mailbox, Rank, World};
+use crate::{CommError, Exchange, ExchangeSpec, Rank, UnexpectedMessages, World};
 
 /// One rank's view of the world.
 #[derive(Debug, Clone)]
@@ -63,8 +63,8 @@ impl World for LocalWorld {
         Ok(Exchange::new(ledger, transport, move |spec| world.open(spec)))
     }
 
-    fn mailbox(&self, name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
-        Ok(Box::new(Letters::open(self.member.clone(), name)))
+    fn open_unexpected(&self, name: &'static str) -> Result<Box<dyn UnexpectedMessages>, CommError> {
+        Ok(Box::new(Unexpected::open(self.member.clone(), name)))
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {

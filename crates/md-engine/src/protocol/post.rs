@@ -1,6 +1,6 @@
 //! Letters of one computation of forces. A rank may be ahead of others: its letters wait for their turn.
 
-use md_comm::{Letter, Mailbox, Rank};
+use md_comm::{Rank, UnexpectedMessage, UnexpectedMessages};
 
 use crate::error::EngineError;
 
@@ -69,7 +69,7 @@ impl Post {
 
     pub(super) fn send(
         &mut self,
-        mailbox: &mut dyn Mailbox,
+        mailbox: &mut dyn UnexpectedMessages,
         to: Rank,
         (kind, number): (Kind, u64),
         numbers: &[f64],
@@ -81,7 +81,10 @@ impl Post {
     }
 
     /// A letter of this turn, if there is one.
-    pub(super) fn take(&mut self, mailbox: &mut dyn Mailbox) -> Result<Option<Received>, EngineError> {
+    pub(super) fn take(
+        &mut self,
+        mailbox: &mut dyn UnexpectedMessages,
+    ) -> Result<Option<Received>, EngineError> {
         if let Some(place) = self.early.iter().position(|(turn, _)| *turn == self.turn) {
             return Ok(Some(self.early.remove(place).1));
         }
@@ -96,7 +99,7 @@ impl Post {
     /// The next letter of this turn.
     pub(super) fn wait(
         &mut self,
-        mailbox: &mut dyn Mailbox,
+        mailbox: &mut dyn UnexpectedMessages,
         awaited: &dyn Fn() -> String,
     ) -> Result<Received, EngineError> {
         if let Some(received) = self.take(mailbox)? {
@@ -111,7 +114,10 @@ impl Post {
     }
 
     /// `None`: it has been put aside.
-    fn sort(&mut self, Letter { from, bytes }: Letter) -> Result<Option<Received>, EngineError> {
+    fn sort(
+        &mut self,
+        UnexpectedMessage { from, bytes }: UnexpectedMessage,
+    ) -> Result<Option<Received>, EngineError> {
         let words: &[u64] = bytemuck::try_cast_slice(bytes.bytes()).map_err(|_| unknown(from))?;
         let &[turn, kind, number, ..] = words else { return Err(unknown(from)) };
         let kind = Kind::ALL.into_iter().find(|known| *known as u64 == kind).ok_or_else(|| unknown(from))?;

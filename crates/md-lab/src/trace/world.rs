@@ -76,7 +76,7 @@ impl<'w> TracedWorld<'w> {
 }
 
 impl World for TracedWorld<'_> {
-    md_comm::forward_to_inner!(rank ranks mailbox open_file set_watchdog broadcast gather shift abort library);
+    md_comm::forward_to_inner!(rank ranks open_unexpected open_file set_watchdog broadcast gather shift abort library);
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         let observer = self.recorder.context(spec.name);

@@ -1,11 +1,11 @@
 //! The world of an MPI run: start, end and abort.
 //!
-//! One owner ([`Running`](super::world_state::Running)) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; all
-//! worlds and contexts share it, so that finalisation comes after the last of them. Finalising is
-//! collective: a rank that fails must call [`World::abort`] before it drops its world; otherwise
-//! the others wait for it until their watchdog ends the wait. A panic aborts by itself, through the
-//! panic hook. A program that has initialised MPI itself ([`start_with`]) is responsible for all of
-//! this.
+//! One owner ([`Running`](super::world_state::Running)) holds rsmpi's `Universe`, whose drop calls
+//! `MPI_Finalize`; all worlds and contexts share it, so that finalisation comes after the last of
+//! them. Finalising is collective: a rank that fails must call [`World::abort`] before it drops its
+//! world; otherwise the others wait for it until their watchdog ends the wait. A panic aborts by
+//! itself, through the panic hook. A program that has initialised MPI itself ([`start_with`]) is
+//! responsible for all of this.
 //!
 //! | file | has |
 //! | --- | --- |
@@ -23,13 +23,13 @@ use crate::backend::Communication;
 use crate::mpi::adversity::Adversity;
 use crate::mpi::ffi;
 use crate::mpi::file::MpiFile;
-use crate::mpi::letters::Letters;
+use crate::mpi::unexpected::Unexpected;
 use crate::mpi::unpacked::Datatypes;
 use crate::mpi::world_state::WorldState;
 use crate::world::{from_ordered, ordered};
 use crate::{
-    Backend, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Mailbox, Rank, Reduction,
-    RmaOptions, SharedFile, Unpacked, UnpackedSpec, World,
+    Backend, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Rank, Reduction, RmaOptions,
+    SharedFile, UnexpectedMessages, Unpacked, UnpackedSpec, World,
 };
 pub use start::{abort, start, start_with};
 
@@ -156,8 +156,8 @@ impl World for MpiWorld {
         Ok(Box::new(Datatypes::open(Rc::clone(&self.state), spec)?))
     }
 
-    fn mailbox(&self, name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
-        Ok(Box::new(Letters::open(Rc::clone(&self.state), name)?))
+    fn open_unexpected(&self, name: &'static str) -> Result<Box<dyn UnexpectedMessages>, CommError> {
+        Ok(Box::new(Unexpected::open(Rc::clone(&self.state), name)?))
     }
 
     fn open_file(&self, path: &Path) -> io::Result<Box<dyn SharedFile>> {
