@@ -1,4 +1,4 @@
-//! The common parts of all one-sided contexts, and the operations that schemes use.
+//! What all contexts over windows have, and the operations that schemes use.
 //!
 //! Sending is in this file, receiving in `arrivals`.
 
@@ -28,9 +28,9 @@ mod arrivals;
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
 const POLLS_PER_PROGRESS_CALL: u32 = 16;
 
-/// Ledger, window and addresses of one context.
+/// A context over a window: its terms, window and addresses, and the messages of this exchange.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct WindowContext {
     pub(crate) terms: Rc<Terms>,
     pub(crate) number: ContextNumber,
     /// Number for messages against the direction of the edges.
@@ -66,8 +66,8 @@ pub(crate) struct Parts {
     pub(crate) world: Rc<WorldState>,
 }
 
-impl Parts {
-    /// Opens the parts of a context. *Collective.*
+impl WindowContext {
+    /// Opens the context. *Collective.*
     pub(crate) fn open(
         world: Rc<WorldState>,
         ledger: &mut Ledger,
@@ -198,7 +198,7 @@ impl Parts {
         awaited: impl Display,
         is_over: impl FnMut(&mut Self) -> Result<bool, CommError>,
     ) -> Result<(), CommError> {
-        let late = |parts: &Self, waited_s| parts.terms.timeout(waited_s, awaited.to_string());
+        let late = |context: &Self, waited_s| context.terms.timeout(waited_s, awaited.to_string());
         wait_until(self.world.watchdog(), self, late, is_over)
     }
 
@@ -223,7 +223,7 @@ fn arena(
     Arena::new(&Ends { world, terms, number, member }, &node.communicator, request)
 }
 
-impl Parts {
+impl WindowContext {
     pub(crate) fn book_length(&mut self, edge: EdgeId, length: usize) {
         self.lengths[edge.0] = length;
     }
