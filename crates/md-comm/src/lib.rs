@@ -66,6 +66,7 @@ pub mod monitor;
 pub mod mpi;
 mod negotiation;
 mod options;
+mod platform;
 mod refusal;
 mod shared_file;
 mod spec;
@@ -94,9 +95,10 @@ pub use options::{
     Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, PutCount, RingForm, RmaKey,
     RmaOptions, WindowCount, WindowKind,
 };
+pub use platform::{CrowdedCores, Platform};
 pub use refusal::Refusal;
 pub use shared_file::SharedFile;
 pub use spec::{Buffering, Edge, ExchangeSpec, Flow, Sizes};
 pub use unexpected::{UnexpectedMessage, UnexpectedMessages};
 pub use unpacked::{Subarray, Unpacked, UnpackedEdge, UnpackedSpec};
-pub use world::{CrowdedCores, Reduction, World};
+pub use world::{Reduction, World};

@@ -6,27 +6,9 @@ use std::time::Duration;
 
 use crate::shared_file::PlainFile;
 use crate::{
-    Backend, CommError, Exchange, ExchangeSpec, Rank, SharedFile, UnexpectedMessages, Unpacked, UnpackedSpec,
-    exact_sum,
+    Backend, CommError, Exchange, ExchangeSpec, Platform, Rank, SharedFile, UnexpectedMessages, Unpacked,
+    UnpackedSpec, exact_sum,
 };
-
-/// Ranks that the launcher has bound to the same cores of one machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CrowdedCores {
-    /// Number of ranks that can use these cores and no others.
-    pub ranks: usize,
-    /// Number of cores.
-    pub cores: usize,
-}
-
-impl CrowdedCores {
-    /// Returns whether several ranks with this number of `threads` each have to take turns. Unknown
-    /// cores do not count as crowded.
-    pub fn is_crowded(self, threads: usize) -> bool {
-        let Self { ranks, cores } = self;
-        ranks > 1 && cores > 0 && ranks * threads > cores
-    }
-}
 
 /// All ranks of a run. There is one value per rank; methods marked *collective* are called by all
 /// ranks in the same order.
@@ -133,23 +115,8 @@ pub trait World {
     /// process with `exit_code`.
     fn abort(&self, exit_code: i32);
 
-    /// Returns the version line of the MPI library, or `none`.
-    fn library(&self) -> String;
-
-    /// Returns the component of the MPI library that moves the data of the window made last on this
-    /// rank, if there is such a window.
-    fn rma_component(&self) -> Option<String> {
-        None
-    }
-
-    /// Returns the set of cores that is shared by most ranks of a machine, if ranks with this
-    /// number of threads each have to take turns on some cores. *Collective.*
-    ///
-    /// # Errors
-    /// Communication.
-    fn crowded_cores(&self, _threads: usize) -> Result<Option<CrowdedCores>, CommError> {
-        Ok(None)
-    }
+    /// Returns what is known of the library and the machine beneath this world.
+    fn platform(&self) -> &dyn Platform;
 
     /// Combines `words` over the ranks, element by element. All ranks have the same number of
     /// words. *Collective.*
@@ -265,7 +232,7 @@ macro_rules! forward_to_inner {
     };
     (@ barrier) => { fn barrier(&self) -> Result<(), $crate::CommError> { self.inner.barrier() } };
     (@ abort) => { fn abort(&self, exit_code: i32) { self.inner.abort(exit_code); } };
-    (@ library) => { fn library(&self) -> String { self.inner.library() } };
+    (@ platform) => { fn platform(&self) -> &dyn $crate::Platform { self.inner.platform() } };
 }
 
 /// How the words of all ranks are combined into one.

@@ -207,7 +207,7 @@ fn with_drift(output: &Output) -> String {
 
 /// Says so if ranks are bound to the same cores. *Collective.*
 pub(crate) fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Option<String>, RunError> {
-    let text = world.crowded_cores(threads)?.map(|crowded| cores::crowding(crowded, threads));
+    let text = world.platform().crowded_cores(threads)?.map(|crowded| cores::crowding(crowded, threads));
     if world.rank() == ROOT {
         text.iter().for_each(|text| warn(text));
     }
@@ -249,7 +249,7 @@ fn context_without_setup(world: &dyn World, scenario: &Scenario, steps: u64) -> 
         atoms: 0,
         steps,
         seed: scenario.simulation.seed,
-        mpi_library: world.library().lines().next().unwrap_or_default().to_owned(),
+        mpi_library: world.platform().library().lines().next().unwrap_or_default().to_owned(),
         host: gethostname::gethostname().to_string_lossy().into_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
@@ -329,7 +329,7 @@ fn rma_component(world: &dyn World, backend: Backend) -> String {
         | Backend::RmaNotify
         | Backend::RmaRing
         | Backend::Hybrid
-        | Backend::Auto => world.rma_component().unwrap_or_else(|| "none".to_owned()),
+        | Backend::Auto => world.platform().rma_component().unwrap_or_else(|| "none".to_owned()),
     }
 }
 

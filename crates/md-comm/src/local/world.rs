@@ -13,7 +13,7 @@ use super::unexpected::Unexpected;
 use crate::deliver::copied;
 use crate::ledger::Ledger;
 use crate::transport::Transport;
-use crate::{CommError, Exchange, ExchangeSpec, Rank, UnexpectedMessages, World};
+use crate::{CommError, Exchange, ExchangeSpec, Platform, Rank, UnexpectedMessages, World};
 
 /// One rank's view of the world.
 #[derive(Debug, Clone)]
@@ -105,6 +105,12 @@ impl World for LocalWorld {
         self.member.shared.fail(self.rank());
     }
 
+    fn platform(&self) -> &dyn Platform {
+        self
+    }
+}
+
+impl Platform for LocalWorld {
     fn library(&self) -> String {
         "none".to_owned()
     }

@@ -20,7 +20,7 @@ const ALLOWED: &str = "Cpus_allowed_list:";
 type Place = [u64; 2];
 
 impl WorldState {
-    /// Implements [`crate::World::crowded_cores`]. *Collective.*
+    /// Implements [`crate::Platform::crowded_cores`]. *Collective.*
     pub(super) fn crowded_cores(&self, threads: usize) -> Result<Option<CrowdedCores>, CommError> {
         if self.ranks == 1 {
             return Ok(None);

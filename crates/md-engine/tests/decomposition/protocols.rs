@@ -19,7 +19,7 @@ struct Unfair<'w> {
 }
 
 impl World for Unfair<'_> {
-    md_comm::forward_to_inner!(rank ranks gather_all broadcast gather shift barrier abort library);
+    md_comm::forward_to_inner!(rank ranks gather_all broadcast gather shift barrier abort platform);
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         self.inner.open(spec)

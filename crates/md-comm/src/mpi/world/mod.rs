@@ -28,8 +28,8 @@ use crate::mpi::unpacked::Datatypes;
 use crate::mpi::world_state::WorldState;
 use crate::world::{from_ordered, ordered};
 use crate::{
-    Backend, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Rank, Reduction, RmaOptions,
-    SharedFile, UnexpectedMessages, Unpacked, UnpackedSpec, World,
+    Backend, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Platform, Rank, Reduction,
+    RmaOptions, SharedFile, UnexpectedMessages, Unpacked, UnpackedSpec, World,
 };
 pub use start::{abort, start, start_with};
 
@@ -213,6 +213,12 @@ impl World for MpiWorld {
         ffi::abort_all(exit_code);
     }
 
+    fn platform(&self) -> &dyn Platform {
+        self
+    }
+}
+
+impl Platform for MpiWorld {
     fn library(&self) -> String {
         self.state.library().to_owned()
     }
