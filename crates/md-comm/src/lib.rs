@@ -79,7 +79,7 @@ mod world;
 
 #[cfg(feature = "mpi")]
 pub use auto::Trials;
-pub use backend::{Backend, Blocking, Purpose};
+pub use backend::{Backend, Blocking, Communication, Purpose};
 pub use buffer::{ALIGNMENT, AlignedBuffer, prefer_large_pages};
 pub use choice::{Choice, Outcome, Tried};
 pub use chunk::Chunk;

@@ -4,6 +4,7 @@
 //! default. `asserts` is taken by all backends over windows, also by those whose only
 //! synchronisation asserts what is true in any case: these do not ignore it.
 
+use crate::backend::{NO_GET_BEHIND_BARRIER, Taken};
 use crate::{Backend, Buffering, Notice, Operation, RingForm, RmaKey, RmaOptions};
 
 /// The reason why a key must be left at its default.
@@ -23,15 +24,6 @@ pub struct Refusal {
     /// What forbids it, and what would be right.
     pub reason: String,
 }
-
-const NO_GET_BETWEEN_POST_AND_WAIT: &str = "its epochs admit the senders of messages; a get would have to admit the \
-    receivers, once more after the data are packed; `rma-fence` and `rma-lock` can get";
-const NO_GET_AFTER_UNLOCK: &str = "its epoch has ended when the receiver is told, and a get needs an open one; \
-    `rma-fence` and `rma-lock` can get";
-const NO_GET_BEHIND_BARRIER: &str = "its barrier comes after the data have moved; a get needs one before; `rma-fence` \
-    and `rma-lock` can get";
-const NO_GET_BEHIND_FLAG: &str = "its flag says that data have arrived, and a get moves nothing to the receiver by \
-    itself; `rma-fence` and `rma-lock` can get";
 
 const NOTHING_TO_OPEN_OR_COPY: &str =
     "a get begins when its message has been packed, and brings it into memory beside the window";
@@ -65,52 +57,33 @@ impl Backend {
 
     /// Returns why a key must be left at its default, or `None` if it may have any value.
     fn against(self, key: RmaKey, options: &RmaOptions) -> Option<Against> {
-        if self.gets(options) && matches!(key, RmaKey::Epoch | RmaKey::Arrivals) {
-            return Some(Against::NoUse(NOTHING_TO_OPEN_OR_COPY));
+        match self.takes() {
+            Taken::TheOthers => None,
+            Taken::Nothing(reason) => Some(Against::NoUse(reason)),
+            Taken::Buffers(reason) => (key != RmaKey::Slots).then_some(Against::NoUse(reason)),
+            Taken::Stores => against_stores(key),
+            Taken::Window { against_get, own } => {
+                let gets = against_get.is_none() && options.operation == Operation::Get;
+                let no_use = if gets { useless_beside_get(key) } else { None };
+                let no_use =
+                    no_use.or_else(|| useless_in_ring(key, own.contains(&RmaKey::Ring), options.ring));
+                if let Some(reason) = no_use {
+                    return Some(Against::NoUse(reason));
+                }
+                let barrier = options.notice == Notice::NeighborBarrier && own.contains(&RmaKey::Notice);
+                let against_get = against_get.or(barrier.then_some(NO_GET_BEHIND_BARRIER));
+                against_window(key, against_get, own)
+            }
         }
-        if self.gets(options) && key == RmaKey::Puts {
-            return Some(Against::NoUse(NOTHING_TO_PUT));
-        }
-        match self {
-            // The options are those of its backend between nodes, which is checked itself.
-            Self::Hybrid => None,
-            Self::Auto => {
-                against_all_but_buffers(key, "the backends it chooses from are compared with their defaults")
-            }
-            Self::Local => {
-                against_all_but_buffers(key, "the ranks are threads that pass buffers: there is no window")
-            }
-            Self::P2p | Self::P2pPersistent => {
-                against_all_but_buffers(key, "the backend is two-sided: there is no window")
-            }
-            Self::NeighborCollective => {
-                Some(Against::NoUse("the library keeps the buffers of a collective: there is no window"))
-            }
-            Self::Shm => against_shared_memory(key),
-            Self::RmaFence => against_window(key, None, &[RmaKey::Epoch]),
-            Self::RmaPscw => against_window(key, Some(NO_GET_BETWEEN_POST_AND_WAIT), &[RmaKey::Epoch]),
-            Self::RmaLock => {
-                let barrier = options.notice == Notice::NeighborBarrier;
-                against_window(key, barrier.then_some(NO_GET_BEHIND_BARRIER), &[RmaKey::Notice])
-            }
-            Self::RmaLockEpoch => {
-                against_window(key, Some(NO_GET_AFTER_UNLOCK), &[RmaKey::Epoch, RmaKey::Notice])
-            }
-            Self::RmaBarrier => against_window(key, Some(NO_GET_BEHIND_BARRIER), &[RmaKey::Barriers]),
-            Self::RmaNotify => against_flags(key, &[RmaKey::Polling]),
-            Self::RmaRing => against_ring(key, options.ring),
-        }
-    }
-
-    /// Returns whether receivers read from the senders' windows.
-    fn gets(self, options: &RmaOptions) -> bool {
-        options.operation == Operation::Get && matches!(self, Self::RmaFence | Self::RmaLock)
     }
 }
 
-/// Returns refusals for backends that have buffers of their own but no window.
-fn against_all_but_buffers(key: RmaKey, reason: &'static str) -> Option<Against> {
-    (key != RmaKey::Slots).then_some(Against::NoUse(reason))
+/// Returns why a key means nothing where receivers read from the senders' windows.
+fn useless_beside_get(key: RmaKey) -> Option<&'static str> {
+    if matches!(key, RmaKey::Epoch | RmaKey::Arrivals) {
+        return Some(NOTHING_TO_OPEN_OR_COPY);
+    }
+    (key == RmaKey::Puts).then_some(NOTHING_TO_PUT)
 }
 
 /// Returns refusals for backends over windows. A get needs a synchronisation between packing and
@@ -140,13 +113,12 @@ fn against_window(key: RmaKey, against_get: Option<&'static str>, own: &[RmaKey]
     Some(Against::NoUse(no_use))
 }
 
-/// Returns refusals for backends over windows whose messages are announced by flags.
-fn against_flags(key: RmaKey, own: &[RmaKey]) -> Option<Against> {
-    against_window(key, Some(NO_GET_BEHIND_FLAG), own)
-}
-
-fn against_ring(key: RmaKey, ring: RingForm) -> Option<Against> {
-    let no_use = match (key, ring) {
+/// Returns why a key means nothing for a circular buffer of this form.
+fn useless_in_ring(key: RmaKey, is_ring: bool, form: RingForm) -> Option<&'static str> {
+    if !is_ring {
+        return None;
+    }
+    Some(match (key, form) {
         (RmaKey::Windows, RingForm::Shared) => {
             "all edges share one ring, so that there is nothing to divide among windows"
         }
@@ -155,12 +127,12 @@ fn against_ring(key: RmaKey, ring: RingForm) -> Option<Against> {
         (RmaKey::Polling, _) => {
             "tickets and flags of a ring are polled in memory; `rma-notify` can be strict"
         }
-        (key, _) => return against_flags(key, &[RmaKey::Ring]),
-    };
-    Some(Against::NoUse(no_use))
+        _ => return None,
+    })
 }
 
-fn against_shared_memory(key: RmaKey) -> Option<Against> {
+/// Returns refusals for backends that store into shared memory.
+fn against_stores(key: RmaKey) -> Option<Against> {
     let no_use = match key {
         RmaKey::Slots => return None,
         RmaKey::Window => "only MPI_Win_allocate_shared makes memory that all ranks of a node can store to",

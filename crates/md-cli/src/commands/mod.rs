@@ -32,7 +32,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use intervals::interval_warnings;
-use md_comm::{Backend, World};
+use md_comm::{Backend, Communication, World};
 use md_core::observables::SystemSums;
 use md_engine::{Setup, SimdChoice, Simulation};
 
@@ -316,20 +316,11 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
 
 /// The part of the MPI library that moves the data of a backend's windows, or `none`.
 fn rma_component(world: &dyn World, backend: Backend) -> String {
-    match backend {
-        Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
-            "none".to_owned()
+    match backend.communication() {
+        Communication::Threads | Communication::TwoSided | Communication::Collective => "none".to_owned(),
+        Communication::SharedMemory | Communication::OneSided | Communication::Composed => {
+            world.platform().rma_component().unwrap_or_else(|| "none".to_owned())
         }
-        Backend::Shm
-        | Backend::RmaFence
-        | Backend::RmaPscw
-        | Backend::RmaLock
-        | Backend::RmaLockEpoch
-        | Backend::RmaBarrier
-        | Backend::RmaNotify
-        | Backend::RmaRing
-        | Backend::Hybrid
-        | Backend::Auto => world.platform().rma_component().unwrap_or_else(|| "none".to_owned()),
     }
 }
 

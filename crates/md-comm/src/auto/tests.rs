@@ -85,28 +85,15 @@ impl Candidates for Stalls {
     fn open(&self, backend: Backend, ledger: &mut Ledger) -> Result<Box<dyn Transport>, CommError> {
         let refuse =
             |reason: &str| Err(CommError::Unavailable { backend: backend.name(), reason: reason.to_owned() });
-        let which = match backend {
-            Backend::P2p => 0,
-            Backend::Shm => 1,
-            Backend::RmaRing => 2,
+        if backend == Backend::RmaPscw {
             // Opening is collective, even if only one rank has a reason to refuse.
-            Backend::RmaPscw => {
-                let opened = self.world.transport(ledger)?;
-                return if self.world.rank() == 1 { refuse("rank 1 cannot") } else { Ok(opened) };
-            }
-            other @ (Backend::RmaLock
-            | Backend::Local
-            | Backend::P2pPersistent
-            | Backend::NeighborCollective
-            | Backend::RmaFence
-            | Backend::RmaLockEpoch
-            | Backend::RmaBarrier
-            | Backend::RmaNotify
-            | Backend::Hybrid
-            | Backend::Auto) => {
-                self.attempts.set(self.attempts.get() + 1);
-                return refuse(&format!("there is no {} here", other.name()));
-            }
+            let opened = self.world.transport(ledger)?;
+            return if self.world.rank() == 1 { refuse("rank 1 cannot") } else { Ok(opened) };
+        }
+        let known = [Backend::P2p, Backend::Shm, Backend::RmaRing];
+        let Some(which) = known.iter().position(|&known| known == backend) else {
+            self.attempts.set(self.attempts.get() + 1);
+            return refuse(&format!("there is no {} here", backend.name()));
         };
         let fails = self.world.rank() == 1 && self.failing == Some(backend);
         let stall = Stall { delays: Rc::clone(&self.delays), which, fails };

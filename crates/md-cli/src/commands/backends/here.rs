@@ -1,7 +1,7 @@
 //! What the library's answers mean for the backends: a build may have one that cannot be used where it runs.
 
-use md_comm::Backend;
 use md_comm::mpi::{Survey, WindowSurvey};
+use md_comm::{Backend, Communication};
 
 /// What a scenario calls the other ways to make a window.
 const OTHER_WINDOWS: [(&str, &str); 2] =
@@ -14,23 +14,20 @@ pub(super) fn restrictions(survey: &Survey) -> Vec<(Backend, String)> {
 }
 
 fn restriction(backend: Backend, survey: &Survey) -> Option<String> {
-    match backend {
-        Backend::Shm => {
+    match backend.communication() {
+        Communication::SharedMemory => {
             several_nodes(survey).or_else(|| refused(survey, "MPI_Win_allocate_shared")).map(|why| not(&why))
         }
-        Backend::Hybrid => refused(survey, "MPI_Win_allocate_shared").map(|why| not(&why)),
-        Backend::RmaFence
-        | Backend::RmaPscw
-        | Backend::RmaLock
-        | Backend::RmaLockEpoch
-        | Backend::RmaBarrier
-        | Backend::RmaNotify
-        | Backend::RmaRing => refused(survey, "MPI_Win_allocate").map(|why| with_other_windows(survey, &why)),
-        Backend::Local
-        | Backend::P2p
-        | Backend::P2pPersistent
-        | Backend::NeighborCollective
-        | Backend::Auto => None,
+        Communication::Composed if backend == Backend::Hybrid => {
+            refused(survey, "MPI_Win_allocate_shared").map(|why| not(&why))
+        }
+        Communication::OneSided => {
+            refused(survey, "MPI_Win_allocate").map(|why| with_other_windows(survey, &why))
+        }
+        Communication::Threads
+        | Communication::TwoSided
+        | Communication::Collective
+        | Communication::Composed => None,
     }
 }
 
