@@ -14,9 +14,9 @@ use super::cell_pairs::CellPairCounts;
 use super::shares::{self, Blocks, Columns, ReactionBuffer, Share, Work};
 use super::{Evaluation, Loop, Newton, PairLoop, PairSums, PairWork, Part, Region, System, block_pairs};
 use crate::cells::LocalCells;
+use crate::force::pair_kernel::PairKernel;
 use crate::memory;
 use crate::particles::Particles;
-use crate::potential::PairKernel;
 use crate::simd::{Double, SimdLevel};
 use std::ops::Range;
 

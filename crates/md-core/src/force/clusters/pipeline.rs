@@ -10,8 +10,9 @@
 use super::kernel::Sweep;
 use super::words::Entry;
 use crate::force::Newton;
+use crate::force::pair_kernel::{Distance, PairKernel};
+use crate::force::pair_potential::PairTerm;
 use crate::force::virial::add_virial;
-use crate::potential::{Distance, PairKernel, PairTerm};
 use crate::simd::{Arithmetic, ClusterForces, Registers};
 use crate::tensor::SymmetricTensor;
 use pulp::Simd;
