@@ -14,7 +14,7 @@
 //! cutoff are computed and masked: a branch would cost more than it saves.
 
 use super::PairSums;
-use super::cells::{CellItem, CellSpan};
+use super::cell_spans::{CellItem, CellSpan};
 use super::shares::Columns;
 use super::virial::add_virial;
 use crate::force::Newton;

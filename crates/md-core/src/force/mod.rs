@@ -3,6 +3,7 @@
 
 mod cell_kernel;
 mod cell_pairs;
+mod cell_spans;
 mod cell_tasks;
 mod cells;
 mod clusters;
@@ -13,8 +14,9 @@ mod pairs;
 mod shares;
 mod virial;
 
+pub use cell_spans::CellSpan;
 pub use cell_tasks::CellTasks;
-pub use cells::{CellSpan, CellWork};
+pub use cells::CellWork;
 pub use clusters::{ClusterWork, mixed_precision_problem};
 pub use pair_kernel::{Distance, PairKernel};
 pub use pair_potential::{PairPotential, PairTerm, Tail};
