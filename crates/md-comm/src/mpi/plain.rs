@@ -101,7 +101,7 @@ pub struct PlainWindow {
 }
 
 impl PlainWindow {
-    /// Makes the windows, full of zeros. [`rma_component`](crate::World::rma_component) of the
+    /// Makes the windows, full of zeros. [`rma_component`](crate::Platform::rma_component) of the
     /// world then returns the component that moves their data. *Collective.*
     ///
     /// # Errors
