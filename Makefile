@@ -1,4 +1,5 @@
-# The two commands to know: `make run` (build, then the standard melt on two ranks) and `make test` (everything CI runs).
+# The main commands are `make run` (build, then the standard melt on two ranks) and `make test`
+# (everything CI runs).
 
 RANKS ?= 2
 SCENARIO ?= configs/lj-melt.toml
@@ -6,7 +7,8 @@ STEPS ?= 10000000
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BOOK := target/book
 KEYS := docs/reference/scenario-keys.md
-# With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
+# With a test among the targets, dependencies get the features that they have for tests, and nothing
+# is built twice.
 BUILD_MD_CLI := cargo build --workspace --bin md-cli --test cli
 
 .PHONY: help setup build run test lint test-programs docs-check-built test-with-mpi test-without-mpi readers arm examples test-all test-libraries soak nightly loom fuzz bench simulate simulate-short ase-venv docs docs-keys docs-check deny
@@ -34,7 +36,7 @@ build: setup
 run: build
 	scripts/mpirun.sh $(RANKS) $(TARGET)/release/md-cli run $(SCENARIO)
 
-# Each step runs whatever has become of the others; those that failed are named at the end.
+# Each step runs even if others have failed; the failed ones are listed at the end.
 TEST_STEPS := lint test-programs docs-check-built test-with-mpi examples test-without-mpi readers arm deny
 
 test: setup
@@ -49,41 +51,44 @@ lint:
 test-programs:
 	cargo test --workspace --no-run
 
-# Takes the program that the step before has built.
+# Uses the program built by the previous step.
 docs-check-built:
 	$(MAKE) docs-check BUILD_MD_CLI=
 
-# Tests of the program often wait; models are checked and ranks simulated beside them, at the lowest priority.
+# Tests of the program often wait; meanwhile models are checked and ranks simulated, at the lowest
+# priority.
 test-with-mpi:
 	@mkdir -p $(TARGET); $(MAKE) loom simulate-short >$(TARGET)/models.log 2>&1 & beside=$$!; \
 		cargo test --workspace --no-fail-fast; tests=$$?; \
 		wait $$beside; models=$$?; cat $(TARGET)/models.log; exit $$((tests || models))
 	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || echo "skipped: pages in a browser (there is no chromium)"
 
-# Without MPI, md-core and the unit tests are the same, and so are nearly all tests, which are linted once.
+# Without MPI, md-core and the unit tests do not change, nor do nearly all other tests, which are
+# linted once.
 test-without-mpi:
 	cargo test --workspace --no-fail-fast --no-default-features --features metis --test conformance --test cli --test truth -- \
 		broken_runs:: commands:: launch:: configs:: compare::shells_and_exchanges_over_threads compare::threads_without_mpirun
 
-# Trajectories and tables, read by ASE and other programs.
+# Reads trajectories and tables with ASE and other programs.
 readers:
 	scripts/test-ase.sh
 
 arm:
 	scripts/check-arm.sh
 
-# Licences, sources and known vulnerabilities of the dependencies.
+# Checks licences, sources and known vulnerabilities of the dependencies.
 deny:
 	scripts/deny.sh
 
-# Runs them, and reads the libraries' documentation.
+# Runs the examples and checks the libraries' documentation.
 examples: setup
 	cargo build --examples
 	$(TARGET)/debug/examples/own_potential
 	scripts/mpirun.sh 2 $(TARGET)/debug/examples/embed
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
-# In parts: MD_CONFORMANCE_RANKS=2 MD_CONFORMANCE_ONLY="rma-lock osc/sm", MD_STRATEGIES_RANKS=2 MD_STRATEGIES_PATHS=sm.
+# Parts can be selected: MD_CONFORMANCE_RANKS=2 MD_CONFORMANCE_ONLY="rma-lock osc/sm",
+# MD_STRATEGIES_RANKS=2 MD_STRATEGIES_PATHS=sm.
 test-all: test
 	cargo test -p md-core --lib without_metis
 	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
@@ -98,11 +103,12 @@ test-all: test
 	$(MAKE) soak STEPS=200000
 	$(MAKE) test-libraries
 
-# Open MPI as installed here, and Open MPI 5, MPICH and Intel MPI from PyPI; part of it: see the script's --help.
+# Uses the installed Open MPI, and Open MPI 5, MPICH and Intel MPI from PyPI; for a part of it see
+# the script's --help.
 test-libraries: setup
 	scripts/compare-mpi-libraries.sh --suite
 
-# A long run on each way to wait: memory, energy, particles, messages.
+# A long run with each way of waiting: memory, energy, particles, messages.
 soak: setup
 	MD_SOAK_STEPS=$(STEPS) cargo test --release --workspace --test soak
 
@@ -110,12 +116,13 @@ soak: setup
 nightly: setup
 	$(MAKE) soak STEPS=200000 && scripts/fault-matrix.sh && $(MAKE) fuzz FUZZ_SECONDS=600
 
-# A directory of its own: other flags would build everything anew.
+# Uses a separate directory, since other flags would rebuild everything.
 loom:
 	CARGO_TARGET_DIR=$(TARGET)/loom RUSTFLAGS="--cfg loom" \
 		nice -n 19 cargo test -p md-comm --no-default-features --profile model --lib _model::
 
-# Other seeds than those of `make test`, which tries 2,000 cases: FUZZ_SECONDS=36000 FUZZ_SEED=7.
+# Uses other seeds than `make test`, which tries 2,000 cases. Options: FUZZ_SECONDS=36000
+# FUZZ_SEED=7.
 fuzz:
 	MD_FUZZ_SECONDS=$(or $(FUZZ_SECONDS),3600) MD_FUZZ_SEED=$(or $(FUZZ_SEED),1000) \
 		cargo test -p md-cli --test fuzz -- --nocapture
@@ -123,11 +130,12 @@ fuzz:
 bench: setup
 	cargo bench --workspace
 
-# Skipped (exit code 77) where SimGrid is not installed, except in continuous integration.
+# Skipped (exit code 77) if SimGrid is not installed, except in continuous integration.
 simulate:
 	scripts/simulate.sh $(TARGET)/simulate || [ $$? = 77 ]
 
-# The shortest one, whose times are the same on every machine: most pairs of backends come in the order that was predicted.
+# The shortest simulation, whose times do not depend on the machine: most pairs of backends must be
+# in the predicted order.
 simulate-short:
 	@MD_CLI=$(TARGET)/debug/md-cli MD_LEAST_SAME_ORDER=80 nice -n 19 scripts/simulate.sh $(TARGET)/simulate 4 8 >$(TARGET)/simulate.log; code=$$?; \
 		grep -v '^$$' $(TARGET)/simulate.log | tail -n 1; [ $$code = 0 ] || { [ $$code = 77 ] && [ "$$CI" != true ]; }
@@ -135,20 +143,22 @@ simulate-short:
 ase-venv:
 	scripts/test-ase.sh --only-venv
 
-# The book needs mdbook; `make docs` installs it if cargo can.
+# The book needs mdbook, which `make docs` installs if cargo can.
 docs: docs-keys
 	scripts/unsafe_blocks.py > docs/reference/unsafe.md
 	scripts/check_docs.py
 	command -v mdbook >/dev/null || cargo install mdbook --locked
 	mdbook build
 
-# The reference of the scenario's keys is made from the schema, that is from the doc comments of the scenario's model.
+# Generates the reference of the scenario's keys from the schema, that is from the doc comments of
+# the scenario's model.
 docs-keys: setup
 	$(BUILD_MD_CLI)
 	scripts/scenario_reference.py $(TARGET)/debug/md-cli > $(TARGET)/scenario-keys.md
 	cp $(TARGET)/scenario-keys.md $(KEYS)
 
-# Whether that reference and the list of unsafe blocks are up to date, and whether every link in the documentation leads somewhere.
+# Checks that this reference and the list of unsafe blocks are up to date, and that every link in
+# the documentation is valid.
 docs-check: setup
 	$(BUILD_MD_CLI)
 	scripts/scenario_reference.py $(TARGET)/debug/md-cli > $(TARGET)/scenario-keys.md

@@ -2,11 +2,14 @@
 # Runs race and memory checkers on md-comm. Tools that are not installed are skipped with a message.
 # Last line: `check-races: N passed, N failed, N skipped`.
 #
-#   Miri                 the unsafe-free parts and their threads: flag protocol, `local`, ledger (needs nightly with miri)
-#   ThreadSanitizer      the same parts and the whole conformance suite on `local` (needs nightly with rust-src: without a
-#                        standard library built for it, false errors in its channels are reported)
-#   AddressSanitizer     all unit tests and the suite on `local`, including leaks; the suite with messages, windows and shared
-#                        memory, 2 ranks (works with the installed compiler: RUSTC_BOOTSTRAP enables the option)
+#   Miri                 the unsafe-free parts and their threads: flag protocol, `local`, ledger
+#                        (needs nightly with miri)
+#   ThreadSanitizer      the same parts and the whole conformance suite on `local` (needs nightly
+#                        with rust-src: without a standard library built for it, false errors in
+#                        its channels are reported)
+#   AddressSanitizer     all unit tests and the suite on `local`, including leaks; the suite with
+#                        messages, windows and shared memory, 2 ranks (works with the installed
+#                        compiler: RUSTC_BOOTSTRAP enables the option)
 #   valgrind memcheck    the suite with 2 ranks: no error below a function of md-comm
 #
 # Not run: helgrind and drd do not support the locks of Rust's standard library (futexes), and no

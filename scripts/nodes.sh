@@ -6,7 +6,8 @@
 #   nodes.sh run RANKS_PER_NODE [MPIRUN OPTION...] PROGRAM [ARGUMENT...]
 #   nodes.sh down                                  remove them with all that runs on them
 #
-# e.g. nodes.sh up 2; nodes.sh run 1 --mca osc pt2pt,sm target/release/md-cli backends; nodes.sh down
+# e.g. nodes.sh up 2; nodes.sh run 1 --mca osc pt2pt,sm target/release/md-cli backends;
+#      nodes.sh down
 # --rate limits the rate at which each node sends (tbf). --delay delays every packet in a relay
 # (relay.py), which uses part of a core. MD_NODES=NAME (letters and digits, default mdnode) creates
 # further independent sets of nodes. Needs Linux, root, iproute2 and util-linux. Tested with Open

@@ -2,7 +2,7 @@
 # Runs the halo exchange of a torus with md-comm's transports on 4 to 256 ranks, one per node, which
 # SimGrid's MPI simulates, and compares its simulated time with `md-cli predict`.
 #
-#   simulate.sh [FOLDER [RANKS...]]     FOLDER (target/simulate) gets all that is built and written; RANKS (4 8 16 32 64): powers of 2 from 4
+#   simulate.sh [FOLDER [RANKS...]]  FOLDER (target/simulate): output; RANKS (4 8 16 32 64): powers of 2 from 4
 #
 # The machine of the prediction is fitted to the simulation of 2 (barrier: 16) ranks.
 # MD_LEAST_SAME_ORDER=80: fails if less than this percentage of the pairs of backends are in the

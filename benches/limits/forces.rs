@@ -9,7 +9,7 @@
 //! | difference (mixed: on integers, and converted) | 3 | 6 | 3 |
 //! | square of the distance | 3 | 3 | 3 |
 //! | within the cutoff? | 1 | 1 | 1 |
-//! | reciprocal: a division, or an estimate and two operations per Newton step | 1 or 5 | 1 | 1 or 5 |
+//! | reciprocal: division, or estimate and 2 operations per Newton step | 1 or 5 | 1 | 1 or 5 |
 //! | s^3, bracket, force | 5 | 5 | 5 |
 //! | add to i | 3 | 3 | 3 |
 //! | subtract from j | 3 | 3 | 7.5 |

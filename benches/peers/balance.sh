@@ -2,8 +2,10 @@
 # Speed-up of a step by load balancing, compared with LAMMPS's `fix balance` (shift, rcb) for the
 # same particles.
 #
-# usage: benches/peers/balance.sh [SCENARIO...]        (configs/droplet-off-centre.toml configs/two-droplets.toml)
-#   MD=target/release/md-cli  LMP=lmp  RANKS=2  REPEAT=5  STEPS= (of the scenario)  MPIRUN=scripts/mpirun.sh
+# usage: benches/peers/balance.sh [SCENARIO...]
+#   default: configs/droplet-off-centre.toml configs/two-droplets.toml
+#   MD=target/release/md-cli  LMP=lmp  RANKS=2  REPEAT=5  STEPS= (of the scenario)
+#   MPIRUN=scripts/mpirun.sh
 #
 # All variants are run in turn, REPEAT times. Ratios are computed within a round; the table has
 # their median, minimum and maximum. Without balancing, the grid is a row of ranks along x. LAMMPS

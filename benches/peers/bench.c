@@ -1,9 +1,10 @@
-/* Plain C twins of `md-cli bench`, and the loops of OSU's benchmarks by their definitions, between two ranks.
- * Memory is in large pages, as that of a context is, or in plain ones, as a program gets that asks for nothing (unless the system gives large ones
- * to all), OSU's benchmarks among them. One of OSU's loops is not as theirs: osu_bw receives all messages in one place, which MPI forbids (MPI-3.1
- * section 3.7.2); here each has its own.
+/* Plain C twins of `md-cli bench`, and the loops of OSU's benchmarks according to their
+ * definitions, between two ranks. Memory is in large pages, like that of a context, or in plain
+ * ones, which programs get by default (unless the system gives large pages to all), including
+ * OSU's benchmarks. One of OSU's loops is changed: osu_bw receives all messages in one place,
+ * which MPI forbids (MPI-3.1 section 3.7.2); here each has a separate place.
  * usage: mpirun -n 2 bench SAMPLES large|plain WALK_BYTES BYTES...
- * prints: name,bytes,time_s: the smallest sample, of the slower rank (of passive, of rank 0) */
+ * prints: name,bytes,time_s: the smallest sample, of the slower rank (for passive, of rank 0) */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,14 +16,16 @@
 #endif
 
 enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT = 64, LARGE_PAGE = 2 << 20, AHEAD = MANY + 1 };
-/* What a copy copies at a time. */
+/* Block size and number of streams of the copies. */
 enum { BLOCK = 2048, STREAMS = 19 };
-/* Pushes and pulls each go to another place of so many bytes, at least; three arrays go to each neighbour. */
+/* Pushes and pulls each go to another place within at least LEAST_WALK bytes; ARRAYS arrays go
+ * to each neighbour. */
 enum { LEAST_WALK = 32 << 20, ARRAYS = 3, NUMBER = 8 };
-/* What each of the two ranks goes through: as much as `md-cli bench --walk`. */
+/* Bytes that each of the two ranks passes through, as in `md-cli bench --walk`. */
 static size_t walk;
-/* Calls for progress beside a computation, of messages of at least so many bytes; samples of a wait for somebody who computes, puts into the own
- * window before each, and for how long that one computes. */
+/* Number of calls for progress during a computation, for messages of at least LEAST_OVERLAPPED
+ * bytes; number of samples of the wait for a computing rank, and of puts into the own window
+ * before each. Below: duration of that computation. */
 enum { CALLS = 16, WAITS = 24, WARM_UP = 4, LEAST_OVERLAPPED = 100000 };
 static const double computation_s = 0.24, start_s = 0.005;
 static const double sample_s = 0.005;
@@ -41,12 +44,13 @@ static void there_and_back(size_t place) {
 
 static void osu_latency(void) { there_and_back(0); }
 
-/* Two places in turn, because a message may still be under way when the next is written, and what has come still be read. */
+/* Two alternating places, because one message may still be in flight when the next is written,
+ * and the last received one may still be read. */
 static int turn;
 
 static void roundtrip(void) { there_and_back(turn = 1 - turn); }
-/* The same as the contract wants it: a receive that is posted before anybody can send, elsewhere than what has come last and may still be
- * read, and calls that never block. */
+/* The round trip with the rules of a context: a receive is posted before the peer can send, in
+ * another place than the last received message, which may still be read, and no call blocks. */
 static MPI_Request ahead = MPI_REQUEST_NULL;
 static int arrivals;
 
@@ -79,7 +83,7 @@ static void *room_for(size_t size) {
     return memset(room, 0, size);
 }
 
-/* The word that tells of a put, behind the bytes. */
+/* Position of the word that signals a put, behind the bytes. */
 static MPI_Aint word(void) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 static void tell(uint64_t value) {
@@ -101,7 +105,8 @@ static void put(void) {
     else await(number), tell(number + 1);
 }
 
-/* All messages from one place, as OSU's are, or each from two of its own in turn, as those of a halo exchange. */
+/* All messages are sent from one place, as in OSU's benchmarks, or each alternately from two
+ * places, as in a halo exchange. */
 enum { ONE_PLACE = 0, OWN_PLACES = 1 };
 
 static void stream(size_t places) {
@@ -131,7 +136,7 @@ static void osu_get(void) {
     if (rank == 0) MPI_Get(to, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, window), MPI_Win_flush(peer, window);
 }
 
-/* Of 26 neighbours on a torus of two ranks, 18 are the other rank. */
+/* Of the 26 neighbours on a torus of two ranks, 18 are the other rank. */
 static void sync26(void) {
     MPI_Request requests[2 * NEIGHBOURS];
     turn = 1 - turn;
@@ -149,7 +154,7 @@ static void sync26(void) {
     for (int i = 0; i < NEIGHBOURS; i++) memcpy(private_bytes, to + (size_t)i * bytes, bytes);
 }
 
-/* Both neighbours on a ring of two ranks are the other rank; with copies at both ends. */
+/* Both neighbours on a ring of two ranks are the other rank. Includes copies at both ends. */
 static void ringshift(void) {
     MPI_Request requests[4];
     turn = 1 - turn;
@@ -163,7 +168,7 @@ static void ringshift(void) {
     for (int i = 0; i < 2; i++) memcpy(private_bytes, to + (size_t)i * bytes, bytes);
 }
 
-/* Every second number of a matrix, as a datatype or packed before. */
+/* Every second number of a matrix, as a datatype or packed beforehand. */
 static void strided(void) {
     if (rank != 0) return;
     MPI_Put(from, 1, numbers, peer, 0, bytes / sizeof(double), MPI_DOUBLE, window);
@@ -178,7 +183,7 @@ static void strided_packed(void) {
     MPI_Win_flush(peer, window);
 }
 
-/* A put for each number, and one flush. */
+/* One put per number, and one flush. */
 static void elementwise(void) {
     if (rank != 0) return;
     for (int i = 0; i < bytes; i += sizeof(double)) MPI_Put(from + i, sizeof(double), MPI_BYTE, peer, i, sizeof(double), MPI_BYTE, window);
@@ -199,7 +204,7 @@ static void pull(void) {
     MPI_Win_flush(peer, wide);
 }
 
-/* Three arrays to each of 26 neighbours and a fence: one by one, or copied into one message. */
+/* Three arrays to each of 26 neighbours and a fence: separately, or copied into one message. */
 static void to_neighbours(int piece) {
     size_t message = (size_t)ARRAYS * bytes;
     for (size_t i = 0; i < NEIGHBOURS; i++)
@@ -215,12 +220,12 @@ static void packed(void) {
     to_neighbours(ARRAYS * bytes);
 }
 
-/* Both neighbours on a ring of two ranks, without copies, with receives posted one exchange ahead: alone, beside a computation as long as
- * that, and beside one with calls for progress. */
+/* Both neighbours on a ring of two ranks, without copies, with receives posted one exchange
+ * ahead: alone, during a computation of equal duration, and during one with calls for progress. */
 static MPI_Request both_ways[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 static long units;
 
-/* One piece of code for the trial and for what is timed. */
+/* Not inlined, so that the trial and the timed runs use one piece of code. */
 __attribute__((noinline)) static void compute(long count) {
     double values[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     __asm__ volatile("" : "+m"(values));
@@ -254,7 +259,7 @@ static void overlap_computation(void) { compute(units); }
 static void overlap_both(void) { exchange(units, 0); }
 static void overlap_progress(void) { exchange(units, CALLS); }
 
-/* Takes back what a twin has posted for a next time that does not come. */
+/* Cancels receives that a twin has posted for an exchange that does not follow. */
 static void take_back(void) {
     MPI_Request *all[] = {&ahead, &both_ways[0], &both_ways[1]};
     for (int i = 0; i < 3; i++)
@@ -271,8 +276,9 @@ static void put_alone(int target) {
     MPI_Win_unlock(target, single);
 }
 
-/* Rank 0 locks, puts and unlocks while the other computes and asks MPI for nothing but the time: the shortest time of rank 0, which does the
- * same with its own window before, to have the code in its caches. */
+/* Rank 0 locks, puts and unlocks while the other rank computes and calls MPI only for the time.
+ * The result is the shortest time of rank 0, which first does this with its own window to have
+ * the code in its caches. */
 static void passive(void) {
     double least = 1;
     for (int i = 0; i < WAITS; i++) {
@@ -288,7 +294,8 @@ static void passive(void) {
     if (rank == 0) printf("passive,%d,%.9g\n", bytes, least);
 }
 
-/* Of so many streams a block each in turn; one has blocks that memcpy moves by plain loads and stores, all together fit into a first cache. */
+/* Copies a block of each of several streams in turn. A single stream has blocks that memcpy
+ * moves by plain loads and stores; all blocks together fit into a first-level cache. */
 static void copy_in_turn(int streams, int block) {
     int each = (bytes + streams - 1) / streams;
     for (int at = 0; at < each; at += block)
@@ -303,7 +310,7 @@ static void copy_in_turn(int streams, int block) {
 static void copy(void) { copy_in_turn(1, BLOCK); }
 static void copy_19(void) { copy_in_turn(STREAMS, BLOCK / 4); }
 
-/* By stores past the caches, where the CPU has such. */
+/* Copies with stores past the caches, if the CPU has them. */
 static void copy_streaming(void) {
     int streamed = 0;
 #ifdef __SSE2__
@@ -324,7 +331,8 @@ static double many(void (*once)(void), int iterations) {
     return taken;
 }
 
-/* As long as an exchange alone, the same on both ranks, by the shortest of some trials. */
+/* Chooses a computation as long as an exchange alone, equal on both ranks, by the shortest of
+ * several trials. */
 static void choose_units(void) {
     enum { TRIALS = 5, TRIAL = 200000, EXCHANGES = 4 };
     double unit_s = 1, exchange_s = 1;
@@ -355,7 +363,7 @@ static void measure(const char *name, void (*once)(void), int samples) {
 }
 
 int main(int count, char **words) {
-    /* Of messages of at least so many bytes. */
+    /* `least` is the minimum size of the messages in bytes. */
     static const struct { const char *name; void (*once)(void); int least; } twins[] = {
         {"roundtrip", roundtrip, 0}, {"nonblocking", nonblocking, 0}, {"put", put, 0}, {"bandwidth", bandwidth, 0}, {"sync26", sync26, 0},
         {"ringshift", ringshift, 0}, {"strided", strided, 0}, {"strided_packed", strided_packed, 0}, {"elementwise", elementwise, 0},
@@ -379,7 +387,7 @@ int main(int count, char **words) {
             fprintf(stderr, "%s: bytes are multiples of %d, at most %d\n", words[i], NUMBER, LEAST_WALK);
             MPI_Abort(MPI_COMM_WORLD, 2);
         }
-    /* Both ranks' pages are there, and known to both, before anything is timed. */
+    /* Allocate both ranks' pages and make them known to both before any measurement. */
     char *memory;
     MPI_Win_allocate(walk, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &wide);
     memset(memory, 0, walk);

@@ -3,7 +3,8 @@
 # columns (id, type, position, velocity).
 #
 # usage: benches/peers/dumps.sh [RANKS...]        (1 2)
-#   MD=target/release/md-cli  LMP=lmp  CELLS=20 (32,000 atoms)  STEPS=100  EVERY=5  REPEAT=5  MPIRUN=scripts/mpirun.sh
+#   MD=target/release/md-cli  LMP=lmp  CELLS=20 (32,000 atoms)  STEPS=100  EVERY=5  REPEAT=5
+#   MPIRUN=scripts/mpirun.sh
 #
 # Time is that of the output phase on the slowest rank (md) or of `Output` (LAMMPS), over all
 # frames: the median, minimum and maximum of REPEAT rounds through all formats.

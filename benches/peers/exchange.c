@@ -1,8 +1,11 @@
-/* The exchange of two ranks in plain C with MPI, the peer of md-comm's example `exchange`: both send to each other,
- * receives are posted ahead, the payload is copied from private memory into the send buffer and out of the receive
- * buffer, as a halo exchange does. With `fence` or `pscw` (post, start, complete, wait) it is put into a window instead.
+/* The exchange of two ranks in plain C with MPI, for comparison with md-comm's example
+ * `exchange`: both ranks send to each other, receives are posted ahead, and the payload is
+ * copied from private memory into the send buffer and out of the receive buffer, as in a halo
+ * exchange. With `fence` or `pscw` (post, start, complete, wait) it is put into a window
+ * instead.
  * usage: mpirun -n 2 exchange [fence|pscw] SAMPLES BYTES:EXCHANGES...
- * prints: backend,bytes,exchanges,exchange_s, one row per sample; the slower rank's mean over the exchanges */
+ * prints: backend,bytes,exchanges,exchange_s, one row per sample; the slower rank's mean over the
+ * exchanges */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +57,7 @@ static void many(Edge *edge, int exchanges) {
     for (int i = 0; i < exchanges; i++) mode == MESSAGES ? exchange(edge) : put(edge);
 }
 
-/* Seconds per exchange, of the slower rank. */
+/* Returns the seconds per exchange of the slower rank. */
 static double sample(Edge *edge, int exchanges) {
     many(edge, exchanges / WARM_UP_SHARE);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -97,7 +100,7 @@ static void measure(int rank, int samples, int bytes, int exchanges) {
     expect_from_peer(&edge);
     if (mode == MESSAGES) MPI_Cancel(&edge.requests[RECEIVE]), MPI_Wait(&edge.requests[RECEIVE], MPI_STATUS_IGNORE);
     else MPI_Win_free(&edge.window), MPI_Group_free(&edge.others);
-    /* A message of the next size must not meet a receive of this one. */
+    /* A message of the next size must not match a receive of this one. */
     MPI_Barrier(MPI_COMM_WORLD);
     free(edge.private_out), free(edge.private_in), free(edge.send_buffer), free(edge.receive_buffer);
 }

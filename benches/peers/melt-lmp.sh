@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# melt-lmp.sh LMP CELLS STEPS RANKS STYLE: the standard melt with LAMMPS; prints nanoseconds per atom
-# and step. STYLE is plain, opt, intel-double or intel-mixed.
+# melt-lmp.sh LMP CELLS STEPS RANKS STYLE: the standard melt with LAMMPS; prints nanoseconds per
+# atom and step. STYLE is plain, opt, intel-double or intel-mixed.
 set -euo pipefail
 lmp=$1 cells=$2 steps=$3 ranks=$4 style=$5
 here=$(dirname "${BASH_SOURCE[0]}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# melt-md.sh MD_CLI CELLS STEPS RANKS PRECISION: the standard melt with md-cli; prints nanoseconds per
-# atom and step.
+# melt-md.sh MD_CLI CELLS STEPS RANKS PRECISION: the standard melt with md-cli; prints nanoseconds
+# per atom and step.
 set -euo pipefail
 md_cli=$1 cells=$2 steps=$3 ranks=$4 precision=$5
 root=$(dirname "${BASH_SOURCE[0]}")/../..

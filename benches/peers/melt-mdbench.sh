@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# melt-mdbench.sh MDBENCH CELLS STEPS RANKS HALF: the standard melt with MD-Bench; prints nanoseconds
-# per atom and step. HALF 1: half lists; 0: full lists.
+# melt-mdbench.sh MDBENCH CELLS STEPS RANKS HALF: the standard melt with MD-Bench; prints
+# nanoseconds per atom and step. HALF 1: half lists; 0: full lists.
 #
 # MD-Bench prints no energies. Its initial velocities are those of miniMD, and the temperatures of
 # its scheme verletlist after 100 steps agree with miniMD's to all digits printed. The scheme

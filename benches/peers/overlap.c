@@ -1,14 +1,18 @@
-/* A step of two ranks in plain C with MPI: positions travel beside work, then forces, then the step is over. The peer of
- * md's overlap: the same messages, and a loop that is busy for as long as md's force computation.
+/* A step of two ranks in plain C with MPI, for comparison with md's overlap: equal messages, and
+ * a loop that takes as long as md's force computation. First positions are in flight during
+ * work, then forces:
  *
  *   first part of the work, positions in flight | boundary | second part, forces in flight
  *
- * usage: mpirun -n 2 overlap STEPS POSITION_BYTES FORCE_BYTES FIRST_US BOUNDARY_US SECOND_US CHUNK_BYTES TEST_US...
- * Messages are cut into chunks of CHUNK_BYTES, or not at all if that is 0.
- * Turns: the messages alone, the work alone, both without a call in between, and with MPI_Testall every TEST_US: from between
- * the work, or, if TEST_US is negative, from a second thread, which sleeps for so long in between (then the library is started
- * with MPI_THREAD_MULTIPLE; that thread sleeps for good in all other turns).
- * prints: mode,step_us,hidden_percent (of the time of the messages alone); medians over the turns, of the slower rank */
+ * usage: mpirun -n 2 overlap STEPS POSITION_BYTES FORCE_BYTES FIRST_US BOUNDARY_US SECOND_US
+ *            CHUNK_BYTES TEST_US...
+ * Messages are split into chunks of CHUNK_BYTES, or not at all if that is 0. The modes, which
+ * are measured in turn: the messages alone, the work alone, both without calls in between, and
+ * both with MPI_Testall every TEST_US. The calls are made within the work, or, if TEST_US is
+ * negative, by a second thread, which sleeps for that time between calls (the library is then
+ * initialised with MPI_THREAD_MULTIPLE, and that thread sleeps throughout all other modes).
+ * prints: mode,step_us,hidden_percent (of the time of the messages alone); medians over the turns,
+ * of the slower rank */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +21,7 @@
 #include <unistd.h>
 
 enum { TURNS = 15, TAG = 1, LEGS = 2, MOST_CHUNKS = 64, MOST_MODES = 12 };
-/* Turns that call nothing in between; other numbers are TEST_US. */
+/* Modes that make no calls in between; other numbers are TEST_US. */
 enum { ALONE = 1000000, WORK, QUIET };
 
 typedef struct {
@@ -30,7 +34,7 @@ typedef struct {
     double first, boundary, second;
 } Parts;
 
-/* What the second thread looks after, while `lock` is not taken by the first. */
+/* Messages that the second thread drives while the first does not hold `lock`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t begun = PTHREAD_COND_INITIALIZER;
 static Leg *driven = NULL;
@@ -72,7 +76,8 @@ static void rounds(long count) {
     sink = x;
 }
 
-/* Seconds of a quiet core, counted in rounds, so that what the library takes comes on top. */
+/* Measures the rounds per second of a quiet core: work is counted in rounds, so that the
+ * library's time comes on top. */
 static void calibrate(void) {
     const long count = 50000000;
     double begun = MPI_Wtime();
@@ -80,7 +85,7 @@ static void calibrate(void) {
     rounds_per_second = count / (MPI_Wtime() - begun);
 }
 
-/* Calls the library after every `test_every` seconds of work, if that is more than 0. */
+/* Works for a time and calls the library every `test_every` seconds if that is more than 0. */
 static void work(double seconds, double test_every, Leg *leg) {
     long left = (long)(seconds * rounds_per_second), piece = left;
     int done = 0;

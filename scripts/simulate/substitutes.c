@@ -1,12 +1,17 @@
-/* What SimGrid's MPI lacks, or prices otherwise than a network would, in terms of what it has. The definitions here stand before those of the
- * library, whose own are called by their other names (PMPI_...: the profiling interface, MPI-3.1 section 14.2).
+/* Substitutes for functions that SimGrid's MPI lacks or assigns other costs than a network has.
+ * These definitions take precedence over those of the library, whose functions are called by
+ * their other names (PMPI_...: the profiling interface, MPI-3.1 section 14.2).
  *
- * - A poll that finds nothing takes 0.1 us, whatever the number of requests; SimGrid's takes as much for each of them.
- * - Non-blocking collectives are SimGrid's blocking ones, which take log2 P rounds; its own are P messages to rank 0.
- * - `MPI_Win_flush_all` flushes to the ranks that a put, a get or an atomic operation has gone to since the last. SimGrid's goes to every rank of the window, and
- *   holds the window of each while it waits (src/smpi/mpi/smpi_win.cpp), so that ranks wait for ranks that they have nothing to do with, the more the more
- *   there are.
- * - `MPI_Win_test` waits; SimGrid's does not exist, as little as the parent communicator and the memory model of windows. */
+ * - A poll without result takes 0.1 us for any number of requests; SimGrid's takes that time for
+ *   each of them.
+ * - Non-blocking collectives are SimGrid's blocking ones, which take log2 P rounds; its own are
+ *   P messages to rank 0.
+ * - `MPI_Win_flush_all` flushes the ranks that a put, a get or an atomic operation has accessed
+ *   since the last flush. SimGrid's flushes every rank of the window, and holds the window of
+ *   each while it waits (src/smpi/mpi/smpi_win.cpp), so that ranks wait for unrelated ranks, the
+ *   more the more ranks there are.
+ * - `MPI_Win_test` waits. SimGrid has neither this function nor the parent communicator and the
+ *   memory model of windows. */
 #include <smpi/mpi.h>
 #include <stdlib.h>
 #include <time.h>
@@ -19,7 +24,7 @@ static void poll_in_vain(void) {
     smpi_nanosleep(&poll, NULL);
 }
 
-/* Every simulated rank has threads of its own, and calls MPI from one of them. */
+/* Every simulated rank has separate threads, and calls MPI from one of them. */
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     int code = PMPI_Init(argc, argv);
     RSMPI_COMM_WORLD = MPI_COMM_WORLD;
@@ -42,7 +47,8 @@ int MPI_Testsome(int many, MPI_Request *requests, int *done, int *which, MPI_Sta
     return code;
 }
 
-/* SimGrid's cancels, but does not say so. Here nothing is ever under way when a receive is taken back. The request is left behind. */
+/* SimGrid cancels the request but does not report it. Here no message is ever in flight when a
+ * receive is cancelled. The request is abandoned. */
 int MPI_Cancel(MPI_Request *request) {
     int code = PMPI_Cancel(request);
     *request = MPI_REQUEST_NULL;
@@ -55,7 +61,7 @@ int MPI_Test_cancelled(const MPI_Status *status, int *cancelled) {
     return MPI_SUCCESS;
 }
 
-/* Called to let the library move data, which it does here by itself. */
+/* Called to let the library move data, which SimGrid does by itself. */
 int MPI_Iprobe(int source, int tag, MPI_Comm on, int *found, MPI_Status *status) {
     (void)source, (void)tag, (void)on, (void)status;
     *found = 0;
@@ -84,7 +90,8 @@ int MPI_Iallreduce(const void *mine, void *all, int many, MPI_Datatype type, MPI
     return PMPI_Allreduce(mine, all, many, type, how, on);
 }
 
-/* A window under a lock, and which ranks have been accessed since all were flushed last. Every simulated rank has variables of its own. */
+/* A window under a lock, and the ranks accessed since the last flush of all. Every simulated
+ * rank has its own copies of the variables. */
 enum { MOST_WINDOWS = 64 };
 
 struct locked {

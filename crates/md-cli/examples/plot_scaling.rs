@@ -1,7 +1,9 @@
-//! `plot_scaling CSV SVG`: time per atom and step, and memory per atom, against the number of atoms.
+//! `plot_scaling CSV SVG`: time per atom and step, and memory per atom, against the number of
+//! atoms.
 //!
-//! The CSV has the columns atoms, method, precision, `ns_per_atom_step`, `bytes_per_atom`. Of rows that measure the same the
-//! least is on the line, since whatever else a machine does only adds time; the others are small points beside it.
+//! The CSV has the columns atoms, method, precision, `ns_per_atom_step`, `bytes_per_atom`. Of rows
+//! that measure the same quantity, the minimum is on the line, since everything else that a machine
+//! does only adds time; the others are small points.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -20,16 +22,17 @@ const FONT: &str = "sans-serif";
 const FONT_SIZE: u32 = 16;
 const TITLE_SIZE: u32 = 20;
 const POINT_SIZE: u32 = 4;
-/// Of a sample that is not the least.
+/// Size of the point of a sample that is not the minimum.
 const SMALL_POINT: u32 = 2;
 const LINE_WIDTH: u32 = 2;
-/// Room above the highest point and beside the outermost.
+/// Factors for the room above the highest point and next to the outermost points.
 const HEADROOM: f64 = 1.1;
 const SIDE_ROOM: f64 = 1.3;
-/// Points higher than so many times the lowest are left out: in small systems the program itself takes the memory.
+/// Points higher than this multiple of the lowest are left out: in small systems the program itself
+/// uses the memory.
 const LARGEST_RATIO: f64 = 4.0;
 
-/// What was measured of one run.
+/// Measurements of one run.
 struct Sample {
     ns_per_atom_step: f64,
     bytes_per_atom: f64,
@@ -88,7 +91,7 @@ fn read(path: &str) -> Result<Runs, Box<dyn Error>> {
     Ok(runs)
 }
 
-/// Number of atoms and the quantity, of every sample.
+/// Returns the number of atoms and the quantity, for every sample.
 fn samples(by_atoms: &BTreeMap<u64, Vec<Sample>>, quantity: &Quantity) -> Vec<(f64, f64)> {
     let of = |(&atoms, samples): (&u64, &Vec<Sample>)| -> Vec<(f64, f64)> {
         samples.iter().map(|sample| (atoms as f64, (quantity.of)(sample))).collect()
@@ -96,7 +99,7 @@ fn samples(by_atoms: &BTreeMap<u64, Vec<Sample>>, quantity: &Quantity) -> Vec<(f
     by_atoms.iter().flat_map(of).collect()
 }
 
-/// The least of each number of atoms, in their order.
+/// Returns the minimum for each number of atoms, in ascending order.
 fn least(by_atoms: &BTreeMap<u64, Vec<Sample>>, quantity: &Quantity) -> Vec<(f64, f64)> {
     let of = |(&atoms, samples): (&u64, &Vec<Sample>)| {
         (atoms as f64, samples.iter().map(quantity.of).fold(f64::INFINITY, f64::min))

@@ -1,13 +1,13 @@
-//! The instruction set that the environment asks for.
+//! The instruction set requested by the environment.
 
 use md_core::SimdLevel;
 
 use crate::error::{Failure, RunError};
 
-/// Chooses another instruction set than the best on this CPU, e.g. `MD_SIMD=avx2+fma`.
+/// Selects an instruction set other than the best one of this CPU, e.g. `MD_SIMD=avx2+fma`.
 const VARIABLE: &str = "MD_SIMD";
 
-/// An environment variable that names no instruction set of this CPU.
+/// The environment variable names no instruction set of this CPU.
 #[derive(Debug, thiserror::Error)]
 #[error("{VARIABLE} is `{wanted}`, but this CPU has {available}")]
 struct UnknownSimd {
@@ -17,10 +17,10 @@ struct UnknownSimd {
 
 impl Failure for UnknownSimd {}
 
-/// The level that the variable names; `None` where it is empty or not set.
+/// Returns the level named by the variable; `None` where it is empty or not set.
 ///
 /// # Errors
-/// [`UnknownSimd`] for a level that this CPU lacks, and for a word that names none.
+/// [`UnknownSimd`] for a level that this CPU lacks and for a word that names no level.
 pub(crate) fn asked_level() -> Result<Option<SimdLevel>, RunError> {
     let wanted = std::env::var_os(VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
     if wanted.is_empty() {
@@ -30,20 +30,20 @@ pub(crate) fn asked_level() -> Result<Option<SimdLevel>, RunError> {
     Ok(Some(level_named(&wanted).ok_or_else(unknown)?))
 }
 
-/// That level, or else the widest of this CPU.
+/// Returns the level named by the variable, or else the widest of this CPU.
 ///
 /// # Errors
-/// As [`asked_level`].
+/// The errors of [`asked_level`].
 pub(crate) fn asked_or_widest() -> Result<SimdLevel, RunError> {
     Ok(asked_level()?.unwrap_or_else(SimdLevel::detect))
 }
 
-/// The level of this name, if this CPU has it.
+/// Returns the level of this name, if this CPU has it.
 pub(crate) fn level_named(name: &str) -> Option<SimdLevel> {
     SimdLevel::available().find(|level| level.name() == name)
 }
 
-/// The names of this CPU's levels, narrow to wide.
+/// Returns the names of this CPU's levels, from narrow to wide.
 pub(crate) fn available() -> String {
     SimdLevel::available().map(SimdLevel::name).collect::<Vec<_>>().join(", ")
 }

@@ -1,51 +1,56 @@
-//! How many cores there are, and whether a rank's threads have one each.
+//! Number of cores, and whether each thread of a rank has its own.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZero;
 
 use md_comm::{CommError, CrowdedCores, World};
 
-/// Hardware threads of this machine, those included that the launcher has bound to other ranks.
+/// Returns the number of hardware threads of this machine, including those that the launcher has
+/// bound to other ranks.
 pub(crate) fn of_machine() -> usize {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let listed = online.trim().split(',').map(count_of_range).sum::<Option<usize>>();
     listed.filter(|&count| count > 0).unwrap_or_else(of_process)
 }
 
-/// `0-3` is four, `5` is one.
+/// Returns the length of a range: 4 for `0-3`, 1 for `5`.
 fn count_of_range(range: &str) -> Option<usize> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     (last.parse::<usize>().ok()? + 1).checked_sub(first.parse().ok()?)
 }
 
-/// Those that this process may use: a launcher may have bound it to a few of them.
+/// Returns the number of hardware threads that this process may use: a launcher may have bound it
+/// to a few of them.
 fn of_process() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Threads that each rank could have a core for, if all ranks are on this machine: `alike` of them in this process.
+/// Returns the number of threads per rank that have a core each, if all `ranks` are on this
+/// machine, `alike` of them in this process.
 pub(crate) fn share(alike: usize, ranks: usize) -> usize {
     (of_process() / alike).min(of_machine() / ranks).max(1)
 }
 
-/// The same for a world, which may be on several machines; the least over all ranks. *Collective.*
+/// Returns the smallest [`share`] over the ranks of a world, which may be on several machines.
+/// *Collective.*
 pub(crate) fn share_of_ranks(world: &dyn World, alike: usize) -> Result<usize, CommError> {
     let mut hasher = DefaultHasher::new();
     gethostname::gethostname().hash(&mut hasher);
     let own = hasher.finish().to_ne_bytes();
     let here = world.gather_all(&own)?.chunks(own.len()).filter(|host| **host == own).count();
-    // The smallest value is the largest with the other sign.
+    // The minimum is the negated maximum of the negated values.
     let mut least = [-(share(alike, here) as f64)];
     world.max(&mut least)?;
     Ok(-least[0] as usize)
 }
 
-/// What to tell a user who runs `ranks` ranks with `threads` threads each in this process, if that is too much for it.
+/// Returns the warning for `ranks` ranks with `threads` threads each in this process, if the
+/// process has too few cores for them.
 pub(crate) fn warning(ranks: usize, threads: usize) -> Option<String> {
     warning_on(ranks, threads, of_process(), of_machine())
 }
 
-/// What to tell about ranks that are bound to the same cores, with so many threads each.
+/// Returns the message about ranks with `threads` threads each that are bound to the same cores.
 pub(crate) fn crowding(CrowdedCores { ranks, cores }: CrowdedCores, threads: usize) -> String {
     let with_threads = if threads > 1 { format!(" with {threads} threads each") } else { String::new() };
     let the_same = if cores == 1 { "core".to_owned() } else { format!("{cores} cores") };
@@ -56,7 +61,7 @@ pub(crate) fn crowding(CrowdedCores { ranks, cores }: CrowdedCores, threads: usi
 }
 
 fn warning_on(ranks: usize, threads: usize, usable: usize, present: usize) -> Option<String> {
-    /// Ranks per core: so many are useful to try out a division.
+    /// Ranks per core that are still useful for trying out a decomposition.
     const MOST_ON_TRIAL: usize = 8;
     let (all, is_bound) = (ranks * threads, usable < present);
     let takes_turns = "they will take turns";

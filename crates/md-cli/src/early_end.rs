@@ -1,4 +1,4 @@
-//! What ends a run before its last step: signals and `--wall-time`.
+//! Reasons to end a run before its last step: signals and `--wall-time`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use signal_hook::flag;
 
 use crate::error::RUN_FAILED;
 
-/// Ctrl-C, what launchers and batch systems send, and a closed terminal.
+/// Ctrl-C, the signals of launchers and batch systems, and a closed terminal.
 const SIGNALS: [Signal; 6] = [
     Signal::new(SIGINT, "SIGINT", Second::EndsAtOnce),
     Signal::new(SIGTERM, "SIGTERM", Second::EndsAtOnce),
@@ -20,24 +20,25 @@ const SIGNALS: [Signal; 6] = [
     Signal::new(SIGXCPU, "SIGXCPU", Second::ChangesNothing),
 ];
 
-/// A signal that asks a run to end.
+/// A signal that requests the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signal {
     number: i32,
-    /// As the system calls it.
+    /// Name given by the system.
     pub name: &'static str,
-    /// 128 and its number, as shells have it.
+    /// 128 plus its number, as in shells.
     pub exit_code: u8,
     second: Second,
 }
 
-/// What a second signal of the same kind does.
+/// Effect of a second signal of the same kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Second {
-    /// It is the wish not to wait for the end of the step.
+    /// Ends the process: the user does not wait for the end of the step.
     EndsAtOnce,
-    /// It is a warning that is repeated: SIGXCPU comes every second, SIGHUP from the terminal and from the shell, and
-    /// SIGUSR1 and SIGUSR2 may be passed on by a launcher and sent by the batch system.
+    /// None, as the signal is a repeated warning: SIGXCPU comes every second, SIGHUP from the
+    /// terminal and from the shell, and SIGUSR1 and SIGUSR2 may be passed on by a launcher and sent
+    /// by the batch system.
     ChangesNothing,
 }
 
@@ -47,23 +48,23 @@ impl Signal {
     }
 }
 
-/// Why a run has ended.
+/// Reason why a run has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// All steps are done.
     AsPlanned,
-    /// What was sought has been found before, or with the last step.
+    /// The run has converged, before or with the last step.
     Converged,
     /// `--wall-time` was used up.
     WallTime,
     /// The box could not follow the pressure.
     Box,
-    /// It was asked to.
+    /// A signal requested it.
     Signal(Signal),
 }
 
 impl Ended {
-    /// In summary.json.
+    /// Returns the name in summary.json.
     pub fn name(self) -> &'static str {
         match self {
             Self::AsPlanned => "steps",
@@ -75,47 +76,49 @@ impl Ended {
     }
 }
 
-/// What may end a run early; by default, nothing.
+/// Reasons that may end a run early; by default none.
 #[derive(Debug, Default)]
 pub struct EarlyEnd {
-    /// Where signals are listened to: from [`EarlyEnd::listen`] on, whether each of [`SIGNALS`] has come.
+    /// Whether each of [`SIGNALS`] has come since [`EarlyEnd::listen`]; `None`: not handled.
     came: Option<OnceLock<[Arc<AtomicBool>; SIGNALS.len()]>>,
     deadline: Option<Instant>,
 }
 
 impl EarlyEnd {
-    /// Signals, and a wall time that counts from now on.
+    /// Returns an early end by signals and by a wall time that counts from now on.
     pub fn new(wall_time: Option<Duration>) -> Self {
         let deadline = wall_time.and_then(|limit| Instant::now().checked_add(limit));
         Self { came: Some(OnceLock::new()), deadline }
     }
 
-    /// From now on, the first signal of each kind only asks for the end; a second SIGINT or SIGTERM ends the process at
-    /// once. Until then, and where the system does not let us listen, so does the first of any kind. One that whoever
-    /// started us has ignored stays ignored. Ranks that are threads of a process share this.
+    /// Handles signals from now on: the first of each kind only requests the end; a second SIGINT
+    /// or SIGTERM ends the process at once. Before this call, and where the system does not allow
+    /// handlers, the first of any kind ends the process. A signal that the parent process has
+    /// ignored stays ignored. Ranks that are threads of one process share the handlers.
     pub fn listen(&self) {
         if let Some(came) = &self.came {
             came.get_or_init(|| SIGNALS.each_ref().map(listen_for));
         }
     }
 
-    /// Whether there is a reason to end, on this rank.
+    /// Returns whether there is a reason to end, on this rank.
     pub fn is_wanted(&self) -> bool {
         self.came().contains(&true) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// The signal that has come to this process.
+    /// Returns the signal that has come to this process.
     pub fn signal(&self) -> Option<Signal> {
         SIGNALS.into_iter().zip(self.came()).find_map(|(signal, came)| came.then_some(signal))
     }
 
     fn came(&self) -> [bool; SIGNALS.len()] {
         let came = self.came.as_ref().and_then(OnceLock::get);
-        // Nothing else is published with these flags.
+        // Relaxed: no other data is published with these flags.
         came.map_or_else(Default::default, |came| came.each_ref().map(|came| came.load(Ordering::Relaxed)))
     }
 
-    /// Why a run that ended early has done so, the same on all ranks: a signal before the wall time. *Collective.*
+    /// Returns why a run ended early, the same on all ranks: a signal has priority over the wall
+    /// time. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -127,18 +130,21 @@ impl EarlyEnd {
     }
 }
 
-/// From now on, what aborts ends this process with an exit code, as a failed run; so its launcher ends all ranks with that code. The
-/// standard library aborts where there is no memory for a small block. And a file that would grow beyond the limit on the size of files
-/// is an error of the write, not a signal that ends the process without a word. To be called before MPI starts: libraries leave a
-/// handler alone that is there already, and otherwise have one that ends by the signal.
+/// From now on, an abort ends this process with the exit code of a failed run, so that its launcher
+/// ends all ranks with that code. The standard library aborts where there is no memory for a small
+/// block. A file that would grow beyond the limit on the size of files becomes an error of the
+/// write, not a signal that ends the process without a message. To be called before MPI starts:
+/// libraries keep an existing handler, and otherwise install one that ends the process by the
+/// signal.
 pub fn fail_in_order() {
     let always = Arc::new(AtomicBool::new(true));
-    // Where the system does not let us, the signals end the process.
+    // Where the system does not allow handlers, the signals end the process.
     let _ = flag::register_conditional_shutdown(SIGABRT, RUN_FAILED.into(), always);
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
-/// As under `nohup`, or in a script's `&`; where the system does not tell, not.
+/// Returns whether a signal is ignored, as under `nohup` or in a script's `&`; `false` where the
+/// system does not report it.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -146,14 +152,15 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// A flag that a signal sets.
+/// Returns a flag that a signal sets.
 fn listen_for(signal: &Signal) -> Arc<AtomicBool> {
     let came = Arc::new(AtomicBool::new(false));
     if is_ignored(signal.number) {
         return came;
     }
     let listens = || {
-        // In this order: the first one finds the flag unset, and sets it.
+        // The order matters: at the first signal the shutdown finds the flag unset, and then the
+        // flag is set.
         if signal.second == Second::EndsAtOnce {
             flag::register_conditional_shutdown(signal.number, signal.exit_code.into(), Arc::clone(&came))?;
         }
@@ -162,7 +169,8 @@ fn listen_for(signal: &Signal) -> Arc<AtomicBool> {
     if listens().is_ok() {
         return came;
     }
-    // A handler cannot be taken back. If there is one, it must end the process at the first signal, as without us.
+    // A handler cannot be removed. If there is one, it must end the process at the first signal, as
+    // it would without handlers.
     came.store(true, Ordering::Relaxed);
     Arc::default()
 }

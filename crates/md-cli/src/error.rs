@@ -1,7 +1,7 @@
-//! Errors that can end a command: what each prints, its exit code, and which ranks have it.
+//! Errors that can end a command: the message of each, its exit code, and which ranks have it.
 //!
-//! Every error type implements [`Failure`] where it is defined; functions that fail in several ways return [`RunError`], which holds
-//! any of them.
+//! Every error type implements [`Failure`] where it is defined. Functions that fail in several ways
+//! return [`RunError`], which holds any of them.
 
 use std::any::Any;
 use std::error::Error;
@@ -14,7 +14,7 @@ use md_grid::GridError;
 
 use crate::printable::printable;
 
-/// Exit code: all is done.
+/// Exit code: success.
 pub const DONE: u8 = 0;
 /// Exit code: the run failed one of its own checks (docs/reference/exit-codes.md).
 pub const RUN_FAILED: u8 = 1;
@@ -23,43 +23,45 @@ pub const BAD_INPUT: u8 = 2;
 /// Exit code: communication could not be set up, or broke.
 pub const COMMUNICATION_FAILED: u8 = 3;
 
-/// What an error leaves in the transport.
+/// State in which an error leaves the transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remains {
-    /// Nothing: every rank can end by itself.
+    /// Nothing is pending: every rank can end by itself.
     Nothing,
-    /// Messages or calls that would keep the transport from ending in order: all ranks have to be ended.
+    /// Messages or calls are pending that would keep the transport from ending in order: all ranks
+    /// have to be ended.
     Unfinished,
 }
 
-/// An error that can end a command. By default all ranks have it, and it is a matter of what the user asked for.
+/// An error that can end a command. By default all ranks have it, and the user's input is the
+/// cause.
 pub trait Failure: Error + Any + Send + Sync {
-    /// Exit code of the program.
+    /// Returns the exit code of the program.
     fn exit_code(&self) -> u8 {
         BAD_INPUT
     }
 
-    /// Which ranks have this error.
+    /// Returns which ranks have this error.
     fn scope(&self) -> Scope {
         Scope::AllRanks
     }
 
-    /// What it leaves in the transport.
+    /// Returns the state in which the error leaves the transport.
     fn remains(&self) -> Remains {
         Remains::Nothing
     }
 
-    /// The message as it is printed, without colours.
+    /// Returns the message as it is printed, without colours.
     fn shown(&self) -> String {
         printable(&self.to_string())
     }
 
-    /// The message as it is printed on a terminal with colours.
+    /// Returns the message as it is printed on a terminal with colours.
     fn shown_in_colour(&self) -> String {
         self.shown()
     }
 
-    /// The error itself, or the one that it wraps and that decides how the command ends.
+    /// Returns the error itself, or the one that it wraps and that determines how the command ends.
     fn into_cause(self) -> Box<dyn Failure>
     where
         Self: Sized,
@@ -68,7 +70,7 @@ pub trait Failure: Error + Any + Send + Sync {
     }
 }
 
-/// Why a command failed: any [`Failure`].
+/// The reason why a command failed: any [`Failure`].
 ///
 /// ```
 /// use md_cli::error::{RunError, Unreadable};
@@ -99,13 +101,13 @@ impl Error for RunError {
 }
 
 impl RunError {
-    /// The error, if it is of type `F`.
+    /// Returns the error, if it is of type `F`.
     pub fn find<F: Failure>(&self) -> Option<&F> {
         let failure: &dyn Any = &*self.0;
         failure.downcast_ref()
     }
 
-    /// The error itself, if it is of type `F`.
+    /// Returns the error itself, if it is of type `F`.
     ///
     /// # Errors
     /// This error, if it is of another type.
@@ -118,32 +120,32 @@ impl RunError {
         failure.downcast().map_or_else(|_| unreachable!("a type that was checked"), |failure| Ok(*failure))
     }
 
-    /// A file that cannot be read.
+    /// Returns the error of a file that cannot be read.
     pub(crate) fn unreadable(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Unreadable { path: path.into(), reason: reason.into() }.into()
     }
 
-    /// Exit code of the program.
+    /// Returns the exit code of the program.
     pub fn exit_code(&self) -> u8 {
         self.0.exit_code()
     }
 
-    /// Which ranks have this error.
+    /// Returns which ranks have this error.
     pub fn scope(&self) -> Scope {
         self.0.scope()
     }
 
-    /// What it leaves in the transport.
+    /// Returns the state in which the error leaves the transport.
     pub fn remains(&self) -> Remains {
         self.0.remains()
     }
 
-    /// The message as it is printed, without colours.
+    /// Returns the message as it is printed, without colours.
     pub fn shown(&self) -> String {
         self.0.shown()
     }
 
-    /// The message as it is printed on a terminal with colours.
+    /// Returns the message as it is printed on a terminal with colours.
     pub(crate) fn shown_in_colour(&self) -> String {
         self.0.shown_in_colour()
     }
@@ -153,15 +155,15 @@ impl RunError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read `{path}`: {reason}")]
 pub struct Unreadable {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// The system's reason.
+    /// Reason given by the system.
     pub reason: String,
 }
 
 impl Failure for Unreadable {}
 
-/// Ranks that were not started alike.
+/// The ranks were not started alike.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unlike(pub String);

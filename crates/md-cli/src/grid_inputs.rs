@@ -1,4 +1,4 @@
-//! Reading the scenario of an application on a grid: rank 0 reads, all ranks check.
+//! Reading the scenario of an application on a grid: rank 0 reads, and all ranks check.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -18,35 +18,36 @@ use crate::text_file::{is_open_already, read_text, told};
 
 /// A scenario with a grid.
 pub trait GridModel: Model + Clone + Sync {
-    /// The table at the top that tells the kind of scenario, and has its number of steps.
+    /// The top-level table that identifies the kind of scenario and contains its number of steps.
     const TABLE: &'static str;
 
-    /// `[parallel]`.
+    /// Returns `[parallel]`.
     fn parallel(&self) -> &GridParallel;
 
-    /// The same, to be changed.
+    /// Returns `[parallel]`, to be changed.
     fn parallel_mut(&mut self) -> &mut GridParallel;
 
-    /// `[output]`.
+    /// Returns `[output]`.
     fn output(&self) -> &GridOutput;
 
-    /// Whether the scenario says how many nodes a rank has, and not how many there are.
+    /// Returns whether the scenario gives the number of nodes per rank instead of the total.
     fn grows(&self) -> bool {
         false
     }
 
-    /// Gives each of so many ranks the nodes that the scenario has (weak scaling), in a division of their own.
+    /// Gives each of `ranks` ranks the nodes that the scenario has (weak scaling), and replaces its
+    /// decomposition.
     ///
     /// # Errors
     /// More nodes than can be counted, or no axis that may be cut.
     fn grow(&mut self, ranks: usize) -> Result<(), GridError>;
 
-    /// The file that it reads beside a scenario.
+    /// Returns the file that is read in addition to a scenario.
     fn file_beside(_: &GridInputs<Self>) -> Option<PathBuf> {
         None
     }
 
-    /// Names the files that it reads beside a scenario so that they are found from anywhere.
+    /// Makes the paths of the files read in addition to a scenario absolute.
     ///
     /// # Errors
     /// There is no such file.
@@ -121,16 +122,16 @@ impl GridModel for LbmScenario {
 /// Everything an application starts from, the same on all ranks.
 #[derive(Debug, Clone)]
 pub struct GridInputs<M> {
-    /// Where the scenario stands.
+    /// Path of the scenario.
     pub path: PathBuf,
-    /// Its text and overrides.
+    /// The scenario's text and overrides.
     pub source: ScenarioSource,
     /// The scenario, checked.
     pub scenario: M,
 }
 
 impl<M: GridModel> GridInputs<M> {
-    /// From a source that has been read.
+    /// Loads a source that has been read.
     ///
     /// # Errors
     /// A fault in the scenario.
@@ -138,10 +139,10 @@ impl<M: GridModel> GridInputs<M> {
         Ok(Self { scenario: load_as(&source)?, path, source })
     }
 
-    /// The effective scenario; files that it reads are found from anywhere.
+    /// Returns the effective scenario, with absolute paths of the files that it reads.
     ///
     /// # Errors
-    /// Such a file is gone, or has a name that is no text.
+    /// Such a file no longer exists, or its name is not UTF-8.
     pub fn effective_toml(&self) -> Result<String, OutputError> {
         let mut inputs = self.clone();
         M::find_files(&mut inputs).map_err(|reason| {
@@ -151,7 +152,7 @@ impl<M: GridModel> GridInputs<M> {
         Ok(effective_toml(&inputs.scenario))
     }
 
-    /// The files that they are read from.
+    /// Returns the files from which the inputs are read.
     pub fn files_read(&self) -> Vec<PathBuf> {
         [self.path.clone()].into_iter().chain(M::file_beside(self)).collect()
     }
@@ -174,16 +175,17 @@ impl<M: GridModel> Job for GridInputs<M> {
 }
 
 impl GridInputs<LbmScenario> {
-    /// Path of the mask file, where there is one.
+    /// Returns the path of the mask file, if there is one.
     pub fn mask_file(&self) -> Option<PathBuf> {
         let file = self.scenario.lbm.obstacle.as_ref()?.path.as_ref()?;
-        // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
+        // A file that another process has opened (`/dev/stdin`) is in no folder.
         let folder = self.path.parent().filter(|_| !is_open_already(&self.path));
         Some(folder.unwrap_or(Path::new("")).join(file))
     }
 }
 
-/// The inputs of a command that takes scenarios of several kinds: the tables at the top tell which.
+/// The inputs of a command that takes scenarios of several kinds, distinguished by the tables at
+/// the top.
 #[derive(Debug, Clone)]
 pub enum AnyInputs {
     /// Molecular dynamics.
@@ -195,7 +197,7 @@ pub enum AnyInputs {
 }
 
 impl AnyInputs {
-    /// In a process of its own.
+    /// Reads the inputs in a single process.
     ///
     /// # Errors
     /// An unreadable file, a fault in the scenario or in the particle file.

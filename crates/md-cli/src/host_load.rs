@@ -1,4 +1,5 @@
-//! How much of the host's cores other programs have used during a run: what makes ranks wait without a fault of the exchange.
+//! Use of the host's cores by other programs during a run: it makes ranks wait although the
+//! exchange is not at fault.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,24 +12,24 @@ use crate::messages::warn;
 
 /// Clock ticks of `/proc` per second, the same on all of Linux (`USER_HZ`).
 const TICKS_PER_S: f64 = 100.0;
-/// Cores that other programs must use before the times of a run are put down to them.
+/// Cores that other programs must use before the times of a run are attributed to them.
 const BUSY_CORES: f64 = 0.1;
-/// Shorter runs are a few ticks long.
+/// Shortest run that is judged: shorter ones are only a few ticks long.
 const SHORTEST_S: f64 = 0.5;
 
-/// What the host and this process had used when a run began.
+/// CPU time of the host and of this process when a run began.
 pub(crate) struct HostLoad {
     began: Instant,
     host_s: Option<f64>,
     own_s: Option<f64>,
 }
 
-/// What the cores of the host of rank 0 were used for during a run.
+/// Use of the cores of rank 0's host during a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostUse {
-    /// Cores that other programs have used in the mean.
+    /// Mean number of cores used by other programs.
     pub by_others: f64,
-    /// All cores.
+    /// Number of all cores.
     pub cores: usize,
     /// Threads of all ranks of the job on this host.
     pub threads: usize,
@@ -40,8 +41,8 @@ impl HostLoad {
         Self { began: Instant::now(), host_s: host_s(), own_s: own_s() }
     }
 
-    /// Returns what the host of rank 0 was used for, by ranks of so many threads each; nothing where the system does not say.
-    /// *Collective.*
+    /// Returns the use of rank 0's host during a run of ranks with `threads` threads each; `None`
+    /// where the system does not report it. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -60,7 +61,8 @@ impl HostLoad {
         Ok(by_others.is_finite().then_some(found))
     }
 
-    /// Warns, on rank 0, of other programs that have used much of what was measured. *Collective.*
+    /// Prints a warning, on rank 0, if other programs used much of the cores during a measurement.
+    /// *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -77,27 +79,29 @@ impl HostLoad {
 }
 
 impl HostUse {
-    /// Whether other programs have used so much that times of a run may be due to them.
+    /// Returns whether other programs have used so many cores that the times of a run may be due to
+    /// them.
     pub fn has_others(&self) -> bool {
         self.by_others >= BUSY_CORES
     }
 
-    /// Whether threads of the job have to take turns.
+    /// Returns whether threads of the job have to take turns.
     pub fn is_oversubscribed(&self) -> bool {
         self.threads > self.cores
     }
 }
 
-/// What a job is on a host.
+/// Part of a job that is on one host.
 #[derive(Debug, PartialEq)]
 struct Job {
     ranks: usize,
-    /// CPU time of all its processes.
+    /// CPU time of all its processes, in seconds.
     used_s: f64,
 }
 
 impl Job {
-    /// Ranks that are threads of one process all report the time of that process, which counts once.
+    /// Sums up the processes on `host`. Ranks that are threads of one process all report the time
+    /// of that process, which counts once.
     fn on(host: u64, gathered: &[u8]) -> Self {
         const WORD: usize = size_of::<u64>();
         let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().unwrap_or_default());
@@ -111,12 +115,14 @@ impl Job {
     }
 }
 
-/// Seconds of all cores in which they were not idle, time that the hypervisor gave to other guests included.
+/// Returns the seconds in which the cores were not idle, summed over all cores and including time
+/// that the hypervisor gave to other guests.
 fn host_s() -> Option<f64> {
     busy_ticks(&fs::read_to_string("/proc/stat").ok()?).map(|ticks| ticks / TICKS_PER_S)
 }
 
-/// Of the first line: user, nice, system, idle, waiting for disks, interrupts, soft interrupts, stolen.
+/// Returns the busy ticks of the first line: user, nice, system, idle, waiting for disks,
+/// interrupts, soft interrupts, stolen.
 fn busy_ticks(stat: &str) -> Option<f64> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<f64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
@@ -124,12 +130,12 @@ fn busy_ticks(stat: &str) -> Option<f64> {
     Some(user + nice + system + interrupts + soft + stolen)
 }
 
-/// Seconds of CPU time of this process.
+/// Returns the CPU time of this process in seconds.
 fn own_s() -> Option<f64> {
     process_ticks(&fs::read_to_string("/proc/self/stat").ok()?).map(|ticks| ticks / TICKS_PER_S)
 }
 
-/// Fields 14 and 15; the name in field 2 may have spaces and brackets.
+/// Returns the sum of fields 14 and 15; the name in field 2 may contain spaces and brackets.
 fn process_ticks(stat: &str) -> Option<f64> {
     /// Fields between the name and the time in user mode.
     const BETWEEN: usize = 11;

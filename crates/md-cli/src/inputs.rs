@@ -1,4 +1,5 @@
-//! Reading a scenario and its particle file: rank 0 reads, and each rank keeps its share of the particles.
+//! Reading a scenario and its particle file: rank 0 reads, and each rank keeps its share of the
+//! particles.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -18,25 +19,27 @@ use crate::scenario::{
 use crate::setup;
 use crate::text_file::{is_open_already, read_text, told};
 
-/// Everything a run starts from, the same on all ranks but for the particles that each of them keeps.
+/// Everything a run starts from; equal on all ranks except for the particles, of which each rank
+/// keeps a part.
 #[derive(Debug, Clone)]
 pub struct Inputs {
-    /// Where the scenario stands: particle files are relative to its folder.
+    /// Path of the scenario: particle files are relative to its folder.
     pub path: PathBuf,
     /// The scenario's text and overrides.
     pub source: ScenarioSource,
     /// The scenario, checked.
     pub scenario: Scenario,
-    /// The particle file, where there is one.
+    /// Contents of the particle file, if there is one.
     pub particles: Option<InputParticles>,
-    /// Further files that a command was given.
+    /// Further files given to a command.
     pub beside: Vec<PathBuf>,
-    /// The particles as the engine takes them, once they are asked for: one list for all set-ups of these inputs.
+    /// The particles as the engine takes them, built on first use: one list for all set-ups of
+    /// these inputs.
     pub(crate) list: OnceLock<Arc<[Particle]>>,
 }
 
 impl Inputs {
-    /// In a process of its own.
+    /// Reads the inputs in a single process.
     ///
     /// # Errors
     /// An unreadable file, a fault in the scenario or in the particle file.
@@ -44,26 +47,28 @@ impl Inputs {
         Self::with(args, None)
     }
 
-    /// In a world of ranks: rank 0 reads, and each rank keeps a part of the particles; an error is one of all. *Collective.*
+    /// Reads the inputs in a world of ranks: rank 0 reads, and each rank keeps a part of the
+    /// particles. An error is returned on all ranks. *Collective.*
     ///
     /// # Errors
-    /// As [`Inputs::read`], and particles that cannot be where they are; the same on all ranks. Communication.
+    /// The errors of [`Inputs::read`], and particles at invalid positions; the same on all ranks.
+    /// Communication.
     pub fn read_on_first_rank(args: &ScenarioArgs, world: &dyn World) -> Result<Self, RunError> {
         Self::with(args, Some(world))
     }
 
-    /// Path of the particle file, where there is one.
+    /// Returns the path of the particle file, if there is one.
     pub fn particle_file(&self) -> Option<PathBuf> {
         let file = self.scenario.system.file.as_ref()?;
-        // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
+        // A file that another process has opened (`/dev/stdin`) is in no folder.
         let folder = self.path.parent().filter(|_| !is_open_already(&self.path));
         Some(folder.unwrap_or(Path::new("")).join(&file.path))
     }
 
-    /// From a scenario's text; particle files are relative to the folder of `name`.
+    /// Reads a scenario from `text`; particle files are relative to the folder of `name`.
     ///
     /// # Errors
-    /// As [`Inputs::read`].
+    /// The errors of [`Inputs::read`].
     pub fn from_text(name: &str, text: &str, overrides: Vec<String>) -> Result<Self, RunError> {
         let source = ScenarioSource { name: name.to_owned(), text: text.to_owned(), overrides };
         Self::load(name.into(), source, None)
@@ -75,7 +80,7 @@ impl Inputs {
         Self::load(path.clone(), ScenarioSource { name, text, overrides: args.overrides() }, world)
     }
 
-    /// From a source that has been read. *Collective* where there is a world.
+    /// Loads a source that has been read. *Collective* if there is a world.
     pub(crate) fn load(
         path: PathBuf,
         source: ScenarioSource,
@@ -110,7 +115,7 @@ impl Inputs {
         particles.notes.extend(particles.notes_of_lacks(&species));
         note_images(text, scenario, &mut particles)?;
         input::adopt(text.name(), &mut particles, source, scenario)?;
-        // So that the scenario beside the results says what they depend on.
+        // The scenario written with the results must contain the masses on which they depend.
         for (species, mass) in scenario.species.iter_mut().zip(&particles.masses) {
             species.mass = species.mass.or(*mass);
         }
@@ -123,9 +128,10 @@ impl Inputs {
         if !is_shared {
             return Ok(());
         }
-        // Before copies are made.
+        // Before the particles are copied.
         world.map_or(Ok(()), |world| setup::expect_room_on_all(world, self))?;
-        // What only the rank that keeps a particle can find out; everything else all ranks find out when they set up.
+        // Faults that only the rank that keeps a particle can detect; all ranks detect the others
+        // when they set up.
         let fault = match setup::of_scenario(self, &self.scenario, text.ranks()) {
             Err(error) => error.downcast::<InputError>().map_or(Ok(()), Err),
             Ok(_) => Ok(()),
@@ -134,7 +140,8 @@ impl Inputs {
     }
 }
 
-/// Says which image counts of a file are left out, and whether those that are asked for begin at 0. *Collective.*
+/// Notes which image counts of a file are left out, and whether requested image counts begin at 0.
+/// *Collective.*
 fn note_images(
     text: &Source<'_>,
     scenario: &Scenario,
@@ -167,16 +174,17 @@ fn note_images(
 
 /// The inputs of a command that runs on ranks.
 pub(crate) trait Job: Sync + Sized {
-    /// Reads them: in a process of its own, or on the first rank of a world for all. *Collective* then.
+    /// Reads them: in a single process, or on the first rank of a world for all ranks (then
+    /// *collective*).
     ///
     /// # Errors
-    /// An unreadable file, a fault in it, the same on all ranks; communication.
+    /// An unreadable file or a fault in it, the same on all ranks; communication.
     fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError>;
 
-    /// What starts and moves messages.
+    /// Returns the table `[parallel]` of the scenario: transport and messages.
     fn parallel(&self) -> Parallel;
 
-    /// Takes another number of threads per rank.
+    /// Sets the number of threads per rank.
     fn set_threads(&mut self, threads: usize);
 }
 
@@ -319,7 +327,8 @@ mod tests {
                 changed(&data, "\n1 0.015625", "\n4 0.015625"),
                 "id 4 is given twice, first in line ",
             ),
-            // Of several faults that of the first line, which is one of no lowest id.
+            // The fault in the first line is reported if there are several; its particle does not
+            // have the lowest id.
             (
                 "extxyz",
                 changed(&far, last_row, &last_row.replace(" 0.25", " 1e150")),

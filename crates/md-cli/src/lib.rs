@@ -1,6 +1,7 @@
-//! The program: scenario, commands, outputs. What runs is `md-engine`.
+//! The program `md-cli`: scenarios, commands and outputs. The simulation itself is in `md-engine`.
 //!
-//! A scenario becomes a checked configuration of the engine, and commands run it on the ranks of a world:
+//! A scenario becomes a checked configuration of the engine, and commands run it on the ranks of a
+//! world:
 //!
 //! ```
 //! use md_cli::inputs::Inputs;

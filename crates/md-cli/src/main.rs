@@ -1,4 +1,4 @@
-//! The program `md-cli`: everything is in the library; here is the exit code.
+//! The program `md-cli`. It calls the library and returns its exit code.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What a run needs of memory, held against what the machine has, before the simulation is set up.
+//! Memory that a run needs, compared with what the machine has before the simulation is set up.
 
 use std::fs;
 use std::path::Path;
@@ -14,16 +14,17 @@ use crate::inputs::Inputs;
 use crate::output::trajectory::format_of;
 use crate::scenario::{Scenario, ScenarioError};
 
-/// Variables in which launchers tell the number of ranks on this machine: Open MPI, MPICH and Intel MPI.
+/// Variables in which launchers pass the number of ranks on this machine: Open MPI, MPICH and Intel
+/// MPI.
 const LOCAL_SIZE_VARIABLES: [&str; 2] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
 
-/// Bytes that this machine can still give to each of its ranks, of which this process has `ranks` or, under a
-/// launcher, one; `None` where the system does not tell.
+/// Returns the bytes that this machine can still give to each of its ranks, of which this process
+/// has `ranks` or, under a launcher, one; `None` where the system does not report them.
 pub fn available(ranks: usize) -> Option<f64> {
     Some(of_machine()? / ranks_here(ranks))
 }
 
-/// Ranks on this machine.
+/// Returns the number of ranks on this machine.
 fn ranks_here(ranks: usize) -> f64 {
     let of_launcher = || LOCAL_SIZE_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
     let ranks = match launch::processes_of_job() {
@@ -33,7 +34,7 @@ fn ranks_here(ranks: usize) -> f64 {
     ranks.max(1) as f64
 }
 
-/// What rank 0 gathers and writes as text, if anything.
+/// Data that rank 0 gathers and writes as text, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gathers {
     /// Nothing.
@@ -45,7 +46,7 @@ pub enum Gathers {
 }
 
 impl Gathers {
-    /// In a run.
+    /// Returns what a run gathers.
     pub fn of_run(scenario: &Scenario) -> Self {
         let stages = scenario.stage.iter().filter_map(|stage| stage.output.as_ref()?.trajectory.as_ref());
         let trajectories = stages.chain(&scenario.output.trajectory);
@@ -53,7 +54,8 @@ impl Gathers {
         gathered.fold(Self::Nothing, |all, one| if all == Self::Nothing { one } else { all })
     }
 
-    /// Bytes on rank 0 beside what every rank needs, as measured: messages, rows in order, and their text.
+    /// Returns the bytes needed on rank 0 in addition to what every rank needs, as measured:
+    /// messages, ordered rows, and their text.
     fn bytes(self, setup: &Setup) -> f64 {
         const FRAME: f64 = 420.0;
         const FORCES: f64 = 240.0;
@@ -66,7 +68,7 @@ impl Gathers {
     }
 }
 
-/// The same for every rank: what the one with the least has. *Collective.*
+/// Returns the smallest [`available`] of all ranks. *Collective.*
 pub(crate) fn available_to_all(world: &dyn World) -> Result<Option<f64>, RunError> {
     let own = available(world.ranks()).unwrap_or(f64::INFINITY);
     let mut least = [-own];
@@ -74,10 +76,10 @@ pub(crate) fn available_to_all(world: &dyn World) -> Result<Option<f64>, RunErro
     Ok(Some(-least[0]).filter(|bytes| bytes.is_finite()))
 }
 
-/// Makes sure that there is enough memory for a set-up on every rank. *Collective.*
+/// Checks that every rank has enough memory for a set-up. *Collective.*
 ///
 /// # Errors
-/// As [`expect`]; communication.
+/// The errors of [`expect`]; communication.
 pub fn expect_on_all(
     world: &dyn World,
     inputs: &Inputs,
@@ -90,10 +92,10 @@ pub fn expect_on_all(
     expect_room(inputs, setup, needed, available_to_all(world)?)
 }
 
-/// Makes sure that each of so many ranks of this machine has enough memory.
+/// Checks that each of `ranks` ranks of this machine has enough memory.
 ///
 /// # Errors
-/// As [`expect`].
+/// The errors of [`expect`].
 pub(crate) fn expect_here(
     inputs: &Inputs,
     setup: &Setup,
@@ -104,29 +106,29 @@ pub(crate) fn expect_here(
     expect_room(inputs, setup, needed, available(ranks))
 }
 
-/// Makes sure that each rank has enough memory where nothing is gathered.
+/// Checks that each rank has enough memory where nothing is gathered.
 ///
 /// # Errors
-/// A system that is too large, at its key.
+/// A system that is too large, located at its key.
 pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<(), RunError> {
     expect_room(inputs, setup, setup.estimated_bytes(), available)
 }
 
-/// What a particle takes at least.
+/// Lower bound of the memory of a particle, in bytes.
 const LEAST_BYTES: f64 = 150.0;
 
-/// Makes sure that each of so many ranks of this machine has memory for its share of particles.
+/// Checks that each of `ranks` ranks of this machine has memory for its share of the particles.
 ///
 /// # Errors
-/// As [`expect`].
+/// The errors of [`expect`].
 pub(crate) fn expect_particles(inputs: &Inputs, atoms: u64, ranks: usize) -> Result<(), RunError> {
     expect_bytes(inputs, atoms, atoms as f64 / ranks as f64 * LEAST_BYTES, available(ranks))
 }
 
-/// The same of the ranks of a world. *Collective.*
+/// Does what [`expect_particles`] does for the ranks of a world. *Collective.*
 ///
 /// # Errors
-/// As [`expect`]; communication.
+/// The errors of [`expect`]; communication.
 pub(crate) fn expect_particles_on_all(
     world: &dyn World,
     inputs: &Inputs,
@@ -155,7 +157,7 @@ fn expect_bytes(inputs: &Inputs, atoms: u64, needed: f64, available: Option<f64>
     Err(ScenarioError::at(&inputs.source, key, message, help).into())
 }
 
-/// What `check` says about it.
+/// Returns the remark of `check` on the memory that is needed.
 pub(crate) fn remark(setup: &Setup, gathers: Gathers) -> String {
     let needed = setup.estimated_bytes();
     let rank_0 = match gathers {
@@ -165,10 +167,11 @@ pub(crate) fn remark(setup: &Setup, gathers: Gathers) -> String {
     format!("# needs about {} of memory per rank{rank_0}\n", in_words(needed))
 }
 
-/// Makes sure that each rank can hold its part of a file before it is read: particles take no less than their text.
+/// Checks, before a file is read, that each rank can hold its part of it: particles take no less
+/// memory than their text.
 ///
 /// # Errors
-/// Its size and that of the memory, in words.
+/// The size of the file and that of the memory, in words.
 pub(crate) fn expect_file(bytes: u64, ranks: usize) -> Result<(), String> {
     let available = available(ranks).unwrap_or(f64::INFINITY);
     if bytes as f64 / ranks as f64 <= available {
@@ -178,10 +181,10 @@ pub(crate) fn expect_file(bytes: u64, ranks: usize) -> Result<(), String> {
     Err(format!("it has {size}, but there are {there} of memory per rank here"))
 }
 
-/// Makes sure that there is memory for a text that takes so many times its length.
+/// Checks that there is memory for a text that takes `times` times its length.
 ///
 /// # Errors
-/// Its size and that of the memory, in words.
+/// The size of the file and that of the memory, in words.
 pub(crate) fn expect_text(bytes: u64, times: u64) -> Result<(), String> {
     let (needed, there) = (bytes as f64 * times as f64, of_machine().unwrap_or(f64::INFINITY));
     if needed <= there {
@@ -191,7 +194,7 @@ pub(crate) fn expect_text(bytes: u64, times: u64) -> Result<(), String> {
     Err(format!("it has {size}, for which about {needed} of memory are needed, but there are {there} here"))
 }
 
-/// A timeline that there is no memory for.
+/// There is no memory for the timeline.
 #[derive(Debug, thiserror::Error)]
 #[error("--trace-events {events} takes {needed} of memory per rank, but there are {there} per rank here")]
 struct TooManyEvents {
@@ -202,7 +205,7 @@ struct TooManyEvents {
 
 impl Failure for TooManyEvents {}
 
-/// Makes sure that every rank has room for the events of a timeline, if there is to be one. *Collective.*
+/// Checks that every rank has room for the events of a timeline, if one is requested. *Collective.*
 ///
 /// # Errors
 /// [`TooManyEvents`]; communication.
@@ -219,8 +222,8 @@ pub(crate) fn expect_timeline(world: &dyn World, args: &TraceArgs) -> Result<(),
     }
 }
 
-/// Bytes that this machine, or the control groups that this process belongs to, can still give; `None` where the system
-/// does not tell.
+/// Returns the bytes that this machine, or the control groups of this process, can still give;
+/// `None` where the system does not report them.
 pub(crate) fn of_machine() -> Option<f64> {
     let groups = CONTROL_GROUPS.iter().map(ControlGroups::of_process);
     groups.chain([of_system()]).flatten().reduce(f64::min)
@@ -230,14 +233,15 @@ fn of_system() -> Option<f64> {
     Some(entry(Path::new("/proc/meminfo"), "MemAvailable:")? * 1024.0)
 }
 
-/// Where a version of Linux's control groups tells about memory, in bytes.
+/// Files in which a version of Linux's control groups reports memory, in bytes.
 struct ControlGroups {
     root: &'static str,
-    /// Before the path of the own group in `/proc/self/cgroup`.
+    /// Text before the path of the process's own group in `/proc/self/cgroup`.
     mark: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// Entry of `memory.stat`: the part of the usage that is files nobody has read of late, which the system gives up first.
+    /// Entry of `memory.stat`: the part of the usage that is files not read recently, which the
+    /// system gives up first.
     reclaimable: &'static str,
 }
 
@@ -265,14 +269,15 @@ impl ControlGroups {
         self.least(Path::new(self.root), own)
     }
 
-    /// The least over a group and all that it is in: the limit of each of them holds.
+    /// Returns the minimum over a group and all groups that contain it: the limit of each of them
+    /// applies.
     fn least(&self, root: &Path, own: &str) -> Option<f64> {
         let own = root.join(own.trim_start_matches('/'));
         let groups = own.ancestors().take_while(|group| group.starts_with(root));
         groups.filter_map(|group| self.left(group)).reduce(f64::min)
     }
 
-    /// `None` for a group without a limit too.
+    /// Returns the bytes left in a group; `None` also for a group without a limit.
     fn left(&self, group: &Path) -> Option<f64> {
         let number = |file| fs::read_to_string(group.join(file)).ok()?.trim().parse::<f64>().ok();
         let reclaimable = entry(&group.join("memory.stat"), self.reclaimable).unwrap_or(0.0);
@@ -280,7 +285,7 @@ impl ControlGroups {
     }
 }
 
-/// The number that stands behind a name at the beginning of a line.
+/// Returns the number after `name` at the beginning of a line.
 fn entry(file: &Path, name: &str) -> Option<f64> {
     let text = fs::read_to_string(file).ok()?;
     let mut fields = text.lines().map(str::split_whitespace);

@@ -1,11 +1,13 @@
-//! Text of others on a terminal: what a scenario, a file or a command line says must not act on it, nor fill it.
+//! Escaping and shortening of foreign text: the content of a scenario, a file or a command line
+//! must neither control the terminal nor fill it.
 
-/// The longest line of a message, in characters.
+/// Length of the longest line of a message, in characters.
 const LONGEST: usize = 600;
-/// The longest number: no f64 needs more digits to be told from all others.
+/// Number of digits of the longest number: no f64 needs more digits to be distinguished from all
+/// others.
 const LONGEST_NUMBER: usize = 40;
 
-/// The same without characters that act on a terminal: they are escaped as in TOML. Line ends and tabs stay.
+/// Escapes, as in TOML, the characters that control a terminal. Line ends and tabs stay.
 pub(crate) fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -18,20 +20,21 @@ pub(crate) fn escaped(text: &str) -> String {
     shown
 }
 
-/// Control characters, and those that change the direction of what follows.
+/// Returns whether `letter` is a control character or changes the direction of the text after it.
 fn acts(letter: char) -> bool {
     let turns = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
     turns || (letter.is_control() && !matches!(letter, '\n' | '\t'))
 }
 
-/// A message as it is printed: [`escaped`], no line longer than a few lines of a terminal, no number longer than a person reads.
+/// Returns a message as it is printed: [`escaped`], no line longer than a few lines of a terminal,
+/// no number longer than a person reads.
 pub(crate) fn printable(message: &str) -> String {
     let lines: Vec<String> =
         message.split('\n').map(|line| escaped(&shortened(&with_short_numbers(line)))).collect();
     lines.join("\n")
 }
 
-/// The same with long rows of digits cut as long lines are, and counted.
+/// Cuts long runs of digits as long lines are cut, and adds the number of their digits.
 fn with_short_numbers(line: &str) -> String {
     let is_digit = |byte: &u8| byte.is_ascii_digit();
     let parts = line.as_bytes().chunk_by(|a, b| is_digit(a) == is_digit(b));
@@ -48,7 +51,7 @@ fn with_short_numbers(line: &str) -> String {
     parts.map(shorten).collect()
 }
 
-/// A long line without its middle.
+/// Cuts the middle out of a long line.
 fn shortened(line: &str) -> String {
     let at = |count: usize| line.char_indices().nth(count).map(|(index, _)| index);
     let Some(_) = at(LONGEST) else { return line.to_owned() };

@@ -1,4 +1,4 @@
-//! Reading balance.csv, to divide the work again as another run did.
+//! Reading balance.csv, to repeat the balancings of another run.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::output::tables::BALANCING_COLUMNS;
 use crate::scenario::name_of;
 use crate::text_file::{read_text, told};
 
-/// Rows begin in this line.
+/// Line number of the first row.
 const FIRST_ROW: usize = 2;
 
 /// The balancings of a file.
@@ -23,17 +23,17 @@ pub struct Replay {
     all: Vec<Replayed>,
 }
 
-/// Where they can be repeated.
+/// Conditions under which they can be repeated.
 struct Place {
     ranks: usize,
     /// Name of the partition.
     partition: String,
 }
 
-/// Reads a file on rank 0, for a run of the inputs' scenario. *Collective.*
+/// Reads a file on rank 0, for a run of the scenario of `inputs`. *Collective.*
 ///
 /// # Errors
-/// [`crate::error::Unreadable`]: with the line, where there is one.
+/// [`crate::error::Unreadable`], with the line if there is one.
 pub fn read(path: &Path, world: &dyn World, inputs: &Inputs) -> Result<Replay, RunError> {
     let text = told(Some(world), path, || read_text(path, "table of balancings").map(Some))?;
     let here = Place { ranks: world.ranks(), partition: name_of(inputs.scenario.parallel.partition) };
@@ -42,10 +42,10 @@ pub fn read(path: &Path, world: &dyn World, inputs: &Inputs) -> Result<Replay, R
 }
 
 impl Replay {
-    /// Lets a simulation repeat them.
+    /// Makes a simulation repeat the balancings.
     ///
     /// # Errors
-    /// [`crate::error::Unreadable`]: with the line of the first that cannot be.
+    /// [`crate::error::Unreadable`], with the line of the first balancing that cannot be repeated.
     pub fn begin(self, simulation: &mut Simulation) -> Result<(), RunError> {
         simulation.replay_balancing(self.all).map_err(|error| match error {
             EngineError::Replay { index, problem } => {
@@ -83,7 +83,7 @@ fn balancings(text: &str, here: &Place) -> Result<Vec<Replayed>, String> {
     rows.iter().enumerate().map(number).collect()
 }
 
-/// A row of a file that has so many.
+/// Parses a row of a file that has `rows` rows.
 fn balancing(row: &str, rows: usize, here: &Place) -> Result<Replayed, String> {
     let fields: Vec<&str> = row.split(',').collect();
     let &[step, _, _, moved, _, _, division, ranks, partition, balancings] = &fields[..] else {
@@ -113,7 +113,7 @@ fn balancing(row: &str, rows: usize, here: &Place) -> Result<Replayed, String> {
     Ok(Replayed { step, division: division.to_owned() })
 }
 
-/// The inputs of a run that reads this file too: it is not to be overwritten.
+/// Adds this file to the inputs of a run that reads it, so that it is not overwritten.
 pub fn inputs_with<'i>(inputs: &'i Inputs, path: Option<&Path>) -> Cow<'i, Inputs> {
     let Some(path) = path else { return Cow::Borrowed(inputs) };
     let mut inputs = inputs.clone();

@@ -1,4 +1,4 @@
-//! What a run reports: plain data between the commands and the outputs, which write it.
+//! Report of a run: plain data that the commands collect and the outputs write.
 
 use md_comm::Choice;
 use md_engine::{BalanceReport, BoxReport, EnergyReport, NeighborReport};
@@ -6,55 +6,55 @@ use md_engine::{BalanceReport, BoxReport, EnergyReport, NeighborReport};
 use crate::early_end::Ended;
 use crate::host_load::HostUse;
 
-/// What a finished run knows about itself beside its timings: the rest of summary.json.
+/// Facts about a finished run other than its timings: the rest of summary.json.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFacts {
     /// Seconds of the step loop alone.
     pub wall_s: f64,
-    /// Degrees of freedom of the temperature, in the end.
+    /// Degrees of freedom of the temperature, at the end.
     pub degrees_of_freedom: u64,
     /// Time step in tau.
     pub timestep: f64,
     /// SIMD level of the kernels, e.g. `avx512`.
     pub simd: String,
-    /// How it was chosen: `cpu`, `measured` or `named`.
+    /// Origin of the SIMD level: `cpu`, `measured` or `named`.
     pub shape: &'static str,
     /// Pairs within the cutoff per atom, each counted once, at the last thermo step.
     pub useful_pairs_per_atom: f64,
     /// Pairs whose distance was computed, per atom.
     pub computed_pairs_per_atom: f64,
-    /// Rebuilds of the neighbourhood, and how it held in between.
+    /// Rebuilds of the neighbour list, and how it held in between.
     pub neighborhood: NeighborReport,
     /// Particles lost (a run that loses one fails).
     pub lost_particles: u64,
-    /// Why the run has ended.
+    /// Reason why the run has ended.
     pub ended: Ended,
     /// Total energy per atom, last minus first.
     pub energy_drift_per_atom: f64,
-    /// How well the total energy was kept.
+    /// Conservation of the total energy.
     pub energy: EnergyReport,
-    /// How often a barostat has changed the box.
+    /// Changes of the box by a barostat.
     pub box_changes: BoxReport,
-    /// How the work was balanced.
+    /// Balancing of the work.
     pub balance: BalanceReport,
-    /// What puts the results in doubt, in words.
+    /// Reasons to doubt the results, in words.
     pub warnings: Vec<String>,
-    /// The same, where it has been said already.
+    /// The warnings that have been printed already.
     pub warned: Vec<String>,
-    /// What makes ranks take turns on their cores, in words.
+    /// Which ranks take turns on their cores and why, in words.
     pub crowding: Option<String>,
-    /// What the cores of the host were used for.
+    /// Use of the cores of the host.
     pub host_use: Option<HostUse>,
     /// File name of the trajectory that was written.
     pub trajectory: Option<String>,
-    /// The step of the checkpoint that the run has gone on from.
+    /// Step of the checkpoint from which the run was resumed.
     pub resumed_from_step: Option<u64>,
     /// RMA component in use, or `none`.
     pub rma_component: String,
-    /// What the contexts of backend `auto` have chosen.
+    /// Choices of the contexts of backend `auto`.
     pub choices: Vec<Choice>,
-    /// What analyses have come to: entries of summary.json.
+    /// Results of the analyses: entries of summary.json.
     pub analyses: serde_json::Map<String, serde_json::Value>,
-    /// Commit the program was built from, or `unknown`.
+    /// Commit from which the program was built, or `unknown`.
     pub git: String,
 }

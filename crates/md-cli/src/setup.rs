@@ -1,4 +1,4 @@
-//! From a checked scenario and its particle file to the engine's configuration.
+//! The engine's configuration, made from a checked scenario and its particle file.
 
 mod file;
 
@@ -27,27 +27,28 @@ use crate::scenario::{
     integrator_fault, name_of,
 };
 
-/// Of a species that neither scenario nor file gives one.
+/// Mass of a species for which neither the scenario nor the file gives one.
 const DEFAULT_MASS: f64 = 1.0;
 
-/// What a set-up takes the time for.
+/// Extent of a set-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
     /// Everything.
     All,
-    /// Nothing that takes time for each of very many sites or cells.
+    /// All but the work that takes time for each of very many sites or cells.
     Estimate,
 }
 
-/// What is quickly counted or divided, of sites and of cells.
+/// Largest numbers of sites and of cells that are quickly counted or divided.
 const FEW_SITES: u64 = 1 << 22;
 const FEW_CELLS: usize = 1 << 20;
 
-/// The set-up of the inputs' scenario on so many ranks, without what takes time for each of very many sites or cells: their number may
-/// be an estimate, and the partition another one. With what was left out, in words.
+/// Returns the set-up of the inputs' scenario on `ranks` ranks without the work that takes time for
+/// each of very many sites or cells: the number of particles may be an estimate, and the partition
+/// another one. Also returns what was left out, in words.
 ///
 /// # Errors
-/// As [`of_inputs`], but for what these would show.
+/// The errors of [`of_inputs`], except those that only the omitted work would show.
 pub fn estimated(inputs: &Inputs, ranks: usize) -> Result<(Setup, Vec<String>), RunError> {
     file::check_velocities(inputs)?;
     memory::expect_particles(inputs, rough_atoms(inputs)?, ranks)?;
@@ -79,25 +80,27 @@ pub fn estimated(inputs: &Inputs, ranks: usize) -> Result<(Setup, Vec<String>), 
     Ok((checked(inputs, &inputs.scenario, &config, ranks)?, left_out))
 }
 
-/// The set-up of the inputs' scenario on so many ranks.
+/// Returns the set-up of the inputs' scenario on `ranks` ranks.
 ///
 /// # Errors
-/// As [`of_scenario`]; nothing says how the particles of a file move.
+/// The errors of [`of_scenario`]; neither file nor scenario gives velocities.
 pub fn of_inputs(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
     file::check_velocities(inputs)?;
     of_scenario(inputs, &inputs.scenario, ranks)
 }
 
-/// The set-up of a scenario on so many ranks, with source and particles of the inputs.
+/// Returns the set-up of a scenario on `ranks` ranks, with source and particles of the inputs.
 ///
 /// # Errors
-/// What only shows once box and ranks are known, each at its key: a box too small for the cutoff or too thin for the
-/// ranks, a file that contradicts the scenario; each particle that cannot be where it is, at its line.
+/// Faults that show only once box and ranks are known, each at its key: a box too small for the
+/// cutoff or too thin for the ranks, a file that contradicts the scenario. The first particle with
+/// an invalid position or velocity, at its line.
 pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result<Setup, RunError> {
     checked(inputs, scenario, &config(inputs, scenario, Detail::All)?, ranks)
 }
 
-/// Makes sure that there is memory for the particles on every rank, before anything is done for each of them. *Collective.*
+/// Checks that every rank has memory for the particles, before anything is done for each of them.
+/// *Collective.*
 ///
 /// # Errors
 /// A system that is too large, at its key; communication.
@@ -105,8 +108,8 @@ pub(crate) fn expect_room_on_all(world: &dyn World, inputs: &Inputs) -> Result<(
     memory::expect_particles_on_all(world, inputs, rough_atoms(inputs)?)
 }
 
-/// Particles, or an estimate of their number, of a scenario whose set-up does something for each of them or of its cells; else 0. The
-/// same on all ranks.
+/// Returns the number of particles, or an estimate of it, for a scenario whose set-up loops over
+/// them or over its cells; else 0. The same on all ranks.
 fn rough_atoms(inputs: &Inputs) -> Result<u64, ScenarioError> {
     let Inputs { source, scenario, particles, .. } = inputs;
     if let Some(file) = particles {
@@ -125,7 +128,7 @@ fn rough_atoms(inputs: &Inputs) -> Result<u64, ScenarioError> {
     })
 }
 
-/// The set-up of a configuration, with what can be wrong with it located in the inputs.
+/// Returns the set-up of a configuration; errors are located in the inputs.
 fn checked(inputs: &Inputs, scenario: &Scenario, config: &Config, ranks: usize) -> Result<Setup, RunError> {
     let source = &inputs.source;
     let made = Setup::new(config.clone(), ranks);
@@ -142,7 +145,8 @@ fn checked(inputs: &Inputs, scenario: &Scenario, config: &Config, ranks: usize) 
     Ok(made)
 }
 
-/// Whether the integrators of all stages can be for this system, before the first stage is run.
+/// Checks, before the first stage is run, that the integrators of all stages are possible for this
+/// system.
 fn expect_integrators(
     source: &ScenarioSource,
     scenario: &Scenario,
@@ -157,10 +161,12 @@ fn expect_integrators(
     })
 }
 
-/// Widths of classes of distances whose third powers, times and over numbers of particles and volumes, are numbers.
+/// Widths of histogram bins for which third powers, also multiplied and divided by numbers of
+/// particles and volumes, are finite.
 const WIDTHS: RangeInclusive<f64> = 1e-60..=1e60;
 
-/// Whether no pair is counted twice by an output, and frames can be written; `within` stands before its key.
+/// Checks that no output counts a pair twice and that frames can be written; `within` is the prefix
+/// of its key.
 fn check_outputs(
     source: &ScenarioSource,
     scenario: &Scenario,
@@ -257,7 +263,7 @@ fn parallel_config(parallel: &Parallel) -> ParallelConfig {
     }
 }
 
-/// What the scenario asks for, or else the environment.
+/// Returns the instruction set that the scenario or else the environment requests.
 fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunError> {
     match shape {
         Shape::Cpu => Ok(asked_level()?.map_or(SimdChoice::Cpu, SimdChoice::Named)),
@@ -273,7 +279,8 @@ fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunE
     }
 }
 
-/// A gas, lattices in parts of the box, all sites of one lattice, or a liquid and its vapour.
+/// Returns a gas, lattices in parts of the box, all sites of one lattice, or a liquid and its
+/// vapour.
 fn sites(
     source: &ScenarioSource,
     scenario: &Scenario,
@@ -308,7 +315,7 @@ fn sites(
     Ok(ParticleSource::Thinned(thinned))
 }
 
-/// Whether it takes a while to see which sites of a lattice are taken.
+/// Returns whether it takes long to determine which sites of a lattice are occupied.
 fn is_large(lattice: &Lattice, scenario: &Scenario) -> bool {
     let vapour = scenario.system.lattice.as_ref().and_then(|lattice| lattice.vapour.as_ref());
     let regions = vapour.map_or(0, |vapour| vapour.droplets.len() + vapour.slabs.len());
@@ -331,13 +338,13 @@ fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, Scen
     Err(ScenarioError::at(source, &format!("system.lattice.{name}"), message, "a number not far from 1"))
 }
 
-/// What the species without a `fraction` leave to the one that has none.
+/// Returns the share of each species; the one without a `fraction` gets what the others leave.
 fn shares(species: &[Species]) -> Vec<f64> {
     let given: f64 = species.iter().filter_map(|species| species.fraction).sum();
     species.iter().map(|species| species.fraction.unwrap_or(1.0 - given)).collect()
 }
 
-/// An error of the engine at the key of the scenario that caused it.
+/// Locates an error of the engine at the key of the scenario that caused it.
 fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) -> Option<ScenarioError> {
     let at = |key: &str, message: String, help: &str| Some(ScenarioError::at(source, key, message, help));
     match error {
@@ -394,7 +401,7 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
                 at("parallel.partition", error.to_string(), "another partition, such as `rect` or `rcb`")
             }
         },
-        // What no key has caused; the enum is non-exhaustive.
+        // Errors that no key has caused; the enum is non-exhaustive.
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Files of text that somebody gives us: what they are is made sure of before they are read.
+//! Text files given by the user: their kind is checked before they are read.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, Cursor, Read, Seek};
@@ -11,13 +11,13 @@ use md_comm::World;
 use crate::error::RunError;
 use crate::memory;
 
-/// A scenario is written by people.
+/// Length limit of a scenario, which people write by hand, in bytes.
 pub(crate) const LONGEST_SCENARIO: u64 = 16 << 20;
 
-/// How files compressed by gzip begin.
+/// First bytes of files compressed by gzip.
 const GZIP: &[u8] = b"\x1f\x8b";
 
-/// How files begin that are no text: by these bytes.
+/// First bytes of files that are not text, and the message about each.
 const FOREIGN: [(&[u8], &str); 7] = [
     (GZIP, "it is compressed by gzip: decompress it first"),
     (b"BZh", "it is compressed by bzip2: decompress it first"),
@@ -28,16 +28,17 @@ const FOREIGN: [(&[u8], &str); 7] = [
     (b"\xfe\xff", "it is UTF-16: save it as UTF-8"),
 ];
 
-/// None of these is longer.
+/// Upper bound of the lengths in [`FOREIGN`].
 const FOREIGN_BYTES: u64 = 8;
 
-/// Whether it is the standard input, or another file that is open already (`/dev/fd/63` of a shell's `<(...)`), which somebody writes to.
+/// Returns whether `path` is the standard input or another file that is already open (`/dev/fd/63`
+/// of a shell's `<(...)`), to which another process writes.
 pub(crate) fn is_open_already(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
 }
 
-/// The text of a scenario or of another file that people write, or why there is none. A byte order mark is left out. The file may
-/// be one that [`is_open_already`].
+/// Returns the text of a scenario or of another file written by hand, without its byte order mark,
+/// or the reason why it cannot be read. The file may be one that [`is_open_already`].
 pub(crate) fn read_text(path: &Path, kind: &str) -> Result<String, String> {
     let (file, _) = open_any(path)?;
     let mut bytes = Vec::new();
@@ -48,7 +49,8 @@ pub(crate) fn read_text(path: &Path, kind: &str) -> Result<String, String> {
     decoded(bytes, 0)
 }
 
-/// A long text that somebody else will read, without its byte order mark, and its length.
+/// Opens a long text for another reader; returns it without its byte order mark, and its length in
+/// bytes.
 pub(crate) fn open_text(path: &Path) -> Result<(impl Read, u64), String> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     let (file, bytes) = open_any(path)?;
@@ -65,7 +67,7 @@ fn open_any(path: &Path) -> Result<(File, u64), String> {
     open(path, if is_open_already(path) { Kinds::Any } else { Kinds::Regular })
 }
 
-/// What rank 0 reads, or why it cannot, on all ranks; `None` is the end. *Collective.*
+/// Returns on all ranks what rank 0 reads, or why it cannot; `None` is the end. *Collective.*
 ///
 /// # Errors
 /// [`crate::error::Unreadable`], the same on all ranks; communication.
@@ -100,10 +102,10 @@ pub(crate) fn told(
     read.map_err(|reason| RunError::unreadable(path.display().to_string(), reason))
 }
 
-/// The text of a particle file, piece by piece; each holds whole lines.
+/// The text of a particle file in pieces of whole lines.
 pub(crate) struct Blocks {
     text: Box<dyn Read>,
-    /// The beginning of a line.
+    /// Beginning of a line whose end has not been read yet.
     rest: Vec<u8>,
     is_cut: bool,
 }
@@ -112,7 +114,7 @@ impl Blocks {
     pub(crate) const BYTES: u64 = 1 << 20;
     const LONGEST_LINE: usize = 64 << 20;
 
-    /// A file of particles for so many ranks, which may be compressed by gzip.
+    /// Opens a file of particles for `ranks` ranks; it may be compressed by gzip.
     pub(crate) fn open(path: &Path, ranks: usize) -> Result<Self, String> {
         let (mut file, size) = open(path, Kinds::Regular)?;
         memory::expect_file(size, ranks)?;
@@ -124,12 +126,14 @@ impl Blocks {
         Ok(Self { text, rest: Vec::new(), is_cut: false })
     }
 
-    /// Whether the text has come to an end because its compressed file is cut. Whoever needs all of it must ask.
+    /// Returns whether the text has ended because its compressed file is cut. A caller that needs
+    /// the whole text must check this.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Takes up to [`Self::BYTES`] more. What stands before a cut is there, as in a text that is cut.
+    /// Reads up to [`Self::BYTES`] more. The text before a cut is returned, as for an uncompressed
+    /// file that is cut.
     fn read(&mut self, bytes: &mut Vec<u8>) -> Result<(), String> {
         if self.is_cut {
             return Ok(());
@@ -145,14 +149,15 @@ impl Blocks {
         }
     }
 
-    /// The next piece after so many lines, or why there is none. A byte order mark is left out.
+    /// Returns the next piece, which follows `lines` lines, or why it cannot be read; without a
+    /// byte order mark.
     pub(crate) fn next(&mut self, lines: usize) -> Result<Option<String>, String> {
         let mut bytes = std::mem::take(&mut self.rest);
         loop {
             let known = bytes.len();
             self.read(&mut bytes)?;
             if bytes.len() == known {
-                // A line whose end is missing is no line of a text that is known to be cut.
+                // In a text that is known to be cut, a line without an end does not count.
                 bytes.truncate(if self.is_cut { 0 } else { known });
                 break;
             }
@@ -173,7 +178,7 @@ impl Blocks {
     }
 }
 
-/// Why a text cannot be read: also a compressed one that is damaged.
+/// Returns why a text cannot be read; the file may be compressed and damaged.
 fn unreadable(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
@@ -183,17 +188,16 @@ fn unreadable(error: &io::Error) -> String {
     }
 }
 
-/// What is wrong with a compressed file whose end is missing.
+/// Message about a compressed file whose end is missing.
 pub(crate) const CUT: &str = "it is compressed by gzip, and cut";
 
-/// What may be read.
+/// Kinds of files that may be opened.
 enum Kinds {
     Regular,
     Any,
 }
 
-/// An open file and its size.
-/// A regular file, or why it is none.
+/// Checks that `path` is a regular file.
 pub(crate) fn expect_regular(path: &Path) -> Result<(), String> {
     let kind = fs::metadata(path).map_err(|error| error.to_string())?.file_type();
     irregular(kind).map_or(Ok(()), |other| Err(not_regular(other)))
@@ -211,7 +215,8 @@ fn open(path: &Path, kinds: Kinds) -> Result<(File, u64), String> {
     }
 }
 
-/// What it is, if it is neither a file nor a folder (of which the system says so when it is read).
+/// Returns what a file is if it is neither a regular file nor a folder (reading a folder is an
+/// error of the system).
 fn irregular(kind: FileType) -> Option<&'static str> {
     if kind.is_fifo() {
         Some("a named pipe")
@@ -229,7 +234,7 @@ fn expect_no_foreign(bytes: &[u8]) -> Result<(), String> {
     foreign.map_or(Ok(()), |(_, what)| Err((*what).to_owned()))
 }
 
-/// Bytes that follow so many lines as text.
+/// Decodes bytes that follow `lines` lines.
 fn decoded(bytes: Vec<u8>, lines: usize) -> Result<String, String> {
     if lines == 0 {
         expect_no_foreign(&bytes)?;

@@ -1,4 +1,4 @@
-//! The readers on the files of the reference runs, and on damaged copies of them.
+//! Tests of the readers on the files of the reference runs and on damaged copies of them.
 
 use md_cli::input::{InputParticles, extxyz, lammps_data};
 

@@ -1,4 +1,4 @@
-//! Scenarios that are right: overrides, defaults, the effective scenario, the schema.
+//! Valid scenarios: overrides, defaults, the effective scenario, the schema.
 
 mod scenario_common;
 
@@ -168,7 +168,7 @@ fn the_effective_methods_look_like_those_a_user_writes() {
     "#);
 }
 
-/// Up to `[parallel]`, whose backend depends on how the program was built.
+/// Compares the text up to `[parallel]`, whose backend depends on how the program was built.
 #[test]
 fn what_is_left_out_gets_its_default() {
     let least =
@@ -222,7 +222,7 @@ fn the_schema_knows_every_key_and_every_name() {
     }
 }
 
-/// What a check beyond the scenario finds.
+/// Returns an error found by a check of more than the scenario.
 fn misfit(overrides: &[&str], path: &str) -> ScenarioError {
     ScenarioError::at(
         &source(MELT, overrides),
@@ -273,7 +273,8 @@ fn checks_of_a_key_that_is_left_out_raise_errors_at_its_table_or_file() {
     ");
 }
 
-/// The file has no table `[parallel]`, and the override that makes one says nothing of its partition.
+/// The file has no table `[parallel]`, and the override that creates one does not set its
+/// partition.
 #[test]
 fn an_override_of_another_key_is_not_to_blame() {
     let text = layer("[8, 8, 1]", "periodic");

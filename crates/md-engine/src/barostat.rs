@@ -1,20 +1,23 @@
-//! Barostats: the box is stretched, and the particles with it, so that the pressure becomes the wanted one.
+//! Barostats: scale the box and the particles in it so that the pressure approaches a given value.
 //!
-//! Every so many steps each length L changes by a factor exp(strain). With a stochastic barostat the logarithm of the
-//! volume V follows (Bernetti and Bussi, J. Chem. Phys. 153, 114107 (2020), equation 5)
+//! At a fixed interval of steps, each length L is multiplied by exp(strain). With the stochastic
+//! barostat, the logarithm of the volume V follows (Bernetti and Bussi, J. Chem. Phys. 153, 114107
+//! (2020), equation 5)
 //!
 //! ```text
 //! d ln V = -(kappa / tau) (P0 - P) dt + sqrt(2 kT kappa / (V tau)) dW
 //! ```
 //!
-//! with P the momentary pressure, P0 the wanted one, kappa the compressibility and tau the relaxation time, each length taking its
-//! share; velocities are divided by the factor, so that volumes are distributed as in the isobaric ensemble. Where axes are
-//! coupled one by one, each follows its own diagonal element of the pressure tensor with kappa / d in d dimensions, by the same
-//! argument: noise kT / V with drift (P - P0) leaves exp(-P0 V / kT) invariant. Without noise and with velocities as they
-//! are, that is weak coupling (Berendsen et al., J. Chem. Phys. 81, 3684 (1984)): for equilibration.
+//! where P is the instantaneous pressure, P0 the target pressure, kappa the compressibility and tau
+//! the relaxation time. The strain is divided equally among the lengths. Velocities are divided by
+//! the same factor, so that volumes have the distribution of the isobaric ensemble. If axes are
+//! coupled one by one, each follows its own diagonal element of the pressure tensor, with kappa / d
+//! in d dimensions, by the same argument: noise kT / V with drift (P - P0) leaves exp(-P0 V / kT)
+//! invariant. Without noise and with unchanged velocities, the scheme is weak coupling (Berendsen
+//! et al., J. Chem. Phys. 81, 3684 (1984)), for equilibration.
 //!
-//! Forces and energy are computed anew in the stretched box, so what the barostat puts in is known exactly; the conserved
-//! energy has it subtracted.
+//! Forces and energy are recomputed in the new box, so the energy added by the barostat is known
+//! exactly; it is subtracted from the conserved energy.
 
 use std::ops::RangeInclusive;
 
@@ -24,25 +27,26 @@ use md_core::{Boundary, Dimension, SymmetricTensor};
 use crate::config::Config;
 use crate::integrator::{Integrator, KeyFault};
 
-/// How the pressure is kept.
+/// Keys of a barostat.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Barostat {
-    /// Which barostat.
+    /// Kind of barostat.
     pub kind: BarostatKind,
-    /// Pressure to keep, in units of epsilon / sigma^3.
+    /// Target pressure, in units of epsilon / sigma^3.
     pub pressure: f64,
-    /// Time in which the volume approaches that of the pressure, in tau, if the compressibility is right; not below the time between
-    /// two changes of the box.
+    /// Relaxation time of the volume, in tau, if the compressibility is right. Must not be below
+    /// the time between two changes of the box.
     pub relaxation: f64,
     /// Isothermal compressibility, in units of sigma^3 / epsilon; its order of magnitude is enough.
     #[cfg_attr(feature = "serde", serde(default = "usual_compressibility"))]
     pub compressibility: f64,
-    /// Which lengths change, and whether together: a name, or a list of axes, each by its own pressure.
+    /// Lengths that change, and whether together: a name, or a list of axes, each by its own
+    /// pressure.
     #[cfg_attr(feature = "serde", serde(default))]
     pub axes: CoupledAxes,
-    /// Steps between two changes of the box; chosen by the relaxation time where it is left out.
+    /// Steps between two changes of the box; derived from the relaxation time if absent.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     #[cfg_attr(feature = "serde", schemars(range(min = 1)))]
     pub every: Option<u64>,
@@ -53,7 +57,7 @@ fn usual_compressibility() -> f64 {
     0.1
 }
 
-/// The barostats one can choose.
+/// Available barostats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -61,20 +65,21 @@ fn usual_compressibility() -> f64 {
     serde(rename_all = "kebab-case")
 )]
 pub enum BarostatKind {
-    /// Bernetti and Bussi's: volumes fluctuate as in the isobaric ensemble. Needs an integrator with a temperature.
+    /// Bernetti and Bussi's barostat: volumes fluctuate as in the isobaric ensemble. Needs an
+    /// integrator with a temperature.
     StochasticCellRescaling,
-    /// Weak coupling: for equilibration, no ensemble.
+    /// Weak coupling: for equilibration, samples no ensemble.
     Berendsen,
 }
 
-/// Which lengths of the box change.
+/// Lengths of the box that change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(untagged), schemars(inline))]
 pub enum CoupledAxes {
-    /// By a name.
+    /// A name.
     Named(NamedAxes),
-    /// The axes of a list, each by its own pressure.
+    /// A list of axes, each by its own pressure.
     Listed(#[cfg_attr(feature = "serde", schemars(with = "Vec<BoxAxis>"))] ListedAxes),
 }
 
@@ -84,7 +89,7 @@ impl Default for CoupledAxes {
     }
 }
 
-/// Which lengths of the box change, by a name.
+/// Names for the lengths of the box that change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -96,11 +101,11 @@ pub enum NamedAxes {
     Isotropic,
     /// Each by its own pressure.
     Xyz,
-    /// x alone.
+    /// Only x.
     X,
-    /// y alone.
+    /// Only y.
     Y,
-    /// z alone.
+    /// Only z.
     Z,
     /// x and y, each by its own pressure.
     Xy,
@@ -126,12 +131,12 @@ pub enum BoxAxis {
     Z,
 }
 
-/// Axes as a list names them, in any order.
+/// Axes as given in a list, in any order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "Vec<BoxAxis>", into = "Vec<BoxAxis>"))]
 pub struct ListedAxes {
-    /// How often each is named.
+    /// Number of times each axis is listed.
     counts: [u8; 3],
 }
 
@@ -151,7 +156,7 @@ impl From<ListedAxes> for Vec<BoxAxis> {
 }
 
 impl ListedAxes {
-    /// Whether each is named at most once, and one at least.
+    /// Checks that no axis is listed twice and that at least one is listed.
     fn check(self) -> Result<(), KeyFault> {
         let fault = |problem: String| Err(KeyFault { key: "barostat.axes", problem });
         let repeated = ['x', 'y', 'z'].into_iter().zip(self.counts).find(|(_, count)| *count > 1);
@@ -164,7 +169,7 @@ impl ListedAxes {
 }
 
 impl CoupledAxes {
-    /// Which of x, y and z change, in a space of so many dimensions.
+    /// Returns which of x, y and z change in a space of this dimension.
     fn coupled(self, dimension: Dimension) -> [bool; 3] {
         let chosen = match self {
             Self::Named(name) => name.axes(),
@@ -188,39 +193,39 @@ impl NamedAxes {
     }
 }
 
-/// What a barostat knows when it acts.
+/// State from which a barostat computes the change of the box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PressureMoment {
     pub(crate) step: u64,
     pub(crate) pressure: SymmetricTensor,
     pub(crate) volume: f64,
-    /// Of the heat bath; none with constant energy.
+    /// Temperature of the heat bath; 0 with constant energy.
     pub(crate) temperature: f64,
 }
 
-/// By what lengths and velocities are multiplied.
+/// Factors of a change of the box, for lengths and velocities.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Stretch {
     pub(crate) lengths: [f64; 3],
     pub(crate) velocities: [f64; 3],
-    /// Whether it is as much as was wanted.
+    /// Whether the change was limited.
     pub(crate) extent: Extent,
 }
 
-/// Whether a change of the box is all that the equation of motion asks for.
+/// Whether a change of the box is as large as the equation of motion requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Whole,
-    /// A box that changes by more between two steps is not followed.
+    /// Limited, because larger changes between two steps are not made.
     Limited,
 }
 
-/// How often a barostat has changed the box.
+/// Number of times a barostat has changed the box.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BoxReport {
-    /// Changes.
+    /// Number of changes.
     pub changes: u64,
-    /// Those that were limited to 5 % of a length: pressure, relaxation and compressibility ask for more.
+    /// Changes limited to 5 % of a length: pressure, relaxation and compressibility required more.
     pub limited: u64,
 }
 
@@ -231,7 +236,7 @@ impl BoxReport {
     }
 }
 
-/// A barostat at work.
+/// State of a barostat during a run.
 #[derive(Debug, Clone)]
 pub(crate) struct BoxCoupling {
     keys: Barostat,
@@ -241,15 +246,16 @@ pub(crate) struct BoxCoupling {
     interval: u64,
     /// Time between two changes, \[time\].
     span: f64,
-    /// What changes of the box have added to the energy of the particles, \[energy\].
+    /// Energy added to the particles by changes of the box, \[energy\].
     pub(crate) work: f64,
 }
 
 impl Barostat {
-    /// Sizes of pressures and compressibilities whose products with volumes and with each other are numbers.
+    /// Range of the magnitudes of pressures and compressibilities. Within it, their products with
+    /// volumes and with each other are finite.
     pub const SIZES: RangeInclusive<f64> = 1e-100..=1e100;
 
-    /// Whether it relaxes no faster than it acts.
+    /// Checks that the relaxation time is not below the time between two changes of the box.
     ///
     /// # Errors
     /// A relaxation time below the time between two changes of the box.
@@ -263,24 +269,25 @@ impl Barostat {
         Err(KeyFault { key: "barostat.relaxation", problem })
     }
 
-    /// This factor along the axes that change, 1 along the others.
+    /// Returns `factor` for the axes that change and 1 for the others.
     pub(crate) fn coupled(&self, dimension: Dimension, factor: f64) -> [f64; 3] {
         self.axes.coupled(dimension).map(|is_coupled| if is_coupled { factor } else { 1.0 })
     }
 
-    /// Steps between two changes.
+    /// Returns the number of steps between two changes.
     fn interval(&self, timestep: f64) -> u64 {
-        /// In a twentieth of the relaxation time the pressure changes little; more often costs force computations.
+        /// Changes per relaxation time. In a twentieth of it the pressure changes little; more
+        /// frequent changes cost force computations.
         const PART: f64 = 20.0;
         const LONGEST: f64 = 20.0;
         let usual = (self.relaxation / (PART * timestep)).floor().clamp(1.0, LONGEST) as u64;
         self.every.unwrap_or(usual)
     }
 
-    /// Whether its keys can be, with this box and integrator.
+    /// Checks the keys with this box and integrator.
     ///
     /// # Errors
-    /// The first key that cannot.
+    /// The first invalid key.
     pub fn check(
         &self,
         dimension: Dimension,
@@ -355,14 +362,14 @@ impl BoxCoupling {
         &self.keys
     }
 
-    /// Whether the box changes after this step.
+    /// Returns whether the box changes after this step.
     pub(crate) fn acts_after(&self, step: u64) -> bool {
         step > 0 && step.is_multiple_of(self.interval)
     }
 
-    /// The change of the box, the same on all ranks.
+    /// Returns the change of the box, which is the same on all ranks.
     pub(crate) fn stretch(&self, now: &PressureMoment) -> Stretch {
-        /// A box that changes by more between two steps is not followed.
+        /// Largest change of a length between two steps, as a strain.
         const LARGEST_STRAIN: f64 = 0.05;
         let dimensions = self.dimension.count() as f64;
         let coupled = self.keys.axes.coupled(self.dimension);
@@ -387,7 +394,7 @@ impl BoxCoupling {
         Stretch { lengths, velocities, extent: if is_limited { Extent::Limited } else { Extent::Whole } }
     }
 
-    /// Change of the logarithm of the volume, or of a length.
+    /// Returns the change of the logarithm of the volume, or of a length.
     fn strain_of(&self, pressure: f64, normal: f64, compressibility: f64, now: &PressureMoment) -> f64 {
         let rate = compressibility * self.span / self.keys.relaxation;
         let noise = match self.keys.kind {
@@ -415,8 +422,9 @@ mod tests {
         BoxCoupling::new(keys, &config)
     }
 
-    /// An ideal gas of N particles whose box follows the barostat alone, its momenta drawn anew each time: the volume has a gamma
-    /// distribution, exp(-P0 V / kT) V^N, with mean (N + 1) kT / P0 and variance (N + 1) (kT / P0)^2.
+    /// An ideal gas of N particles whose box follows only the barostat, with momenta drawn anew
+    /// each time: the volume has a gamma distribution, exp(-P0 V / kT) V^N, with mean (N + 1) kT /
+    /// P0 and variance (N + 1) (kT / P0)^2.
     #[test]
     fn volumes_of_an_ideal_gas_have_their_distribution() {
         const ATOMS: f64 = 50.0;

@@ -1,6 +1,7 @@
-//! The course of a box that a barostat changes. Each change is planned before the step that makes it: where the new box would be one in
-//! which the run cannot go on, the box stays as it is and the run ends in order after that step. Boxes close to such a one, and
-//! boxes that have grown out of all proportion, are warned of as soon as they are seen.
+//! Planning and monitoring of the box under a barostat. Each change is planned before the step that
+//! makes it: if the run cannot continue in the new box, the box stays as it is and the run ends
+//! normally after that step. Boxes close to such a box, and boxes that have grown excessively,
+//! cause a warning as soon as they are detected.
 
 use md_core::Domain;
 use md_core::diagnose::largest_force;
@@ -12,36 +13,37 @@ use crate::observer::Observer;
 use crate::placement;
 use crate::simulation::Simulation;
 
-/// What the barostat does before the next step.
+/// Action of the barostat before the next step.
 #[derive(Debug, Clone)]
 pub(crate) enum PlannedChange {
-    /// Nothing: it does not act, or the box has to stay as it is.
+    /// No change: the barostat does not act, or the box has to stay as it is.
     None,
-    /// It stretches the box.
+    /// A change of the box.
     Stretch {
-        /// By what.
+        /// Factors of the change.
         stretch: Stretch,
-        /// Of all particles before it, with the tail, \[energy\].
+        /// Energy of all particles before the change, with the tail correction, \[energy\].
         energy: f64,
-        /// Velocity about which velocities are stretched: that of the whole system, \[length / time\].
+        /// Velocity about which velocities are scaled: the drift of the whole system, \[length /
+        /// time\].
         drift: [f64; 3],
     },
 }
 
-/// What is known of the course of the box, the same on all ranks.
+/// Plan, end and warnings of the box; the same on all ranks.
 #[derive(Debug, Default)]
 pub(crate) struct BoxCourse {
-    /// Until the next step makes it.
+    /// Change planned for the next step.
     planned: Option<PlannedChange>,
-    /// Why the box could not follow the pressure, so that the run ends.
+    /// Reason why the box could not follow the pressure, which ends the run.
     end: Option<String>,
     warnings: Vec<String>,
     has_warned_of: Warned,
-    /// Lengths for which no box near was found to be impossible.
+    /// Lengths for which no invalid box was found nearby.
     clear: Option<[f64; 3]>,
 }
 
-/// What is warned of once.
+/// Warnings already issued.
 #[derive(Debug, Default)]
 struct Warned {
     limits: bool,
@@ -49,7 +51,7 @@ struct Warned {
 }
 
 impl BoxCourse {
-    /// A run begins: it has not been ended yet.
+    /// Clears the end of the previous run.
     pub(crate) fn begin(&mut self) {
         self.end = None;
     }
@@ -60,18 +62,19 @@ impl BoxCourse {
 }
 
 impl<I: Interaction> Simulation<'_, I> {
-    /// Why the last run ended before its last step, or with it, if it did so since the box could not follow the pressure.
+    /// Returns why the box could not follow the pressure, if this ended the last run before or at
+    /// its last step.
     pub fn box_end(&self) -> Option<&str> {
         self.box_course.end.as_deref()
     }
 
-    /// What has been warned of in the course of the box.
+    /// Returns the warnings about the box so far.
     pub fn box_warnings(&self) -> &[String] {
         &self.box_course.warnings
     }
 
-    /// Plans what the barostat does before the next step, and says whether that step is the last one because the box would become
-    /// one that the run or an observer cannot have. *Collective.*
+    /// Plans the action of the barostat before the next step. Returns whether that step is the last
+    /// one because the run or an observer cannot continue in the planned box. *Collective.*
     pub(crate) fn plan_box(&mut self, observers: &[&mut dyn Observer]) -> Result<bool, EngineError> {
         let planned = self.planned_change()?;
         self.box_course.planned = Some(planned.clone());
@@ -87,7 +90,8 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(false)
     }
 
-    /// What the barostat asks for after the present step. *Collective.*
+    /// Returns the change of the box that the barostat requires after the present step.
+    /// *Collective.*
     pub(crate) fn planned_change(&mut self) -> Result<PlannedChange, EngineError> {
         let step = self.state.step;
         if !self.barostat_acts_after(step) {
@@ -107,9 +111,11 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(stretch.map_or(PlannedChange::None, |stretch| PlannedChange::Stretch { stretch, energy, drift }))
     }
 
-    /// Whether a box that shrinks as fast as it may presses particles so hard that the time step is too large for them. *Collective.*
+    /// Returns a message if a box that shrinks at the limit compresses particles so much that the
+    /// time step is too large for their forces. *Collective.*
     pub(crate) fn stretch_problem(&self, stretch: &Stretch) -> Result<Option<String>, EngineError> {
-        /// Of the cutoff: a force that moves a particle further in a time step is about to throw it out.
+        /// In units of the cutoff: a force that moves a particle further in a time step is about to
+        /// eject it.
         const LONGEST_MOVE: f64 = 0.01;
         let shrinks = stretch.lengths.iter().any(|factor| *factor < 1.0);
         if stretch.extent == Extent::Whole || !shrinks {
@@ -128,12 +134,13 @@ impl<I: Interaction> Simulation<'_, I> {
         }))
     }
 
-    /// Why the run, or one of its observers, cannot go on in a box; the same on all ranks.
+    /// Returns why the run, or one of its observers, cannot continue in this box, if so; the
+    /// same on all ranks.
     pub(crate) fn box_problem(&self, domain: &Domain, observers: &[&mut dyn Observer]) -> Option<String> {
         let cutoff = self.interaction.cutoff();
         let cells = || {
             let grid = self.decomposition.grid.over(*domain);
-            // Other cells may fit where the present ones do not.
+            // A new division may fit where the present cells do not.
             self.setup.check_cells(&grid, cutoff).or_else(|_| self.setup.in_box(*domain).map(drop))
         };
         let problem = placement::check_digits(domain, cutoff).and_then(|()| cells()).err();
@@ -141,7 +148,7 @@ impl<I: Interaction> Simulation<'_, I> {
         problem.or_else(|| observers.iter().find_map(|observer| observer.box_problem(domain)))
     }
 
-    /// Warns of what is about to happen to a box, once each.
+    /// Warns once of excessive growth and once of a limit ahead.
     fn look_ahead(&mut self, domain: &Domain, observers: &[&mut dyn Observer]) {
         let Some(barostat) = self.state.barostat.as_ref().map(|barostat| *barostat.keys()) else { return };
         if !self.box_course.has_warned_of.growth
@@ -158,11 +165,12 @@ impl<I: Interaction> Simulation<'_, I> {
         }
     }
 
-    /// A box that has become very much larger than it was at first.
+    /// Returns a warning if the box has become very much larger than at the start.
     fn growth(&self, domain: &Domain, barostat: &Barostat) -> Option<String> {
-        /// Times the first volume: a liquid that has become a gas under any usual pressure.
+        /// In units of the initial volume: a liquid that has become a gas under any usual pressure.
         const GAS: f64 = 1000.0;
-        /// No gas has a pressure of 0 or less, and hardly a liquid is so thin.
+        /// Limit for pressures of 0 or less: no gas has such a pressure, and a liquid is hardly so
+        /// dilute.
         const BOILED: f64 = 4.0;
         let (most, outlook) = match barostat.pressure > 0.0 {
             true => (GAS, "it has evaporated, or the pressure has no state of equilibrium"),
@@ -177,16 +185,16 @@ impl<I: Interaction> Simulation<'_, I> {
         })
     }
 
-    /// A box that is close to one in which the run cannot go on.
+    /// Returns a warning if the box is close to one in which the run cannot continue.
     fn limit_ahead(
         &mut self,
         domain: &Domain,
         barostat: &Barostat,
         observers: &[&mut dyn Observer],
     ) -> Option<String> {
-        /// Of a length.
+        /// Relative change of the lengths that is checked.
         const MARGIN: f64 = 0.05;
-        /// Boxes that differ by less are not looked at anew.
+        /// Boxes whose lengths differ by less, relatively, are not checked again.
         const NEGLIGIBLE: f64 = 0.01;
         let lengths = domain.lengths;
         let is_near = |clear: [f64; 3]| {

@@ -1,20 +1,25 @@
-//! Stopping and going on: what later steps depend on, as words that a file can hold.
+//! Checkpoints: everything on which later steps depend, as words that a file can hold.
 //!
-//! A checkpoint may fall on any step, and changes nothing in the run that it is taken from. Between two rebuilds a step depends on more
-//! than the particles: on their order in memory and on the pair lists, which were made from the positions at the last rebuild. So a
-//! row of a particle also holds its position then, and the forces, which would otherwise have to be computed a second time:
+//! A checkpoint can be taken at any step and does not change the run. Between two rebuilds, a step
+//! depends on more than the particles: on their order in memory, and on the pair lists, which were
+//! built from the positions at the last rebuild. The row of a particle therefore also contains its
+//! position at that time. It contains the force too, which would otherwise have to be computed a
+//! second time:
 //!
 //! ```text
-//! row     position, velocity, id, species, image counts, registered fields | position at the last rebuild | force
-//! shared  step, time, box now and at the last rebuild, instruction set, history of the neighbourhood, of the energy and of the box, division of the work and its
-//!         history, the integrator's memory
+//! row     position, velocity, id, species, image counts, registered fields
+//!         | position at the last rebuild | force
+//! shared  step, time, box now and at the last rebuild, instruction set,
+//!         history of the neighbourhood, of the energy and of the box,
+//!         division of the work and its history, memory of the integrator
 //! ```
 //!
-//! [`Continuation::Identical`] puts every particle where it was at the last rebuild, rebuilds (which finds the particles in their order,
-//! and makes the same ghosts and the same lists), and then puts them where they were at the checkpoint, in the box that a
-//! barostat has made of it since: from there on all bits are those of the run
-//! that did not stop. [`Continuation::Anew`] sends every particle to its owner in whatever decomposition there is now, and computes the forces
-//! anew: the results agree to rounding.
+//! [`Continuation::Identical`] places every particle at its position at the last rebuild and
+//! rebuilds, which reproduces the order of the particles, the ghosts and the lists. It then moves
+//! the particles to their positions at the checkpoint, in the box as the barostat has changed it
+//! since. From there on all bits are those of the uninterrupted run. [`Continuation::Anew`] sends
+//! every particle to its owner in the present decomposition and recomputes the forces: the results
+//! agree to rounding.
 
 use md_comm::{Message, Reduction, World, deliver};
 use md_core::rebuild::RebuildHistory;
@@ -27,40 +32,42 @@ use crate::error::EngineError;
 use crate::report::{EnergyReport, NeighborReport};
 use crate::setup::Setup;
 
-/// Words of a row behind those that move with a particle: position at the last rebuild, force.
+/// Words of a row after those that move with a particle: position at the last rebuild, force.
 const WORDS_BEHIND: usize = 6;
-/// Places in a row: its position, id and species.
+/// Position in a row; the id and the species follow.
 const POSITION: std::ops::Range<usize> = 0..3;
 const ID: usize = 6;
 const SPECIES: usize = 7;
 /// Words that move with every particle.
 const LEAST_MOVING: usize = 9;
-/// Lengths of the box between its corner and a particle; farther off, wrapping would lose the digits of a place.
+/// Largest distance of a particle from the corner of the box, in box lengths; beyond it, wrapping
+/// would lose digits of the position.
 const MOST_LENGTHS: f64 = 1e6;
-/// No run makes more steps; counts go on without overflow from here.
+/// Upper limit of step counts: no run makes more steps, and counts can grow from here without
+/// overflow.
 pub(crate) const MOST_STEPS: u64 = u64::MAX / 2;
 
-/// What a checkpoint of this rank is written from.
+/// State of this rank from which a checkpoint is written.
 #[derive(Debug, Clone, Copy)]
 pub struct SavedState<'a> {
-    /// What all ranks have alike.
+    /// Words that are the same on all ranks.
     pub shared: &'a [u64],
     pub(crate) particles: &'a Particles,
     pub(crate) reference: &'a [Vec<f64>; 3],
 }
 
 impl SavedState<'_> {
-    /// Words per particle.
+    /// Returns the number of words per particle.
     pub fn row_words(&self) -> usize {
         self.particles.moving_words() + WORDS_BEHIND
     }
 
-    /// Particles of this rank.
+    /// Returns the number of particles of this rank.
     pub fn rows(&self) -> usize {
         self.particles.owned()
     }
 
-    /// Appends the row of the particle at `index`; numbers by their bits.
+    /// Appends the row of the particle at `index`; floating-point numbers by their bits.
     pub fn append_row(&self, index: usize, words: &mut Vec<u64>) {
         self.particles.append_to(words, index);
         words.extend(self.reference.iter().map(|column| column[index].to_bits()));
@@ -68,55 +75,57 @@ impl SavedState<'_> {
     }
 }
 
-/// The id of a particle in its row.
+/// Returns the id of the particle in a row.
 pub fn id_of_row(row: &[u64]) -> u64 {
     row.get(ID).copied().unwrap_or_default()
 }
 
-/// How a run goes on.
+/// How a run continues from a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Continuation {
-    /// To the last bit: every rank has the rows it has saved, in their order, and the configuration is the same but for what changes
-    /// no bit. Where the rows turn out to belong to other ranks now, it is [`Self::Anew`].
+    /// To the last bit: every rank has the rows that it saved, in their order, and the
+    /// configuration differs only in ways that do not affect the bits. If rows turn out to belong
+    /// to other ranks now, the run continues as with [`Self::Anew`].
     Identical,
-    /// From the same positions and velocities, by whatever configuration. Every row is on one rank.
+    /// From the same positions and velocities, with any configuration. Every row is on one rank.
     Anew,
 }
 
-/// Whether something of the checkpoint's run goes on, or begins anew because what it belongs to is another.
+/// Whether a quantity of the checkpoint's run is carried over, or begins anew because what it
+/// refers to has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carried {
-    /// As it was.
+    /// Carried over.
     Over,
-    /// From here on.
+    /// Begins anew.
     Anew,
 }
 
-/// What was read from a checkpoint on this rank.
+/// Contents of a checkpoint as read on this rank.
 #[derive(Debug, Clone)]
 pub struct Restored {
-    /// [`SavedState::shared`].
+    /// Words of [`SavedState::shared`].
     pub shared: Vec<u64>,
     /// Words per particle.
     pub row_words: usize,
     /// Rows, one after the other.
     pub rows: Vec<u64>,
-    /// How to go on.
+    /// How the run continues.
     pub continuation: Continuation,
-    /// What the integrator remembers, such as the variables of a thermostat.
+    /// Memory of the integrator, such as the variables of a thermostat.
     pub integrator_memory: Carried,
-    /// The conserved energy at the start, from which its change is counted.
+    /// Initial conserved energy, from which the drift is measured.
     pub energy_reference: Carried,
 }
 
-/// What all ranks have alike.
+/// Part of a checkpoint that is the same on all ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shared {
     pub(crate) step: u64,
     /// \[time\].
     pub(crate) time: f64,
     pub(crate) timestep: f64,
-    /// Time of a step 0 made with this time step.
+    /// Time of step 0, had all steps been made with this time step.
     pub(crate) time_at_start: f64,
     pub(crate) origin: [f64; 3],
     pub(crate) lengths: [f64; 3],
@@ -126,9 +135,10 @@ pub(crate) struct Shared {
     pub(crate) neighborhood: NeighborReport,
     pub(crate) energy: EnergyReport,
     pub(crate) box_changes: BoxReport,
-    /// Energy that the thermostats of earlier stages have taken up, and that the barostat's work has put in, \[energy\].
+    /// Energy absorbed by the thermostats of earlier stages, and work done by the barostat,
+    /// \[energy\].
     pub(crate) reservoirs: [f64; 2],
-    /// Words of the division, and how it has come to that.
+    /// Words of the division, and the history of the balancing.
     pub(crate) division: Vec<u64>,
     pub(crate) balance: BalanceReport,
     pub(crate) memory: Vec<f64>,
@@ -153,7 +163,7 @@ impl Shared {
         words
     }
 
-    /// None if these are not the words of a state.
+    /// Returns `None` if these are not the words of a state.
     pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
         let (&[step, level, steps_since], words) = words.split_first_chunk()?;
         let (numbers, words) = words.split_first_chunk::<17>()?;
@@ -185,7 +195,7 @@ impl Shared {
         })
     }
 
-    /// Whether a run can have been in this state.
+    /// Returns whether a run can have been in this state.
     fn is_sound(&self) -> bool {
         let Self { time, timestep, time_at_start, origin, reservoirs, memory, .. } = self;
         let lengths = [self.lengths, self.lengths_at_rebuild].concat();
@@ -201,13 +211,13 @@ impl Shared {
             && counts.into_iter().chain([self.energy.looks, changes]).all(|count| count <= MOST_STEPS)
     }
 
-    /// The time of a step 0 for steps of another length from here on.
+    /// Returns the time of step 0 extrapolated from here with another time step.
     pub(crate) fn time_at_start(&self, timestep: f64) -> f64 {
         if timestep == self.timestep { self.time_at_start } else { self.time - self.step as f64 * timestep }
     }
 }
 
-/// Words behind their number, and the words behind them.
+/// Splits words that begin with a count: returns the counted words and the rest.
 fn counted(words: &[u64]) -> Option<(&[u64], &[u64])> {
     let (&count, words) = words.split_first()?;
     words.split_at_checked(usize::try_from(count).ok()?)
@@ -217,7 +227,7 @@ fn level_number(level: SimdLevel) -> u64 {
     SimdLevel::ALL.iter().position(|&other| other == level).unwrap_or_default() as u64
 }
 
-/// Where particles were at a checkpoint, and the forces on them, in their order.
+/// Positions of particles at a checkpoint and the forces on them, in their order.
 #[derive(Debug)]
 pub(crate) struct AtCheckpoint {
     ids: Vec<u64>,
@@ -240,10 +250,10 @@ impl AtCheckpoint {
         Ok(Self { ids, positions, forces })
     }
 
-    /// Moves the particles there. *Collective.*
+    /// Moves the particles to these positions and restores the forces. *Collective.*
     ///
     /// # Errors
-    /// [`EngineError::Config`], on all ranks: after the rebuild they are in another order than they were.
+    /// [`EngineError::Config`], on all ranks: the order of the particles after the rebuild differs.
     pub(crate) fn put(self, particles: &mut Particles, world: &dyn World) -> Result<(), EngineError> {
         let same = particles.owned() == self.ids.len() && particles.id[..self.ids.len()] == self.ids[..];
         if any(!same, world)? {
@@ -269,7 +279,8 @@ impl Restored {
         shared.ok_or_else(|| EngineError::Config(what.to_owned()))
     }
 
-    /// The setup with the box in which the particles are placed, and the instruction set of the checkpoint where this CPU has it.
+    /// Returns the setup with the box in which the particles are placed, and with the instruction
+    /// set of the checkpoint if this CPU supports it and the configuration does not name one.
     pub(crate) fn setup(
         shared: &Shared,
         setup: &Setup,
@@ -292,15 +303,16 @@ impl Restored {
         Ok(own)
     }
 
-    /// Whether this is not to the last bit after all: at the last rebuild rows belong to other ranks than those that have them.
-    /// *Collective.*
+    /// Returns whether rows belong, at the last rebuild, to other ranks than those that hold them,
+    /// so that the run cannot continue to the last bit. *Collective.*
     pub(crate) fn is_elsewhere(&self, setup: &Setup, world: &dyn World) -> Result<bool, EngineError> {
         let is_elsewhere = |row| setup.division.owner(at_rebuild(row)) != world.rank();
         any(self.rows.chunks_exact(self.row_words).any(is_elsewhere), world)
     }
 
-    /// Fills in this rank's particles, whose fields are registered, if [`Self::check`] has found nothing; where all go on as they were, at
-    /// their positions of the last rebuild, and returns those of the checkpoint. *Collective.*
+    /// Fills in this rank's particles, whose fields are registered; [`Self::check`] must have found
+    /// nothing. With [`Continuation::Identical`], the particles are at their positions at the last
+    /// rebuild, and those at the checkpoint are returned. *Collective.*
     pub(crate) fn place(
         self,
         particles: &mut Particles,
@@ -329,7 +341,7 @@ impl Restored {
         Ok(None)
     }
 
-    /// Whether these rows are particles of the setup. *Collective.*
+    /// Checks that these rows are particles of the setup. *Collective.*
     pub(crate) fn check(
         &self,
         particles: &Particles,
@@ -364,7 +376,7 @@ impl Restored {
         }
     }
 
-    /// An id that more than one particle has, on whatever ranks they are; of several the highest. *Collective.*
+    /// Returns the highest id that more than one particle has, on any ranks. *Collective.*
     fn repeated_id(&self, world: &dyn World) -> Result<Option<u64>, EngineError> {
         let mut ids = Vec::new();
         expect_room(&mut ids, self.rows.len() / self.row_words, ROWS)?;
@@ -379,7 +391,8 @@ impl Restored {
     }
 }
 
-/// Whether a row has a number that is not finite, a place too far off, or no id: they begin at 1.
+/// Returns whether a row has a number that is not finite, a position too far away, or id 0 (ids
+/// begin at 1).
 fn is_unsound(row: &[u64], setup: &Setup) -> bool {
     let Domain { origin, lengths, .. } = setup.domain;
     let behind = &row[row.len() - WORDS_BEHIND..];
@@ -392,7 +405,7 @@ fn is_unsound(row: &[u64], setup: &Setup) -> bool {
         || !row[..ID].iter().chain(behind).all(is_number)
 }
 
-/// Brings rows to ranks. *Collective.*
+/// Sends rows to their owners and returns those received. *Collective.*
 fn send(
     rows: &[u64],
     row_words: usize,
@@ -414,14 +427,14 @@ fn send(
     Ok(own)
 }
 
-/// Whether it is so on any rank. *Collective.*
+/// Returns whether `here` holds on any rank. *Collective.*
 fn any(here: bool, world: &dyn World) -> Result<bool, EngineError> {
     let mut found = [u64::from(here)];
     world.reduce(&mut found, Reduction::Highest)?;
     Ok(found != [0])
 }
 
-/// Where the particle of a row was at the last rebuild.
+/// Returns the position of a row's particle at the last rebuild.
 fn at_rebuild(row: &[u64]) -> [f64; 3] {
     vector(&row[row.len() - WORDS_BEHIND..])
 }

@@ -1,5 +1,5 @@
-//! Checks that end a run: lost particles, overlaps, energies that are not numbers. All are collective and find the same
-//! error on all ranks.
+//! Checks that end a run: lost particles, overlaps, energies that are not finite. All are
+//! collective and return the same error on all ranks.
 
 use bytemuck::Pod;
 use md_comm::World;
@@ -11,14 +11,14 @@ use crate::error::EngineError;
 use crate::interaction::Interaction;
 use crate::simulation::Simulation;
 
-/// How many lost particles each rank tells the others about.
+/// Number of lost particles that each rank reports.
 const EXAMPLES: usize = 5;
-/// id, position, displacement.
+/// Words per lost particle: id, position, displacement.
 const WORDS: usize = 7;
 
 impl<I: Interaction> Simulation<'_, I> {
-    /// Makes sure nobody has moved too far to be followed, and returns the largest squared displacement since the last
-    /// rebuild, which this step may have found already. *Collective.*
+    /// Checks that no particle has moved too far to be tracked, and returns the largest squared
+    /// displacement since the last rebuild, which the caller may pass if it is known. *Collective.*
     pub(crate) fn check_lost(&mut self, displacement2: Option<f64>) -> Result<f64, EngineError> {
         let most = self.decomposition.grid.shortest_cell_length();
         let largest = match displacement2 {
@@ -43,7 +43,8 @@ impl<I: Interaction> Simulation<'_, I> {
         Err(EngineError::Lost { step: self.state.step, count: count[0] as u64, examples })
     }
 
-    /// Ends the run if a particle would be thrown further than the cutoff by its present force. *Collective.*
+    /// Ends the run if the present force on a particle would move it further than the cutoff in one
+    /// step. *Collective.*
     pub(crate) fn check_overlaps(&mut self) -> Result<(), EngineError> {
         let cutoff = self.interaction.cutoff();
         let lightest = self.setup.config.masses.iter().copied().fold(f64::INFINITY, f64::min);
@@ -53,7 +54,7 @@ impl<I: Interaction> Simulation<'_, I> {
         let mut largest = [worst.map_or(0.0, |(_, force)| force)];
         self.world.max(&mut largest)?;
         self.energy.first_force = largest[0];
-        // A minimisation is there to part them.
+        // A minimisation separates overlapping particles.
         if largest[0] <= limit || self.setup.config.integrator.conserved().is_none() {
             return Ok(());
         }
@@ -71,15 +72,16 @@ impl<I: Interaction> Simulation<'_, I> {
     }
 }
 
-/// What all ranks give, in their order. *Collective.*
+/// Returns the items of all ranks, in the order of the ranks. *Collective.*
 pub(crate) fn gather_all<T: Pod>(mine: &[T], world: &dyn World) -> Result<Vec<T>, EngineError> {
     Ok(bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::cast_slice(mine))?))
 }
 
-/// Shows all ranks what each of them has, one rank after the other, so that none has it all at once. *Collective.*
+/// Calls `visit` with the items of all ranks, one rank after the other, so that no rank stores all
+/// of them at once. *Collective.*
 ///
 /// # Errors
-/// Communication; no memory for what a rank has.
+/// Communication; no memory for the items of a rank.
 pub fn for_each_rank<T: Pod>(
     mine: &(impl ExactSizeIterator<Item = T> + Clone),
     world: &dyn World,
@@ -97,20 +99,20 @@ pub fn for_each_rank<T: Pod>(
     Ok(())
 }
 
-/// Room in a block for so many elements more.
+/// Reserves room for `more` elements in a block.
 pub(crate) fn expect_room<T>(block: &mut Vec<T>, more: usize, what: &'static str) -> Result<(), EngineError> {
     let bytes = (block.len() + more) * size_of::<T>();
     block.try_reserve(more).map_err(|_| EngineError::NoRoom { what, bytes })
 }
 
-/// A few of all ranks' lost particles, by id, the same on all ranks.
+/// Returns a few of all ranks' lost particles, ordered by id; the same on all ranks.
 fn gather_examples(mine: &[LostParticle], world: &dyn World) -> Result<Vec<LostParticle>, EngineError> {
     let mut words = [[0.0; WORDS]; EXAMPLES];
     for (words, lost) in words.iter_mut().zip(mine) {
         let ([x, y, z], [dx, dy, dz]) = (lost.particle.position, lost.displacement);
         *words = [f64::from_bits(lost.particle.id), x, y, z, dx, dy, dz];
     }
-    // Ids start at 1: an id of 0 marks a place that was not filled.
+    // Ids start at 1: an id of 0 marks an unused entry.
     let filled = gather_all(&words, world)?.into_iter().filter(|words| words[0].to_bits() != 0);
     let mut examples: Vec<LostParticle> = filled
         .map(|[id, x, y, z, dx, dy, dz]| LostParticle {

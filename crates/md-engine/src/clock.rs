@@ -1,4 +1,4 @@
-//! Where the time of a run goes, phase by phase.
+//! Wall time of a run by phase.
 
 use std::fmt;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 
 macro_rules! phases {
     ($($phase:ident = $name:literal,)+) => {
-        /// Where the time of a step goes, in the order of a step.
+        /// Phases of a step, in their order.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[expect(missing_docs, reason = "the names are the rows of timing.csv, described in docs/reference/outputs.md")]
         pub enum Phase {
@@ -51,15 +51,15 @@ phases! {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct PhaseTime {
-    /// How often the phase was entered.
+    /// Number of times the phase was entered.
     pub calls: u64,
     /// Wall time in seconds.
     pub seconds: f64,
 }
 
-/// Is told of every phase when it is over: for timelines. Phases may lie within each other.
+/// Observer of phases, for timelines. Phases may be nested.
 pub trait PhaseObserver {
-    /// A phase has lasted so long.
+    /// Called at the end of a phase that began at `begun` and took `lasted`.
     fn phase(&self, phase: Phase, begun: Instant, lasted: Duration);
 }
 
@@ -84,17 +84,18 @@ impl Default for PhaseClock {
 }
 
 impl PhaseClock {
-    /// Forgets all times: the start of the step loop.
+    /// Clears all times; called at the start of the step loop.
     pub fn restart(&mut self) {
         *self = Self { observer: self.observer.take(), ..Self::default() };
     }
 
-    /// From now on, somebody is told of every phase.
+    /// Sets the observer of all phases from now on.
     pub fn observe(&mut self, observer: Rc<dyn PhaseObserver>) {
         self.observer = Some(observer);
     }
 
-    /// Does `work` and books its time on `phase`. Not to be nested: the time would be counted twice.
+    /// Runs `work` and books its time on `phase`. Must not be nested: the time would be counted
+    /// twice.
     #[inline]
     pub fn time<R>(&mut self, phase: Phase, work: impl FnOnce() -> R) -> R {
         let start = Instant::now();
@@ -103,24 +104,26 @@ impl PhaseClock {
         result
     }
 
-    /// Books the time since `begun`, without what other phases have claimed beyond [`Self::claimed_s`] of then.
+    /// Books the time since `begun`, less the time booked on other phases since then; `claimed_s`
+    /// is [`Self::claimed_s`] at `begun`.
     pub(crate) fn book_rest(&mut self, phase: Phase, begun: Instant, claimed_s: f64) {
         let others = Duration::try_from_secs_f64(self.claimed_s() - claimed_s).unwrap_or_default();
         self.book_without(phase, begun, others);
     }
 
-    /// Seconds booked on a phase so far.
+    /// Returns the seconds booked on a phase so far.
     pub(crate) fn seconds(&self, phase: Phase) -> f64 {
         self.times[phase as usize].seconds
     }
 
-    /// Seconds booked so far. What is hidden behind other phases is no time of its own.
+    /// Returns the seconds booked so far, without the hidden halo time, which overlaps with other
+    /// phases.
     pub(crate) fn claimed_s(&self) -> f64 {
         let all: f64 = self.times.iter().map(|time| time.seconds).sum();
         all - self.times[Phase::HaloHidden as usize].seconds
     }
 
-    /// Books the time since `begun`.
+    /// Books the time since `begun` on `phase`.
     #[inline]
     pub fn book_since(&mut self, phase: Phase, begun: Instant) {
         self.book_without(phase, begun, Duration::ZERO);
@@ -137,7 +140,8 @@ impl PhaseClock {
         }
     }
 
-    /// The times so far; `total` is the time since the restart over `steps` steps, `other` what no phase has claimed.
+    /// Returns the times so far; `total` is the time since the restart over `steps` steps, `other`
+    /// the time not booked on any phase.
     pub fn times(&self, steps: u64) -> [PhaseTime; Phase::ALL.len()] {
         let total = self.started.elapsed().as_secs_f64();
         let mut times = self.times;

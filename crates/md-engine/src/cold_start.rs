@@ -1,4 +1,4 @@
-//! Thermostats that multiply velocities, where particles begin almost at rest.
+//! Detection of particles almost at rest under a thermostat that multiplies velocities.
 
 use md_core::diagnose::largest_force;
 
@@ -8,27 +8,27 @@ use crate::interaction::Interaction;
 use crate::simulation::Simulation;
 use crate::thermal::Thermal;
 
-/// The reason why a thermostat that multiplies velocities does not bring particles to its
+/// Reason why a thermostat that multiplies velocities does not bring the particles to its
 /// temperature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColdStart {
-    /// Particles are at rest relative to each other, and so they stay: what forces and velocities
-    /// there are is rounding.
+    /// Particles are at rest relative to each other and stay so: forces and velocities are only
+    /// rounding errors.
     Motionless,
     /// Particles are so cold that a chain of Nose-Hoover thermostats takes many relaxation times
     /// and then overshoots.
     FarBelow,
 }
 
-/// Of a temperature: the squares of velocities that come of the rounding of forces.
+/// Fraction of the target temperature: squared velocities due to the rounding of forces.
 const ROUNDING: f64 = 1e-24;
-/// Of a temperature: from lower ones a chain of thermostats takes longer than five relaxation
-/// times.
+/// Fraction of the target temperature: from lower temperatures, a chain of thermostats takes longer
+/// than five relaxation times.
 const FAR_BELOW: f64 = 1e-6;
 
 impl<I: Interaction> Simulation<'_, I> {
-    /// Looks for a reason why the thermostat of the present stage does not heat the particles.
-    /// *Collective.*
+    /// Returns the reason why the thermostat of the present stage does not heat the particles, if
+    /// any. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -43,7 +43,7 @@ impl<I: Interaction> Simulation<'_, I> {
         self.world.max(&mut force)?;
         let lightest = self.setup.config.masses.iter().copied().fold(f64::INFINITY, f64::min);
         let present = twice_kinetic / self.degrees_of_freedom().max(1) as f64;
-        // With what the forces, as they are, add in a time.
+        // Temperature, relative to the target, after the present forces have acted for a time.
         let after = |time: f64| (present + (force[0] * time).powi(2) / lightest) / temperature;
         if after(self.timestep()) < ROUNDING {
             return Ok(Some(ColdStart::Motionless));

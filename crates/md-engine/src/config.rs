@@ -1,4 +1,4 @@
-//! What a simulation is made from: typed configuration, checked by [`crate::Setup::new`].
+//! Configuration of a simulation, checked by [`crate::Setup::new`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,50 +22,52 @@ use crate::second_share::SecondShare;
 use crate::wall::SolidWall;
 use crate::{initial, placement};
 
-/// Where the particles come from.
+/// Source of the particles.
 #[derive(Debug, Clone)]
 pub enum ParticleSource {
-    /// A lattice that fills the box; species are drawn by [`Config::shares`].
+    /// Lattice that fills the box; species are drawn by [`Config::shares`].
     Lattice(Lattice),
-    /// Some sites of a lattice: a liquid in some regions, vapour elsewhere.
+    /// Occupied sites of a lattice: a liquid in some regions, vapour elsewhere.
     Thinned(ThinnedLattice),
     /// Lattices in parts of the box.
     Regions(LatticeRegions),
-    /// A gas, placed at random.
+    /// Gas placed at random.
     Gas(RandomGas),
-    /// Given one by one.
+    /// Individually given particles.
     List {
         /// Lower corner of the box, \[length\].
         origin: [f64; 3],
         /// Lengths of the box, \[length\].
         lengths: [f64; 3],
-        /// The particles, with ids of their own: all, of which every rank takes its own, or a share of them.
+        /// Particles with their ids: either all of them, of which every rank takes those it owns,
+        /// or this rank's share.
         particles: Arc<[Particle]>,
-        /// Of a share what all ranks know of all; each particle is in the share of one rank, whoever will own it.
+        /// Data about all shares, if `particles` is a share; each particle is in the share of one
+        /// rank, regardless of its owner.
         share: Option<Share>,
     },
 }
 
-/// What all ranks know of particles of which each of them has a share.
+/// Data about particles that are given in shares, known on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
-    /// Particles in all shares.
+    /// Number of particles in all shares.
     pub atoms: u64,
-    /// In two dimensions all lie in one plane with this one.
+    /// Particle whose z all particles share in two dimensions.
     pub first: FirstOfAll,
 }
 
-/// The particle with the lowest id of all shares.
+/// Particle with the lowest id of all shares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FirstOfAll {
-    /// Its id.
+    /// Id of the particle.
     pub id: u64,
-    /// Where it lies along z, \[length\].
+    /// Position along z, \[length\].
     pub z: f64,
 }
 
 impl ParticleSource {
-    /// The lattice on which all particles lie, where they do.
+    /// Returns the lattice on whose sites all particles lie, if there is one.
     pub(crate) fn lattice(&self) -> Option<&Lattice> {
         match self {
             Self::Lattice(lattice) => Some(lattice),
@@ -74,7 +76,7 @@ impl ParticleSource {
         }
     }
 
-    /// Whether a site of the lattice is taken.
+    /// Returns whether a site of the lattice is occupied.
     pub(crate) fn is_taken(&self, id: u64, position: [f64; 3]) -> bool {
         match self {
             Self::Thinned(thinned) => thinned.is_taken(id, position),
@@ -82,12 +84,12 @@ impl ParticleSource {
         }
     }
 
-    /// Calls `visit` with the position of every particle that this source has here.
+    /// Calls `visit` with the position of every particle that this source contains on this rank.
     pub fn for_each_position(&self, mut visit: impl FnMut([f64; 3])) {
         match self {
             Self::List { particles, .. } => particles.iter().for_each(|particle| visit(particle.position)),
             Self::Regions(regions) => regions.sites().for_each(|site| visit(site.position)),
-            // One that finds no place for a particle ends the run that would need it.
+            // A gas without room for a particle ends the run that uses it.
             Self::Gas(gas) => gas.sites().into_iter().flatten().for_each(|site| visit(site.position)),
             Self::Lattice(_) | Self::Thinned(_) => (),
         }
@@ -113,20 +115,20 @@ impl From<Lattice> for ParticleSource {
     }
 }
 
-/// What the forces come from.
+/// Source of the forces.
 #[derive(Debug, Clone)]
 pub enum Forces {
-    /// A pair potential: [`crate::PairForces`].
+    /// Pair potential, for [`crate::PairForces`].
     Pairs(Arc<dyn PairPotential>),
-    /// An own [`crate::Interaction`], for [`crate::Simulation::with_interaction`].
+    /// Custom [`crate::Interaction`], for [`crate::Simulation::with_interaction`].
     Own {
-        /// What cells are made for: at least that of the interaction, \[length\].
+        /// Cutoff for which cells are made: at least that of the interaction, \[length\].
         cutoff: f64,
     },
 }
 
 impl Forces {
-    /// Longest distance of two particles that interact, \[length\].
+    /// Returns the largest distance of two particles that interact, \[length\].
     pub fn cutoff(&self) -> f64 {
         match self {
             Self::Pairs(potential) => potential.cutoff(),
@@ -144,31 +146,31 @@ impl<P: PairPotential + 'static> From<P> for Forces {
 /// Whether energy and pressure include the mean-field contribution from beyond the cutoff.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TailCorrection {
-    /// No.
+    /// No correction.
     #[default]
     Off,
-    /// Yes.
+    /// Correction included.
     On,
 }
 
 /// Whether inner pairs are computed while the halo is in flight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Overlap {
-    /// The halo is waited for after the inner pairs.
+    /// Inner pairs are computed first; then the halo is awaited.
     #[default]
     On,
-    /// Before them.
+    /// The halo is awaited first.
     Off,
 }
 
-/// How pairs within the cutoff are found, and how often anew.
+/// Search for pairs within the cutoff, and its frequency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NeighborConfig {
-    /// How pairs are found.
+    /// Method of finding pairs.
     pub method: MethodKind,
-    /// Distance beyond the cutoff that lists hold, \[length\].
+    /// Distance beyond the cutoff that lists cover, \[length\].
     pub skin: f64,
-    /// When lists are made anew.
+    /// Rule that decides when lists are rebuilt.
     pub rebuild: RebuildPolicy,
     /// Precision of the pair arithmetic.
     pub precision: Precision,
@@ -185,39 +187,40 @@ impl Default for NeighborConfig {
     }
 }
 
-/// How the instruction set of the kernels is chosen, and with it the shape of clusters.
+/// Choice of the instruction set of the kernels, which also determines the shape of clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimdChoice {
-    /// The method's best, by what the CPU has.
+    /// The best one for the method that the CPU supports.
     Cpu,
-    /// That with which forces took the least time at the start, on the slowest rank.
+    /// The one with which the initial force computation took the least time on the slowest rank.
     Measured,
-    /// One that this CPU has.
+    /// A given one, which this CPU supports.
     Named(SimdLevel),
 }
 
-/// How the work is divided and the halo exchanged. The transport is the world's.
+/// Division of the work and exchange of the halo. The world determines the transport.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ParallelConfig {
-    /// Which rank owns which cell.
+    /// Owner rank of each cell.
     pub partition: PartitionKind,
-    /// Ranks per dimension; chosen by the partition where absent.
+    /// Ranks per dimension; `None` lets the partition choose.
     pub rank_grid: Option<[usize; 3]>,
-    /// How pairs of particles of different ranks get their forces.
+    /// Method by which pairs of particles on different ranks get their forces.
     pub protocol: Protocol,
-    /// Which neighbouring cells are imported, and who computes a pair across ranks.
+    /// Neighbouring cells that are imported, and the rank that computes a pair across ranks.
     pub shell: Shell,
-    /// Direct or staged.
+    /// Direct or staged exchange.
     pub exchange: ExchangePattern,
-    /// Computation while the halo is in flight.
+    /// Whether inner pairs are computed while the halo is in flight.
     pub overlap: Overlap,
-    /// How much of the inner pairs is computed while forces travel home. Orders the sums.
+    /// Part of the inner pairs that is computed while forces are sent to their owners. Determines
+    /// the order of the sums.
     pub second_share: SecondShare,
-    /// Message buffers per edge.
+    /// Number of message buffers per edge.
     pub buffering: Buffering,
-    /// Whether the division follows the work in the course of a run.
+    /// Whether the division is adapted to the work during a run.
     pub balance: Balance,
-    /// Threads per rank, the calling one included.
+    /// Threads per rank, including the calling one.
     pub threads: usize,
     /// Instruction set of the kernels.
     pub simd: SimdChoice,
@@ -242,7 +245,8 @@ impl Default for ParallelConfig {
 }
 
 impl ParallelConfig {
-    /// Ranks per dimension, where they are given or follow from the protocol: `simple` has whole rows, or layers.
+    /// Returns the ranks per dimension if given or implied by the protocol: with `simple`, ranks
+    /// own whole rows (2D) or layers (3D).
     pub(crate) fn rank_grid_for(&self, domain: &Domain, ranks: usize) -> Option<[usize; 3]> {
         match (self.protocol, domain.dimension) {
             (Protocol::Simple, Dimension::Two) => Some([1, ranks, 1]),
@@ -252,51 +256,56 @@ impl ParallelConfig {
     }
 }
 
-/// A simulation, described. Reduced units: mass m, length sigma, energy epsilon, `k_B` = 1.
+/// Description of a simulation. Reduced units: mass m, length sigma, energy epsilon, `k_B` = 1.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The particles.
+    /// Source of the particles.
     pub particles: ParticleSource,
-    /// Two or three dimensions.
+    /// Number of dimensions.
     pub dimension: Dimension,
-    /// What happens at the faces of the box.
+    /// Boundary conditions.
     pub boundary: [Boundary; 3],
-    /// Solid walls, at faces where particles are reflected; they end on none of them.
+    /// Solid walls at reflecting faces of the box; no particle may be on or behind one.
     pub walls: Vec<SolidWall>,
     /// Mass per species, \[mass\].
     pub masses: Vec<f64>,
-    /// Share of the lattice sites per species, adding up to 1; particles from a list have their species.
+    /// Share of the lattice sites per species, adding up to 1; particles from a list have their own
+    /// species.
     pub shares: Vec<f64>,
-    /// Velocity of the whole system, added to those drawn or given, \[length / time\].
+    /// Velocity of the whole system, added to the drawn or given velocities, \[length / time\].
     pub drift: [f64; 3],
-    /// Draws velocities with exactly this temperature and no total momentum; else they are those given.
+    /// Temperature for which velocities are drawn, exactly and with zero total momentum; `None`
+    /// keeps the given velocities.
     pub temperature: Option<f64>,
-    /// Lattice sites are displaced at random by up to this length along each axis, not towards walls, \[length\].
+    /// Largest random displacement of lattice sites along each axis, \[length\]; none towards
+    /// walls.
     pub displacement: f64,
-    /// Key of everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// What the forces come from.
+    /// Source of the forces.
     pub forces: Forces,
     /// Mean-field correction for pairs beyond the cutoff.
     pub tail_correction: TailCorrection,
     /// Time step, \[time\].
     pub timestep: f64,
-    /// Largest change per atom of what the integrator conserves, \[energy\]; where it is seen, beyond that the run ends.
+    /// Largest allowed change per atom of the quantity that the integrator conserves, \[energy\]. A
+    /// larger change ends the run when it is observed.
     pub max_drift: Option<f64>,
-    /// How the equations of motion are integrated.
+    /// Integrator of the equations of motion.
     pub integrator: Integrator,
-    /// What keeps the pressure, if something does.
+    /// Barostat, if any.
     pub barostat: Option<Barostat>,
-    /// Steps over which ramps of the integrator's keys go.
+    /// Steps over which ramps of the integrator's keys extend.
     pub schedule: Range<u64>,
-    /// How pairs are found.
+    /// Search for pairs.
     pub neighbor: NeighborConfig,
-    /// How the work is divided.
+    /// Division of the work.
     pub parallel: ParallelConfig,
 }
 
 impl Config {
-    /// One species of mass 1 in a periodic box in three dimensions; time step 0.005, everything else at its default.
+    /// Describes one species of mass 1 in a periodic box in three dimensions, with time step 0.005
+    /// and defaults for everything else.
     pub fn new(particles: impl Into<ParticleSource>, forces: impl Into<Forces>) -> Self {
         const TIMESTEP: f64 = 0.005;
         Self {
@@ -322,11 +331,12 @@ impl Config {
         }
     }
 
-    /// The same with every lattice site displaced at random, as far as two particles cannot come closer than their
-    /// diameter (or a little in any case). Particles from a list stay where they are.
+    /// Returns this configuration with every lattice site displaced at random, by as much as keeps
+    /// two particles at least one diameter apart (but at least a little). Particles from a list are
+    /// not displaced.
     #[must_use]
     pub fn displaced(self, diameter: f64) -> Self {
-        /// Of the distance between neighbours.
+        /// In units of the distance between neighbours.
         const LEAST: f64 = 0.02;
         let displacement = self.particles.lattice().map_or(0.0, |lattice| {
             let distance = lattice.nearest_distance();
@@ -405,8 +415,9 @@ impl Config {
         }
     }
 
-    /// What is wrong with the particles of a list, one by one: with where they are and, unless there is a temperature, with how they
-    /// move. [`crate::Setup::new`] refuses the first.
+    /// Returns the faults of listed particles, one by one: of their positions and, unless
+    /// velocities are drawn, of their velocities. [`crate::Setup::new`] returns the first as an
+    /// error.
     pub fn particle_faults(&self) -> impl Iterator<Item = ParticleFault> {
         let (listed, shared) = match &self.particles {
             ParticleSource::List { particles, share, .. } => (&particles[..], share.as_ref()),

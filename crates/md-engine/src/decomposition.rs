@@ -1,5 +1,5 @@
-//! How the system is divided among ranks: cells, their owners, what follows for this rank, and the contexts that
-//! carry its halo. One value, which can be replaced in the course of a run
+//! Division of the system among ranks: cells and their owners, this rank's plan, and the contexts
+//! that carry its halo. A [`Decomposition`] can be replaced during a run
 //! ([`crate::Simulation::replace_decomposition`]).
 
 use std::collections::BTreeSet;
@@ -14,18 +14,19 @@ use crate::config::ParallelConfig;
 use crate::error::EngineError;
 use crate::halo::Halo;
 
-/// The box cut into cells, and who owns which.
+/// Cells of the box and their owners.
 #[derive(Debug, Clone)]
 pub struct Division {
-    /// The cells.
+    /// Cells.
     pub grid: CellGrid,
-    /// Their owners.
+    /// Owners of the cells.
     pub partition: Partition,
 }
 
 impl Division {
-    /// Cuts a box into cells of at least `list_radius` = cutoff + skin and gives them to ranks. `atoms` limits the number
-    /// of cells: in a huge, nearly empty box larger cells are cheaper than empty ones.
+    /// Divides a box into cells of at least `list_radius` = cutoff + skin and assigns them to
+    /// ranks. `atoms` limits the number of cells: in a huge, nearly empty box, larger cells are
+    /// cheaper than empty ones.
     ///
     /// # Errors
     /// [`GridError`]: the box is too small for the cutoff, or has too few cells for the ranks.
@@ -42,21 +43,23 @@ impl Division {
         Ok(Self { grid, partition })
     }
 
-    /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
+    /// Returns the largest useful number of cells, enough to spread over the ranks. More would only
+    /// cost memory: almost all of them would be empty.
     pub(crate) fn most_cells(atoms: u64, ranks: usize) -> u64 {
         const CELLS_PER_ATOM: u64 = 8;
         const CELLS_PER_RANK: u64 = 1000;
         CELLS_PER_ATOM.saturating_mul(atoms).max(CELLS_PER_RANK * ranks as u64)
     }
 
-    /// The rank that a position inside the box belongs to.
+    /// Returns the owner rank of a position inside the box.
     pub(crate) fn owner(&self, position: [f64; 3]) -> usize {
         self.partition.owner(&self.grid, self.grid.cell_of(position))
     }
 }
 
 impl Division {
-    /// The same cells with owners that follow from what the cells cost, if the kind of partition has it so.
+    /// Returns the same cells with owners derived from the cost of the cells, if the kind of
+    /// partition supports this.
     ///
     /// # Errors
     /// [`GridError`].
@@ -71,22 +74,23 @@ impl Division {
     }
 }
 
-/// The decomposition as seen from one rank.
+/// Decomposition as seen from one rank.
 pub struct Decomposition<'w> {
-    /// The cells of the global box.
+    /// Cells of the global box.
     pub grid: CellGrid,
-    /// Who owns which.
+    /// Owners of the cells.
     pub partition: Partition,
-    /// This rank's cells, its ghost cells, and where those come from.
+    /// Owned cells and ghost cells of this rank, and the sources of the ghosts.
     pub plan: HaloPlan,
-    /// The pairs of cells that this rank computes.
+    /// Pairs of cells that this rank computes.
     pub pairs: PairWork,
-    /// The contexts over the plan.
+    /// Contexts for the exchanges of the plan.
     pub halo: Halo<'w>,
 }
 
 impl<'w> Decomposition<'w> {
-    /// Derives this rank's plan and opens its contexts; `particles` say which fields there are. *Collective.*
+    /// Derives this rank's plan and opens its contexts; `particles` determines the fields.
+    /// *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -104,9 +108,10 @@ impl<'w> Decomposition<'w> {
         Ok(Self { grid, partition, plan, pairs, halo })
     }
 
-    /// The ranks, ascending, with which this one may exchange particles when another decomposition takes the place of this one: new
-    /// owners of its cells and old owners of its new ones, and of the cells around them, since nobody has moved further than one
-    /// cell. Others of all cells where the cells themselves change.
+    /// Returns the ranks, in ascending order, with which this one may exchange particles when `new`
+    /// replaces this decomposition: new owners of its present cells, previous owners of its new
+    /// cells, and owners of the cells around both, since no particle has moved further than one
+    /// cell. If the cells themselves change, returns all other ranks.
     pub(crate) fn peers_to(&self, new: &Self, rank: usize, ranks: usize) -> Vec<usize> {
         if self.grid != new.grid {
             return (0..ranks).filter(|&other| other != rank).collect();

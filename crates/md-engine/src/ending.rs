@@ -1,4 +1,4 @@
-//! Ending a run before its last step: whoever wants to tells the others, and all end after the same step.
+//! Early end of a run: ranks vote, and all end after the same step.
 
 use crate::clock::Phase;
 use crate::error::EngineError;
@@ -6,38 +6,40 @@ use crate::interaction::Interaction;
 use crate::observer::Observer;
 use crate::simulation::Simulation;
 
-/// After so many steps the ranks ask each other, unless something else has made them talk in between.
+/// Number of steps after which the ranks vote, unless the votes have been exchanged with other data
+/// in between.
 const LONGEST_SILENCE: u64 = 20;
 
-/// Where the question stands on this rank. The answer travels with [`Simulation::largest_displacement2`], which rebuilds and thermo
-/// steps need anyway, so that it costs nothing.
+/// State of the vote on this rank. The votes are sent along with
+/// [`Simulation::largest_displacement2`], which rebuilds and thermo steps need anyway, so that they
+/// cost nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ending {
     wanted: bool,
-    /// The same on all ranks.
+    /// Result of the last vote, the same on all ranks.
     agreed: bool,
     asked_at: u64,
 }
 
 impl Ending {
-    /// Nobody wants to end as yet.
+    /// Returns the state at the start of a run, without votes.
     pub(crate) fn not_before(step: u64) -> Self {
         Self { asked_at: step, ..Self::default() }
     }
 
-    /// This rank's vote, for a maximum over all ranks.
+    /// Returns this rank's vote, for a maximum over all ranks.
     pub(crate) fn vote(&self) -> f64 {
         f64::from(u8::from(self.wanted))
     }
 
-    /// The maximum over all ranks.
+    /// Stores the result of a vote: the maximum over all ranks.
     pub(crate) fn count(&mut self, votes: f64, step: u64) {
         (self.agreed, self.asked_at) = (votes > 0.0, step);
     }
 }
 
 impl<I: Interaction> Simulation<'_, I> {
-    /// Whether the ranks have agreed to end. *Collective.*
+    /// Returns whether the ranks have agreed to end. *Collective.*
     pub(crate) fn ends_early(&mut self, observers: &[&mut dyn Observer]) -> Result<bool, EngineError> {
         if observers.is_empty() {
             return Ok(false);

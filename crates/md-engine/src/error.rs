@@ -1,4 +1,4 @@
-//! Everything that can go wrong in a simulation, and which ranks know of it.
+//! Errors of a simulation, and the ranks on which they occur.
 
 use std::error::Error;
 
@@ -12,10 +12,10 @@ use md_core::threads::ThreadsError;
 
 use crate::integrator::KeyFault;
 
-/// How many lost particles a message names.
+/// Number of lost particles that a message lists.
 const NAMED: usize = 5;
 
-/// Why a simulation could not be set up or go on.
+/// Reason why a simulation could not be set up or continued.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -34,144 +34,144 @@ pub enum EngineError {
     /// The configuration contradicts itself.
     #[error("{0}")]
     Config(String),
-    /// A key of an integrator that cannot be for this system.
+    /// Key of an integrator that is invalid for this system.
     #[error(transparent)]
     Integrator(#[from] KeyFault),
-    /// A particle that cannot be where it is, or move as it does.
+    /// Particle with an invalid position or velocity.
     #[error(transparent)]
     Particle(#[from] ParticleFault),
-    /// Initial velocities whose sums are beyond those of [`md_core::exact_sum`].
+    /// Initial velocities whose sums exceed the range of [`md_core::exact_sum`].
     #[error(
         "the {what} of all particles is not a number below 2^63 = 9.2e18 at a temperature of 1: a mass is too large or too small"
     )]
     Sum {
-        /// Of what.
+        /// Summed quantity.
         what: &'static str,
     },
-    /// A mass for which no velocities can be drawn.
+    /// Mass for which no velocities can be drawn.
     #[error("the mass of species {} is {mass:?}, but {problem}", .species + 1)]
     Mass {
-        /// Its species, from 0.
+        /// Species, from 0.
         species: usize,
-        /// The mass.
+        /// Mass.
         mass: f64,
-        /// What is wrong with it.
+        /// Why it is invalid.
         problem: String,
     },
-    /// A temperature for which no velocities can be drawn.
+    /// Temperature for which no velocities can be drawn.
     #[error("the temperature is {temperature:?}, but {problem}")]
     Temperature {
-        /// What was asked for.
+        /// Requested temperature.
         temperature: f64,
-        /// What is wrong with it.
+        /// Why it is invalid.
         problem: String,
     },
-    /// A conserved energy that has changed by more than is allowed.
+    /// Conserved energy that has changed by more than is allowed.
     #[error(
         "step {step}: the {quantity} has changed by {change:.3e} per atom, more than the {most:e} allowed"
     )]
     Drift {
-        /// The step.
+        /// Step.
         step: u64,
-        /// What the integrator conserves.
+        /// Quantity that the integrator conserves.
         quantity: &'static str,
         /// Conserved energy per atom, minus that at the start.
         change: f64,
         /// [`crate::Config::max_drift`].
         most: f64,
     },
-    /// Threads of a rank.
+    /// Failure of the threads of a rank.
     #[error(transparent)]
     Threads(#[from] ThreadsError),
-    /// A block of memory that could not be had.
+    /// Block of memory that could not be allocated.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
-    /// The same, of particles that are shared out.
+    /// Block of memory for data of particles that could not be allocated.
     #[error("out of memory: there is no room for {what} ({bytes} bytes)")]
     NoRoom {
-        /// For what.
+        /// Purpose of the block.
         what: &'static str,
-        /// How much it needs.
+        /// Size of the block in bytes.
         bytes: usize,
     },
-    /// Communication.
+    /// Failure of the communication.
     #[error(transparent)]
     Communication(#[from] CommError),
-    /// Two ranks follow different plans: a bug.
+    /// Two ranks follow different plans, which is a bug.
     #[error(transparent)]
     Border(#[from] BorderError),
-    /// An exchange of fields that cannot be exchanged so.
+    /// Fields that cannot be exchanged in the requested way.
     #[error(
         "{0:?} cannot be exchanged: only fields of real numbers that ghosts have can, and positions only gathered"
     )]
     Exchange(Vec<&'static str>),
-    /// A particle whose owner is no neighbour: a bug or a broken input.
+    /// Particle whose owner is not a neighbour: a bug or invalid input.
     #[error("particle {0} at {1:?} belongs to a rank that is no neighbour")]
     Stray(u64, [f64; 3]),
-    /// Particles that moved too far to be followed.
+    /// Particles that moved too far to be tracked.
     #[error("{}", describe_lost(*.step, *.count, .examples))]
     Lost {
-        /// The step.
+        /// Step.
         step: u64,
-        /// How many, over all ranks.
+        /// Number of lost particles over all ranks.
         count: u64,
         /// A few of them.
         examples: Vec<LostParticle>,
     },
-    /// Particles so close that the next step would throw them out of the box.
+    /// Particles so close that the next step would eject them from the box.
     #[error("{}", describe_explosion(*.step, .overlap))]
     Exploded {
-        /// The step.
+        /// Step.
         step: u64,
-        /// The culprits, where they could be told apart.
+        /// The two particles, if they could be identified.
         overlap: Option<ClosePair>,
     },
-    /// A conserved energy that has changed so much that it means nothing, while particles are where they should be.
+    /// Conserved energy that has changed so much that it is meaningless, while no particle is lost.
     #[error(
         "step {step}: the {quantity} explodes: it has changed by {change:.3e} per atom, and particles have {energy:.3e} each (kinetic and \
          potential); the time step is too large, or what the integrator keeps is too far from the state of the particles"
     )]
     Explodes {
-        /// The step.
+        /// Step.
         step: u64,
-        /// What the integrator conserves.
+        /// Quantity that the integrator conserves.
         quantity: &'static str,
         /// Conserved energy per atom, minus that at the start.
         change: f64,
-        /// Kinetic energy and size of the potential energy per atom.
+        /// Kinetic energy plus magnitude of the potential energy, per atom.
         energy: f64,
     },
-    /// A box in which the simulation cannot go on.
+    /// Box in which the simulation cannot continue.
     #[error("step {step}: the box cannot follow the pressure: {problem}")]
     Box {
-        /// The step.
+        /// Step.
         step: u64,
-        /// Why.
+        /// Reason.
         problem: String,
     },
-    /// A balancing of another run that cannot be one of this run.
+    /// Balancing of another run that is not possible in this run.
     #[error("balancing {index}: {problem}")]
     Replay {
-        /// Which, from 0.
+        /// Index of the balancing, from 0.
         index: usize,
-        /// Why.
+        /// Reason.
         problem: String,
     },
-    /// Energy and virial were asked for after a step that computed forces alone.
+    /// Energy and virial were requested after a step that computed only forces.
     #[error("step {step}: energy and virial were not computed, the last ones are those of step {known}")]
     NoEnergy {
-        /// The step.
+        /// Step.
         step: u64,
-        /// The last step that computed them.
+        /// Last step that computed them.
         known: u64,
     },
-    /// Energy is not a number any more.
+    /// The energy is no longer finite.
     #[error(
         "step {step}: the energy is not a finite number (potential {potential}, kinetic {kinetic} per atom){}",
         if *step == 0 { "; particles may be on top of each other" } else { "" }
     )]
     NotFinite {
-        /// The step.
+        /// Step.
         step: u64,
         /// Potential energy per atom.
         potential: f64,
@@ -181,52 +181,52 @@ pub enum EngineError {
     /// The number of particles has changed.
     #[error("step {step}: {found} particles where there were {expected}")]
     WrongCount {
-        /// The step.
+        /// Step.
         step: u64,
         /// Particles now.
         found: u64,
         /// Particles at the start.
         expected: u64,
     },
-    /// An observer failed, on this rank.
+    /// An observer failed on this rank.
     #[error(transparent)]
     Observer(Box<dyn Error + Send + Sync>),
 }
 
-/// A particle that cannot be where it is, or move as it does.
+/// Particle with an invalid position or velocity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("particle {id}: {problem}")]
 pub struct ParticleFault {
-    /// Its id.
+    /// Id of the particle.
     pub id: u64,
-    /// What of it.
+    /// Invalid attribute.
     pub attribute: Attribute,
-    /// What is wrong.
+    /// Why it is invalid.
     pub problem: String,
 }
 
-/// What of a particle.
+/// Attribute of a particle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attribute {
-    /// Where it is.
+    /// Position.
     Position,
-    /// How it moves.
+    /// Velocity.
     Velocity,
 }
 
-/// Which ranks have the same error.
+/// Ranks on which an error occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// All.
+    /// All ranks.
     AllRanks,
-    /// This one; the others do not know yet, so it must end them ([`md_comm::World::abort`]).
+    /// Only this rank; it must end the others ([`md_comm::World::abort`]).
     ThisRank,
-    /// Another one failed first, and has said so.
+    /// Another rank failed first and has reported it.
     Elsewhere,
 }
 
 impl EngineError {
-    /// Who has this error.
+    /// Returns the ranks on which this error occurs.
     pub fn scope(&self) -> Scope {
         match self {
             Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,

@@ -1,13 +1,16 @@
-//! The halo of one moment, exchanged over and over without computation.
+//! Repeated exchange of the halo of one step, without computation.
 //!
-//! Structure: the steady exchange of the simulation is a list of contexts: positions stage by stage, then,
-//! where the shell returns forces, forces back, last stage first. The messages are packed once, into private memory of
-//! this rank. In every exchange each message is copied from there into the transport's send buffer, sent, and on
-//! arrival copied out into private memory again; a context begins when the one before it is complete.
-//! Advantage: every transport moves the same bytes from one rank's private memory to another's, so a transport that lets
-//! a message be packed in place or read in place gains no more than it saves, and gathering and scattering particles,
-//! which is the same for all, does not blur the difference. Disadvantage: in a step other work lies between the
-//! exchanges, caches are cold and ranks are skewed; so the step is measured as well.
+//! The steady exchange of the simulation is a list of contexts: positions stage by stage and then,
+//! if the shell returns forces, forces in the reverse order of stages. The messages are packed
+//! once, into private memory of this rank. In every exchange, each message is copied from there
+//! into the transport's send buffer, sent, and on arrival copied into private memory again; a
+//! context begins when the previous one is complete.
+//!
+//! Advantage: every transport moves the same bytes from one rank's private memory to another's, so
+//! a transport that can pack or read a message in place gains only what it saves, and gathering and
+//! scattering particles, which is the same for all transports, does not blur the difference.
+//! Disadvantage: in a step, other work lies between the exchanges, caches are cold and ranks are
+//! skewed; the step is therefore measured as well.
 
 use md_comm::{AlignedBuffer, CommError, EdgeId, Exchange, Sizes, Traffic};
 use md_core::Evaluation;
@@ -19,29 +22,30 @@ use crate::interaction::{GhostPositions, Interaction};
 use crate::simulation::Simulation;
 use crate::state::State;
 
-/// A coordinate beyond every cutoff. Not NaN: at the end of a run of particles the kernels' spare vector lanes read
-/// whatever comes next, also ghosts, and multiply it by zero. (In mixed precision, whose coordinates wrap around, it is some
-/// place or other: then the forces of a ghost that stays there are wrong instead of missing.)
+/// Coordinate beyond every cutoff. Not NaN: at the end of a run of particles, the spare vector
+/// lanes of the kernels read the following entries, including ghosts, and multiply them by zero.
+/// (In mixed precision, coordinates wrap around, so this becomes an arbitrary position: forces of a
+/// ghost that stays there are then wrong instead of missing.)
 const NOWHERE: f64 = 1e100;
 
-/// A steady exchange that can be repeated.
+/// Steady exchange that can be repeated.
 pub struct FrozenHalo<'s> {
     exchanges: Vec<FrozenExchange<'s>>,
 }
 
-/// One context with its messages.
+/// Context with its messages.
 pub(crate) struct FrozenExchange<'s> {
     context: &'s mut Exchange,
     outgoing: Vec<(EdgeId, AlignedBuffer)>,
-    /// Per edge: what arrived.
+    /// Received message per edge.
     incoming: Vec<AlignedBuffer>,
 }
 
 impl<I: Interaction> Simulation<'_, I> {
-    /// Freezes the halo: positions and forces as they are now.
+    /// Packs the halo with the present positions and forces.
     ///
     /// # Errors
-    /// Too little memory for the messages.
+    /// Insufficient memory for the messages.
     pub fn freeze(&mut self) -> Result<FrozenHalo<'_>, EngineError> {
         let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
         let Decomposition { plan, halo, .. } = decomposition;
@@ -49,13 +53,13 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(FrozenHalo { exchanges: halo.frozen_exchanges(&view)? })
     }
 
-    /// Puts all ghosts out of everybody's reach, and computes all forces again from a fresh exchange: of a ghost that is
-    /// not brought back the forces are missing. *Collective.*
+    /// Moves all ghosts beyond the cutoff of all particles and recomputes all forces after a new
+    /// exchange: the forces of ghosts that are not updated are missing. *Collective.*
     ///
     /// # Errors
     /// Communication.
     pub fn recompute_from_fresh_halo(&mut self) -> Result<(), EngineError> {
-        // A half kick that is still to be made belongs to the forces as they are.
+        // A pending half kick needs the present forces.
         self.complete_step()?;
         let ghosts = self.state.particles.ghost_start()..self.state.particles.len();
         for column in &mut self.state.particles.position {
@@ -75,7 +79,7 @@ impl FrozenHalo<'_> {
         self.exchanges.iter_mut().try_for_each(FrozenExchange::exchange)
     }
 
-    /// What this rank sends in one exchange.
+    /// Returns the messages and bytes that this rank sends in one exchange.
     pub fn traffic(&self) -> Traffic {
         let sent = self.exchanges.iter().flat_map(|exchange| &exchange.outgoing);
         total(sent.map(|(_, message)| Traffic { messages: 1, bytes: message.bytes().len() as u64 }))

@@ -1,4 +1,4 @@
-//! A simulation that goes on from a checkpoint.
+//! Continuation of a simulation from a checkpoint.
 
 use md_comm::World;
 use md_core::{Domain, Evaluation, Particles, memory};
@@ -12,20 +12,22 @@ use crate::simulation::{Simulation, check_ranks, pair_forces};
 use crate::state::State;
 
 impl<'w> Simulation<'w, PairForces> {
-    /// Goes on from a checkpoint, with the setup's pair potential; the box is that of the checkpoint. *Collective.*
+    /// Continues from a checkpoint, with the setup's pair potential, in the box of the checkpoint.
+    /// *Collective.*
     ///
     /// # Errors
-    /// As [`Self::new`]; [`EngineError::Config`] for a checkpoint of another number of particles or other fields.
+    /// As [`Self::new`]; [`EngineError::Config`] for a checkpoint with another number of particles
+    /// or other fields.
     pub fn resume(world: &'w dyn World, setup: &Setup, restored: Restored) -> Result<Self, EngineError> {
         Self::resume_with_interaction(world, setup, pair_forces(setup)?, restored)
     }
 }
 
 impl<'w, I: Interaction> Simulation<'w, I> {
-    /// Goes on from a checkpoint with an interaction of any kind, as [`Simulation::resume`]. *Collective.*
+    /// Continues from a checkpoint with any interaction, as [`Simulation::resume`]. *Collective.*
     ///
     /// # Errors
-    /// As there.
+    /// As [`Simulation::resume`].
     pub fn resume_with_interaction(
         world: &'w dyn World,
         setup: &Setup,
@@ -74,14 +76,16 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(simulation)
     }
 
-    /// Makes the neighbourhood: that of the checkpoint, or one of the present positions, and then their forces too.
+    /// Builds the neighbourhood: that of the checkpoint, or that of the present positions with
+    /// their forces.
     fn begin_at(&mut self, at_checkpoint: Option<AtCheckpoint>, shared: &Shared) -> Result<(), EngineError> {
         let Some(at_checkpoint) = at_checkpoint else { return self.begin() };
         self.move_and_rebuild()?;
         self.cells.make_room(&self.state.particles);
         if shared.lengths != shared.lengths_at_rebuild {
             self.follow_box(Domain { lengths: shared.lengths, ..self.state.domain });
-            // Where cells get too thin the box is divided anew at once; so those of a sound checkpoint are not.
+            // The box is divided again as soon as cells get too thin, so cells of a valid
+            // checkpoint fit.
             self.setup.check_cells(&self.decomposition.grid, self.interaction.cutoff())?;
         }
         at_checkpoint.put(&mut self.state.particles, self.world)?;
@@ -89,13 +93,14 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         if !self.barostat_acts_after(shared.step) {
             return Ok(());
         }
-        // The next step begins with a look at the pressure, which is computed from the same lists again.
+        // The next step begins with the pressure, which is recomputed here from the same lists.
         self.state.particles.clear_forces(&self.threads);
         self.compute_forces(GhostPositions::Stale, Evaluation::WithEnergyAndVirial)
     }
 }
 
-/// The setup in the box of the checkpoint, divided as it was there; where it is divided otherwise, balancing begins anew. *Collective.*
+/// Returns the setup in the box of the checkpoint with its division. If the division cannot be
+/// restored, balancing begins anew. *Collective.*
 fn divided(
     shared: &mut Shared,
     setup: &Setup,

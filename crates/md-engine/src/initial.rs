@@ -1,5 +1,5 @@
-//! The initial state, bit-identical on any number of ranks: everything random is keyed by (seed, id), and global sums
-//! are exact.
+//! Initial state, bit-identical on any number of ranks: all random numbers are keyed by (seed, id),
+//! and global sums are exact.
 
 use std::ops::Range;
 
@@ -16,10 +16,10 @@ use crate::error::EngineError;
 use crate::generate::Site;
 use crate::setup::Setup;
 
-/// The particles that this rank owns.
+/// Returns the particles that this rank owns.
 ///
 /// # Errors
-/// Communication, while velocities are being normalised. *Collective.*
+/// Communication, when particles are sent or velocities are normalised. *Collective.*
 pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, EngineError> {
     let (rank, Division { grid, partition }) = (world.rank(), &setup.division);
     let owner = |position: &[f64; 3]| partition.owner(grid, grid.cell_of(*position));
@@ -74,19 +74,19 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
     Ok(particles)
 }
 
-/// A particle as it is sent.
+/// Returns a particle as words, to be sent.
 pub(crate) fn words(&Particle { id, species, position, velocity, images }: &Particle) -> [u64; 9] {
     let ([x, y, z], [u, v, w]) = (position.map(f64::to_bits), velocity.map(f64::to_bits));
     [id, species.into(), x, y, z, u, v, w, images.pack()]
 }
 
-/// A particle that was sent.
+/// Returns the particle of received words.
 pub(crate) fn particle(&[id, species, x, y, z, u, v, w, images]: &[u64; 9]) -> Particle {
     let [position, velocity] = [[x, y, z], [u, v, w]].map(|vector| vector.map(f64::from_bits));
     Particle { id, species: species as u32, position, velocity, images: ImageCounts::unpack(images) }
 }
 
-/// The lattice sites that may lie, displaced, in cells of a rank.
+/// Returns the lattice sites that may lie, after displacement, in cells of a rank.
 fn sites_near<'a>(
     lattice: &'a Lattice,
     setup: &'a Setup,
@@ -95,7 +95,7 @@ fn sites_near<'a>(
     lattice.sites_near(parts_of(setup, rank, setup.config.displacement))
 }
 
-/// The parts of the box that a rank has, each wider by this much.
+/// Returns the parts of the box that a rank owns, each widened by `margin`.
 fn parts_of(setup: &Setup, rank: Rank, margin: f64) -> Vec<[Range<f64>; 3]> {
     let Division { grid, partition } = &setup.division;
     let cells = partition.cells_of(grid, rank);
@@ -104,7 +104,8 @@ fn parts_of(setup: &Setup, rank: Rank, margin: f64) -> Vec<[Range<f64>; 3]> {
     regions.map(|region| region.map(|side| side.start - margin..side.end + margin)).collect()
 }
 
-/// What this rank has made of a gas, unless one of the ranks has found no place for a particle. *Collective.*
+/// Returns the sites of a gas generated on this rank, or an error if a rank found no place for a
+/// particle. *Collective.*
 fn placed(mine: Result<Vec<Site>, u64>, world: &dyn World) -> Result<Vec<Site>, EngineError> {
     let mut without_place = [mine.as_ref().err().copied().unwrap_or_default()];
     world.reduce(&mut without_place, Reduction::Highest)?;
@@ -116,7 +117,7 @@ fn placed(mine: Result<Vec<Site>, u64>, world: &dyn World) -> Result<Vec<Site>, 
     }
 }
 
-/// A lattice site, moved by the configured displacement; not towards walls.
+/// Returns a lattice site moved by the configured displacement, but not towards walls.
 fn displace(site: [f64; 3], id: u64, setup: &Setup) -> [f64; 3] {
     let (domain, displacement) = (&setup.domain, setup.config.displacement);
     if displacement == 0.0 {
@@ -126,15 +127,15 @@ fn displace(site: [f64; 3], id: u64, setup: &Setup) -> [f64; 3] {
         if dim >= domain.dimension.count() || !domain.is_periodic(dim) {
             return 0.0;
         }
-        // A key of its own per axis: the seed itself draws the species.
+        // One key per axis; the seed itself draws the species.
         let key = setup.config.seed.wrapping_add(1 + dim as u64);
         displacement * (2.0 * random::uniform(key, id) - 1.0)
     };
     domain.wrap_position([0, 1, 2].map(|dim| site[dim] + shift(dim)))
 }
 
-/// Upper limits of the species' shares of \[0, 1): a uniform number below the first limit that exceeds it is of that
-/// species.
+/// Returns the upper limits of the species' shares of \[0, 1): the first limit above a uniform
+/// random number determines the species.
 fn share_limits(shares: &[f64]) -> Vec<f64> {
     let add = |sum: &mut f64, share: &f64| {
         *sum += share;
@@ -170,13 +171,14 @@ fn draw_velocities(
     Ok(())
 }
 
-/// Whether velocities of a temperature can be drawn: sums and squares of them must be numbers with enough digits.
+/// Checks that velocities of a temperature can be drawn: their sums and squares must be finite and
+/// have enough digits.
 pub(crate) fn check_temperature(config: &Config, temperature: f64) -> Result<(), EngineError> {
     /// Terms of exact sums are multiples of 2^-64 = 5e-20.
     const LEAST_MASS: f64 = 1e-12;
     /// Exact sums stay below 2^63 = 9e18.
     const MOST_MASS_OF_ALL: f64 = 4e18;
-    /// Squares of velocities are numbers for all such masses.
+    /// Within these limits, squares of velocities are finite for all accepted masses.
     const LEAST: f64 = 1e-280;
     const MOST: f64 = 1e280;
     let atoms = config.particles.len();
@@ -192,7 +194,7 @@ pub(crate) fn check_temperature(config: &Config, temperature: f64) -> Result<(),
         let problem = format!("velocities can be drawn for 0 and from {LEAST:e} to {MOST:e} only");
         return Err(EngineError::Temperature { temperature, problem });
     }
-    // No memory holds more particles than that.
+    // No memory holds enough particles to bring this below 1.
     let most = (MOST_MASS_OF_ALL / atoms as f64).max(1.0);
     let fault = config.masses.iter().position(|mass| !(LEAST_MASS..=most).contains(mass));
     fault.map_or(Ok(()), |species| {
@@ -203,7 +205,7 @@ pub(crate) fn check_temperature(config: &Config, temperature: f64) -> Result<(),
     })
 }
 
-/// Sums over all ranks without rounding. *Collective.*
+/// Returns sums over all ranks, without rounding. *Collective.*
 fn sum_exactly<const N: usize>(
     what: &'static str,
     sums: [ExactSum; N],
@@ -232,7 +234,7 @@ mod tests {
 
     use super::*;
 
-    /// Every rank has cells everywhere.
+    /// A partition in which every rank has cells everywhere.
     #[derive(Debug)]
     struct Scattered {
         ranks: usize,
@@ -252,7 +254,7 @@ mod tests {
         Setup::new(config, ranks).unwrap()
     }
 
-    /// All ranks' particles by id; those of each rank are in that order.
+    /// Returns all ranks' particles by id; those of each rank are already in that order.
     fn of_all_ranks(setup: &Setup) -> Vec<Particle> {
         let of_rank = |world: &dyn World| {
             let particles = particles(setup, world).unwrap();

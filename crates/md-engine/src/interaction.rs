@@ -1,9 +1,10 @@
-//! Forces: what a simulation asks of an interaction, and pair forces as the first of them.
+//! Forces: the interface of an interaction, and pair forces as the first implementation.
 //!
-//! An interaction computes forces on the particles of a rank from owned particles and ghosts. It moves data between
-//! ranks by two calls only, [`ForceContext::gather`] and [`ForceContext::scatter_add`], as often as it needs. Pair
-//! forces use each once: positions out, forces to their owners. The embedded-atom method uses them twice more: electron
-//! densities to their owners, derivatives of the embedding energy out (`tests/embedded_atom.rs`).
+//! An interaction computes forces on the particles of a rank from owned particles and ghosts. It
+//! moves data between ranks only by [`ForceContext::gather`] and [`ForceContext::scatter_add`], as
+//! often as necessary. Pair forces use each once: positions to ghosts, forces to owners. The
+//! embedded-atom method uses each once more: electron densities to owners, derivatives of the
+//! embedding energy to ghosts (`tests/embedded_atom.rs`).
 
 use std::sync::Arc;
 
@@ -31,25 +32,25 @@ const FORCES: &[Field] = &[Field::FORCE];
 /// Whether the ghosts hold the positions of this step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GhostPositions {
-    /// Just copied with the border.
+    /// Copied with the border.
     Fresh,
-    /// To be gathered.
+    /// Still to be gathered.
     Stale,
 }
 
-/// One rank's part of the system during a force computation.
+/// Part of the system on one rank during a force computation.
 pub struct ForceContext<'a, 'w> {
-    /// Owned particles and ghosts. Forces on all of them are zero at the start.
+    /// Owned particles and ghosts. All forces are zero at the start.
     pub particles: &'a mut Particles,
-    /// Which particles are in which cell.
+    /// Particles by cell.
     pub cells: &'a mut LocalCells,
-    /// The cells of the global box.
+    /// Cells of the global box.
     pub grid: &'a CellGrid,
-    /// The owned and ghost cells of this rank.
+    /// Owned and ghost cells of this rank.
     pub plan: &'a HaloPlan,
-    /// The pairs of cells that this rank computes.
+    /// Pairs of cells that this rank computes.
     pub pairs: &'a mut PairWork,
-    /// The global box.
+    /// Global box.
     pub domain: &'a Domain,
     /// Threads of this rank.
     pub threads: &'a Threads,
@@ -61,8 +62,8 @@ pub struct ForceContext<'a, 'w> {
 }
 
 impl<'w> ForceContext<'_, 'w> {
-    /// Fills ghosts with the owners' values of these fields. Positions alone are not sent again where a rebuild has
-    /// just done so. *Collective.*
+    /// Copies the owners' values of these fields to ghosts. If only positions are requested and a
+    /// rebuild has just sent them, they are not sent again. *Collective.*
     ///
     /// # Errors
     /// Communication; [`EngineError::Exchange`].
@@ -71,7 +72,7 @@ impl<'w> ForceContext<'_, 'w> {
         self.finish_gather(fields)
     }
 
-    /// The first part of [`Self::gather`]: returns while messages are in flight.
+    /// Starts a [`Self::gather`] and returns while messages are in flight.
     ///
     /// # Errors
     /// As [`Self::gather`].
@@ -82,7 +83,7 @@ impl<'w> ForceContext<'_, 'w> {
         self.with_halo(|halo, view| halo.start(Direction::Gather, fields, view))
     }
 
-    /// The second part of [`Self::gather`]: returns when all ghosts have their values.
+    /// Finishes a [`Self::gather`]: all ghosts then have their values.
     ///
     /// # Errors
     /// As [`Self::gather`].
@@ -93,8 +94,9 @@ impl<'w> ForceContext<'_, 'w> {
         self.with_halo(|halo, view| halo.finish(Direction::Gather, fields, view))
     }
 
-    /// Adds the ghosts' values of these fields to those of their owners, in a fixed order. Does nothing where the shell
-    /// makes every rank compute all pairs of its own particles, whose values are complete then. *Collective.*
+    /// Adds the ghosts' values of these fields to those of their owners, in a fixed order. Does
+    /// nothing if the shell makes every rank compute all pairs of its own particles, because their
+    /// values are already complete. *Collective.*
     ///
     /// # Errors
     /// As [`Self::gather`].
@@ -103,8 +105,8 @@ impl<'w> ForceContext<'_, 'w> {
         self.finish_scatter_add(fields)
     }
 
-    /// The first part of [`Self::scatter_add`]: returns while messages are in flight. The ghosts' values must be complete;
-    /// owned particles' values may be added to until the second part.
+    /// Starts a [`Self::scatter_add`] and returns while messages are in flight. The ghosts' values
+    /// must be complete; values may be added to owned particles until the exchange is finished.
     ///
     /// # Errors
     /// As [`Self::gather`].
@@ -112,7 +114,7 @@ impl<'w> ForceContext<'_, 'w> {
         self.with_halo(|halo, view| halo.start(Direction::ScatterAdd, fields, view))
     }
 
-    /// The second part of [`Self::scatter_add`].
+    /// Finishes a [`Self::scatter_add`].
     ///
     /// # Errors
     /// As [`Self::gather`].
@@ -120,8 +122,9 @@ impl<'w> ForceContext<'_, 'w> {
         self.with_halo(|halo, view| halo.finish(Direction::ScatterAdd, fields, view))
     }
 
-    /// Moves what is in flight between the first and the second part of an exchange; to be called now and then from long
-    /// computations, because most MPI libraries move long messages only while they are called.
+    /// Advances messages in flight between the start and the finish of an exchange. Long
+    /// computations should call this repeatedly, because most MPI libraries move long messages only
+    /// during calls.
     ///
     /// # Errors
     /// As [`Self::gather`].
@@ -129,7 +132,7 @@ impl<'w> ForceContext<'_, 'w> {
         self.with_halo(Halo::progress)
     }
 
-    /// Does `work` and books its time as that of forces.
+    /// Runs `work` and books its time on [`Phase::Force`].
     pub fn compute<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         let start = std::time::Instant::now();
         let result = work(self);
@@ -141,7 +144,7 @@ impl<'w> ForceContext<'_, 'w> {
         fields == POSITIONS && self.ghosts == GhostPositions::Fresh
     }
 
-    /// The images of this rank's own cells, where there are some.
+    /// Calls `work` with the images of this rank's own cells, if there are any.
     pub(crate) fn with_images(&mut self, work: impl FnOnce(Images, &mut Carried)) {
         let Self { particles, cells, plan, threads, halo, .. } = self;
         if let (Some(stage), Some(selection)) = (plan.stages.first(), halo.images()) {
@@ -155,26 +158,27 @@ impl<'w> ForceContext<'_, 'w> {
     }
 }
 
-/// What copies to images read and write.
+/// Data that copies to images read and write.
 pub(crate) struct Carried<'a> {
     pub(crate) particles: &'a mut Particles,
     pub(crate) threads: &'a Threads,
 }
 
-/// What computes forces. All ranks call it together.
+/// Computation of forces. All ranks call each method together.
 pub trait Interaction {
-    /// Longest distance of two particles that interact, \[length\].
+    /// Returns the largest distance of two particles that interact, \[length\].
     fn cutoff(&self) -> f64;
 
-    /// Registers the fields it needs beside positions and forces ([`Particles::register`]).
+    /// Registers fields needed in addition to positions and forces ([`Particles::register`]).
     fn register(&mut self, _particles: &mut Particles) {}
 
-    /// Mean-field correction of energy and pressure for `counts[species]` particles in `volume`.
+    /// Returns the mean-field correction of energy and pressure for `counts[species]` particles in
+    /// `volume`.
     fn tail(&self, _counts: &[u64], _volume: f64, _dimension: Dimension) -> Tail {
         Tail::default()
     }
 
-    /// Prepares for the particles as they are now; called when cells are sorted and ghosts are laid out anew.
+    /// Prepares for the present particles; called after cells are sorted and ghosts are assigned.
     ///
     /// # Errors
     /// Communication.
@@ -182,14 +186,15 @@ pub trait Interaction {
         Ok(())
     }
 
-    /// Work of a step by owned cell, in computed pairs and as it is since the last [`Self::rebuild`], where that is known: by it the work
-    /// is divided among ranks. Elsewhere it is estimated from the numbers of particles.
+    /// Returns the work per step of each owned cell since the last [`Self::rebuild`], in computed
+    /// pairs. The work is divided among ranks according to it. If `None`, it is estimated from the
+    /// numbers of particles.
     fn pairs_by_cell(&self, _cells: &LocalCells, _plan: &HaloPlan) -> Option<Vec<f64>> {
         None
     }
 
-    /// The energy of each owned particle, so that their sum over ranks is the system's without tail correction; `None` where it is
-    /// not known. Leaves the forces as they are.
+    /// Returns the energy of each owned particle, or `None` if it is not available. The sum over
+    /// ranks is the energy of the system without tail correction. Does not change the forces.
     ///
     /// # Errors
     /// Communication.
@@ -197,8 +202,8 @@ pub trait Interaction {
         Ok(None)
     }
 
-    /// The diagonal of the virial of each owned particle, xx, yy and zz: their sums over ranks are the system's. `None` where it is not
-    /// known. Leaves the forces as they are.
+    /// Returns the diagonal of the virial of each owned particle, xx, yy and zz, or `None` if it is
+    /// not available. The sums over ranks are those of the system. Does not change the forces.
     ///
     /// # Errors
     /// Communication.
@@ -209,13 +214,13 @@ pub trait Interaction {
         Ok(None)
     }
 
-    /// Pairs of so many species by distance, as [`NearPairs::count`] has them.
+    /// Counts pairs of `species` species by distance, as [`NearPairs::count`].
     fn count_distances(&self, _near: &NearPairs, _species: usize, _bins: DistanceBins) -> Option<PairCounts> {
         None
     }
 
-    /// Adds the forces on all owned particles. `evaluation` says whether energy and virial are wanted: of this rank's pairs,
-    /// so that the sum over ranks is the system's.
+    /// Adds the forces on all owned particles. `evaluation` determines whether energy and virial of
+    /// this rank's pairs are computed; their sums over ranks are those of the system.
     ///
     /// # Errors
     /// Communication.
@@ -233,12 +238,12 @@ pub struct PairForces {
     method: Method,
     overlap: Overlap,
     second_share: SecondShare,
-    /// In place of the method, where forces do not come by ghosts.
+    /// Replaces the method if forces are not computed with ghosts.
     protocol: Option<CellForces>,
 }
 
 impl PairForces {
-    /// Of a potential, by a method.
+    /// Creates the forces of a potential.
     pub fn new(
         potential: Arc<dyn PairPotential>,
         neighbor: NeighborConfig,
@@ -250,7 +255,8 @@ impl PairForces {
         Self { potential, method, overlap, second_share, protocol }
     }
 
-    /// Block by block as long as messages are in flight, the rest at once.
+    /// Adds the forces of a region: block by block as long as messages are in flight, the rest at
+    /// once.
     fn add_region(
         &mut self,
         context: &mut ForceContext,
@@ -275,7 +281,7 @@ impl PairForces {
     }
 }
 
-/// What methods read, and the particles they write to.
+/// Splits a context into the data that methods read and the particles to which they write.
 pub(crate) fn system<'s>(
     context: &'s mut ForceContext,
     potential: &'s dyn PairPotential,
@@ -330,8 +336,9 @@ impl Interaction for PairForces {
         self.method.count_distances(system, particles, species, bins)
     }
 
-    /// Inner pairs while positions travel, boundary pairs, the other inner pairs while forces on ghosts travel to their owners. The
-    /// order of the sums is the same with and without overlap, and so are the bits.
+    /// Computes inner pairs while positions are in flight, then boundary pairs, then the other
+    /// inner pairs while forces on ghosts are sent to their owners. The order of the sums, and
+    /// therefore all bits, are the same with and without overlap.
     fn add_forces(
         &mut self,
         context: &mut ForceContext,

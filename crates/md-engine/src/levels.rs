@@ -1,4 +1,4 @@
-//! The instruction set, chosen by measuring ([`SimdChoice::Measured`]).
+//! Choice of the instruction set by measurement ([`SimdChoice::Measured`]).
 
 use std::time::{Duration, Instant};
 
@@ -9,20 +9,22 @@ use crate::error::EngineError;
 use crate::interaction::{GhostPositions, Interaction};
 use crate::simulation::Simulation;
 
-/// What is worth a comparison: narrower vectors are slower.
+/// Levels that are compared; narrower vectors are slower.
 const WIDE: [SimdLevel; 3] = [SimdLevel::Avx2, SimdLevel::Avx512Vl, SimdLevel::Avx512];
 
-/// Force computations per level, of which the fastest counts.
+/// Number of force computations per level; the fastest counts.
 const TURNS: usize = 3;
 
 impl<I: Interaction> Simulation<'_, I> {
-    /// The instruction set of the kernels, and how it was chosen: not by measuring where there is only one.
+    /// Returns the instruction set of the kernels and how it was chosen. If there was only one to
+    /// measure, the choice is [`SimdChoice::Cpu`].
     pub fn simd(&self) -> (SimdLevel, SimdChoice) {
         (self.setup.simd, self.setup.config.parallel.simd)
     }
 
-    /// Takes the level, among those that all ranks have, at which the forces take the slowest rank the least time, if that is what
-    /// is wanted. To be called after a rebuild, before there are forces. *Collective.*
+    /// If so configured, selects the level at which the forces take the slowest rank the least
+    /// time, among those that all ranks support. Must be called after a rebuild, before forces are
+    /// computed. *Collective.*
     pub(crate) fn measure_levels(&mut self) -> Result<(), EngineError> {
         let choice = &mut self.setup.config.parallel.simd;
         if *choice != SimdChoice::Measured {

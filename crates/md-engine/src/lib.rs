@@ -1,10 +1,11 @@
 //! A distributed molecular-dynamics simulation as a library.
 //!
-//! A [`Config`] says what is simulated and how; [`Setup`] is a checked configuration for a number of ranks; [`Simulation`]
-//! is one rank of it, running. What looks at a run is an [`Observer`]. Nothing here reads or writes files, prints, or ends
-//! the process. The ranks are those of an [`md_comm::World`]: threads of this process, or processes over MPI.
+//! A [`Config`] describes what is simulated and how; [`Setup`] is a checked configuration for a
+//! number of ranks; [`Simulation`] is one rank of a running simulation. An [`Observer`] inspects a
+//! run. The library does not read or write files, print, or end the process. The ranks are those of
+//! an [`md_comm::World`]: threads of this process, or processes over MPI.
 //!
-//! | to bring | implement | and hand it to |
+//! | to provide | implement | and pass it to |
 //! | --- | --- | --- |
 //! | a pair potential | [`md_core::PairPotential`] | [`Config::new`] |
 //! | forces of another kind | [`Interaction`] | [`Simulation::with_interaction`] |

@@ -1,4 +1,4 @@
-//! What a simulation tells about itself: observables, timings, particles.
+//! Output of a simulation: observables, timings, particles.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -30,7 +30,7 @@ use crate::timing::RankTiming;
 const FIRST_RANK: usize = 0;
 
 impl<I: Interaction> Simulation<'_, I> {
-    /// Shows the present state to the observers that are due. *Collective.*
+    /// Passes the present state to the observers that are due. *Collective.*
     pub(crate) fn observe(&mut self, observers: &mut [&mut dyn Observer]) -> Result<(), EngineError> {
         let step = self.state.step;
         let rank = self.world.rank();
@@ -86,7 +86,7 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(())
     }
 
-    /// Computes what observers need and is not there yet.
+    /// Computes the data that an observer needs and that are not in `seen` yet.
     fn provide(&mut self, needs: Needs, seen: &mut Seen) -> Result<(), EngineError> {
         if needs.contains(Needs::VELOCITIES) {
             self.complete_step()?;
@@ -98,7 +98,7 @@ impl<I: Interaction> Simulation<'_, I> {
             seen.thermo = Some((sums, thermo));
         }
         if needs.contains(Needs::GATHERED_PARTICLES) && seen.gathered.is_none() {
-            // Integration, not output.
+            // This time counts as integration, not as output.
             self.complete_step()?;
             let begun = Instant::now();
             seen.gathered = Some(self.gather_rows(RowVector::Velocity)?);
@@ -117,14 +117,14 @@ impl<I: Interaction> Simulation<'_, I> {
         if needs.contains(Needs::SAVED_STATE) && seen.shared.is_none() {
             self.complete_step()?;
             self.hear_of_last_step()?;
-            // What ranks have counted by themselves comes together.
+            // Combines the contributions of the ranks to the integrator's memory.
             self.reservoir_now()?;
             seen.shared = Some(self.shared().words());
         }
         Ok(())
     }
 
-    /// What all ranks have alike of the state after this step, which is complete.
+    /// Returns the part of the state after this complete step that is the same on all ranks.
     fn shared(&self) -> Shared {
         let State { domain, step, time, integrator, barostat, .. } = &self.state;
         let work = barostat.as_ref().map_or(0.0, |barostat| barostat.work);
@@ -148,10 +148,12 @@ impl<I: Interaction> Simulation<'_, I> {
         }
     }
 
-    /// Sums over all ranks at the last step that computed energy and virial. *Collective.*
+    /// Returns the sums over all ranks at the present step, which must have computed energy and
+    /// virial. *Collective.*
     ///
     /// # Errors
-    /// Communication; an energy that is not a number; a particle too many or too few.
+    /// Communication; an energy that is not finite; a wrong number of particles;
+    /// [`EngineError::NoEnergy`].
     pub fn system_sums(&mut self) -> Result<SystemSums, EngineError> {
         self.complete_step()?;
         if self.pairs_step != self.state.step {
@@ -184,7 +186,7 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(sums)
     }
 
-    /// The motion about the drift that follows from these sums. *Collective.*
+    /// Returns the motion about the drift that follows from these sums. *Collective.*
     fn thermal_motion(&self, sums: &SystemSums) -> Result<ThermalMotion, EngineError> {
         let conserved = self.conserved_momentum();
         let drift = conserved.drift(&sums.motion());
@@ -197,9 +199,9 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(ThermalMotion { conserved, drift, flux })
     }
 
-    /// The velocity of the whole system that temperature and pressure are about, and that
-    /// thermostats leave as it is: that of the centre of mass along the axes of
-    /// [`Self::conserved_momentum`], or zero where that is negligible. *Collective.*
+    /// Returns the velocity of the whole system, about which temperature and pressure are defined
+    /// and which thermostats do not change: that of the centre of mass along the axes of
+    /// [`Self::conserved_momentum`], or zero if it is negligible. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -207,34 +209,37 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(self.thermal_now()?.drift)
     }
 
-    /// The motion after the present step. *Collective.*
+    /// Returns the thermal motion after the present step. *Collective.*
     pub(crate) fn thermal_now(&mut self) -> Result<Thermal, EngineError> {
         self.complete_step()?;
         let conserved = self.conserved_momentum();
         Thermal::of(&self.state.particles, &self.setup.config.masses, conserved, self.world)
     }
 
-    /// The axes along which the integrator and the walls conserve the total momentum.
+    /// Returns the axes along which the integrator and the walls conserve the total momentum.
     pub fn conserved_momentum(&self) -> ConservedMomentum {
         ConservedMomentum::new(&self.state.domain, self.state.integrator.total_momentum())
     }
 
-    /// The degrees of freedom of the temperature.
+    /// Returns the number of degrees of freedom of the temperature.
     pub fn degrees_of_freedom(&self) -> u64 {
         self.conserved_momentum().degrees_of_freedom(self.atoms(), self.state.domain.dimension)
     }
 
-    /// The energy that thermostat and barostat, of this stage and those before, have taken from the particles. *Collective.*
+    /// Returns the energy that thermostats and barostats, of this stage and earlier ones, have
+    /// taken from the particles. *Collective.*
     pub(crate) fn reservoir_now(&mut self) -> Result<f64, EngineError> {
         let State { integrator, barostat, .. } = &mut self.state;
         let work = barostat.as_ref().map_or(0.0, |barostat| barostat.work);
         Ok(self.earlier_reservoirs + integrator.reservoir_energy(self.world)? - work)
     }
 
-    /// Ends the run if the conserved energy has changed by more than the configuration allows, or out of all proportion; the same on
-    /// all ranks. (Particles that explode are lost or have no finite energy; what a thermostat holds has to be looked at here.)
+    /// Ends the run if the conserved energy has changed by more than the configuration allows, or
+    /// by orders of magnitude more than the particles' energies; the same on all ranks. (Particles
+    /// that explode are lost or have no finite energy; the energy of a thermostat must be checked
+    /// here.)
     fn check_drift(&mut self, thermo: &Thermo) -> Result<(), EngineError> {
-        /// Times the particles' own energies.
+        /// In units of the particles' own energies.
         const EXPLODED: f64 = 1000.0;
         self.energy.note_total(thermo);
         let Some(quantity) = self.setup.config.integrator.conserved() else { return Ok(()) };
@@ -250,7 +255,7 @@ impl<I: Interaction> Simulation<'_, I> {
         }
     }
 
-    /// The thermodynamic state of these sums.
+    /// Returns the thermodynamic state that follows from these sums.
     pub fn thermo(&self, sums: &SystemSums) -> Thermo {
         let domain = &self.state.domain;
         let observables = sums.observables(domain, self.tail);
@@ -272,7 +277,7 @@ impl<I: Interaction> Simulation<'_, I> {
         }
     }
 
-    /// Totals of the forces of these sums.
+    /// Returns the totals of the forces that follow from these sums.
     pub fn force_totals(&self, sums: &SystemSums) -> ForceTotals {
         let Tail { energy, .. } = self.tail;
         ForceTotals {
@@ -284,7 +289,8 @@ impl<I: Interaction> Simulation<'_, I> {
         }
     }
 
-    /// This rank's timings since [`Self::start_measuring`]; [`crate::Timings::reduce`] tells all ranks about all.
+    /// Returns this rank's timings since [`Self::start_measuring`]; [`crate::Timings::reduce`]
+    /// combines those of all ranks.
     ///
     /// # Errors
     /// Communication.
@@ -301,10 +307,10 @@ impl<I: Interaction> Simulation<'_, I> {
         })
     }
 
-    /// All particles on rank 0, by id; nothing elsewhere. *Collective.*
+    /// Returns all particles on rank 0, by id; on other ranks, an empty list. *Collective.*
     ///
     /// # Errors
-    /// Communication; no memory for them.
+    /// Communication; no memory for the rows.
     pub fn gather_rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, EngineError> {
         let mine = self.rows(vector)?;
         let all = self.world.gather(FIRST_RANK, bytemuck::cast_slice(&mine))?;
@@ -312,7 +318,7 @@ impl<I: Interaction> Simulation<'_, I> {
         let count = all.iter().map(|bytes| bytes.len() / size_of::<ParticleRow>()).sum();
         let mut rows = Vec::<ParticleRow>::new();
         expect_room(&mut rows, count, "the rows of all particles")?;
-        // Of a rank, its bytes are given back before those of the next are copied.
+        // The bytes of each rank are freed before those of the next are copied.
         for bytes in all {
             rows.extend(
                 bytes.chunks_exact(size_of::<ParticleRow>()).map(bytemuck::pod_read_unaligned::<ParticleRow>),
@@ -322,10 +328,10 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(rows)
     }
 
-    /// This rank's particles.
+    /// Returns the rows of this rank's particles.
     ///
     /// # Errors
-    /// Those of the integrator; no memory for them.
+    /// Errors of the integrator; no memory for the rows.
     pub fn rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, EngineError> {
         self.complete_step()?;
         let State { particles, domain, .. } = &self.state;
@@ -335,52 +341,53 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(rows)
     }
 
-    /// What contexts that choose their transports by themselves have chosen.
+    /// Returns the choices of contexts that select their transport themselves.
     pub fn choices(&self) -> Vec<Choice> {
         self.decomposition.halo.choices()
     }
 
-    /// The state of this rank. Velocities are half a step behind unless an observer has asked for them.
+    /// Returns the state of this rank. Velocities are half a step behind unless an observer has
+    /// requested them.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// What it was made from, with the integrator and the box as they are now.
+    /// Returns the setup of the simulation, with the present integrator and box.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// Particles of the whole system.
+    /// Returns the number of particles of the whole system.
     pub fn atoms(&self) -> u64 {
         self.setup.atoms()
     }
 
-    /// Time step, \[time\].
+    /// Returns the time step, \[time\].
     pub fn timestep(&self) -> f64 {
         self.setup.config.timestep
     }
 
-    /// How the neighbourhood has held so far.
+    /// Returns statistics of rebuilds so far.
     pub fn neighbor_report(&self) -> NeighborReport {
         self.neighborhood
     }
 
-    /// How well the total energy has been kept so far.
+    /// Returns statistics of the energy conservation so far.
     pub fn energy_report(&self) -> EnergyReport {
         self.energy
     }
 
-    /// How often a barostat has changed the box.
+    /// Returns the number of times a barostat has changed the box.
     pub fn box_report(&self) -> BoxReport {
         self.box_changes
     }
 
-    /// From now on, somebody is told of every phase of this rank.
+    /// Sets the observer of all phases of this rank from now on.
     pub fn observe_phases(&mut self, observer: Rc<dyn PhaseObserver>) {
         self.clock.observe(observer);
     }
 
-    /// Starts the measured part: forgets the times and traffic of the set-up. *Collective.*
+    /// Starts the measured part of a run: clears the times and traffic of the set-up. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -394,7 +401,7 @@ impl<I: Interaction> Simulation<'_, I> {
     }
 }
 
-/// What observers of one step have been given so far.
+/// Data computed so far for the observers of one step.
 #[derive(Default)]
 struct Seen {
     thermo: Option<(SystemSums, Thermo)>,

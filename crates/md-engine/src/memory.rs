@@ -1,4 +1,4 @@
-//! How much memory a rank needs: an estimate, made before anything is allocated.
+//! Estimate of the memory that a rank needs, made before anything is allocated.
 
 use md_core::force::{MethodKind, Precision};
 use md_core::{Dimension, Shell};
@@ -6,22 +6,22 @@ use md_core::{Dimension, Shell};
 use crate::config::ParticleSource;
 use crate::setup::Setup;
 
-/// Bytes of a process that has no particles yet: program and MPI library.
+/// Bytes of a process without particles: program and MPI library.
 const PROCESS: f64 = 12e6;
-/// Bytes per particle: its fields, places to sort them, positions at the last rebuild.
+/// Bytes per particle: its fields, buffers for sorting, position at the last rebuild.
 const PARTICLE: f64 = 168.0;
 /// Bytes per ghost: its fields and its part of messages.
 const GHOST: f64 = 100.0;
-/// Bytes per cell: its coordinates, indices, and the cells that it meets.
+/// Bytes per cell: its coordinates, indices, and the cells that it interacts with.
 const CELL: f64 = 225.0;
-/// Bytes per particle and further thread: reactions.
+/// Bytes per particle and additional thread: reaction forces.
 const THREAD: f64 = 30.0;
-/// Bytes per particle of a list, as it was read and as it was given to the engine.
+/// Bytes per particle of a list, as read and as passed to the engine.
 const LISTED: f64 = 228.0;
 
 impl Setup {
-    /// Bytes of memory that a rank will need in a run, about: measured systems at rest need between 0.8 and 1.3 times as many.
-    /// Particles are taken to fill the box evenly.
+    /// Returns the estimated bytes of memory that a rank needs in a run. Measured systems at rest
+    /// need between 0.8 and 1.3 times as many. Particles are assumed to fill the box evenly.
     pub fn estimated_bytes(&self) -> f64 {
         let NeighborCells { own, ghosts } = self.neighbor_cells();
         let atoms = self.atoms() as f64;
@@ -36,7 +36,7 @@ impl Setup {
         PROCESS + atoms / self.ranks as f64 * per_particle + ghosts * per_cell * GHOST + cells
     }
 
-    /// Cells of a rank in the middle.
+    /// Returns the number of owned and ghost cells of a rank in the middle of the box.
     fn neighbor_cells(&self) -> NeighborCells {
         let counts = self.division.grid.counts().map(f64::from);
         // Stripes are nearly whole layers.
@@ -52,7 +52,7 @@ impl Setup {
         NeighborCells { own, ghosts: all - own }
     }
 
-    /// Bytes per particle of the lists of pairs.
+    /// Returns the bytes per particle of the pair lists.
     fn bytes_of_lists(&self) -> f64 {
         let neighbor = &self.config.neighbor;
         let radius = self.config.forces.cutoff() + neighbor.skin;
@@ -69,7 +69,7 @@ impl Setup {
     }
 }
 
-/// Numbers of cells of a rank.
+/// Numbers of owned and ghost cells of a rank.
 struct NeighborCells {
     own: f64,
     ghosts: f64,

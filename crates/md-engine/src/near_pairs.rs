@@ -1,4 +1,4 @@
-//! The pairs that the interaction knows, for observers: found already, and not searched again.
+//! Pairs already found by the interaction, for observers.
 
 use std::fmt;
 
@@ -7,19 +7,20 @@ use md_core::{CellGrid, HaloPlan, LocalCells, Particles, SimdLevel, Threads, for
 
 use crate::interaction::Interaction;
 
-/// One rank's pairs. Ghosts are where they were when the forces of this step were computed, which is where they are.
+/// Pairs of one rank. Ghosts are at their present positions, those at which the forces of this step
+/// were computed.
 #[derive(Clone, Copy)]
 pub struct NearPairs<'a> {
     pub(crate) interaction: &'a dyn Interaction,
     /// Owned particles and ghosts.
     pub particles: &'a Particles,
-    /// Which particles are in which cell.
+    /// Particles by cell.
     pub cells: &'a LocalCells,
-    /// The cells of the global box.
+    /// Cells of the global box.
     pub grid: &'a CellGrid,
-    /// The owned and ghost cells of this rank.
+    /// Owned and ghost cells of this rank.
     pub plan: &'a HaloPlan,
-    /// The pairs of cells that this rank computes.
+    /// Pairs of cells that this rank computes.
     pub pairs: &'a PairWork,
     /// Threads of this rank.
     pub threads: &'a Threads,
@@ -28,8 +29,9 @@ pub struct NearPairs<'a> {
 }
 
 impl NearPairs<'_> {
-    /// Pairs of so many species by distance: the sum over ranks has each pair of the system once. `None`, on all ranks, where the interaction
-    /// does not know all pairs of these distances.
+    /// Counts pairs of `species` species by distance; the sum over ranks contains each pair of the
+    /// system once. Returns `None`, on all ranks, if the interaction does not have all pairs at
+    /// these distances.
     pub fn count(&self, species: usize, bins: DistanceBins) -> Option<PairCounts> {
         self.interaction.count_distances(self, species, bins)
     }

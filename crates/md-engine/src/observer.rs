@@ -1,4 +1,4 @@
-//! Observers: what looks at a run. Thermo tables, trajectories and progress bars are observers, and so is your own.
+//! Observers of a run, such as thermo tables, trajectories and progress bars.
 
 use std::error::Error;
 use std::ops::BitOr;
@@ -11,27 +11,28 @@ use crate::integrator::Minimisation;
 use crate::near_pairs::NearPairs;
 use crate::report::{NeighborReport, ParticleRow, Thermo};
 
-/// What an observer needs of the state it is about to see.
+/// Data that an observer needs of the state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs(u8);
 
 impl Needs {
-    /// Step and time alone.
+    /// Only step and time.
     pub const NOTHING: Self = Self(0);
     /// Velocities at the full step, in [`Snapshot::particles`].
     pub const VELOCITIES: Self = Self(1);
-    /// Energies, virial, temperature and pressure of the whole system: [`Snapshot::thermo`]; a step with them takes longer.
+    /// Energies, virial, temperature and pressure of the whole system: [`Snapshot::thermo`]. A step
+    /// with them takes longer.
     pub const ENERGY_AND_VIRIAL: Self = Self(2);
     /// All particles on rank 0: [`Snapshot::gathered`].
     pub const GATHERED_PARTICLES: Self = Self(4);
-    /// All that later steps depend on: [`Snapshot::saved`].
+    /// Everything on which later steps depend: [`Snapshot::saved`].
     pub const SAVED_STATE: Self = Self(8);
     /// The energy of each particle: [`Snapshot::particle_energies`].
     pub const PARTICLE_ENERGIES: Self = Self(16);
     /// The virial of each particle: [`Snapshot::particle_virials`].
     pub const PARTICLE_VIRIALS: Self = Self(32);
 
-    /// Whether all of `others` are needed.
+    /// Returns whether all of `others` are needed.
     pub fn contains(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
@@ -45,98 +46,104 @@ impl BitOr for Needs {
     }
 }
 
-/// On which ranks an observer runs.
+/// Ranks on which an observer runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunsOn {
-    /// On all; it may not communicate unless it does so on all.
+    /// All ranks; it may not communicate unless it does so on all.
     #[default]
     AllRanks,
-    /// On rank 0.
+    /// Rank 0.
     FirstRank,
 }
 
-/// The state of the simulation after a step. What an observer has not asked for may be missing.
+/// State of the simulation after a step. Data that an observer has not requested may be missing.
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshot<'a> {
     /// This rank.
     pub rank: usize,
-    /// Steps made.
+    /// Number of steps made.
     pub step: u64,
     /// Simulated time, \[time\].
     pub time: f64,
-    /// The global box.
+    /// Global box.
     pub domain: &'a Domain,
-    /// Particles of this rank; positions may lie outside the box until the next rebuild. Velocities are those of the full
-    /// step only if asked for.
+    /// Particles of this rank. Positions may lie outside the box until the next rebuild; velocities
+    /// are those of the full step only if requested.
     pub particles: &'a Particles,
-    /// The thermodynamic state of the system.
+    /// Thermodynamic state of the system.
     pub thermo: Option<&'a Thermo>,
-    /// The sums it was made from.
+    /// Sums from which `thermo` was computed.
     pub sums: Option<&'a SystemSums>,
-    /// All particles by id, with velocities, on rank 0; nothing elsewhere.
+    /// All particles by id, with velocities, on rank 0; `None` elsewhere.
     pub gathered: Option<&'a [ParticleRow]>,
-    /// Of the particles of this rank, in their order: half the energy of each of their pairs, without tail correction. Nothing where the
-    /// interaction does not know it.
+    /// Energies of the particles of this rank, in their order: half the energy of each of their
+    /// pairs, without tail correction. `None` if the interaction does not provide them.
     pub particle_energies: Option<&'a [f64]>,
-    /// Of the same particles, half the virial of each of their pairs, without tail correction: the columns xx, yy and zz.
+    /// Virials of the same particles: half the virial of each of their pairs, without tail
+    /// correction, in the columns xx, yy and zz.
     pub particle_virials: Option<&'a [Vec<f64>; 3]>,
-    /// The pairs that forces are computed for; nothing where there are none, as in a frame of a trajectory.
+    /// Pairs for which forces are computed; `None` if there are none, as in a frame of a
+    /// trajectory.
     pub near_pairs: Option<NearPairs<'a>>,
-    /// What a checkpoint is written from.
+    /// State from which a checkpoint is written.
     pub saved: Option<SavedState<'a>>,
-    /// How the neighbourhood has held so far.
+    /// Statistics of rebuilds so far.
     pub neighborhood: NeighborReport,
-    /// What has been warned of in the course of the box.
+    /// Warnings about the box so far.
     pub box_warnings: &'a [String],
-    /// The axes along which the total momentum is conserved.
+    /// Axes along which the total momentum is conserved.
     pub conserved_momentum: ConservedMomentum,
-    /// How far the integrator has come, if it minimises.
+    /// Progress of the integrator, if it minimises.
     pub minimisation: Option<Minimisation>,
 }
 
-/// The error of an observer, of any type.
+/// Error of an observer, of any type.
 pub type ObserverError = Box<dyn Error + Send + Sync>;
 
-/// What looks at a run. There is one on every rank, wherever it runs: `due` is asked on all.
+/// Observer of a run. Every rank has an instance, even if [`Self::observe`] runs on rank 0 only;
+/// `due` is called on all.
 pub trait Observer {
-    /// What it needs after this step, the same on all ranks; `None` if it does not look at it.
+    /// Returns the data it needs after this step, the same on all ranks; `None` if it does not
+    /// observe the step.
     fn due(&self, step: u64) -> Option<Needs>;
 
-    /// Looks at the state. Called after the steps that are due, on the ranks of [`Self::runs_on`].
+    /// Observes the state. Called after the steps that are due, on the ranks of [`Self::runs_on`].
     ///
     /// # Errors
-    /// Whatever ends the run; it comes back as [`crate::EngineError::Observer`], on the ranks where it arose.
+    /// Any error ends the run; it is returned as [`crate::EngineError::Observer`], on the ranks
+    /// where it occurred.
     fn observe(&mut self, snapshot: &Snapshot) -> Result<(), ObserverError>;
 
-    /// Where it runs.
+    /// Returns the ranks on which [`Self::observe`] is called.
     fn runs_on(&self) -> RunsOn {
         RunsOn::AllRanks
     }
 
-    /// Whether the run is to end early, because of a signal or a clock; asked before every step, on all ranks wherever it
-    /// runs. It ends if one of them says so, after a step that they agree on.
+    /// Returns whether the run is to end early, because of a signal or a time limit. Called before
+    /// every step on all ranks, regardless of [`Self::runs_on`]. If one of them returns true, the
+    /// run ends after a step on which all ranks agree.
     fn wants_end(&self) -> bool {
         false
     }
 
-    /// Why it could not look at the system in this box, if it could not: then a barostat does not make the box that, and the run ends in
-    /// order. The same on all ranks.
+    /// Returns why it could not observe the system in this box, if so; the same on all ranks. The
+    /// barostat then does not change the box to it, and the run ends normally.
     fn box_problem(&self, _domain: &Domain) -> Option<String> {
         None
     }
 
-    /// The run ends early: the step that is to be made now is the last one. Told before [`Self::due`] is asked about it,
-    /// on all ranks.
+    /// Announces that the run ends early, after the given step. Called before [`Self::due`] for
+    /// that step, on all ranks.
     fn ends_at(&mut self, _step: u64) {}
 
-    /// The integrator comes to its end: the step that is to be made now is its last one. Told as [`Self::ends_at`] is, which it
-    /// is to an observer that does not tell them apart.
+    /// Announces that the integrator has converged, so that the given step is the last one. Called
+    /// in place of [`Self::ends_at`], which is the default.
     fn converges_at(&mut self, step: u64) {
         self.ends_at(step);
     }
 }
 
-/// An observer made of a closure; see [`every`].
+/// Observer made from a closure; see [`every`].
 pub struct Every<F> {
     interval: u64,
     needs: Needs,
@@ -144,7 +151,8 @@ pub struct Every<F> {
     look: F,
 }
 
-/// Calls a closure on all ranks at step 0 and every `interval` steps; with 0, at step 0 alone.
+/// Returns an observer that calls a closure on all ranks at step 0 and every `interval` steps; with
+/// 0, only at step 0.
 pub fn every<F>(interval: u64, needs: Needs, look: F) -> Every<F>
 where
     F: FnMut(&Snapshot) -> Result<(), ObserverError>,
@@ -153,7 +161,7 @@ where
 }
 
 impl<F> Every<F> {
-    /// The same on rank 0 alone.
+    /// Restricts the observer to rank 0.
     #[must_use]
     pub fn on_first_rank(self) -> Self {
         Self { runs_on: RunsOn::FirstRank, ..self }

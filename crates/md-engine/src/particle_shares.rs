@@ -1,4 +1,5 @@
-//! What pairs give to single particles: half to each of the two, as LAMMPS's `compute pe/atom` and `compute stress/atom` have it.
+//! Contributions of pairs to single particles: half to each of the two, as in LAMMPS's
+//! `compute pe/atom` and `compute stress/atom`.
 
 use std::time::Instant;
 
@@ -12,19 +13,21 @@ use crate::interaction::ForceContext;
 
 const FORCES: &[Field] = &[Field::FORCE];
 
-/// The energy of a pair.
+/// Returns the energy of a pair.
 pub(crate) fn energy(_: &Pair, term: PairTerm) -> [f64; 1] {
     [term.energy]
 }
 
-/// The diagonal of the virial of a pair.
+/// Returns the diagonal of the virial of a pair.
 pub(crate) fn virial(pair: &Pair, term: PairTerm) -> [f64; 3] {
     pair.distance.map(|along| term.force_over_r * along * along)
 }
 
-/// For this rank's particles, in their order, halves of up to three quantities of all their pairs. *Collective.*
+/// Returns half of the sum over all pairs of each of this rank's particles, in their order, for up
+/// to three quantities of a pair. *Collective.*
 ///
-/// What ghosts get travels to their owners in the place of forces, for which an exchange is open already; the forces stay as they are.
+/// The contributions to ghosts are sent to their owners in place of forces, for which an exchange
+/// is already open; the forces do not change.
 ///
 /// # Errors
 /// Communication; no memory.

@@ -1,4 +1,4 @@
-//! Whether particles can be where they are, and move as they do.
+//! Checks of particles: their positions and velocities, ids and species, and the walls.
 
 use md_comm::World;
 use md_core::grid::axis;
@@ -9,10 +9,10 @@ use crate::config::FirstOfAll;
 use crate::error::{Attribute, EngineError, ParticleFault};
 use crate::wall::SolidWall;
 
-/// So many boxes away from the box, wrapping loses half of a coordinate's digits.
+/// Distance from the box, in box lengths, at which wrapping loses half of a coordinate's digits.
 const FARTHEST_BOXES: f64 = 1e6;
 
-/// What is wrong with the place of a particle, if anything.
+/// Returns the fault of a particle's position, if any.
 pub(crate) fn fault(
     particle: &Particle,
     first: Option<FirstOfAll>,
@@ -24,12 +24,13 @@ pub(crate) fn fault(
     Some(ParticleFault { id: particle.id, attribute: Attribute::Position, problem })
 }
 
-/// What is wrong with a velocity that is taken as it is, if anything.
+/// Returns the fault of a velocity that is used unchanged, if any.
 pub(crate) fn velocity_fault(
     &Particle { id, velocity, .. }: &Particle,
     domain: &Domain,
 ) -> Option<ParticleFault> {
-    /// Squares of faster ones, times a mass, are hardly numbers: those of the highest temperature are as fast.
+    /// Squares of larger velocities, times a mass, may overflow. Velocities at the highest accepted
+    /// temperature are about as large.
     const FASTEST: f64 = 1e140;
     let infinite = (0..3).find(|&dim| !velocity[dim].is_finite());
     let too_fast = (0..3).find(|&dim| velocity[dim].abs() > FASTEST).map(|dim| {
@@ -44,7 +45,7 @@ pub(crate) fn velocity_fault(
     Some(ParticleFault { id, attribute: Attribute::Velocity, problem })
 }
 
-/// Whether ids and species are numbers that can be.
+/// Checks that ids are distinct numbers from 1 and that species exist.
 pub(crate) fn check_numbers(particles: &[Particle], species: usize) -> Result<(), EngineError> {
     check_ids(particles)?;
     particles.iter().try_for_each(|particle| check_species(particle, species))
@@ -66,7 +67,7 @@ fn check_species(&Particle { id, species: own, .. }: &Particle, species: usize) 
     Err(EngineError::Config(format!("particle {id} is of species {own} of {species}, counted from 0")))
 }
 
-/// What is wrong with a coordinate, if anything.
+/// Returns the fault of a coordinate, if any.
 fn position_fault(x: f64, dim: usize, domain: &Domain) -> Option<String> {
     let (low, high, name) = (domain.origin[dim], domain.upper(dim), axis(dim));
     let is_inside = (low..=high).contains(&x);
@@ -90,7 +91,8 @@ fn position_fault(x: f64, dim: usize, domain: &Domain) -> Option<String> {
     }
 }
 
-/// Image counts of a particle that is brought into the box must be some that are kept.
+/// Returns a fault if the image counts of a particle, after wrapping, are outside the range that
+/// can be stored.
 fn image_fault(&Particle { position, images, .. }: &Particle, domain: &Domain) -> Option<String> {
     let (_, counts) = domain.wrap_counting(position, images);
     let dim = (0..3).find(|&dim| !ImageCounts::RANGE.contains(&counts.0[dim]))?;
@@ -102,16 +104,16 @@ fn image_fault(&Particle { position, images, .. }: &Particle, domain: &Domain) -
     ))
 }
 
-/// All particles of a 2D simulation have the same z.
+/// Returns a fault if a particle of a 2D simulation has another z than the first one.
 fn plane_fault(particle: &Particle, first: FirstOfAll, domain: &Domain) -> Option<String> {
     let ([_, _, z], FirstOfAll { id, z: plane }) = (particle.position, first);
     (domain.dimension == Dimension::Two && z != plane)
         .then(|| format!("z is {z:?}, but {plane:?} of particle {id}: in 2D all particles lie in one plane"))
 }
 
-/// Coordinates must have digits left for distances within the cutoff.
+/// Checks that coordinates have enough digits for distances within the cutoff.
 pub(crate) fn check_digits(domain: &Domain, cutoff: f64) -> Result<(), EngineError> {
-    /// Then a coordinate is exact to 1e-7 cutoffs.
+    /// With this limit, a coordinate is exact to 1e-7 cutoffs.
     const MOST_CUTOFFS: f64 = 1e9;
     let reach = |dim: usize| domain.origin[dim].abs().max(domain.upper(dim).abs());
     match (0..domain.dimension.count()).find(|&dim| reach(dim) > MOST_CUTOFFS * cutoff) {
@@ -125,7 +127,8 @@ pub(crate) fn check_digits(domain: &Domain, cutoff: f64) -> Result<(), EngineErr
     }
 }
 
-/// Solid walls stand where nothing is periodic, and their numbers are some.
+/// Checks that solid walls are at reflecting faces and that their parameters are positive and
+/// finite.
 pub(crate) fn check_walls(walls: &[SolidWall], domain: &Domain) -> Result<(), EngineError> {
     for &SolidWall { axis: dim, epsilon, sigma, cutoff, .. } in walls {
         if dim >= domain.dimension.count() || domain.is_periodic(dim) {
@@ -142,7 +145,7 @@ pub(crate) fn check_walls(walls: &[SolidWall], domain: &Domain) -> Result<(), En
     Ok(())
 }
 
-/// Whether all particles are inside of the solid walls. *Collective.*
+/// Checks that all particles are inside the solid walls. *Collective.*
 pub(crate) fn check_inside(
     particles: &Particles,
     walls: &[SolidWall],
@@ -170,7 +173,7 @@ pub(crate) fn check_inside(
     })
 }
 
-/// Shares of the lattice sites are parts of 1.
+/// Checks that the shares of the lattice sites are between 0 and 1 and add up to 1.
 pub(crate) fn check_shares(shares: &[f64]) -> Result<(), EngineError> {
     const ROUNDING: f64 = 1e-9;
     let is_part = |share: &f64| (0.0..=1.0 + ROUNDING).contains(share);

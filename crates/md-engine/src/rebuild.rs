@@ -1,4 +1,4 @@
-//! The steps that rebuild: who moves to which rank, who is a ghost where, which pairs are looked at.
+//! Rebuild steps: migration of particles, new ghosts and new neighbour lists.
 
 use std::time::Instant;
 
@@ -15,14 +15,14 @@ use crate::interaction::{GhostPositions, Interaction};
 use crate::simulation::Simulation;
 use crate::state::State;
 
-/// Whether a step rebuilds, and what was found out on the way.
+/// Whether a step rebuilds, and the displacement on which the decision is based.
 pub(crate) struct RebuildAnswer {
     pub(crate) due: Due,
-    /// Largest displacement over all ranks, squared, if the policy has asked for it.
+    /// Largest displacement over all ranks, squared, if the decision required it.
     pub(crate) displacement2: Option<f64>,
 }
 
-/// Who owns which particle.
+/// Owner rank of each particle.
 struct Owners<'a> {
     grid: &'a CellGrid,
     partition: &'a Partition,
@@ -31,7 +31,7 @@ struct Owners<'a> {
 }
 
 impl Owners<'_> {
-    /// Takes what this rank does not own into the messages for the peers.
+    /// Moves particles that this rank does not own into the messages to their owners.
     fn take(&self, particles: &mut Particles, messages: Messages) -> Result<(), EngineError> {
         let Self { grid, partition, plan, threads } = *self;
         match take_migrants(particles, grid, plan, partition, threads, messages) {
@@ -42,7 +42,8 @@ impl Owners<'_> {
 }
 
 impl<'w, I: Interaction> Simulation<'w, I> {
-    /// Whether this step rebuilds; asks all ranks where the policy looks at displacements.
+    /// Returns whether this step rebuilds. If the policy checks displacements, this takes the
+    /// maximum over all ranks.
     pub(crate) fn rebuild_due(&mut self) -> Result<RebuildAnswer, EngineError> {
         self.hear_of_last_step()?;
         match self.watch.count_step() {
@@ -59,8 +60,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         }
     }
 
-    /// Makes sure that a neighbourhood that is kept still holds, and counts where it does not: what is about to be
-    /// reported may lack pairs. *Collective.*
+    /// Checks that a kept neighbourhood is still valid, and counts the step if it is not: the
+    /// results about to be reported may lack pairs. *Collective.*
     pub(crate) fn check_neighborhood(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
         let displacement = self.check_lost(displacement2)?;
         if !self.can_lack_pairs() {
@@ -71,7 +72,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(())
     }
 
-    /// Whether it matters how far particles move: a direct sum has no lists, but it has ghosts, except on one rank between walls.
+    /// Returns whether large displacements can cause missing pairs. A direct sum has no lists, but
+    /// it has ghosts, except on one rank between walls.
     fn can_lack_pairs(&self) -> bool {
         let domain = &self.state.domain;
         let has_ghosts =
@@ -79,7 +81,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         has_ghosts || self.setup.config.neighbor.method != MethodKind::DirectSum
     }
 
-    /// A rebuild in the course of the run: makes sure nobody is lost, and counts. *Collective.*
+    /// Rebuilds during the run: checks for lost particles and counts the rebuild. *Collective.*
     pub(crate) fn rebuild(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
         let largest = self.check_lost(displacement2)?;
         self.neighborhood.rebuilds += 1;
@@ -94,7 +96,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.move_and_rebuild()
     }
 
-    /// Begins to find the largest displacement over all ranks. *Collective.*
+    /// Starts the reduction of the largest displacement over all ranks. *Collective.*
     fn ask_displacement2(&mut self) -> Result<(), EngineError> {
         let Self { state, watch, threads, clock, world, ending, .. } = self;
         let displacement2 = clock.time(Phase::Neighbor, || watch.displacement2(&state.particles, threads));
@@ -104,7 +106,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(())
     }
 
-    /// Squared, over all ranks, since the last rebuild, at this step. *Collective.*
+    /// Returns the largest squared displacement over all ranks since the last rebuild.
+    /// *Collective.*
     pub(crate) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
         if self.asked.is_none() {
             self.ask_displacement2()?;
@@ -112,7 +115,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.hear_displacement2()
     }
 
-    /// Reads what was asked for, at the latest before the next question. *Collective.*
+    /// Finishes the reduction in progress, at the latest before the next one starts. *Collective.*
     pub(crate) fn hear_displacement2(&mut self) -> Result<f64, EngineError> {
         let Self { watch, clock, world, ending, .. } = self;
         let Some((step, mut largest)) = self.asked.take() else { return Ok(0.0) };
@@ -123,7 +126,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(displacement2)
     }
 
-    /// What nobody has waited for in the last step; that it was dangerous is not expected. *Collective.*
+    /// Finishes the reduction of the last step if no rank has waited for it. The step is not
+    /// expected to have been dangerous; if it was, it is counted. *Collective.*
     pub(crate) fn hear_of_last_step(&mut self) -> Result<(), EngineError> {
         let Some((step, _)) = self.asked else { return Ok(()) };
         let largest = self.hear_displacement2()?;
@@ -134,8 +138,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(())
     }
 
-    /// Puts another decomposition in the place of the present one and sends every particle to its new owner, whoever
-    /// that is. *Collective.*
+    /// Replaces the decomposition and sends every particle to its new owner, which can be any rank.
+    /// *Collective.*
     fn redistribute(&mut self, division: Division) -> Result<(), EngineError> {
         let parallel = &self.setup.config.parallel;
         let new = Decomposition::open(self.world, division, parallel, &self.state.particles)?;
@@ -158,7 +162,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         migration.finalise()
     }
 
-    /// Migrates, sorts, makes the border and what the interaction prepares. *Collective.*
+    /// Migrates and sorts particles, makes the border and rebuilds the data of the interaction.
+    /// *Collective.*
     pub(crate) fn move_and_rebuild(&mut self) -> Result<(), EngineError> {
         let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
         let Decomposition { grid, partition, plan, halo, .. } = decomposition;

@@ -1,4 +1,5 @@
-//! Forces without a halo, by which exchanges are judged: each rank looks at the particles of all ranks, one rank's after the other's.
+//! Forces without a halo, as a reference for exchanges: each rank visits the particles of all
+//! ranks, one rank after the other.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,11 +15,12 @@ use crate::initial::{self, particle, words};
 use crate::report::ParticleRow;
 use crate::setup::Setup;
 
-/// The forces on this rank's particles in the initial state, by plain loops over all pairs of adjacent cells. Nothing is exchanged but whole
-/// ranks' particles, which no rank keeps. *Collective.*
+/// Returns the forces on this rank's particles in the initial state, by plain loops over all pairs
+/// of adjacent cells. Ranks exchange only their complete lists of particles, which no rank stores.
+/// *Collective.*
 ///
 /// # Errors
-/// [`EngineError::Config`] where the forces are not a potential's; communication.
+/// [`EngineError::Config`] if the forces are not those of a pair potential; communication.
 pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<ParticleRow>, EngineError> {
     let grid = &setup.division.grid;
     let own = own_particles(world, setup)?;
@@ -26,7 +28,7 @@ pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<Parti
     for (index, particle) in own.iter().enumerate() {
         members.entry(grid.cell_of(particle.position)).or_default().push(index);
     }
-    // By cell: own particles in adjacent cells, and where the cell's image beside them lies.
+    // Own particles in adjacent cells by cell, with the shift of the cell's image next to them.
     let mut adjacent = HashMap::<Cell, Vec<(&[usize], [f64; 3])>>::new();
     for (&cell, members) in &members {
         let cells = Shell::Full.offsets(setup.domain.dimension).into_iter().chain([[0; 3]]);
@@ -43,8 +45,9 @@ pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<Parti
     })
 }
 
-/// The same by a direct sum: all pairs of particles, with every periodic image within the cutoff. No cells, and nothing in
-/// common with what a simulation does but the potential; the work grows with the square of the number of particles. *Collective.*
+/// Returns the forces of [`forces_without_halo`] by a direct sum over all pairs of particles, with
+/// every periodic image within the cutoff. Uses no cells and shares only the potential with a
+/// simulation; the work grows with the square of the number of particles. *Collective.*
 ///
 /// # Errors
 /// As [`forces_without_halo`].
@@ -83,8 +86,9 @@ fn own_particles(world: &dyn World, setup: &Setup) -> Result<Vec<Particle>, Engi
     Ok(own)
 }
 
-/// Adds up the forces of all particles on `own`. For each of all particles, `partners` names own ones and how far the particle's image
-/// is shifted; which of them are within the cutoff is found out here. *Collective.*
+/// Adds up the forces of all particles on `own`. For each particle of the system, `partners` passes
+/// the indices of own particles and the shift of the particle's image; the cutoff is applied here.
+/// *Collective.*
 fn sum_pairs(
     world: &dyn World,
     setup: &Setup,
@@ -135,7 +139,7 @@ mod tests {
     use super::*;
     use crate::{Config, RowVector, Simulation};
 
-    /// The smallest box has a particle within the cutoff of several images of another.
+    /// In the smallest box, a particle is within the cutoff of several images of another.
     #[test]
     fn they_are_those_of_a_simulation() {
         for (cells, ranks) in [([2, 2, 2], 1), ([4, 5, 6], 3)] {

@@ -1,19 +1,19 @@
-//! What a simulation tells about itself: plain data for observers and files.
+//! Results of a simulation as plain data for observers and files.
 
 use bytemuck::{Pod, Zeroable};
 use md_core::{ImageCounts, SymmetricTensor};
 
-/// The thermodynamic state, by LAMMPS's definitions (`units lj`, `thermo_modify norm yes`).
+/// Thermodynamic state, by LAMMPS's definitions (`units lj`, `thermo_modify norm yes`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thermo {
-    /// Step number, 0 is the initial state.
+    /// Step number; 0 is the initial state.
     pub step: u64,
     /// Simulated time, \[time\].
     pub time: f64,
-    /// Over the degrees of freedom that the conserved momentum leaves, about the velocity of the
-    /// whole system.
+    /// Temperature about the velocity of the whole system, over the degrees of freedom that the
+    /// conserved momentum leaves.
     pub temperature: f64,
-    /// Potential energy per atom, tail correction included where asked for.
+    /// Potential energy per atom, including the tail correction if it is switched on.
     pub potential_per_atom: f64,
     /// Kinetic energy per atom.
     pub kinetic_per_atom: f64,
@@ -23,34 +23,36 @@ pub struct Thermo {
     pub pressure: f64,
     /// Pressure tensor; its trace is three times the pressure (in 2D twice).
     pub pressure_tensor: SymmetricTensor,
-    /// Volume of the box, in 2D its area.
+    /// Volume of the box; in 2D, its area.
     pub volume: f64,
-    /// Lengths of the box.
+    /// Lengths of the box, \[length\].
     pub lengths: [f64; 3],
     /// Atoms per volume.
     pub density: f64,
-    /// What the integrator conserves, per atom: the total energy and that of thermostat and barostat.
+    /// Quantity that the integrator conserves, per atom: the total energy and that of thermostat
+    /// and barostat.
     pub conserved_per_atom: f64,
 }
 
-/// How the neighbourhood held, on all ranks. It lacks pairs where a particle has moved by more than half the skin since
-/// the last rebuild. Looked at where that costs nothing: at rebuilds, and at steps that compute the energy.
+/// Statistics of rebuilds on all ranks. A neighbourhood may lack pairs if a particle has moved by
+/// more than half the skin since the last rebuild. This is checked where it costs nothing: at
+/// rebuilds, and at steps that compute the energy.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct NeighborReport {
     /// Rebuilds after the initial one.
     pub rebuilds: u64,
-    /// Rebuilds that came too late: pairs may have been missed in the steps before.
+    /// Rebuilds that came too late: pairs may have been missed in the preceding steps.
     pub dangerous_rebuilds: u64,
-    /// Steps between rebuilds at which somebody had moved further than that, of those looked at.
+    /// Checked steps between rebuilds at which a particle had moved further than that.
     pub dangerous_checks: u64,
     /// Largest displacement seen, over half the skin.
     pub largest_displacement: f64,
-    /// The first step at which danger was seen.
+    /// First step that was found to be dangerous.
     pub first_dangerous_step: Option<u64>,
 }
 
 impl NeighborReport {
-    /// For a checkpoint.
+    /// Returns the report as words for a checkpoint.
     pub(crate) fn words(&self) -> [u64; 6] {
         let &Self {
             rebuilds,
@@ -74,7 +76,7 @@ impl NeighborReport {
         }
     }
 
-    /// Takes down a displacement over half the skin, and says whether it is dangerous.
+    /// Records a displacement in units of half the skin, and returns whether it is dangerous.
     pub(crate) fn note(&mut self, step: u64, displacement: f64) -> bool {
         self.largest_displacement = self.largest_displacement.max(displacement);
         let is_dangerous = displacement > 1.0;
@@ -85,21 +87,21 @@ impl NeighborReport {
     }
 }
 
-/// How well the integrator kept what it conserves (with constant energy the total energy), judged by the steps at which observers
-/// have asked for it.
+/// Statistics of the quantity that the integrator conserves (at constant energy, the total energy),
+/// from the steps at which observers have requested it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct EnergyReport {
     /// Conserved energy per atom, last minus first.
     pub drift: f64,
-    /// Total energy per atom, last minus first of all.
+    /// Total energy per atom, last minus first, over all stages.
     pub total_drift: f64,
-    /// Largest change of the conserved energy per atom since the first.
+    /// Largest change of the conserved energy per atom relative to the first.
     pub largest_change: f64,
     /// Mean kinetic energy per atom.
     pub mean_kinetic: f64,
     /// Largest force on a particle at the start.
     pub first_force: f64,
-    /// Time of the last, \[time\].
+    /// Time of the last recorded state, \[time\].
     pub time: f64,
     first_conserved: f64,
     first_total: Option<f64>,
@@ -107,16 +109,16 @@ pub struct EnergyReport {
 }
 
 impl EnergyReport {
-    /// From now on another quantity is conserved.
+    /// Begins new statistics for another conserved quantity.
     pub(crate) fn begin_anew(&mut self) {
         let Self { first_force, total_drift, first_total, .. } = *self;
         *self = Self { first_force, total_drift, first_total, ..Self::default() };
     }
 
-    /// For a checkpoint.
+    /// Returns the report as words for a checkpoint.
     pub(crate) fn words(&self) -> [u64; 9] {
         let &Self { drift, total_drift, largest_change, mean_kinetic, first_force, time, .. } = self;
-        // Before the first look it is not a number.
+        // NaN marks that no state has been recorded yet.
         let first_total = self.first_total.unwrap_or(f64::NAN);
         let numbers = [drift, total_drift, largest_change, mean_kinetic, first_force, time];
         let [a, b, c, d, e, f] = numbers.map(f64::to_bits);
@@ -149,12 +151,12 @@ impl EnergyReport {
         }
     }
 
-    /// Takes down the total energy of one more state, whatever is conserved.
+    /// Records the total energy of a state, regardless of the conserved quantity.
     pub(crate) fn note_total(&mut self, thermo: &Thermo) {
         self.total_drift = thermo.total_per_atom - *self.first_total.get_or_insert(thermo.total_per_atom);
     }
 
-    /// Takes down one more state.
+    /// Records a state.
     pub(crate) fn note(&mut self, thermo: &Thermo) {
         if self.looks == 0 {
             self.first_conserved = thermo.conserved_per_atom;
@@ -170,7 +172,7 @@ impl EnergyReport {
 /// Totals of one force evaluation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ForceTotals {
-    /// Total potential energy, tail included.
+    /// Total potential energy, including the tail correction.
     pub potential_energy: f64,
     /// Sum of r . f over pairs.
     pub virial: f64,
@@ -182,7 +184,7 @@ pub struct ForceTotals {
     pub pressure: f64,
 }
 
-/// Which vector a particle's row carries.
+/// Vector in a particle's row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowVector {
     /// Velocity.
@@ -199,7 +201,7 @@ pub struct ParticleRow {
     pub id: u64,
     /// Type number, from 1.
     pub kind: u32,
-    /// How often it has crossed the periodic faces.
+    /// Numbers of crossings of the periodic faces.
     pub images: ImageCounts,
     /// Position, inside the box.
     pub position: [f64; 3],

@@ -1,20 +1,23 @@
-//! How the inner pairs are divided between the time when positions travel and the time when forces travel home.
+//! Division of the inner pairs between the time when positions are in flight and the time when
+//! forces are sent to their owners.
 //!
-//! The cut orders the sums of forces, so a fixed share gives the same bits in every run. A chosen one follows the clock: each
-//! rank sets, at rebuilds, the share that gives each way as much of the inner work as it has taken of the time.
+//! The division determines the order of the sums of forces, so a fixed share gives the same bits in
+//! every run. An automatic share depends on measured times: at rebuilds, each rank divides the
+//! inner work in the ratio of the times that its messages take in the two directions.
 
 use std::time::Duration;
 
-/// The part of the inner pairs that is computed while forces travel home, from 0 to 1, or "auto": every rank chooses among eighths, at
-/// rebuilds, by the time that its messages take. The order of the sums follows from it, and so do the last bits of the results: with
-/// "auto" they differ from run to run.
+/// Part of the inner pairs that is computed while forces are sent to their owners, from 0 to 1, or
+/// "auto": every rank chooses among eighths, at rebuilds, by the time that its messages take. The
+/// order of the sums and therefore the last bits of the results depend on it: with "auto" they
+/// differ from run to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(from = "written::Written", into = "written::Written"))]
 pub enum SecondShare {
-    /// This part.
+    /// Given part.
     Fixed(f64),
-    /// Chosen by each rank from what it measures.
+    /// Part chosen by each rank from its measurements.
     Auto,
 }
 
@@ -25,7 +28,7 @@ impl Default for SecondShare {
 }
 
 impl SecondShare {
-    /// Before anything has been measured.
+    /// Returns the share before anything has been measured.
     pub fn at_first(self) -> f64 {
         match self {
             Self::Fixed(share) => share,
@@ -33,9 +36,10 @@ impl SecondShare {
         }
     }
 
-    /// The share for messages that have taken these times, if it should change.
+    /// Returns a new share for messages that have taken these times, or `None` if it should not
+    /// change.
     pub(crate) fn choose(self, now: f64, [out, home]: [Duration; 2]) -> Option<f64> {
-        /// Less than this is not worth a new cut.
+        /// Smaller changes are not worth a new division.
         const LEAST_CHANGE: f64 = 0.1;
         let both = out + home;
         if self != Self::Auto || both.is_zero() {
@@ -47,7 +51,7 @@ impl SecondShare {
     }
 }
 
-/// As it stands in a scenario.
+/// Representation in a scenario.
 #[cfg(feature = "serde")]
 mod written {
     use schemars::JsonSchema;

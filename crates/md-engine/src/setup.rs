@@ -1,4 +1,4 @@
-//! A configuration that has been checked, and what follows from it.
+//! A checked configuration and the values derived from it.
 
 use md_comm::World;
 use md_core::force::{Precision, mixed_precision_problem};
@@ -10,27 +10,27 @@ use crate::config::{Config, Forces, NeighborConfig, ParallelConfig, SimdChoice};
 use crate::decomposition::Division;
 use crate::error::EngineError;
 
-/// A checked configuration and what follows from it and the number of ranks without communication.
+/// Checked configuration and what follows from it and the number of ranks without communication.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// What it was made from.
+    /// Configuration from which it was made.
     pub config: Config,
-    /// The global box.
+    /// Global box.
     pub domain: Domain,
-    /// Its cells and their owners at the start.
+    /// Cells of the box and their owners at the start.
     pub division: Division,
     /// Instruction set of the kernels, before anything has been measured.
     pub simd: SimdLevel,
-    /// Ranks it was made for.
+    /// Number of ranks for which it was made.
     pub ranks: usize,
 }
 
 impl Setup {
-    /// For `ranks` ranks.
+    /// Checks a configuration for `ranks` ranks and divides its box.
     ///
     /// # Errors
-    /// [`EngineError::Config`] for values that contradict each other, [`EngineError::Grid`] for a box too small for the
-    /// cutoff or too thin for the ranks, [`EngineError::MixedPrecision`].
+    /// [`EngineError::Config`] for values that contradict each other, [`EngineError::Grid`] for a
+    /// box too small for the cutoff or too thin for the ranks, [`EngineError::MixedPrecision`].
     pub fn new(config: Config, ranks: usize) -> Result<Self, EngineError> {
         config.check()?;
         let NeighborConfig { method, skin, precision, .. } = config.neighbor;
@@ -56,7 +56,8 @@ impl Setup {
         }
     }
 
-    /// The same, where the partition follows from what cells cost: divided by the number of particles in each. *Collective.*
+    /// Returns the setup divided by the number of particles in each cell, if the partition depends
+    /// on the cost of cells; otherwise returns it unchanged. *Collective.*
     ///
     /// # Errors
     /// [`EngineError::Grid`]; communication.
@@ -73,7 +74,7 @@ impl Setup {
         Ok(Self { division: weighted.unwrap_or(self.division.clone()), ..self })
     }
 
-    /// The same in another box, which is divided anew.
+    /// Returns the setup in another box, with a new division.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -91,7 +92,8 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Whether it divides this box, every cell has an owner, and [`Self::check_cells`]. Takes time for every cell.
+    /// Checks that `division` divides this box, that every cell has an owner, and
+    /// [`Self::check_cells`]. The time is proportional to the number of cells.
     pub(crate) fn check_division(&self, division: &Division, cutoff: f64) -> Result<(), EngineError> {
         let (Self { domain, ranks, .. }, Division { grid, partition }) = (self, division);
         if grid.domain() != domain {
@@ -105,9 +107,10 @@ impl Setup {
         self.check_cells(grid, cutoff)
     }
 
-    /// Whether cells hold all partners of a particle in adjacent ones, and f32 its coordinates.
+    /// Checks that adjacent cells contain all partners of a particle, and that f32 can hold its
+    /// coordinates.
     pub(crate) fn check_cells(&self, grid: &CellGrid, cutoff: f64) -> Result<(), EngineError> {
-        /// Of a cell that is exactly as long as it must be.
+        /// Relative rounding error of a cell with exactly the required length.
         const ROUNDING: f64 = 1e-9;
         let (config, domain) = (&self.config, grid.domain());
         let NeighborConfig { skin, precision, .. } = config.neighbor;
@@ -131,23 +134,23 @@ impl Setup {
         }
     }
 
-    /// The same with [displaced](Config::displaced) lattice sites.
+    /// Returns the setup with [displaced](Config::displaced) lattice sites.
     #[must_use]
     pub fn displaced(&self, diameter: f64) -> Self {
         Self { config: self.config.clone().displaced(diameter), ..self.clone() }
     }
 
-    /// Degrees of freedom under an integrator that does this to the total momentum.
+    /// Returns the degrees of freedom under an integrator with this effect on the total momentum.
     pub fn degrees_of_freedom(&self, momentum: TotalMomentum) -> u64 {
         ConservedMomentum::new(&self.domain, momentum).degrees_of_freedom(self.atoms(), self.domain.dimension)
     }
 
-    /// Number of particles of the whole system.
+    /// Returns the number of particles of the whole system.
     pub fn atoms(&self) -> u64 {
         self.config.particles.len()
     }
 
-    /// Ranks per dimension as `2x1x1`, or `-`.
+    /// Returns the ranks per dimension as `2x1x1`, or `-`.
     pub fn grid_text(&self) -> String {
         let rank_grid = self.division.partition.rank_grid();
         rank_grid.map_or_else(|| "-".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"))

@@ -1,4 +1,4 @@
-//! One rank of a running simulation, and the time step.
+//! Simulation on one rank, and the time step.
 
 use md_comm::{CommError, Reduction, Traffic, World};
 use md_core::integrate::HalfKicks;
@@ -34,22 +34,23 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) decomposition: Decomposition<'w>,
     pub(crate) setup: Setup,
     pub(crate) threads: Threads,
-    /// Time of step 0, had all steps been as long as they are now, \[time\].
+    /// Time of step 0, had all steps been as long as the present one, \[time\].
     pub(crate) time_at_start: f64,
-    /// Takes the place of the decomposition at the next step.
+    /// Division that replaces the decomposition at the next step.
     pub(crate) next_division: Option<Division>,
     pub(crate) cells: LocalCells,
     pub(crate) interaction: I,
-    /// What the next step begins with; if fused, velocities are a half kick behind.
+    /// Half kicks at the start of the next step; if fused, velocities are a half kick behind.
     half_kicks: HalfKicks,
     pub(crate) watch: RebuildWatch,
-    /// The question to all ranks whose answer is under way: of which step, largest displacement squared and votes to end.
+    /// Reduction over all ranks in progress: its step, the largest squared displacement and the
+    /// votes to end.
     pub(crate) asked: Option<(u64, [f64; 2])>,
     pub(crate) clock: PhaseClock,
     pub(crate) tail: Tail,
-    /// Particles of each species in the whole system; none where there is no tail correction.
+    /// Particles of each species in the whole system; empty without tail correction.
     species_counts: Vec<u64>,
-    /// The step at which measuring began, and the traffic until then.
+    /// Step at which measuring began, and the traffic until then.
     pub(crate) measured_from: u64,
     pub(crate) traffic_before: Traffic,
     /// Traffic of contexts that have been replaced.
@@ -58,36 +59,37 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) energy: EnergyReport,
     pub(crate) box_changes: BoxReport,
     pub(crate) box_course: BoxCourse,
-    /// What the conserved energy has beyond the total energy, when it was last asked for.
+    /// Conserved energy minus total energy, when last computed.
     pub(crate) reservoir_energy: f64,
-    /// The part of it that integrators and barostats of earlier stages have left.
+    /// Part of it from integrators and barostats of earlier stages.
     pub(crate) earlier_reservoirs: f64,
     /// Pair sums of this rank, and the last step that computed them.
     pub(crate) pairs: PairSums,
     pub(crate) pairs_step: u64,
-    /// The last step that observers have seen.
+    /// Last step that observers have seen.
     pub(crate) observed: Option<u64>,
     pub(crate) ending: Ending,
     pub(crate) balancer: Balancer,
 }
 
 impl<'w> Simulation<'w> {
-    /// A simulation with the setup's pair potential. *Collective.*
+    /// Creates a simulation with the setup's pair potential. *Collective.*
     ///
     /// # Errors
-    /// [`EngineError::Config`] where the forces are not a potential's; as [`Self::with_interaction`].
+    /// [`EngineError::Config`] if the forces are not those of a pair potential; as
+    /// [`Self::with_interaction`].
     pub fn new(world: &'w dyn World, setup: &Setup) -> Result<Self, EngineError> {
         Self::with_interaction(world, setup, pair_forces(setup)?)
     }
 }
 
 impl<'w, I: Interaction> Simulation<'w, I> {
-    /// Places the particles and computes the forces of step 0 by an interaction of any kind. Cells are
-    /// made for the setup's cutoff, which must be at least that of the interaction. *Collective.*
+    /// Places the particles and computes the forces of step 0 with any interaction. Cells are made
+    /// for the setup's cutoff, which must be at least that of the interaction. *Collective.*
     ///
     /// # Errors
-    /// [`EngineError::Config`] for a setup for another number of ranks or a longer cutoff; communication; particles on top of
-    /// each other; [`EngineError::OutOfMemory`].
+    /// [`EngineError::Config`] for a setup for another number of ranks or a longer cutoff of the
+    /// interaction; communication; particles on top of each other; [`EngineError::OutOfMemory`].
     pub fn with_interaction(
         world: &'w dyn World,
         setup: &Setup,
@@ -104,7 +106,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         })?
     }
 
-    /// Without a neighbourhood and forces as yet.
+    /// Creates a simulation without a neighbourhood and without forces.
     pub(crate) fn make(
         world: &'w dyn World,
         setup: &Setup,
@@ -153,7 +155,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(simulation)
     }
 
-    /// Makes the neighbourhood and the forces of the present positions.
+    /// Builds the neighbourhood and computes the forces of the present positions.
     pub(crate) fn begin(&mut self) -> Result<(), EngineError> {
         let Setup { config, domain, .. } = &self.setup;
         placement::check_inside(&self.state.particles, &config.walls, domain, self.world)?;
@@ -164,15 +166,19 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.check_overlaps()
     }
 
-    /// Makes `steps` steps. Before the first, observers look at the present state, unless a run that ended here has shown it to its
-    /// observers; then those that are due look after every step. Energy and virial are computed where one of them
-    /// needs them, and at the last step. Where an observer wants to end ([`Observer::wants_end`]), that comes
-    /// earlier: within 20 steps, after the same step on all ranks; where the box cannot follow the pressure ([`Self::box_end`]), after the
-    /// step before which it should have. *Collective.*
+    /// Makes `steps` steps. Before the first step, observers see the present state, unless a run
+    /// that ended here has already shown it to its observers. After every step, those that are due
+    /// see the new state. Energy and virial are computed if one of them needs them, and at the last
+    /// step. *Collective.*
+    ///
+    /// The run can end earlier: if an observer requests it ([`Observer::wants_end`]), within 20
+    /// steps, after the same step on all ranks; if the box cannot follow the pressure
+    /// ([`Self::box_end`]), after the step before which the box should have changed.
     ///
     /// # Errors
-    /// Communication; lost particles; an energy that is not a number; [`EngineError::Observer`]. Where
-    /// [`EngineError::scope`] is not [`crate::Scope::AllRanks`], the others wait for this rank: end them with [`World::abort`].
+    /// Communication; lost particles; an energy that is not finite; [`EngineError::Observer`]. If
+    /// [`EngineError::scope`] is not [`crate::Scope::AllRanks`], the other ranks wait for this one:
+    /// end them with [`World::abort`].
     pub fn run(&mut self, steps: u64, observers: &mut [&mut dyn Observer]) -> Result<(), EngineError> {
         if self.observed != Some(self.state.step) {
             self.observe(observers)?;
@@ -202,7 +208,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.sum_up()
     }
 
-    /// Computes energy and virial where no step has: in a run that goes on and has no step to make. *Collective.*
+    /// Computes energy and virial if no step has: in a resumed run without steps to make.
+    /// *Collective.*
     fn sum_up(&mut self) -> Result<(), EngineError> {
         if self.pairs_step == self.state.step {
             return Ok(());
@@ -212,10 +219,13 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.compute_forces(GhostPositions::Stale, Evaluation::WithEnergyAndVirial)
     }
 
-    /// One step: where it is time, the division is looked at and the box follows the barostat; positions to t + dt; then either
-    /// migrate, make the border and rebuild the neighbourhood, or leave ghosts to be gathered; forces, inner ones while the halo is in
-    /// flight; velocities to t + dt, which wait until somebody looks at them or the next step begins, where the integrator allows it.
-    /// *Collective.*
+    /// Makes one step. *Collective.*
+    ///
+    /// When due, work is balanced and the box follows the barostat. Positions advance to t + dt.
+    /// Then either particles migrate, the border is made and the neighbourhood rebuilt, or ghosts
+    /// remain to be gathered. Forces are computed, the inner ones while the halo is in flight.
+    /// Velocities advance to t + dt; if the integrator allows it, this is deferred until they are
+    /// needed or the next step begins.
     ///
     /// # Errors
     /// Communication; lost particles.
@@ -252,8 +262,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         }
     }
 
-    /// Makes up for what [`Self::step`] has left undone; to be called by everything that looks at velocities or at the
-    /// clock.
+    /// Completes the deferred part of [`Self::step`]; must be called before velocities or the clock
+    /// are read.
     pub(crate) fn complete_step(&mut self) -> Result<(), EngineError> {
         match std::mem::replace(&mut self.half_kicks, HalfKicks::Single) {
             HalfKicks::Single => Ok(()),
@@ -271,7 +281,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         clock.time(Phase::Integrate, || work(&mut **integrator, &mut motion))
     }
 
-    /// Adds up all forces; those on owned particles must be zero before, as new particles' are and the drift leaves them.
+    /// Adds up all forces. Those on owned particles must be zero before; they are for new particles
+    /// and after the drift.
     pub(crate) fn compute_forces(
         &mut self,
         ghosts: GhostPositions,
@@ -292,7 +303,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(())
     }
 
-    /// The interaction, and what it works on.
+    /// Calls `work` with the interaction and its context.
     pub(crate) fn with_forces<R>(
         &mut self,
         ghosts: GhostPositions,
@@ -306,7 +317,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         work(&mut self.interaction, &mut context)
     }
 
-    /// The interaction's correction for all particles in the present box, where it is wanted.
+    /// Returns the interaction's tail correction for all particles in the present box, if it is
+    /// switched on.
     pub(crate) fn tail_now(&self) -> Tail {
         let State { domain, .. } = &self.state;
         match self.setup.config.tail_correction {
@@ -317,8 +329,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         }
     }
 
-    /// Adds a field to the particles, zero at first: for observers, integrators and whoever else has something to remember
-    /// of each particle. All ranks add the same fields in the same order.
+    /// Adds a field to the particles, initially zero, for observers, integrators and other users of
+    /// data per particle. All ranks must add the same fields in the same order.
     ///
     /// # Errors
     /// [`EngineError::OutOfMemory`].
@@ -326,21 +338,21 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(memory::or_error(|| self.state.particles.register(spec))?)
     }
 
-    /// The particles, to write fields of one's own between steps.
+    /// Returns the particles, to write custom fields between steps.
     pub fn particles_mut(&mut self) -> &mut Particles {
         &mut self.state.particles
     }
 
-    /// What computes the forces.
+    /// Returns the interaction that computes the forces.
     pub fn interaction(&self) -> &I {
         &self.interaction
     }
 
-    /// Goes on with another of the integrators one can choose, and perhaps a barostat, whose ramps go over the next `steps` steps. The
-    /// conserved energy goes on from where it is. *Collective.*
+    /// Continues with another built-in integrator and optionally a barostat; ramps extend over the
+    /// next `steps` steps. The conserved energy is continuous. *Collective.*
     ///
     /// # Errors
-    /// Communication; [`EngineError::Config`] for keys that cannot be.
+    /// Communication; [`EngineError::Integrator`] for invalid keys.
     pub fn begin_stage(
         &mut self,
         integrator: Integrator,
@@ -364,7 +376,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(())
     }
 
-    /// Goes on with another integrator from the present state. *Collective.*
+    /// Continues with another integrator from the present state. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -374,29 +386,31 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(())
     }
 
-    /// Lets another division of the same box take effect in the next step, which rebuilds: particles go to whichever rank
-    /// owns their cells then, contexts are closed and opened. All ranks give the same division.
+    /// Sets another division of the same box, which takes effect in the next step. That step
+    /// rebuilds: particles move to the new owners of their cells, and contexts are replaced. All
+    /// ranks must pass the same division.
     ///
     /// # Errors
-    /// [`EngineError::Config`] for a division of another box or among more ranks, or with cells shorter than cutoff + skin;
-    /// [`EngineError::MixedPrecision`].
+    /// [`EngineError::Config`] for a division of another box or among more ranks, or with cells
+    /// shorter than cutoff + skin; [`EngineError::MixedPrecision`].
     pub fn replace_decomposition(&mut self, division: Division) -> Result<(), EngineError> {
         self.setup.check_division(&division, self.interaction.cutoff())?;
         self.next_division = Some(division);
         Ok(())
     }
 
-    /// The decomposition as it is now.
+    /// Returns the present decomposition.
     pub fn decomposition(&self) -> &Decomposition<'w> {
         &self.decomposition
     }
 
     /// Closes the exchange contexts. *Collective.*
     ///
-    /// A simulation that is dropped instead, by an early return for instance, closes what one rank can close alone. Over
-    /// `local`, nothing is left once all ranks have dropped it. Over MPI, numbers, windows and communicators of the
-    /// contexts are left until MPI is finalised, because freeing them is collective: a program that makes many
-    /// simulations must finalise each.
+    /// A simulation that is dropped instead, for instance by an early return, releases what one
+    /// rank can release alone. Over `local`, nothing is left once all ranks have dropped it. Over
+    /// MPI, numbers, windows and communicators of the contexts remain until MPI is finalised,
+    /// because freeing them is collective: a program that makes many simulations must finalise
+    /// each.
     ///
     /// # Errors
     /// Communication.
@@ -406,7 +420,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 }
 
-/// The setup's pair potential, by its method.
+/// Returns the forces of the setup's pair potential, by the configured method.
 pub(crate) fn pair_forces(setup: &Setup) -> Result<PairForces, EngineError> {
     let Config { forces, neighbor, parallel, .. } = &setup.config;
     let Forces::Pairs(potential) = forces else {
@@ -424,8 +438,9 @@ pub(crate) fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), Engine
     Err(EngineError::Config(what))
 }
 
-/// The threads, if all ranks have theirs; of several that have none, the first says why. And the narrowest of the ranks' instruction
-/// sets, so that results do not depend on which machine a rank is on. *Collective.*
+/// Returns the threads if all ranks could create them; if several ranks failed, the first of them
+/// returns its error. Also returns the narrowest of the ranks' instruction sets, so that results do
+/// not depend on the machines of the ranks. *Collective.*
 fn common_ground(
     world: &dyn World,
     threads: Result<Threads, ThreadsError>,
@@ -444,7 +459,7 @@ fn common_ground(
     Ok((threads?, narrowest.unwrap_or(level)))
 }
 
-/// Particles of each species, where the tail correction wants to know. *Collective.*
+/// Returns the particles of each species, if the tail correction needs them. *Collective.*
 fn species_counts(setup: &Setup, particles: &Particles, world: &dyn World) -> Result<Vec<u64>, EngineError> {
     if setup.config.tail_correction == TailCorrection::Off {
         return Ok(Vec::new());

@@ -1,4 +1,5 @@
-//! What a simulation carries from step to step: on each rank its particles, and what all ranks have alike.
+//! State of a simulation between steps: on each rank its particles, and data that are the same on
+//! all ranks.
 
 use md_core::{Domain, Particles};
 
@@ -7,25 +8,25 @@ use crate::error::EngineError;
 use crate::integrator::Integrate;
 use crate::setup::Setup;
 
-/// The state of one rank.
+/// State of one rank.
 #[derive(Debug)]
 pub struct State {
     /// Particles of this rank, with all registered fields, image counts among them.
     pub particles: Particles,
-    /// The global box.
+    /// Global box.
     pub domain: Domain,
-    /// The integrator and its own state.
+    /// Integrator with its own state.
     pub integrator: Box<dyn Integrate>,
-    /// What changes the box, if something does.
+    /// Barostat, if any.
     pub(crate) barostat: Option<BoxCoupling>,
-    /// Steps made.
+    /// Number of steps made.
     pub step: u64,
     /// Simulated time, \[time\].
     pub time: f64,
 }
 
 impl State {
-    /// At step 0.
+    /// Creates the state at step 0.
     pub(crate) fn new(particles: Particles, setup: &Setup) -> Result<Self, EngineError> {
         let config = &setup.config;
         let integrator = config.integrator.build(setup)?;

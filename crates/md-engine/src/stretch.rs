@@ -1,8 +1,9 @@
-//! A barostat's change of the box, between two steps: particles, box, grid, images and the watch over the neighbourhood are
-//! stretched together, then forces and energy are computed anew.
+//! Change of the box by a barostat, between two steps: particles, box, grid, images and rebuild
+//! watch are stretched together, then forces and energy are recomputed.
 //!
-//! Cells keep their number and their owners until they get too thin for the cutoff and skin, or so long that more of them would fit:
-//! then the box is divided anew. Pair lists are kept as long as their skin lasts, of which a shrinking box takes its part.
+//! Cells keep their number and their owners until they are too thin for cutoff and skin, or so long
+//! that more of them would fit: then the box is divided again. Pair lists are kept as long as their
+//! skin lasts; a shrinking box uses up part of it.
 
 use md_core::rebuild::Due;
 use md_core::{Domain, Evaluation};
@@ -15,18 +16,18 @@ use crate::error::EngineError;
 use crate::interaction::{GhostPositions, Interaction};
 use crate::simulation::Simulation;
 
-/// Of cutoff + skin: cells that must be that much longer before there are more of them, so that a box that breathes is not divided anew
-/// all the time.
+/// Minimum cell length, in units of cutoff + skin, for a new division into more cells, so that a
+/// box whose size fluctuates is not divided repeatedly.
 const MORE_CELLS_AT: f64 = 1.05;
 
 impl<I: Interaction> Simulation<'_, I> {
-    /// Whether the box changes after this step, for which energy and virial are needed.
+    /// Returns whether the box changes after this step, which requires energy and virial.
     pub(crate) fn barostat_acts_after(&self, step: u64) -> bool {
         self.state.barostat.as_ref().is_some_and(|barostat| barostat.acts_after(step))
     }
 
-    /// Changes the box if the barostat acts after the present step. To be called before the next one, when observers have seen
-    /// this. *Collective.*
+    /// Changes the box if the barostat acts after the present step. Must be called before the next
+    /// step, after observers have seen this one. *Collective.*
     pub(crate) fn couple_pressure(&mut self) -> Result<(), EngineError> {
         let planned = match self.box_course.take_plan() {
             Some(planned) => planned,
@@ -43,7 +44,8 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(())
     }
 
-    /// What the barostat asks for where steps are made one by one, so that nothing can end in order. *Collective.*
+    /// Returns the change of the box when steps are made one by one, without a run that could end
+    /// normally. *Collective.*
     fn unwatched_change(&mut self) -> Result<PlannedChange, EngineError> {
         let planned = self.planned_change()?;
         if let PlannedChange::Stretch { stretch, .. } = &planned
@@ -54,7 +56,7 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(planned)
     }
 
-    /// Velocities are stretched about that of the whole system.
+    /// Changes the box; velocities are scaled about the drift of the whole system.
     fn stretch_box(
         &mut self,
         Stretch { lengths, velocities, .. }: Stretch,
@@ -82,8 +84,8 @@ impl<I: Interaction> Simulation<'_, I> {
         self.compute_forces(ghosts, Evaluation::WithEnergyAndVirial)
     }
 
-    /// Stretches what belongs to the box until the next rebuild, but for the particles: to the same bits however many changes of the
-    /// box there were since the last one.
+    /// Adapts everything that depends on the box, except the particles, until the next rebuild. The
+    /// bits of the result do not depend on the number of changes since the last rebuild.
     pub(crate) fn follow_box(&mut self, domain: Domain) {
         let list_radius = self.list_radius();
         let Self { decomposition, watch, state, setup, .. } = self;
@@ -94,10 +96,10 @@ impl<I: Interaction> Simulation<'_, I> {
         self.tail = self.tail_now();
     }
 
-    /// Another division, if the present cells are too thin or far too long.
+    /// Returns another division if the present cells are too thin or far too long.
     fn division_for_box(&self, list_radius: f64) -> Result<Option<Division>, EngineError> {
         let domain = self.state.domain;
-        // Those of a division that is to take effect now are the ones that must fit.
+        // If another division takes effect in this step, its cells must fit, not the present ones.
         let coming = self.next_division.as_ref().map(|division| division.grid.over(domain));
         let grid = coming.as_ref().unwrap_or(&self.decomposition.grid);
         let is_too_thin = self.setup.check_cells(grid, self.interaction.cutoff()).is_err();
@@ -112,7 +114,7 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(finer.filter(|division| division.grid.len() > grid.len()))
     }
 
-    /// Whether lists do not hold in the stretched box. *Collective.*
+    /// Returns whether lists are no longer valid in the stretched box. *Collective.*
     fn must_rebuild_stretched(&mut self) -> Result<bool, EngineError> {
         if self.next_division.is_some() || self.watch.is_used_up() {
             return Ok(true);

@@ -1,5 +1,5 @@
-//! The motion of all particles that a temperature is made of: about the velocity of the whole
-//! system, where nothing changes that.
+//! Thermal motion of all particles, from which the temperature is computed: the motion about the
+//! velocity of the whole system, if that is conserved.
 
 use md_comm::World;
 use md_core::momentum::{MotionSums, twice_kinetic_about};
@@ -7,12 +7,12 @@ use md_core::{ConservedMomentum, Particles};
 
 use crate::error::EngineError;
 
-/// The motion of all particles about that of the whole system.
+/// Motion of all particles about that of the whole system.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Thermal {
-    /// The velocity of the whole system, or zero where it is negligible or not conserved.
+    /// Velocity of the whole system, or zero if it is negligible or not conserved.
     pub(crate) drift: [f64; 3],
-    /// Sum of m v^2 about it.
+    /// Sum of m v^2 about this velocity.
     pub(crate) twice_kinetic: f64,
 }
 
@@ -24,8 +24,8 @@ impl Thermal {
         conserved: ConservedMomentum,
         world: &dyn World,
     ) -> Result<Self, EngineError> {
-        /// Share of the whole kinetic energy: what rounding makes of a velocity that all particles
-        /// have.
+        /// Fraction of the total kinetic energy that is only the rounding error of a common
+        /// velocity of all particles.
         const ROUNDING: f64 = 1e-20;
         let mut values = MotionSums::of(particles, masses).to_array();
         world.sum(&mut values)?;

@@ -1,4 +1,4 @@
-//! What the ranks measured over the step loop: each by itself, and reduced over all.
+//! Timings of the step loop, for each rank and reduced over all.
 
 use bytemuck::{Pod, Zeroable};
 use md_comm::{Rank, World};
@@ -6,16 +6,16 @@ use md_comm::{Rank, World};
 use crate::clock::{Phase, PhaseTime};
 use crate::error::EngineError;
 
-/// The phases in which a rank works by itself, so that their sum shows how the work is divided.
+/// Phases in which a rank works by itself; their sum shows how the work is divided.
 const WORK: [Phase; 3] = [Phase::Integrate, Phase::Neighbor, Phase::Force];
 
-/// What one rank measured over the step loop.
+/// Measurements of one rank over the step loop.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct RankTiming {
-    /// Indexed by `Phase as usize`.
+    /// Times of the phases, indexed by `Phase as usize`.
     pub phases: [PhaseTime; Phase::ALL.len()],
-    /// Messages sent.
+    /// Number of messages sent.
     pub messages: u64,
     /// Payload bytes sent.
     pub bytes: u64,
@@ -23,17 +23,19 @@ pub struct RankTiming {
     pub owned: u64,
     /// Ghost particles at the end.
     pub ghosts: u64,
-    /// The part of the inner pairs that is computed while forces travel home, at the end.
+    /// Fraction of the inner pairs that is computed while forces are sent to their owners, at the
+    /// end.
     pub second_share: f64,
 }
 
 impl RankTiming {
-    /// Seconds in which the rank worked by itself.
+    /// Returns the seconds in which the rank worked by itself.
     pub fn work_s(&self) -> f64 {
         WORK.iter().map(|&phase| self.phases[phase as usize].seconds).sum()
     }
 
-    /// What every rank has measured, in their order, on `root`; nothing elsewhere. *Collective.*
+    /// Returns the measurements of all ranks on `root`, in their order; nothing elsewhere.
+    /// *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -48,7 +50,7 @@ impl RankTiming {
 pub struct Spread {
     /// Smallest.
     pub min: f64,
-    /// Average; between the two others also where rounding would put it outside.
+    /// Average, clamped between `min` and `max` because rounding could put it outside.
     pub avg: f64,
     /// Largest.
     pub max: f64,
@@ -57,18 +59,19 @@ pub struct Spread {
 /// Calls and seconds of one phase over the ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PhaseSpread {
-    /// How often the phase was entered: the most of a rank; nearly always the same on all.
+    /// Number of times the phase was entered: maximum over the ranks, nearly always the same on
+    /// all.
     pub calls: u64,
     /// Wall time in seconds.
     pub seconds: Spread,
 }
 
-/// What the ranks measured over the step loop, reduced: the same on all ranks.
+/// Measurements over the step loop, reduced; the same on all ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Timings {
-    /// Indexed by `Phase as usize`.
+    /// Times of the phases, indexed by `Phase as usize`.
     pub phases: [PhaseSpread; Phase::ALL.len()],
-    /// [`RankTiming::work_s`].
+    /// Spread of [`RankTiming::work_s`].
     pub work_s: Spread,
     /// Owned particles at the end.
     pub owned: Spread,
@@ -76,7 +79,8 @@ pub struct Timings {
     pub owned_by_slowest: f64,
     /// Ghost particles at the end.
     pub ghosts: Spread,
-    /// The part of the inner pairs that is computed while forces travel home, at the end.
+    /// Fraction of the inner pairs that is computed while forces are sent to their owners, at the
+    /// end.
     pub second_share: Spread,
     /// Messages sent by all ranks.
     pub messages: u64,
@@ -85,7 +89,7 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// Reduces what every rank has measured. *Collective.*
+    /// Reduces the measurements of all ranks. *Collective.*
     ///
     /// # Errors
     /// Communication.
@@ -94,7 +98,7 @@ impl Timings {
         let mut values = own.phases.map(|phase| phase.seconds).to_vec();
         values.extend([own.work_s(), own.owned as f64, own.ghosts as f64, own.second_share]);
         let count = values.len();
-        // The smallest value is the largest with the other sign.
+        // The smallest value is the negative of the largest negated value.
         let mut largest: Vec<f64> = values.iter().copied().chain(values.iter().map(|value| -value)).collect();
         largest.extend(own.phases.map(|phase| phase.calls as f64));
         world.max(&mut largest)?;
@@ -123,7 +127,7 @@ impl Timings {
         })
     }
 
-    /// Calls and seconds of a phase.
+    /// Returns calls and seconds of a phase.
     pub fn phase(&self, phase: Phase) -> PhaseSpread {
         self.phases[phase as usize]
     }

@@ -1,37 +1,39 @@
-//! Solid walls at faces of the box: a half space full of Lennard-Jones particles, integrated over, attracts and repels those inside by
-//! a 9-3 potential (Steele, Surf. Sci. 36, 317 (1973); LAMMPS's `fix wall/lj93`).
+//! Solid walls at faces of the box. A half space filled with Lennard-Jones particles, integrated
+//! over, acts on the particles inside by a 9-3 potential (Steele, Surf. Sci. 36, 317 (1973);
+//! LAMMPS's `fix wall/lj93`).
 //!
-//! E(r) = epsilon [2/15 (sigma/r)^9 - (sigma/r)^3] - E(cutoff), r being the distance from the face. No force beyond the cutoff.
+//! E(r) = epsilon [2/15 (sigma/r)^9 - (sigma/r)^3] - E(cutoff), where r is the distance from the
+//! face. The force is zero beyond the cutoff.
 
 use md_core::{Domain, PairSums, Particles};
 
-/// Which of two opposite faces.
+/// One of two opposite faces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// That at the origin of the box.
+    /// Face at the origin of the box.
     Low,
-    /// The other one.
+    /// Opposite face.
     High,
 }
 
-/// A solid wall.
+/// Solid wall.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SolidWall {
-    /// 0, 1, 2 for x, y, z: across the wall.
+    /// Axis normal to the wall: 0, 1, 2 for x, y, z.
     pub axis: usize,
-    /// At which face.
+    /// Face at which the wall is.
     pub side: Side,
-    /// Strength, \[energy\].
+    /// Strength of the interaction, \[energy\].
     pub epsilon: f64,
-    /// Size of the wall's particles and those inside, \[length\].
+    /// Length parameter between the wall's particles and those inside, \[length\].
     pub sigma: f64,
-    /// Distance from the face up to which it acts, \[length\].
+    /// Distance from the face up to which the wall acts, \[length\].
     pub cutoff: f64,
 }
 
 impl SolidWall {
-    /// Energy and force on a particle at this distance, away from the wall where positive. Nothing beyond the cutoff; infinite at
-    /// the face.
+    /// Returns energy and force on a particle at this distance; the force is positive away from the
+    /// wall. Both are zero beyond the cutoff and infinite at the face.
     pub fn energy_and_force(&self, distance: f64) -> (f64, f64) {
         if distance >= self.cutoff {
             return (0.0, 0.0);
@@ -43,7 +45,7 @@ impl SolidWall {
         (energy(own) - energy(cubed(self.cutoff)), force)
     }
 
-    /// How far inside of the face a coordinate across the wall lies.
+    /// Returns the distance of a coordinate along the axis from the face, positive inside.
     pub fn distance(&self, x: f64, domain: &Domain) -> f64 {
         match self.side {
             Side::Low => x - domain.origin[self.axis],
@@ -51,7 +53,7 @@ impl SolidWall {
         }
     }
 
-    /// The force on a particle there, along the axis.
+    /// Returns the force on a particle at this coordinate, along the axis.
     pub fn force_at(&self, x: f64, domain: &Domain) -> f64 {
         self.inwards() * self.energy_and_force(self.distance(x, domain)).1
     }
@@ -63,8 +65,9 @@ impl SolidWall {
         }
     }
 
-    /// Adds its forces on owned particles. Gives their energy, and force times distance from the face as their virial: so the
-    /// normal pressure of the whole box is the mean force on the wall per area.
+    /// Adds the wall's forces on owned particles. Returns their energy, and force times distance
+    /// from the face as their virial, so that the normal pressure of the whole box is the mean
+    /// force on the wall per area.
     pub fn add_forces(&self, particles: &mut Particles, domain: &Domain) -> PairSums {
         let (axis, owned) = (self.axis, particles.owned());
         let (mut sums, inwards) = (PairSums::default(), self.inwards());

@@ -1,5 +1,6 @@
-//! The embedded-atom method (Daw and Baskes 1984) as a user of gather and scatter-add: inside one force computation electron
-//! densities go to their owners, and derivatives of the embedding energy go out to the ghosts.
+//! The embedded-atom method (Daw and Baskes 1984) with gather and scatter-add: inside one force
+//! computation electron densities are summed on their owners, and derivatives of the embedding
+//! energy are sent to the ghosts.
 
 mod common;
 
@@ -16,8 +17,8 @@ use md_engine::{
 
 const CUTOFF: f64 = 2.5;
 
-/// Energy sum of phi(r) over pairs, minus the root of each particle's density, the sum of rho(r) over its partners
-/// (Finnis and Sinclair 1984).
+/// Pair potential. The energy is the sum of phi(r) over pairs, minus the root of each particle's
+/// density, the sum of rho(r) over its partners (Finnis and Sinclair 1984).
 fn phi(r: f64) -> [f64; 2] {
     [2.0 * (CUTOFF - r).powi(4), -8.0 * (CUTOFF - r).powi(3)]
 }
@@ -27,7 +28,7 @@ fn rho(r: f64) -> [f64; 2] {
 }
 
 struct EmbeddedAtoms {
-    /// Given by [`Interaction::register`].
+    /// Registered by [`Interaction::register`].
     density: Field,
     derivative: Field,
 }
@@ -94,7 +95,8 @@ impl Interaction for EmbeddedAtoms {
     }
 }
 
-/// Forces by id after 20 steps, and the total energy at every fifth; halfway another partition may take over.
+/// Returns the forces by id after 20 steps, and the total energy at every fifth; `then` replaces
+/// the partition halfway.
 fn run(
     ranks: usize,
     shell: Shell,
@@ -107,7 +109,7 @@ fn run(
         (config.parallel.shell, config.parallel.exchange) = (shell, exchange);
         config.timestep = 0.002;
         let setup = Setup::new(config, world.ranks())?;
-        // Placeholders until it is registered.
+        // Placeholders until the fields are registered.
         let atoms = EmbeddedAtoms { density: Field::FORCE, derivative: Field::FORCE };
         let mut simulation = Simulation::with_interaction(world, &setup, atoms)?;
         let mut energies = Vec::new();
@@ -131,7 +133,7 @@ fn run(
     })
 }
 
-/// Every particle with every other's nearest image, by the book.
+/// Reference forces: every particle with the nearest image of every other.
 fn forces_by_the_book(rows: &[ParticleRow], length: f64) -> Vec<ParticleRow> {
     let vector = |a: &ParticleRow, b: &ParticleRow| {
         [0, 1, 2].map(|dim| {
@@ -166,7 +168,7 @@ fn forces_are_those_of_the_book_on_any_ranks_and_shell() {
         for shell in [Shell::Full, Shell::Half, Shell::Eighth] {
             for exchange in [ExchangePattern::Direct, ExchangePattern::Staged] {
                 let case = format!("{ranks} ranks, {shell:?}, {exchange:?}");
-                // On every second number of ranks the contexts of own fields are opened anew.
+                // For even numbers of ranks the contexts of registered fields are opened anew.
                 let then = stripe.filter(|_| ranks % 2 == 0);
                 let (rows, energies) = run(ranks, shell, exchange, then);
                 let expected = forces_by_the_book(&rows, length);

@@ -6,7 +6,7 @@ use common::{melt, on_ranks};
 use md_core::rebuild::RebuildPolicy;
 use md_engine::{Needs, Observer, ObserverError, Setup, Simulation, Snapshot};
 
-/// Wants to end from some step on, on one rank.
+/// Observer that requests the end of the run from step `from` on, on one rank.
 struct Impatient {
     is_asked: bool,
     from: u64,
@@ -34,7 +34,8 @@ impl Observer for Impatient {
     }
 }
 
-/// The least and the largest last step of all ranks, of 100, if one of them wants to end from step 5 on.
+/// Returns the lowest and the highest last step of all ranks, of 100 steps, if one of them requests
+/// the end from step 5 on.
 fn last_steps(ranks: usize, policy: RebuildPolicy) -> [f64; 2] {
     on_ranks(ranks, |world| {
         let mut config = melt();
@@ -57,10 +58,11 @@ fn all_ranks_end_after_the_same_step() {
     for (ranks, policy, last) in [
         (1, RebuildPolicy::Every(1000), 6.0),
         (1, RebuildPolicy::Displacement, 6.0),
-        // Asked in every step, told in the next, or where the step waits for the answer at once.
+        // The request is sent in each step and answered in the next, or in the same if the step
+        // waits for the answer.
         (3, RebuildPolicy::Displacement, 8.0),
         (3, RebuildPolicy::Every(8), 9.0),
-        // Nothing else makes the ranks talk.
+        // Nothing else makes the ranks communicate.
         (3, RebuildPolicy::Every(1000), 21.0),
     ] {
         assert_eq!(last_steps(ranks, policy), [last; 2], "{ranks} ranks, {policy:?}");

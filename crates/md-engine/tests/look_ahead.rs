@@ -1,4 +1,5 @@
-//! What ranks decide before they know all, and what follows if that was wrong.
+//! Decisions that ranks make before they have all data, and their consequences when they were
+//! wrong.
 
 mod common;
 
@@ -9,7 +10,8 @@ use md_engine::{
     Config, EngineError, ForceContext, Forces, Interaction, NeighborReport, SecondShare, Setup, Simulation,
 };
 
-/// No forces but one push on one particle: in the next step it moves by more than half the skin.
+/// No forces except one push on one particle, which then moves by more than half the skin in the
+/// next step.
 struct Push {
     evaluations: u64,
     at: u64,
@@ -33,7 +35,7 @@ impl Interaction for Push {
     }
 }
 
-/// Of 36 steps, in the 33rd of which somebody is pushed.
+/// Returns the report of a run of 36 steps, with a push in the 33rd.
 fn pushed(ranks: usize) -> NeighborReport {
     on_ranks(ranks, |world| {
         let forces = Forces::Own { cutoff: 2.5 };
@@ -59,7 +61,7 @@ fn a_step_that_nobody_could_foresee_is_dangerous_and_rebuilds() {
     assert_eq!(together.rebuilds + 1, alone.rebuilds, "but for the step in which nobody knew");
 }
 
-/// Energy and pressure after some steps, and the share at the end.
+/// Returns energy and virial after some steps, and the final share.
 fn with_share(second_share: SecondShare) -> [f64; 3] {
     on_ranks(2, |world| {
         let mut config = melt();

@@ -1,4 +1,4 @@
-//! Pairs by distance from the lists of the forces are those that a search of all particles finds, to the last one.
+//! Pairs by distance from the neighbour lists equal those of a search over all particles exactly.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
@@ -18,7 +18,8 @@ fn mixture() -> Config {
     Config { masses: vec![1.0, 2.0], shares: vec![0.7, 0.3], forces: Forces::from(potential), ..melt() }
 }
 
-/// Whether the lists are used; where they are, they give what a search does, at every step of a run.
+/// Returns whether the lists are used; checks that their pairs equal those of a search at every
+/// step.
 fn is_counted_from_lists(config: &Config, ranks: usize, bins: DistanceBins) -> bool {
     on_ranks(ranks, |world| {
         let species = config.masses.len();
@@ -72,8 +73,9 @@ fn lists_have_every_pair_once() {
     }
 }
 
-/// So many classes that most particles have pairs that are doubtful in f32, and distances other than the cutoff: at every level, because each packs
-/// the pairs that count in its own way.
+/// With very many bins, so that most particles have pairs whose bin is uncertain in f32, and with a
+/// maximum distance other than the cutoff: at every level, because each packs the counted pairs
+/// differently.
 #[test]
 fn classes_of_any_width() {
     for bins in [DistanceBins { max: 2.5, bins: 30_000 }, DistanceBins { max: 1.7, bins: 3 }] {
@@ -83,7 +85,7 @@ fn classes_of_any_width() {
     }
 }
 
-/// Where lists do not know all pairs, or a pair is on two ranks, there is a search.
+/// Where the lists do not contain all pairs, or a pair is on two ranks, pairs are searched.
 #[test]
 fn elsewhere_pairs_are_searched() {
     let bins = DistanceBins { max: 2.5, bins: 50 };

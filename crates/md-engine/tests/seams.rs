@@ -1,4 +1,4 @@
-//! What others can bring: an integrator, an observer, a partition of their own.
+//! Extension points: user-defined integrators, observers and interactions.
 
 mod common;
 
@@ -14,7 +14,7 @@ use md_engine::{
 
 const ATOMS: u64 = 864;
 
-/// Velocity Verlet whose velocities are scaled to one temperature after every step.
+/// Velocity Verlet with velocities scaled to one temperature after every step.
 #[derive(Debug)]
 struct Rescaling {
     keys: RescalingKeys,
@@ -22,7 +22,7 @@ struct Rescaling {
     degrees: f64,
 }
 
-/// What an integrator of md-engine would have in `integrators!`.
+/// Keys as an integrator of md-engine would have them in `integrators!`.
 #[derive(Debug, Clone, Copy)]
 struct RescalingKeys {
     temperature: f64,
@@ -82,7 +82,7 @@ fn an_integrator_of_ones_own_takes_over_in_the_course_of_a_run() {
     }
 }
 
-/// Notes what it is shown.
+/// Observer that records the steps it observes.
 struct Log {
     rank: usize,
     steps: Vec<u64>,
@@ -154,7 +154,8 @@ fn an_observers_error_ends_the_run() {
     assert_eq!(error.to_string(), "the disk is full");
 }
 
-/// The other rank sees nothing of it until it communicates: whoever fails has to end it.
+/// The other rank does not notice the error until it communicates: the failing rank has to end the
+/// run.
 #[test]
 fn an_observers_error_is_that_of_its_rank() {
     let limit = std::time::Duration::from_secs(120);
@@ -183,7 +184,7 @@ fn forces_of_another_kind_have_no_potential() {
     );
 }
 
-/// A simulation whose forces come from nowhere: free flight.
+/// A simulation without forces: free flight.
 #[test]
 fn an_interaction_may_be_none_at_all() {
     struct None;

@@ -1,4 +1,4 @@
-//! What runs on a grid, as the program sees it.
+//! Interface between the main program and the applications on a grid.
 
 use md_comm::{Choice, Reduction, Traffic, World};
 use md_engine::clock::PhaseClock;
@@ -6,12 +6,12 @@ use md_engine::{Phase, RankTiming};
 
 use crate::{Decomposition, GridError, Layout, Resumable};
 
-/// What there is to do after a step.
+/// Status after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// The next step.
+    /// Further steps are needed.
     GoesOn,
-    /// Nothing: the solution is found.
+    /// The solution has converged.
     Converged,
 }
 
@@ -20,60 +20,63 @@ pub trait Application: Resumable {
     /// Makes one step.
     ///
     /// # Errors
-    /// Communication; numbers that are none any more.
+    /// Communication errors; values that are no longer finite.
     fn step(&mut self) -> Result<Progress, GridError>;
 
-    /// Exchanges the halo of a step once, without computation.
+    /// Exchanges the halo of one step, without computation.
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     fn exchange(&mut self) -> Result<(), GridError>;
 
-    /// Names of the numbers in [`Self::row`].
+    /// Returns the names of the numbers in [`Self::row`].
     fn columns(&self) -> &'static [&'static str];
 
-    /// The state in a few numbers, the same on all ranks.
+    /// Returns a few numbers that summarise the state, equal on all ranks.
     ///
     /// # Errors
-    /// Communication; a value that is not a finite number.
+    /// Communication errors; a value that is not finite.
     fn row(&mut self) -> Result<Vec<f64>, GridError>;
 
-    /// Why the state after the last step is not what was asked for, if it is not; the same on all ranks.
+    /// Returns why the state after the last step misses the requested result, if it does; equal on
+    /// all ranks.
     fn shortfall(&self) -> Option<String> {
         None
     }
 
-    /// Calls `take(field, node, bits)` with the bits (of the `f64`) of all own values; nodes are counted from the first own one.
+    /// Calls `take(field, node, bits)` for all own values, with the bits of their `f64`; node
+    /// indices are relative to the first own node.
     fn visit(&self, take: &mut dyn FnMut(usize, [usize; 3], u64));
 
-    /// The clock of the phases.
+    /// Returns the clock of the phases.
     fn clock(&mut self) -> &mut PhaseClock;
 
-    /// Where the nodes of this rank lie.
+    /// Returns the memory layout of the nodes of this rank.
     fn layout(&self) -> Layout;
 
-    /// Nodes of this rank that a step updates.
+    /// Returns the number of nodes of this rank that a step updates.
     fn updated_nodes(&self) -> usize {
         self.layout().own_nodes()
     }
 
-    /// Messages and bytes sent so far.
+    /// Returns the messages and bytes sent so far.
     fn traffic(&self) -> Traffic;
 
-    /// What contexts that choose their transports by themselves have chosen.
+    /// Returns the transports selected by contexts that choose automatically.
     fn choices(&self) -> Vec<Choice>;
 
     /// Closes the contexts.
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     fn finalise(self: Box<Self>) -> Result<(), GridError>;
 }
 
-/// A number that stands for the bits of all values of all ranks, the same for every decomposition. *Collective.*
+/// Returns a hash of all values of all ranks (bit by bit) that does not depend on the
+/// decomposition. *Collective.*
 ///
 /// # Errors
-/// Communication.
+/// Communication errors.
 pub fn fingerprint<A: Application + ?Sized>(
     app: &A,
     world: &dyn World,
@@ -92,7 +95,8 @@ pub fn fingerprint<A: Application + ?Sized>(
     Ok(words[0])
 }
 
-/// The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): every bit changes about half of all bits.
+/// Finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): every input bit changes about half
+/// of all output bits.
 pub(crate) fn mixed(number: u64) -> u64 {
     let mut bits = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -100,7 +104,8 @@ pub(crate) fn mixed(number: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// What a rank has measured over `steps` steps since its clock was restarted, when it had sent so much.
+/// Returns the measurements of a rank over `steps` steps since its clock was restarted;
+/// `sent_before` is the traffic at that time.
 pub fn timing<A: Application + ?Sized>(application: &mut A, steps: u64, sent_before: Traffic) -> RankTiming {
     let (layout, sent) = (application.layout(), application.traffic());
     RankTiming {
@@ -113,8 +118,9 @@ pub fn timing<A: Application + ?Sized>(application: &mut A, steps: u64, sent_bef
     }
 }
 
-/// The phases that a step on a grid has, in their order; [`Phase::Integrate`] is the computation at the nodes,
-/// [`Phase::Reduce`] scalar products over all of them: computing and adding up over ranks.
+/// Phases of a step on a grid, in order. [`Phase::Integrate`] is the computation at the nodes;
+/// [`Phase::Reduce`] is the scalar products over all nodes, both their computation and their
+/// reduction over ranks.
 pub const PHASES: [Phase; 10] = [
     Phase::Integrate,
     Phase::HaloPack,

@@ -1,18 +1,19 @@
-//! The global grid, and which rank owns which of its nodes.
+//! Global grid, and the division of its nodes among the ranks.
 //!
-//! Every axis is cut by itself: rank (a, b, c) of a grid of px x py x pz ranks owns the a-th part of the x axis, the b-th of y and
-//! the c-th of z. Parts of an axis differ by at most one node; the longer ones come first. Ranks are numbered with z
-//! fastest, so that neighbours along z are most likely to share a machine.
+//! Every axis is divided independently: rank (a, b, c) of a grid of px x py x pz ranks owns the
+//! a-th part of the x axis, the b-th of y and the c-th of z. Parts of an axis differ by at most one
+//! node; the longer ones come first. Rank numbers vary fastest along z, so that neighbours along z
+//! are most likely to share a machine.
 
 use md_comm::Rank;
 use md_core::words::counted;
 
 use crate::GridError;
 
-/// Where another rank lies, in steps along x, y and z: each -1, 0 or 1.
+/// Position of another rank relative to this one, in steps of -1, 0 or 1 along x, y and z.
 pub type Offset = [i8; 3];
 
-/// What lies beyond a pair of opposite faces of the global grid.
+/// Boundary condition at a pair of opposite faces of the global grid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -20,14 +21,14 @@ pub type Offset = [i8; 3];
     serde(rename_all = "kebab-case")
 )]
 pub enum Edges {
-    /// The opposite face.
+    /// The grid continues at the opposite face.
     #[default]
     Periodic,
-    /// Nothing: ghosts there are the application's.
+    /// The grid ends there: the application sets the ghosts.
     Open,
 }
 
-/// The nodes of one rank.
+/// Nodes of one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     /// Global indices of the first node.
@@ -36,7 +37,7 @@ pub struct Block {
     pub size: [usize; 3],
 }
 
-/// A global grid divided among the ranks of a run.
+/// Global grid divided among the ranks of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decomposition {
     nodes: [usize; 3],
@@ -45,10 +46,12 @@ pub struct Decomposition {
 }
 
 impl Decomposition {
-    /// Divides `nodes` among `ranks`: as `grid` says, or so that the largest block has the least surface.
+    /// Divides `nodes` among `ranks`: into the grid of ranks `grid` if given, otherwise so that the
+    /// largest block has the smallest surface.
     ///
     /// # Errors
-    /// [`GridError::Shape`] for an axis without nodes, a grid of another number of ranks, or more ranks along an axis than nodes.
+    /// [`GridError::Shape`] if an axis has no nodes, `grid` has a different number of ranks, or an
+    /// axis has more ranks than nodes.
     pub fn new(
         nodes: [usize; 3],
         ranks: usize,
@@ -58,10 +61,10 @@ impl Decomposition {
         Self::with_fixed_axes(nodes, ranks, grid, edges, [false; 3])
     }
 
-    /// The same, but where the grid of ranks is chosen, axes that are `whole` are not cut.
+    /// Like [`Self::new`], but does not divide `whole` axes when it chooses the grid of ranks.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// The errors of [`Self::new`].
     pub fn with_fixed_axes(
         nodes: [usize; 3],
         ranks: usize,
@@ -100,11 +103,11 @@ impl Decomposition {
         Ok(Self { nodes, ranks: grid, edges })
     }
 
-    /// As many blocks of one size as there are ranks (weak scaling): in a grid of ranks as given, or as even as possible along the axes
-    /// that are not `whole`.
+    /// Gives each rank a block of equal size (weak scaling), in the grid of ranks `grid` if given,
+    /// otherwise in one as even as possible along the axes that are not `whole`.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// The errors of [`Self::new`]; [`GridError::Shape`] if all axes are `whole`.
     pub fn of_blocks(
         block: [usize; 3],
         ranks: usize,
@@ -124,28 +127,28 @@ impl Decomposition {
         Self::new(nodes, ranks, Some(grid), edges)
     }
 
-    /// Nodes of the global grid.
+    /// Returns the nodes of the global grid along each axis.
     pub fn nodes(&self) -> [usize; 3] {
         self.nodes
     }
 
-    /// Ranks along each axis.
+    /// Returns the number of ranks along each axis.
     pub fn ranks(&self) -> [usize; 3] {
         self.ranks
     }
 
-    /// What lies beyond the faces.
+    /// Returns the boundary conditions at the faces.
     pub fn edges(&self) -> [Edges; 3] {
         self.edges
     }
 
-    /// Where a rank stands in the grid of ranks.
+    /// Returns the coordinates of a rank in the grid of ranks.
     pub fn coordinates(&self, rank: Rank) -> [usize; 3] {
         let [_, py, pz] = self.ranks;
         [rank / (py * pz), rank / pz % py, rank % pz]
     }
 
-    /// The nodes of a rank.
+    /// Returns the nodes of a rank.
     pub fn block(&self, rank: Rank) -> Block {
         let coordinates = self.coordinates(rank);
         let part = |axis: usize| part(self.nodes[axis], self.ranks[axis], coordinates[axis]);
@@ -153,7 +156,8 @@ impl Decomposition {
         Block { origin: parts.map(|(origin, _)| origin), size: parts.map(|(_, size)| size) }
     }
 
-    /// The rank that lies at an offset from another: perhaps the same one; none beyond an open face.
+    /// Returns the rank at an offset from another, which may be that rank itself, or `None` beyond
+    /// an open face.
     pub fn neighbour(&self, rank: Rank, offset: Offset) -> Option<Rank> {
         let mut at = self.coordinates(rank);
         for axis in 0..3 {
@@ -169,15 +173,16 @@ impl Decomposition {
         Some((at[0] * self.ranks[1] + at[1]) * self.ranks[2] + at[2])
     }
 
-    /// Whether ghosts along an axis are filled by the exchange, on every rank that is not at an open face.
+    /// Returns whether the exchange fills the ghosts along an axis, on every rank that is not at an
+    /// open face.
     pub fn has_neighbours(&self, axis: usize) -> bool {
         self.ranks[axis] > 1 || self.edges[axis] == Edges::Periodic
     }
 
-    /// Checks that every rank has as many nodes as its neighbours read of it.
+    /// Checks that every rank has at least as many nodes as its neighbours read.
     ///
     /// # Errors
-    /// [`GridError::Shape`] names the axis.
+    /// [`GridError::Shape`], which names the axis.
     pub fn expect_depth(&self, depth: [usize; 3]) -> Result<(), GridError> {
         for axis in (0..3).filter(|&axis| self.has_neighbours(axis)) {
             let thinnest = self.nodes[axis] / self.ranks[axis];
@@ -199,18 +204,18 @@ impl Decomposition {
 
 pub(crate) const AXES: [char; 3] = ['x', 'y', 'z'];
 
-/// The `index`-th of `parts` parts of an axis: its first node and its length.
+/// Returns the first node and the length of the `index`-th of `parts` parts of an axis.
 fn part(nodes: usize, parts: usize, index: usize) -> (usize, usize) {
     let (length, longer) = (nodes / parts, nodes % parts);
     (index * length + index.min(longer), length + usize::from(index < longer))
 }
 
-/// "4 x 2 x 1".
+/// Formats three counts as "4 x 2 x 1".
 pub(crate) fn text(counts: [usize; 3]) -> String {
     counts.map(|count| count.to_string()).join(" x ")
 }
 
-/// All grids of so many ranks that leave axes whole.
+/// Returns all grids of `ranks` ranks that do not divide `whole` axes.
 fn grids(ranks: usize, whole: [bool; 3]) -> impl Iterator<Item = [usize; 3]> {
     let divisors = |of: usize| (1..=of).filter(move |count| of.is_multiple_of(*count));
     let grids =
@@ -218,16 +223,18 @@ fn grids(ranks: usize, whole: [bool; 3]) -> impl Iterator<Item = [usize; 3]> {
     grids.filter(move |grid| (0..3).all(|axis| grid[axis] == 1 || !whole[axis]))
 }
 
-/// As `MPI_Dims_create` has it: of equals the one that leaves z, then y, shorter.
+/// Returns the most even grid of ranks, like `MPI_Dims_create`; among equals the one with fewest
+/// ranks along z, then y.
 fn most_even(ranks: usize, whole: [bool; 3]) -> Option<[usize; 3]> {
     grids(ranks, whole).min_by_key(|grid| (grid.iter().sum::<usize>(), grid[2], grid[1]))
 }
 
-/// What a node of a face costs that is cut off by a cut along x, y, z: those of the last are read and written one by one, from a cache
-/// line of eight numbers each.
+/// Cost per node of a face from a cut along x, y or z. Nodes of a z face are read and written one
+/// by one, each from its own cache line of eight numbers.
 const FACE_COSTS: [u128; 3] = [1, 1, 8];
 
-/// The grid of ranks whose largest block has the cheapest surface towards other ranks; of equals the one that leaves z, then y, whole.
+/// Returns the grid of ranks whose largest block has the cheapest surface towards other ranks;
+/// among equals the one with fewest ranks along z, then y.
 fn least_surface(nodes: [usize; 3], ranks: usize, whole: [bool; 3]) -> Option<[usize; 3]> {
     let fits = |grid: &[usize; 3]| (0..3).all(|axis| grid[axis] <= nodes[axis]);
     let surface = |grid: &[usize; 3]| -> u128 {
@@ -280,9 +287,9 @@ mod tests {
     #[test]
     fn the_chosen_grid_has_the_cheapest_surface() {
         let chosen = |nodes, ranks| Decomposition::new(nodes, ranks, None, TORUS).unwrap().ranks();
-        // As much surface as 2 x 2 x 2, and rows stay whole.
+        // Equal in surface to 2 x 2 x 2, but rows are not divided.
         assert_eq!(chosen([64, 64, 64], 8), [4, 2, 1]);
-        // 3 x 3 x 3 has less of it, across rows.
+        // 3 x 3 x 3 has a smaller surface, but divides rows.
         assert_eq!(chosen([64, 64, 64], 27), [9, 3, 1]);
         assert_eq!(chosen([64, 64, 64], 2), [2, 1, 1]);
         assert_eq!(chosen([16, 16, 256], 2), [1, 1, 2]);

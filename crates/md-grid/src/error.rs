@@ -1,34 +1,34 @@
-//! What can go wrong on a grid.
+//! Errors of applications on a grid.
 
 use md_comm::CommError;
 use md_core::memory::OutOfMemory;
 use md_engine::EngineError;
 
-/// Why a grid could not be set up or go on.
+/// Reason why a grid could not be set up or continued.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GridError {
     /// Nodes, ranks and halo do not fit together.
     #[error("{0}")]
     Shape(String),
-    /// The state that was restored is what the steps lead to.
+    /// The restored state is already the final state of the steps.
     #[error("{0}")]
     NothingLeft(String),
-    /// The values are no numbers any more, or an iteration does not converge.
+    /// The values are no longer finite, or an iteration does not converge.
     #[error("step {step}: {problem}")]
     Failed {
         /// The step.
         step: u64,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// A block of memory that could not be had.
+    /// A block of memory could not be allocated.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
-    /// Communication.
+    /// Communication error.
     #[error(transparent)]
     Communication(#[from] CommError),
-    /// What is shared with the engine.
+    /// Error shared with the engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }

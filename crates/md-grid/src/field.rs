@@ -1,4 +1,4 @@
-//! Numbers at the nodes of a rank.
+//! Values at the nodes of a rank.
 
 use std::marker::PhantomData;
 
@@ -9,19 +9,19 @@ use md_core::memory;
 use crate::layout::{LINE, Layout, Region};
 use crate::{GridError, Real};
 
-/// Values of some components at the own nodes and ghosts of a rank, 64-byte aligned, all zero at first.
+/// Components at the own and ghost nodes of a rank: 64-byte aligned, initially zero.
 #[derive(Debug, Clone)]
 pub struct Field<T> {
     layout: Layout,
-    /// Where components start.
+    /// Start of each component in the storage.
     starts: Vec<usize>,
-    /// Columns hold 8-byte numbers; two of 4 bytes take the place of one.
+    /// Storage in 8-byte numbers; each holds two values of 4 bytes.
     storage: Column<u64>,
     kind: PhantomData<T>,
 }
 
 impl<T: Real> Field<T> {
-    /// A field of zeros.
+    /// Creates a field of zeros.
     ///
     /// # Errors
     /// [`GridError::OutOfMemory`].
@@ -29,7 +29,8 @@ impl<T: Real> Field<T> {
         Self::at(Place::Other, layout, components)
     }
 
-    /// The same, starting at a place of a page: fields that a kernel reads together have different ones.
+    /// Creates a field of zeros that starts at a given place within a page. Fields that a kernel
+    /// reads together take different places.
     ///
     /// # Errors
     /// [`GridError::OutOfMemory`].
@@ -37,7 +38,8 @@ impl<T: Real> Field<T> {
         Self::staggered(place, layout, &vec![0; components])
     }
 
-    /// The same, of components that start so many numbers later than on a cache line, modulo the numbers of a line.
+    /// Creates a field with one component per element of `leads`, which starts that many numbers
+    /// (modulo the numbers of a cache line) after a cache line boundary.
     ///
     /// # Errors
     /// [`GridError::OutOfMemory`].
@@ -59,43 +61,43 @@ impl<T: Real> Field<T> {
         Ok(Self { layout, starts, storage, kind: PhantomData })
     }
 
-    /// Where its nodes lie.
+    /// Returns the memory layout of the nodes.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Number of components.
+    /// Returns the number of components.
     pub fn components(&self) -> usize {
         self.starts.len()
     }
 
-    /// All components, one after the other.
+    /// Returns all components, one after the other.
     pub fn values(&self) -> &[T] {
         bytemuck::cast_slice(&self.storage)
     }
 
-    /// All components, to be written.
+    /// Returns all components mutably.
     pub fn values_mut(&mut self) -> &mut [T] {
         bytemuck::cast_slice_mut(&mut self.storage)
     }
 
-    /// Where each component starts among [`Self::values`], in bytes.
+    /// Returns the byte offset of each component in [`Self::values`].
     pub fn starts_bytes(&self) -> Vec<usize> {
         self.starts.iter().map(|start| start * size_of::<T>()).collect()
     }
 
-    /// One component, ghosts and padding included ([`Layout::index`]).
+    /// Returns one component, including ghosts and padding ([`Layout::index`]).
     pub fn component(&self, component: usize) -> &[T] {
         &self.values()[self.starts[component]..][..self.layout.component_stride()]
     }
 
-    /// One component, to be written.
+    /// Returns one component mutably.
     pub fn component_mut(&mut self, component: usize) -> &mut [T] {
         let (start, length) = (self.starts[component], self.layout.component_stride());
         &mut self.values_mut()[start..][..length]
     }
 
-    /// The first components, all to be written; padding at the end is left out.
+    /// Returns the first `N` components mutably, without the padding at their end.
     pub fn components_mut<const N: usize>(&mut self) -> [&mut [T]; N] {
         let starts: [usize; N] = std::array::from_fn(|component| self.starts[component]);
         let length = self.layout.component_stride() - LINE;
@@ -110,7 +112,8 @@ impl<T: Real> Field<T> {
         })
     }
 
-    /// Gives every own node of every component a value: `value(component, node)`, nodes counted from the first own one.
+    /// Sets all components of all own nodes to `value(component, node)`, with node indices relative
+    /// to the first own node.
     pub fn fill_own(&mut self, value: impl Fn(usize, [usize; 3]) -> T) {
         let layout = self.layout;
         let length = layout.size()[2];
@@ -126,13 +129,13 @@ impl<T: Real> Field<T> {
         }
     }
 
-    /// Appends all components of an own node, by the bits of their `f64`.
+    /// Appends all components of an own node as bits of `f64`.
     pub fn append_node(&self, node: [usize; 3], words: &mut Vec<u64>) {
         let place = self.layout.index(node.map(|index| index as isize));
         words.extend((0..self.components()).map(|number| self.component(number)[place].to_f64().to_bits()));
     }
 
-    /// Gives an own node its components back.
+    /// Restores the components of an own node from the words of [`Self::append_node`].
     pub fn restore_node(&mut self, node: [usize; 3], words: &[u64]) {
         let place = self.layout.index(node.map(|index| index as isize));
         for (number, &word) in words.iter().enumerate().take(self.components()) {
@@ -140,7 +143,7 @@ impl<T: Real> Field<T> {
         }
     }
 
-    /// The own nodes of a component row by row, x slowest.
+    /// Returns the own nodes of a component row by row, x slowest.
     pub fn own_rows(&self, component: usize) -> impl Iterator<Item = &[T]> + Clone {
         let layout = self.layout;
         let component = self.component(component);

@@ -1,22 +1,24 @@
-//! Where the nodes of a rank lie in memory, and boxes of them.
+//! Memory layout of the nodes of a rank, and boxes of nodes.
 //!
 //! ```text
-//! component 0  | padding | row (x, y) = (-d, -d): ghosts of z, own nodes, ghosts of z, padding | row (-d, -d + 1) | ...
-//! component 1  | the same
+//! component 0  | padding | row (x, y) = (-d, -d) | row (-d, -d + 1) | ...
+//! component 1  | padding | ...
+//! row          | ghosts of z | own nodes | ghosts of z | padding
 //! ```
 //!
-//! z runs fastest, components slowest (structure of arrays). Rows are padded to whole cache lines and a component's first row
-//! starts inside one, so that the first own node of every row starts a line: a vector of own nodes is then one line and not
-//! parts of two. Components are a few lines more than whole pages apart, so that a kernel that reads many of
-//! them at one node does not find them all in one set of the first-level cache.
+//! z varies fastest, components slowest (structure of arrays). Rows are padded to whole cache
+//! lines, and the first row of a component starts inside a line, so that the first own node of
+//! every row starts a line: an aligned vector of own nodes then occupies one line, not parts of
+//! two. The distance between components is a few lines more than whole pages, so that a kernel that
+//! reads many of them at one node does not map them all to one set of the first-level cache.
 
 use crate::GridError;
 use crate::decomposition::text;
 
-/// Bytes of a cache line: rows are so long, or a multiple.
+/// Bytes of a cache line; row lengths are multiples of it.
 const LINE_BYTES: usize = 64;
 
-/// The most numbers of a cache line.
+/// Maximum number of values in a cache line.
 pub(crate) const LINE: usize = LINE_BYTES / size_of::<f32>();
 
 /// Numbers in a page of 4-byte numbers.
@@ -25,13 +27,13 @@ const PAGE: usize = 1024;
 /// Numbers by which the distance between two components differs from whole pages.
 const SKEW: usize = 3 * LINE;
 
-/// The own nodes of a rank with ghosts around them. Nodes are counted from the first own one: ghosts have indices from `-depth`
-/// to -1, and from `size` to `size + depth - 1`.
+/// Own nodes of a rank and the ghosts around them. Node indices are relative to the first own node:
+/// ghosts have indices from `-depth` to -1, and from `size` to `size + depth - 1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     size: [usize; 3],
     depth: [usize; 3],
-    /// Numbers of a cache line.
+    /// Numbers per cache line.
     line: usize,
     /// Numbers before the first row.
     lead: usize,
@@ -40,10 +42,11 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout of `size` own nodes with `depth` layers of ghosts on both sides of each axis, for numbers of 4 or 8 bytes.
+    /// Creates a layout of `size` own nodes with `depth` layers of ghosts on both sides of each
+    /// axis, for numbers of 4 or 8 bytes.
     ///
     /// # Errors
-    /// [`GridError::Shape`] for more nodes than can be counted.
+    /// [`GridError::Shape`] if there are more nodes than can be counted.
     pub fn new(size: [usize; 3], depth: [usize; 3], number_bytes: usize) -> Result<Self, GridError> {
         let line = LINE_BYTES / number_bytes;
         let too_many = || GridError::Shape(format!("{} nodes are more than a rank can hold", text(size)));
@@ -59,43 +62,43 @@ impl Layout {
         Ok(Self { size, depth, line, lead, row, component })
     }
 
-    /// Own nodes along each axis.
+    /// Returns the number of own nodes along each axis.
     pub fn size(&self) -> [usize; 3] {
         self.size
     }
 
-    /// Layers of ghosts on each side of each axis.
+    /// Returns the number of ghost layers on each side of each axis.
     pub fn depth(&self) -> [usize; 3] {
         self.depth
     }
 
-    /// Number of own nodes.
+    /// Returns the number of own nodes.
     pub fn own_nodes(&self) -> usize {
         self.size.iter().product()
     }
 
-    /// Number of ghost nodes.
+    /// Returns the number of ghost nodes.
     pub fn ghost_nodes(&self) -> usize {
         let all: usize = (0..3).map(|axis| self.size[axis] + 2 * self.depth[axis]).product();
         all - self.own_nodes()
     }
 
-    /// Numbers from a node to the next one along each axis.
+    /// Returns the distance between adjacent nodes along each axis, in numbers.
     pub fn strides(&self) -> [usize; 3] {
         [(self.size[1] + 2 * self.depth[1]) * self.row, self.row, 1]
     }
 
-    /// Numbers of a cache line.
+    /// Returns the numbers per cache line.
     pub(crate) fn line(&self) -> usize {
         self.line
     }
 
-    /// Numbers from a component to the next.
+    /// Returns the distance between adjacent components, in numbers.
     pub fn component_stride(&self) -> usize {
         self.component
     }
 
-    /// Place of a node in its component.
+    /// Returns the index of a node in its component.
     #[inline]
     pub fn index(&self, node: [isize; 3]) -> usize {
         let from_start = |axis: usize| {
@@ -110,7 +113,7 @@ impl Layout {
         self.lead + from_start(0) * x + from_start(1) * y + from_start(2)
     }
 
-    /// The box of own nodes, or another one, as index ranges.
+    /// Converts a region to index ranges.
     pub fn resolve(&self, region: Region) -> Bounds {
         let part = |axis: usize| region.0[axis].resolve(self.size[axis] as isize, self.depth[axis] as isize);
         let [x, y, z] = [part(0), part(1), part(2)];
@@ -118,58 +121,60 @@ impl Layout {
     }
 }
 
-/// A box of nodes of a rank, from `low` to below `high`; ghosts have indices below 0 and from the size on.
+/// Box of nodes of a rank, from `low` to below `high`; ghosts have indices below 0 or at least
+/// `size`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// First node along each axis.
     pub low: [isize; 3],
-    /// First node that is beyond, along each axis.
+    /// First node beyond the box along each axis.
     pub high: [isize; 3],
 }
 
 impl Bounds {
-    /// Nodes along an axis.
+    /// Returns the number of nodes along an axis.
     pub fn length(&self, axis: usize) -> usize {
         usize::try_from(self.high[axis] - self.low[axis]).unwrap_or(0)
     }
 
-    /// Nodes of the box.
+    /// Returns the number of nodes in the box.
     pub fn nodes(&self) -> usize {
         (0..3).map(|axis| self.length(axis)).product()
     }
 
-    /// The start of every row along z.
+    /// Returns the first node of every row along z.
     pub fn rows(self) -> impl Iterator<Item = [isize; 3]> + Clone {
         let Self { low, high } = self;
         (low[0]..high[0]).flat_map(move |x| (low[1]..high[1]).map(move |y| [x, y, low[2]]))
     }
 }
 
-/// A part of an axis, the same on ranks of different sizes.
+/// Part of an axis, defined independently of the size of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Span {
     /// All own nodes.
     Own,
     /// All own nodes and all ghosts.
     WithGhosts,
-    /// So many ghosts next to the first own node.
+    /// The given number of ghosts next to the first own node.
     LowGhosts(usize),
-    /// So many own nodes from the first on.
+    /// The given number of own nodes, from the first one.
     LowOwn(usize),
-    /// So many own nodes up to the last.
+    /// The given number of own nodes, up to the last one.
     HighOwn(usize),
-    /// So many ghosts next to the last own node.
+    /// The given number of ghosts next to the last own node.
     HighGhosts(usize),
-    /// Own nodes but for so many first ones.
+    /// All own nodes except the given number at the start.
     OwnFrom(usize),
-    /// Own nodes but for so many last ones.
+    /// All own nodes except the given number at the end.
     OwnUpTo(usize),
-    /// As many as there are own nodes, so many further up: ghosts at one end, and without own nodes at the other.
+    /// The range of own nodes shifted by the given number of nodes: it contains ghosts at one end
+    /// and leaves out own nodes at the other.
     Moved(i8),
 }
 
 impl Span {
-    /// The first index and the first beyond.
+    /// Returns the first index and the first index beyond.
     fn resolve(self, size: isize, depth: isize) -> (isize, isize) {
         match self {
             Self::Own => (0, size),
@@ -185,7 +190,7 @@ impl Span {
     }
 }
 
-/// A box of nodes: a part of each axis.
+/// Box of nodes, given by a part of each axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Region(pub [Span; 3]);
 

@@ -1,19 +1,25 @@
-//! Structured fields over a Cartesian decomposition, and the applications made of them.
+//! Structured fields on a Cartesian decomposition, their halo exchange, and the applications built
+//! on them.
 //!
-//! A global grid of nodes is cut into one block per rank ([`Decomposition`]). A rank keeps its block and a layer of ghost
-//! nodes around it ([`Layout`]) in a [`Field`] of any number of components. A [`HaloPlan`] says which boxes of which
-//! components travel to which neighbours, in how many stages; a [`Halo`] is the contexts that carry them, over and over,
-//! on any transport of `md-comm`.
+//! A global grid of nodes is divided into one block per rank ([`Decomposition`]). Each rank stores
+//! its block and the surrounding layers of ghost nodes ([`Layout`]) in a [`Field`] with any number
+//! of components. A [`HaloPlan`] lists the boxes and components sent to each neighbour, and the
+//! number of stages. A [`Halo`] holds the contexts that carry out these transfers repeatedly, on
+//! any transport of `md-comm`.
 //!
 //! ```
 //! use md_comm::World;
 //! use md_engine::clock::PhaseClock;
-//! use md_grid::{Decomposition, Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours};
+//! use md_grid::{
+//!     Decomposition, Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours,
+//! };
 //! use std::time::Duration;
 //!
-//! // A ring of 8 nodes on two ranks: every node holds its global number, and learns the one before it.
+//! // A ring of 8 nodes on two ranks: every node holds its global number and receives its
+//! // predecessor's.
 //! let before = md_comm::local::run(2, Duration::from_secs(60), |world| {
-//!     let ring = Decomposition::new([8, 1, 1], world.ranks(), None, [Edges::Periodic, Edges::Open, Edges::Open])?;
+//!     let edges = [Edges::Periodic, Edges::Open, Edges::Open];
+//!     let ring = Decomposition::new([8, 1, 1], world.ranks(), None, edges)?;
 //!     let block = ring.block(world.rank());
 //!     let layout = Layout::new(block.size, [1, 0, 0], size_of::<f64>())?;
 //!     let mut field = Field::<f64>::new(layout, 1)?;

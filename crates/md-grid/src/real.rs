@@ -1,4 +1,4 @@
-//! The numbers that fields are made of.
+//! Number types of fields.
 
 use std::fmt::{Debug, Display, LowerExp};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -31,21 +31,21 @@ pub trait Real:
     /// 1.
     const ONE: Self;
 
-    /// The nearest number of this kind.
+    /// Converts to this type, rounding to the nearest number.
     fn from_f64(value: f64) -> Self;
 
-    /// The same number.
+    /// Converts to `f64` exactly.
     fn to_f64(self) -> f64;
 
-    /// Without its sign.
+    /// Returns the absolute value.
     #[must_use]
     fn abs(self) -> Self;
 
-    /// The smaller of two.
+    /// Returns the smaller of two numbers.
     #[must_use]
     fn least(self, other: Self) -> Self;
 
-    /// The larger of two.
+    /// Returns the larger of two numbers.
     #[must_use]
     fn largest(self, other: Self) -> Self;
 }

@@ -1,33 +1,34 @@
-//! Stopping and going on: what later steps depend on, as words that a file can hold.
+//! Checkpoint and restart: the state that later steps depend on, as words that a file can hold.
 //!
-//! Every own node has a row of numbers, by the bits of their `f64`; and there are words that all ranks have alike. Rows belong to nodes
-//! and not to ranks, so a run goes on from them on any decomposition, with the same bits.
+//! The state has one row of numbers per own node, as bits of `f64`, and words that are equal on all
+//! ranks. Rows belong to nodes, not to ranks, so a run can resume on any decomposition, with the
+//! same bits.
 
 use crate::GridError;
 
-/// What can be stopped and gone on with.
+/// State that can be saved and restored.
 pub trait Resumable {
-    /// Numbers per node.
+    /// Returns the number of words per node.
     fn words_per_node(&self) -> usize;
 
-    /// Appends the numbers of an own node, counted from the first own one.
+    /// Appends the numbers of an own node; indices are relative to the first own node.
     fn append_node(&self, node: [usize; 3], words: &mut Vec<u64>);
 
-    /// Gives an own node its numbers back, before the first step.
+    /// Restores the numbers of an own node, before the first step.
     fn restore_node(&mut self, node: [usize; 3], words: &[u64]);
 
-    /// What all ranks have alike, after a [`crate::Application::row`].
+    /// Returns the words that are equal on all ranks, after a call of [`crate::Application::row`].
     fn shared_words(&self) -> Vec<u64>;
 
-    /// Goes on from there, once all nodes have their numbers. *Collective.*
+    /// Restores the shared words, after the numbers of all nodes. *Collective.*
     ///
     /// # Errors
-    /// [`GridError::Shape`] where these are not the words of such a state; [`GridError::NothingLeft`] where no step follows;
-    /// communication.
+    /// [`GridError::Shape`] if the words are not those of such a state; [`GridError::NothingLeft`]
+    /// if no step remains; communication errors.
     fn restore_shared(&mut self, words: &[u64]) -> Result<(), GridError>;
 }
 
-/// So many words, and no others.
+/// Returns the words if there are exactly `COUNT` of them.
 ///
 /// # Errors
 /// [`GridError::Shape`].

@@ -1,52 +1,55 @@
-//! What a step of an application sends and computes, without running it: the same plans as those of the contexts.
+//! Messages and computation of an application's step, without running it, from the same plans as
+//! those of the contexts.
 
 use md_comm::Rank;
 
 use crate::halo::{HaloPlan, Parcel, sent};
 use crate::{Block, Decomposition, GridError, Layout, Messages, Transfer};
 
-/// An exchange of a step.
+/// Halo exchange of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchanged {
-    /// What travels.
+    /// Transfers of the exchange.
     pub plan: HaloPlan,
-    /// Which part of the step's computation is done while it does.
+    /// Part of the step's computation that overlaps the exchange.
     pub beside: Beside,
 }
 
-/// A part of a step's computation.
+/// Part of a step's computation that overlaps an exchange.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Beside {
     /// None.
     Nothing,
-    /// This share of it, on all nodes.
+    /// The given share of the computation, on all nodes.
     Share(f64),
-    /// This share of it, on the nodes that are farther than a node from all neighbours.
+    /// The given share of the computation, on the nodes more than one node away from all
+    /// neighbours.
     InnerNodes(f64),
 }
 
-/// A step, the same for all ranks.
+/// Schedule of a step, equal on all ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
-    /// The grid, and who owns what.
+    /// Global grid and its division among ranks.
     pub decomposition: Decomposition,
     /// Layers of ghosts along each axis.
     pub depth: [usize; 3],
-    /// How fields share messages.
+    /// Grouping of fields into messages.
     pub messages: Messages,
-    /// Of a number in a message.
+    /// Bytes of a number in a message.
     pub number_bytes: usize,
-    /// In their order.
+    /// Exchanges in order.
     pub exchanges: Vec<Exchanged>,
-    /// Reductions over all ranks.
+    /// Number of reductions over all ranks.
     pub reductions: usize,
 }
 
 impl Schedule {
-    /// What a rank sends in an exchange, stage by stage; what it sends itself is copied.
+    /// Returns the messages of a rank in an exchange, stage by stage; messages to itself are copied
+    /// locally.
     ///
     /// # Errors
-    /// [`GridError::Shape`] for ranks with fewer nodes than are sent.
+    /// [`GridError::Shape`] if a rank has fewer nodes than are sent.
     pub fn sent_by(&self, rank: Rank, exchanged: &Exchanged) -> Result<Vec<Vec<Parcel>>, GridError> {
         let layout = Layout::new(self.decomposition.block(rank).size, self.depth, self.number_bytes)?;
         let stage = |transfers: &Vec<Transfer>| {
@@ -55,12 +58,12 @@ impl Schedule {
         exchanged.plan.stages.iter().map(stage).collect()
     }
 
-    /// Nodes that a rank updates.
+    /// Returns the number of nodes that a rank updates.
     pub fn nodes_of(&self, rank: Rank) -> usize {
         self.decomposition.block(rank).size.iter().product()
     }
 
-    /// Share of a rank's computation that is done while an exchange is under way.
+    /// Returns the share of a rank's computation that overlaps an exchange.
     pub fn share_beside(&self, rank: Rank, exchanged: &Exchanged) -> f64 {
         match exchanged.beside {
             Beside::Nothing => 0.0,
@@ -89,7 +92,7 @@ mod tests {
     use crate::stencil::{self, Compute, Kind, Precision, Problem};
     use crate::{Edges, Neighbours};
 
-    /// Messages and bytes that all ranks send in a step: as planned, and as counted.
+    /// Returns the messages and bytes sent by all ranks in a step: as planned, and as counted.
     fn planned_and_counted(problem: &Problem, ranks: usize) -> [[u64; 2]; 2] {
         let schedule = stencil::schedule(problem).unwrap();
         let mut planned = [0, 0];
@@ -171,7 +174,8 @@ mod tests {
         }
     }
 
-    /// Two ranks along x: two layers of 9 x 5 nodes each way to the other, two of 6 x 5 and of 6 x 9 nodes to itself.
+    /// Two ranks along x: each sends two messages of 2 x 9 x 5 nodes to the other, and to itself
+    /// two of 2 x 6 x 5 and two of 2 x 6 x 9 nodes.
     #[test]
     fn what_a_rank_sends_itself_is_counted() {
         let decomposition = Decomposition::new([12, 9, 5], 2, Some([2, 1, 1]), [Edges::Periodic; 3]).unwrap();

@@ -1,24 +1,28 @@
-//! Sums over all nodes of all ranks whose bits do not depend on the decomposition.
+//! Global sums over all nodes whose bits do not depend on the decomposition.
 //!
-//! A floating-point sum rounds after each addition, so it changes with the order of its terms, and with it everything that is
-//! computed from it: a conjugate gradient would give other bits on every number of ranks. Here the ranks first agree on a power
-//! of two above the largest term. Each term is then cut into multiples of a coarse, a finer and a finest unit, so coarse that sums of
-//! each are exact, in any order (after Demmel and Nguyen, "Parallel Reproducible Summation", 2015):
+//! A floating-point sum rounds after each addition, so the result depends on the order of the
+//! terms. Everything computed from it does too: a conjugate gradient solver would give different
+//! bits on each number of ranks. Here the ranks first agree on a power of two above the largest
+//! term. Each term is then split into multiples of a coarse, a finer and a finest unit, which are
+//! large enough for the sum of each to be exact in any order (after Demmel and Nguyen, "Parallel
+//! Reproducible Summation", 2015):
 //!
 //! ```text
-//! multiple = (term + 1.5 2^52 unit) - 1.5 2^52 unit        rounded to the unit, because the last bit of the sum is one unit
+//! multiple = (term + 1.5 2^52 unit) - 1.5 2^52 unit
+//! rounded to the unit, because the last bit of the sum is one unit
 //! ```
 //!
-//! What is cut off is below 2^-60 of the largest term, up to 2^32 nodes.
+//! The discarded remainder is below 2^-60 of the largest term, for up to 2^32 nodes.
 
 use md_comm::{Reduction, World};
 
 use crate::{GridError, Real};
 
-/// Of a sum: the largest term, then its parts.
+/// Reductions per global sum: the largest term, then the parts of the sum.
 pub(crate) const REDUCTIONS: usize = 2;
 
-/// The sum over `a b` of all nodes of all ranks, rows given pairwise; `nodes` is their number over all ranks. *Collective.*
+/// Returns the sum of `a b` over all nodes of all ranks. `rows` yields pairs of rows; `nodes` is
+/// the global number of nodes. *Collective.*
 ///
 /// # Errors
 /// Communication.
@@ -28,7 +32,7 @@ pub fn dot<'r, T: Real>(
     rows: impl Iterator<Item = (&'r [T], &'r [T])> + Clone,
 ) -> Result<f64, GridError> {
     let largest = |row: (&[T], &[T])| largest_product(row.0, row.1);
-    // Bits of numbers that are not negative are in the order of the numbers; what is no number is above all.
+    // The bits of non-negative numbers are ordered like the numbers; NaN is above all of them.
     let mut bits = [rows.clone().map(|row| largest(row).to_bits()).max().unwrap_or(0)];
     world.reduce(&mut bits, Reduction::Highest)?;
     let largest = f64::from_bits(bits[0]);
@@ -43,7 +47,7 @@ pub fn dot<'r, T: Real>(
     Ok(levels.join(words.map(|word| word as i64)))
 }
 
-/// The sum over all nodes of all ranks. *Collective.*
+/// Returns the sum over all nodes of all ranks. *Collective.*
 ///
 /// # Errors
 /// Communication.
@@ -57,9 +61,9 @@ pub fn sum<'r, T: Real>(
     dot(world, nodes, rows.map(|row| (row, &ones[..row.len()])))
 }
 
-/// Of the sizes of `a b`; not a number if one is none.
+/// Returns the largest |`a b`|, or NaN if any product is NaN.
 fn largest_product<T: Real>(a: &[T], b: &[T]) -> f64 {
-    // What is no number stays.
+    // NaN is kept.
     let larger = |largest: f64, product: f64| {
         if product > largest || product.is_nan() { product } else { largest }
     };
@@ -75,27 +79,29 @@ fn largest_product<T: Real>(a: &[T], b: &[T]) -> f64 {
     lanes.into_iter().fold(rest, larger)
 }
 
-/// Terms that are added side by side, in whole vectors.
+/// Number of terms added in parallel, in whole vectors.
 const LANES: usize = 8;
 
-/// Units.
+/// Number of units.
 const LEVELS: usize = 3;
 
-/// Bits of a term in multiples of the coarse unit, at most: so all levels together fit into 128 bits.
+/// Maximum number of bits of a term in multiples of the coarse unit, so that all levels together
+/// fit into 128 bits.
 const MOST_BITS: i32 = 36;
 
-/// How terms are cut.
+/// Scale and units by which terms are split.
 #[derive(Debug, Clone, Copy)]
 struct Levels {
-    /// Brings the largest term just below 1.
+    /// Factor that brings the largest term just below 1.
     scale: f64,
     exponent: i32,
-    /// Bits of a term in multiples of the coarse unit, which is 2^-bits; each other unit is 2^(bits + 1) times finer than the one before.
+    /// Bits of a term in multiples of the coarse unit, which is 2^-bits. Each further unit is
+    /// 2^(bits + 1) times finer than the one before.
     bits: i32,
 }
 
 impl Levels {
-    /// So that sums of `nodes` terms of at most `largest` are exact.
+    /// Returns the units for which sums of `nodes` terms of at most `largest` are exact.
     fn above(largest: f64, nodes: usize) -> Self {
         let node_bits = (usize::BITS - nodes.leading_zeros()) as i32;
         // Subnormal numbers have the exponent of the smallest normal one, which is above them.
@@ -103,7 +109,7 @@ impl Levels {
         Self { scale: power_of_two(-exponent), exponent, bits: (52 - node_bits).min(MOST_BITS) }
     }
 
-    /// Units per 1, as powers of two.
+    /// Returns the number of units per 1, as powers of two.
     fn units_per_one(self) -> [i32; LEVELS] {
         [self.bits, 2 * self.bits + 1, 3 * self.bits + 2]
     }
@@ -133,7 +139,7 @@ impl Levels {
         add(std::array::from_fn(|lane| a[lane] * b[lane] * self.scale));
     }
 
-    /// The sums in their units: whole numbers below 2^53.
+    /// Returns the sums in their units: whole numbers below 2^53.
     fn units(self, sums: [[f64; LANES]; LEVELS]) -> [i64; LEVELS] {
         let mut bits = self.units_per_one().into_iter();
         sums.map(|lanes| {
@@ -148,7 +154,7 @@ impl Levels {
     }
 }
 
-/// 2 to a power between those of the smallest and the largest normal number.
+/// Returns 2 to a power, clamped to the range of normal numbers.
 fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent.clamp(-1022, 1023) + 1023) as u64) << 52)
 }
@@ -161,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers of very different sizes, without order.
+    /// Numbers of very different magnitudes in random order.
     fn numbers() -> Vec<f64> {
         let number = |index: u64| {
             let bits = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -205,7 +211,7 @@ mod tests {
             assert!(on_ranks(2, &numbers).is_nan());
         }
         assert_eq!(on_ranks(2, &[1.0, f64::INFINITY, 2.0]), f64::INFINITY);
-        // What is cut off is below 2^-60 of the largest term.
+        // The discarded remainder is below 2^-60 of the largest term.
         assert!((on_ranks(3, &[1.0, 1e-17, -1.0]) - 1e-17).abs() < 0.5f64.powi(60) * 1e-6);
     }
 }

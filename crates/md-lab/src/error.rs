@@ -1,4 +1,4 @@
-//! What can go wrong with a file's content.
+//! Error of encoding or decoding the content of a file.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! A laboratory for halo exchange: what measures strategies and transports, and says what came of it.
+//! Measurements of halo exchange: comparison of strategies and transports, and reports.
 //!
-//! Nothing here prints, reads arguments or knows exit codes; that is for the program.
+//! This crate does not print, read arguments or set exit codes; the program does.
 #![forbid(unsafe_code)]
 
 pub mod bench;
@@ -36,7 +36,7 @@ pub use transports::{Threads, Transports};
 /// Rank that collects results.
 const ROOT: usize = 0;
 
-/// What a mutex holds, also after a panic elsewhere.
+/// Locks a mutex, also after a panic of another thread that held it.
 pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,10 @@
-//! Names and numbers as people read them.
+//! Names and numbers as text for the user.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// The name an enum value has in a scenario, e.g. `direct-sum`.
+/// Returns the name of an enum value in a scenario, e.g. `direct-sum`.
 pub fn name_of<T: Serialize>(value: T) -> String {
     struct Named<T>(T);
     impl<T: Serialize> fmt::Display for Named<T> {
@@ -15,8 +15,8 @@ pub fn name_of<T: Serialize>(value: T) -> String {
     Named(value).to_string()
 }
 
-/// A number with `digits` significant digits, like C's `%g`: trailing zeros are left out, and numbers that are very
-/// small or very large are written with an exponent.
+/// Formats a number with `digits` significant digits, like C's `%g`: without trailing zeros, and
+/// with an exponent if the number is very small or very large.
 pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
@@ -34,7 +34,7 @@ fn without_trailing_zeros(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
-/// Bytes for people.
+/// Formats a number of bytes with a unit, from kB to EB.
 pub fn in_words(bytes: f64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     let power = ((bytes.max(1.0).log10() / 3.0) as usize).clamp(1, UNITS.len());

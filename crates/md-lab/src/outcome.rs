@@ -1,4 +1,4 @@
-//! What became of something that all ranks did: the ranks agree, whatever it left behind.
+//! Outcome of work that all ranks do: the ranks agree on it, whatever state the work left behind.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use strum::VariantArray;
 
 use crate::ROOT;
 
-/// How a piece of work fared, from harmless to grave: a rank that fails makes others time out, so its failure is what is
-/// reported.
+/// Status of a piece of work, in ascending severity: a rank that fails causes timeouts on other
+/// ranks, so the failure is reported rather than the timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::VariantArray)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Checked and measured.
+    /// Verified and measured.
     Ok,
-    /// Its forces, values or messages are not what they have to be: not measured.
+    /// Forces, values or messages are wrong: not measured.
     Wrong,
-    /// Not possible here.
+    /// Not possible in this run.
     Unavailable,
     /// A wait or a call took longer than the limit.
     Timeout,
@@ -26,32 +26,32 @@ pub enum Status {
     Failed,
 }
 
-/// Why a piece of work with a strategy has failed: on one rank, or, once the ranks agree, on all.
+/// The reason why work with a strategy failed: on one rank or, once the ranks agree, on all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// How grave it is.
+    /// Severity of the problem.
     pub status: Status,
-    /// Why, in one line; once agreed, on rank 0 only and empty elsewhere.
+    /// The reason in one line; after the agreement, on rank 0 only and empty elsewhere.
     pub note: String,
 }
 
 impl Problem {
-    /// With this text, in which runs of white space become one blank.
+    /// Creates a problem with this text, in which each run of white space becomes one space.
     pub fn new(status: Status, text: impl AsRef<str>) -> Self {
         Self { status, note: text.as_ref().split_whitespace().collect::<Vec<_>>().join(" ") }
     }
 
-    /// The strategy cannot be.
+    /// Creates the problem of a strategy that cannot be used.
     pub fn unavailable(reason: impl AsRef<str>) -> Self {
         Self::new(Status::Unavailable, reason)
     }
 
-    /// What came was not what was sent.
+    /// Creates the problem of wrong forces, values or messages.
     pub fn wrong(what: impl AsRef<str>) -> Self {
         Self::new(Status::Wrong, what)
     }
 
-    /// A call did not return, and the job has to be ended.
+    /// Creates the problem of a call that did not return, so that the job has to be ended.
     pub fn stood_still(limit: Duration) -> Self {
         let what = format!("a call did not come back within {} s; the job was ended", limit.as_secs_f64());
         Self::new(Status::Timeout, what)
@@ -89,11 +89,12 @@ impl From<EngineError> for Problem {
     }
 }
 
-/// Everybody's result if all ranks have one, else what the first rank with the gravest error says. *Collective* in the
-/// agreement's world, which the work itself must not have used.
+/// Returns each rank's own result if all ranks succeeded, otherwise the problem of the first rank
+/// with the highest severity. *Collective* in the agreement's world; the work must not have used
+/// it.
 ///
 /// # Errors
-/// The agreement's world is broken too.
+/// [`CommError`]: communication in the agreement's world failed, too.
 pub(crate) fn agree<T>(
     agreement: &dyn World,
     mine: Result<T, Problem>,
@@ -114,7 +115,8 @@ pub(crate) fn agree<T>(
     }
 }
 
-/// What is unavailable is so on all ranks, and a timeout names its rank itself.
+/// Returns the note of all ranks. Only a failure needs the rank: an unavailable strategy is
+/// unavailable on all ranks, and the text of a timeout contains its rank.
 fn note_of(rank: usize, note: &[u8], status: Status) -> String {
     let note = String::from_utf8_lossy(note);
     if status == Status::Failed { format!("rank {rank}: {note}") } else { note.into_owned() }

@@ -1,5 +1,5 @@
-//! Protocols and partitions beside each other, in the columns of Matthey and Hansen (2000): communication, computation, update of the
-//! cells, and the speed-up over one rank.
+//! Comparison of protocols and partitions, with the columns of Matthey and Hansen (2000):
+//! communication, computation, update of the cells, and speed-up over one rank.
 
 use std::time::Duration;
 
@@ -13,46 +13,46 @@ use crate::{EncodeError, ROOT, name_of};
 
 const COLUMNS: &str = "protocol,partition,ranks,cells_per_rank,communication_s,computation_s,update_s,total_s,speedup,messages,bytes";
 
-/// Longer than any computation on one rank should take.
+/// Time limit of the run on one rank, longer than any such run should take.
 const ALONE_LIMIT: Duration = Duration::from_secs(3600);
 
 /// A row of `protocols.csv`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// How pairs of particles of different ranks get their forces.
+    /// Protocol by which pairs of particles of different ranks get their forces.
     pub protocol: Protocol,
-    /// Who owns which cell.
+    /// Assignment of cells to ranks.
     pub partition: PartitionKind,
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: usize,
-    /// Cells per rank, on average.
+    /// Mean number of cells per rank.
     pub cells_per_rank: f64,
-    /// Mean over the ranks: messages of each step and what is packed for them, waiting, and particles that change rank.
+    /// Seconds, mean over ranks: each step's messages with packing, waiting, and migration.
     pub communication_s: f64,
-    /// The same: forces, new positions and velocities.
+    /// Seconds, mean over ranks: forces and integration.
     pub computation_s: f64,
-    /// The same: particles sorted into their cells.
+    /// Seconds, mean over ranks: sorting particles into their cells.
     pub update_s: f64,
-    /// All of it, of the slowest rank.
+    /// Seconds of the whole run on the slowest rank.
     pub total_s: f64,
-    /// The time on one rank over this one.
+    /// Time on one rank divided by [`Self::total_s`].
     pub speedup: f64,
-    /// Messages of all ranks.
+    /// Number of messages of all ranks.
     pub messages: f64,
     /// Bytes of all ranks.
     pub bytes: f64,
 }
 
-/// What is measured, and how often.
+/// Length and number of the runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Measuring {
-    /// Steps of a run, after one that is not counted.
+    /// Steps of a run, after one step that is not counted.
     pub steps: u64,
-    /// Runs, of which the one of median length counts.
+    /// Number of runs; the run of median duration counts.
     pub repeat: usize,
 }
 
-/// Seconds on one rank by ghosts: on rank 0, while the others wait. *Collective.*
+/// Returns the seconds of a run on rank 0 alone; `setup` is for one rank. *Collective.*
 ///
 /// # Errors
 /// As [`Simulation::new`] and [`Simulation::run`].
@@ -105,7 +105,7 @@ pub fn measure(
     })
 }
 
-/// The run of median length. *Collective.*
+/// Returns the timings of the run of median duration. *Collective.*
 fn runs(world: &dyn World, setup: &Setup, measuring: Measuring) -> Result<Timings, EngineError> {
     let mut all = Vec::new();
     for _ in 0..measuring.repeat.max(1) {
@@ -121,7 +121,7 @@ fn runs(world: &dyn World, setup: &Setup, measuring: Measuring) -> Result<Timing
     Ok(all.swap_remove((all.len() - 1) / 2))
 }
 
-/// `protocols.csv`.
+/// Returns the contents of `protocols.csv`.
 ///
 /// # Errors
 /// As [`crate::tables::table`].
@@ -129,7 +129,8 @@ pub fn protocols_csv(rows: &[Row]) -> Result<Vec<u8>, EncodeError> {
     csv_table(&[COLUMNS], rows)
 }
 
-/// The table on the screen; below it what the paper calls the gain: how much faster the best partition is by `one` than by `dist`.
+/// Returns the table for the screen. The line below it is the paper's gain: the speed-up of the
+/// best partition with `one` relative to the best with `dist`.
 pub fn table(rows: &[Row]) -> String {
     let header = [
         "protocol",
@@ -196,7 +197,7 @@ mod tests {
             let parts = row.communication_s + row.computation_s + row.update_s;
             assert!(parts > 0.0 && parts <= row.total_s && row.speedup > 0.0, "{row:?}");
         }
-        // Rows out and back; requests, cells and their return take many more.
+        // `simple`: rows to the neighbour and back. `dist`: requests, cells and forces, many more.
         assert_eq!(rows[1].messages, 4.0 * 2.0 * 2.0);
         assert!(rows[2].messages > 10.0 * rows[1].messages, "{rows:?}");
         let printed = table(&rows);

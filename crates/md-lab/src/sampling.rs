@@ -1,4 +1,4 @@
-//! How long loops take: warm-up, loops long enough for the clock, samples until the budget ends.
+//! Sampling of loop times: warm-up, loops long enough for the clock, samples within a budget.
 
 use std::time::Instant;
 
@@ -6,36 +6,38 @@ use md_comm::{CommError, World};
 
 use crate::statistics::SAMPLES_FOR_CONFIDENCE;
 
-/// A sample is a loop of at least so long, where the budget allows it.
+/// Seconds of a sample's loop; fewer if the budget does not suffice.
 const SAMPLE_S: f64 = 0.02;
-/// Samples, where the budget allows them.
+/// Largest number of samples, where the budget allows them.
 const MOST_SAMPLES: f64 = 30.0;
-/// Samples, whatever their share of the budget, unless a number is asked for.
+/// Smallest number of samples, whatever the budget, unless a number is requested.
 const LEAST_SAMPLES: f64 = SAMPLES_FOR_CONFIDENCE as f64;
-/// Share of the samples that comes before them and is thrown away.
+/// Number of warm-up samples, which are discarded, as a fraction of the number of samples.
 const WARM_UP: f64 = 0.1;
-/// Of a sample: shorter loops do not tell how many iterations it needs.
+/// Shortest trial that shows how many iterations a sample needs, as a fraction of a sample.
 const SHORTEST_TRIAL: f64 = 0.1;
-/// Iterations of a trial grow by this factor.
+/// Factor by which the iterations of a trial grow.
 const GROWTH: usize = 4;
 const MOST_ITERATIONS: f64 = 1e7;
-/// A loop goes on only after a look at the time in each of so many slices, which takes no time that counts.
+/// Number of slices of a loop. Between slices the ranks compare times; this is not counted.
 const SLICES: usize = 4;
-/// A loop that takes so many times as long as was planned ends with its slice, and so do those after it.
+/// A loop that takes longer than this multiple of the planned time ends with the current slice; the
+/// following loops of its kind have as many iterations.
 const OVERRUN: f64 = 4.0;
 
-/// How much is measured.
+/// Amount of measuring.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
-    /// Seconds for all kinds together.
+    /// Seconds for all kinds in total.
     pub budget_s: f64,
-    /// Seconds after which no more samples are taken than one of each kind, however few there are.
+    /// Seconds after which sampling ends once each kind has a sample, if `samples` is `None`.
     pub limit_s: f64,
-    /// Samples of each kind, with shorter loops where the budget does not suffice; it decides how many if there is no such number.
+    /// Number of samples of each kind, with shorter loops if the budget does not suffice; `None`
+    /// derives the number from the budget.
     pub samples: Option<usize>,
 }
 
-/// As [`sample_timed`], where the whole loop is what is timed. *Collective.*
+/// Like [`sample_timed`], for loops whose whole time counts. *Collective.*
 ///
 /// # Errors
 /// Those of `run` and of communication.
@@ -48,8 +50,10 @@ pub fn sample_in_turn<E: From<CommError>>(
     sample_timed(world, kinds, effort, |kind, iterations| run(kind, iterations).map(|()| None))
 }
 
-/// Seconds per iteration of loops of several kinds, each sample that of the slowest rank: the same on all ranks. `run` does so many
-/// iterations of a kind, and says how many seconds count if not all of them do. Kinds are sampled in turn, so that whatever drifts drifts for all alike. *Collective.*
+/// Returns the seconds per iteration of loops of several kinds, as a list of samples for each kind.
+/// Each sample is that of the slowest rank, so that all ranks return equal lists. `run` takes a
+/// kind and a number of iterations, and returns the seconds that count, or `None` if all do. The
+/// kinds are sampled in turn, so that any drift affects all of them alike. *Collective.*
 ///
 /// # Errors
 /// Those of `run` and of communication.
@@ -168,7 +172,7 @@ mod tests {
             sample_in_turn(world, 1, effort, run).unwrap();
             done.get()
         });
-        // Six samples and warm-up of a thousand iterations each were planned.
+        // The plan is six samples and the warm-up, with a thousand iterations each.
         assert!(*count[0].as_ref().unwrap() < FAST + 1000, "{count:?}");
     }
 
@@ -187,11 +191,12 @@ mod tests {
             (samples_s[0].len(), done.get())
         });
         let &(samples, iterations) = ended[0].as_ref().unwrap();
-        // The budget is 50,000 iterations; beside them are the trials. Loops as long as those of six samples would be 360,000.
+        // The budget is 50,000 iterations, in addition to the trials. Loops as long as those of six
+        // samples would be 360,000 iterations.
         assert!(samples == ASKED && iterations < 60_000, "{samples} samples, {iterations} iterations");
     }
 
-    /// Also where the first look has used it up.
+    /// Also if the trials alone have used up the limit.
     #[test]
     fn beyond_the_limit_there_is_one_or_as_many_as_asked_for() {
         let counts =

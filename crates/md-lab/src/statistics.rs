@@ -1,7 +1,7 @@
-//! What a set of samples says: the median, how sure it is, and the range. Nothing is assumed about how times are distributed.
+//! Statistics of samples: median, confidence interval and range, for any distribution of times.
 
-/// A median and the interval that holds the true median with 95 % confidence, in seconds; with fewer than
-/// [`SAMPLES_FOR_CONFIDENCE`] samples, their range.
+/// A median and its 95 % confidence interval, in seconds; with fewer than
+/// [`SAMPLES_FOR_CONFIDENCE`] samples, their range instead of the interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Median of the samples.
@@ -12,13 +12,16 @@ pub struct Interval {
     pub high_s: f64,
 }
 
-/// Samples from which on an interval of 95 % exists; with fewer, smallest and largest sample are the bounds.
+/// Smallest number of samples for which a 95 % interval exists; with fewer, the bounds are the
+/// smallest and the largest sample.
 pub const SAMPLES_FOR_CONFIDENCE: usize = 6;
 
 impl Interval {
-    /// From at least one sample. The bounds are order statistics, so nothing is assumed about how times are distributed:
-    /// the number of samples below the true median is binomial, B(n, 1/2), and the k-th smallest and k-th largest sample
-    /// enclose it with probability 1 - 2 P(B < k); the largest k with at least 95 % is taken.
+    /// Returns the interval of the samples, or `None` if there are none. The bounds are order
+    /// statistics, so nothing is assumed about the distribution of times: the number of samples
+    /// below the true median is binomial, B(n, 1/2), and the k-th smallest and k-th largest sample
+    /// enclose the median with probability 1 - 2 P(B < k). The largest k with at least 95 % is
+    /// used.
     pub fn of(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -28,22 +31,22 @@ impl Interval {
         Some(Self { median_s, low_s, high_s })
     }
 
-    /// Whether this is smaller beyond doubt: the intervals do not touch.
+    /// Returns whether this interval lies entirely below the other one, without touching it.
     pub fn is_below(&self, other: &Self) -> bool {
         self.high_s < other.low_s
     }
 
-    /// All times so many times as long.
+    /// Returns the interval with all times multiplied by `factor`.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self { median_s: factor * self.median_s, low_s: factor * self.low_s, high_s: factor * self.high_s }
     }
 }
 
-/// All that is said of samples.
+/// Statistics of a set of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
-    /// The median and how sure it is.
+    /// The median and its confidence interval.
     pub interval: Interval,
     /// Smallest sample.
     pub min_s: f64,
@@ -54,7 +57,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// From at least one sample.
+    /// Returns the statistics of the samples, or `None` if there are none.
     pub fn of(samples: &[f64]) -> Option<Self> {
         let interval = Interval::of(samples)?;
         let [min_s, max_s] = [f64::min, f64::max].map(|pick| samples.iter().copied().fold(samples[0], pick));
@@ -62,7 +65,7 @@ impl Summary {
     }
 }
 
-/// How many samples lie outside the interval at each end. Sound for up to 1000 samples.
+/// Returns the number of samples outside the interval at each end. Valid for up to 1000 samples.
 fn left_out(count: usize) -> usize {
     const OUTSIDE: f64 = 0.05;
     let mut term = 0.5_f64.powf(count as f64);
@@ -82,8 +85,8 @@ mod tests {
 
     #[test]
     fn bounds_are_the_order_statistics_of_the_binomial_table() {
-        // Number of the lower bound's sample, from 1 (Conover, Practical Nonparametric Statistics, table of the sign
-        // test at 5 %, two-sided).
+        // Rank of the lower bound among the sorted samples, from 1 (Conover, Practical
+        // Nonparametric Statistics, table of the sign test at 5 %, two-sided).
         for (count, number) in
             [(1, 1), (5, 1), (6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (15, 4), (20, 6), (25, 8)]
         {

@@ -1,4 +1,4 @@
-//! Ways to move the halo, and what a row of a table is about.
+//! Strategies for the halo exchange, and the columns that identify a row of a table.
 
 use std::fmt;
 
@@ -11,45 +11,45 @@ use serde::Serialize;
 
 use crate::name_of;
 
-/// One way to move the halo.
+/// A strategy for the halo exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Strategy {
-    /// What moves the messages.
+    /// Backend that moves the messages.
     pub backend: Backend,
-    /// Which cells are imported.
+    /// Shell, which determines the imported cells.
     pub shell: Shell,
-    /// Direct or staged.
+    /// Exchange pattern: direct or staged.
     pub exchange: ExchangePattern,
-    /// Who owns which cell.
+    /// Assignment of cells to ranks.
     pub partition: PartitionKind,
 }
 
 impl Strategy {
-    /// Keys of `[parallel]` that make a strategy.
+    /// Keys of `[parallel]` that define a strategy.
     pub const KEYS: [&'static str; 4] = ["backend", "shell", "exchange", "partition"];
 
-    /// Names of backend, shell, exchange and partition in scenarios.
+    /// Returns the names of backend, shell, exchange and partition as in a scenario.
     pub fn names(self) -> [String; 4] {
         let Self { backend, shell, exchange, partition } = self;
         [name_of(backend), name_of(shell), name_of(exchange), name_of(partition)]
     }
 
-    /// Those of its [keys](Self::KEYS) that are asked for, with their values.
+    /// Returns those of its [keys](Self::KEYS) that are in `asked`, with their values.
     pub fn values(self, asked: &[&str]) -> impl Iterator<Item = (&'static str, String)> {
         Self::KEYS.into_iter().zip(self.names()).filter(|(key, _)| asked.contains(key))
     }
 
-    /// What moves the messages that `[parallel.rma]` and calls that hang are about: of `hybrid`, its backend between nodes.
+    /// Returns the backend for `[parallel.rma]` and [`Blocking`]: of `hybrid`, that between nodes.
     pub fn mover(self, between_nodes: Backend) -> Backend {
         if self.backend == Backend::Hybrid { between_nodes } else { self.backend }
     }
 
-    /// Whether its calls can hang inside the MPI library.
+    /// Returns where its calls can hang inside the MPI library.
     pub fn blocking(self, between_nodes: Backend) -> Blocking {
         self.mover(between_nodes).blocking()
     }
 
-    /// Whether two strategies differ in nothing but the backend.
+    /// Returns whether two strategies are equal except for the backend.
     pub fn same_work(self, other: Self) -> bool {
         Self { backend: other.backend, ..self } == other
     }
@@ -61,38 +61,38 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// A key of the scenario that is varied, and its value.
+/// A key of the scenario that is varied, with a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// Such as `parallel.rma.slots`.
+    /// Full key, such as `parallel.rma.slots`.
     pub key: String,
-    /// As in a scenario, but for quotation marks; `None` where the backend has no use for the key.
+    /// Value as in a scenario, without quotation marks; `None` if the backend does not use the key.
     pub value: Option<String>,
 }
 
 impl Setting {
-    /// The last part of the key.
+    /// Returns the last part of the key.
     pub fn name(&self) -> &str {
         self.key.rsplit('.').next().unwrap_or(&self.key)
     }
 
-    /// `slots=1`; `None` without a value.
+    /// Returns the setting as text, such as `slots=1`; `None` without a value.
     pub fn text(&self) -> Option<String> {
         self.value.as_ref().map(|value| format!("{}={value}", self.name()))
     }
 }
 
-/// A strategy, and what is varied beside it.
+/// A strategy with the settings that are varied in addition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
-    /// How the halo is moved.
+    /// Strategy for the halo exchange.
     pub strategy: Strategy,
-    /// The same keys in all variants that are compared.
+    /// Settings, with equal keys in all variants that are compared.
     pub settings: Vec<Setting>,
 }
 
 impl Variant {
-    /// Names of the [keys](Strategy::KEYS) that are asked for, and the settings.
+    /// Returns the values of the [keys](Strategy::KEYS) that are in `keys`, then the settings.
     pub fn names(&self, keys: &[&str]) -> Vec<String> {
         let values = self.strategy.values(keys).map(|(_, value)| value);
         values.chain(self.settings.iter().filter_map(Setting::text)).collect()
@@ -111,18 +111,18 @@ impl fmt::Display for Variant {
     }
 }
 
-/// The columns that make a row of a table stand alone, in their order.
+/// The columns that identify the run to which a row of a table belongs, in their order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunContext {
-    /// How the halo is moved.
+    /// Strategy for the halo exchange.
     pub strategy: Strategy,
-    /// Ranks per dimension as `2x1x1`, or `-` where the partition has no grid.
+    /// Ranks per dimension, such as `2x1x1`, or `-` if the partition has no grid.
     pub grid: String,
     /// Number of ranks.
     pub ranks: usize,
-    /// Threads per rank.
+    /// Number of threads per rank.
     pub threads: usize,
-    /// Of the pair arithmetic.
+    /// Precision of the pair arithmetic.
     pub precision: Precision,
     /// Number of particles.
     pub atoms: u64,

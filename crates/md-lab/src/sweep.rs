@@ -1,4 +1,4 @@
-//! Runs of many sizes, ranks and strategies: the rows of their table, and how they scale.
+//! Sweeps over sizes, numbers of ranks and strategies: the rows of their table, and the scaling.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use crate::plot::{Line, Panel, Panels};
 use crate::statistics::Interval;
 use crate::tables::{CONTEXT_COLUMNS, table};
 
-/// Beyond times and rates.
+/// Upper limit of times and rates in a table.
 const MOST: f64 = 1e30;
 
-/// Whose runs they are: what their tables have.
+/// A kind of runs, with the columns of its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
     /// Columns of the context.
     pub context: &'static str,
-    /// Those of them that tell strategies apart.
+    /// The columns of the context that distinguish strategies.
     pub strategy: &'static [&'static str],
-    /// The one that tells how large the system is, in its unit.
+    /// The column with the size of the system; its name is also the unit.
     pub size: &'static str,
-    /// In the order of timing.csv.
+    /// Phases, in the order of timing.csv.
     pub phases: &'static [Phase],
-    /// Steps of all particles, or updates of all nodes, per second.
+    /// Name of the rate: steps of all particles, or updates of all nodes, per second.
     pub rate: &'static str,
 }
 
-/// Of particles.
+/// Runs with particles.
 pub const PARTICLES: Kind = Kind {
     context: CONTEXT_COLUMNS,
     strategy: &["backend", "shell", "exchange", "partition"],
@@ -38,45 +38,45 @@ pub const PARTICLES: Kind = Kind {
     rate: "atom_steps_per_s",
 };
 
-/// How the size of the system follows the number of ranks.
+/// Dependence of the size of the system on the number of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scaling {
-    /// It does not.
+    /// The size is constant.
     Strong,
-    /// So many particles per rank.
+    /// The size per rank is constant.
     Weak,
 }
 
-/// One row: a job, repeated.
+/// One row: a job and its repetitions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Whose.
+    /// Kind of the runs.
     pub kind: Kind,
     /// The context columns, as the jobs wrote them.
     pub context: Vec<String>,
     /// Seconds per step of the slowest rank.
     pub step: Interval,
-    /// Over all ranks: [`Kind::rate`].
+    /// [`Kind::rate`] of all ranks together.
     pub rate_per_s: f64,
     /// Seconds per step, mean over ranks.
     pub phases_s: Vec<f64>,
 }
 
-/// What one run took.
+/// Times of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     kind: Kind,
     context: Vec<String>,
-    /// Per step.
+    /// Seconds per step of the slowest rank.
     step_s: f64,
     phases_s: Vec<f64>,
 }
 
 impl Sample {
-    /// From a run's timing.csv.
+    /// Reads a run's timing.csv.
     ///
     /// # Errors
-    /// What is missing there.
+    /// [`EncodeError`]: a column, a phase or a number is missing or invalid.
     pub fn of_timing(timing_csv: &[u8], kind: Kind) -> Result<Self, EncodeError> {
         let mut reader = csv::Reader::from_reader(timing_csv);
         let columns = reader.headers().map_err(EncodeError::new)?.clone();
@@ -107,7 +107,7 @@ impl Sample {
 }
 
 impl Row {
-    /// Of at least one sample: medians.
+    /// Returns the row with the medians of the samples; `None` without samples.
     pub fn of(samples: &[Sample]) -> Option<Self> {
         let step = Interval::of(&samples.iter().map(|sample| sample.step_s).collect::<Vec<_>>())?;
         let median = |phase: usize| {
@@ -120,7 +120,7 @@ impl Row {
         Some(Self { rate_per_s: row.size() / step.median_s, ..row })
     }
 
-    /// A column of the context.
+    /// Returns a column of the context; empty if there is no such column.
     pub fn column(&self, name: &str) -> &str {
         let place = self.kind.context.split(',').position(|column| column == name);
         place.and_then(|place| self.context.get(place)).map_or("", |text| text)
@@ -130,17 +130,17 @@ impl Row {
         self.column(name).parse().unwrap_or(0.0)
     }
 
-    /// Particles, or nodes of all fields.
+    /// Returns the number of particles, or of nodes times fields.
     fn size(&self) -> f64 {
         self.places() * self.column("fields").parse().unwrap_or(1.0)
     }
 
-    /// Particles, or nodes.
+    /// Returns the number of particles or of nodes.
     fn places(&self) -> f64 {
         self.column(self.kind.size).split('x').map(|count| count.parse().unwrap_or(0.0)).product()
     }
 
-    /// Cores in use, if every thread has one.
+    /// Returns the number of cores in use, assuming one core per thread.
     fn cores(&self) -> f64 {
         self.number("ranks") * self.number("threads")
     }
@@ -151,10 +151,10 @@ fn columns(Kind { context, phases, rate, .. }: Kind) -> String {
     format!("{context},step_median_s,step_low_s,step_high_s,{rate},{}", phases.join(","))
 }
 
-/// sweep.csv.
+/// Returns the contents of sweep.csv.
 ///
 /// # Errors
-/// [`EncodeError`].
+/// As [`crate::tables::table`].
 pub fn sweep_csv(rows: &[Row], kind: Kind) -> Result<Vec<u8>, EncodeError> {
     let row = |row: &Row| {
         let Interval { median_s, low_s, high_s } = row.step;
@@ -163,10 +163,10 @@ pub fn sweep_csv(rows: &[Row], kind: Kind) -> Result<Vec<u8>, EncodeError> {
     table(&[&columns(kind)], rows.iter().map(row))
 }
 
-/// The rows of an earlier sweep.csv.
+/// Reads the rows of an earlier sweep.csv.
 ///
 /// # Errors
-/// What is no such table, with its line; rows that no job has written.
+/// [`EncodeError`]: the line that is not as in such a table, or has values that no job writes.
 pub fn read_sweep(text: &str, kind: Kind) -> Result<Vec<Row>, EncodeError> {
     let own = columns(kind);
     if text.lines().next() != Some(own.as_str()) {
@@ -209,7 +209,8 @@ pub fn read_sweep(text: &str, kind: Kind) -> Result<Vec<Row>, EncodeError> {
     reader.records().map(row).collect()
 }
 
-/// Unit cells per dimension of about so many particles, in the shape of `cells`; a layer stays a layer.
+/// Returns the unit cells per dimension of a lattice of about `wanted` particles in the shape of
+/// `cells`, which has `atoms` particles. A two-dimensional lattice keeps its single layer.
 pub fn scaled_cells(kind: LatticeKind, cells: [u32; 3], atoms: u64, wanted: u64) -> [u32; 3] {
     let dimensions = kind.dimension().count();
     let flat = dimensions == 2;
@@ -218,7 +219,7 @@ pub fn scaled_cells(kind: LatticeKind, cells: [u32; 3], atoms: u64, wanted: u64)
     if flat {
         scaled[2] = f64::from(cells[2]);
     }
-    // Rounding up or down along each dimension: the combination that comes closest.
+    // Each dimension is rounded up or down; the combination that comes closest is taken.
     let ideal: f64 = scaled.iter().product();
     let rounded = |choice: usize| {
         [0, 1, 2]
@@ -231,7 +232,8 @@ pub fn scaled_cells(kind: LatticeKind, cells: [u32; 3], atoms: u64, wanted: u64)
     all.min_by(|a, b| miss(a).total_cmp(&miss(b))).unwrap_or(cells)
 }
 
-/// So many times the cells, in the shape closest to a cube that holds exactly so many: every rank of a weak sweep has the same.
+/// Returns `copies` times the cells, in the shape closest to a cube among those with exactly this
+/// number of cells: every rank of a weak sweep has the same number.
 pub fn repeated_cells(kind: LatticeKind, mut cells: [u32; 3], mut copies: u32) -> [u32; 3] {
     let mut factors = Vec::new();
     let mut divisor = 2;
@@ -250,7 +252,8 @@ pub fn repeated_cells(kind: LatticeKind, mut cells: [u32; 3], mut copies: u32) -
     cells
 }
 
-/// Time per step, rate and efficiency over cores, or over particles where there is one number of cores.
+/// Returns charts of time per step, rate and efficiency over the number of cores, or over the size
+/// if all rows have the same number of cores.
 pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
     let several = rows.iter().any(|row| row.cores() != rows[0].cores());
     let per_rank = |row: &Row| (row.places() / row.number("ranks").max(1.0)).round();
@@ -279,7 +282,7 @@ pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
         let axis = if several { "ranks x threads" } else { unit }.to_owned();
         Panel { title: title.to_owned(), axis, lines: lines.iter().map(line).collect() }
     };
-    // Rate per core, of what the first point has.
+    // Rate per core, as a percentage of that of the first point.
     let efficiency = |row: &Row, first: &Row| {
         let per_core = |row: &Row| row.rate_per_s / row.cores().max(1.0);
         let share = 100.0 * per_core(row) / per_core(first);
@@ -374,7 +377,7 @@ mod tests {
         let picture = scaling_picture(&[row(1, &[1.0]), row(2, &[1.0])], Scaling::Weak);
         let names: Vec<&str> = picture.panels[0].lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names.len(), 2);
-        // Over sizes there is one line.
+        // Over sizes, the sweep is one line.
         let equal = scaling_picture(&[row(2, &[1.0]), row(2, &[2.0])], Scaling::Weak);
         assert_eq!(equal.panels[0].lines.len(), 1);
         assert!(

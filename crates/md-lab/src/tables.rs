@@ -1,4 +1,4 @@
-//! How rows become CSV. Floats come out in the shortest form that reads back exactly.
+//! Tables as CSV. Floats are written in the shortest form that reads back exactly.
 
 use std::io::{self, Write};
 
@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::EncodeError;
 
-/// The fields of [`crate::RunContext`].
+/// Columns of [`crate::RunContext`].
 pub const CONTEXT_COLUMNS: &str =
     "backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version";
 
-/// Names of columns as [`table`] takes them: with commas between them, in quotes where CSV needs that.
+/// Returns names of columns as [`table`] takes them: separated by commas, in quotes if necessary.
 ///
 /// # Errors
-/// No memory.
+/// [`EncodeError`]: out of memory.
 pub fn header(names: &[String]) -> Result<String, EncodeError> {
     let mut writer = WriterBuilder::new().from_writer(Text(Vec::new()));
     writer.write_record(names).map_err(EncodeError::new)?;
@@ -22,10 +22,10 @@ pub fn header(names: &[String]) -> Result<String, EncodeError> {
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }
 
-/// A whole table: the line of column names, then the rows.
+/// Returns a whole table: the line of column names, then the rows.
 ///
 /// # Errors
-/// A row that CSV cannot hold.
+/// [`EncodeError`]: a row cannot be written as CSV, or memory is exhausted.
 pub fn table<R: Serialize>(
     columns: &[&str],
     entries: impl IntoIterator<Item = R>,
@@ -33,10 +33,10 @@ pub fn table<R: Serialize>(
     append(format!("{}\n", columns.join(",")).into_bytes(), entries)
 }
 
-/// Rows without column names. A row is a tuple or a struct; those within it are laid out flat.
+/// Returns rows without column names. A row is a tuple or a struct; nested ones are flattened.
 ///
 /// # Errors
-/// A row that CSV cannot hold.
+/// [`EncodeError`]: a row cannot be written as CSV, or memory is exhausted.
 pub fn rows<R: Serialize>(rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>, EncodeError> {
     append(Vec::new(), rows)
 }
@@ -47,7 +47,7 @@ fn append<R: Serialize>(text: Vec<u8>, rows: impl IntoIterator<Item = R>) -> Res
     Ok(writer.into_inner().map_err(|error| EncodeError::new(error.error()))?.0)
 }
 
-/// Bytes that may find no memory.
+/// A buffer that reports an error when memory is exhausted.
 struct Text(Vec<u8>);
 
 impl Write for Text {
@@ -67,7 +67,7 @@ impl Write for Text {
     }
 }
 
-/// Columns as wide as their longest cell, right-aligned.
+/// Formats columns with the width of their longest cell, right-aligned.
 pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
     let padded = |line: &Vec<String>| {

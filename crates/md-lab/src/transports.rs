@@ -1,44 +1,45 @@
-//! The worlds of a measurement: one in which the ranks agree, and one per transport.
+//! Worlds of a measurement: one in which the ranks agree, and one per transport.
 
 use md_comm::{Backend, CommError, Rank, RmaOptions, World};
 
-/// Opens worlds with one backend or another over the same ranks.
+/// Opens worlds with different backends over a fixed set of ranks.
 pub trait Transports {
-    /// The world in which the ranks agree on what has become of a strategy. Strategies never use it, so it is in step
-    /// whatever they leave behind; nor does what is measured, but for messages of lent memory, whose failure ends the job.
+    /// Returns the world in which the ranks agree on the outcome of a strategy. Strategies never
+    /// use it, so it stays in step whatever state they leave behind. Measurements do not use it
+    /// either, except for messages from and to lent memory, whose failure ends the job.
     fn agreement(&self) -> &dyn World;
 
-    /// A world of its own for one strategy. *Collective.*
+    /// Returns a separate world for one strategy. *Collective.*
     ///
     /// # Errors
-    /// [`CommError::Unavailable`], on all ranks, if the backend does not run here or does not take the options;
-    /// communication.
+    /// [`CommError::Unavailable`], on all ranks, if the backend does not run here or does not
+    /// support the options; errors of communication.
     fn world(&self, backend: Backend, options: RmaOptions) -> Result<Box<dyn World + '_>, CommError>;
 
-    /// Of each rank, the lowest rank on its node. *Collective.*
+    /// Returns, for each rank, the lowest rank on its node. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Those of communication.
     fn nodes(&self) -> Result<Vec<Rank>, CommError> {
         Ok(vec![0; self.agreement().ranks()])
     }
 
-    /// Whether there are calls of MPI's own.
+    /// Returns whether plain MPI calls can be measured.
     fn has_calls(&self) -> bool {
         false
     }
 
-    /// For calls of MPI's own, where there are any.
+    /// Returns the MPI world for plain MPI calls, if there is one.
     #[cfg(feature = "mpi")]
     fn mpi(&self) -> Option<&md_comm::mpi::MpiWorld> {
         None
     }
 
-    /// Backends that run here, the baseline first.
+    /// Returns the backends that run here, the baseline first.
     fn backends(&self) -> Vec<Backend>;
 }
 
-/// Ranks are threads of this process.
+/// Transports between ranks that are threads of this process.
 pub struct Threads<'w>(pub &'w dyn World);
 
 impl Transports for Threads<'_> {
@@ -60,7 +61,7 @@ impl Transports for Threads<'_> {
     }
 }
 
-/// Ranks are processes of an MPI run.
+/// Transports between ranks that are processes of an MPI run.
 #[cfg(feature = "mpi")]
 pub struct Processes<'w>(pub &'w md_comm::mpi::MpiWorld);
 
@@ -86,7 +87,7 @@ impl Transports for Processes<'_> {
         Some(self.0)
     }
 
-    /// Not `local`, which runs no processes, and not `auto`, which is a choice among the others.
+    /// Omits `local`, which does not connect processes, and `auto`, a choice among the others.
     fn backends(&self) -> Vec<Backend> {
         let can_compete = |backend: &Backend| !matches!(backend, Backend::Local | Backend::Auto);
         Backend::ALL.iter().copied().filter(can_compete).collect()

@@ -29,13 +29,13 @@ pub struct GridArgs {
     /// The timeline.
     #[command(flatten)]
     pub trace: TraceArgs,
-    /// Go on from a checkpoint, or from the newest in a folder
+    /// Resume from a checkpoint, or from the newest in a folder
     #[arg(long, value_name = "FILE|DIR")]
     pub resume: Option<PathBuf>,
 }
 
 impl GridArgs {
-    /// Scenario and number of steps.
+    /// Returns the scenario and its overrides, with the number of steps.
     pub fn scenario(&self) -> ScenarioArgs {
         ScenarioArgs { steps: self.steps, ..self.scenario.clone() }
     }

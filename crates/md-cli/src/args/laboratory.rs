@@ -104,14 +104,15 @@ Exit codes: 0 all well, 2 bad input.";
 /// Arguments of `trace-summary`.
 #[derive(Debug, Clone, Args)]
 pub struct TraceSummaryArgs {
-    /// What `--trace` has written
+    /// Timeline written by `--trace`
     pub trace: PathBuf,
-    /// Write the tables as CSV, and the communication matrix and the sizes of messages as SVG, into this directory
+    /// Write the tables as CSV, and the communication matrix and the sizes of messages as SVG, into
+    /// this directory
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
 
-/// Divisions of the work that are combined with backends.
+/// Selection of divisions of the work, to be combined with backends.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DivisionArgs {
     /// Shells, or `all` [default: the scenario's]
@@ -131,19 +132,22 @@ pub struct CompareArgs {
     /// The scenario.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Time steps per sample [default: 20, or fewer so that the neighbourhood is not rebuilt in between]
+    /// Time steps per sample [default: 20, or fewer so that the neighbourhood is not rebuilt in
+    /// between]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub steps: Option<u64>,
     /// Backends, or `all` that run here
     #[arg(long, value_name = "A,B|all", default_value = "all", value_delimiter = ',')]
     pub backends: Vec<String>,
-    /// Combined with them.
+    /// Divisions of the work to be combined with the backends.
     #[command(flatten)]
     pub divisions: DivisionArgs,
-    /// Protocols, or `all`, with the chosen partitions, instead of strategies: whole runs, and how their time divides
+    /// Protocols, or `all`, with the chosen partitions, instead of strategies: whole runs, and the
+    /// parts of their time
     #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
     pub protocols: Vec<String>,
-    /// Also combine them with several values of a key of [parallel.rma], or of parallel.messages of a grid, or `all`; may be repeated
+    /// Also combine strategies with several values of a key of [parallel.rma], or of
+    /// parallel.messages of a grid, or `all`; may be repeated
     #[arg(long, value_name = "KEY.PATH=A,B|all")]
     pub vary: Vec<String>,
     /// Repetitions
@@ -152,7 +156,7 @@ pub struct CompareArgs {
     /// Longest wait for other ranks before a strategy counts as hanging
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = positive_seconds)]
     pub timeout: f64,
-    /// The timeline of one more sample: a file per strategy, whose name has the strategy's in it.
+    /// The timeline of one additional sample: a file per strategy, with the strategy in its name.
     #[command(flatten)]
     pub trace: TraceArgs,
     /// Print nothing but errors and warnings
@@ -171,7 +175,7 @@ pub struct SweepArgs {
     /// Override a key of the scenario, e.g. --set interaction.cutoff=3.0; may be repeated
     #[arg(long = "set", value_name = "KEY.PATH=VALUE")]
     set: Vec<String>,
-    /// Output directory, instead of output.directory; a sweep that is there goes on
+    /// Output directory, instead of output.directory; an existing sweep there is continued
     #[arg(long, value_name = "DIR")]
     output: Option<String>,
     /// Number of steps, instead of simulation.steps
@@ -183,25 +187,27 @@ pub struct SweepArgs {
     /// Numbers of threads per rank
     #[arg(long, value_name = "N,M", default_value = "1", value_delimiter = ',', value_parser = count(MOST_THREADS))]
     pub threads: Vec<usize>,
-    /// Numbers of particles, as near as a lattice comes [default: the scenario's]; with --weak, per rank
+    /// Numbers of particles, as near as a lattice allows [default: the scenario's]; with --weak,
+    /// per rank
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
     pub atoms: Vec<u64>,
     /// Backends, or `all` that run here [default: the scenario's]
     #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
     pub backends: Vec<String>,
-    /// Combined with them.
+    /// Divisions of the work to be combined with the backends.
     #[command(flatten)]
     pub divisions: DivisionArgs,
-    /// The size of the system grows with the ranks
+    /// The size of the system grows with the number of ranks
     #[arg(long, conflicts_with = "strong")]
     weak: bool,
-    /// It does not (the default)
+    /// The size of the system is fixed (the default)
     #[arg(long)]
     strong: bool,
     /// Runs per job
     #[arg(long, value_name = "R", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
-    /// What starts the ranks of a job; not needed for backend local. By default with leave to run as root and on fewer cores than ranks
+    /// Command that starts the ranks of a job; not needed for backend local. The default includes
+    /// permission to run as root and on fewer cores than ranks
     #[arg(long, value_name = "COMMAND", default_value = DEFAULT_LAUNCHER)]
     pub launcher: String,
     /// Print nothing but errors and warnings
@@ -209,17 +215,17 @@ pub struct SweepArgs {
     pub quiet: bool,
 }
 
-/// Of [`SweepArgs::launcher`].
+/// Default of [`SweepArgs::launcher`].
 pub const DEFAULT_LAUNCHER: &str = "mpirun -n {ranks}";
 
 impl SweepArgs {
-    /// The scenario, with everything that all jobs have in common.
+    /// Returns the scenario and the overrides that all jobs have in common.
     pub fn scenario(&self) -> ScenarioArgs {
         let Self { scenario, set, output, steps, .. } = self.clone();
         ScenarioArgs { scenario, set, output, threads: None, steps }
     }
 
-    /// How the size of the system follows the ranks.
+    /// Returns how the size of the system depends on the number of ranks.
     pub fn scaling(&self) -> Scaling {
         if self.weak { Scaling::Weak } else { Scaling::Strong }
     }
@@ -238,13 +244,15 @@ pub struct BenchArgs {
     /// Seconds for all of them
     #[arg(long, value_name = "SECONDS", default_value_t = 170.0, value_parser = positive_seconds)]
     pub budget: f64,
-    /// Samples of each case, in shorter loops where the budget does not suffice [default: as many as the budget allows, 6 to 30]
+    /// Samples of each case, in shorter loops where the budget does not suffice [default: as many
+    /// as the budget allows, 6 to 30]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
     pub runs: Option<u32>,
     /// Bytes of a message [default: each benchmark's own]
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(..=1 << 30))]
     pub sizes: Vec<u64>,
-    /// Bytes of memory that messages of `roundtrip`, `push` and `pull` go through, each to or from another place [default: twice the last cache]
+    /// Bytes of memory that messages of `roundtrip`, `push` and `pull` go through, each to or from
+    /// another place [default: twice the last cache]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub walk: Option<u64>,
     /// Backends, or `all` that run here
@@ -302,17 +310,18 @@ pub struct PredictArgs {
     /// Numbers of ranks
     #[arg(long, value_name = "P,P,...", required = true, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MOST_RANKS))]
     pub ranks: Vec<u32>,
-    /// What messages and computation cost (TOML)
+    /// Costs of messages and computation (TOML)
     #[arg(long, value_name = "FILE")]
     pub machine: PathBuf,
-    /// Of a scenario with a grid: summary.json of a run of it, for what computing and packing cost. May be repeated: runs of several
-    /// sizes say what sizes between them cost
+    /// For a scenario with a grid: summary.json of a run of it, with the costs of computing and
+    /// packing. May be repeated: runs of several sizes give the costs of sizes between them
     #[arg(long, value_name = "FILE")]
     pub measured: Vec<PathBuf>,
     /// Ranks on a node [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_node: Option<u32>,
-    /// Ranks on the cores of a node that share a last cache, if messages to others cost more (distance "across") [default: all]
+    /// Ranks on the cores of a node that share a last cache, if messages to others cost more
+    /// (distance "across") [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_complex: Option<u32>,
     /// Order of the ranks on nodes: block (one node after the other) or round-robin
@@ -330,7 +339,7 @@ pub struct PredictArgs {
     /// Exchanges, or `all` [default: the scenario's]
     #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
     pub exchanges: Vec<String>,
-    /// Steps that are played [default: 8 to 40, fewer on many ranks]
+    /// Steps that are simulated [default: 8 to 40, fewer on many ranks]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub steps: Option<u32>,
     /// Key of the scatter of compute times [default: the scenario's seed]
@@ -361,8 +370,8 @@ pub struct PartitionArgs {
     pub quiet: bool,
 }
 
-/// As in a scenario.
+/// Largest number of threads, as in a scenario.
 const MOST_THREADS: u64 = Threads::MOST as u64;
 
-/// The messages of more do not fit into the memory of a computer on a desk.
+/// Largest number of ranks: the messages of more do not fit into the memory of a desktop computer.
 const MOST_RANKS: i64 = 1 << 20;

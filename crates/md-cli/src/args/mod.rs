@@ -1,4 +1,4 @@
-//! The command line. Here: all commands, and the arguments of those that run scenarios.
+//! The command line: all commands, and the arguments of those that run scenarios.
 
 mod grid;
 mod laboratory;
@@ -18,21 +18,22 @@ pub use laboratory::{
     TraceSummaryArgs,
 };
 
-/// Events per rank in a timeline.
+/// Default number of events per rank in a timeline.
 const EVENTS: u64 = md_lab::trace::EVENTS as u64;
-/// 4 GB per rank.
+/// Largest number of events: 4 GB per rank.
 const MOST_EVENTS: u64 = 100_000_000;
 
-/// Molecular dynamics with an exchangeable halo exchange. Runs as a plain process or under `mpirun -n P`.
+/// Molecular dynamics with an exchangeable halo exchange. Runs as a plain process or under `mpirun
+/// -n P`.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "md-cli", version, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The command to carry out.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Commands by purpose, in the order in which the help lists them.
+/// Commands by purpose, in the order of the help.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Simulate", &["run", "check", "forces", "minimise", "from-lammps"]),
     ("Look at results", &["plot", "analyse", "inspect"]),
@@ -44,22 +45,22 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Tools", &["schema", "completions", "man", "help"]),
 ];
 
-/// The help of the whole program: the groups stand where clap would list all commands.
+/// Template of the program's help: the groups replace clap's list of all commands.
 const HELP_TEMPLATE: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 
 impl Cli {
-    /// Parses a command line, of which the first word is the name of the program.
+    /// Parses a command line, whose first word is the name of the program.
     ///
     /// # Errors
-    /// A word that is not valid, or a request for help or the version.
+    /// An invalid word, or a request for help or the version.
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut command = Self::with_groups();
         let matches = command.try_get_matches_from_mut(words)?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 
-    /// The definition of the command line, whose help lists the commands by group.
+    /// Returns the definition of the command line, whose help lists the commands by group.
     fn with_groups() -> clap::Command {
         let mut command = Self::command();
         command.build();
@@ -71,7 +72,7 @@ impl Cli {
     }
 }
 
-/// The commands with their summaries, group by group.
+/// Returns the commands with their summaries, group by group.
 fn grouped(command: &clap::Command) -> String {
     let header = command.get_styles().get_header();
     let width = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or_default();
@@ -150,7 +151,8 @@ pub struct ScenarioArgs {
     /// Output directory, instead of output.directory
     #[arg(long, value_name = "DIR")]
     pub output: Option<String>,
-    /// Threads per rank, instead of parallel.threads; auto: the cores of this machine divided by its ranks
+    /// Threads per rank, instead of parallel.threads; auto: the cores of this machine divided by
+    /// its ranks
     #[arg(long, value_name = "N|auto")]
     pub threads: Option<ThreadChoice>,
     /// Number of steps, for the commands that have `--steps`.
@@ -158,12 +160,12 @@ pub struct ScenarioArgs {
     pub steps: Option<u64>,
 }
 
-/// What `--threads` says.
+/// Value of `--threads`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadChoice {
-    /// As many as there are cores for.
+    /// As many threads as there are cores.
     Auto,
-    /// So many.
+    /// This number of threads.
     Count(u64),
 }
 
@@ -207,10 +209,11 @@ pub struct RunArgs {
     /// The timeline.
     #[command(flatten)]
     pub trace: TraceArgs,
-    /// Divide the work at the same steps and in the same way as the run that wrote this balance.csv (balance weights `time`)
+    /// Divide the work at the same steps and in the same way as the run that wrote this balance.csv
+    /// (balance weights `time`)
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
-    /// Go on from a checkpoint, or from the newest in a folder
+    /// Resume from a checkpoint, or from the newest in a folder
     #[arg(long, value_name = "FILE|DIR")]
     pub resume: Option<PathBuf>,
 }
@@ -218,7 +221,7 @@ pub struct RunArgs {
 /// Arguments of `schema`.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct SchemaArgs {
-    /// Of which scenarios
+    /// Kind of scenarios
     #[arg(value_enum, default_value_t)]
     pub kind: ScenarioKind,
 }
@@ -226,7 +229,7 @@ pub struct SchemaArgs {
 /// Arguments of `completions`.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct CompletionsArgs {
-    /// Which shell
+    /// Shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
@@ -234,11 +237,11 @@ pub struct CompletionsArgs {
 /// Arguments of `man`.
 #[derive(Debug, Clone, Args)]
 pub struct ManArgs {
-    /// A command; all of them in short where it is left out
+    /// A command; without it, a short page about all of them
     pub command: Option<String>,
 }
 
-/// Kinds of scenarios, after the commands that run them.
+/// Kinds of scenarios, named after the commands that run them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ScenarioKind {
     /// Particles
@@ -253,15 +256,16 @@ pub enum ScenarioKind {
 /// Arguments of `inspect`.
 #[derive(Debug, Clone, Args)]
 pub struct InspectArgs {
-    /// A trajectory, a checkpoint, or a folder of which the newest checkpoint is meant
+    /// Trajectory, checkpoint, or folder with checkpoints, of which the newest is taken
     #[arg(value_name = "FILE|DIR")]
     pub file: PathBuf,
 }
 
-/// Where a timeline goes.
+/// Options of a timeline.
 #[derive(Debug, Clone, Args)]
 pub struct TraceArgs {
-    /// Timeline of all ranks and their threads, as Chrome trace JSON (for ui.perfetto.dev and `md-cli trace-summary`)
+    /// Timeline of all ranks and their threads, as Chrome trace JSON (for ui.perfetto.dev and
+    /// `md-cli trace-summary`)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Events that each rank keeps for --trace: the last ones
@@ -289,7 +293,8 @@ pub struct MinimiseArgs {
     /// Largest number of steps
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub steps: u64,
-    /// Largest force on a particle with which it ends; that of the scenario's integrator `fire`, if it has one, else 1e-6
+    /// Largest force on a particle at which it ends; that of the scenario's integrator `fire`, if
+    /// it has one, else 1e-6
     #[arg(long, value_name = "FORCE", value_parser = positive_force)]
     pub force_tolerance: Option<f64>,
     /// Print nothing but errors and warnings
@@ -303,19 +308,20 @@ pub struct AnalyseArgs {
     /// Trajectory: .extxyz, .lammpstrj (both also .gz), .nc or .xtc
     #[arg(value_name = "TRAJECTORY")]
     pub trajectory: PathBuf,
-    /// Scenario with species, time step and analyses; scenario.toml beside the trajectory where it is left out
+    /// Scenario with species, time step and analyses [default: scenario.toml next to the
+    /// trajectory]
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
     /// Override a key of the scenario, e.g. --set output.rdf.max=4.0; may be repeated
     #[arg(long = "set", value_name = "KEY.PATH=VALUE")]
     pub set: Vec<String>,
-    /// Output directory; the folder `analysis` beside the trajectory where it is left out
+    /// Output directory [default: the folder `analysis` next to the trajectory]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Steps between two frames, for a trajectory that says neither steps nor times, or says them wrong
+    /// Steps between two frames, for a trajectory that has neither steps nor times, or wrong ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub frame_steps: Option<u64>,
-    /// Refuse a last frame that is cut, and frames of steps that have been there, instead of passing over them
+    /// Refuse an incomplete last frame and frames of repeated steps, instead of skipping them
     #[arg(long)]
     pub strict: bool,
 }
@@ -336,7 +342,7 @@ pub struct FromLammpsArgs {
     /// A variable of the script, as LAMMPS's `-var NAME VALUE`; may be repeated
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
     pub variables: Vec<(String, String)>,
-    /// Write the scenario without the lines that are needed for the motion of particles and cannot be taken
+    /// Write the scenario without the lines that affect the motion of particles and cannot be taken
     #[arg(long)]
     pub partial: bool,
 }
@@ -352,14 +358,15 @@ fn variable(text: &str) -> Result<(String, String), &'static str> {
 }
 
 fn positive_seconds(text: &str) -> Result<f64, String> {
-    /// A day; more is no limit on anything.
+    /// Number of seconds of a day, the longest limit that is accepted.
     const LONGEST: f64 = 86_400.0;
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     let is_valid = seconds > 0.0 && seconds <= LONGEST;
     if is_valid { Ok(seconds) } else { Err(format!("must be above 0 and at most {LONGEST}")) }
 }
 
-/// A time limit in one of the forms of SLURM's `--time`; but a number alone is seconds, where SLURM means minutes.
+/// Parses a time limit in one of the forms of SLURM's `--time`; but a number alone is in seconds,
+/// not in minutes as for SLURM.
 fn wall_time(text: &str) -> Result<Duration, String> {
     const DAY: (u64, u64) = (86_400, u64::MAX);
     const HOUR: (u64, u64) = (3_600, 24);
@@ -385,19 +392,19 @@ fn wall_time(text: &str) -> Result<Duration, String> {
 }
 
 impl CheckArgs {
-    /// Scenario and number of steps.
+    /// Returns the scenario and its overrides, with the number of steps.
     pub fn scenario(&self) -> ScenarioArgs {
         ScenarioArgs { steps: self.steps, ..self.scenario.clone() }
     }
 }
 
 impl ScenarioArgs {
-    /// All overrides as `--set` texts; options of their own come last and win.
+    /// Returns all overrides as texts of `--set`; dedicated options come last and take precedence.
     pub fn overrides(&self) -> Vec<String> {
         self.overrides_of("simulation")
     }
 
-    /// The same for a scenario whose number of steps stands in another table.
+    /// Returns the overrides for a scenario whose number of steps is in the table `table`.
     pub fn overrides_of(&self, table: &str) -> Vec<String> {
         let mut overrides = self.set.clone();
         let quoted = |text: &String| toml::Value::from(text.as_str()).to_string();
@@ -412,7 +419,7 @@ impl ScenarioArgs {
 }
 
 impl RunArgs {
-    /// Scenario and number of steps.
+    /// Returns the scenario and its overrides, with the number of steps.
     pub fn scenario(&self) -> ScenarioArgs {
         self.checked.scenario()
     }

@@ -25,17 +25,17 @@ use crate::strategies::{Selection, select};
 
 const EVERYTHING: &str = "all";
 
-/// A call that has not come back within so many times the timeout never will.
+/// Number of timeouts after which a call that has not returned counts as hung.
 const TIMEOUTS_PER_STANDSTILL: u32 = 4;
 
-/// Calls of MPI's own beside contexts.
+/// Whether calls of MPI itself are measured, in addition to contexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Calls {
     Measured,
     LeftOut,
 }
 
-/// What is measured.
+/// Benchmarks and backends to measure.
 pub struct Wanted {
     benchmarks: Vec<&'static dyn Benchmark>,
     backends: Selection<Backend>,
@@ -43,17 +43,17 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// These benchmarks of contexts over these backends.
+    /// Selects these benchmarks of contexts over these backends.
     pub fn of_contexts(names: &[&str], backends: Vec<Backend>) -> Self {
         let is_wanted = |benchmark: &&&dyn Benchmark| names.contains(&benchmark.name());
         let benchmarks = ALL.iter().filter(is_wanted).copied().collect();
         Self { benchmarks, backends: Selection::Named(backends), calls: Calls::LeftOut }
     }
 
-    /// The names on the command line.
+    /// Reads the names on the command line.
     ///
     /// # Errors
-    /// An unknown name: the nearest valid one and all of them.
+    /// Returns an error with the nearest valid name and all valid names if a name is unknown.
     pub fn read(args: &BenchArgs) -> Result<Self, String> {
         let backends = select("--backends", &args.backends, Backend::ALL)?;
         let names = || ALL.iter().map(|benchmark| benchmark.name()).chain([EVERYTHING]);
@@ -70,15 +70,15 @@ impl Wanted {
     }
 }
 
-/// Where results go, on rank 0.
+/// Outputs and results on rank 0.
 struct Outputs {
     rows: Vec<Row>,
-    /// What is being measured.
+    /// Row of the current measurement.
     current: Option<Row>,
     directory: OutputDirectory,
     screen: Screen,
     skipped: usize,
-    /// Names of the benchmarks.
+    /// Names of the requested benchmarks.
     wanted: Vec<&'static str>,
     budget_s: f64,
     samples: Option<RecordFile>,
@@ -111,19 +111,22 @@ impl Outputs {
         self.screen.finish()
     }
 
-    /// Publishes what there is, before the job ends for something that happened to what is being measured.
+    /// Publishes the results so far, before the job ends because of a problem with the current
+    /// measurement.
     fn give_up(&mut self, Problem { status, note }: Problem) {
         let current = self.current.take().map(|row| Row { status, note, ..row });
         self.rows.extend(current);
-        // The job ends with an error in any case; what could not be written has been shown.
+        // The job ends with an error in any case. Results that cannot be written have been shown.
         let _ = self.publish();
     }
 }
 
-/// Runs benchmarks on this rank; `end_job` ends all ranks with an exit code, from any thread. *Collective.*
+/// Runs benchmarks on this rank. `end_job` ends all ranks with an exit code, from any thread.
+/// *Collective.*
 ///
 /// # Errors
-/// [`Summarised`](super::ending::Summarised) if contents were wrong or a transport failed; see [`RunError`] for the others.
+/// Returns [`Summarised`](super::ending::Summarised) if contents were wrong or a transport failed.
+/// See [`RunError`] for other errors.
 pub fn bench(
     transports: &dyn Transports,
     args: &BenchArgs,
@@ -132,7 +135,8 @@ pub fn bench(
 ) -> Result<(), RunError> {
     let agreement = transports.agreement();
     let limit = TIMEOUTS_PER_STANDSTILL * Duration::from_secs_f64(args.timeout);
-    // Of a standstill the monitor on rank 0 is to tell, which writes what there is, and not another rank's watchdog.
+    // A standstill must be reported by the monitor on rank 0, which writes the results so far, and
+    // not by the watchdog of another rank.
     agreement.set_watchdog(2 * limit);
     let outputs =
         open_on_root(agreement, || open(args, wanted))?.map(|outputs| Arc::new(Mutex::new(outputs)));
@@ -169,7 +173,7 @@ pub fn bench(
     exit_status(&rows, args.budget)
 }
 
-/// *Collective.*
+/// Returns the settings of the benchmarks. *Collective.*
 fn settings(transports: &dyn Transports, args: &BenchArgs, wanted: &Wanted) -> Result<Settings, RunError> {
     let (agreement, here) = (transports.agreement(), transports.backends());
     let host = gethostname::gethostname().to_string_lossy().into_owned();
@@ -204,7 +208,8 @@ fn open(args: &BenchArgs, wanted: &Wanted) -> Result<Outputs, OutputError> {
     Ok(Outputs { rows: Vec::new(), current: None, directory, screen, skipped: 0, wanted, budget_s, samples })
 }
 
-/// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.
+/// Starts the monitor on rank 0. If the measuring thread stands still, it publishes the results so
+/// far and ends the job.
 fn watch(outputs: &Arc<Mutex<Outputs>>, heartbeat: Heartbeat, limit: Duration, end_job: fn(u8)) -> Monitor {
     let outputs = Arc::clone(outputs);
     Monitor::start(
@@ -240,7 +245,8 @@ mod tests {
     use crate::args::{Cli, Command};
     use crate::commands::faulty::{self, FaultyTransports};
 
-    /// What a benchmark with transports that are broken on purpose says, and `mechanism bytes status note` of its rows.
+    /// Runs a benchmark with broken transports. Returns the error, the exit code, and
+    /// `mechanism bytes status note` of each row.
     fn bench_broken(call: &str) -> (String, u8, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().display().to_string();

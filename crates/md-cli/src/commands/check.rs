@@ -1,4 +1,4 @@
-//! `md-cli check`: everything that `run` checks before it starts, and the effective scenario.
+//! `md-cli check`: the checks of `run` before it starts, and the effective scenario.
 
 use crate::commands::{found_from_anywhere, length_warning};
 use crate::error::RunError;
@@ -8,10 +8,11 @@ use crate::messages::warn;
 use crate::scenario::effective_toml;
 use crate::{memory, setup};
 
-/// The effective scenario of checked inputs, for `ranks` ranks, and the memory that it needs.
+/// Returns the effective scenario of checked inputs, for `ranks` ranks, and the memory that it
+/// needs.
 ///
 /// # Errors
-/// What [`setup::estimated`] and [`memory::expect`] find.
+/// Returns the errors of [`setup::estimated`] and [`memory::expect`].
 pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
     let (setup, left_out) = setup::estimated(inputs, ranks)?;
     let gathers = Gathers::of_run(&inputs.scenario);

@@ -1,4 +1,5 @@
-//! How commands end other than by an error of a part: by a signal, by a box that runs away, or with a summary of what went wrong.
+//! Ends of commands other than by a single error: by a signal, by a box that runs away, or with a
+//! summary of several errors.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use crate::early_end::Signal;
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Failure, RUN_FAILED, Remains, RunError, Scope};
 use crate::scenario::ScenarioError;
 
-/// An end in order before all was done. Everything has been written.
+/// An orderly end before all work was done. All files have been written.
 #[derive(Debug, thiserror::Error)]
 pub enum Ending {
     /// A signal has ended the run.
@@ -22,9 +23,9 @@ pub enum Ending {
     Signalled {
         /// The signal.
         signal: Signal,
-        /// Steps done.
+        /// Number of steps done.
         done: u64,
-        /// Steps that the scenario asks for.
+        /// Number of steps in the scenario.
         steps: u64,
     },
     /// The box could not follow the pressure.
@@ -32,11 +33,11 @@ pub enum Ending {
         "ended after {done} of {steps} steps, since the barostat asks for a box in which the run cannot go on: {problem}\nall files are complete; --resume goes on from the last checkpoint with other keys"
     )]
     Box {
-        /// Why it cannot.
+        /// Reason why the run cannot continue.
         problem: String,
-        /// Steps done.
+        /// Number of steps done.
         done: u64,
-        /// Steps that the scenario asks for.
+        /// Number of steps in the scenario.
         steps: u64,
     },
     /// A signal has ended a sweep.
@@ -44,9 +45,9 @@ pub enum Ending {
     Swept {
         /// The signal.
         signal: Signal,
-        /// Rows of the table.
+        /// Number of rows in the table.
         done: u64,
-        /// Rows that are wanted.
+        /// Number of rows of the complete table.
         jobs: u64,
     },
 }
@@ -60,15 +61,16 @@ impl Failure for Ending {
     }
 }
 
-/// A command in which not all went well, or that could not begin. Everything has been written.
+/// A summary of errors of a command that partly failed or could not begin. All files have been
+/// written.
 #[derive(Debug, thiserror::Error)]
 #[error("{summary}")]
 pub struct Summarised {
-    /// What went wrong.
+    /// Description of the errors.
     pub summary: String,
     /// Exit code of the program.
     pub exit_code: u8,
-    /// What is left in the transport.
+    /// Unfinished communication in the transport.
     pub remains: Remains,
 }
 
@@ -82,12 +84,12 @@ impl Failure for Summarised {
     }
 }
 
-/// An error that says all in a summary and leaves nothing in the transport.
+/// Returns an error with this summary that leaves nothing in the transport.
 pub(crate) fn summarised(summary: String, exit_code: u8) -> RunError {
     Summarised { summary, exit_code, remains: Remains::Nothing }.into()
 }
 
-/// Another rank's output failed; that rank says why.
+/// The output of another rank failed. That rank reports the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("rank 0 could not set up the outputs")]
 pub struct OutputElsewhere;
@@ -98,7 +100,7 @@ impl Failure for OutputElsewhere {
     }
 }
 
-/// An energy that has changed too much, or is not a number any more, with a cause that is likely.
+/// An energy that has changed too much or is not finite, with its likely cause.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}; {cause}")]
 struct EnergyError {
@@ -116,7 +118,7 @@ impl Failure for EnergyError {
     }
 }
 
-/// What has ended a run; of an energy that was not kept, with the cause.
+/// Returns the error that has ended a run. If the energy was not conserved, it contains the cause.
 pub(crate) fn with_cause(error: EngineError, cause: &'static str) -> RunError {
     match error {
         EngineError::Drift { .. } | EngineError::NotFinite { step: 1.., .. } => {
@@ -156,7 +158,7 @@ impl Failure for ReferenceError {
     }
 }
 
-/// What a set-up, or an application on a grid, may fail with.
+/// Converts an error of a set-up or of an application on a grid.
 impl From<RunError> for Problem {
     fn from(error: RunError) -> Self {
         if error.find::<ScenarioError>().is_some() {
@@ -169,19 +171,20 @@ impl From<RunError> for Problem {
     }
 }
 
-/// What became of a measurement.
+/// Result of a measurement.
 pub(crate) struct Outcome<'r> {
-    /// What was measured.
+    /// Name of the measurement.
     pub(crate) name: String,
-    /// The backend, or other mechanism, that it was measured with.
+    /// Backend or other mechanism that was measured.
     pub(crate) by: &'r str,
-    /// What became of it.
+    /// Status of the measurement.
     pub(crate) status: Status,
-    /// Why.
+    /// Reason for the status.
     pub(crate) note: &'r str,
 }
 
-/// All reasons, each after the names that have it: `shm, p2p: the ranks are threads`.
+/// Returns all reasons, each after the mechanisms that it applies to:
+/// `shm, p2p: the ranks are threads`.
 fn reasons_of(outcomes: &[Outcome]) -> String {
     let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
     for Outcome { by, note, .. } in outcomes {
@@ -194,10 +197,11 @@ fn reasons_of(outcomes: &[Outcome]) -> String {
     reasons.into_iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// How measurements end; `wrong` is what is said of those that are not right. The reasons are known on rank 0, which says them.
+/// Returns the result of a command from the results of its measurements. `wrong` is the message
+/// about measurements with wrong results. Reasons are known on rank 0 only, which reports them.
 ///
 /// # Errors
-/// [`Summarised`] if one was wrong, failed or timed out, or none was possible.
+/// Returns [`Summarised`] if a measurement was wrong, failed or timed out, or if none was possible.
 pub(crate) fn of_outcomes(outcomes: &[Outcome], wrong: &str, file: &str) -> Result<(), RunError> {
     let named = |(what, wanted): (&str, Status)| -> Option<String> {
         let with = outcomes.iter().filter(|outcome| outcome.status == wanted);

@@ -11,12 +11,12 @@ use md_lab::Transports;
 /// Set when the job is ended. Only one test may hang.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// What is wrong with a transport.
+/// Fault of a transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// Flips a bit in the middle of every message.
     BitFlipped,
-    /// The steady exchange of rank 1 fails in the end.
+    /// The steady exchange of rank 1 fails after 70 completions.
     FailsOnRank1,
     /// Rank 1 never sends.
     Silent,
@@ -26,7 +26,7 @@ enum Fault {
     Hangs,
 }
 
-/// Which faults stand behind which backends; the others are right.
+/// Faulty backends and their faults. All other backends work.
 const FAULTS: [(Backend, Fault); 5] = [
     (Backend::RmaLock, Fault::BitFlipped),
     (Backend::RmaPscw, Fault::FailsOnRank1),
@@ -55,7 +55,7 @@ impl Transports for FaultyTransports<'_> {
     }
 }
 
-/// In place of ending the job.
+/// Replaces the function that ends the job.
 pub(super) fn end(_: u8) {
     ENDED.store(true, Ordering::Relaxed);
 }
@@ -100,7 +100,7 @@ impl conformance::Fault for Wrong {
 
     fn falsify(&mut self, Delivery { bytes, .. }: &mut Delivery) {
         if self.fault == Fault::BitFlipped && !bytes.is_empty() {
-            // Bit 40 of a mantissa of 52: about the third digit.
+            // Bit 40 of the 52 bits of a mantissa, about the third digit.
             let middle = 8 * (bytes.len() / 16) + 5;
             bytes[middle] ^= 1;
         }

@@ -1,4 +1,4 @@
-//! `md-cli fit`: what messages and computation cost on this machine.
+//! `md-cli fit`: costs of messages and computation on this machine.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,14 +19,15 @@ use crate::messages::warn;
 use crate::output::{KnownFile, OutputDirectory, Progress, Screen, Verbosity};
 use crate::text_file::read_text;
 
-/// Of the budget, where both are measured.
+/// Share of the budget that goes to messages, if both are measured.
 const SHARE_OF_MESSAGES: f64 = 2.0 / 3.0;
 
-/// Fits a machine on this rank; `end_job` ends all ranks with an exit code, from any thread. *Collective.*
+/// Fits a machine on this rank. `end_job` ends all ranks with an exit code, from any thread.
+/// *Collective.*
 ///
 /// # Errors
-/// As those of `bench`, where benchmarks are run: without what has failed, the machine is fitted all the same. See [`RunError`] for the
-/// others.
+/// Returns the errors of `bench` if benchmarks are run. If some of them have failed, the machine is
+/// fitted from the others. See [`RunError`] for other errors.
 pub fn fit(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Result<(), RunError> {
     let agreement = transports.agreement();
     let given = open_on_root(agreement, || args.bench.as_deref().map_or_else(|| Ok(Vec::new()), read))?;
@@ -88,7 +89,7 @@ fn benchmark(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Re
 fn publish(fitted: &Fitted, directory: &OutputDirectory, args: &FitArgs) -> Result<(), RunError> {
     let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
     screen.print(&table(fitted));
-    // The table has them.
+    // Without `--quiet`, the table contains them.
     if args.quiet {
         fitted.machine.doubts(|_| true).iter().for_each(|doubt| warn(doubt));
     }
@@ -104,7 +105,7 @@ fn publish(fitted: &Fitted, directory: &OutputDirectory, args: &FitArgs) -> Resu
     Ok(screen.finish()?)
 }
 
-/// The rows of this bench.csv.
+/// Returns the rows of a bench.csv.
 fn read(path: &Path) -> Result<Vec<Measurement>, RunError> {
     let name = path.display().to_string();
     let text = read_text(path, "table of benchmarks")

@@ -19,7 +19,7 @@ use crate::{memory, setup};
 /// # Errors
 /// See [`RunError`].
 pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Result<(), RunError> {
-    // Nothing moves, so the particles need no velocities.
+    // Nothing moves, so particles need no velocities.
     setup::expect_room_on_all(world, inputs)?;
     let setup = setup::of_scenario(inputs, &inputs.scenario, world.ranks())?;
     memory::expect_on_all(world, inputs, &setup, Gathers::Forces)?;

@@ -1,4 +1,5 @@
-//! `md-cli from-lammps`: a scenario from a LAMMPS script, and what of the script is not in it.
+//! `md-cli from-lammps`: a scenario from a LAMMPS script, with remarks on the parts of the script
+//! that it lacks.
 
 use std::path::Path;
 
@@ -10,15 +11,16 @@ use crate::lammps_script::{Fate, Files, Remark, translate};
 use crate::messages::note;
 use crate::text_file::{is_open_already, read_text};
 
-/// The scenario, as text. What could not be taken, or only in another way, is said line by line on standard error, and stands at the
-/// head of the scenario.
+/// Returns the text of the scenario. Commands that were not translated, or only approximately, are
+/// listed line by line on standard error and at the head of the scenario.
 ///
 /// # Errors
-/// A script that cannot be read, does not come to a scenario, or, unless a part is asked for, has a line that is needed and not taken.
+/// Returns an error if the script cannot be read or does not give a scenario. A necessary line that
+/// was not translated is an error too, unless `--partial` is given.
 pub fn from_lammps(args: &FromLammpsArgs) -> Result<String, RunError> {
     let (path, name) = (&args.script, args.script.display().to_string());
     let text = read_text(path, "script").map_err(|reason| RunError::unreadable(name.clone(), reason))?;
-    // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
+    // A file that another process opened for this one (`/dev/stdin`) has no folder.
     let folder = path.parent().filter(|_| !is_open_already(path)).unwrap_or_else(|| Path::new(""));
     let files = Files {
         data: &|file| data_file(&folder.join(file)),
@@ -45,7 +47,7 @@ pub fn from_lammps(args: &FromLammpsArgs) -> Result<String, RunError> {
     }
 }
 
-/// The numbers of the lines with a fate, for a message.
+/// Returns the numbers of the lines with a fate, for a message.
 fn lines(remarks: &[Remark], fate: Fate) -> String {
     const MOST: usize = 20;
     let mut places: Vec<_> = remarks.iter().filter(|remark| remark.fate == fate).map(Remark::place).collect();
@@ -58,7 +60,7 @@ fn lines(remarks: &[Remark], fate: Fate) -> String {
     places.join(", ")
 }
 
-/// What the script gets from a data file, or why nothing.
+/// Returns the data of a data file that the script needs.
 fn data_file(path: &Path) -> Result<lammps_data::Summary, String> {
     let name = path.display().to_string();
     lammps_data::summary(&Source::file(&name, path, None)).map_err(|error| error.to_string())

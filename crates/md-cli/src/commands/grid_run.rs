@@ -1,4 +1,4 @@
-//! What all applications on grids share: outputs, the step loop, ending early, the report.
+//! Parts that all applications on grids share: outputs, the step loop, early ends and the report.
 
 mod steps;
 
@@ -33,34 +33,34 @@ use crate::scenario::effective_toml;
 use md_lab::significant;
 use steps::{Console, End, Span, Steps, into_result};
 
-/// A scenario with a grid, and what it is made of.
+/// A scenario with a grid, and the types of its problem.
 pub trait Runnable: GridModel {
-    /// What is computed, on a number of ranks.
+    /// The problem that is computed on a given number of ranks.
     type Problem;
 
-    /// The scenario on so many ranks.
+    /// Returns the problem of the scenario on `ranks` ranks.
     ///
     /// # Errors
-    /// A grid that cannot be divided so.
+    /// Returns an error if the grid cannot be divided among these ranks.
     fn problem(inputs: &GridInputs<Self>, ranks: usize) -> Result<Self::Problem, RunError>;
 
-    /// Makes sure that so many bytes are enough for each rank.
+    /// Checks that `available` bytes are enough for each rank.
     ///
     /// # Errors
-    /// They are not.
+    /// Returns an error if they are not.
     fn expect_room(
         inputs: &GridInputs<Self>,
         problem: &Self::Problem,
         available: Option<f64>,
     ) -> Result<(), RunError>;
 
-    /// Who has which nodes.
+    /// Returns the decomposition of the grid among the ranks.
     fn decomposition(problem: &Self::Problem) -> &Decomposition;
 
-    /// What makes the rows of its tables stand alone.
+    /// Returns the columns that make rows of its tables understandable without the scenario.
     fn context(&self, world: &dyn World, problem: &Self::Problem) -> GridContext;
 
-    /// The application at its start. *Collective.*
+    /// Returns the application in its initial state. *Collective.*
     ///
     /// # Errors
     /// See [`RunError`].
@@ -71,34 +71,34 @@ pub trait Runnable: GridModel {
     ) -> Result<Box<dyn Application + 'w>, RunError>;
 }
 
-/// What one application writes and knows beside what all do. Everything is *collective*.
+/// Outputs and checks that are specific to one application. All methods are *collective*.
 pub(super) trait Extension<A: ?Sized> {
-    /// Looks at the state after a step; step 0 is the start.
+    /// Observes the state after a step. Step 0 is the initial state.
     ///
     /// # Errors
-    /// Output; communication.
+    /// Returns an error if an output or communication fails.
     fn observe(&mut self, app: &A, step: u64) -> Result<Observed, RunError>;
 
-    /// What puts the results in doubt, in words, on rank 0.
+    /// Returns warnings about the results, on rank 0.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Measures what summary.json is to say of the machine, after the last step.
+    /// Measures properties of the machine for summary.json, after the last step.
     ///
     /// # Errors
-    /// Communication.
+    /// Returns an error if communication fails.
     fn measure(&mut self, _: &A) -> Result<(), RunError> {
         Ok(())
     }
 
-    /// Further keys of summary.json, on rank 0.
+    /// Returns further keys of summary.json, on rank 0.
     fn summary(&self, app: &A, timings: &Timings) -> Map<String, Value>;
 
-    /// What a checkpoint has to know of the files that grow, on rank 0.
+    /// Returns the state of the files that grow, for a checkpoint, on rank 0.
     ///
     /// # Errors
-    /// The disk.
+    /// Returns an error if the disk fails.
     fn kept(&self) -> Result<Vec<Kept>, OutputError> {
         Ok(Vec::new())
     }
@@ -106,11 +106,11 @@ pub(super) trait Extension<A: ?Sized> {
     /// Completes the files that grow.
     ///
     /// # Errors
-    /// Output.
+    /// Returns an error if an output fails.
     fn finish(self) -> Result<(), RunError>;
 }
 
-/// Whether a look took time.
+/// Whether an observation took time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Observed {
     /// Nothing was due.
@@ -119,24 +119,25 @@ pub(super) enum Observed {
     Something,
 }
 
-/// What a run is made of, on this rank.
+/// Inputs of a run on this rank.
 pub(super) struct GridJob<'r, M> {
     pub world: &'r dyn World,
-    /// The same, where a timeline is wanted.
+    /// The world that records a timeline, if one is requested.
     pub traced: Option<&'r TracedWorld<'r>>,
     pub inputs: &'r GridInputs<M>,
     pub decomposition: &'r Decomposition,
-    /// With the steps that are wanted.
+    /// Context of the rows, with the requested number of steps.
     pub context: GridContext,
-    /// What it has read beside the scenario.
+    /// Mask that was read in addition to the scenario.
     pub mask: Option<SavedMask>,
-    /// First lines of its tables.
+    /// First lines of the application's tables.
     pub first_lines: Vec<(KnownFile, String)>,
     pub args: &'r GridArgs,
     pub early_end: &'r EarlyEnd,
 }
 
-/// Runs an application for at most so many steps, or goes on with it, and writes its files. *Collective.*
+/// Runs an application up to the requested number of steps, from the start or from a checkpoint,
+/// and writes its files. *Collective.*
 ///
 /// # Errors
 /// See [`RunError`].
@@ -146,7 +147,7 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     extend: impl FnOnce(Option<&OutputDirectory>, Option<&Resumed>) -> Result<E, RunError>,
 ) -> Result<(), RunError> {
     let &GridJob { world, traced, inputs, args, early_end, .. } = job;
-    // Whether a run can go on is known before the outputs of the one before it are touched.
+    // The checkpoint is checked before the outputs of the earlier run are changed.
     let resumed = job.resume(&mut *app)?;
     let resumed = resumed.as_ref();
     let elsewhere: Vec<PathBuf> = args.trace.trace.iter().cloned().collect();
@@ -186,17 +187,17 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     job.conclude(app, extension, console.zip(directory.as_ref()), Made { end, span, sent_before, crowding })
 }
 
-/// Steps that have been made.
+/// Steps that this run has made.
 struct Made {
     end: End,
     span: Span,
-    /// Before the first of them.
+    /// Traffic before the first of these steps.
     sent_before: Traffic,
     crowding: Option<String>,
 }
 
 impl<M: GridModel> GridJob<'_, M> {
-    /// Reads the checkpoint that the arguments name. *Collective.*
+    /// Reads the checkpoint that the arguments name, if there is one. *Collective.*
     fn resume<A: Application + ?Sized>(&self, app: &mut A) -> Result<Option<Resumed>, RunError> {
         let scenario = (&self.inputs.scenario, self.context.steps);
         let read = |path: &PathBuf| {
@@ -209,7 +210,7 @@ impl<M: GridModel> GridJob<'_, M> {
         self.args.resume.as_ref().map(read).transpose()
     }
 
-    /// Gathers what is known at the end, and writes it. *Collective.*
+    /// Gathers the results at the end of the run and writes them. *Collective.*
     fn conclude<A: Application + ?Sized, E: Extension<A>>(
         &self,
         mut app: Box<A>,
@@ -279,7 +280,7 @@ impl<M: GridModel> GridJob<'_, M> {
     }
 }
 
-/// Says from where a run goes on, and what is not as it was.
+/// Prints the step from which a run continues, and what differs from the earlier run.
 fn note_resumption(resumed: &Resumed) {
     let (path, step) = (resumed.path.display(), resumed.header.step);
     note(&format!("going on after step {step}, from `{path}`"));
@@ -289,7 +290,7 @@ fn note_resumption(resumed: &Resumed) {
     }
 }
 
-/// The directory of the scenario's results, with the effective scenario in it; other results go elsewhere.
+/// Opens the directory of the scenario's results and writes the effective scenario into it.
 pub(super) fn output_directory<M: GridModel>(
     inputs: &GridInputs<M>,
     results: &ResultFiles,
@@ -305,7 +306,7 @@ pub(super) fn output_directory<M: GridModel>(
     Ok(directory)
 }
 
-/// Writes what is known at the end, and shows it.
+/// Writes the final tables and prints the report.
 fn conclude(
     directory: &OutputDirectory,
     Console { mut screen, progress, thermo, .. }: Console,
@@ -327,7 +328,7 @@ fn conclude(
     screen.finish()
 }
 
-/// Speed, halo, and where the time went.
+/// Returns the report: speed, halo time and times of the phases.
 fn report(timings: &Timings, context: &GridContext, facts: &GridFacts) -> String {
     let GridContext { kind, nodes, fields, grid, ranks, steps, backend, precision, .. } = context;
     let prose = format!(
@@ -349,7 +350,7 @@ fn report(timings: &Timings, context: &GridContext, facts: &GridFacts) -> String
     within_columns(&prose) + &phase_table(&phases(timings))
 }
 
-/// How much of what copying moves the run has moved, where that is known.
+/// Returns the ratio of the memory traffic to that of copying, if it was measured.
 fn memory_line(facts: &GridFacts) -> String {
     let number = |key: &str| facts.more.get(key).and_then(Value::as_f64);
     let [Some(one), Some(many)] = [number("share_of_copy"), number("share_of_streams_copy")] else {

@@ -1,4 +1,4 @@
-//! `md-cli inspect`: what a checkpoint or a trajectory holds.
+//! `md-cli inspect`: contents of a checkpoint or a trajectory.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use crate::input::{Contents, Source};
 use crate::output::trajectory::format_of;
 use crate::printable::escaped;
 
-/// What a file holds, in words; its name says what it is.
+/// Returns a description of the contents of a file. The file name determines the format.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns the fault of the file.
 pub fn inspect(path: &Path) -> Result<String, RunError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some((format, _)) = format_of(&name) else {

@@ -1,25 +1,26 @@
-//! Warnings of intervals, starts and lengths of outputs that come to nothing: as a rule that was not what was wanted.
+//! Warnings about intervals, starts and lengths with which outputs stay empty, which the user
+//! usually did not intend.
 
 use md_core::words::counted;
 
 use crate::scenario::Scenario;
 
-/// The steps that outputs look at: those of a run, or of a stage that has outputs of its own.
+/// Range of steps that outputs observe: those of a run, or of a stage with separate outputs.
 struct Span<'s> {
-    /// What the outputs are asked for.
+    /// Scenario with the parameters of the outputs.
     scenario: &'s Scenario,
-    /// What stands before `output` in the scenario of the run.
+    /// Prefix of `output` in the scenario of the run.
     within: String,
     what: &'static str,
-    /// The step with which analyses begin that do not say when.
+    /// Step at which analyses without a `start` begin.
     begin: u64,
     /// The last step.
     end: u64,
-    /// Where looks are missing, in words.
+    /// Where observations are missing, for messages.
     afterwards: &'static str,
 }
 
-/// Of a scenario's outputs, and those of its stages.
+/// Returns the warnings about a scenario's outputs and those of its stages.
 pub(crate) fn interval_warnings(scenario: &Scenario) -> Vec<String> {
     let end = scenario.simulation.steps;
     let last_stage = scenario.stages().last().map_or(end, |stage| stage.steps);
@@ -43,7 +44,7 @@ impl Span<'_> {
         self.long_intervals().into_iter().chain(self.late_starts()).chain(correlations).collect()
     }
 
-    /// Which intervals are longer than all steps.
+    /// Returns warnings about intervals that are longer than all steps.
     fn long_intervals(&self) -> Vec<String> {
         let Self { scenario: Scenario { output, simulation, .. }, within, what, afterwards, .. } = self;
         let frame = format!("no frame {afterwards} will be written");
@@ -58,7 +59,7 @@ impl Span<'_> {
         beyond((within, what), simulation.steps, &outputs)
     }
 
-    /// Which analyses begin after the last step.
+    /// Returns warnings about analyses that begin after the last step.
     fn late_starts(&self) -> Vec<String> {
         let Self { scenario: Scenario { output, .. }, within, what, end, .. } = self;
         let starts = [
@@ -83,11 +84,11 @@ impl Span<'_> {
         starts.into_iter().chain(profiles).filter_map(late).collect()
     }
 
-    /// Which correlations are longer than the steps that are looked at.
+    /// Returns warnings about correlations that are longer than the observed steps.
     fn long_correlations(&self) -> Vec<String> {
         let Self { scenario: Scenario { output, simulation, .. }, within, what, begin, end, .. } = self;
         let looks_after = |start: Option<u64>, every: u64| {
-            // A stage's outputs see nothing before it, whatever they are asked for.
+            // A stage's outputs observe nothing before it, whatever their `start` is.
             let start =
                 start.map_or(*begin, |start| if within.is_empty() { start } else { start.max(*begin) });
             (end / every + 1).checked_sub(start.div_ceil(every)).map_or(0, |looks| looks.saturating_sub(1))
@@ -108,8 +109,9 @@ impl Span<'_> {
     }
 }
 
-/// Which outputs have intervals that are longer than so many steps, and what comes of them. The run or a stage has these steps; before
-/// `output` stands where it is in the scenario.
+/// Returns warnings about outputs whose intervals are longer than `steps` steps, with the outcome
+/// of each. `what` (a run or a stage) has these steps; `within` is the prefix of `output` in the
+/// scenario.
 pub(super) fn beyond(
     (within, what): (&str, &str),
     steps: u64,

@@ -1,4 +1,4 @@
-//! `md-cli minimise`: FIRE to a force tolerance, and the state that it ends in.
+//! `md-cli minimise`: FIRE minimisation to a force tolerance, and its final state.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -32,13 +32,14 @@ use crate::report::RunFacts;
 use crate::scenario::{IntegratorTable, Positions, Scenario, Trajectory};
 use crate::{memory, setup};
 
-/// The state that a minimisation ends in.
+/// File of the final state of a minimisation.
 pub const FINAL_STATE: &str = "minimised.extxyz";
 
 /// Minimises the energy of the scenario's initial state on this rank, from rest. *Collective.*
 ///
 /// # Errors
-/// See [`RunError`]; forces above the tolerance after the last step, and signals, when everything has been written.
+/// Returns [`RunError`]. If forces are above the tolerance after the last step, or if a signal
+/// ended the run, all results are written first.
 pub fn minimise(
     world: &dyn World,
     inputs: &Inputs,
@@ -98,7 +99,7 @@ pub fn minimise(
     }
 }
 
-/// *Collective.*
+/// Returns how the minimisation ended. *Collective.*
 fn how_it_ended(
     simulation: &Simulation,
     world: &dyn World,
@@ -121,7 +122,8 @@ fn not_converged(steps: u64, tolerance: f64) -> RunError {
     summarised(summary, RUN_FAILED)
 }
 
-/// Writes what the minimisation has come to, from so much energy. *Collective.*
+/// Writes the results of the minimisation. `energy_before` is the initial potential energy.
+/// *Collective.*
 fn conclude(
     simulation: &mut Simulation,
     world: &dyn World,
@@ -165,8 +167,9 @@ fn conclude(
     Ok(console.screen.finish()?)
 }
 
-/// The scenario with particles at rest, and with FIRE in the place of its integrators: with the tolerance of the arguments, or else
-/// of a minimisation that is its integrator or first stage.
+/// Returns the scenario with particles at rest and with FIRE instead of its integrators. The force
+/// tolerance is that of the arguments, or else that of the scenario's integrator or first stage if
+/// it is a minimisation.
 fn from_rest(scenario: &Scenario, args: &MinimiseArgs) -> (Scenario, FireKeys) {
     let own = match scenario.stages().first().map(|stage| stage.integrator.kind) {
         Some(Integrator::Fire(keys)) => keys,
@@ -175,7 +178,7 @@ fn from_rest(scenario: &Scenario, args: &MinimiseArgs) -> (Scenario, FireKeys) {
     let keys = FireKeys { force_tolerance: args.force_tolerance.unwrap_or(own.force_tolerance) };
     let mut scenario = scenario.clone();
     scenario.stage.clear();
-    // In single precision forces do not fall below small tolerances, however many steps are made.
+    // In single precision, forces do not fall below small tolerances, whatever the number of steps.
     scenario.neighbor.precision = Precision::Double;
     scenario.integrator = IntegratorTable { kind: Integrator::Fire(keys), barostat: None };
     (scenario.system.temperature, scenario.system.drift) = (Some(0.0), None);
@@ -190,7 +193,7 @@ fn from_rest(scenario: &Scenario, args: &MinimiseArgs) -> (Scenario, FireKeys) {
     (scenario, keys)
 }
 
-/// Writes the last frame alone, which a signal makes come earlier.
+/// Writes only the last frame, which a signal makes come earlier.
 struct AtEnd<'a> {
     frames: Opened<'a>,
     last: u64,

@@ -1,4 +1,4 @@
-//! The commands, one file each, and what they share.
+//! The commands, one file each, and the functions that they share.
 
 pub mod analyse;
 pub mod backends;
@@ -49,10 +49,11 @@ use crate::scenario::{CentreOfMass, Output, Scenario, effective_toml};
 use crate::text_file::LONGEST_SCENARIO;
 use md_lab::{RunContext, significant};
 
-/// Rank that reads and writes.
+/// Rank that reads and writes files.
 pub(crate) const ROOT: usize = 0;
 
-/// Does something on rank 0, such as opening outputs; if that fails, all ranks learn it. *Collective.*
+/// Performs an action on rank 0, such as opening outputs. If it fails, all ranks return an error.
+/// *Collective.*
 fn open_on_root<T, E>(world: &dyn World, open: impl FnOnce() -> Result<T, E>) -> Result<Option<T>, RunError>
 where
     RunError: From<E>,
@@ -60,7 +61,7 @@ where
     open_on_all(world, || (world.rank() == ROOT).then(open).transpose())
 }
 
-/// Does something on all ranks; if that fails on one, all learn it. *Collective.*
+/// Performs an action on all ranks. If it fails on one, all return an error. *Collective.*
 fn open_on_all<T, E>(world: &dyn World, open: impl FnOnce() -> Result<T, E>) -> Result<T, RunError>
 where
     RunError: From<E>,
@@ -74,12 +75,12 @@ where
     }
 }
 
-/// What was asked for cannot be.
+/// Returns the error of a request that cannot be met.
 pub(crate) fn refused(summary: String) -> RunError {
     ending::summarised(summary, BAD_INPUT)
 }
 
-/// What there is to know about the particle file, on the first process.
+/// Prints the notes about the particle file, on the first process.
 pub(crate) fn note_particles(inputs: &Inputs, verbosity: Verbosity) {
     if is_first_process() && verbosity == Verbosity::Normal {
         let notes = inputs.particles.iter().flat_map(|particles| &particles.notes);
@@ -87,7 +88,8 @@ pub(crate) fn note_particles(inputs: &Inputs, verbosity: Verbosity) {
     }
 }
 
-/// The output directory for results of the inputs' scenario, perhaps with a trajectory, with the effective scenario in it.
+/// Opens the output directory for results of the inputs' scenario and writes the effective scenario
+/// into it. The results may contain a trajectory.
 fn output_directory(
     inputs: &Inputs,
     results: &ResultFiles,
@@ -101,7 +103,8 @@ fn output_directory(
     Ok(directory)
 }
 
-/// The output directory of a scenario of these inputs, with all that was in it until it begins.
+/// Prepares the output directory of a scenario of these inputs. Existing files stay there until
+/// [`OutputDirectory::begin`] is called.
 fn prepared_directory(
     inputs: &Inputs,
     scenario: &Scenario,
@@ -116,7 +119,8 @@ fn prepared_directory(
     Ok(directory)
 }
 
-/// The output directory of a command that only plans: results of others stay there, with the scenario that they belong to.
+/// Opens the output directory of a command that only plans. Results of other commands stay there,
+/// and so does the scenario that they belong to.
 fn planning_directory(
     inputs: &Inputs,
     own: &[KnownFile],
@@ -134,27 +138,28 @@ fn planning_directory(
     Ok(directory)
 }
 
-/// The files that the inputs were read from.
+/// Returns the paths of all files that the inputs were read from.
 fn files_read(inputs: &Inputs) -> Vec<PathBuf> {
     let beside = inputs.particle_file().into_iter().chain(inputs.beside.iter().cloned());
     [inputs.path.clone()].into_iter().chain(beside).collect()
 }
 
-/// Says so if a lock was taken over.
+/// Prints a note if the lock of another process was taken over.
 fn note_lock(directory: &OutputDirectory) {
     if let Some(holder) = directory.left_by() {
         note(&format!("the lock of {holder}, which has ended without removing it, was taken over"));
     }
 }
 
-/// Says what of an earlier run is gone.
+/// Prints which results of an earlier run were removed.
 fn note_removal(directory: &OutputDirectory, verbosity: Verbosity) {
     if verbosity == Verbosity::Normal {
         directory.removal().iter().for_each(|text| note(text));
     }
 }
 
-/// An effective scenario has more text than one with defaults left out.
+/// Returns a warning if the effective scenario is too long to be read again. It has more text than
+/// a scenario that leaves out defaults.
 pub(crate) fn length_warning(bytes: u64) -> Option<String> {
     (bytes >= LONGEST_SCENARIO).then(|| {
         format!(
@@ -165,7 +170,8 @@ pub(crate) fn length_warning(bytes: u64) -> Option<String> {
     })
 }
 
-/// Says so if temperature and pressure are about a motion of the whole system, and which of these outputs include it. *Collective.*
+/// Prints a note if the whole system moves: temperature and pressure are relative to this motion,
+/// and the note names the outputs that include it. *Collective.*
 fn note_drift(
     simulation: &mut Simulation,
     world: &dyn World,
@@ -179,9 +185,9 @@ fn note_drift(
     Ok(())
 }
 
-/// What a velocity of the whole system means for the results.
+/// Returns the note about what a velocity of the whole system means for the results.
 fn drift_note(drift: [f64; 3]) -> String {
-    /// Significant ones.
+    /// Number of significant digits.
     const DIGITS: usize = 3;
     let [x, y, z] = drift.map(|velocity| significant(velocity, DIGITS));
     format!(
@@ -190,7 +196,8 @@ fn drift_note(drift: [f64; 3]) -> String {
     )
 }
 
-/// Which outputs have the motion of the whole system in their columns.
+/// Returns the part of the note that names the outputs whose columns include the motion of the
+/// whole system.
 fn with_drift(output: &Output) -> String {
     let has_it = |centre_of_mass: CentreOfMass| centre_of_mass == CentreOfMass::Diffusion;
     let msd = output.msd.filter(|msd| has_it(msd.centre_of_mass)).map(|_| "msd.csv");
@@ -205,7 +212,7 @@ fn with_drift(output: &Output) -> String {
     }
 }
 
-/// Says so if ranks are bound to the same cores. *Collective.*
+/// Warns if ranks are bound to the same cores, and returns the warning. *Collective.*
 pub(crate) fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Option<String>, RunError> {
     let text = world.platform().crowded_cores(threads)?.map(|crowded| cores::crowding(crowded, threads));
     if world.rank() == ROOT {
@@ -214,7 +221,8 @@ pub(crate) fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Opti
     Ok(text)
 }
 
-/// The scenario with a particle file that is found wherever the scenario stands, and the frame that was read of it, since files grow.
+/// Returns the scenario with an absolute path of the particle file, so that it is valid in any
+/// folder, and with the number of the frame that was read, since trajectories grow.
 pub(crate) fn found_from_anywhere(inputs: &Inputs, scenario: &Scenario) -> Result<Scenario, OutputError> {
     let mut scenario = scenario.clone();
     if let (Some(file), Some(path)) = (&mut scenario.system.file, inputs.particle_file()) {
@@ -228,7 +236,7 @@ pub(crate) fn found_from_anywhere(inputs: &Inputs, scenario: &Scenario) -> Resul
     Ok(scenario)
 }
 
-/// Of a run of so many steps.
+/// Returns the context of a run of `steps` steps.
 fn context(world: &dyn World, scenario: &Scenario, setup: &Setup, steps: u64) -> RunContext {
     RunContext {
         grid: setup.grid_text(),
@@ -237,7 +245,7 @@ fn context(world: &dyn World, scenario: &Scenario, setup: &Setup, steps: u64) ->
     }
 }
 
-/// Without what a set-up would tell.
+/// Returns the context without the entries that need a set-up: no grid and no number of atoms.
 fn context_without_setup(world: &dyn World, scenario: &Scenario, steps: u64) -> RunContext {
     let parallel = &scenario.parallel;
     RunContext {
@@ -255,17 +263,17 @@ fn context_without_setup(world: &dyn World, scenario: &Scenario, steps: u64) -> 
     }
 }
 
-/// What a run has come to, beside its timings.
+/// Results of a run, apart from its timings.
 struct RunSummary {
     sums: SystemSums,
-    /// Seconds of the step loop.
+    /// Duration of the step loop in seconds.
     wall_s: f64,
-    /// Total energy, last minus first.
+    /// Change of the total energy, last minus first.
     drift_per_atom: f64,
     ended: Ended,
 }
 
-/// Orders of magnitude of the scenario's pairs.
+/// Returns the typical force and energy of the scenario's pair interactions.
 fn units(Scenario { interaction, species, .. }: &Scenario) -> Units {
     let force = interaction.force_unit(species);
     Units { force, energy: force * interaction.diameter(species) }
@@ -314,7 +322,7 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
     }
 }
 
-/// The part of the MPI library that moves the data of a backend's windows, or `none`.
+/// Returns the component of the MPI library that moves the data of a backend's windows, or `none`.
 fn rma_component(world: &dyn World, backend: Backend) -> String {
     match backend.communication() {
         Communication::Threads | Communication::TwoSided | Communication::Collective => "none".to_owned(),

@@ -1,4 +1,4 @@
-//! `md-cli partition`: what partitions come to on any number of ranks, without running.
+//! `md-cli partition`: quality of partitions for any number of ranks, without a run.
 
 use md_core::PartitionKind;
 use md_engine::Protocol;
@@ -12,18 +12,18 @@ use crate::output::{KnownFile, Screen, Verbosity};
 use crate::setup;
 use crate::strategies::{Selection, select};
 
-/// The names on the command line.
+/// Returns the partitions that the command line names.
 ///
 /// # Errors
-/// An unknown name, and all that are known.
+/// Returns an error with all known names if a name is unknown.
 pub fn partitions(args: &PartitionArgs) -> Result<Selection<PartitionKind>, String> {
     select("--partitions", &args.partitions, PartitionKind::ALL)
 }
 
-/// Looks at partitions, in one process.
+/// Surveys partitions, in one process.
 ///
 /// # Errors
-/// See [`RunError`]; none of the partitions that were asked for is possible.
+/// Returns [`RunError`], also if none of the requested partitions is possible.
 pub fn partition(
     inputs: &Inputs,
     args: &PartitionArgs,
@@ -31,7 +31,8 @@ pub fn partition(
 ) -> Result<(), RunError> {
     let ranks = args.ranks as usize;
     let kinds = chosen.resolve(inputs.scenario.parallel.partition, PartitionKind::ALL);
-    // Without ranks: what is wrong with them is wrong with a partition, not with the scenario.
+    // The set-up is for one rank, so that an impossible number of ranks is a fault of a partition
+    // and not of the scenario.
     let mut scenario = inputs.scenario.clone();
     scenario.parallel.partition = PartitionKind::Rect;
     scenario.parallel.grid = None;

@@ -1,4 +1,4 @@
-//! `md-cli plot`: one page of what a run wrote.
+//! `md-cli plot`: one page with the diagrams of a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,11 @@ use crate::error::RunError;
 use crate::output::{KnownFile, OutputDirectory};
 use crate::plot::page;
 
-/// Draws the tables in a folder of outputs, and writes plot.html beside them. Gives what is to be said of it.
+/// Draws the tables in a folder of outputs, and writes plot.html into the folder. Returns the text
+/// for the user.
 ///
 /// # Errors
-/// See [`RunError`]; a folder without a table that can be drawn.
+/// Returns [`RunError`], also if the folder has no table that can be drawn.
 pub fn plot(args: &PlotArgs) -> Result<String, RunError> {
     let folder = &args.directory;
     let Some(page) = page(folder)? else {
@@ -30,7 +31,8 @@ pub fn plot(args: &PlotArgs) -> Result<String, RunError> {
     Ok(format!("{}\n{}", folder.join(KnownFile::PLOT.name()).display(), stages.collect::<String>()))
 }
 
-/// Folders of stages with outputs of their own, as far as the run has come to them: each has what a run has.
+/// Returns the existing folders of stages with separate outputs. Each contains the same kinds of
+/// files as a run.
 fn stages(run: &Path) -> impl Iterator<Item = PathBuf> {
     let scenario = fs::read_to_string(run.join(KnownFile::SCENARIO.name())).unwrap_or_default();
     let folders = folders_of_stages(&scenario).into_iter().map(|(_, folder)| run.join(folder));

@@ -1,4 +1,4 @@
-//! `md-cli predict`: the time of a step on any number of ranks.
+//! `md-cli predict`: time of a step on any number of ranks.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,17 +22,17 @@ use crate::strategies::{Choices, by_ghosts};
 use crate::text_file::read_text;
 use crate::{cores, memory, setup};
 
-/// What a user has chosen by name.
+/// Strategies and placement that the user chose by name.
 pub struct Wish {
     pub(super) choices: Choices,
     pub(super) placement: Placement,
 }
 
 impl Wish {
-    /// The names on the command line.
+    /// Reads the names on the command line.
     ///
     /// # Errors
-    /// An unknown name, and all that are known.
+    /// Returns an error with all known names if a name is unknown.
     pub fn read(args: &PredictArgs) -> Result<Self, String> {
         let choices = Choices::of_one_partition(&args.backends, &args.shells, &args.exchanges)?;
         let is_meant = |placement: &&Placement| name_of(placement) == args.placement;
@@ -49,7 +49,7 @@ impl Wish {
     }
 }
 
-/// Predicts, in one process.
+/// Predicts the time of a step, in one process.
 ///
 /// # Errors
 /// See [`RunError`].
@@ -61,7 +61,7 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     }
     let machine = read_machine(&args.machine)?;
     inputs.beside.push(args.machine.clone());
-    // Every number of ranks has a grid of its own.
+    // The grid of ranks depends on their number.
     let (mut scenario, warning) = by_ghosts(&inputs.scenario);
     warning.iter().for_each(|text| warn(text));
     scenario.parallel.grid = None;
@@ -104,7 +104,8 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     Ok(screen.finish()?)
 }
 
-/// Says which costs cannot be relied on, and on how many nodes the ranks are taken to be where that is not given.
+/// Warns of unreliable costs, and, for more ranks than cores, of the assumption that all ranks are
+/// on one node if `--ranks-per-node` is missing.
 pub(super) fn warn_of_doubts(machine: &Machine, args: &PredictArgs, is_used: impl Fn(&ComputeCost) -> bool) {
     machine.doubts(is_used).iter().for_each(|doubt| warn(&format!("{}: {doubt}", args.machine.display())));
     let (most, cores) = (args.ranks.iter().copied().max().unwrap_or(0), cores::of_machine());
@@ -115,7 +116,8 @@ pub(super) fn warn_of_doubts(machine: &Machine, args: &PredictArgs, is_used: imp
     }
 }
 
-/// Says that a number of ranks has no row, and why, where no table does.
+/// With `--quiet`, prints why a number of ranks has no row. Otherwise the table contains the
+/// reasons.
 pub(super) fn warn_of_missing(forecast: &Forecast, args: &PredictArgs) {
     let is_missing = |ranks: &u32| forecast.predictions.iter().all(|it| it.ranks != *ranks as usize);
     if args.quiet && args.ranks.iter().any(is_missing) {
@@ -123,7 +125,7 @@ pub(super) fn warn_of_missing(forecast: &Forecast, args: &PredictArgs) {
     }
 }
 
-/// What messages and computation cost.
+/// Reads the costs of messages and computation.
 pub(super) fn read_machine(path: &Path) -> Result<Machine, RunError> {
     let name = path.display().to_string();
     let unreadable = |reason| RunError::unreadable(name.clone(), reason);

@@ -1,4 +1,5 @@
-//! `md-cli completions` and `man`: what shells and man read of the command line, from its definition.
+//! `md-cli completions` and `man`: shell completions and manual pages, made from the definition of
+//! the command line.
 
 use clap::CommandFactory;
 use clap_complete::{Shell, generate};
@@ -9,20 +10,21 @@ use crate::args::Cli;
 use crate::error::RunError;
 use crate::scenario::nearest;
 
-/// A script for a shell.
+/// Returns the completion script for a shell.
 pub fn completions(shell: Shell) -> String {
     let mut command = Cli::command();
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     generate(shell, &mut command, name, &mut script);
-    // For bash, `clap_complete` 4.6.11 labels what a command takes by another name than the one it looks for, if the program's name has a hyphen.
+    // If a program's name has a hyphen, `clap_complete` 4.6.11 labels its subcommands for bash with
+    // another name than the one that the script looks up.
     String::from_utf8_lossy(&script).replace("md__subcmd__cli", "md__cli")
 }
 
-/// The page of the program, or of one of its commands.
+/// Returns the manual page of the program, or of one of its commands.
 ///
 /// # Errors
-/// There is no such command.
+/// Returns an error if there is no such command.
 pub fn manual(command: Option<&str>) -> Result<String, RunError> {
     let mut program = Cli::command();
     program.build();

@@ -1,4 +1,4 @@
-//! `md-cli stencil`: fields on a grid, their halo, and what is computed with them.
+//! `md-cli stencil`: fields on a grid, their halo exchange and the stencil applied to them.
 
 use md_comm::World;
 use md_engine::Timings;
@@ -48,7 +48,7 @@ pub fn stencil(
     grid_run::run(&job, stencil::open(world, &problem)?, |_, _| Ok(Moved { bytes_per_update }))
 }
 
-/// What summary.json says beside what it says of all applications on grids.
+/// Entry of summary.json that other applications on grids do not have.
 struct Moved {
     bytes_per_update: usize,
 }
@@ -67,10 +67,11 @@ impl<A: ?Sized> Extension<A> for Moved {
     }
 }
 
-/// The effective scenario of checked inputs, for `ranks` ranks.
+/// Returns the effective scenario of checked inputs, for `ranks` ranks.
 ///
 /// # Errors
-/// A grid that cannot be divided so, or has no room, at its key.
+/// Returns an error at the key of the grid if it cannot be divided among these ranks or does not
+/// fit in memory.
 pub fn check(inputs: &GridInputs<StencilScenario>, ranks: usize) -> Result<String, RunError> {
     let problem = inputs.scenario.problem(&inputs.source, ranks)?;
     StencilScenario::expect_room(inputs, &problem, memory::available(ranks))?;

@@ -1,4 +1,4 @@
-//! Timelines as files: one of a run, or one per strategy of a comparison.
+//! Files of timelines: one of a run, or one per strategy of a comparison.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::memory;
 use crate::output::timeline::trace_line;
 use crate::output::{OutputError, RecordFile};
 
-/// A world that records, where a timeline is wanted. *Collective.*
+/// Returns a world that records a timeline, if one is requested. *Collective.*
 ///
 /// # Errors
-/// No memory for the events; communication.
+/// Returns an error if there is no memory for the events, or if communication fails.
 pub(super) fn traced<'w>(
     world: &'w dyn World,
     wanted: &TraceArgs,
@@ -26,10 +26,11 @@ pub(super) fn traced<'w>(
     Ok(events.map(|events| TracedWorld::new(world, events)).transpose()?)
 }
 
-/// Writes the timeline of a run of so many steps, if there is one, and says so; within, what has happened to its file on rank 0. *Collective.*
+/// Writes the timeline of a run of `done` steps, if there is one, and returns the line about it.
+/// The inner result is that of the file on rank 0. *Collective.*
 ///
 /// # Errors
-/// Communication.
+/// Returns an error if communication fails.
 pub(super) fn write_timeline(
     traced: Option<&TracedWorld>,
     mut file: Option<RecordFile>,
@@ -46,13 +47,13 @@ pub(super) fn write_timeline(
     }))
 }
 
-/// The names of a strategy, and its file.
+/// The names of a strategy, and the file of its timeline.
 type Present = (Vec<String>, RecordFile);
 
-/// A file per strategy, written one after the other, on rank 0.
+/// Timelines of strategies on rank 0, one file per strategy, written one after the other.
 pub(super) struct Timelines<'c> {
     wanted: &'c TraceArgs,
-    /// That of the present strategy, or what went wrong first.
+    /// File of the present strategy, or the first error.
     file: RefCell<Result<Option<Present>, OutputError>>,
 }
 
@@ -61,12 +62,12 @@ impl<'c> Timelines<'c> {
         Self { wanted, file: RefCell::new(Ok(None)) }
     }
 
-    /// Events that each rank keeps, where timelines are wanted.
+    /// Returns the number of events that each rank keeps, if timelines are requested.
     pub(super) fn events(&self) -> Option<usize> {
         self.wanted.trace.as_ref().map(|_| self.wanted.trace_events as usize)
     }
 
-    /// The files of strategies that are called so, where they are wanted.
+    /// Returns the paths of the timelines of strategies with these names, if they are requested.
     pub(super) fn files(
         wanted: &TraceArgs,
         names: impl Iterator<Item = Vec<String>>,
@@ -74,7 +75,7 @@ impl<'c> Timelines<'c> {
         names.filter_map(|names| Some(timeline_of(&names, wanted.trace.as_deref()?)))
     }
 
-    /// Takes the next part of a strategy's timeline.
+    /// Writes the next part of a strategy's timeline.
     pub(super) fn take(&self, names: &[String], part: &[u8]) {
         if let Err(error) = self.append(names, part) {
             *self.file.borrow_mut() = Err(error);
@@ -100,13 +101,13 @@ impl<'c> Timelines<'c> {
     /// Completes the last file.
     ///
     /// # Errors
-    /// What went wrong with any of them.
+    /// Returns the first error of any of the files.
     pub(super) fn finish(&self) -> Result<(), OutputError> {
         self.file.replace(Ok(None))?.map_or(Ok(()), |(_, file)| file.finish())
     }
 }
 
-/// `t.json` becomes `t-p2p-half-direct-rect.json`.
+/// Returns the path of a strategy's timeline: `t.json` becomes `t-p2p-half-direct-rect.json`.
 fn timeline_of(names: &[String], wanted: &Path) -> PathBuf {
     let stem = wanted.file_stem().unwrap_or_default().to_string_lossy();
     let extension = wanted.extension().map_or("json".into(), |extension| extension.to_string_lossy());

@@ -1,4 +1,5 @@
-//! `md-cli trace-summary`: who waited for whom, and what the length of a run consists of.
+//! `md-cli trace-summary`: waits between ranks, and the critical path that determines the length of
+//! a run.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ use crate::output::timeline::summary_text;
 use crate::output::{KnownFile, OutputDirectory};
 use crate::text_file::open_text;
 
-/// What is to be shown; writes the files that are asked for.
+/// Returns the summary for the user, and writes the requested files.
 ///
 /// # Errors
 /// See [`RunError`].
@@ -42,7 +43,7 @@ pub fn trace_summary(args: &TraceSummaryArgs) -> Result<String, RunError> {
     Ok(summary_text(&timeline, &summary, &path))
 }
 
-/// A timeline and what it is made of take at most so many bytes per byte of text.
+/// Largest memory of a timeline and its summary in bytes per byte of text.
 const BYTES_PER_BYTE: u64 = 5;
 
 fn read(path: &Path) -> Result<Timeline, RunError> {

@@ -1,4 +1,4 @@
-//! Lennard-Jones parameters of a particle file in the place of the scenario's.
+//! Lennard-Jones parameters of a particle file that replace those of the scenario.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,12 @@ use super::error::{Here, InputError, Problem};
 use super::{InputParticles, PairCoefficients, TypePair};
 use crate::scenario::{LennardJonesPair, PotentialKind, Scenario, ScenarioSource, Species, fault};
 
-/// Makes the file's parameters those of a scenario that has no species of its own and says so in the file's notes; for
-/// another scenario they are left out with a note.
+/// Replaces the parameters of a scenario that has no species by those of the file, and adds a note.
+/// For other scenarios, the file's parameters are left out, with a note.
 ///
 /// # Errors
-/// Types without parameters, cutoffs that differ, values that a scenario could not have.
+/// Returns an error if a type has no parameters, if cutoffs differ, or if a value is not valid in a
+/// scenario.
 pub fn adopt(
     name: &str,
     particles: &mut InputParticles,
@@ -46,7 +47,7 @@ pub fn adopt(
     Ok(())
 }
 
-/// Why the scenario needs no parameters of the file.
+/// Returns the reason why the scenario needs no parameters of the file.
 fn own_parameters(source: &ScenarioSource, scenario: &Scenario) -> Option<&'static str> {
     match &scenario.interaction.kind {
         PotentialKind::Morse { .. } => Some("the interaction is `morse`"),
@@ -92,7 +93,7 @@ fn replace(
     }
 }
 
-/// A, B, C, ... and from the 27th on numbers.
+/// Returns the name of a type: A, B, C, ..., or `type27` and so on from the 27th.
 fn type_name(kind: u32) -> String {
     match u8::try_from(kind) {
         Ok(kind @ 1..=26) => char::from(b'A' + kind - 1).to_string(),

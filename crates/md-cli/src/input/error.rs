@@ -1,4 +1,4 @@
-//! Errors of particle files: file, line, the offending text, what was expected.
+//! Errors of particle files, with file, line, faulty text and expected content.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use md_core::ImageCounts;
 use crate::error::{Failure, RUN_FAILED, Scope};
 use crate::text_file::CUT;
 
-/// Why a particle file was refused.
+/// Error of a particle file that was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub struct InputError {
     /// Name of the file as given.
     pub file: String,
-    /// Line, from 1; `None` where the fault is none of a line.
+    /// Line, from 1, or `None` if the fault does not concern a line.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Fault of the file.
     #[source]
     pub problem: Problem,
 }
@@ -30,13 +30,13 @@ impl fmt::Display for InputError {
 
 impl Failure for InputError {}
 
-/// A particle file that there is no memory for.
+/// A particle file for which there is not enough memory.
 #[derive(Debug, thiserror::Error)]
 #[error("out of memory: there is no room for the particles of `{path}` ({size})")]
 pub struct NoRoom {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// Its size, in words.
+    /// Size of the file, in words.
     pub size: String,
 }
 
@@ -50,7 +50,7 @@ impl Failure for NoRoom {
     }
 }
 
-/// What is wrong with a particle file.
+/// Fault of a particle file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum Problem {
@@ -128,7 +128,7 @@ pub enum Problem {
     Box { axis: char, length: f64 },
 }
 
-/// Where a reader is, to make errors with.
+/// Position of a reader in a file, for errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Here<'t> {
     /// Name of the file.
@@ -138,7 +138,7 @@ pub(super) struct Here<'t> {
 }
 
 impl Here<'_> {
-    /// An error at this place.
+    /// Returns an error at this position.
     pub(super) fn error(self, problem: Problem) -> InputError {
         InputError { file: self.file.to_owned(), line: self.line, problem }
     }

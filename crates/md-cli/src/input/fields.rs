@@ -14,33 +14,33 @@ pub(super) const AXES: [char; 3] = ['x', 'y', 'z'];
 /// One line of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'t> {
-    /// Where it stands.
+    /// Position of the line.
     pub(super) here: Here<'t>,
-    /// Its text, trimmed.
+    /// Text of the line, trimmed.
     pub(super) text: &'t str,
 }
 
 impl<'t> Line<'t> {
-    /// Of a file.
+    /// Creates a line of a file.
     pub(super) fn new(file: &'t str, number: usize, text: &'t str) -> Self {
         Self { here: Here { file, line: Some(number) }, text: text.trim() }
     }
 
-    /// Its number as it is kept.
+    /// Returns the line number as it is stored.
     pub(super) fn number_kept(self) -> u32 {
         self.here.line.and_then(|line| u32::try_from(line).ok()).unwrap_or(u32::MAX)
     }
 
-    /// The fields, separated by white space.
+    /// Returns the fields, separated by white space.
     pub(super) fn fields(self) -> Vec<&'t str> {
-        /// As many as most lines have: one allocation.
+        /// Number of fields that suffices for most lines, so that there is one allocation.
         const USUAL: usize = 16;
         let mut fields = Vec::with_capacity(USUAL);
         fields.extend(self.text.split_whitespace());
         fields
     }
 
-    /// A finite number.
+    /// Parses a finite number.
     pub(super) fn number(self, text: &str, place: &'static str) -> Result<f64, InputError> {
         match text.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(number),
@@ -49,7 +49,7 @@ impl<'t> Line<'t> {
         }
     }
 
-    /// Three finite numbers in consecutive fields.
+    /// Parses three finite numbers in consecutive fields.
     pub(super) fn vector(self, fields: &[&str], place: &'static str) -> Result<[f64; 3], InputError> {
         let [x, y, z] = fields else {
             return Err(self.columns(fields.len(), "3 numbers"));
@@ -57,12 +57,12 @@ impl<'t> Line<'t> {
         Ok([self.number(x, place)?, self.number(y, place)?, self.number(z, place)?])
     }
 
-    /// An integer, also a negative one.
+    /// Parses an integer, which may be negative.
     pub(super) fn integer(self, text: &str, place: &'static str) -> Result<i64, InputError> {
         text.parse().map_err(|_| self.malformed(text, "an integer", place))
     }
 
-    /// A particle's id.
+    /// Parses a particle's id.
     pub(super) fn id(self, text: &str, place: &'static str) -> Result<u64, InputError> {
         let id = self.integer(text, place)?;
         match u64::try_from(id) {
@@ -71,7 +71,7 @@ impl<'t> Line<'t> {
         }
     }
 
-    /// A type number from 1 to `largest`.
+    /// Parses a type number from 1 to `largest`.
     pub(super) fn kind(self, text: &str, largest: u32, place: &'static str) -> Result<u32, InputError> {
         let kind = self.integer(text, place)?;
         match u32::try_from(kind) {
@@ -80,18 +80,19 @@ impl<'t> Line<'t> {
         }
     }
 
-    /// How often a particle has crossed the faces across an axis.
+    /// Parses an image count, the number of times that a particle has crossed the faces along an
+    /// axis.
     pub(super) fn image(self, text: &str, place: &'static str) -> Result<i32, InputError> {
         image_count(self.integer(text, place)?).map_err(|problem| self.here.error(problem))
     }
 
-    /// The error for a wrong number of columns.
+    /// Returns the error for a wrong number of columns.
     pub(super) fn columns(self, found: usize, expected: &str) -> InputError {
         let (text, expected) = (self.text.to_owned(), expected.to_owned());
         self.here.error(Problem::Columns { text, found, expected })
     }
 
-    /// The error for a line that means nothing here.
+    /// Returns the error for a line that has no meaning here.
     pub(super) fn unexpected(self, expected: impl Into<String>) -> InputError {
         let (text, expected) = (self.text.to_owned(), expected.into());
         self.here.error(Problem::Unexpected { text, expected })
@@ -102,7 +103,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// An image count that can be kept.
+/// Returns an image count, if it is in the range that can be stored.
 pub(super) fn image_count(count: i64) -> Result<i32, Problem> {
     i32::try_from(count)
         .ok()
@@ -110,7 +111,7 @@ pub(super) fn image_count(count: i64) -> Result<i32, Problem> {
         .ok_or(Problem::ImageRange { count })
 }
 
-/// One particle and the line it comes from.
+/// One particle and its line.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Record {
@@ -122,9 +123,9 @@ pub(super) struct Record {
     pub(super) id: u64,
     /// Position.
     pub(super) position: [f64; 3],
-    /// Velocity, where it stands in the same line.
+    /// Velocity, if it is in the same line.
     pub(super) velocity: [f64; 3],
-    /// Momentum, where it stands in the same line.
+    /// Momentum, if it is in the same line.
     pub(super) momentum: [f64; 3],
     /// Packed [`ImageCounts`].
     pub(super) images: u64,
@@ -139,8 +140,8 @@ impl Record {
     }
 }
 
-/// Of all ranks' records those that this one keeps, by id. Refuses an id that stands twice, or another fault that comes first.
-/// *Collective.*
+/// Returns the records that this rank keeps among those of all ranks, sorted by id. Returns
+/// an error for a duplicate id or for `fault`, whichever line comes first. *Collective.*
 pub(super) fn sorted_by_id(
     source: &Source<'_>,
     records: Vec<Record>,
@@ -158,7 +159,8 @@ pub(super) fn sorted_by_id(
     Ok(records)
 }
 
-/// This rank's sorted records, of so many on all ranks, as arrays; box, masses and velocities are left empty. *Collective.*
+/// Converts this rank's sorted records, of `atoms` records on all ranks, into arrays. Box, masses
+/// and velocities are left empty. *Collective.*
 pub(super) fn particles(
     source: &Source<'_>,
     records: &[Record],
@@ -179,13 +181,14 @@ pub(super) fn particles(
     Ok(particles)
 }
 
-/// LAMMPS's styles of units, beside `lj`.
+/// Unit styles of LAMMPS other than `lj`.
 const OTHER_UNITS: [&str; 7] = ["real", "metal", "si", "cgs", "electron", "micro", "nano"];
 
-/// A title or a comment may name the units, as LAMMPS's `write_data` does: others than ours would give a run without sense.
+/// Checks the units that a title or a comment may name, as LAMMPS's `write_data` does. With units
+/// other than reduced ones, a run would make no sense.
 ///
 /// # Errors
-/// Units that are not reduced.
+/// Returns an error if the units are not reduced.
 pub(super) fn check_units(here: Here<'_>, remark: &str) -> Result<(), InputError> {
     let is_mark = |letter: char| !letter.is_alphanumeric() && letter != '=';
     let spaced = remark.replace('=', " = ");

@@ -1,4 +1,5 @@
-//! Frames of a trajectory, one after the other: a text is read once, and cut into texts of single frames.
+//! Frames of a trajectory, one after another. A text is read once and split into texts of single
+//! frames.
 
 use std::path::{Path, PathBuf};
 
@@ -7,44 +8,44 @@ use super::{InputError, InputParticles, Problem, extxyz, lammpstrj, netcdf, xtc}
 use crate::error::RunError;
 use crate::text_file::{Blocks, CUT};
 
-/// A trajectory that is being read.
+/// Reader of a trajectory.
 pub(crate) struct TrajectoryFrames {
     path: PathBuf,
     species: Vec<String>,
-    /// Frames that have been read.
+    /// Number of frames read so far.
     read: u64,
     place: Place,
 }
 
-/// What comes next in a trajectory.
+/// Next item of a trajectory.
 pub(crate) enum Next {
     /// A frame, and its name in messages.
     Frame(String, Box<InputParticles>),
-    /// The file ends within a frame, as the error says.
+    /// The file ends within a frame, as the error describes.
     Cut(RunError),
-    /// The file ends.
+    /// The end of the file.
     End,
 }
 
-/// How frames of a format are found.
+/// Method of finding the frames of a format.
 #[derive(Clone, Copy)]
 pub(crate) enum FrameReader {
-    /// Line by line.
+    /// Frames of text, found line by line.
     Text(TextFormat),
-    /// All have the same size.
+    /// Frames of equal size.
     Netcdf,
-    /// Each says how long it is.
+    /// Frames that contain their length.
     Xtc,
 }
 
-/// Where the next frame is.
+/// Position of the next frame.
 enum Place {
     Text { blocks: Blocks, format: TextFormat, rest: String, lines: usize },
     Netcdf,
     Xtc(xtc::Place),
 }
 
-/// Formats of text.
+/// Text formats.
 #[derive(Clone, Copy)]
 pub(crate) enum TextFormat {
     Extxyz,
@@ -55,7 +56,7 @@ impl TrajectoryFrames {
     /// Opens a trajectory. `species` are the scenario's names.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// Returns an error if the file cannot be read.
     pub(crate) fn open(path: &Path, reader: FrameReader, species: Vec<String>) -> Result<Self, RunError> {
         let place = match reader {
             FrameReader::Text(format) => {
@@ -68,10 +69,10 @@ impl TrajectoryFrames {
         Ok(Self { path: path.to_owned(), species, read: 0, place })
     }
 
-    /// The next frame.
+    /// Reads the next frame.
     ///
     /// # Errors
-    /// The first fault; of a text with its line, counted from the first of the frame.
+    /// Returns the first fault. In a text, lines are counted from the first line of the frame.
     pub(crate) fn next(&mut self) -> Result<Next, RunError> {
         let Self { path, species, read, place } = self;
         let number = *read + 1;
@@ -112,7 +113,7 @@ impl TrajectoryFrames {
     }
 }
 
-/// Whether a frame cannot be read because the file ends within it.
+/// Returns whether a frame cannot be read because the file ends within it.
 fn is_cut(error: &RunError) -> bool {
     let Some(InputError { problem, .. }) = error.find() else { return false };
     match problem {
@@ -126,24 +127,24 @@ fn unreadable(path: &Path, reason: String) -> RunError {
     RunError::unreadable(path.display().to_string(), reason)
 }
 
-/// Whether what is wrong is the last line of a text, and that has no end.
+/// Returns whether a fault is in the last line of a text, and this line has no newline.
 fn is_at_end(error: &RunError, text: &str) -> bool {
     let line = error.find::<InputError>().and_then(|error| error.line);
     !text.ends_with('\n') && line == Some(text.lines().count())
 }
 
-/// What comes next in a text.
+/// Next item of a text.
 enum Text {
-    /// A frame with something behind it, or all of it.
+    /// A complete frame.
     Frame(String),
-    /// What is left at the end: a frame or a part of it.
+    /// The rest of the text: a frame or a part of one.
     Last(String),
-    /// The end of what is left of a compressed file.
+    /// The end of a compressed file that is cut off.
     Cut,
     End,
 }
 
-/// The text of the next frame, or what is left at the end.
+/// Returns the text of the next frame, or the rest of the text.
 fn next_text(
     blocks: &mut Blocks,
     format: TextFormat,
@@ -176,11 +177,11 @@ impl TextFormat {
         }
     }
 
-    /// Where the first frame of a text ends, if all of it is there.
+    /// Returns the end of the first frame of a text, if the text contains all of it.
     fn end(self, text: &str) -> Option<usize> {
         match self {
             Self::Extxyz => {
-                // A fault in the count is found by whoever reads the frame.
+                // A fault in the count is found when the frame is read.
                 let count: usize = text.lines().next().and_then(|line| line.trim().parse().ok())?;
                 let mut ends = text.match_indices('\n').map(|(at, _)| at + 1);
                 ends.nth(count.checked_add(1)?)
@@ -213,7 +214,7 @@ mod tests {
         }
     }
 
-    /// A frame of a step, in which the first particle is at a place.
+    /// Function that returns a frame of a step, with x of the first particle.
     type Frame = fn(u64, f64) -> String;
 
     #[test]
@@ -231,7 +232,7 @@ mod tests {
         };
         let texts: [(TextFormat, Frame); 2] = [(TextFormat::Extxyz, xyz), (TextFormat::Lammpstrj, dump)];
         for (format, frame) in texts {
-            // Many blocks.
+            // This text has many blocks.
             let whole: String = (0..20_000).map(|step| frame(10 * step, step as f64 / 4000.0)).collect();
             let found = frames(format, &whole).unwrap();
             assert_eq!(found.len(), 20_000);
@@ -248,7 +249,8 @@ mod tests {
         }
     }
 
-    /// A killed run may leave it like this: every frame is given, but not as if the last were the last.
+    /// A killed run may leave such a file. All frames are returned, followed by the cut instead of
+    /// the end.
     #[test]
     fn frames_before_the_cut_of_a_compressed_text_are_given() {
         use std::io::Write;

@@ -1,8 +1,10 @@
-//! Mask files: which nodes of a lattice are solid.
+//! Mask files, which contain the solid nodes of a lattice.
 //!
-//! Two formats. Text: a line of three numbers of nodes (along x, y and z), then a 0 (fluid) or 1 (solid) for each node, x fastest, with or
-//! without white space between them. VTK's XML image data (`.vti`): its array `solid`, or else its first one; a node is solid where that
-//! is not 0. An image becomes the same digits, so that what follows is the same for both.
+//! There are two formats. A text has a line of three numbers of nodes (along x, y and z), then a 0
+//! (fluid) or 1 (solid) for each node, x fastest, with or without white space between them. Of
+//! VTK's XML image data (`.vti`), the array `solid` is read, or else the first one; a node is solid
+//! if its value is not 0. An image is converted into the digits of a text, so that both are
+//! processed in the same way.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -10,12 +12,12 @@ use std::path::Path;
 
 use super::error::{Here, InputError, Problem};
 
-/// Bytes that are read at a time.
+/// Number of bytes that are read at a time.
 const PIECE: u64 = 1 << 20;
 
 const EARLY: &str = "its data end too early";
 
-/// No image has more bytes in its tags.
+/// Largest number of bytes in the tags of an image.
 const LONGEST_HEADER: usize = 1 << 20;
 
 /// A mask file, on the rank that reads it.
@@ -24,13 +26,14 @@ pub(crate) struct MaskFile {
     content: Content,
 }
 
-/// What is left of a file.
+/// Remaining content of a file.
 enum Content {
-    /// As it stands.
+    /// A text, which is passed on unchanged.
     Text,
-    /// Values of an image, whose numbers of nodes come first.
+    /// Values of an image. The numbers of nodes come first.
     Image { header: Option<String>, values: Values, left: u64 },
-    /// Numbers and white space until a tag, from here on; `word` is the beginning of a number whose end has not been read.
+    /// Numbers and white space up to the next tag. `word` is the beginning of a number whose end
+    /// has not been read.
     Ascii { header: Option<String>, word: String, left: u64 },
 }
 
@@ -42,9 +45,9 @@ struct Values {
 }
 
 impl MaskFile {
-    /// Opens a file; a name that ends in `.vti` is an image.
+    /// Opens a file. If its name ends in `.vti`, it is an image.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
-        // Asked before: to open a pipe waits for somebody to write into it.
+        // This check comes first, because opening a pipe would wait for a writer.
         if !path.metadata().map_err(|error| error.to_string())?.is_file() {
             return Err("it is not a regular file".to_owned());
         }
@@ -54,7 +57,7 @@ impl MaskFile {
         Ok(Self { file, content })
     }
 
-    /// The next piece, as text; none at the end.
+    /// Returns the next piece as text, or `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<String>, String> {
         let Self { file, content } = self;
         match content {
@@ -82,7 +85,8 @@ impl MaskFile {
     }
 }
 
-/// The next numbers of an array that is written as text; `left` of it are still to come.
+/// Returns the digits of the next numbers of an array in text form. `left` is the number of values
+/// still to come.
 fn ascii_digits(file: &mut impl Read, word: &mut String, left: &mut u64) -> Result<String, String> {
     let piece = bytes(file, PIECE)?;
     let mut text = std::mem::take(word);
@@ -111,7 +115,7 @@ fn bytes(file: &mut impl Read, most: u64) -> Result<Vec<u8>, String> {
 }
 
 fn digit(value: &[u8], values: Values) -> char {
-    // The sign of a float is its last bit; -0 is 0.
+    // The sign of a float is the highest bit of its last byte; -0 is 0.
     let magnitude = |last: u8| if values.is_float { last & 0x7f } else { last };
     let is_zero = value
         .split_last()
@@ -119,15 +123,16 @@ fn digit(value: &[u8], values: Values) -> char {
     if is_zero { '0' } else { '1' }
 }
 
-/// The tags of an image, without what stands between them.
+/// The tags of an image, without the text between them.
 struct Tags {
     text: String,
-    /// Where in the file each `<DataArray` ends.
+    /// Position in the file after each `<DataArray` tag.
     arrays: Vec<u64>,
 }
 
 impl Tags {
-    /// Reads them up to appended data, or all; byte by byte, because appended data are binary.
+    /// Reads the tags up to appended data, or all of them. It reads byte by byte, because appended
+    /// data are binary.
     fn read(file: &mut impl Read) -> Result<Self, String> {
         const DATA: &str = "<AppendedData";
         let mut tags = Self { text: String::new(), arrays: Vec::new() };
@@ -164,7 +169,7 @@ fn image(file: &mut BufReader<File>) -> Result<Content, String> {
     described(&tags, file)
 }
 
-/// What stands in a header, and the data of its array.
+/// Returns the content that a header describes, and moves to the data of its array.
 fn described(tags: &Tags, file: &mut (impl Read + Seek)) -> Result<Content, String> {
     let header = tags.text.as_str();
     if attribute_of("VTKFile", "compressor", header).is_some() {
@@ -189,9 +194,9 @@ fn described(tags: &Tags, file: &mut (impl Read + Seek)) -> Result<Content, Stri
     }
 }
 
-/// The header from the array on that tells the solid nodes.
+/// Returns the header from the array of the solid nodes on.
 fn array(header: &str) -> Result<&str, String> {
-    // What stands in field data, as the time of the image, is of no node.
+    // Arrays in field data, such as the time of the image, do not belong to nodes.
     let is_of_nodes = |&at: &usize| header[..at].rfind("<FieldData") <= header[..at].rfind("</FieldData");
     let places = || header.match_indices("<DataArray").map(|(at, _)| at).filter(is_of_nodes);
     let arrays = || places().map(|at| &header[at..]);
@@ -208,14 +213,14 @@ fn array(header: &str) -> Result<&str, String> {
     }
 }
 
-/// The numbers of nodes of an array as the first line of a text has them, and how many these are together.
+/// Returns the numbers of nodes of an array as the first line of a text, and the total number.
 fn nodes(header: &str, array: &str) -> Result<(String, u64), String> {
     let extent = attribute_of("ImageData", "WholeExtent", header).ok_or_else(|| missing("WholeExtent"))?;
     let extent: Vec<i64> = extent.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
     let &[x0, x1, y0, y1, z0, z1] = extent.as_slice() else {
         return Err(missing("an extent of six numbers"));
     };
-    // Points stand at the ends of an extent, cells between them.
+    // Points are at the ends of an extent, cells between them.
     let before = &header[..header.len() - array.len()];
     let is_of_points = before.rfind("<PointData") > before.rfind("<CellData");
     let along = |(low, high): (i64, i64)| {
@@ -227,7 +232,8 @@ fn nodes(header: &str, array: &str) -> Result<(String, u64), String> {
         .ok_or_else(|| missing("a valid extent"))
 }
 
-/// Goes to the values of an appended array: so many, as its length must say too.
+/// Moves to the values of an appended array. The length of the array must be that of `count`
+/// values.
 fn appended(header: &str, array: &str, count: u64, file: &mut impl Read) -> Result<Values, String> {
     let of_file = |name: &str| attribute_of("VTKFile", name, header);
     let of_array = |name: &str| attribute_of("DataArray", name, array);
@@ -247,7 +253,8 @@ fn missing(what: &str) -> String {
     format!("it is no image of VTK: {what} is missing")
 }
 
-/// Reads the length of an array, of so many bytes, and compares it with what its extent asks for.
+/// Reads the length of an array, which has `length_bytes` bytes, and compares it with that of its
+/// extent.
 fn expect_length(
     file: &mut impl Read,
     [length_bytes, wanted]: [u64; 2],
@@ -283,14 +290,14 @@ fn values(kind: &str) -> Result<Values, String> {
     Ok(Values { bytes, is_float: kind.starts_with("Float") })
 }
 
-/// Of the first tag of a name.
+/// Returns an attribute of the first tag with this name.
 fn attribute_of(tag: &str, name: &str, text: &str) -> Option<String> {
     let tag = text[text.find(&format!("<{tag}"))?..].split('>').next()?;
     let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
     Some(rest.split('"').next()?.to_owned())
 }
 
-/// Follows the pieces of a mask file, on every rank.
+/// Reader of the pieces of a mask file, on every rank.
 pub(crate) struct MaskReader<F> {
     file: String,
     grid: [usize; 3],
@@ -299,12 +306,12 @@ pub(crate) struct MaskReader<F> {
     header: Option<String>,
     line: usize,
     next: u64,
-    /// Of the solid nodes so far.
+    /// Checksum of the solid nodes so far.
     checksum: crc32fast::Hasher,
 }
 
 impl<F: FnMut([usize; 3])> MaskReader<F> {
-    /// For a lattice of so many nodes; `solid` is told of every solid one.
+    /// Creates a reader for a lattice of `grid` nodes, which calls `solid` for every solid node.
     pub(crate) fn new(file: String, grid: [usize; 3], solid: F) -> Self {
         Self {
             file,
@@ -317,7 +324,7 @@ impl<F: FnMut([usize; 3])> MaskReader<F> {
         }
     }
 
-    /// Takes the next piece.
+    /// Reads the next piece.
     pub(crate) fn read(&mut self, piece: &str) -> Result<(), InputError> {
         let mut digits = piece;
         if let Some(header) = &mut self.header {
@@ -361,7 +368,8 @@ impl<F: FnMut([usize; 3])> MaskReader<F> {
         Ok(())
     }
 
-    /// At the end of the file: a CRC-32 of its solid nodes, which does not depend on how they are written down.
+    /// Returns a CRC-32 of the solid nodes at the end of the file. It does not depend on the format
+    /// of the file.
     pub(crate) fn finish(self) -> Result<u32, InputError> {
         if self.header.as_ref().is_some_and(|header| header.trim().is_empty()) {
             return Err(self.error(Problem::Empty));

@@ -1,17 +1,17 @@
-//! Masses that a file gives particle by particle: all of a species have the same.
+//! Masses that a file contains per particle. All particles of a species must have the same mass.
 
 use super::error::{Here, InputError, Problem};
 use super::fields::Line;
 use super::source::Source;
 use crate::error::RunError;
 
-/// Per type, the masses that this rank has read.
+/// Masses that this rank has read, by type.
 pub(super) struct Masses(Vec<Seen>);
 
-/// A mass and its line; without any, 0.
+/// A mass and its line, which is 0 if there is no mass.
 type MassAt = (f64, usize);
 
-/// The first mass of a type, and the first that is another one.
+/// First mass of a type, and the first that differs from it.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     first: MassAt,
@@ -19,19 +19,19 @@ struct Seen {
 }
 
 impl Masses {
-    /// Of so many species, none of which has been seen.
+    /// Creates an empty record for `species` species.
     pub(super) fn new(species: usize) -> Self {
         Self(vec![Seen::default(); species])
     }
 
-    /// Takes down the mass of a particle.
+    /// Records the mass of a particle.
     pub(super) fn note(&mut self, line: Line<'_>, mass: Option<f64>, kind: u32) {
         if let Some(mass) = mass {
             self.note_at(mass, kind, line.here.line.unwrap_or_default());
         }
     }
 
-    /// The same at a place from 1, which stands for a line.
+    /// Records a mass at a place from 1 that stands for a line.
     pub(super) fn note_at(&mut self, mass: f64, kind: u32, place: usize) {
         let Some(seen) = self.0.get_mut(kind as usize - 1) else { return };
         let here = (mass, place);
@@ -42,7 +42,8 @@ impl Masses {
         }
     }
 
-    /// Per type the first mass of the file, and this rank's first row that has another. *Collective.*
+    /// Returns the first mass of each type in the file, and the error of this rank's first row with
+    /// a different mass. *Collective.*
     pub(super) fn of_all(
         self,
         source: &Source<'_>,

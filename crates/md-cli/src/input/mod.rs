@@ -1,6 +1,7 @@
-//! Particle files: every reader returns the same thing.
+//! Particle files. All readers return the same type.
 //!
-//! Readers look at lines one after the other, twice: at first at what stands where, then at the particles.
+//! Readers go through the lines of a text twice: first to find its layout, then to read the
+//! particles.
 
 mod coefficients;
 mod error;
@@ -27,7 +28,8 @@ use md_core::ImageCounts;
 use md_engine::Share;
 pub(crate) use source::Source;
 
-/// Particles as a file gives them. Where several ranks read it together, each keeps some, until every particle goes to its owner.
+/// Particles of a file. If several ranks read it together, each keeps some particles until every
+/// particle is sent to its owner.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InputParticles {
     /// Lower corner of the box.
@@ -36,68 +38,71 @@ pub struct InputParticles {
     pub lengths: [f64; 3],
     /// `pbc` of an extended XYZ file.
     pub periodic: Option<[bool; 3]>,
-    /// Masses from the file by type number - 1, `None` for a type that the file has none for (then the scenario's species
-    /// give them).
+    /// Masses from the file by type number - 1, or `None` for a type without a mass in the file
+    /// (then the mass is that of the scenario's species).
     pub masses: Vec<Option<f64>>,
-    /// Of particles that several ranks keep, what all know of all; else the following are all.
+    /// Data about the particles of all ranks, if several ranks read the file. Otherwise, the
+    /// following fields contain all particles.
     pub share: Option<Share>,
-    /// The largest type number, of all particles.
+    /// Largest type number of all particles.
     pub largest_type: u32,
     /// Global ids (from 1, unique, sorted ascending).
     pub ids: Vec<u64>,
-    /// Whether the file does not know types: then all are of the first.
+    /// Whether the file contains no types. Then all particles are of the first.
     pub lacks_types: bool,
     /// Type numbers from 1, per particle.
     pub types: Vec<u32>,
-    /// Whether the file does not know ids: then particles are numbered in its order.
+    /// Whether the file contains no ids. Then particles are numbered in the order of the file.
     pub lacks_ids: bool,
     /// Positions per particle.
     pub positions: Vec<[f64; 3]>,
-    /// Box lengths from each position to where the particle would be without having been wrapped: 0 where
-    /// positions are unwrapped, or where the file does not tell.
+    /// Image counts: box lengths from each position to the unwrapped position. They are 0 if
+    /// positions are unwrapped or the file contains no counts.
     pub images: Vec<ImageCounts>,
-    /// Along which axes the file tells that, by image counts or because its positions are unwrapped.
+    /// Axes along which unwrapped positions are known, from image counts or because positions are
+    /// unwrapped.
     pub tells_images: [bool; 3],
-    /// Velocities per particle, if the file has some.
+    /// Velocities per particle, if the file contains them.
     pub velocities: Option<Vec<[f64; 3]>>,
-    /// Momenta per particle, if the file has some.
+    /// Momenta per particle, if the file contains them.
     pub momenta: Option<Vec<[f64; 3]>>,
     /// Lennard-Jones parameters of a LAMMPS data file by pair of types.
     pub coefficients: BTreeMap<TypePair, PairCoefficients>,
-    /// Style of coefficients in a LAMMPS data file that are not those of `lj/cut`, empty where the file does not say.
+    /// Style of coefficients in a LAMMPS data file that are not those of `lj/cut`, or empty if the
+    /// file names none.
     pub other_pair_style: Option<String>,
-    /// The step of a frame, if it says.
+    /// Step of the frame, if the file contains it.
     pub step: Option<u64>,
-    /// The time of a frame, if it says.
+    /// Time of the frame, if the file contains it.
     pub time: Option<FrameTime>,
     /// Units other than reduced ones, if the file names some.
     pub units: Option<String>,
-    /// Which frame they are, if the file has several.
+    /// Number of the frame, if the file has several.
     pub frame: Option<u64>,
-    /// What the user should know about the file, for standard error.
+    /// Notes about the file for the user, for standard error.
     pub notes: Vec<String>,
-    /// Where each particle stands.
+    /// Lines of each particle.
     pub lines: Vec<ParticleLines>,
 }
 
-/// The time of a frame, by the precision that the file has it with.
+/// Time of a frame, by its precision in the file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FrameTime {
-    /// Of an f32.
+    /// Stored as `f32`.
     Single(f64),
-    /// Of an f64, or of a text.
+    /// Stored as `f64` or as text.
     Double(f64),
 }
 
 impl FrameTime {
-    /// The time, \[time\].
+    /// Returns the time, \[time\].
     pub fn value(self) -> f64 {
         match self {
             Self::Single(time) | Self::Double(time) => time,
         }
     }
 
-    /// Distance to the nearest other time that the file could have, \[time\].
+    /// Returns the distance to the nearest other time that the file can represent, \[time\].
     pub fn resolution(self) -> f64 {
         match self {
             Self::Single(time) => time.abs() * f64::from(f32::EPSILON),
@@ -115,26 +120,26 @@ impl fmt::Display for FrameTime {
     }
 }
 
-/// What a trajectory holds.
+/// Contents of a trajectory.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Contents {
     /// Name of the format.
     pub(crate) format: &'static str,
     /// Number of frames.
     pub(crate) frames: u64,
-    /// Particles of the last frame.
+    /// Number of particles in the last frame.
     pub(crate) particles: u64,
-    /// Its step, if it says.
+    /// Step of the last frame, if the file contains it.
     pub(crate) step: Option<String>,
-    /// Its time, if it says.
+    /// Time of the last frame, if the file contains it.
     pub(crate) time: Option<String>,
-    /// Units other than reduced ones, if it names some.
+    /// Units other than reduced ones, if the file names some.
     pub(crate) units: Option<String>,
-    /// Lower corner of its box.
+    /// Lower corner of the box of the last frame.
     pub(crate) origin: [f64; 3],
-    /// Edges of its box.
+    /// Edge lengths of the box of the last frame.
     pub(crate) lengths: [f64; 3],
-    /// What it has of particles, by its own names.
+    /// Data of the particles, by their names in the file.
     pub(crate) columns: String,
 }
 
@@ -148,21 +153,21 @@ pub struct PairCoefficients {
     pub epsilon: f64,
     /// Diameter.
     pub sigma: f64,
-    /// Cutoff, where the file has one per pair.
+    /// Cutoff, if the file has one per pair.
     pub cutoff: Option<f64>,
 }
 
-/// Lines of a particle, from 1.
+/// Line numbers of a particle, from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ParticleLines {
-    /// Of its position.
+    /// Line of its position.
     pub position: u32,
-    /// Of its velocity.
+    /// Line of its velocity.
     pub velocity: u32,
 }
 
 impl InputParticles {
-    /// Takes down which frame they are, if the file has several, and its step, if it says.
+    /// Stores the number of the frame, if the file has several, and adds a note with its step.
     fn note_frame(&mut self, number: u64, count: u64, step: Option<&str>) {
         if count > 1 {
             let step = step.map_or_else(String::new, |step| format!(" (step {step})"));
@@ -171,7 +176,8 @@ impl InputParticles {
         }
     }
 
-    /// What is taken in the place of what the file lacks; `species` are the scenario's names.
+    /// Returns notes about defaults for data that the file lacks. `species` are the scenario's
+    /// names.
     pub(crate) fn notes_of_lacks(&self, species: &[String]) -> Vec<String> {
         let first = species.first().map_or("", |name| name.as_str());
         let types = format!("the file has no types: all particles are of species `{first}`");
@@ -180,20 +186,20 @@ impl InputParticles {
         notes.into_iter().filter_map(|(lacks, note)| lacks.then_some(note)).collect()
     }
 
-    /// The axes among these along which the file does not tell how often particles have crossed the faces.
+    /// Returns the periodic axes along which the number of crossings of the faces is unknown.
     pub(crate) fn untold_axes(&self, is_periodic: [bool; 3]) -> Option<String> {
         let untold = (0..3).filter(|&dim| is_periodic[dim] && !self.tells_images[dim]);
         let names: Vec<String> = untold.map(|dim| AXES[dim].to_string()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
-    /// What becomes of the units that the file names.
+    /// Returns a note about the units that the file names.
     pub(crate) fn note_of_units(&self) -> Option<String> {
         let units = self.units.as_ref()?;
         Some(format!("the file has {units}: its numbers are taken as they are, as reduced units"))
     }
 
-    /// Whether anything says how the particles move.
+    /// Returns whether velocities or momenta are known.
     pub fn has_velocities(&self) -> bool {
         self.velocities.is_some() || self.momenta.is_some()
     }

@@ -1,11 +1,14 @@
-//! AMBER's `NetCDF` convention, in the classic format: every rank reads its part of a frame where it stands.
+//! AMBER's `NetCDF` convention, in the classic format. Every rank reads its part of a frame from
+//! its position in the file.
 //!
-//! Of several frames the last is read unless another is asked for. Needed are `coordinates` and `cell_lengths`; `cell_origin` defaults to
-//! zero, `identifier` (or `id`) to the order of the particles, `atom_types` (or `type`) to 1; `velocities`, `mass` and
-//! `images` (or LAMMPS's `ix`, `iy`, `iz`) are read where they are there; positions are unwrapped where they are LAMMPS's
-//! `unwrapped_coordinates`, or where an attribute says so. `scale_factor` and `add_offset` of a variable are applied. Numbers are taken as
-//! reduced units whatever their units are called, as the convention leaves no choice of these; a note tells of names other
-//! than `lj` in files of other programs. Variables with units of their own are converted to those of the positions and the time.
+//! The last of several frames is read, unless another is requested. `coordinates` and
+//! `cell_lengths` are required; `cell_origin` defaults to zero, `identifier` (or `id`) to the order
+//! of the particles, `atom_types` (or `type`) to 1. `velocities`, `mass` and `images` (or LAMMPS's
+//! `ix`, `iy`, `iz`) are read if they exist. Positions are unwrapped if they are LAMMPS's
+//! `unwrapped_coordinates` or if an attribute says so. `scale_factor` and `add_offset` of a
+//! variable are applied. Numbers are taken as reduced units, whatever units the file names, since
+//! the convention prescribes these names; a note reports names other than `lj` in files of other
+//! programs. Variables in different units are converted to those of the positions and the time.
 
 #[cfg(test)]
 mod tests;
@@ -24,22 +27,23 @@ use crate::error::RunError;
 use crate::netcdf::{Attribute, Header, Kind, Value, Variable};
 use units::Units;
 
-/// Attribute of coordinates that are unwrapped: the convention has no word for it.
+/// Attribute of coordinates that are unwrapped. The convention does not define one.
 pub(crate) const UNWRAPPED: &str = "unwrapped";
 
-/// Names of the variable with positions; the first is unwrapped, as LAMMPS names it.
+/// Names of the variable with positions. The first is LAMMPS's name for unwrapped positions.
 const POSITIONS: [&str; 2] = ["unwrapped_coordinates", "coordinates"];
 
 /// Names of the variable with types.
 const TYPES: [&str; 2] = ["atom_types", "type"];
 
-/// Values that are read by one call.
+/// Number of values that are read by one call.
 const BLOCK: u64 = 1 << 17;
 
 /// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
 ///
 /// # Errors
-/// A file that is damaged, or says what cannot be; the same on all ranks; communication.
+/// Returns an error, the same on all ranks, if the file is damaged or contains impossible values,
+/// or if communication fails.
 pub(crate) fn read(
     source: &Source<'_>,
     species: &[String],
@@ -70,10 +74,10 @@ pub(crate) fn read(
     Ok(particles)
 }
 
-/// What a file holds, for `inspect`.
+/// Returns the contents of a file, for `inspect`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns the fault of the file.
 pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     let whole = |problem| Here { file: source.name, line: None }.error(problem);
     let frames = Frames::open(source, None).map_err(whole)?;
@@ -93,11 +97,11 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     })
 }
 
-/// An open file, and the wanted frame of it.
+/// An open file, and its wanted frame.
 struct Frames {
     file: File,
     header: Header,
-    /// From 0.
+    /// Number of the frame, from 0.
     frame: u64,
     atoms: u64,
     origin: [f64; 3],
@@ -141,7 +145,7 @@ impl Frames {
         Ok(frames)
     }
 
-    /// A number of the frame and its type, if the file has it.
+    /// Returns a number of the frame and its type, if the file contains it.
     fn number(&self, name: &str) -> Result<Option<(f64, Kind)>, Problem> {
         let Some(variable) = self.header.variable(name) else { return Ok(None) };
         let mut found = None;
@@ -149,7 +153,7 @@ impl Frames {
         Ok(found)
     }
 
-    /// Three finite numbers of the frame, if the file has them.
+    /// Returns three finite numbers of the frame, if the file contains them.
     fn cell(&self, name: &str) -> Result<Option<[f64; 3]>, Problem> {
         let Some(variable) = self.header.variable(name) else { return Ok(None) };
         let mut found = Vec::new();
@@ -161,7 +165,7 @@ impl Frames {
         }
     }
 
-    /// The particles of a part.
+    /// Reads the particles of a part.
     fn records(
         &self,
         part: std::ops::Range<u64>,
@@ -227,7 +231,7 @@ impl Frames {
         fault.map_or(Ok(()), Err)
     }
 
-    /// Whether positions are unwrapped, as the file says.
+    /// Returns whether positions are unwrapped, according to the file.
     fn is_unwrapped(&self) -> bool {
         let [unwrapped, coordinates] = POSITIONS.map(|name| self.header.variable(name));
         let is_marked = |variable: &Variable| {
@@ -237,7 +241,7 @@ impl Frames {
         unwrapped.is_some() || coordinates.is_some_and(is_marked)
     }
 
-    /// Variables with image counts of positions, and of which axes they are.
+    /// Returns the variables with image counts of positions, and their axes.
     fn images(&self) -> Result<Vec<(&Variable, std::ops::Range<usize>)>, Problem> {
         if self.is_unwrapped() {
             return Ok(Vec::new());
@@ -251,13 +255,13 @@ impl Frames {
         ["ix", "iy", "iz"].into_iter().enumerate().filter_map(along).collect()
     }
 
-    /// Along which axes it is known how often particles have crossed the faces.
+    /// Returns along which axes the number of crossings of the faces is known.
     fn tells_images(&self) -> Result<[bool; 3], Problem> {
         let (is_unwrapped, images) = (self.is_unwrapped(), self.images()?);
         Ok([0, 1, 2].map(|dim| is_unwrapped || images.iter().any(|(_, axes)| axes.contains(&dim))))
     }
 
-    /// Takes the image counts of a part from a variable of these axes.
+    /// Sets the image counts of a part from a variable for these axes.
     fn set_images(
         &self,
         variable: &Variable,
@@ -285,7 +289,8 @@ impl Frames {
         fault.map_or(Ok(()), Err)
     }
 
-    /// The first variable there is of these names, with so many values per particle.
+    /// Returns the first existing variable with one of these names. It must have `values` values
+    /// per particle.
     fn of_atoms(&self, names: &[&str], values: u64) -> Result<Option<&Variable>, Problem> {
         let Some(variable) = names.iter().find_map(|name| self.header.variable(name)) else {
             return Ok(None);
@@ -295,7 +300,7 @@ impl Frames {
         if is_right { Ok(Some(variable)) } else { Err(shape(&variable.name)) }
     }
 
-    /// Finite vectors of a part.
+    /// Reads finite vectors of a part.
     fn vectors(
         &self,
         variable: &Variable,
@@ -317,7 +322,7 @@ impl Frames {
         fault.map_or(Ok(()), Err)
     }
 
-    /// Shows values of the frame, block by block.
+    /// Passes values of the frame to `show`, block by block.
     fn values(
         &self,
         variable: &Variable,
@@ -360,7 +365,7 @@ impl Frames {
 }
 
 fn whole_step(step: f64) -> Result<u64, Problem> {
-    /// Up to here all whole numbers are numbers of this type.
+    /// Up to this limit, all whole numbers can be represented.
     const MOST: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
     if step.fract() == 0.0 && (0.0..MOST).contains(&step) {
         return Ok(step as u64);

@@ -1,4 +1,5 @@
-//! What one look at all lines of a particle file tells: what it is known again by, and whether it has come to its end.
+//! Results of a pass over all lines of a particle file: a fingerprint of the text, and whether it
+//! is complete.
 
 use std::ops::Range;
 
@@ -6,48 +7,49 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Here, InputError, Problem};
 
-/// 2^64 over the golden ratio: multiples of it lie evenly whatever the steps between numbers are.
+/// 2^64 divided by the golden ratio. Its multiples are spread evenly for any steps between the
+/// factors.
 pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What tells a text from others.
+/// Fingerprint of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fingerprint {
     /// Number of lines.
     pub(super) lines: usize,
     pub(super) bytes: usize,
-    /// The blocks that it was read in.
+    /// Blocks in which the text was read.
     pub(super) pieces: Vec<Piece>,
-    /// Whether it has come to an end because its compressed file is cut.
+    /// Whether the text ended because its compressed file is cut off.
     pub(super) is_cut: bool,
 }
 
-/// A block of a text: whole lines.
+/// A block of a text, which consists of whole lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Piece {
-    /// Number of its first line.
+    /// Number of the first line.
     pub(super) first: usize,
-    /// Number of the line after it.
+    /// Number of the line after the block.
     pub(super) end: usize,
-    /// Bytes before it.
+    /// Number of bytes before the block.
     pub(super) at: u64,
-    /// Its bytes.
+    /// Number of bytes in the block.
     pub(super) bytes: usize,
     checksum: u64,
 }
 
 impl Piece {
-    /// Whether these are its bytes.
+    /// Returns whether the block has these bytes.
     pub(super) fn is(&self, bytes: &[u8]) -> bool {
         (bytes.len(), checksum(bytes)) == (self.bytes, self.checksum)
     }
 
-    /// Whether it has some of the lines.
+    /// Returns whether the block contains any of the lines.
     pub(super) fn has_any(&self, lines: &Range<usize>) -> bool {
         lines.start < self.end && self.first < lines.end
     }
 }
 
-/// One word that is another always makes another sum.
+/// Returns a checksum. If a single word changes, the checksum always changes.
 fn checksum(bytes: &[u8]) -> u64 {
     let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(GOLDEN).rotate_left(29);
     let (words, rest) = bytes.as_chunks();
@@ -56,7 +58,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 impl Fingerprint {
-    /// Takes down the next block. Gives its lines, with their numbers.
+    /// Adds the next block. Returns its lines, with their numbers.
     pub(super) fn note<'b>(&mut self, block: &'b str) -> impl Iterator<Item = (usize, &'b str)> + use<'b> {
         let (first, at) = (self.lines + 1, self.bytes as u64);
         let lines = block.as_bytes().iter().filter(|&&byte| byte == b'\n').count();
@@ -67,7 +69,7 @@ impl Fingerprint {
         (first..).zip(block.split_inclusive('\n'))
     }
 
-    /// How long it is, beside one from before.
+    /// Returns the size in words, compared with that of an earlier fingerprint.
     pub(super) fn size_beside(&self, before: &Self) -> String {
         let is_as_long = (self.lines, self.bytes) == (before.lines, before.bytes);
         if is_as_long { "as many others".to_owned() } else { self.size() }
@@ -78,19 +80,19 @@ impl Fingerprint {
     }
 }
 
-/// What one look at all lines tells of a text.
+/// Results of a pass over all lines of a text.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Overview {
-    /// What a second look must find again; known when all lines have been seen.
+    /// Fingerprint that a second pass must reproduce. It is known when all lines have been read.
     pub(super) text: Fingerprint,
-    /// Whether there is anything but white space.
+    /// Whether there is anything except white space.
     pub(super) has_words: bool,
-    /// The last line if it has no end.
+    /// The last line, if it has no newline.
     unfinished: String,
 }
 
 impl Overview {
-    /// Takes down the next line.
+    /// Adds the next line.
     pub(super) fn note(&mut self, line: &str) {
         self.has_words = self.has_words || !line.trim().is_empty();
         if !line.ends_with('\n') {
@@ -98,7 +100,8 @@ impl Overview {
         }
     }
 
-    /// Makes sure that there is something, and that the frame which was found is the one that is wanted, or else the last of so many.
+    /// Checks that the text is not empty, and that the frame that was found is the wanted one, or
+    /// else the last of `count`.
     pub(super) fn expect_frame(
         &self,
         whole: Here<'_>,
@@ -114,8 +117,8 @@ impl Overview {
         }
     }
 
-    /// Refuses a text of which more is known to have been there, unless one of its whole frames is wanted by number: nobody can tell
-    /// which one was the last.
+    /// Returns an error if the text is known to be cut off, unless one of its whole frames is
+    /// wanted by number. The number of the last frame is unknown.
     pub(super) fn expect_uncut(&self, file: &str, wanted: Option<u64>, whole: u64) -> Result<(), InputError> {
         match (self.text.is_cut, wanted) {
             (true, None) => Err(Here { file, line: None }.error(Problem::CutGzip { whole })),
@@ -123,7 +126,8 @@ impl Overview {
         }
     }
 
-    /// The last number of the last of so many frames may be cut.
+    /// Checks the end of a frame, since the last number of the last of `count` frames may be cut
+    /// off.
     pub(super) fn check_end_of_frame(&self, file: &str, number: u64, count: u64) -> Result<(), InputError> {
         if number < count {
             return Ok(());
@@ -138,7 +142,8 @@ impl Overview {
         self.check_end(file, otherwise)
     }
 
-    /// Refuses a text whose last field may be cut; what to do if it is follows the message.
+    /// Returns an error if the last field of a text may be cut off. `otherwise` is advice for this
+    /// case, at the end of the message.
     pub(super) fn check_end(&self, file: &str, otherwise: String) -> Result<(), InputError> {
         let last = &self.unfinished;
         let Some(field) = last.split_whitespace().last() else { return Ok(()) };

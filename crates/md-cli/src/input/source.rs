@@ -1,8 +1,8 @@
-//! The text of a particle file, line by line, so that nobody holds all of it.
+//! Text of a particle file, line by line, so that no rank holds all of it.
 //!
-//! Under MPI rank 0 looks alone, at first, at what stands where, and tells the others; then every rank reads pieces of the
-//! text. Each rank keeps the particles whose ids fall to it: what stands in several places of a file for one particle meets on one
-//! rank. What a rank finds wrong all ranks have to learn.
+//! Under MPI, rank 0 first finds the layout of the file and sends it to the other ranks. Then every
+//! rank reads pieces of the text. Each rank keeps particles by their ids, so that data of one
+//! particle from several places of the file meet on one rank. An error on one rank is sent to all.
 
 use std::fs::File;
 use std::ops::Range;
@@ -21,49 +21,49 @@ use super::{InputParticles, NoRoom};
 use crate::error::RunError;
 use crate::text_file::{Blocks, told};
 
-/// Pieces of the text that rank 0 has at once, at most: as many ranks read at a time.
+/// Largest number of pieces of the text that rank 0 holds at once, for as many ranks.
 const MOST_AHEAD: usize = 8;
 
-/// A particle file and who reads it.
+/// A particle file and the ranks that read it.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'s> {
-    /// Its name in messages.
+    /// Name of the file in messages.
     pub(super) name: &'s str,
     text: Text<'s>,
-    /// The ranks that read it together; `None` for a process of its own.
+    /// Ranks that read the file together, or `None` for a single process.
     world: Option<&'s dyn World>,
 }
 
 #[derive(Clone, Copy)]
 enum Text<'s> {
-    /// What the first look at it finds, and the second.
+    /// Texts of the first and the second pass.
     Given([&'s str; 2]),
     File(&'s Path),
 }
 
 impl<'s> Source<'s> {
-    /// A text, for a process of its own.
+    /// Returns the source of a text, for a single process.
     pub(super) fn given(name: &'s str, text: &'s str) -> Self {
         Self { name, text: Text::Given([text; 2]), world: None }
     }
 
-    /// A text that changes between the looks at it.
+    /// Returns the source of a text that changes between the two passes.
     #[cfg(test)]
     pub(super) fn changing(name: &'s str, texts: [&'s str; 2]) -> Self {
         Self { name, text: Text::Given(texts), world: None }
     }
 
-    /// A file.
+    /// Returns the source of a file.
     pub(crate) fn file(name: &'s str, path: &'s Path, world: Option<&'s dyn World>) -> Self {
         Self { name, text: Text::File(path), world }
     }
 
-    /// Its name in messages.
+    /// Returns the name of the file in messages.
     pub(crate) fn name(&self) -> &'s str {
         self.name
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> &'s Path {
         match self.text {
             Text::File(path) => path,
@@ -71,20 +71,21 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// This rank.
+    /// Returns the number of this rank.
     fn rank(&self) -> usize {
         self.world.map_or(0, World::rank)
     }
 
-    /// How many ranks read it.
+    /// Returns the number of ranks that read the file.
     pub(crate) fn ranks(&self) -> usize {
         self.world.map_or(1, World::ranks)
     }
 
-    /// A file that has places instead of lines, and its bytes.
+    /// Opens a binary file, whose data are at byte positions instead of lines. Returns the file and
+    /// its size in bytes.
     ///
     /// # Errors
-    /// It cannot be opened, or has no fixed size.
+    /// Returns an error if the file cannot be opened or has no fixed size.
     pub(super) fn opened(&self) -> Result<(File, u64), Problem> {
         let told = |error: std::io::Error| Problem::Told(error.to_string());
         let file = File::open(self.path()).map_err(told)?;
@@ -96,21 +97,21 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// Of so many particles, which stand where their numbers say, those that this rank reads.
+    /// Returns which of `particles` particles, in the order of the file, this rank reads.
     pub(super) fn part(&self, particles: u64) -> Range<u64> {
         let cut = |rank: usize| (u128::from(particles) * rank as u128 / self.ranks() as u128) as u64;
         cut(self.rank())..cut(self.rank() + 1)
     }
 
-    /// Shows rank 0 every line with its number, from 1, and its end; all ranks are told what that has made of them. An error ends it.
-    /// *Collective.*
+    /// Passes every line with its number, from 1, and its newline to `visit` on rank 0. The result
+    /// is sent to all ranks. An error ends the pass. *Collective.*
     pub(super) fn overview<T: Serialize + DeserializeOwned>(
         &self,
         mut found: T,
         mut visit: impl FnMut(&mut T, usize, &str) -> Result<(), InputError>,
     ) -> Result<(T, Fingerprint), RunError> {
         let (mut seen, mut next, mut fault) = (Fingerprint::default(), self.reader(0), None);
-        // The others hear of every block: none waits for long.
+        // The other ranks receive a message per block, so that none waits for long.
         let mut look = || {
             let Some(block) = next(&mut seen)? else { return Ok(None) };
             let mut lines = seen.note(&block);
@@ -130,8 +131,10 @@ impl<'s> Source<'s> {
         Ok(serde_json::from_slice(&text).map_err(misuse)?)
     }
 
-    /// Shows the wanted lines a second time, each to one rank, in pieces. Each rank reads its own where they stand; where not every rank can, as in
-    /// a compressed file, rank 0 deals them out. What the ranks find in a text that is another one by now means nothing. *Collective.*
+    /// Passes the wanted lines a second time, each on one rank, in pieces. Each rank reads its own
+    /// pieces from the file; if not every rank can do this, as for a compressed file, rank 0
+    /// distributes them. Returns an error if the text has changed, in which case the lines that
+    /// were visited are meaningless. *Collective.*
     pub(super) fn lines_again(
         &self,
         before: &Fingerprint,
@@ -157,10 +160,11 @@ impl<'s> Source<'s> {
         self.agree(if has_read && after != *before { Err(changed()) } else { Ok(()) })
     }
 
-    /// The file on this rank, if there are several ranks, each can open it, and lines stand where they were seen. *Collective.*
+    /// Returns the file on this rank, if there are several ranks, each can open it, and lines are
+    /// where they were found. *Collective.*
     fn opened_by_all(&self, before: &Fingerprint) -> Result<Option<File>, RunError> {
         let (Some(_), Text::File(path)) = (self.shared(), self.text) else { return Ok(None) };
-        // A compressed file has other bytes, and one with a byte order mark has some more.
+        // A compressed file has other bytes, and one with a byte order mark has more bytes.
         let is_same =
             |file: &File| file.metadata().is_ok_and(|it| it.is_file() && it.len() == before.bytes as u64);
         let file = File::open(path).ok().filter(is_same);
@@ -169,7 +173,8 @@ impl<'s> Source<'s> {
         Ok(file.filter(|_| missing == [0]))
     }
 
-    /// Reads the pieces that are this rank's. If any is another one by now, the text as it is, on rank 0. *Collective.*
+    /// Reads this rank's pieces. If any piece has changed, returns the fingerprint of the present
+    /// text, on rank 0. *Collective.*
     fn read_own(
         &self,
         file: &File,
@@ -191,7 +196,8 @@ impl<'s> Source<'s> {
         if changed == [0] { Ok(None) } else { Ok(Some(self.dealt(|_| false, &mut |_, _| ())?)) }
     }
 
-    /// Rank 0 reads, and deals the wanted pieces out. The text as it is then, on rank 0. *Collective.*
+    /// Reads the text on rank 0 and distributes the wanted pieces. Returns the fingerprint of the
+    /// present text, on rank 0. *Collective.*
     fn dealt(
         &self,
         is_wanted: impl Fn(&Piece) -> bool,
@@ -226,7 +232,7 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// The text piece by piece, each after what has been seen.
+    /// Returns a function that reads the text piece by piece, each after the text read so far.
     fn reader(
         &self,
         time: usize,
@@ -250,29 +256,31 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// The ranks, if there are several.
+    /// Returns the world, if it has several ranks.
     fn shared(&self) -> Option<&'s dyn World> {
         self.world.filter(|world| world.ranks() > 1)
     }
 
-    /// Of all ranks' rows those of the particles that this rank keeps, by their ids. *Collective.*
+    /// Distributes the rows of all ranks, and returns those of the particles that this rank keeps,
+    /// by their ids. *Collective.*
     pub(super) fn kept<T: Pod>(&self, rows: Vec<T>, id: fn(&T) -> u64) -> Result<Vec<T>, RunError> {
         let Some(world) = self.shared() else { return Ok(rows) };
         let keeper = |id: u64| (u128::from(id.wrapping_mul(GOLDEN)) * world.ranks() as u128) >> 64;
         Ok(deliver_items(world, rows.into_iter().map(|row| (keeper(id(&row)) as Rank, row)))?)
     }
 
-    /// The largest of all ranks' words, one by one. *Collective.*
+    /// Replaces each word by the largest of all ranks. *Collective.*
     pub(crate) fn highest(&self, words: &mut [u64]) -> Result<(), RunError> {
         self.world.map_or(Ok(()), |world| Ok(world.reduce(words, Reduction::Highest)?))
     }
 
-    /// How many of so many particles this rank may have to read. Asked for at once, memory that is missing is an error; later it would
-    /// be a signal.
+    /// Returns the largest number of particles, of `particles`, that this rank may have to read.
+    /// Their memory is requested at once, because a lack of memory is an error here, but a signal
+    /// later.
     pub(super) fn expect_room(&self, particles: u64, overview: &Overview) -> Result<usize, RunError> {
-        /// Of a particle as it is read and as it is kept.
+        /// Number of bytes of a particle while it is read, plus those while it is kept.
         const BYTES: usize = 352;
-        /// Of a piece of the text.
+        /// Largest number of particles in a piece of the text.
         const MOST: usize = Blocks::BYTES as usize / "1 A 0 0 0\n".len();
         let all = usize::try_from(particles).unwrap_or(usize::MAX);
         let share = all.min(all / self.ranks() + MOST);
@@ -285,10 +293,10 @@ impl<'s> Source<'s> {
         })
     }
 
-    /// What any rank has found wrong, that of the first line, on all ranks. *Collective.*
+    /// Returns the error of the first line among all ranks, on all ranks. *Collective.*
     pub(crate) fn agree<T>(&self, mine: Result<T, InputError>) -> Result<T, RunError> {
         let Some(world) = self.world else { return Ok(mine?) };
-        // The lowest line is the highest complement; none comes first.
+        // The lowest line is the highest complement. An error without a line comes first.
         let line = |error: &InputError| error.line.unwrap_or_default() as u64;
         let own = mine.as_ref().err().map_or(0, |error| !line(error));
         let mut highest = [own];
@@ -305,7 +313,7 @@ impl<'s> Source<'s> {
         Err(InputError { file: self.name.to_owned(), line, problem }.into())
     }
 
-    /// Whether all ranks together have found what the text promises. *Collective.*
+    /// Checks that all ranks together have found as many items as the text promises. *Collective.*
     pub(super) fn check_count(&self, what: &'static str, promised: u64, own: usize) -> Result<(), RunError> {
         let mut found = [own as u64];
         self.world.map_or(Ok(()), |world| world.reduce(&mut found, Reduction::Sum))?;
@@ -316,7 +324,7 @@ impl<'s> Source<'s> {
         Err(Here { file: self.name, line: None }.error(Problem::Lost { what, promised, found }).into())
     }
 
-    /// Tells all ranks what holds for the particles of all. *Collective.*
+    /// Sets the data about the particles of all ranks, on all ranks. *Collective.*
     pub(super) fn share(&self, atoms: u64, particles: &mut InputParticles) -> Result<(), RunError> {
         if self.shared().is_none() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! `compute rdf`, `msd` and `vacf`, and the fixes that look at them.
+//! `compute rdf`, `msd` and `vacf`, and the fixes that use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -6,41 +6,41 @@ use std::ops::Range;
 use super::commands::{number, whole};
 use super::outcome::{Outcome, Taken};
 
-/// Steps between two looks where no fix says.
+/// Steps between two evaluations where no fix sets them.
 const USUAL: u64 = 10;
-/// Time up to which velocities are correlated, where LAMMPS has no such limit.
+/// Time up to which velocities are correlated; LAMMPS has no such limit.
 const CORRELATED: f64 = 2.0;
 
-/// What is computed.
+/// Quantity that is computed.
 #[derive(Debug, Clone, PartialEq)]
 enum Analysis {
-    /// Classes of distances, and the largest distance where it is not the cutoff.
+    /// Number of bins, and the largest distance where it is not the cutoff.
     Rdf(u64, Option<f64>),
     /// Whether the motion of the centre of mass is left out.
     Msd(bool),
     Vacf,
 }
 
-/// What is computed, and when.
+/// Schedule of an analysis.
 #[derive(Debug, Clone, PartialEq)]
 struct Looks {
     analysis: Analysis,
-    /// Steps between two looks.
+    /// Steps between two evaluations.
     every: u64,
-    /// The step of the script at which it begins.
+    /// Step of the script at which the analysis begins.
     start: u64,
 }
 
-/// All of them.
+/// All analyses of a script.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Analyses {
     by_id: BTreeMap<String, Looks>,
-    /// Ids of fixes that look at them.
+    /// Ids of the fixes that use them.
     pub(super) fixes: BTreeSet<String>,
 }
 
 impl Analyses {
-    /// `compute ID all KIND ...` behind so many steps.
+    /// Carries out `compute ID all KIND ...` after `start` steps.
     pub(super) fn compute(&mut self, id: &str, kind: &str, words: &[&str], start: u64) -> Taken {
         let analysis = match (kind, words) {
             ("rdf", [bins]) => Analysis::Rdf(whole(bins)?, None),
@@ -59,12 +59,12 @@ impl Analyses {
         Ok(Outcome::differing((kind != "rdf").then(|| "over several time origins, by species".to_owned())))
     }
 
-    /// Whether a fix looks at one of them: `c_ID` or `c_ID[...]`.
+    /// Returns whether a fix uses one of the analyses: `c_ID` or `c_ID[...]`.
     pub(super) fn is_of(&self, values: &[&str]) -> bool {
         values.iter().any(|value| id_of(value).is_some_and(|id| self.by_id.contains_key(id)))
     }
 
-    /// A fix looks at them every so many steps, from now on.
+    /// Sets the steps between evaluations of the analyses that a fix uses, from now on.
     pub(super) fn look_every(&mut self, steps: u64, values: &[&str], now: u64) {
         for id in values.iter().filter_map(id_of) {
             if let Some(looks) = self.by_id.get_mut(id) {
@@ -73,7 +73,8 @@ impl Analyses {
         }
     }
 
-    /// Keys of `[output]`, for runs of which the last one is between these steps. Where nothing else is said, analyses begin with it.
+    /// Returns the keys of `[output]`; the last run covers the steps `last_run`. An analysis
+    /// without a start begins with that run.
     pub(super) fn keys(&self, timestep: f64, last_run: Range<u64>) -> String {
         let key = |Looks { analysis, every, start }: &Looks| {
             let start = if *start == last_run.start { String::new() } else { format!(", start = {start}") };
@@ -92,7 +93,7 @@ impl Analyses {
                 }
             }
         };
-        // What comes behind the last run looks at nothing.
+        // A compute after the last run is never evaluated.
         let is_seen = |looks: &&Looks| looks.start < last_run.end || last_run.is_empty();
         self.by_id.values().filter(is_seen).map(key).collect()
     }

@@ -1,4 +1,4 @@
-//! The commands that have an equivalent, one by one. Each takes its words, or says why it cannot.
+//! Commands that have an equivalent. Each takes its words or returns why it cannot.
 
 use std::ops::RangeInclusive;
 
@@ -137,7 +137,7 @@ impl Script<'_> {
         if self.system.file.is_none() {
             return Err("only particles of a file can be copied".to_owned());
         }
-        // Copies are copied again.
+        // A repeated `replicate` multiplies the numbers of copies.
         let mut copies = self.system.copies.unwrap_or([1; 3]);
         for (copies, word) in copies.iter_mut().zip(words) {
             let factor = u32::try_from(whole(word)?).ok();
@@ -207,7 +207,7 @@ impl Script<'_> {
         }
     }
 
-    /// `thermo_modify`
+    /// Carries out `thermo_modify`.
     fn thermo_options(&self, options: &[&str]) -> Taken {
         let may_lose = options.windows(2).any(|pair| matches!(pair, ["lost", "ignore" | "warn"]));
         if may_lose && !self.system.is_periodic_in_all() {
@@ -219,7 +219,7 @@ impl Script<'_> {
     }
 
     fn minimise(&mut self, force_tolerance: &str, steps: &str) -> Taken {
-        /// Where a script ends by the change of the energy alone.
+        /// Tolerance for scripts that stop by the change of the energy alone.
         const USUAL: f64 = 1e-6;
         let tolerance = Some(number(force_tolerance)?).filter(|tolerance| *tolerance > 0.0);
         self.motion.minimise(tolerance.unwrap_or(USUAL), whole(steps)?, self.system.moves());
@@ -229,7 +229,7 @@ impl Script<'_> {
         ))
     }
 
-    /// A type, `*`, or a range `A*B` of types.
+    /// Parses a type, `*`, or a range `A*B` of types.
     fn types_of(&self, word: &str) -> Result<RangeInclusive<usize>, String> {
         let all = self.system.types.max(1);
         let Some((first, last)) = word.split_once('*') else {
@@ -241,7 +241,7 @@ impl Script<'_> {
     }
 }
 
-/// What acts on some particles alone.
+/// Returns the reason for refusing a command that acts on a group of particles.
 pub(super) fn of_group(what: &str, group: &str) -> String {
     format!("a group: {what} acts on `{group}`, and here all particles are treated alike")
 }
@@ -256,16 +256,16 @@ pub(super) fn number(word: &str) -> Result<f64, String> {
     value.filter(|value| value.is_finite()).ok_or_else(|| format!("`{word}` is not a number"))
 }
 
-/// A whole number, which a formula may have made `20.0`.
+/// Parses a whole number, which a formula may have written as `20.0`.
 pub(super) fn whole(word: &str) -> Result<u64, String> {
-    /// Beyond that not every whole number is one.
+    /// Above this, not every whole number is representable as f64.
     const MOST: f64 = 9e15;
     let value = number(word)?;
     let is_whole = (0.0..MOST).contains(&value) && value.fract() == 0.0;
     if is_whole { Ok(value as u64) } else { Err(format!("`{word}` is not a whole number")) }
 }
 
-/// A number of types or a type.
+/// Parses a number of types or a type.
 pub(super) fn count(word: &str) -> Result<usize, String> {
     match whole(word)? {
         count @ 1..=1000 => Ok(count as usize),

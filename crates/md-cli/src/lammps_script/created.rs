@@ -18,7 +18,7 @@ pub(super) struct Filled {
     pub(super) lattice: ScriptLattice,
     /// Number of the type, from 1.
     pub(super) kind: usize,
-    /// Of each dimension.
+    /// Planes across each dimension.
     pub(super) planes: [Planes; 3],
 }
 
@@ -31,14 +31,15 @@ pub(super) struct Single {
     pub(super) dimensions: usize,
 }
 
-/// Particles at random in the whole box.
+/// Particles at random positions in the whole box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Random {
     pub(super) count: u64,
     pub(super) least_distance: f64,
 }
 
-/// In units of the lattice constant: sites so close to the upper face of a region are outside in a scenario.
+/// In units of the lattice constant: sites this close to the upper face of a region are outside in
+/// a scenario.
 const ON_FACE: f64 = 1e-6;
 
 impl Created {
@@ -50,7 +51,7 @@ impl Created {
         }
     }
 
-    /// Between which places the particles are; nothing where these are random.
+    /// Returns the range of the particles' positions; `None` where these are random.
     pub(super) fn extent(&self) -> Option<[Ends; 3]> {
         match self {
             Self::Lattice(filled) => filled.extent(),
@@ -59,10 +60,10 @@ impl Created {
         }
     }
 
-    /// Entries of `system.regions.lattices`, in a box with these ends.
+    /// Returns entries of `system.regions.lattices`, in a box with these ends.
     ///
     /// # Errors
-    /// Particles that no lattice has, or on the upper face of the box.
+    /// Particles that are on no lattice, or on the upper face of the box.
     pub(super) fn regions(&self, ends: &[Ends; 3]) -> Result<String, String> {
         match self {
             Self::Lattice(filled) => filled.regions(ends),
@@ -73,7 +74,8 @@ impl Created {
 }
 
 impl Filled {
-    /// For each site of the unit cell, the first and the last plane that has one, along each dimension.
+    /// Returns, for each site of the unit cell and along each dimension, the first and the last
+    /// plane that contains it.
     fn planes_of_sites(&self) -> impl Iterator<Item = [Planes; 3]> + '_ {
         let sites = self.lattice.sites().unwrap_or_default();
         sites.into_iter().map(|site| {
@@ -106,7 +108,7 @@ impl Filled {
         self.planes_of_sites().filter(is_there).map(ends).reduce(joined)
     }
 
-    /// Unit cells along each dimension, if they fill a box.
+    /// Returns the unit cells along each dimension, if they fill a box.
     pub(super) fn whole_cells(&self, ends: &[Ends; 3]) -> Option<[u32; 3]> {
         let mut cells = [1; 3];
         for (dim, cells) in cells.iter_mut().enumerate().take(self.lattice.dimensions()?) {
@@ -124,7 +126,7 @@ impl Filled {
         Some(cells)
     }
 
-    /// As regions that begin with a site in their lower corners.
+    /// Returns regions, each of which begins with a site in its lower corner.
     fn regions(&self, ends: &[Ends; 3]) -> Result<String, String> {
         let dimensions = self.lattice.dimensions().unwrap_or(3);
         if self.count() == 0 {
@@ -135,7 +137,7 @@ impl Filled {
         if self.lattice.sites()?.iter().any(is_site) {
             return self.region(ends);
         }
-        // Without the first plane, the corner is another one.
+        // Without the first plane, the corner is at another kind of plane.
         let parted = (0..dimensions).find(|&dim| between(dim) && self.planes[dim][0] < self.planes[dim][1]);
         let dim = parted.or_else(|| (0..dimensions).find(|&dim| self.planes[dim][0] < self.planes[dim][1]));
         let Some(dim) = dim else { return Ok(String::new()) };
@@ -161,7 +163,7 @@ impl Filled {
 }
 
 impl Single {
-    /// A lattice of which the region has one site.
+    /// Returns a region of a lattice that contains one site.
     fn region(&self, ends: &[Ends; 3]) -> Result<String, String> {
         /// Lattice constant.
         const SPACING: f64 = 1.0;
@@ -183,7 +185,7 @@ fn entry(keys: &str, kind: usize) -> String {
     format!("    {{ {keys}, species = \"{}\" }},\n", species_name(kind))
 }
 
-/// Around both.
+/// Returns the smallest box that contains both.
 pub(super) fn joined(one: [Ends; 3], other: [Ends; 3]) -> [Ends; 3] {
     [0, 1, 2]
         .map(|dim| Ends { low: one[dim].low.min(other[dim].low), high: one[dim].high.max(other[dim].high) })

@@ -1,4 +1,4 @@
-//! `read_data`: what a data file says beside its particles.
+//! `read_data`: contents of a data file except its particles.
 
 use super::Script;
 use super::faces::Ends;
@@ -16,7 +16,7 @@ impl Script<'_> {
         let in_file = |kind: usize| data.masses.get(kind.saturating_sub(1)).copied().flatten().is_some();
         let style = AtomStyle::of_lines(data.heading, data.columns, self.system.atom_style)?;
         self.system.file_style = (data.heading.is_none() && style != AtomStyle::Atomic).then_some(style);
-        // Those of the file replace what was said before it.
+        // Masses of the file replace those set before it.
         self.pairs.masses.retain(|&kind, _| !in_file(kind));
         self.system.file = Some(path.to_owned());
         self.system.file_atoms = data.atoms;

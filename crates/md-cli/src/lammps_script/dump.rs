@@ -1,35 +1,35 @@
-//! `dump`: the particles over time, as a trajectory with the columns of the script.
+//! `dump`: a trajectory with the columns of the script.
 
 use md_lab::name_of;
 
 use crate::scenario::TrajectoryColumn;
 
-/// A dump that is taken.
+/// A dump that was taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dump {
-    /// Steps between two frames, as long as nothing else is said.
+    /// Steps between two frames until another command changes them.
     pub(super) every: u64,
     path: String,
-    /// None: those of the format.
+    /// `None`: the columns of the format.
     columns: Option<Vec<TrajectoryColumn>>,
     is_unwrapped: bool,
 }
 
-/// Of a text dump; where there is nothing like it, what does not come along.
+/// Columns of a text dump, and the ones without an equivalent.
 #[derive(Debug, Default)]
 struct Columns {
     columns: Vec<TrajectoryColumn>,
     is_unwrapped: bool,
     missing: Vec<String>,
-    /// In the order of the file that is written here.
+    /// Column names in the order of the file that is written here.
     names: Vec<&'static str>,
 }
 
 impl Dump {
-    /// `dump ID all STYLE EVERY FILE COLUMNS`; with it, how it differs.
+    /// Parses `dump ID all STYLE EVERY FILE COLUMNS`; also returns how the output differs.
     ///
     /// # Errors
-    /// Why it cannot be taken.
+    /// The reason why the dump cannot be taken.
     pub(super) fn read(
         style: &str,
         every: u64,
@@ -74,7 +74,7 @@ impl Dump {
         }
     }
 
-    /// The key `trajectory` of `[output]`, with a frame every so many steps.
+    /// Returns the key `trajectory` of `[output]`, with `every` steps between frames.
     pub(super) fn key(&self, every: u64) -> String {
         let Self { path, columns, is_unwrapped, .. } = self;
         let columns = columns.as_ref().map_or_else(String::new, |columns| {
@@ -114,7 +114,8 @@ impl Columns {
     }
 }
 
-/// The file's own name, with an extension that says what it is; one file for all frames.
+/// Returns the name of the file without folders, with an extension for its format and without `*`,
+/// as all frames are in one file.
 fn named(file: &str, extension: &str) -> String {
     let name = file.rsplit(['/', '\\']).next().unwrap_or_default().replace('*', "");
     let (name, compressed) = match name.strip_suffix(".gz") {

@@ -2,13 +2,13 @@
 
 use std::f64::consts::PI;
 
-/// Finds the value of a name that is no function: `v_NAME`, or a thermo keyword.
+/// Returns the value of a name that is not a function: `v_NAME`, or a thermo keyword.
 pub(super) type Names<'n> = &'n dyn Fn(&str) -> Result<f64, String>;
 
-/// The value of a formula.
+/// Returns the value of a formula.
 ///
 /// # Errors
-/// The part of it that has no value here.
+/// The part of the formula that has no value here.
 pub(super) fn evaluate(text: &str, names: Names) -> Result<f64, String> {
     let mut parser = Parser { rest: text.trim(), names, depth: 0 };
     let value = parser.operation(0)?;
@@ -18,11 +18,12 @@ pub(super) fn evaluate(text: &str, names: Names) -> Result<f64, String> {
 struct Parser<'t> {
     rest: &'t str,
     names: Names<'t>,
-    /// Open brackets and signs in front of a value.
+    /// Number of open brackets and signs before a value.
     depth: usize,
 }
 
-/// Symbol, precedence and effect. All bind to the left, also `^`. Longer symbols come first.
+/// Symbol, precedence and function. All operators are left-associative, also `^`. Longer symbols
+/// come first.
 type Operator = (&'static str, u8, fn(f64, f64) -> f64);
 
 const OPERATORS: [Operator; 15] = [
@@ -43,7 +44,7 @@ const OPERATORS: [Operator; 15] = [
     ("^", 7, f64::powf),
 ];
 
-/// Name and value.
+/// Name and function.
 type Function = (&'static str, fn(f64) -> f64);
 
 const FUNCTIONS: [Function; 14] = [
@@ -60,7 +61,7 @@ const FUNCTIONS: [Function; 14] = [
     ("atan", f64::atan),
     ("floor", f64::floor),
     ("ceil", f64::ceil),
-    // Halves go up.
+    // Halves are rounded up.
     ("round", |x| (x + 0.5).floor()),
 ];
 
@@ -75,7 +76,7 @@ impl Parser<'_> {
         rest.is_some()
     }
 
-    /// Values joined by operators of this precedence or a higher one.
+    /// Parses values joined by operators of precedence `least` or higher.
     fn operation(&mut self, least: u8) -> Result<f64, String> {
         let mut value = self.value()?;
         while let Some((symbol, precedence, effect)) = self.operator(least) {
@@ -90,7 +91,7 @@ impl Parser<'_> {
     }
 
     fn value(&mut self) -> Result<f64, String> {
-        /// Deeper ones are no formulas.
+        /// Largest depth of brackets and signs in a formula.
         const DEEPEST: usize = 40;
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -169,7 +170,7 @@ fn finite(value: f64, of: &str) -> Result<f64, String> {
 mod tests {
     use super::*;
 
-    /// The values are those that `lmp` prints.
+    /// The expected values are those printed by `lmp`.
     #[test]
     fn formulas() {
         let names = |name: &str| match name {

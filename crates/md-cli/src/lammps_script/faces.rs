@@ -1,6 +1,6 @@
-//! Faces of the box, and the box that LAMMPS makes of them.
+//! Faces of the box, and the box that LAMMPS derives from them.
 
-/// A face as `boundary` names it.
+/// A face as named by `boundary`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Face {
     /// `p`
@@ -10,14 +10,14 @@ pub(super) enum Face {
     Fixed,
     /// `s`: always just outside of the particles.
     Shrinking,
-    /// `m`: the same, but never inside of the box that was given.
+    /// `m`: as `s`, but never inside of the given box.
     Outermost,
 }
 
 /// The lower and the upper face along each dimension.
 pub(super) type Faces = [[Face; 2]; 3];
 
-/// The length by which a face that shrinks keeps away from the particles, in units of the box length.
+/// Distance of a shrinking face from the particles, in units of the box length.
 const MARGIN: f64 = 1e-4;
 
 /// Reads the three words of `boundary`.
@@ -53,7 +53,7 @@ fn unknown(word: &str) -> String {
 }
 
 impl Face {
-    /// Whether the particles decide where it is.
+    /// Returns whether the position of the face depends on the particles.
     pub(super) fn follows_particles(self) -> bool {
         matches!(self, Self::Shrinking | Self::Outermost)
     }
@@ -71,14 +71,15 @@ impl Ends {
         self.high - self.low
     }
 
-    /// Those of the region from which `create_box` makes the box.
+    /// Returns the ends after `create_box`, if `self` is those of its region.
     pub(super) fn created(self, [lower, upper]: [Face; 2]) -> Self {
         let margin = MARGIN * self.length();
         let by = |face: Face| if face == Face::Shrinking { margin } else { 0.0 };
         Self { low: self.low - by(lower), high: self.high + by(upper) }
     }
 
-    /// Those of the first step, with particles in `inner`, where this is the region of `create_box`.
+    /// Returns the ends of the first step, with particles in `inner`, if `self` is those of the
+    /// region of `create_box`.
     pub(super) fn around(self, inner: Self, [lower, upper]: [Face; 2]) -> Self {
         let margin = MARGIN * self.length();
         let (low, high) = (inner.low - margin, inner.high + margin);

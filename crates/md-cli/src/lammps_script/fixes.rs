@@ -1,4 +1,4 @@
-//! `fix` and `unfix`: how particles move, and walls.
+//! `fix` and `unfix`: integrators, thermostats and walls.
 
 use super::Script;
 use super::commands::{number, ramp, whole};
@@ -7,7 +7,7 @@ use super::integrators::Fix;
 use super::kinds::unlike_fix;
 use super::outcome::{Outcome, Taken};
 
-/// Of what would end it.
+/// Remark on commands that would end the drift.
 pub(super) const DRIFT_STAYS: &str =
     "nothing takes momentum away here: the drift of `velocity all set` stays for the whole run";
 
@@ -36,7 +36,7 @@ impl Script<'_> {
         Ok(Outcome::differing(difference.map(str::to_owned)))
     }
 
-    /// `FROM TO DAMP SEED [KEYWORD VALUE ...]`
+    /// Carries out `fix langevin`: `FROM TO DAMP SEED [KEYWORD VALUE ...]`.
     fn langevin(&mut self, id: &str, words: &[&str]) -> Taken {
         const LEFT_OUT: [&str; 5] = ["gjf", "tally", "zero", "angmom", "omega"];
         let Some(([from, to, damp, _], keywords)) = words.split_first_chunk() else {
@@ -77,7 +77,7 @@ impl Script<'_> {
         Ok(Outcome::differing(difference))
     }
 
-    /// What takes the motion of the centre of mass away, which nothing does here.
+    /// Records a fix that removes the motion of the centre of mass, which has no equivalent here.
     fn momentum(&mut self, id: &str, words: &[&str]) -> Taken {
         if self.system.drift.is_some_and(|drift| drift != [0.0; 3]) {
             return Err(DRIFT_STAYS.to_owned());
@@ -89,7 +89,7 @@ impl Script<'_> {
         Ok(Outcome::no_effect("drawn velocities have no total momentum, and pairs do not change it"))
     }
 
-    /// `run N`
+    /// Carries out `run N`.
     pub(super) fn run(&mut self, steps: u64) -> Taken {
         let shrinks = self.system.faces.as_flattened().contains(&Face::Shrinking);
         if steps > 0 && shrinks && self.system.moves() {
@@ -125,7 +125,7 @@ impl Script<'_> {
         Ok(Outcome::no_effect("that fix was not taken either"))
     }
 
-    /// `fix_modify ID KEYWORD VALUE ...`
+    /// Carries out `fix_modify ID KEYWORD VALUE ...`.
     pub(super) fn modify_fix(&self, id: &str, options: &[&str]) -> Taken {
         if !self.motion.fixes.contains_key(id) && !self.system.wall_fixes.contains_key(id) {
             return Ok(Outcome::no_effect("that fix was not taken either"));
@@ -142,7 +142,7 @@ impl Script<'_> {
         Ok(Outcome::differing((!is_counted).then(|| counted.to_owned())))
     }
 
-    /// `FACE PLACE [EPSILON SIGMA CUTOFF]`, several times.
+    /// Carries out a fix of walls: `FACE PLACE [EPSILON SIGMA CUTOFF]`, repeated.
     fn walls(&mut self, id: &str, is_solid: bool, words: &[&str]) -> Taken {
         for wall in words.chunks(if is_solid { 5 } else { 2 }) {
             let (face, place) = match wall {
@@ -174,7 +174,7 @@ impl Script<'_> {
     }
 }
 
-/// Keywords that are left out.
+/// Returns a text about keywords that are left out.
 fn without(keywords: &[&str]) -> String {
     keywords.iter().map(|keyword| format!(", without its `{keyword}`")).collect()
 }

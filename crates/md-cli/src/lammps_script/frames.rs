@@ -1,4 +1,4 @@
-//! `dump`, `dump_modify` and `undump`: in which runs there are frames, and how often.
+//! `dump`, `dump_modify` and `undump`: the runs that have frames, and the steps between frames.
 
 use super::commands::whole;
 use super::dump::Dump;
@@ -7,14 +7,14 @@ use super::outcome::{Outcome, Taken};
 /// The trajectory of all runs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Frames {
-    /// With the id of its command.
+    /// The dump with the id of its command.
     dump: Option<(String, Dump)>,
-    /// Steps between two frames in a run that would come now.
+    /// Steps between two frames in the next run.
     every: Option<u64>,
 }
 
 impl Frames {
-    /// `dump`, perhaps behind a run; with how it differs.
+    /// Carries out `dump`, with its `difference`; `is_late`: after a run.
     pub(super) fn begin(&mut self, id: &str, dump: Dump, is_late: bool, difference: Option<String>) -> Taken {
         if self.dump.is_some() && (is_late || self.every.is_some()) {
             return Err("a run has one trajectory, and that is of the first dump".to_owned());
@@ -26,7 +26,7 @@ impl Frames {
         Ok(Outcome::differing((!all.is_empty()).then(|| all.join("; "))))
     }
 
-    /// `dump_modify`
+    /// Carries out `dump_modify`.
     pub(super) fn modify(&mut self, id: &str, options: &[&str]) -> Taken {
         self.check(id)?;
         let mut others = false;
@@ -42,7 +42,7 @@ impl Frames {
         })
     }
 
-    /// `undump`
+    /// Carries out `undump`.
     pub(super) fn end(&mut self, id: &str) -> Taken {
         self.check(id)?;
         self.every = None;
@@ -54,12 +54,12 @@ impl Frames {
         is_there.then_some(()).ok_or_else(|| "that dump was not taken either".to_owned())
     }
 
-    /// Steps between two frames in a run that would come now, if there are frames.
+    /// Returns the steps between two frames in the next run, if it has frames.
     pub(super) fn every(&self) -> Option<u64> {
         self.every
     }
 
-    /// The key `trajectory` of `[output]`.
+    /// Returns the key `trajectory` of `[output]`.
     pub(super) fn key(&self, every: u64) -> String {
         self.dump.as_ref().map_or_else(String::new, |(_, dump)| dump.key(every))
     }

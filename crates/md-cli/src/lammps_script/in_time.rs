@@ -1,5 +1,5 @@
-//! Commands behind a run. What a scenario has once, for all of its stages, stays as the first of them found it: every run sees only
-//! what came before it.
+//! Commands after a run. Settings that a scenario has once for all of its stages keep the values of
+//! the first run; the other settings of a run are those made before it.
 
 use super::Script;
 use super::analyses::Analyses;
@@ -8,16 +8,18 @@ use super::outcome::Taken;
 use super::pairs::Pairs;
 use super::system::System;
 
-/// What is done to the particles, rather than set: it has another effect behind a run, even with the same words.
+/// Commands that act on the particles instead of setting something: after a run, they have another
+/// effect even with the same words.
 const DEEDS: [&str; 5] = ["create_atoms", "create_box", "read_data", "replicate", "velocity"];
 
-/// What all runs so far have in common; where it is not complete, what is missing.
+/// Settings shared by all runs so far; an error states what is missing.
 type Common = [Result<String, String>; 3];
 
 type Settings = (System, Pairs, Motion, Analyses, usize);
 
 impl Script<'_> {
-    /// Carries out a command as far as the runs before it do not change by it. One that is not taken leaves nothing behind.
+    /// Carries out a command if it does not change the runs before it. A command that is not taken
+    /// has no effect on the state.
     pub(super) fn carry_out_in_time(&mut self, command: &str, words: &[&str]) -> Taken {
         let is_late = self.motion.has_run();
         if is_late && DEEDS.contains(&command) {
@@ -50,7 +52,7 @@ impl Script<'_> {
         taken
     }
 
-    /// The settings, and the number of runs so far.
+    /// Returns the settings, and the number of runs so far.
     fn settings(&mut self) -> Settings {
         (
             self.system.clone(),
@@ -70,10 +72,10 @@ impl Script<'_> {
         [self.system.table(), self.pairs.tables(self.types()), Ok(self.motion.common())]
     }
 
-    /// `clear`, with which another simulation begins.
+    /// Carries out `clear`, which begins another simulation.
     ///
     /// # Errors
-    /// There is one already.
+    /// There is a simulation already.
     pub(super) fn clear(&mut self) -> Result<(), String> {
         if self.motion.has_run() || self.system.box_region.is_some() || self.system.file.is_some() {
             return Err("a scenario is one simulation: split the script there, and repeat the variables that the second part needs"

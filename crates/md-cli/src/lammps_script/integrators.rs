@@ -1,8 +1,8 @@
-//! Fixes that move particles, as integrators.
+//! Translation of fixes that move particles to integrators.
 
 use super::commands::{number, ramp, whole};
 
-/// A temperature at the beginning and the end of a run.
+/// Temperature at the beginning and at the end of a run.
 pub(super) type Ramp = [f64; 2];
 
 /// A fix on all particles.
@@ -20,28 +20,28 @@ pub(super) enum Fix {
     Berendsen(Ramp, f64),
     /// `temp/csvr`
     Csvr(Ramp, f64),
-    /// `temp/rescale` every so many steps.
+    /// `temp/rescale`: temperature, steps between two rescalings.
     Rescale(Ramp, u64),
     /// `momentum`, `recenter`
     Momentum,
-    /// What is not needed here.
+    /// A fix that is not needed here.
     Nothing,
 }
 
 /// Lengths of the box that follow the pressure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Axes {
-    /// All by one factor.
+    /// All lengths, by one factor.
     Together,
-    /// Each of these by its own.
+    /// Each of these lengths, by its own factor.
     Apart([bool; 3]),
 }
 
-/// Keywords of LAMMPS's own equations of motion, with a word each.
+/// Keywords of LAMMPS's own equations of motion, each followed by one word.
 const IGNORED: [&str; 5] = ["pchain", "mtk", "tloop", "ploop", "nreset"];
 
 impl Axes {
-    /// As a key behind others.
+    /// Returns the key, to be appended to others.
     fn key(self) -> String {
         match self {
             Self::Together => String::new(),
@@ -61,21 +61,22 @@ struct Keywords<'w> {
     bath: Option<(Ramp, f64)>,
     /// Thermostats in the chain.
     chain: u64,
-    /// Of each axis that was named: pressure at the beginning and the end, and its damping time.
+    /// For each axis that was named: pressure at the beginning and at the end, and its damping
+    /// time.
     pressures: Vec<[f64; 3]>,
     axes: [bool; 3],
     couple: &'w str,
-    /// What is left out here.
+    /// Keywords that are left out here.
     ignored: Vec<&'w str>,
 }
 
 impl<'w> Keywords<'w> {
-    /// Reads those of a fix.
+    /// Reads the keywords of a fix.
     ///
     /// # Errors
-    /// The first one without an equivalent.
+    /// The first keyword without an equivalent.
     fn read(style: &str, mut words: &[&'w str]) -> Result<Self, String> {
-        /// Thermostats in LAMMPS's chain, where nothing is said.
+        /// Default number of thermostats in LAMMPS's chain.
         const USUAL: u64 = 3;
         let mut all = Self {
             bath: None,
@@ -127,7 +128,8 @@ impl<'w> Keywords<'w> {
         }
     }
 
-    /// Which lengths change, if all that change have one constant pressure, and that.
+    /// Returns the lengths that change, their pressure and its damping time, if all of them have
+    /// one constant pressure.
     fn pressure(&self) -> Option<(Axes, f64, f64)> {
         let axes = match (self.couple, self.axes) {
             ("xyz", [true, true, true]) => Axes::Together,
@@ -140,12 +142,13 @@ impl<'w> Keywords<'w> {
 }
 
 impl Fix {
-    /// `temp/rescale`: nearly always all of the way, and nearly always.
+    /// Returns `temp/rescale`, which is taken if it sets the temperature fully (fraction 1) and its
+    /// window is narrow.
     ///
     /// # Errors
-    /// Temperatures that LAMMPS leaves as they are.
+    /// A fraction or a window with which LAMMPS does not set the temperature exactly.
     pub(super) fn rescaled(ramp: Ramp, every: u64, window: f64, fraction: f64) -> Result<Self, String> {
-        /// Of the temperature, within which nobody can tell the two apart.
+        /// Largest window, in units of the temperature, for which the difference is negligible.
         const NARROW: f64 = 0.05;
         if fraction != 1.0 {
             return Err(format!(
@@ -161,7 +164,7 @@ impl Fix {
         Ok(Self::Rescale(ramp, every))
     }
 
-    /// `nvt`; with it the keywords that are left out here.
+    /// Returns `nvt`, and the keywords that are left out here.
     ///
     /// # Errors
     /// Keywords without an equivalent.
@@ -177,7 +180,7 @@ impl Fix {
         }
     }
 
-    /// `npt`; with it the keywords that are left out here.
+    /// Returns `npt`, and the keywords that are left out here.
     ///
     /// # Errors
     /// Keywords or pressures without an equivalent.
@@ -188,12 +191,12 @@ impl Fix {
             "npt with pressures that change or that differ between axes, with two axes coupled, or without a pressure",
         )?;
         let mut ignored = all.ignored;
-        // Bussi's thermostat is no chain.
+        // Bussi's thermostat has no chain.
         ignored.extend(words.iter().filter(|&&word| word == "tchain"));
         Ok((Self::Isobaric(ramp, damp, pressure, time, axes), ignored))
     }
 
-    /// As an inline table.
+    /// Returns the integrator as an inline table.
     pub(super) fn integrator(&self) -> String {
         let kind = |name: &str, ramp: Ramp, rest: String| {
             format!("{{ kind = \"{name}\", temperature = {}, {rest} }}", temperature(ramp))

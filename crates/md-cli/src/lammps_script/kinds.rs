@@ -1,6 +1,7 @@
-//! What commands and fixes are by their names: those that particles move the same without, and what the others do that cannot be taken.
+//! Classification of commands and fixes by their names: those that do not affect the motion of
+//! particles, and what the others do that cannot be taken.
 
-/// Commands, and why particles move the same without them.
+/// Commands that do not affect the motion of particles, by reason.
 const NO_EFFECT: [(&str, &[&str]); 5] = [
     (
         "it sets how LAMMPS itself runs or prints",
@@ -27,7 +28,8 @@ const NO_EFFECT: [(&str, &[&str]); 5] = [
     ("a group of particles: each command that acts on it is told by itself", &["group"]),
 ];
 
-/// Commands that compute or print, or give a name to something: where one cannot be taken, particles move the same.
+/// Commands that compute or print, or name something: particles move alike if one of them cannot be
+/// taken.
 const OBSERVING: [&str; 10] = [
     "compute",
     "dump",
@@ -41,7 +43,7 @@ const OBSERVING: [&str; 10] = [
     "variable",
 ];
 
-/// Fixes that compute, print or store, and move nothing.
+/// Fixes that compute, print or store, and do not affect the motion.
 const OBSERVING_FIXES: [&str; 15] = [
     "ave/atom",
     "ave/chunk",
@@ -60,7 +62,7 @@ const OBSERVING_FIXES: [&str; 15] = [
     "widom",
 ];
 
-/// Beginnings of the names of commands, and what these do.
+/// Prefixes of command names, by what the commands do.
 const COMMANDS: [(&str, &[&str]); 9] = [
     (
         "bonds: particles are points without bonds here",
@@ -94,7 +96,7 @@ const COMMANDS: [(&str, &[&str]); 9] = [
     ),
 ];
 
-/// Beginnings of the names of fixes, and what these do.
+/// Prefixes of fix names, by what the fixes do.
 const FIXES: [(&str, &[&str]); 8] = [
     ("bonds or rigid bodies", &["bond/", "poems", "rattle", "rigid", "shake"]),
     (
@@ -134,12 +136,12 @@ const FIXES: [(&str, &[&str]); 8] = [
     ),
 ];
 
-/// Why particles move the same without a command.
+/// Returns why a command does not affect the motion of particles, if it does not.
 pub(super) fn no_effect(command: &str) -> Option<&'static str> {
     NO_EFFECT.iter().find(|(_, names)| names.contains(&command)).map(|&(why, _)| why)
 }
 
-/// Whether a command that cannot be taken leaves the motion of particles as it is.
+/// Returns whether particles move alike although a command cannot be taken.
 pub(super) fn is_observing(command: &str, arguments: &[&str]) -> bool {
     match (command, arguments) {
         ("fix", [_, _, style, ..]) => OBSERVING_FIXES.contains(style),
@@ -147,7 +149,7 @@ pub(super) fn is_observing(command: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// What a command does that cannot be taken.
+/// Returns what a command does that cannot be taken.
 pub(super) fn unlike(command: &str) -> String {
     family(&COMMANDS, command).map_or_else(
         || format!("the command `{command}` is not known here, or not in this form"),
@@ -155,7 +157,7 @@ pub(super) fn unlike(command: &str) -> String {
     )
 }
 
-/// What a fix does that cannot be taken.
+/// Returns what a fix does that cannot be taken.
 pub(super) fn unlike_fix(style: &str) -> String {
     let what = family(&FIXES, style).unwrap_or("a fix that is not known here");
     format!("{what}: the fix `{style}` has no equivalent here, or not in this form")

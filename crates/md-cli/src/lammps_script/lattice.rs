@@ -1,6 +1,6 @@
 //! The lattice of a script, in LAMMPS's arithmetic.
 //!
-//! Whether a site on a face is inside depends on the last digit of its place.
+//! Whether a site on a face is inside depends on the last digit of its coordinate.
 
 use md_core::lattice::{Lattice, LatticeKind};
 use md_lab::name_of;
@@ -10,20 +10,20 @@ use super::commands::number;
 /// `lattice STYLE SCALE [KEYWORD ...]`
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ScriptLattice {
-    /// Without one (`none`) there is only a unit of length.
+    /// `None` (`none`): there is only a unit of length.
     kind: Option<LatticeKind>,
     density: f64,
     /// Lattice constant.
     scale: f64,
-    /// Units of length along each dimension in which a script counts.
+    /// Lattice units of length along each dimension.
     pub(super) cell: [f64; 3],
-    /// A corner of a unit cell, in these units.
+    /// A corner of a unit cell, in lattice units.
     origin: [f64; 3],
 }
 
 /// The first and the last of some planes of sites across a dimension.
 ///
-/// The faces of unit cells and the planes half way between them are numbered in order.
+/// The faces of unit cells and the planes halfway between them are numbered in order.
 pub(super) type Planes = [i64; 2];
 
 /// An interval of a coordinate.
@@ -37,14 +37,14 @@ pub(super) struct Interval {
 }
 
 impl Default for ScriptLattice {
-    /// That of a script without a `lattice`.
+    /// Returns the lattice of a script without a `lattice`.
     fn default() -> Self {
         Self { kind: None, density: 1.0, scale: 1.0, cell: [1.0; 3], origin: [0.0; 3] }
     }
 }
 
 impl ScriptLattice {
-    /// Reads the words behind `lattice`.
+    /// Reads the words after `lattice`.
     ///
     /// # Errors
     /// A style or a keyword that cannot be taken.
@@ -99,17 +99,17 @@ impl ScriptLattice {
         }
     }
 
-    /// Its sites, in units of the sides of a unit cell.
+    /// Returns the sites of a unit cell, in units of its sides.
     ///
     /// # Errors
-    /// There are none.
+    /// There is no lattice.
     pub(super) fn sites(&self) -> Result<Vec<[f64; 3]>, String> {
         let kind = self.kind.ok_or("there is no lattice")?;
         let places = unit_cell(kind).sites().map(|(_, place)| place).collect::<Vec<_>>();
         Ok(places.into_iter().map(|place| [0, 1, 2].map(|dim| place[dim] / aspect(kind)[dim])).collect())
     }
 
-    /// Planes per unit cell.
+    /// Returns the number of planes per unit cell.
     pub(super) fn planes_per_cell(&self, dim: usize) -> i64 {
         let has_between = match self.kind {
             Some(LatticeKind::Fcc | LatticeKind::Bcc) => true,
@@ -119,7 +119,7 @@ impl ScriptLattice {
         if has_between { 2 } else { 1 }
     }
 
-    /// Side length of a unit cell.
+    /// Returns the side length of a unit cell.
     pub(super) fn side(&self, dim: usize) -> f64 {
         self.scale * self.aspect(dim)
     }
@@ -128,23 +128,23 @@ impl ScriptLattice {
         self.kind.map_or(1.0, |kind| aspect(kind)[dim])
     }
 
-    /// Between two planes.
+    /// Returns the distance between two planes.
     pub(super) fn gap(&self, dim: usize) -> f64 {
         self.side(dim) / self.planes_per_cell(dim) as f64
     }
 
-    /// The coordinate of a plane.
+    /// Returns the coordinate of a plane.
     pub(super) fn plane(&self, dim: usize, number: i64) -> f64 {
         let cells = number as f64 / self.planes_per_cell(dim) as f64;
         self.scale * (self.aspect(dim) * cells) + self.cell[dim] * self.origin[dim]
     }
 
-    /// The planes in an interval; the second number is below the first where there is none.
+    /// Returns the planes in an interval; the second number is below the first if there is none.
     ///
     /// # Errors
-    /// Their numbers are too large.
+    /// The numbers of the planes are too large.
     pub(super) fn planes_in(&self, dim: usize, interval: Interval) -> Result<Planes, String> {
-        /// Beyond that the last digit of a number says nothing of its place.
+        /// Above this, the last digit of a number has no meaning for the coordinate.
         const LARGEST: f64 = 4e9;
         let Interval { low, high, end } = interval;
         let estimate = |place: f64| {
@@ -163,36 +163,36 @@ impl ScriptLattice {
         Ok([first, last.unwrap_or(first.saturating_sub(1))])
     }
 
-    /// Keys of a scenario.
+    /// Returns the keys of a scenario.
     pub(super) fn keys(&self) -> String {
         let kind = self.kind.map_or_else(String::new, name_of);
         format!("kind = \"{kind}\", density = {:?}", self.density)
     }
 
-    /// Dimensions of its unit cell, if it has one.
+    /// Returns the dimensions of the unit cell, if there is one.
     pub(super) fn dimensions(&self) -> Option<usize> {
         self.kind.map(|kind| kind.dimension().count())
     }
 }
 
-/// One cell with a lattice constant of 1.
+/// Returns one cell with a lattice constant of 1.
 fn unit_cell(kind: LatticeKind) -> Lattice {
     Lattice::new(kind, 1.0, [1; 3])
 }
 
-/// Side lengths of a unit cell, in units of the lattice constant.
+/// Returns the side lengths of a unit cell, in units of the lattice constant.
 fn aspect(kind: LatticeKind) -> [f64; 3] {
     unit_cell(kind).lengths()
 }
 
-/// Lattice constant.
+/// Returns the lattice constant.
 fn scale_of(kind: LatticeKind, density: f64) -> f64 {
     let volume: f64 = aspect(kind).iter().product();
     let per_volume = unit_cell(kind).len() as f64 / volume;
     (per_volume / density).powf(1.0 / kind.dimension().count() as f64)
 }
 
-/// Whether a vector points along the axis of this name.
+/// Returns whether a vector points along the axis of this name.
 fn is_own_axis(axis: &str, vector: [f64; 3]) -> bool {
     let own = ["x", "y", "z"].iter().position(|name| *name == axis);
     own.is_some_and(|own| (0..3).all(|dim| if dim == own { vector[dim] > 0.0 } else { vector[dim] == 0.0 }))

@@ -1,23 +1,23 @@
-//! The lines of a script as LAMMPS's interpreter reads them: continuations, comments, quotes and words.
+//! Lines of a script as LAMMPS's interpreter reads them: continuations, comments, quotes and words.
 
-/// A command with its arguments, before variables are put in.
+/// A command with its arguments, before the substitution of variables.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
-    /// Its first line in the file, from 1.
+    /// Number of its first line in the file, from 1.
     pub(super) number: usize,
-    /// The text without the comment. Only triple quotes hold line breaks.
+    /// The text without the comment. Only triple quotes can contain line breaks.
     pub(super) text: String,
 }
 
-/// Characters that part words.
+/// Characters that separate words.
 const BLANKS: [char; 6] = [' ', '\t', '\n', '\x0b', '\x0c', '\r'];
 
 const TRIPLE: &str = "\"\"\"";
 
-/// The commands of a script.
+/// Returns the commands of a script.
 ///
-/// A line goes on where its last visible character is `&`, even in a comment, and where triple quotes
-/// are open; a comment is removed from the joined text.
+/// A line continues if its last visible character is `&`, even in a comment, and while triple
+/// quotes are open; a comment is removed from the joined text.
 pub(super) fn commands(script: &str) -> Vec<Line> {
     let mut all = Vec::new();
     let mut begun: Option<(Line, usize)> = None;
@@ -32,7 +32,7 @@ pub(super) fn commands(script: &str) -> Vec<Line> {
             whole.text.truncate(end - 1);
             begun = Some((whole, quotes));
         } else if quotes % 2 == 1 && !is_last {
-            // One of the blanks at the end stays.
+            // One of the trailing blanks stays.
             whole.text.truncate(end + 1);
             begun = Some((whole, quotes));
         } else {
@@ -49,7 +49,7 @@ pub(super) fn commands(script: &str) -> Vec<Line> {
     all
 }
 
-/// The line up to a `#` that is not between quotes; nothing where no word is left.
+/// Returns the line up to a `#` outside of quotes; `None` where no word is left.
 fn without_comment(mut line: Line) -> Option<Line> {
     let mut quotes = Quotes::default();
     let (mut at, all) = (0, line.text.as_str());
@@ -64,7 +64,7 @@ fn without_comment(mut line: Line) -> Option<Line> {
     (!line.text.is_empty()).then_some(line)
 }
 
-/// Which quotes are open while a text is passed through.
+/// State of the quotes while a text is scanned.
 #[derive(Debug, Default)]
 pub(super) struct Quotes(Option<&'static str>);
 
@@ -73,7 +73,8 @@ impl Quotes {
         self.0.is_some()
     }
 
-    /// The number of bytes of the next character, or of the quotes that open or close here.
+    /// Advances by one character, or by quotes that open or close here, and returns the number of
+    /// bytes.
     pub(super) fn pass(&mut self, rest: &str) -> usize {
         let found = match self.0 {
             None => [TRIPLE, "\"", "'"].into_iter().find(|quotes| rest.starts_with(quotes)),
@@ -89,10 +90,10 @@ impl Quotes {
     }
 }
 
-/// The words of a command; the text between quotes is one.
+/// Returns the words of a command; the text between quotes is one word.
 ///
 /// # Errors
-/// Quotes that are not closed, or after which no blank comes.
+/// Quotes that are not closed, or not followed by a blank.
 pub(super) fn words(text: &str) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     let mut rest = text.trim_start_matches(BLANKS);
@@ -119,13 +120,13 @@ pub(super) fn words(text: &str) -> Result<Vec<String>, String> {
 mod tests {
     use super::*;
 
-    /// Each as `lmp` reads it.
+    /// The expected values are those of `lmp`.
     #[test]
     fn lines_are_joined_and_comments_removed_as_by_lammps() {
         for (script, expected) in [
             ("# all\nfix 1 all &\n  nve\n", vec![(2, "fix 1 all   nve")]),
             ("variable q equal 1+&\n2\n", vec![(1, "variable q equal 1+2")]),
-            // `&` in front of a comment is a word; behind one it joins the next line to the comment.
+            // `&` before a comment is a word; after one, it joins the next line to the comment.
             ("run 1 & # c\nrun 2\n", vec![(1, "run 1 &"), (2, "run 2")]),
             ("# c &\nrun 1\nrun 2 # c&  \nrun 3\nrun 4", vec![(3, "run 2"), (5, "run 4")]),
             ("run 1&", vec![(1, "run 1&")]),

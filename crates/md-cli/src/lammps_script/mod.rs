@@ -1,7 +1,9 @@
-//! LAMMPS scripts as scenarios: commands that have an equivalent are taken, and of the others is said, line by line, why not.
+//! Translation of LAMMPS scripts to scenarios: commands that have an equivalent are taken, and for
+//! the others there is a remark, by line, that states why not.
 //!
-//! What a script is: <https://docs.lammps.org/Commands_input.html>. Read here are those of `units lj` and `atom_style atomic` with
-//! Lennard-Jones pairs; commands are carried out in order, as LAMMPS does, and the scenario is what they have come to.
+//! The syntax of scripts is in <https://docs.lammps.org/Commands_input.html>. Scripts with `units
+//! lj`, `atom_style atomic` and Lennard-Jones pairs are supported; commands are carried out in
+//! order, as in LAMMPS, and the scenario is the final state.
 
 mod analyses;
 mod commands;
@@ -39,32 +41,32 @@ use crate::input::lammps_data::Summary;
 use crate::scenario::{ScenarioSource, load};
 use crate::text_file::LONGEST_SCENARIO;
 
-/// A scenario and what is to be said about it.
+/// A scenario and the remarks on the script.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Translation {
     /// TOML that can be run.
     pub(crate) scenario: String,
-    /// In the order of the lines.
+    /// Remarks in the order of the lines.
     pub(crate) remarks: Vec<Remark>,
 }
 
-/// How the files that a script names are read.
+/// Functions that read the files named by a script.
 #[derive(Clone, Copy)]
 pub(crate) struct Files<'f> {
-    /// What a data file says beside its particles.
+    /// Returns the contents of a data file except its particles.
     pub(crate) data: &'f dyn Fn(&str) -> Result<Summary, String>,
-    /// The text of another script.
+    /// Returns the text of another script.
     pub(crate) script: &'f dyn Fn(&str) -> Result<String, String>,
 }
 
-/// Whether a script goes on.
+/// Whether a script continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
     GoesOn,
     HasQuit,
 }
 
-/// All that the commands have said so far.
+/// State after the commands so far.
 struct Script<'f> {
     files: Files<'f>,
     variables: Variables,
@@ -77,14 +79,14 @@ struct Script<'f> {
     remarks: Vec<Remark>,
     /// Names of the included scripts that are being read.
     included: Vec<String>,
-    /// In commands.
+    /// Work done so far, in commands.
     work: usize,
 }
 
-/// Translates a script, with variables of its command line (`-var NAME VALUE`).
+/// Translates a script, given the variables of the command line (`-var NAME VALUE`).
 ///
 /// # Errors
-/// What is missing for a scenario, or wrong with it, with the remarks so far.
+/// The missing or wrong part of the scenario, with the remarks so far.
 pub(crate) fn translate(
     name: &str,
     script: &str,
@@ -113,7 +115,7 @@ pub(crate) fn translate(
     }
 }
 
-/// Where the scenario comes from and what it lacks, as comments.
+/// Returns the origin of the scenario and its gaps, as comments.
 fn head(name: &str, remarks: &[Remark]) -> String {
     let mut text = format!("# From the LAMMPS script {}\n", one_line(name));
     text.extend(remarks.iter().map(Remark::comment));
@@ -139,7 +141,7 @@ impl<'f> Script<'f> {
     /// Carries out the commands of a script.
     ///
     /// # Errors
-    /// The command with which there is no scenario.
+    /// The command that makes a scenario impossible.
     fn carry_out_lines(&mut self, script: &str) -> Result<Flow, String> {
         for line in lines_of(script) {
             self.count_work()?;
@@ -170,10 +172,10 @@ impl<'f> Script<'f> {
         Ok(Flow::GoesOn)
     }
 
-    /// Counts a command; it takes time for all that there is so far.
+    /// Counts a command; its cost grows with everything defined so far.
     fn count_work(&mut self) -> Result<(), String> {
         const MOST_COMMANDS: usize = 1_000_000;
-        /// Regions, pairs and the like that take as long as a command.
+        /// Number of regions, pairs and the like that cost as much as a command.
         const PER_COMMAND: usize = 10;
         let size = self.system.size() + self.pairs.size() + self.motion.fixes.len();
         self.work += 1 + size / PER_COMMAND;
@@ -185,7 +187,7 @@ impl<'f> Script<'f> {
         }
     }
 
-    /// The name and the text of the script that `include` names.
+    /// Returns the name and the text of the script named by `include`.
     fn included_script(&self, line: &str) -> Result<(String, String), String> {
         const DEEPEST: usize = 16;
         let words = words(&self.variables.put_in(line, &|name| self.constant(name))?)?;
@@ -199,7 +201,7 @@ impl<'f> Script<'f> {
         Ok((name.clone(), (self.files.script)(name)?))
     }
 
-    /// Settings as at the beginning; variables stay.
+    /// Resets all settings to their initial state; variables stay.
     fn forget(&mut self) {
         self.system = System::default();
         self.pairs = Pairs::default();
@@ -208,7 +210,7 @@ impl<'f> Script<'f> {
         self.lacks_a_run = false;
     }
 
-    /// Number of types.
+    /// Returns the number of types.
     fn types(&self) -> usize {
         self.system.types.max(self.pairs.masses.keys().copied().max().unwrap_or(1))
     }
@@ -217,7 +219,7 @@ impl<'f> Script<'f> {
         let taken = self.take_line(text);
         let mut first_words = text.split_whitespace();
         if let (Err(_), Some("variable"), Some(name)) = (&taken, first_words.next(), first_words.next()) {
-            // Its value before is not the one that a later line means.
+            // Later lines must not use its previous value.
             self.variables.forget(name);
         }
         self.lacks_a_run |= taken.is_err() && text.split_whitespace().next() == Some("run");
@@ -244,7 +246,7 @@ impl<'f> Script<'f> {
         }
     }
 
-    /// `variable NAME STYLE ...`
+    /// Carries out `variable NAME STYLE ...`.
     fn variable(&mut self, words: &[&str]) -> Taken {
         let mut variables = std::mem::take(&mut self.variables);
         let set = variables.set(words, &|name| self.constant(name));
@@ -252,7 +254,7 @@ impl<'f> Script<'f> {
         set.map(|()| Outcome::Same)
     }
 
-    /// What becomes of a script that only prepares a run.
+    /// Returns the remark on a script that only prepares a run.
     fn without_run(&self, script: &str) -> Option<Remark> {
         let line = lines_of(script).pop().filter(|_| !self.lacks_a_run && !self.motion.has_run())?;
         let reason = "there is no `run` with steps: the scenario makes one step".to_owned();

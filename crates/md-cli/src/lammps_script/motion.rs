@@ -1,4 +1,4 @@
-//! What a script says of how particles move: fixes and runs.
+//! Fixes and runs of a script.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,24 +6,24 @@ use std::ops::Range;
 use super::frames::Frames;
 use super::integrators::Fix;
 
-/// A part of a run.
+/// A run or a minimisation of the script.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
     steps: u64,
     integrator: String,
     thermo: u64,
-    /// Steps between two frames of the trajectory, if it has some.
+    /// Steps between two frames of the trajectory, if it has frames.
     frames: Option<u64>,
 }
 
-/// Fixes as they are, and the runs so far.
+/// Current fixes and settings, and the runs so far.
 #[derive(Debug, Clone)]
 pub(super) struct Motion {
     pub(super) fixes: BTreeMap<String, Fix>,
     pub(super) timestep: f64,
     pub(super) thermo: u64,
     pub(super) skin: f64,
-    /// Steps between two rebuilds, where they are not decided by displacements.
+    /// Steps between two rebuilds, where displacements do not trigger them.
     pub(super) every: u64,
     pub(super) checks: bool,
     pub(super) frames: Frames,
@@ -35,7 +35,8 @@ pub(super) struct Motion {
 }
 
 impl Default for Motion {
-    /// LAMMPS's defaults of `units lj`. Thermo output at the ends of a run alone is one row in the longest run that is usual.
+    /// LAMMPS's defaults of `units lj`. Thermo output, which LAMMPS writes only at both ends of a
+    /// run by default, is written every 1000 steps here.
     fn default() -> Self {
         Self {
             fixes: BTreeMap::new(),
@@ -54,13 +55,13 @@ impl Default for Motion {
 }
 
 impl Motion {
-    /// `run N`
+    /// Carries out `run N`.
     ///
     /// # Errors
-    /// Why that cannot be done here.
+    /// The reason why this is not possible here.
     pub(super) fn run(&mut self, steps: u64) -> Result<(), String> {
         if steps == 0 {
-            // It shows the state.
+            // The run only prints the state.
             return Ok(());
         }
         if self.stopped {
@@ -83,7 +84,7 @@ impl Motion {
         Ok(())
     }
 
-    /// `minimize ETOL FTOL STEPS EVALUATIONS`
+    /// Carries out `minimize ETOL FTOL STEPS EVALUATIONS`.
     pub(super) fn minimise(&mut self, force_tolerance: f64, steps: u64, are_given_velocities: bool) {
         self.stopped |=
             are_given_velocities || self.parts.iter().any(|part| !part.integrator.contains("\"fire\""));
@@ -94,28 +95,28 @@ impl Motion {
         self.parts.push(Part { steps, integrator, thermo: self.thermo, frames: self.frames.every() });
     }
 
-    /// Whether there is a run or a minimisation already.
+    /// Returns whether there is a run or a minimisation already.
     pub(super) fn has_run(&self) -> bool {
         !self.parts.is_empty()
     }
 
-    /// Steps of all runs so far.
+    /// Returns the number of steps of all runs so far.
     pub(super) fn steps(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.steps))
     }
 
-    /// The steps between which the last run is.
+    /// Returns the range of steps of the last run.
     pub(super) fn last_run(&self) -> Range<u64> {
         let end = self.steps();
         end - self.parts.last().map_or(0, |part| part.steps).min(end)..end
     }
 
-    /// Whether a barostat acts in one of the runs so far.
+    /// Returns whether a barostat acts in one of the runs so far.
     pub(super) fn stretches_the_box(&self) -> bool {
         self.parts.iter().any(|part| part.integrator.contains("barostat"))
     }
 
-    /// A copy of the settings, without the runs.
+    /// Returns a copy of the settings, without the runs.
     pub(super) fn settings(&mut self) -> Self {
         let parts = std::mem::take(&mut self.parts);
         let settings = self.clone();
@@ -123,28 +124,28 @@ impl Motion {
         settings
     }
 
-    /// Returns to earlier settings and the first runs, this many.
+    /// Restores earlier settings and keeps the first `runs` runs.
     pub(super) fn return_to(&mut self, settings: Self, runs: usize) {
         let parts = std::mem::take(&mut self.parts);
         *self = Self { parts, ..settings };
         self.parts.truncate(runs);
     }
 
-    /// Number of runs so far.
+    /// Returns the number of runs so far.
     pub(super) fn runs(&self) -> usize {
         self.parts.len()
     }
 
-    /// What a scenario has once for all of its stages.
+    /// Returns the settings that a scenario has once for all of its stages.
     pub(super) fn common(&self) -> String {
         let Self { timestep, skin, every, checks, restart, seed, .. } = self;
         format!("{timestep} {skin} {every} {checks} {restart:?} {seed}")
     }
 
-    /// The table `[simulation]`.
+    /// Returns the table `[simulation]`.
     pub(super) fn simulation(&self, title: &str, dimensions: usize) -> String {
         let total = self.steps();
-        // A script that runs nothing is a scenario of one step.
+        // A script without a run becomes a scenario of one step.
         let steps = if self.parts.len() > 1 { String::new() } else { format!("steps = {}\n", total.max(1)) };
         let title = toml::Value::from(title);
         format!(
@@ -153,7 +154,7 @@ impl Motion {
         )
     }
 
-    /// The tables of neighbours, integrators and outputs.
+    /// Returns the tables of neighbours, integrators and outputs.
     pub(super) fn tables(&self) -> String {
         let rebuild = match self.checks {
             true => "displacement = true".to_owned(),
@@ -182,15 +183,15 @@ impl Motion {
     }
 }
 
-/// Outputs of stages that say nothing of their own.
+/// Outputs of stages without their own settings.
 struct Usual {
     thermo: u64,
     frames: Option<u64>,
-    /// The number of a step that is never reached.
+    /// A step that is never reached.
     never: u64,
 }
 
-/// A table `[[stage]]`.
+/// Returns a table `[[stage]]`.
 fn stage(part: &Part, usual: &Usual) -> String {
     let Part { steps, integrator, thermo, frames } = part;
     let mut text = format!("\n[[stage]]\nsteps = {steps}\n");
@@ -210,7 +211,7 @@ fn stage(part: &Part, usual: &Usual) -> String {
     text
 }
 
-/// The keys of an inline table, one a line, as they are parted by `, ` outside of brackets.
+/// Returns the keys of an inline table, one per line, split at each `, ` outside of brackets.
 fn keys(table: &str) -> String {
     let inner = table.strip_prefix("{ ").and_then(|rest| rest.strip_suffix(" }")).unwrap_or(table);
     let (mut depth, mut text) = (0_i32, String::new());

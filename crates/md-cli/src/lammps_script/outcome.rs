@@ -1,49 +1,49 @@
-//! What becomes of a command, and what is said about it.
+//! Outcomes of commands, and remarks about them.
 
-/// What becomes of a command that can be carried out.
+/// Outcome of a command that can be carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The scenario does what it says.
+    /// The scenario does what the command specifies.
     Same,
-    /// The scenario does it in another way: in which.
+    /// The scenario does it in another way, which the text describes.
     Differs(String),
-    /// Particles move as without it: what it does instead.
+    /// Particles move as without the command; the text states what the scenario has instead.
     NoEffect(String),
-    /// Particles would move in another way with the part that is left out: which part.
+    /// Particles would move differently with the part that is left out, which the text names.
     Partly(String),
 }
 
-/// Letters of a command that are shown.
+/// Largest number of characters of a command that are shown.
 const LONGEST_COMMAND: usize = 200;
-/// Letters of a reason that are shown.
+/// Largest number of characters of a reason that are shown.
 const LONGEST_REASON: usize = 1000;
 
-/// An error says why a command that changes how particles move cannot be carried out.
+/// The error states why a command that changes how particles move cannot be carried out.
 pub(super) type Taken = Result<Outcome, String>;
 
-/// What is said about a command.
+/// A remark on a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remark {
-    /// The script that it is in, if that is an included one.
+    /// The script that contains it, if that is an included one.
     pub(crate) file: Option<String>,
     /// Line of the script, from 1.
     pub(crate) line: usize,
-    /// The command as it is written.
+    /// The command as written.
     pub(crate) text: String,
-    /// Whether the scenario does without it.
+    /// Whether the scenario contains its effect.
     pub(crate) fate: Fate,
-    /// Why, or how it differs.
+    /// The reason, or how it differs.
     pub(crate) reason: String,
 }
 
 /// Whether a command was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Particles would move in another way with it, and it is not in the scenario.
+    /// Not in the scenario, although particles would move differently with it.
     NotTaken,
-    /// It is not in the scenario, and particles move as with it.
+    /// Not in the scenario; particles move as with it.
     NoEffect,
-    /// It is in the scenario, but not to the letter.
+    /// In the scenario, but not exactly.
     Differs,
 }
 
@@ -58,12 +58,12 @@ impl Outcome {
         Self::NoEffect(what.into())
     }
 
-    /// The same, or how it differs.
+    /// Returns [`Outcome::Differs`] where there is a difference, else [`Outcome::Same`].
     pub(super) fn differing(how: Option<String>) -> Self {
         how.map_or(Self::Same, Self::Differs)
     }
 
-    /// Its fate and the reason, where something is to be said.
+    /// Returns the fate and the reason, where a remark is needed.
     fn remark(self) -> Option<(Fate, String)> {
         match self {
             Self::Same => None,
@@ -85,7 +85,7 @@ impl Fate {
 }
 
 impl Remark {
-    /// What is to be said about a command, if anything.
+    /// Returns the remark on a command, if one is needed.
     pub(super) fn about(line: usize, text: String, taken: Taken) -> Option<Self> {
         let (fate, reason) = taken.map_or_else(|reason| Some((Fate::NotTaken, reason)), Outcome::remark)?;
         Some(Self { file: None, line, text, fate, reason: shortened(reason, LONGEST_REASON) })
@@ -113,7 +113,7 @@ impl Remark {
     }
 }
 
-/// Words of a line may be long, and lines many.
+/// Shortens a text: words of a line may be long, and lines many.
 fn shortened(text: String, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{} ...", &text[..end]),
@@ -121,7 +121,7 @@ fn shortened(text: String, longest: usize) -> String {
     }
 }
 
-/// Comments are not to end where a control character stands.
+/// Replaces control characters by blanks, so that a comment does not end at one.
 pub(super) fn one_line(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

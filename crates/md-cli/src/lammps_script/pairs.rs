@@ -1,33 +1,33 @@
-//! What a script says of species and pairs.
+//! Species and pairs of a script.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::system::species_name;
 
-/// Masses, wells and how they are cut off.
+/// Masses and Lennard-Jones parameters, with the cutoff.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pairs {
     pub(super) masses: BTreeMap<usize, f64>,
-    /// The `pair_style` in force.
+    /// The current `pair_style`.
     style: Style,
-    /// Of `pair_style`, for pairs that have none of their own.
+    /// Cutoff of `pair_style`, for pairs without their own.
     cutoff: Option<f64>,
-    /// By types, the lower one first.
+    /// Parameters by types, the lower type first.
     wells: BTreeMap<(usize, usize), Well>,
     pub(super) is_shifted: bool,
     pub(super) has_tail: bool,
     pub(super) mixes_arithmetically: bool,
 }
 
-/// What the words of `pair_coeff` mean.
+/// Pair style to which the words of `pair_coeff` belong.
 #[derive(Debug, Clone, Default, PartialEq)]
 enum Style {
     #[default]
     Missing,
     /// `lj/cut`, under this name.
     Taken(String),
-    /// Another one, or one that comes too late.
+    /// Another style, or one that comes too late.
     NotTaken(String),
 }
 
@@ -40,9 +40,10 @@ struct Well {
 }
 
 impl Pairs {
-    /// `pair_style NAME CUTOFF` of Lennard-Jones pairs.
+    /// Carries out `pair_style NAME CUTOFF` for Lennard-Jones pairs.
     ///
-    /// All pairs have this cutoff from now on. With another name than before, nothing else of them stays.
+    /// All pairs have this cutoff from now on. If the name differs from the previous one, the other
+    /// pair settings are reset.
     pub(super) fn begin(&mut self, name: &str, cutoff: f64) {
         let style = Style::Taken(name.to_owned());
         if self.style != style {
@@ -52,9 +53,9 @@ impl Pairs {
         self.wells.values_mut().for_each(|well| well.cutoff = cutoff);
     }
 
-    /// A `pair_style` that is not taken: the coefficients behind it are its own.
+    /// Records a `pair_style` that is not taken: the coefficients after it belong to it.
     ///
-    /// The pairs of the runs so far stay, and where there is no run yet, none.
+    /// The pairs of earlier runs stay; if there is no run yet, pairs are reset.
     pub(super) fn pass_over(&mut self, name: &str, has_run: bool) {
         if !has_run {
             *self = Self { masses: std::mem::take(&mut self.masses), ..Self::default() };
@@ -62,10 +63,11 @@ impl Pairs {
         self.style = Style::NotTaken(name.to_owned());
     }
 
-    /// Makes sure that what is said of pairs is said of Lennard-Jones pairs.
+    /// Checks that a setting of pairs belongs to Lennard-Jones pairs, and returns their global
+    /// cutoff.
     ///
     /// # Errors
-    /// The style that it belongs to.
+    /// The style to which the setting belongs.
     pub(super) fn check_style(&self) -> Result<f64, String> {
         if let Style::NotTaken(name) = &self.style {
             return Err(format!("it belongs to the pair_style `{name}`, which is not taken"));
@@ -73,10 +75,10 @@ impl Pairs {
         self.cutoff.ok_or_else(|| "there is no pair_style before it".to_owned())
     }
 
-    /// `pair_coeff I J EPSILON SIGMA [CUTOFF]`
+    /// Carries out `pair_coeff I J EPSILON SIGMA [CUTOFF]`.
     ///
     /// # Errors
-    /// Why that cannot be done here.
+    /// The reason why this is not possible here.
     pub(super) fn set(&mut self, types: [RangeInclusive<usize>; 2], numbers: &[f64]) -> Result<(), String> {
         let global = self.check_style()?;
         let (epsilon, sigma, cutoff) = match *numbers {
@@ -103,20 +105,20 @@ impl Pairs {
         Ok(())
     }
 
-    /// Number of pairs and masses.
+    /// Returns the number of pairs and masses.
     pub(super) fn size(&self) -> usize {
         self.wells.len() + self.masses.len()
     }
 
-    /// That of any pair, since all have the same.
+    /// Returns the cutoff of any pair, as all pairs have the same one.
     fn common_cutoff(&self) -> Option<f64> {
         self.wells.values().next().map(|well| well.cutoff)
     }
 
-    /// The tables of species and interaction, for so many types.
+    /// Returns the tables of species and interaction, for `types` types.
     ///
     /// # Errors
-    /// What is missing.
+    /// The `pair_style` or `pair_coeff` that is missing.
     pub(super) fn tables(&self, types: usize) -> Result<String, String> {
         let global = self.cutoff.ok_or_else(|| match &self.style {
             Style::NotTaken(name) => format!("its pair_style `{name}` cannot be taken, only lj/cut"),

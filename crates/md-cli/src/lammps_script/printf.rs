@@ -1,11 +1,11 @@
-//! Numbers as C's `printf` writes them, by `%e`, `%f` and `%g`.
+//! Formatting of numbers as by C's `printf` with `%e`, `%f` and `%g`.
 
 /// A conversion such as `%08.3f`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Conversion {
     has_sign_blank: bool,
     fills_with_zeros: bool,
-    /// Least number of characters.
+    /// Minimum number of characters.
     width: usize,
     precision: usize,
     kind: Kind,
@@ -20,7 +20,7 @@ enum Kind {
 }
 
 impl Conversion {
-    /// `%.Ng`
+    /// Returns the conversion `%.Ng`.
     pub(super) fn general(precision: usize) -> Self {
         Self {
             has_sign_blank: false,
@@ -32,10 +32,11 @@ impl Conversion {
         }
     }
 
-    /// `%`, a blank or digits, `.`, digits, and one of `efgEFG`, which is what LAMMPS accepts.
+    /// Parses `%`, a blank or digits, `.`, digits, and one of `efgEFG`, which is what LAMMPS
+    /// accepts.
     ///
     /// # Errors
-    /// Another conversion.
+    /// Any other conversion.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         /// More characters do not fit into LAMMPS's own buffer.
         const MOST: usize = 200;
@@ -64,7 +65,7 @@ impl Conversion {
         read().ok_or_else(|| format!("`{text}` is no format of a number, such as `%.3f`"))
     }
 
-    /// The text of a number.
+    /// Formats a number.
     pub(super) fn write(&self, value: f64) -> String {
         let magnitude = value.abs();
         let mut text = match self.kind {
@@ -88,7 +89,7 @@ impl Conversion {
     }
 }
 
-/// `%.Ne`
+/// Formats a number by `%.Ne`.
 fn exponent(value: f64, precision: usize) -> String {
     let text = format!("{value:.precision$e}");
     let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
@@ -96,7 +97,7 @@ fn exponent(value: f64, precision: usize) -> String {
     format!("{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
 }
 
-/// `%.Ng`
+/// Formats a number by `%.Ng`.
 fn shorter(value: f64, digits: usize) -> String {
     let text = exponent(value, digits - 1);
     let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));
@@ -116,7 +117,7 @@ fn shorter(value: f64, digits: usize) -> String {
 mod tests {
     use super::*;
 
-    /// As `lmp` prints them.
+    /// The expected values are the output of `lmp`.
     #[test]
     fn numbers_are_written_as_in_c() {
         for (conversion, value, expected) in [

@@ -1,4 +1,4 @@
-//! `boundary`, `lattice`, `region`, `create_box` and `create_atoms`, and what formulas know of them.
+//! `boundary`, `lattice`, `region`, `create_box` and `create_atoms`, and their values in formulas.
 
 use super::Script;
 use super::commands::{count, number, whole};
@@ -22,7 +22,7 @@ impl Script<'_> {
         Ok(Outcome::Same)
     }
 
-    /// `region NAME STYLE ...`
+    /// Carries out `region NAME STYLE ...`.
     pub(super) fn region(&mut self, name: &str, words: &[&str]) -> Taken {
         match self.read_block(words) {
             Ok(block) => {
@@ -53,7 +53,7 @@ impl Script<'_> {
         Ok(block)
     }
 
-    /// The units of length along each dimension, by the options of a command.
+    /// Returns the units of length along each dimension, according to the options of a command.
     fn unit_of(&self, options: &[&str]) -> Result<[f64; 3], String> {
         match options {
             ["units", "box"] => Ok([1.0; 3]),
@@ -78,7 +78,7 @@ impl Script<'_> {
         Ok(Outcome::Same)
     }
 
-    /// `create_atoms TYPE STYLE ...`
+    /// Carries out `create_atoms TYPE STYLE ...`.
     pub(super) fn create_atoms(&mut self, kind: &str, words: &[&str]) -> Taken {
         let kind = count(kind)?;
         if self.system.file.is_some() {
@@ -108,10 +108,10 @@ impl Script<'_> {
         Ok(Outcome::Same)
     }
 
-    /// A thermo keyword that the commands so far have decided.
+    /// Returns the value of a thermo keyword that the commands so far determine.
     ///
     /// # Errors
-    /// Only a run has its value.
+    /// Only a run determines its value.
     pub(super) fn constant(&self, name: &str) -> Result<f64, String> {
         let of_box = |value: fn(&Block) -> f64| {
             if self.motion.has_run() && self.changes_its_box() {
@@ -140,7 +140,7 @@ impl Script<'_> {
         }
     }
 
-    /// Whether the box of a run is not that of its beginning.
+    /// Returns whether the box changes during a run.
     fn changes_its_box(&self) -> bool {
         self.system.follows_particles() || self.motion.stretches_the_box()
     }

@@ -1,4 +1,4 @@
-//! What a script says of the box and the particles in it.
+//! The box of a script and the particles in it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::faces::{Ends, Face, Faces};
 use super::lattice::{Interval, ScriptLattice};
 use crate::scenario::AtomStyle;
 
-/// A block, with its faces, in sigma.
+/// A block, given by the two ends along each dimension, in sigma.
 pub(super) type Block = [Ends; 3];
 
 /// The box and its particles.
@@ -23,20 +23,21 @@ pub(super) struct System {
     pub(super) types: usize,
     pub(super) created: Vec<Created>,
     pub(super) file: Option<String>,
-    /// Style of the script, if it is one that is read.
+    /// Atom style of the script, if it is a supported one.
     pub(super) atom_style: Option<AtomStyle>,
-    /// Style of the file, where that does not name it.
+    /// Atom style of the file, where the file does not name it.
     pub(super) file_style: Option<AtomStyle>,
     pub(super) file_atoms: u64,
     /// Masses of that file, by type number - 1.
     pub(super) file_masses: Vec<Option<f64>>,
-    /// Whether it says nothing of how its particles move.
+    /// Whether the file has no velocities.
     pub(super) file_is_at_rest: bool,
     pub(super) copies: Option<[u32; 3]>,
     pub(super) faces: Faces,
     pub(super) temperature: Option<f64>,
     pub(super) drift: Option<[f64; 3]>,
-    /// Across a dimension (0, 1, 2), at its upper face or not: reflecting, or solid with epsilon, sigma and cutoff.
+    /// Walls by dimension (0, 1, 2) and face (`true` for the upper one): reflecting, or solid with
+    /// epsilon, sigma and cutoff.
     pub(super) walls: BTreeMap<(usize, bool), Option<[f64; 3]>>,
     /// Walls by the ids of their fixes.
     pub(super) wall_fixes: BTreeMap<String, Vec<(usize, bool)>>,
@@ -55,10 +56,10 @@ impl System {
         (0..3).all(|dim| self.is_periodic(dim))
     }
 
-    /// The box after `create_box`.
+    /// Returns the box after `create_box`.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no box.
     pub(super) fn first_box(&self) -> Result<Block, String> {
         let region = self.box_region.ok_or("there is no box")?;
         let copies = self.copies.unwrap_or([1; 3]);
@@ -69,35 +70,35 @@ impl System {
         }))
     }
 
-    /// Whether the particles decide where some faces are.
+    /// Returns whether the positions of some faces depend on the particles.
     pub(super) fn follows_particles(&self) -> bool {
         self.faces.as_flattened().iter().any(|face| face.follows_particles())
     }
 
-    /// Whether `velocity` has given the particles a motion.
+    /// Returns whether `velocity` has set velocities.
     pub(super) fn is_given_velocities(&self) -> bool {
         self.drift.is_some() || self.temperature.is_some_and(|temperature| temperature > 0.0)
     }
 
-    /// Whether the particles begin with velocities.
+    /// Returns whether the particles have initial velocities.
     pub(super) fn moves(&self) -> bool {
         let from_file = self.file.is_some() && !self.file_is_at_rest && self.temperature.is_none();
         from_file || self.is_given_velocities()
     }
 
-    /// Number of things that it holds.
+    /// Returns the number of items in it.
     pub(super) fn size(&self) -> usize {
         self.created.len() + self.regions.len() + self.walls.len() + self.wall_fixes.len()
     }
 
-    /// Number of particles.
+    /// Returns the number of particles.
     pub(super) fn atoms(&self) -> u64 {
         let copies = self.copies.unwrap_or([1; 3]).into_iter().map(u64::from);
         let in_file = copies.fold(self.file_atoms, u64::saturating_mul);
         self.created.iter().map(Created::count).fold(in_file, u64::saturating_add)
     }
 
-    /// The box of the first step, which follows the particles at some faces.
+    /// Returns the box of the first step, which follows the particles at some faces.
     fn last_box(&self) -> Result<Block, String> {
         let region = self.box_region.ok_or("the script makes no box (create_box, read_data)")?;
         if !self.follows_particles() {
@@ -114,12 +115,13 @@ impl System {
         is_there.then_some(()).ok_or_else(|| format!("there is no type {kind} in the box"))
     }
 
-    /// Fills a region, or all of the box, with particles of a type on the sites of the lattice.
+    /// Fills a region, or the whole box, with particles of a type on the sites of the lattice.
     ///
     /// # Errors
-    /// The reason why that cannot be done here.
+    /// The reason why this is not possible here.
     pub(super) fn fill(&mut self, kind: usize, region: Option<&Block>) -> Result<(), String> {
-        /// LAMMPS leaves out sites so close to the upper face of a periodic box, in units of its length.
+        /// LAMMPS leaves out sites this close to the upper face of a periodic box, in units of its
+        /// length.
         const MARGIN: f64 = 2.0 * 1e-6;
         self.check_type(kind)?;
         let (lattice, dimensions) = (self.lattice, self.dimensions());
@@ -143,10 +145,10 @@ impl System {
         Ok(())
     }
 
-    /// Puts one particle at a place, which LAMMPS leaves out where it is outside of the box.
+    /// Adds one particle; like LAMMPS, does nothing if its position is outside of the box.
     ///
     /// # Errors
-    /// There is no such type or no box.
+    /// There is no such type, or no box.
     pub(super) fn put(&mut self, kind: usize, place: [f64; 3]) -> Result<(), String> {
         self.check_type(kind)?;
         let (bounds, dimensions) = (self.first_box()?, self.dimensions());
@@ -156,14 +158,15 @@ impl System {
         Ok(())
     }
 
-    /// Puts particles at random places of the box; with the least distance between two of them.
+    /// Adds particles at random positions in the box; returns the minimum distance between two of
+    /// them.
     ///
     /// # Errors
     /// There are other types, or there is no box.
     pub(super) fn scatter(&mut self, count: u64, region: Option<&Block>) -> Result<f64, String> {
-        /// In sigma, where there is room.
+        /// Minimum distance where there is enough room, in sigma.
         const USUAL_DISTANCE: f64 = 0.9;
-        /// Of the volume, with which places are easily found.
+        /// Fraction of the volume up to which positions are easily found.
         const FILLED: f64 = 0.3;
         let bounds = self.first_box()?;
         if self.types != 1 {
@@ -181,7 +184,7 @@ impl System {
         Ok(least_distance)
     }
 
-    /// The volume of the box, the area in two dimensions.
+    /// Returns the volume of the box, or its area in two dimensions.
     ///
     /// # Errors
     /// There is no box.
@@ -190,9 +193,9 @@ impl System {
         Ok(bounds[..self.dimensions()].iter().map(|ends| ends.length()).product())
     }
 
-    /// Whether a coordinate is that of a face of the box.
+    /// Returns whether a coordinate is that of a face of the box.
     pub(super) fn is_face(&self, dim: usize, is_upper: bool, x: f64) -> bool {
-        /// Of the box length, which the rounding of a script's numbers makes uneven.
+        /// In units of the box length: the numbers of a script are rounded.
         const TOLERANCE: f64 = 1e-6;
         let Ok(bounds) = self.first_box() else { return false };
         let Ends { low, high } = bounds[dim];
@@ -200,10 +203,10 @@ impl System {
         (x - face).abs() <= TOLERANCE * (high - low)
     }
 
-    /// The table `[system]`.
+    /// Returns the table `[system]`.
     ///
     /// # Errors
-    /// What is missing.
+    /// The box or the particles are missing, or a scenario cannot contain them.
     pub(super) fn table(&self) -> Result<String, String> {
         let mut text = format!("[system]\n{}\n", self.source()?);
         let at_rest = self.file_is_at_rest.then_some(0.0);
@@ -262,7 +265,7 @@ impl System {
     }
 }
 
-/// A, B, C ... for types 1, 2, 3 ...
+/// Returns the name of a type: A, B, C ... for types 1, 2, 3 ...
 pub(super) fn species_name(kind: usize) -> String {
     match u8::try_from(kind) {
         Ok(kind @ 1..=26) => char::from(b'A' + kind - 1).to_string(),

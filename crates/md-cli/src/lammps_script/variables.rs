@@ -1,4 +1,4 @@
-//! Variables of a script, and their values in its lines.
+//! Variables of a script, and the substitution of their values in its lines.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -7,16 +7,16 @@ use super::expression::{Names, evaluate};
 use super::lines::Quotes;
 use super::printf::Conversion;
 
-/// Characters of a line with the values of its variables.
+/// Largest number of characters of a line after substitution.
 const LONGEST_LINE: usize = 16 * 1024;
 
-/// Characters of all values.
+/// Largest number of characters of all values.
 const LARGEST_TOTAL: usize = 16 * 1024 * 1024;
 
-/// Formulas that are evaluated for one value.
+/// Largest number of formulas evaluated for one value.
 const MOST_FORMULAS: usize = 10_000;
 
-/// Formulas that stand in one another.
+/// Largest depth of nested formulas.
 const DEEPEST: usize = 20;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -30,34 +30,34 @@ enum Value {
     Text(String),
     /// Evaluated where it is used.
     Formula(String),
-    /// Another variable's number, in this form.
+    /// Another variable's number, in this format.
     Formatted(String, Conversion),
-    /// Without a value before a run, or without one that could be taken.
+    /// No value before a run, or none that could be taken.
     Unknown,
 }
 
-/// Styles that have a value from their first definition on; later ones are passed over.
+/// Styles whose first definition sets the value; later ones are ignored.
 const ONCE: [&str; 7] = ["index", "loop", "world", "universe", "uloop", "file", "atomfile"];
 
 /// All variables.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     all: BTreeMap<String, Variable>,
-    /// Characters in their values.
+    /// Number of characters in their values.
     total: usize,
 }
 
-/// A text and the rest behind it.
+/// A text and the remainder after it.
 type Parted<'t> = (&'t str, &'t str);
 
 impl Variables {
-    /// Those of the command line, which are of style `index`.
+    /// Returns the variables of the command line, which are of style `index`.
     pub(super) fn given(pairs: &[(String, String)]) -> Self {
         let index = |text: &String| Variable { style: "index".to_owned(), value: Value::Text(text.clone()) };
         Self { all: pairs.iter().map(|(name, text)| (name.clone(), index(text))).collect(), total: 0 }
     }
 
-    /// `variable NAME STYLE ARGUMENTS`, with the thermo keywords that have a value now.
+    /// Carries out `variable NAME STYLE ARGUMENTS`, with the thermo keywords that have a value now.
     ///
     /// # Errors
     /// The reason why the variable is not defined.
@@ -81,7 +81,7 @@ impl Variables {
         self.put(name, Some(Variable { style: (*style).to_owned(), value }))
     }
 
-    /// Takes the value away, after a definition that failed.
+    /// Removes the value, after a definition that failed.
     pub(super) fn forget(&mut self, name: &str) {
         if let Some(variable) = self.all.get_mut(name) {
             variable.value = Value::Unknown;
@@ -119,7 +119,7 @@ impl Variables {
         Ok(())
     }
 
-    /// The text with the values of `$x`, `${name}` and `$(formula)` that are not between quotes.
+    /// Substitutes the values of `$x`, `${name}` and `$(formula)` outside of quotes.
     ///
     /// # Errors
     /// A variable or a formula that has no value.
@@ -179,7 +179,7 @@ impl Variables {
         format!("the variable `{name}` of style `{style}` has no value here")
     }
 
-    /// The value of a formula now.
+    /// Returns the present value of a formula.
     fn evaluated(&self, formula: &str, keywords: Names) -> Result<f64, String> {
         self.evaluated_in(formula, keywords, 0, &Cell::new(0))
     }
@@ -219,7 +219,7 @@ impl Value {
     }
 }
 
-/// The first value of `loop N`, `loop FROM TO`, with `pad` as wide as the last one.
+/// Returns the first value of `loop N` or `loop FROM TO`; with `pad`, as wide as the last one.
 fn first_of_loop(arguments: &[&str]) -> Result<String, String> {
     let (numbers, is_padded) = match arguments {
         [numbers @ .., "pad"] => (numbers, true),
@@ -238,7 +238,7 @@ fn first_of_loop(arguments: &[&str]) -> Result<String, String> {
     Ok(format!("{first:0width$}"))
 }
 
-/// The text up to the bracket that closes an open one, and the text behind that.
+/// Returns the text up to the bracket that closes an open one, and the text after it.
 fn closed(text: &str) -> Option<Parted<'_>> {
     let mut depth = 1;
     for (at, letter) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! `velocity`: the velocities that particles begin with.
+//! `velocity`: initial velocities of the particles.
 
 use super::commands::{number, of_group, whole};
 use super::fixes::DRIFT_STAYS;
@@ -7,7 +7,7 @@ use super::outcome::{Outcome, Taken};
 use super::{Script, System};
 
 impl Script<'_> {
-    /// `velocity GROUP FORM ...`
+    /// Carries out `velocity GROUP FORM ...`.
     pub(super) fn velocity(&mut self, words: &[&str]) -> Taken {
         match words {
             ["all", "create", temperature, seed, options @ ..] => {
@@ -31,7 +31,7 @@ impl Script<'_> {
             return Err("velocities that are added, or of another temperature, cannot be taken".to_owned());
         }
         (self.system.temperature, self.motion.seed) = (Some(number(temperature)?), whole(seed)?);
-        // These replace all that was before them.
+        // The drawn velocities replace all earlier settings.
         self.system.drift = None;
         let same = "the temperature is the same, the velocities are drawn in another way";
         let momentum = if has(["mom", "no"]) { ", with a total momentum of 0" } else { "" };
@@ -39,7 +39,8 @@ impl Script<'_> {
         Ok(Outcome::differs(format!("{same}{momentum}{rotation}")))
     }
 
-    /// `X Y Z [sum yes] [units box]`, by default in lattice units per time.
+    /// Carries out `velocity all set`: `X Y Z [sum yes] [units box]`, by default in lattice units
+    /// per time.
     fn set_velocities(&mut self, words: [&str; 3], options: &[&str]) -> Taken {
         let mut unit = self.system.lattice.cell;
         let mut is_added = false;
@@ -76,7 +77,7 @@ impl Script<'_> {
 }
 
 impl System {
-    /// `velocity all scale T`
+    /// Carries out `velocity all scale T`.
     fn scale_velocities(&mut self, temperature: f64) -> Taken {
         if self.drift.is_some() || self.temperature.is_none_or(|before| before <= 0.0) {
             return Err("velocities by `scale` that are not drawn by `create` before it".to_owned());
@@ -85,7 +86,7 @@ impl System {
         Ok(Outcome::Same)
     }
 
-    /// `velocity all zero linear`
+    /// Carries out `velocity all zero linear`.
     fn stop_drift(&mut self) -> Taken {
         if self.file.is_some() && !self.file_is_at_rest && self.temperature.is_none() {
             return Err(

@@ -1,20 +1,20 @@
-//! Headers of files that somebody gives us.
+//! Decoding the headers of files given by the user.
 
 use std::io::Read;
 
 use super::{ATTRIBUTES, Attribute, DIMENSIONS, Dimension, Header, Kind, VARIABLES, Value, Variable};
 
-/// No header of a trajectory is longer.
+/// Upper bound of the length of a trajectory's header.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// More of anything than a trajectory has.
+/// Upper bound of the lengths of a trajectory header's lists.
 const MOST_ELEMENTS: u64 = 1000;
 
 impl Header {
-    /// From the beginning of a file of so many bytes.
+    /// Reads the header at the beginning of a file of `size` bytes.
     ///
     /// # Errors
-    /// What is wrong, in words that follow the name of the file.
+    /// The fault, in words that follow the name of the file.
     pub(crate) fn read(file: impl Read, size: u64) -> Result<Self, String> {
         let mut bytes = Vec::new();
         file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -23,8 +23,8 @@ impl Header {
         header.check(size).map(|()| header)
     }
 
-    /// The records that a file of so many bytes has as a whole, and the first variable that the next one lacks, with
-    /// the byte at which it would end.
+    /// Returns the number of complete records in a file of `size` bytes, and the first variable
+    /// that is missing in the next record, with the byte at which it would end.
     pub(crate) fn whole_records(&self, size: u64) -> (u64, Option<(&str, u64)>) {
         let end = |variable: &Variable, record| self.place(variable, record, self.values(variable)?);
         let whole_of = |variable: &Variable| {
@@ -40,7 +40,8 @@ impl Header {
         (whole, missing)
     }
 
-    /// Whether the values that it speaks of fit into a file of so many bytes; those of records are another matter.
+    /// Checks that the values described by the header fit into a file of `size` bytes; those of
+    /// records are checked elsewhere.
     fn check(&self, size: u64) -> Result<(), String> {
         for variable in &self.variables {
             let name = &variable.name;
@@ -73,14 +74,14 @@ struct Reader<'b> {
     version: Version,
 }
 
-/// What has eight bytes in place of four.
+/// Fields that have eight bytes instead of four.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
-    /// Nothing.
+    /// None.
     Classic,
-    /// Places.
+    /// Offsets.
     Offsets,
-    /// Places, lengths and counts.
+    /// Offsets, lengths and counts.
     Data,
 }
 
@@ -106,7 +107,7 @@ impl Reader<'_> {
         let attributes = self.attributes()?;
         let variables = self.list(VARIABLES, "variables", Self::variable)?;
         let mut header = Header { records, dimensions, attributes, variables };
-        // A program that is still writing may not have said how many.
+        // A program that is still writing may not have set the number of records.
         if records == unknown {
             let space = header.records_begin().map_or(0, |begin| size.saturating_sub(begin));
             header.records =
@@ -126,7 +127,7 @@ impl Reader<'_> {
                 "it is damaged: variable `{name}` is of type {tag}, but the types are 1 to 11"
             ));
         };
-        // Its bytes follow from its dimensions.
+        // The size in bytes follows from the dimensions.
         self.length()?;
         let begin = if self.version == Version::Classic { self.number()? } else { self.wide_number()? };
         Ok(Variable { name, dimensions, attributes, kind, begin })
@@ -181,13 +182,13 @@ impl Reader<'_> {
         Ok(String::from_utf8_lossy(self.padded(bytes)?).into_owned())
     }
 
-    /// So many bytes, and behind them some up to a multiple of four.
+    /// Takes `bytes` bytes and the padding after them up to a multiple of four.
     fn padded(&mut self, bytes: u64) -> Result<&[u8], String> {
         let (bytes, all) = (bytes as usize, (bytes as usize).saturating_add(3) / 4 * 4);
         self.take(all).map(|found| &found[..bytes])
     }
 
-    /// A count or a length, which has eight bytes in version 5.
+    /// Reads a count or a length, which has eight bytes in version 5.
     fn length(&mut self) -> Result<u64, String> {
         if self.version == Version::Data { self.wide_number() } else { self.number() }
     }

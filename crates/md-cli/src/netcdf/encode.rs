@@ -1,10 +1,10 @@
-//! Headers as bytes.
+//! Encoding of headers.
 
 use super::{ATTRIBUTES, Attribute, DIMENSIONS, Header, Kind, VARIABLES, VERSION, Value};
 
 impl Header {
-    /// Its bytes, once the variables have their places: those without records first, in order. `None` where a variable is too large
-    /// for the format (4 GiB).
+    /// Assigns the offsets of the variables, those without records first, in order, and returns the
+    /// encoded header. `None` where a variable is too large for the format (4 GiB).
     pub(crate) fn laid_out(&mut self) -> Option<Vec<u8>> {
         let mut place = self.encoded()?.len() as u64;
         for with_records in [false, true] {
@@ -46,7 +46,7 @@ fn push(bytes: &mut Vec<u8>, number: u64) -> Option<()> {
     Some(())
 }
 
-/// A list without elements has no tag.
+/// Writes the start of a list. A list without elements has tag 0.
 fn list(bytes: &mut Vec<u8>, tag: u32, elements: usize) -> Option<()> {
     push(bytes, if elements == 0 { 0 } else { tag.into() })?;
     push(bytes, elements as u64)
@@ -78,7 +78,7 @@ fn attributes(bytes: &mut Vec<u8>, attributes: &[Attribute]) -> Option<()> {
     })
 }
 
-/// The preamble is a multiple of four bytes long, as is everything that follows.
+/// Pads to a multiple of four bytes: the preamble and everything after it has such a length.
 fn pad(bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len().next_multiple_of(4), 0);
 }

@@ -1,15 +1,16 @@
-//! The classic `NetCDF` format: dimensions, variables, and where their values stand. Versions 1, 2 (64-bit offsets) and 5
-//! (64-bit data) are read, version 2 is written.
+//! The classic `NetCDF` format: dimensions, variables, and the offsets of their values. Versions 1,
+//! 2 (64-bit offsets) and 5 (64-bit data) are read, version 2 is written.
 //!
 //! ```text
 //! CDF, version, number of records
-//! dimensions, attributes of the file, variables: each with its attributes, type, bytes and place
+//! dimensions, attributes of the file, variables: each with its attributes, type, size and offset
 //! values of the variables without records
 //! records: values of each variable with records, one after the other
 //! ```
 //!
-//! All numbers are big-endian, names and values are padded to multiples of four bytes. As the place of every value is known beforehand, ranks
-//! read and write their own without the others. The format is specified in the `NetCDF` User's Guide, "File Format Specifications".
+//! All numbers are big-endian, and names and values are padded to multiples of four bytes. As the
+//! offset of every value is known beforehand, ranks read and write their values independently. The
+//! format is specified in the `NetCDF` User's Guide, "File Format Specifications".
 
 mod decode;
 mod encode;
@@ -22,19 +23,19 @@ const DIMENSIONS: u32 = 10;
 const VARIABLES: u32 = 11;
 const ATTRIBUTES: u32 = 12;
 
-/// Where the number of records stands, in four bytes.
+/// Offset of the number of records, a field of four bytes.
 pub(crate) const RECORDS_AT: u64 = 4;
 
-/// The most that fits there.
+/// Largest number of records that fits into the field.
 pub(crate) const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
 
-/// What the attribute `program` of our own files says.
+/// Value of the attribute `program` in files written by this program.
 pub(crate) const PROGRAM: &str = "md";
 
 /// Version with offsets of eight bytes.
 const VERSION: u8 = 2;
 
-/// Type of a variable's values. The unsigned ones and those of 64 bits are of version 5.
+/// Type of a variable's values. Version 5 adds the unsigned types and those of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// i8.
@@ -62,7 +63,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// In the order of their tags, from 1.
+    /// All types in the order of their tags, from 1.
     const ALL: [Self; 11] = [
         Self::Byte,
         Self::Char,
@@ -77,7 +78,7 @@ impl Kind {
         Self::UnsignedInt64,
     ];
 
-    /// The type with a tag, if it is one.
+    /// Returns the type with a tag, if there is one.
     fn of_tag(tag: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| u64::from(kind.tag()) == tag)
     }
@@ -86,7 +87,7 @@ impl Kind {
         self as u32
     }
 
-    /// Bytes of a value.
+    /// Size of a value in bytes.
     pub(crate) fn bytes(self) -> u64 {
         match self {
             Self::Byte | Self::Char | Self::UnsignedByte => 1,
@@ -96,7 +97,7 @@ impl Kind {
         }
     }
 
-    /// The number that big-endian bytes are; NaN where they are text or have another length.
+    /// Converts big-endian bytes to a number; NaN for text and for a wrong length.
     pub(crate) fn number(self, bytes: &[u8]) -> f64 {
         match (self, bytes) {
             (Self::Byte, &[byte]) => byte.cast_signed().into(),
@@ -115,7 +116,8 @@ impl Kind {
         }
     }
 
-    /// The value that stands where a program has written nothing, if the library has one for numbers of the type.
+    /// Returns the fill value of the library, which stands for values that were not written, if it
+    /// has one for the type.
     pub(crate) fn fill(self) -> Option<f64> {
         match self {
             Self::Float | Self::Double => Some(9.969_209_968_386_869e36),
@@ -128,11 +130,11 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dimension {
     pub(crate) name: String,
-    /// 0 for that of the records.
+    /// 0 for the record dimension.
     pub(crate) length: u64,
 }
 
-/// What says something about a file or a variable.
+/// An attribute of a file or a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Attribute {
     pub(crate) name: String,
@@ -146,7 +148,7 @@ pub(crate) enum Value {
     Numbers(Vec<f64>),
 }
 
-/// The value of the attribute of this name.
+/// Returns the value of the attribute of this name.
 fn value<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Value> {
     attributes.iter().find(|attribute| attribute.name == name).map(|attribute| &attribute.value)
 }
@@ -159,12 +161,13 @@ pub(crate) struct Variable {
     pub(crate) dimensions: Vec<usize>,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) kind: Kind,
-    /// Where its first value stands.
+    /// Offset of its first value in bytes.
     pub(crate) begin: u64,
 }
 
 impl Variable {
-    /// The text of the attribute of this name, without white space and zeros around it; empty where there is none.
+    /// Returns the text of the attribute of this name, without surrounding white space and zeros;
+    /// empty where there is none.
     pub(crate) fn text(&self, name: &str) -> &str {
         match value(&self.attributes, name) {
             Some(Value::Text(text)) => {
@@ -174,10 +177,10 @@ impl Variable {
         }
     }
 
-    /// The number of the attribute of this name, if there is one.
+    /// Returns the number of the attribute of this name, if there is one.
     ///
     /// # Errors
-    /// What is there in its place, in words that follow the name of the file.
+    /// The attribute is not a finite number; in words that follow the name of the file.
     pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, String> {
         match value(&self.attributes, name) {
             None => Ok(None),
@@ -195,7 +198,7 @@ impl Variable {
     }
 }
 
-/// What a file begins with.
+/// Header of a file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Header {
     pub(crate) records: u64,
@@ -205,22 +208,22 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The variable of this name.
+    /// Returns the variable of this name.
     pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)
     }
 
-    /// Whether the file says that this program wrote it.
+    /// Returns whether the file names this program as its writer.
     pub(crate) fn is_own(&self) -> bool {
         matches!(value(&self.attributes, "program"), Some(Value::Text(program)) if program == PROGRAM)
     }
 
-    /// The length of the dimension of this name.
+    /// Returns the length of the dimension of this name.
     pub(crate) fn length(&self, name: &str) -> Option<u64> {
         self.dimensions.iter().find(|dimension| dimension.name == name).map(|dimension| dimension.length)
     }
 
-    /// Whether a variable has a value for every record.
+    /// Returns whether a variable has a value for every record.
     pub(crate) fn has_records(&self, variable: &Variable) -> bool {
         variable
             .dimensions
@@ -229,12 +232,13 @@ impl Header {
             .is_some_and(|it| it.length == 0)
     }
 
-    /// The names of a variable's dimensions.
+    /// Returns the names of a variable's dimensions.
     pub(crate) fn dimensions_of<'h>(&'h self, variable: &'h Variable) -> impl Iterator<Item = &'h str> {
         variable.dimensions.iter().filter_map(|&index| Some(self.dimensions.get(index)?.name.as_str()))
     }
 
-    /// Values of a variable, of one record where it has some; `None` where they are too many to be counted.
+    /// Returns the number of values of a variable, per record where it has records; `None` on
+    /// overflow.
     pub(crate) fn values(&self, variable: &Variable) -> Option<u64> {
         let skipped = usize::from(self.has_records(variable));
         let lengths = variable.dimensions.iter().skip(skipped);
@@ -243,12 +247,12 @@ impl Header {
             .try_fold(1_u64, u64::checked_mul)
     }
 
-    /// The same in bytes, with their padding.
+    /// Returns the size of these values in bytes, with their padding; `None` on overflow.
     pub(crate) fn bytes(&self, variable: &Variable) -> Option<u64> {
         self.values(variable)?.checked_mul(variable.kind.bytes())?.checked_next_multiple_of(4)
     }
 
-    /// Bytes of a record. Of a single variable, records are not padded.
+    /// Returns the size of a record in bytes. Records of a single variable are not padded.
     pub(crate) fn record_bytes(&self) -> Option<u64> {
         let mut with_records = self.variables.iter().filter(|variable| self.has_records(variable));
         if let (Some(only), None) = (with_records.next(), with_records.next()) {
@@ -260,7 +264,7 @@ impl Header {
             .try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))
     }
 
-    /// Where the records begin: behind everything else.
+    /// Returns the offset of the records, which are at the end of the file.
     pub(crate) fn records_begin(&self) -> Option<u64> {
         self.variables
             .iter()
@@ -269,7 +273,8 @@ impl Header {
             .min()
     }
 
-    /// Where the value of a variable with this number stands, in a record.
+    /// Returns the offset of value number `value` of a variable, in record number `record` if it
+    /// has records.
     pub(crate) fn place(&self, variable: &Variable, record: u64, value: u64) -> Option<u64> {
         let record = if self.has_records(variable) { record.checked_mul(self.record_bytes()?)? } else { 0 };
         variable.begin.checked_add(record)?.checked_add(value.checked_mul(variable.kind.bytes())?)

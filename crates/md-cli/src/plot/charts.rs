@@ -1,11 +1,11 @@
-//! Which pictures a table becomes.
+//! Charts drawn from tables.
 
 use md_lab::plot::{Curve, Curves, Stacked};
 
 use super::table::Table;
 
-/// Columns of thermo.csv that stand in one chart, with their unit in reduced units. V is the volume of a cube of side sigma,
-/// in two dimensions the area of a square.
+/// Columns of thermo.csv that share a chart, with their unit in reduced units. V is the volume of a
+/// cube of side sigma, in two dimensions the area of a square.
 const THERMO: [(&str, &str, &[&str]); 7] = [
     ("Temperature", "ε/k", &["temperature"]),
     (
@@ -19,10 +19,10 @@ const THERMO: [(&str, &str, &[&str]); 7] = [
     ("Box lengths", "σ", &["box_x", "box_y", "box_z"]),
     ("Density", "1/V", &["density"]),
 ];
-/// Of these those that are not the same all the time.
+/// Those of [`THERMO`] that are drawn only if they change with time.
 const VARYING: [&str; 3] = ["Shear pressure", "Box lengths", "Density"];
 
-/// What the first words of the names of columns stand for, with their unit in reduced units.
+/// Meanings of the first words of column names, with their unit in reduced units.
 const QUANTITIES: [(&str, &str, &str); 12] = [
     ("g", "Radial distribution function g(r)", ""),
     ("n", "Neighbours within r", ""),
@@ -38,16 +38,16 @@ const QUANTITIES: [(&str, &str, &str); 12] = [
     ("velocity", "Velocity", "σ/τ"),
 ];
 
-/// What the columns stand for over which others are drawn.
+/// Labels of the columns used as horizontal axis.
 const AXES: [(&str, &str); 5] =
     [("time", "time (τ)"), ("r", "distance r (σ)"), ("x", "x (σ)"), ("y", "y (σ)"), ("z", "z (σ)")];
 
-/// In what the quantities of a folder are measured.
+/// Units of the quantities in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Units {
-    /// Reduced units of particles in so many dimensions.
+    /// Reduced units of particles in `dimension` dimensions.
     Reduced { dimension: u64 },
-    /// Those of a grid, which have no names.
+    /// Units of a grid, which have no names.
     Lattice,
 }
 
@@ -67,13 +67,14 @@ impl Units {
     }
 }
 
-/// Rows of timing.csv that are no part of the time: the sum, and what passes beside other phases.
+/// Rows of timing.csv that are not parts of the total: the total itself, and time that overlaps
+/// with other phases.
 const NO_PARTS: [&str; 2] = ["total", "halo_hidden"];
 
-/// Bars that can be told apart.
+/// Largest number of bars that can be told apart.
 const MOST_RANKS: usize = 32;
 
-/// The state of a run over time; that of a grid has columns of its own.
+/// Returns the charts of the state of a run over time; a grid has its own columns.
 pub(super) fn thermo(table: &Table, units: Units) -> Vec<Curves> {
     if table.column("time").is_none() {
         return over_first_column(table, "thermo", Units::Lattice);
@@ -86,10 +87,10 @@ pub(super) fn thermo(table: &Table, units: Units) -> Vec<Curves> {
     THERMO.iter().filter_map(chart).collect()
 }
 
-/// Columns that `error_A` belongs to, where they are `g_A`.
+/// First words of the columns `g_A` whose errors are in the column `error_A`.
 const WITH_ERRORS: [&str; 3] = ["g", "msd", "vacf"];
 
-/// The column with the errors of another.
+/// Returns the name of the column with the errors of another.
 fn error_column(table: &Table, column: &str) -> Option<String> {
     let (stem, rest) = column.split_once('_').unwrap_or((column, ""));
     let own = [format!("{column}_error"), format!("{stem}_error_{rest}")];
@@ -97,8 +98,8 @@ fn error_column(table: &Table, column: &str) -> Option<String> {
     own.into_iter().chain(shared).find(|name| table.column(name).is_some())
 }
 
-/// Any table whose first column is what the others are over: one chart for columns whose names begin alike. Columns of errors become
-/// bands.
+/// Returns charts of a table over its first column: one for all columns whose names begin alike.
+/// Columns of errors become bands.
 pub(super) fn over_first_column(table: &Table, name: &str, units: Units) -> Vec<Curves> {
     let mut names = table.names();
     let Some(first) = names.next() else { return Vec::new() };
@@ -116,7 +117,7 @@ pub(super) fn over_first_column(table: &Table, name: &str, units: Units) -> Vec<
     groups.iter().filter_map(chart).collect()
 }
 
-/// Of the columns whose names begin with this, in the table of such a name.
+/// Returns the title of a chart from the first word of its columns and the name of the table.
 fn title(stem: &str, table: &str, units: Units) -> String {
     let known = QUANTITIES.iter().find(|(name, ..)| *name == stem);
     let (words, unit) =
@@ -141,14 +142,15 @@ fn curves(table: &Table, title: String, x: &str, columns: &[&str], units: Units)
     (!curves.is_empty()).then(|| Curves { title, axis: units.axis(x), curves })
 }
 
-/// Whether a quantity is not the same all the time.
+/// Returns whether a quantity changes with time.
 fn varies(curve: &Curve) -> bool {
     let mut values = curve.points.iter().map(|point| point.1);
     let first = values.next().unwrap_or_default();
     values.any(|value| (value - first).abs() > 1e-9 * first.abs())
 }
 
-/// Where the time went: a bar of the mean over ranks, and one per rank where there are several.
+/// Returns the chart of the time per phase: a bar of the mean over ranks, and one per rank where
+/// there are several.
 pub(super) fn timing(mean: &Table, ranks: Option<&Table>) -> Option<Stacked> {
     let phases = mean.words("phase")?.iter().filter(|phase| !NO_PARTS.contains(&phase.as_str()));
     let time = |table: &Table, column: &str, phase: &str, is_wanted: &dyn Fn(usize) -> bool| {

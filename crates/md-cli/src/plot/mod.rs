@@ -1,4 +1,5 @@
-//! What a run wrote, as one page that a browser shows and a printer prints: pictures of its tables, as SVG in the page itself.
+//! A page with the results of a run, for a browser and for printing: pictures of its tables, as SVG
+//! in the page itself.
 
 mod charts;
 mod table;
@@ -20,7 +21,7 @@ const ANALYSES: [&str; 7] =
     ["rdf.csv", "msd.csv", "vacf.csv", "viscosity.csv", "averages.csv", "probe.csv", "drag.csv"];
 const PROFILE: &str = "profile_";
 
-/// Entries of summary.json that stand above the pictures.
+/// Entries of summary.json that are listed above the pictures.
 const FACTS: [&str; 14] = [
     "atoms",
     "steps",
@@ -38,7 +39,8 @@ const FACTS: [&str; 14] = [
     "conserved_drift_per_atom",
 ];
 
-/// For the screen and for paper, where the smallest letters have more than 7 pt and three pictures find room on a page.
+/// Style for screen and paper; on paper the smallest letters have more than 7 pt and three pictures
+/// fit on a page.
 const STYLE: &str = "body{font-family:sans-serif;max-width:75em;margin:1em auto;padding:0 1em;color:#000;background:#fff}\
     .facts{display:flex;flex-wrap:wrap;gap:0 4em;align-items:flex-start}\
     table{border-collapse:collapse}td{padding:.1em 1em .1em 0;vertical-align:top;overflow-wrap:anywhere}\
@@ -46,17 +48,17 @@ const STYLE: &str = "body{font-family:sans-serif;max-width:75em;margin:1em auto;
     .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(34em,100%),1fr));gap:1em}\
     @media print{body{margin:0;max-width:none}figure{margin:.2em 0}svg{display:block}.charts{display:block}.charts svg{width:80%}}";
 
-/// A picture and the file that it is made of.
+/// A picture and the name of the file from which it is made.
 struct Figure {
     svg: String,
     source: String,
     is_wide: bool,
 }
 
-/// The page of a folder, if it has a table that can be drawn.
+/// Returns the page of a folder, if the folder has a table that can be drawn.
 ///
 /// # Errors
-/// A table that cannot be read, or drawn.
+/// A table that cannot be read or drawn.
 pub(crate) fn page(folder: &Path) -> Result<Option<String>, RunError> {
     let mut figures = Vec::new();
     let scenario = scenario(folder);
@@ -93,7 +95,7 @@ fn failed(reason: &EncodeError) -> RunError {
     crate::output::OutputError::encode(KnownFile::PLOT, reason).into()
 }
 
-/// Tables of analyses that are there, profiles last.
+/// Returns the existing tables of analyses, profiles last.
 fn analyses(folder: &Path) -> Vec<PathBuf> {
     let mut profiles: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()
@@ -128,13 +130,13 @@ fn html(folder: &Path, scenario: &toml::Table, figures: &[Figure]) -> String {
     page + "</body>\n</html>\n"
 }
 
-/// The effective scenario, if it is there.
+/// Returns the effective scenario; empty if there is none.
 fn scenario(folder: &Path) -> toml::Table {
     let text = fs::read_to_string(folder.join(KnownFile::SCENARIO.name())).unwrap_or_default();
     text.parse().unwrap_or_default()
 }
 
-/// Those of particles, unless the scenario is that of a grid.
+/// Returns the units of particles, unless the scenario is that of a grid.
 fn units(scenario: &toml::Table) -> Units {
     if ["lbm", "stencil"].iter().any(|table| scenario.contains_key(*table)) {
         return Units::Lattice;
@@ -143,14 +145,15 @@ fn units(scenario: &toml::Table) -> Units {
     Units::Reduced { dimension: dimension.map_or(3, i64::unsigned_abs) }
 }
 
-/// The scenario's, or else the folder's name.
+/// Returns the scenario's title, or else the folder's name.
 fn title(folder: &Path, scenario: &toml::Table) -> String {
     let titles = ["simulation", "lbm"].map(|table| scenario.get(table)?.get("title")?.as_str());
     let own = titles.into_iter().flatten().find(|title| !title.is_empty()).map(str::to_owned);
     escaped(&own.unwrap_or_else(|| folder.display().to_string()))
 }
 
-/// What summary.json says, if there is one: numbers and names, what was computed, and its warnings.
+/// Returns the content of summary.json, if there is one: numbers and names, computed quantities,
+/// and warnings.
 fn facts(folder: &Path) -> String {
     let text = fs::read_to_string(folder.join(KnownFile::SUMMARY.name())).unwrap_or_default();
     let summary: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -176,7 +179,7 @@ fn facts(folder: &Path) -> String {
     if tables.is_empty() { warnings } else { format!("<div class=\"facts\">\n{tables}</div>\n{warnings}") }
 }
 
-/// Entries of summary.json that a run has computed, with their errors: one row each.
+/// Returns the quantities in summary.json that a run has computed, with their errors: one row each.
 fn computed(summary: &Value) -> String {
     const OF_A_MEAN: [&str; 2] = ["mean", "standard_error"];
     let entries = |name: &str| summary.get(name).and_then(Value::as_object).into_iter().flatten();
@@ -184,21 +187,21 @@ fn computed(summary: &Value) -> String {
     let diffusion = entries("diffusion")
         .filter_map(|(name, entry)| row(&format!("diffusion {name}"), entry, ["coefficient", "error"]));
     let averages = entries("averages")
-        // Of few rows there is no error, of what is always the same none.
+        // The error is missing if there are few rows, and 0 for a constant quantity.
         .filter(|(_, entry)| entry["standard_error"].as_f64().is_some_and(|error| error > 0.0))
         .filter_map(|(name, entry)| row(&format!("average {name}"), entry, OF_A_MEAN));
     let singles = [single("viscosity", ["value", "error"]), single("surface_tension", OF_A_MEAN)];
     diffusion.chain(singles.into_iter().flatten()).chain(averages).collect()
 }
 
-/// Of a quantity with a value and perhaps an error.
+/// Returns the row of a quantity with a value and perhaps an error.
 fn row(name: &str, entry: &Value, [value, error]: [&str; 2]) -> Option<String> {
     let number = |key: &str, digits| Some(md_lab::significant(entry.get(key)?.as_f64()?, digits));
     let error = number(error, 2).map(|error| format!(" ± {error}")).unwrap_or_default();
     Some(format!("<tr><td>{}</td><td>{}{error}</td></tr>\n", escaped(name), number(value, 6)?))
 }
 
-/// Text between tags.
+/// Escapes a text for use between tags.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

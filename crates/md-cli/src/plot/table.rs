@@ -1,4 +1,4 @@
-//! A table of numbers with names, as runs write them.
+//! A table of numbers with named columns, as written by runs.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::error::RunError;
 
-/// Points of a line in a picture: more cannot be told apart.
+/// Largest number of points of a curve: more cannot be told apart in a picture.
 const MOST_POINTS: usize = 2000;
 
-/// Columns of numbers; what is no number is not one there either.
+/// Columns of numbers; fields that are not numbers are NaN.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Table {
     names: Vec<String>,
@@ -19,10 +19,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The table of a file, if there is one.
+    /// Reads the table of a file, if the file exists.
     ///
     /// # Errors
-    /// A file that cannot be read, or is no table.
+    /// A file that cannot be read or is not a table.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, RunError> {
         let unreadable = |reason: String| RunError::unreadable(path.display().to_string(), reason);
         let file = match File::open(path) {
@@ -30,7 +30,7 @@ impl Table {
             Err(reason) if reason.kind() == ErrorKind::NotFound => return Ok(None),
             Err(reason) => return Err(unreadable(reason.to_string())),
         };
-        // The last row of a run that was killed may be cut short.
+        // The last row of a run that was killed may be incomplete.
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(file);
         let header = reader.headers().map_err(|reason| unreadable(reason.to_string()))?;
         let names: Vec<String> = header.iter().map(str::to_owned).collect();
@@ -53,25 +53,26 @@ impl Table {
         Ok(Some(table))
     }
 
-    /// Names of the columns that have a number.
+    /// Returns the names of the columns that contain a number.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let numbers = self.columns.iter().map(|column| column.iter().any(|number| number.is_finite()));
         self.names.iter().zip(numbers).filter_map(|(name, has_numbers)| has_numbers.then_some(name.as_str()))
     }
 
-    /// A column of numbers.
+    /// Returns a column of numbers.
     pub(super) fn column(&self, name: &str) -> Option<&[f64]> {
         let at = self.names.iter().position(|other| other == name)?;
         self.columns.get(at).map(Vec::as_slice)
     }
 
-    /// A column of words, all of its rows.
+    /// Returns the words of a column.
     pub(super) fn words(&self, name: &str) -> Option<&[String]> {
         let at = self.names.iter().position(|other| other == name)?;
         self.words.get(at).map(Vec::as_slice)
     }
 
-    /// Errors of the points of a column; none where these do not stand for every row.
+    /// Returns the errors of the points of a column; none where the points do not correspond to
+    /// rows one by one.
     pub(super) fn errors(&self, y: &str, error: &str) -> Vec<f64> {
         let (Some(y), Some(error)) = (self.column(y), self.column(error)) else { return Vec::new() };
         let all: Vec<f64> =
@@ -79,7 +80,8 @@ impl Table {
         if all.len() <= MOST_POINTS { all } else { Vec::new() }
     }
 
-    /// Two columns as points. Of many, the least and the largest value of every run of rows stand for all.
+    /// Returns two columns as points. A long table is reduced to the smallest and the largest value
+    /// of every run of rows.
     pub(super) fn points(&self, x: &str, y: &str) -> Vec<(f64, f64)> {
         let (Some(x), Some(y)) = (self.column(x), self.column(y)) else { return Vec::new() };
         let all: Vec<(f64, f64)> =

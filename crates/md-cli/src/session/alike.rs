@@ -1,4 +1,5 @@
-//! Ranks that were started alike: each of them computes what follows from its own command line.
+//! Check that all ranks were started alike, as each computes what follows from its own command
+//! line.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -7,10 +8,10 @@ use md_comm::{Reduction, World};
 use crate::commands::ROOT;
 use crate::error::{RunError, Unlike};
 
-/// Variables that all ranks must agree about.
+/// Variables that must have equal values on all ranks.
 const VARIABLES: [&str; 1] = ["MD_RANKS_PER_NODE"];
 
-/// Refuses ranks with other options than those of rank 0, or of another version. *Collective.*
+/// Refuses ranks whose options or version differ from those of rank 0. *Collective.*
 ///
 /// # Errors
 /// [`Unlike`], the same on all ranks; communication.
@@ -18,7 +19,7 @@ pub(super) fn expect_alike(world: &dyn World) -> Result<(), RunError> {
     expect_same(world, &given())
 }
 
-/// What tells this rank what to do, line by line.
+/// Returns the version, variables and arguments of this rank, one line each.
 fn given() -> String {
     let version = format!("md-cli {} ({})", env!("CARGO_PKG_VERSION"), env!("MD_GIT"));
     let words = |words: &mut dyn Iterator<Item = std::ffi::OsString>| {
@@ -48,7 +49,7 @@ fn expect_same(world: &dyn World, own: &str) -> Result<(), RunError> {
     Err(Unlike(String::from_utf8_lossy(&text).into_owned()).into())
 }
 
-/// What the lowest rank that differs from rank 0 was given, of that the first line that differs.
+/// Describes the first line in which the lowest rank that differs from rank 0 does so.
 fn first_difference(first: &str, all: &[Vec<u8>]) -> String {
     let differing = all.iter().enumerate().find_map(|(rank, text)| {
         let text = String::from_utf8_lossy(text);

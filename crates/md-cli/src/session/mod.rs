@@ -1,4 +1,4 @@
-//! From the command line to ranks: who runs a command, who prints, which exit code.
+//! From the command line to ranks: where a command runs, which rank prints, and the exit code.
 //!
 //! | started as | backend | ranks |
 //! | --- | --- | --- |
@@ -6,7 +6,8 @@
 //! | `md-cli` | over MPI | one process |
 //! | `md-cli` | `local` | `parallel.ranks` threads |
 //!
-//! Here stands who runs what; `over_mpi` brings up MPI (`without_mpi` refuses to), `speak` says what came of it.
+//! This module selects the ranks of each command; `over_mpi` initialises MPI (`without_mpi` refuses
+//! to), and `speak` prints results and errors.
 
 #[cfg(feature = "mpi")]
 mod alike;
@@ -48,7 +49,7 @@ use speak::{
     warn_of_threads, write_result,
 };
 
-/// Longer arguments are not echoed whole, nor in colour.
+/// Arguments from this length on, in bytes, are not echoed whole, nor in colour.
 const LONGEST_PLAIN: usize = 200;
 
 /// Runs the program and returns its exit code.
@@ -57,7 +58,7 @@ pub fn main() -> u8 {
     let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
-            // If the terminal is gone there is nobody to tell.
+            // If the terminal is gone, there is nowhere to report it.
             on_first_process(|| {
                 let is_plain = |word: &str| word.len() < LONGEST_PLAIN && !word.contains(char::is_control);
                 if std::env::args_os().any(|word| !is_plain(&word.to_string_lossy())) {
@@ -162,18 +163,19 @@ pub fn main() -> u8 {
     }
 }
 
-/// The same refusal of a command line in which what acts on a terminal is escaped: clap would leave it out of its words.
+/// Returns the refusal of a command line with terminal control characters escaped: clap would leave
+/// them out of its message.
 fn error_with_escapes(error: clap::Error) -> clap::Error {
     let words = std::env::args_os().map(|word| escaped(&word.to_string_lossy()).into());
     Cli::read(words).err().filter(clap::Error::use_stderr).unwrap_or(error)
 }
 
-/// Ranks that will run the scenario where this process was started as it was.
+/// Returns the number of ranks that would run the scenario if it were started as this process was.
 fn ranks_to_come(inputs: &impl Job) -> usize {
     launch::processes_of_job().unwrap_or(inputs.parallel().ranks)
 }
 
-/// The inputs in a process of its own.
+/// Reads the inputs in a single process.
 fn read_alone<J: Job>(args: &ScenarioArgs) -> Result<J, RunError> {
     let mut inputs = J::read(args, None)?;
     if args.threads == Some(ThreadChoice::Auto) {
@@ -183,7 +185,7 @@ fn read_alone<J: Job>(args: &ScenarioArgs) -> Result<J, RunError> {
     Ok(inputs)
 }
 
-/// The inputs in a world of processes. *Collective.*
+/// Reads the inputs in a world of processes. *Collective.*
 fn read_together<J: Job>(args: &ScenarioArgs, world: &dyn World) -> Result<J, RunError> {
     let mut inputs = J::read(args, Some(world))?;
     if args.threads == Some(ThreadChoice::Auto) {
@@ -192,7 +194,7 @@ fn read_together<J: Job>(args: &ScenarioArgs, world: &dyn World) -> Result<J, Ru
     Ok(inputs)
 }
 
-/// Runs `work` on every rank of the world that launcher and scenario ask for.
+/// Runs `work` on every rank of the world that launcher and scenario determine.
 fn compute<J: Job>(args: &ScenarioArgs, work: impl Fn(&dyn World, &J) -> Result<(), RunError> + Sync) -> u8 {
     match launch::processes_of_job() {
         Some(ranks) if cfg!(not(feature = "mpi")) => refuse_copies(ranks),
@@ -214,7 +216,8 @@ fn compute<J: Job>(args: &ScenarioArgs, work: impl Fn(&dyn World, &J) -> Result<
     }
 }
 
-/// Compares strategies over what the launcher started, or over threads where the scenario asks for `local`.
+/// Compares strategies on the processes of the launcher, or on threads where the scenario has
+/// backend `local`.
 fn compare_strategies(args: &CompareArgs, choices: &Choices) -> u8 {
     match launch::processes_of_job() {
         Some(ranks) if cfg!(not(feature = "mpi")) => refuse_copies(ranks),
@@ -231,7 +234,7 @@ fn compare_strategies(args: &CompareArgs, choices: &Choices) -> u8 {
     }
 }
 
-/// Compares strategies on a scenario of any kind that has them.
+/// Compares strategies on a scenario of any kind.
 fn compare_any(
     transports: &dyn Transports,
     inputs: &AnyInputs,
@@ -246,7 +249,8 @@ fn compare_any(
     }
 }
 
-/// Measures over what the launcher started, or over threads where that is asked for.
+/// Runs the benchmarks on the processes of the launcher, or on threads where `--ranks` requests
+/// them.
 fn run_benchmarks(args: &BenchArgs, wanted: &Wanted) -> u8 {
     match (launch::processes_of_job(), args.ranks) {
         (Some(ranks), _) if cfg!(not(feature = "mpi")) => refuse_copies(ranks),
@@ -263,7 +267,7 @@ fn run_benchmarks(args: &BenchArgs, wanted: &Wanted) -> u8 {
     }
 }
 
-/// Fits over what the launcher started.
+/// Runs the fit on the processes of the launcher.
 fn fit_machine(args: &FitArgs) -> u8 {
     match launch::processes_of_job() {
         Some(ranks) if cfg!(not(feature = "mpi")) => refuse_copies(ranks),
@@ -287,7 +291,7 @@ fn refuse_copies(ranks: usize) -> u8 {
     COMMUNICATION_FAILED
 }
 
-/// The scenario's limit on waiting; more seconds than a [`Duration`] can hold are no limit.
+/// Returns the scenario's watchdog limit; more seconds than a [`Duration`] can hold are no limit.
 fn watchdog(parallel: &Parallel) -> Duration {
     Duration::try_from_secs_f64(parallel.watchdog_s).unwrap_or(Duration::MAX)
 }

@@ -1,4 +1,4 @@
-//! Work over MPI: the world with the scenario's transport.
+//! Running commands over MPI: the world with the scenario's transport.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::inputs::Job;
 use crate::strategies::Choices;
 use md_lab::Processes;
 
-/// Runs `work` over MPI with the scenario's backend and limit on waiting.
+/// Runs `work` over MPI with the scenario's backend and watchdog.
 pub(super) fn over_mpi<J: Job>(
     read: impl FnOnce(&dyn World) -> Result<J, RunError>,
     work: impl FnOnce(&dyn World, &J) -> Result<(), RunError>,
@@ -32,7 +32,7 @@ pub(super) fn over_mpi<J: Job>(
         }
         let world = world.clone().with_between_nodes(parallel.between_nodes)?.with_chunk(parallel.chunk);
         match parallel.backend {
-            // Under a launcher with one rank: any transport is as good.
+            // Under a launcher with one rank: every transport is equivalent.
             Backend::Local => work(&world, &inputs),
             backend => {
                 let options = parallel.rma.options();
@@ -43,7 +43,7 @@ pub(super) fn over_mpi<J: Job>(
 }
 
 fn start_mpi(work: impl FnOnce(&MpiWorld) -> Result<(), RunError>) -> u8 {
-    /// Until the scenario's own limit is known.
+    /// Used until the scenario's own limit is known.
     const WATCHDOG: Duration = Duration::from_secs(60);
     match md_comm::mpi::start(WATCHDOG) {
         Ok(world) => {
@@ -86,7 +86,7 @@ pub(super) fn fit_over_mpi(args: &FitArgs) -> u8 {
     })
 }
 
-/// Lists the backends and what was found out about the library.
+/// Lists the backends and the findings about the MPI library.
 pub(super) fn show_backends() -> u8 {
     start_mpi(|world| {
         let findings = backends::findings(world).map_err(RunError::from)?;

@@ -1,4 +1,4 @@
-//! Who speaks, once, and with which exit code the ranks end.
+//! Which rank prints, and with which exit code the ranks end.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::output::screen::result_written;
 use crate::output::{Screen, Verbosity};
 use crate::printable::printable;
 
-/// Says what went wrong, once, and makes sure that all ranks end.
+/// Prints the error of a command once, makes sure that all ranks end, and returns the exit code.
 pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
     let Err(error) = result else { return 0 };
     let code = error.exit_code();
@@ -24,7 +24,7 @@ pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
                 if code == DONE { note(&render(&error)) } else { print_error(&render(&error)) }
             }
             if error.remains() == Remains::Unfinished {
-                // Rank 0 has written and said everything before any rank ends the job.
+                // Rank 0 has written and printed everything before any rank ends the job.
                 let _ = world.barrier();
                 world.abort(i32::from(code));
             }
@@ -33,7 +33,7 @@ pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
             print_error(&format!("rank {}: {}", world.rank(), render(&error)));
             world.abort(i32::from(code));
         }
-        // The rank that failed first has the exit code.
+        // The exit code is that of the rank that failed first.
         Scope::Elsewhere => return 0,
     }
     code
@@ -47,7 +47,7 @@ pub(super) fn show(text: &str) -> u8 {
     write_result(text).map_or_else(|error| fail_alone(&error), |()| 0)
 }
 
-/// Does on the first process what takes one, however many were started.
+/// Runs, on the first process only, work that takes a single process.
 pub(super) fn on_one_process(work: impl FnOnce() -> Result<(), RunError>) -> u8 {
     if !is_first_process() {
         return 0;
@@ -55,7 +55,7 @@ pub(super) fn on_one_process(work: impl FnOnce() -> Result<(), RunError>) -> u8 
     work().map_or_else(|error| fail_alone(&error), |()| 0)
 }
 
-/// Prints what `--help` and `--version` ask for, in colour where that is wanted.
+/// Prints the text of `--help` or `--version`, in colour where that is possible.
 pub(super) fn show_help(help: &clap::Error) -> u8 {
     let printed = if is_first_process() { help.print() } else { Ok(()) };
     result_written(printed).map_or_else(|error| fail_alone(&error.into()), |()| 0)
@@ -70,8 +70,9 @@ pub(super) fn fail_alone(error: &RunError) -> u8 {
     error.exit_code()
 }
 
-/// Says why communication could not be set up. The first process says so for all; a process that it has not ended has the
-/// error alone.
+/// Prints why communication could not be set up. The first process prints the message for all; a
+/// process that is still running after that may be the only one with the error, and prints it with
+/// its rank.
 #[cfg(feature = "mpi")]
 pub(super) fn fail_at_start(error: &RunError) -> u8 {
     let code = fail_alone(error);
@@ -86,8 +87,9 @@ pub(super) fn refuse(what: &str) -> u8 {
     BAD_INPUT
 }
 
-/// Tells what is wrong before MPI is up. The launcher ends the job as soon as one process ends with an error, so the
-/// others wait for the first one to have spoken; its own end ends them.
+/// Prints an error before MPI is initialised. The launcher ends the job as soon as one process ends
+/// with an error, so the other processes wait until the first one has printed; its end then ends
+/// them.
 pub(super) fn on_first_process(tell: impl FnOnce()) {
     const TIME_TO_SPEAK: Duration = Duration::from_secs(2);
     if is_first_process() {
@@ -101,7 +103,8 @@ fn render(error: &RunError) -> String {
     if is_coloured() { error.shown_in_colour() } else { error.shown() }
 }
 
-/// On a terminal that has colours, unless the user wants none (<https://no-color.org>).
+/// Returns whether standard error is a terminal with colours and the user has not disabled them
+/// (<https://no-color.org>).
 fn is_coloured() -> bool {
     let is = |name: &str, answer: fn(&str) -> bool| std::env::var(name).is_ok_and(|value| answer(&value));
     std::io::stderr().is_terminal()
@@ -109,14 +112,14 @@ fn is_coloured() -> bool {
         && !is("TERM", |value| value == "dumb")
 }
 
-/// As `run` does, on the first process.
+/// Prints the warnings that `run` prints about intervals, on the first process.
 pub(super) fn warn_of_interval(inputs: &Inputs) {
     if is_first_process() {
         interval_warnings(&inputs.scenario).iter().for_each(|text| warn(text));
     }
 }
 
-/// Says so if the threads of the ranks in this process have no core each.
+/// Prints a warning if the threads of the ranks in this process do not have a core each.
 pub(super) fn warn_of_threads(ranks: usize, threads: usize) {
     if let Some(text) = cores::warning(ranks, threads) {
         warn(&text);

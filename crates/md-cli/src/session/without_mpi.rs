@@ -1,4 +1,4 @@
-//! In place of `over_mpi` where the program was built without MPI.
+//! Replaces `over_mpi` where the program was built without MPI.
 
 use md_comm::World;
 
@@ -12,7 +12,7 @@ use crate::inputs::Job;
 use crate::messages::print_error;
 use crate::strategies::Choices;
 
-/// Says that there is no MPI.
+/// Prints that there is no MPI.
 pub(super) fn over_mpi<J: Job>(
     _read: impl FnOnce(&dyn World) -> Result<J, RunError>,
     _work: impl FnOnce(&dyn World, &J) -> Result<(), RunError>,
@@ -24,7 +24,7 @@ pub(super) fn over_mpi<J: Job>(
     COMMUNICATION_FAILED
 }
 
-/// The same for a comparison.
+/// Prints that there is no MPI, for a comparison.
 pub(super) fn compare_over_mpi(
     read: impl FnOnce(&dyn World) -> Result<AnyInputs, RunError>,
     _args: &CompareArgs,
@@ -38,7 +38,7 @@ pub(super) fn bench_over_mpi(_args: &BenchArgs, _wanted: &Wanted) -> u8 {
     COMMUNICATION_FAILED
 }
 
-/// The same for a fit.
+/// Never called, as for a benchmark.
 pub(super) fn fit_over_mpi(_args: &FitArgs) -> u8 {
     COMMUNICATION_FAILED
 }

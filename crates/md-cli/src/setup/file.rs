@@ -1,4 +1,4 @@
-//! The particles of a file as the engine takes them, and whether they agree with the scenario.
+//! Conversion of the particles of a file for the engine, and checks against the scenario.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::input::{InputError, InputParticles, Problem};
 use crate::inputs::Inputs;
 use crate::scenario::{InputFormat, Scenario, ScenarioError, ScenarioSource, name_of};
 
-/// Particles and masses. The particles are made once: the scenario differs from that of the inputs in the division of work at most.
+/// Returns particles and masses. The particles are made once: `scenario` differs from that of the
+/// inputs at most in the division of work.
 ///
 /// # Errors
 /// Masses or boundaries that contradict those of the scenario.
@@ -39,7 +40,7 @@ pub(super) fn particles(
 }
 
 fn list(scenario: &Scenario, file: &InputParticles, masses: &[f64]) -> Arc<[Particle]> {
-    // They are drawn where there is a temperature.
+    // With a temperature, velocities are drawn.
     let velocities = match scenario.system.temperature {
         Some(_) => None,
         None => velocities(file, masses),
@@ -61,7 +62,8 @@ fn list(scenario: &Scenario, file: &InputParticles, masses: &[f64]) -> Arc<[Part
     };
     let copied = |particle: Particle| {
         places().zip(0..).map(move |(place, copy)| {
-            // Boxes of the file from its position to where the copy would be without having been wrapped.
+            // Number of file boxes from the original position to the unwrapped position of the
+            // copy.
             let boxes = |dim: usize| i64::from(particle.images.0[dim]) + i64::from(place[dim]);
             let inside = |dim: usize| boxes(dim).rem_euclid(copies[dim].into()) as f64 * file.lengths[dim];
             Particle {
@@ -75,18 +77,18 @@ fn list(scenario: &Scenario, file: &InputParticles, masses: &[f64]) -> Arc<[Part
     (0..file.ids.len()).map(particle).flat_map(copied).collect()
 }
 
-/// Along which axes particles come in again on the other side.
+/// Returns along which axes particles re-enter on the other side.
 pub(crate) fn periodic_axes(scenario: &Scenario) -> [bool; 3] {
     let dimensions = usize::from(scenario.simulation.dimension);
     [0, 1, 2].map(|dim| dim < dimensions && scenario.system.boundary[dim] == Boundary::Periodic)
 }
 
-/// Copies of the file's box along x, y and z.
+/// Returns the numbers of copies of the file's box along x, y and z.
 fn copies(scenario: &Scenario) -> [u32; 3] {
     scenario.system.file.as_ref().and_then(|file| file.replicate).unwrap_or([1; 3])
 }
 
-/// Particles of all ranks once all copies have been made.
+/// Returns the number of particles of all ranks, all copies included.
 pub(super) fn copied(scenario: &Scenario, file: &InputParticles) -> u64 {
     let atoms = file.share.map_or(file.ids.len() as u64, |share| share.atoms);
     number(copies(scenario)).saturating_mul(atoms)
@@ -96,15 +98,16 @@ fn number(copies: [u32; 3]) -> u64 {
     copies.into_iter().map(u64::from).fold(1, u64::saturating_mul)
 }
 
-/// Copies of a particle have ids in a row: one needs to know of no other particle. Ids of that many copies stay below 2^64.
+/// Returns the id of a copy. Copies of a particle have consecutive ids, which need no information
+/// about other particles. Ids of that many copies stay below 2^64.
 fn copied_id(id: u64, copy: u64, copies: u64) -> u64 {
     id.saturating_sub(1).wrapping_mul(copies).wrapping_add(copy + 1)
 }
 
-/// Whether something says how the particles move.
+/// Checks that file or scenario gives the velocities of the particles.
 ///
 /// # Errors
-/// Neither file nor scenario does.
+/// Neither file nor scenario gives them.
 pub(super) fn check_velocities(inputs: &Inputs) -> Result<(), RunError> {
     let Inputs { scenario, particles, .. } = inputs;
     let missing = particles.as_ref().is_some_and(|file| !file.has_velocities());
@@ -127,10 +130,10 @@ pub(super) fn check_velocities(inputs: &Inputs) -> Result<(), RunError> {
     Err(InputError { file: file_name(inputs), line: None, problem }.into())
 }
 
-/// Whether particles can be where they are, and move as they do.
+/// Checks that positions and velocities of the particles are valid.
 ///
 /// # Errors
-/// What is wrong in the first line of the file in which anything is.
+/// The fault in the first faulty line of the file.
 pub(super) fn check_particles(inputs: &Inputs, config: &Config) -> Result<(), InputError> {
     let Some(file) = &inputs.particles else { return Ok(()) };
     let copies = number(copies(&inputs.scenario));
@@ -147,7 +150,7 @@ pub(super) fn check_particles(inputs: &Inputs, config: &Config) -> Result<(), In
         config.particle_faults().map(of_file).chain(contradictions(file, config)).filter_map(located);
     faults.min_by_key(|(line, _)| *line).map_or(Ok(()), |(line, ParticleFault { id, problem, .. })| {
         let problem = Problem::Particle { id, problem };
-        // Files that are no text have no lines.
+        // Binary files have no lines.
         Err(InputError {
             file: file_name(inputs),
             line: Some(line as usize).filter(|&line| line > 0),
@@ -160,7 +163,7 @@ fn file_name(inputs: &Inputs) -> String {
     inputs.particle_file().unwrap_or_default().display().to_string()
 }
 
-/// What the file says about periodic faces must be what the scenario says.
+/// Checks that the periodic faces given by the file are those of the scenario.
 fn check_boundary(
     source: &ScenarioSource,
     scenario: &Scenario,
@@ -180,8 +183,8 @@ fn check_boundary(
     Err(ScenarioError::at(source, "system.boundary", message, help))
 }
 
-/// Masses of the scenario, or of the file where it has some; 1 where neither gives one. A mass given in both places must
-/// agree.
+/// Returns the masses of the scenario, or of the file where it has some; 1 where neither gives one.
+/// A mass given in both places must agree.
 fn masses(
     source: &ScenarioSource,
     scenario: &Scenario,
@@ -216,14 +219,15 @@ fn masses(
     (0..species).map(choose).collect()
 }
 
-/// Velocities of the file, or what its momenta make of them.
+/// Returns the velocities of the file, or those computed from its momenta.
 fn velocities<'f>(file: &'f InputParticles, masses: &[f64]) -> Option<Cow<'f, [[f64; 3]]>> {
     let velocity = |(momentum, kind): (&[f64; 3], &u32)| momentum.map(|p| p / masses[*kind as usize - 1]);
     let moved = || Some(file.momenta.as_ref()?.iter().zip(&file.types).map(velocity).collect());
     file.velocities.as_ref().map(Cow::from).or_else(moved)
 }
 
-/// Where the file has velocities and momenta, they must agree, unless both are replaced.
+/// Returns the particles whose velocity and momentum in the file contradict each other, unless both
+/// are replaced.
 fn contradictions(file: &InputParticles, config: &Config) -> impl Iterator<Item = ParticleFault> {
     let both = file.velocities.as_ref().zip(file.momenta.as_ref()).filter(|_| config.temperature.is_none());
     let pairs = both.into_iter().flat_map(|(velocities, momenta)| velocities.iter().zip(momenta));
@@ -240,7 +244,7 @@ fn contradictions(file: &InputParticles, config: &Config) -> impl Iterator<Item 
     })
 }
 
-/// As far as eight decimals say.
+/// Returns whether two numbers agree to about eight decimals.
 fn agree(a: f64, b: f64) -> bool {
     const DIGITS: f64 = 1e-6;
     const DECIMALS: f64 = 1e-7;

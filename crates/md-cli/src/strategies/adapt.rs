@@ -1,4 +1,4 @@
-//! The scenario with another strategy.
+//! Changing the strategy of a scenario.
 
 use md_comm::{Backend, Refusal, RmaKey};
 use md_core::partition::PartitionKind;
@@ -6,18 +6,19 @@ use md_lab::{Strategy, Variant};
 
 use crate::scenario::{Rma, Scenario, fault};
 
-/// The scenario with a strategy, without the options that its backend does not take.
+/// Returns the scenario with a strategy, without the options that its backend does not take.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason why the strategy is impossible.
 pub(crate) fn adapt(strategy: Strategy, base: &Scenario) -> Result<Adapted, String> {
     adapt_variant(&strategy.into(), base)
 }
 
-/// The same with the values that are varied; those that its backend has a use for but cannot have are errors.
+/// Does what [`adapt`] does, with the varied values; values that would have an effect for the
+/// backend but are refused by it are errors.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason why the strategy is impossible.
 pub(crate) fn adapt_variant(variant: &Variant, base: &Scenario) -> Result<Adapted, String> {
     let (mut scenario, strategy) = (base.clone(), variant.strategy);
     let parallel = &mut scenario.parallel;
@@ -45,12 +46,12 @@ pub(crate) fn adapt_variant(variant: &Variant, base: &Scenario) -> Result<Adapte
 pub(crate) struct Adapted {
     /// The scenario.
     pub(crate) scenario: Scenario,
-    /// What the backend does not take of the options in `[parallel.rma]`; they have their defaults.
+    /// Options in `[parallel.rma]` that the backend does not take; they have their defaults.
     pub(super) left_out: Vec<Refusal>,
 }
 
 impl Adapted {
-    /// What has been left out and why, in words; empty if nothing.
+    /// Describes what was left out and why; empty if nothing was.
     pub(crate) fn note(&self) -> String {
         let line = |Refusal { key, reason }: &Refusal| {
             format!("`parallel.rma.{}` left at its default: {reason}", key.name())
@@ -59,8 +60,8 @@ impl Adapted {
     }
 }
 
-/// Sets the options that a backend does not take back to their defaults, up to one that is `wanted`; what they were
-/// refused for.
+/// Resets the options that a backend does not take to their defaults, up to the first one that is
+/// `wanted`; returns the refusals.
 pub(super) fn leave_out_refused(rma: &mut Rma, backend: Backend, wanted: &[RmaKey]) -> Vec<Refusal> {
     let mut left_out = Vec::new();
     while let Some(refusal) = backend.refusal(&rma.options(), rma.buffering())
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
     use crate::strategies::tests::scenario;
 
-    /// Without MPI no backend over windows fits.
+    /// Without MPI there is no backend over windows.
     #[cfg(feature = "mpi")]
     #[test]
     fn what_a_backend_would_use_and_cannot_have_is_an_error_of_its_own() {

@@ -1,4 +1,4 @@
-//! The scenario that strategies change.
+//! The scenario that strategies modify.
 
 use md_engine::Protocol;
 
@@ -6,7 +6,8 @@ use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::scenario::{Parallel, Scenario, ScenarioSource, load};
 
-/// Strategies move ghosts, whatever the scenario's protocol; a warning of that, where it matters.
+/// Returns the scenario with the protocol that moves ghosts, which all strategies use, and a
+/// warning if the scenario has another one.
 pub(crate) fn by_ghosts(scenario: &Scenario) -> (Scenario, Option<String>) {
     let protocol = scenario.parallel.protocol;
     let warning = (protocol != Protocol::One).then(|| {
@@ -17,7 +18,8 @@ pub(crate) fn by_ghosts(scenario: &Scenario) -> (Scenario, Option<String>) {
     (Scenario { parallel, ..scenario.clone() }, warning)
 }
 
-/// A scenario of particles with the same `[parallel]`: strategies are combinations of its keys.
+/// Returns a scenario of particles with the `[parallel]` of `inputs`: strategies are combinations
+/// of its keys.
 pub(crate) fn keys_of<M: GridModel>(inputs: &GridInputs<M>) -> Result<Scenario, RunError> {
     const PARTICLES: &str =
         "[simulation]\nsteps = 1\n[system]\nlattice = { kind = \"sc\", density = 1.0, cells = [9, 9, 9] }\n";

@@ -7,7 +7,7 @@ use super::{Selection, select};
 use crate::args::CompareArgs;
 use crate::scenario::{Parallel, Scenario, fault};
 
-/// What is combined.
+/// The protocols and partitions that are combined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Combined {
     protocols: Selection<Protocol>,
@@ -15,10 +15,11 @@ pub struct Combined {
 }
 
 impl Combined {
-    /// `None` where `--protocols` is not given.
+    /// Reads the options; `None` where `--protocols` is not given.
     ///
     /// # Errors
-    /// An unknown name, and all that are known; an option that has no meaning beside it.
+    /// An unknown name, with all valid ones; an option that has no meaning together with
+    /// `--protocols`.
     pub fn read(args: &CompareArgs) -> Result<Option<Self>, String> {
         let protocols = select("--protocols", &args.protocols, Protocol::ALL)?;
         if protocols == Selection::Own {
@@ -37,12 +38,14 @@ impl Combined {
         }
     }
 
-    /// All combinations that the scenario can have, and of those that were named why it cannot.
+    /// Returns all combinations that are possible for the scenario, and why combinations that were
+    /// named are not.
     pub(crate) fn scenarios(&self, base: &Scenario) -> (Vec<Scenario>, Vec<String>) {
         let (mut able, mut remarks) = (Vec::new(), Vec::new());
         let partitions = self.partitions.resolve(base.parallel.partition, PartitionKind::ALL);
         let has_stripe = partitions.contains(&PartitionKind::Stripe);
-        // `simple` has its one partition; the others are there for the other protocols.
+        // `simple` supports only the partition `stripe`; the others are meant for the other
+        // protocols.
         let is_for_others = |protocol: Protocol, partition: PartitionKind| {
             protocol == Protocol::Simple && has_stripe && partition != PartitionKind::Stripe
         };

@@ -1,4 +1,4 @@
-//! Which strategies are compared: names from the command line, and all combinations of them.
+//! The strategies that are compared: names from the command line, and all combinations of them.
 
 mod adapt;
 mod base;
@@ -20,21 +20,21 @@ pub use combined::Combined;
 pub(crate) use varied::MESSAGES;
 use varied::{Key, Varied, combinations, variant};
 
-/// Stands for all names that are possible here.
+/// Selects all names that are possible here.
 pub(super) const ALL: &str = "all";
 
-/// What a user has chosen of one kind of names.
+/// The user's choice among the names of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection<T> {
-    /// The scenario's own.
+    /// The scenario's value.
     Own,
-    /// Everything that is possible here.
+    /// All values that are possible here.
     All,
-    /// These.
+    /// These values.
     Named(Vec<T>),
 }
 
-/// What a user has chosen.
+/// The user's choice of strategies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choices {
     backends: Selection<Backend>,
@@ -47,7 +47,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// The names on the command line.
+    /// Reads the names on the command line.
     ///
     /// # Errors
     /// An unknown name: the nearest valid one and all of them.
@@ -64,20 +64,20 @@ impl Choices {
         Ok(Self { varied, combined, ..Self::of(&args.backends, &args.divisions)? })
     }
 
-    /// These names.
+    /// Returns the choices of these names.
     ///
     /// # Errors
-    /// As [`Self::read`].
+    /// The errors of [`Self::read`].
     pub fn of(backends: &[String], divisions: &DivisionArgs) -> Result<Self, String> {
         let own_partition = Self::of_one_partition(backends, &divisions.shells, &divisions.exchanges)?;
         let partitions = select("--partitions", &divisions.partitions, PartitionKind::ALL)?;
         Ok(Self { partitions, ..own_partition })
     }
 
-    /// The same with the scenario's own partition.
+    /// Does what [`Self::of`] does, with the scenario's partition.
     ///
     /// # Errors
-    /// As [`Self::read`].
+    /// The errors of [`Self::read`].
     pub fn of_one_partition(
         backends: &[String],
         shells: &[String],
@@ -93,7 +93,7 @@ impl Choices {
         })
     }
 
-    /// An option that chooses among what only particles have, if one was given.
+    /// Returns an option that applies only to particles, if one was given.
     pub(crate) fn of_particles(&self) -> Option<&'static str> {
         let options = [
             ("--shells", self.shells == Selection::Own),
@@ -103,15 +103,16 @@ impl Choices {
         options.into_iter().find_map(|(option, is_absent)| (!is_absent).then_some(option))
     }
 
-    /// The same of what only a grid has.
+    /// Returns an option that applies only to grids, if one was given.
     pub(crate) fn of_grids(&self) -> Option<&'static str> {
         self.varied.iter().any(|it| it.key == Key::Messages).then_some("--vary parallel.messages")
     }
 
-    /// All combinations of strategies and values that are varied. What makes no difference for a backend is there once.
+    /// Returns all combinations of strategies and varied values. Combinations that do not differ
+    /// for a backend are included once.
     ///
     /// # Errors
-    /// A key that makes none for any of them.
+    /// A key that has no effect for any of the backends.
     pub fn variants(&self, scenario: &Scenario, here: &[Backend]) -> Result<Vec<Variant>, String> {
         let combinations = combinations(&self.varied);
         let mut variants: Vec<Variant> = Vec::new();
@@ -134,7 +135,7 @@ impl Choices {
         }
     }
 
-    /// All combinations, backends outermost; `all` backends are those that `here` names.
+    /// Returns all combinations, backends outermost; `all` selects the backends in `here`.
     pub fn strategies(&self, scenario: &Scenario, here: &[Backend]) -> Vec<Strategy> {
         let own = scenario.parallel.strategy();
         let fits = |&partition: &PartitionKind| adapt(Strategy { partition, ..own }, scenario).is_ok();
@@ -166,7 +167,7 @@ impl<T: Copy> Selection<T> {
     }
 }
 
-/// The values behind `names`, each once.
+/// Returns the values with these names, each once.
 pub(crate) fn select<T>(option: &str, names: &[String], values: &[T]) -> Result<Selection<T>, String>
 where
     T: Copy + PartialEq + Serialize,
@@ -253,7 +254,7 @@ pub(super) mod tests {
         assert_eq!(strategies[all - 1].backend, Backend::Shm);
     }
 
-    /// Of these backends with these values of two keys, as `backend settings`.
+    /// Returns the variants of these backends with these values of two keys, as `backend settings`.
     fn varied(scenario: &Scenario, vary: [&str; 2], backends: &[Backend]) -> Result<Vec<String>, String> {
         let varied = vary.map(Varied::read).into_iter().collect::<Result<_, _>>()?;
         let own = Choices::of(&["all".to_owned()], &DivisionArgs::default())?;

@@ -1,4 +1,5 @@
-//! Values of `[parallel.rma]`, and of how fields share messages, that are compared beside the strategies.
+//! Values of `[parallel.rma]` and of `parallel.messages` that are compared in addition to the
+//! strategies.
 
 use md_comm::RmaKey;
 use md_grid::Messages;
@@ -11,13 +12,13 @@ use crate::scenario::{Rma, Scenario, name_of};
 /// A key that can be varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
-    /// Of `[parallel.rma]`.
+    /// A key of `[parallel.rma]`.
     Rma(RmaKey),
-    /// How fields of a grid share messages.
+    /// Sharing of messages between the fields of a grid.
     Messages,
 }
 
-/// As in `--set`.
+/// Path of [`Key::Messages`] in `--set`.
 pub(crate) const MESSAGES: &str = "parallel.messages";
 
 impl Key {
@@ -25,7 +26,7 @@ impl Key {
         RmaKey::ALL.iter().map(|&key| Self::Rma(key)).chain([Self::Messages])
     }
 
-    /// As in `--set`.
+    /// Returns the path of the key in `--set`.
     pub(super) fn path(self) -> String {
         match self {
             Self::Rma(key) => format!("parallel.rma.{}", key.name()),
@@ -44,17 +45,17 @@ impl Key {
 /// Several values of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Varied {
-    /// Which.
+    /// The key that is varied.
     pub(super) key: Key,
-    /// Without repetition.
+    /// Its values, without repetition.
     pub(super) values: Vec<String>,
 }
 
 impl Varied {
-    /// `parallel.rma.slots=1,2`.
+    /// Parses a text such as `parallel.rma.slots=1,2`.
     ///
     /// # Errors
-    /// A key or value that is not there: the nearest one and all of them.
+    /// An unknown key or value: the nearest valid one and all of them.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let Some((path, values)) = text.split_once('=') else {
             return Err(format!(
@@ -80,7 +81,8 @@ impl Varied {
     }
 }
 
-/// A value of each key, in the order of the keys; the last one changes first.
+/// Returns all combinations of one value per key, in the order of the keys; the last key varies
+/// fastest.
 pub(super) fn combinations(varied: &[Varied]) -> Vec<Vec<(Key, &str)>> {
     varied.iter().fold(vec![Vec::new()], |combinations, Varied { key, values }| {
         let with = |combination: &Vec<_>| {
@@ -91,7 +93,8 @@ pub(super) fn combinations(varied: &[Varied]) -> Vec<Vec<(Key, &str)>> {
     })
 }
 
-/// A strategy with some values of the keys that are varied; without those that mean nothing to its backend beside the others.
+/// Returns a strategy with some values of the varied keys, without those that have no effect for
+/// its backend in this combination.
 pub(super) fn variant(strategy: Strategy, combination: &[(Key, &str)], base: &Scenario) -> Variant {
     let mover = strategy.mover(base.parallel.between_nodes);
     let of_rma = combination.iter().filter_map(|&(key, value)| match key {

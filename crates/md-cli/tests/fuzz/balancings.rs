@@ -1,4 +1,5 @@
-//! balance.csv for `--replay`, with changes: a run that takes it ends, or names the line that it does not take.
+//! Modified copies of balance.csv for `--replay`: a run that accepts one ends, and a refusal names
+//! the faulty line.
 
 use std::fs;
 
@@ -8,18 +9,18 @@ use crate::case::{Case, Trial, is_harmless};
 use crate::checkpoints::program;
 use crate::tables::edits;
 
-/// A droplet off centre, whose work is divided by time.
+/// A droplet off centre, whose work is balanced by time.
 const SCENARIO: &str = "[simulation]\ntimestep = 0.002\nsteps = 12\n[system]\ntemperature = 1.0\n\
     [system.lattice]\nkind = \"fcc\"\ndensity = 0.8\ncells = [6, 6, 6]\n\
     vapour = { density = 0.02, droplets = [{ centre = [0.3, 0.5, 0.6], radius = 3.0 }] }\n\
     [parallel]\nbackend = \"local\"\nranks = 2\npartition = \"stripe\"\n\
     balance = { every = 4, threshold = 1.0, weights = \"time\" }\n[output]\ndirectory = \"out\"\n";
 
-/// A file.
+/// Content of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Text(pub(crate) Vec<u8>);
 
-/// As a run has written it, whose times were its own.
+/// As written by a run, with its measured times.
 const TABLE: &str = "step,imbalance_before,imbalance_after,particles_moved,spent_s,won_s,division,ranks,partition,balancings\n\
     4,1.3505972377752893,1.262254158598325,18,0.000554367,1.894e-6,13+2:0,2,stripe,3\n\
     8,1.1206469714474336,1.0260942915298994,4,0.000359657,2.579e-6,15+1:0,2,stripe,3\n\
@@ -34,7 +35,7 @@ pub(crate) fn changed() -> impl Strategy<Value = Text> {
 }
 
 impl Text {
-    /// Whether a run divides its work so, or the words with which it does not.
+    /// Returns whether a run divides its work accordingly, or the message of its refusal.
     pub(crate) fn accepted(&self) -> Result<Result<(), String>, String> {
         Case::of_scenario(SCENARIO.into()).with_files(|scenario| {
             let folder = scenario.with_file_name("");

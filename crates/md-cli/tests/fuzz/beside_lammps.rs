@@ -1,4 +1,5 @@
-//! Scripts from the grammar, run by LAMMPS and by md: the same particles, box, energy and pressure of step 0.
+//! Scripts from the grammar, run by LAMMPS and by md: particles, box, energy and pressure of step 0
+//! must be equal.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::fmt::Write;
@@ -10,7 +11,7 @@ use md_engine::Simulation;
 use crate::case::{Case, LIMIT};
 use crate::scripts::{Script, translated};
 
-/// Of one script.
+/// Results of one script.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     atoms: f64,
@@ -19,10 +20,11 @@ struct Step {
     lengths: [f64; 3],
 }
 
-/// Prints the numbers of a step.
+/// Prints the results of a step.
 const TAIL: &str = "thermo_style custom step atoms pe press lx ly lz\nthermo_modify norm yes format float %20.15g\nrun 0\nclear\n";
 
-/// What LAMMPS prints of a script; nothing where it is not installed, which in CI it must be.
+/// Returns what LAMMPS prints for a script; `None` where it is not installed, which is an error in
+/// CI.
 fn by_lammps(script: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("in.lammps"), script).unwrap();
@@ -78,7 +80,7 @@ fn step_by_md(script: &Script) -> Result<Step, String> {
     Ok(Step { atoms, energy_per_atom: totals.potential_energy / atoms, pressure: totals.pressure, lengths })
 }
 
-/// What is different, if anything is.
+/// Describes the difference, if there is one.
 fn difference(found: &Step, expected: &Step, dimensions: usize) -> Option<String> {
     let close = |found: f64, expected: f64| (found - expected).abs() <= 1e-8 * expected.abs().max(1.0);
     let is_same = found.atoms == expected.atoms
@@ -88,7 +90,7 @@ fn difference(found: &Step, expected: &Step, dimensions: usize) -> Option<String
     (!is_same).then(|| format!("{found:?}, by LAMMPS {expected:?}"))
 }
 
-/// The choices of many scripts, always the same ones.
+/// Returns the choices of `count` scripts, which are always the same.
 fn choices(count: usize) -> Vec<Vec<u32>> {
     let numbers = |seed: u64| {
         (0..80)

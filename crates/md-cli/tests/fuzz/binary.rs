@@ -1,4 +1,4 @@
-//! What all files that are no text have in common: changes of their bytes, and what must hold of them.
+//! Changes and checks that all binary files share.
 
 use md_cli::commands::inspect::inspect;
 use md_cli::error::RunError;
@@ -9,7 +9,7 @@ use proptest::sample::select;
 use crate::case::{Case, check_refusal, is_harmless, refused};
 use crate::scenarios::damaged;
 
-/// Words in four bytes that stand for numbers of either kind.
+/// Four-byte words that represent numbers of either kind.
 const WORDS: [u32; 22] = [
     0,
     1,
@@ -35,20 +35,20 @@ const WORDS: [u32; 22] = [
     0xffff_ffff,
 ];
 
-/// What is changed in a file. Places are counted around.
+/// A change of a file. Places wrap around.
 #[derive(Debug, Clone)]
 pub(crate) enum ByteChange {
-    /// Another word, big-endian, among the first ones, with the number of these.
+    /// A big-endian word among the first ones is replaced: place, number of these, new word.
     Word(usize, usize, u32),
     /// The file ends here.
     Cut(usize),
-    /// A bit is the other one.
+    /// A bit is flipped.
     Bit(usize, u8),
-    /// Pieces put in or taken out.
+    /// A piece is inserted or removed.
     Damage(usize, usize, bool),
 }
 
-/// Changes of bytes, most of them of the first words of a file.
+/// Returns changes of bytes, most of them within the first words of a file.
 pub(crate) fn byte_change(first_words: usize) -> impl Strategy<Value = ByteChange> {
     let (at, word) = (any::<usize>, || select(WORDS.to_vec()));
     prop_oneof![
@@ -80,7 +80,8 @@ impl ByteChange {
     }
 }
 
-/// A file of this ending is run where it is accepted, and `inspect` tells what is in it, or what is wrong.
+/// Runs an accepted file of this extension, and checks that `inspect` describes its content or its
+/// fault.
 pub(crate) fn check_binary(case: &Case, ending: &str) -> Result<(), String> {
     case.check_with(check_binary_refusal)?;
     case.with_files(|scenario| {
@@ -94,7 +95,7 @@ pub(crate) fn check_binary(case: &Case, ending: &str) -> Result<(), String> {
     })
 }
 
-/// As there are no lines, a refusal says what is wrong with which part, byte, or number.
+/// Checks that a refusal names the faulty part, byte or number, as there are no lines.
 fn check_binary_refusal(error: &RunError) -> Result<(), String> {
     let Some(InputError { problem, .. }) = error.find() else { return check_refusal(error) };
     let says_what = |letter: char| letter == '`' || letter.is_ascii_digit();

@@ -1,5 +1,6 @@
-//! Boxes that run away: barostats with hostile keys. Such a run ends well, with all numbers of its tables finite; or in order, with a
-//! checkpoint after its last step; or it is refused before it begins.
+//! Boxes that run away: barostats with hostile keys. Such a run either ends well, with finite
+//! numbers in all its tables; or ends in order, with a checkpoint after its last step; or is
+//! refused before it begins.
 
 use std::fs;
 use std::path::Path;
@@ -41,7 +42,7 @@ const REST: [&str; 10] = [
     "[parallel]\nprotocol = \"dist\"\n[neighbor]\nmethod = \"cells\"",
 ];
 
-/// A barostat at work.
+/// A run with a barostat.
 #[derive(Debug, Clone)]
 pub(crate) struct Runaway {
     system: usize,
@@ -88,7 +89,7 @@ impl Runaway {
     }
 }
 
-/// Numbers of tables are finite.
+/// Checks that the numbers of tables are finite.
 fn check_tables(out: &Path) -> Result<(), String> {
     for entry in fs::read_dir(out).map_err(|error| error.to_string())? {
         let path = entry.map_err(|error| error.to_string())?.path();
@@ -98,7 +99,7 @@ fn check_tables(out: &Path) -> Result<(), String> {
             continue;
         }
         let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
-        // Errors of one sample are no numbers.
+        // Error estimates from one sample are not numbers.
         let header: Vec<&str> = text.lines().next().unwrap_or_default().split(',').collect();
         let is_value = |(column, it): &(&&str, &str)| !column.contains("error") && !it.is_empty();
         let rows = text.lines().skip(1).flat_map(|row| header.iter().zip(row.split(',')));
@@ -110,7 +111,8 @@ fn check_tables(out: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// A run that has ended in order has a summary that says why, and a checkpoint of its last step.
+/// Checks that a run that ended in order has a summary with the reason, and a checkpoint of its
+/// last step.
 fn check_end(out: &Path) -> Result<(), String> {
     let summary = fs::read(out.join("summary.json")).map_err(|_| "no summary.json".to_owned())?;
     let summary: Value = serde_json::from_slice(&summary).map_err(|error| error.to_string())?;
@@ -130,7 +132,7 @@ impl Trial for Runaway {
     }
 }
 
-/// What a barostat may be told, from the usual to the absurd.
+/// Returns values of the barostat's keys, from usual to absurd.
 fn sizes() -> impl Strategy<Value = f64> {
     prop_oneof![4 => 0.05..5.0_f64, 2 => (-3.0..3.0_f64).prop_map(|power| 10_f64.powf(power)), 1 => (-90.0..90.0_f64).prop_map(|power| 10_f64.powf(power))]
 }
@@ -165,7 +167,7 @@ pub(crate) fn hostile() -> impl Strategy<Value = Runaway> {
     )
 }
 
-/// One that is usual, without a word.
+/// Returns a usual barostat, whose run prints no warning.
 pub(crate) fn valid() -> Runaway {
     Runaway {
         system: 1,

@@ -1,4 +1,4 @@
-//! One case: what is tried with it, and what must hold.
+//! A case: a trial and its checks.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -20,21 +20,21 @@ use md_lab::machine::MachineError;
 use md_lab::predict::PredictError;
 use md_lab::trace::TraceError;
 
-/// No case takes longer.
+/// Time limit of a case.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 /// Larger systems are not run.
 const MOST_ATOMS: u64 = 600;
 /// More threads than this are not started.
 const MOST_THREADS: usize = 8;
-/// Steps of what was accepted.
+/// Number of steps of an accepted case.
 pub(crate) const STEPS: u64 = 3;
 
-/// Something that is tried.
+/// An input that is tried.
 pub(crate) trait Trial: Sized + Send + 'static {
-    /// Tries it.
+    /// Tries it in this thread.
     fn check_here(&self) -> Result<(), String>;
 
-    /// What is wrong with how it was dealt with.
+    /// Tries it in another thread; returns what is wrong with the program's reaction.
     fn check(self) -> Result<(), String> {
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || tell.send(self.check_here()));
@@ -59,7 +59,7 @@ impl Case {
         Self { scenario, ..Self::default() }
     }
 
-    /// What is set up, or why nothing is.
+    /// Returns the set-up, or why there is none.
     pub(crate) fn accepted(&self) -> Result<Setup, String> {
         self.with_files(|scenario| self.set_up(scenario).map_err(|error| error.shown()))
     }
@@ -73,14 +73,14 @@ impl Case {
         act(&scenario)
     }
 
-    /// What `run` does before it computes.
+    /// Does what `run` does before it computes.
     fn set_up(&self, scenario: &Path) -> Result<Setup, RunError> {
         let (inputs, setup) = self.inputs(scenario)?;
         memory::expect(&inputs, &setup, memory::available(setup.ranks))?;
         Ok(setup)
     }
 
-    /// What is read and set up.
+    /// Returns the inputs and their set-up.
     pub(crate) fn inputs(&self, scenario: &Path) -> Result<(Inputs, Setup), RunError> {
         let mut words = vec!["md-cli".into(), "check".into(), scenario.as_os_str().to_owned()];
         words.extend(self.overrides.iter().map(|text| format!("--set={text}").into()));
@@ -92,7 +92,7 @@ impl Case {
         Ok((inputs, setup))
     }
 
-    /// Runs what is accepted; what is not says so as it should.
+    /// Runs an accepted case; checks the refusal of any other.
     pub(crate) fn check_with(
         &self,
         check_refusal: impl FnOnce(&RunError) -> Result<(), String>,
@@ -111,12 +111,13 @@ impl Trial for Case {
     }
 }
 
-/// Whether it can be run in a moment.
+/// Returns whether the set-up can be run quickly.
 pub(crate) fn is_small(setup: &Setup) -> bool {
     setup.atoms() <= MOST_ATOMS && setup.ranks * setup.config.parallel.threads <= MOST_THREADS
 }
 
-/// A refusal names a key or a line, and of a file what is missing in it, and nothing of it acts on a terminal.
+/// Checks that a refusal names a key or a line, or what is missing in a file, and that its text
+/// does not act on a terminal.
 pub(crate) fn check_refusal(error: &RunError) -> Result<(), String> {
     let text = error.shown();
     let is_placed = if let Some(error) = error.find::<ScenarioError>() {
@@ -137,7 +138,7 @@ pub(crate) fn check_refusal(error: &RunError) -> Result<(), String> {
     refused(error, is_placed)
 }
 
-/// Whether a refusal is one of input, with its place, that does not act on a terminal.
+/// Checks that a refusal is one of input, with its place, and does not act on a terminal.
 pub(crate) fn refused(error: &RunError, is_placed: bool) -> Result<(), String> {
     let text = error.shown();
     match (error.exit_code(), is_placed, is_harmless(&text)) {
@@ -146,13 +147,13 @@ pub(crate) fn refused(error: &RunError, is_placed: bool) -> Result<(), String> {
     }
 }
 
-/// Whether nothing in a text acts on a terminal.
+/// Returns whether a text contains nothing that acts on a terminal.
 pub(crate) fn is_harmless(text: &str) -> bool {
     !text.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t'))
 }
 
-/// Runs what was accepted, and compares its forces with the direct sum, at the start and at the end; of a lattice with
-/// displaced sites, as it has none else.
+/// Runs an accepted case, and compares its forces with the direct sum, at the start and at the end.
+/// The sites of a lattice are displaced, as a perfect lattice has no forces.
 fn check_run(setup: &Setup) -> Result<(), String> {
     play(setup, STEPS)?.or_else(|error| check_failure(&error))?;
     let setup = setup.displaced(1.0);
@@ -168,23 +169,24 @@ fn check_run(setup: &Setup) -> Result<(), String> {
         Ok(found) => found,
         Err(error) => return check_failure(&error).map(drop),
     };
-    // Lists that are kept for longer than particles need to leave them are the user's own wish.
+    // With fixed rebuild intervals, lists may be kept for too long: that is the choice of the user.
     if matches!(setup.config.neighbor.rebuild, RebuildPolicy::Every(steps) if steps > 1) {
         return Ok(());
     }
     check_forces(&setup, &found).map_err(|why| format!("after {STEPS} steps: {why}"))
 }
 
-/// Whether the forces of these rows, sorted by id, are those of the direct sum at the same places.
+/// Checks that the forces of these rows, sorted by id, are those of the direct sum at the same
+/// positions.
 pub(crate) fn check_forces(setup: &Setup, found: &[ParticleRow]) -> Result<(), String> {
     match play(&direct(&at(setup, found)?), 0)? {
         Ok(expected) => compare(setup, found, &expected),
-        // What explodes goes on for a while, but nothing starts from there.
+        // An exploding run continues for a while, but no run can start from its state.
         Err(error) => check_failure(&error).map(drop),
     }
 }
 
-/// The same by the direct sum.
+/// Returns the set-up with the direct sum as method.
 fn direct(setup: &Setup) -> Setup {
     let mut direct = setup.clone();
     direct.config.neighbor.method = MethodKind::DirectSum;
@@ -192,7 +194,7 @@ fn direct(setup: &Setup) -> Setup {
     direct
 }
 
-/// The same with the particles where these rows are.
+/// Returns the set-up with the particles at the positions of these rows.
 fn at(setup: &Setup, rows: &[ParticleRow]) -> Result<Setup, String> {
     let place = |row: &ParticleRow| Particle {
         id: row.id,
@@ -207,7 +209,7 @@ fn at(setup: &Setup, rows: &[ParticleRow]) -> Result<Setup, String> {
     Setup::new(config, setup.ranks).map_err(|error| format!("particles of a run are refused: {error}"))
 }
 
-/// Whether these are the same forces, on all particles.
+/// Checks that two sets of forces agree on all particles.
 fn compare(setup: &Setup, found: &[ParticleRow], expected: &[ParticleRow]) -> Result<(), String> {
     let counts = [found.len(), expected.len()].map(|count| count as u64);
     if counts != [setup.atoms(); 2] {
@@ -225,8 +227,8 @@ fn compare(setup: &Setup, found: &[ParticleRow], expected: &[ParticleRow]) -> Re
     Ok(())
 }
 
-/// Only the steps themselves show that particles are on top of each other, or a time step too large; everything else was to be
-/// seen before.
+/// Checks that an error of a run is one that only the steps can show: particles on top of each
+/// other, or a time step that is too large. All other errors must be found earlier.
 pub(crate) fn check_failure(error: &EngineError) -> Result<Vec<ParticleRow>, String> {
     match error {
         EngineError::Exploded { .. }
@@ -238,7 +240,7 @@ pub(crate) fn check_failure(error: &EngineError) -> Result<Vec<ParticleRow>, Str
     }
 }
 
-/// The forces after so many steps.
+/// Returns the forces after `steps` steps.
 pub(crate) fn play(setup: &Setup, steps: u64) -> Result<Result<Vec<ParticleRow>, EngineError>, String> {
     let ended = local::run(setup.ranks, LIMIT, |world| {
         let mut simulation = Simulation::new(world, setup)?;
@@ -255,7 +257,8 @@ pub(crate) fn play(setup: &Setup, steps: u64) -> Result<Result<Vec<ParticleRow>,
     Ok(all.map(|ranks| ranks.into_iter().next().unwrap_or_default()))
 }
 
-/// Makes sure that all numbers of a table are some that a measurement or a prediction may have.
+/// Checks that all numbers of a table are finite and not negative, as those of measurements and
+/// predictions must be.
 pub(crate) fn check_numbers(csv: &str) -> Result<(), String> {
     let fields = csv.lines().skip(1).flat_map(|line| line.split(','));
     let mut numbers = fields.filter_map(|field| field.parse::<f64>().ok());

@@ -1,5 +1,6 @@
-//! Checkpoints, made from one that a run has written: numbers of the header, of the index and of particles are replaced and the checksums made
-//! anew, so that what is behind them is reached; and bytes are damaged, which the checksums must find.
+//! Checkpoints made from one written by a run: numbers of the header, of the index and of particles
+//! are replaced and the checksums recomputed, so that the later checks are reached; and bytes are
+//! damaged, which the checksums must detect.
 
 use std::fs;
 use std::ops::Range;
@@ -25,25 +26,25 @@ const SCENARIO: &str = "[simulation]\ntimestep = 0.002\nsteps = 20\n[system]\nte
     lattice = { kind = \"fcc\", density = 0.8442, cells = [4, 4, 4] }\n[integrator]\nkind = \"csvr\"\ntemperature = 1.0\nrelaxation = 0.5\n\
     [parallel]\nbackend = \"local\"\nranks = 1\n[output]\ndirectory = \"out\"\ncheckpoint = { every = 10 }\n";
 
-/// A droplet off centre in 27 cells, whose work is divided anew before the checkpoint.
+/// A droplet off centre in 27 cells, whose work is balanced before the checkpoint.
 const BALANCED: &str = "[simulation]\ntimestep = 0.002\nsteps = 20\n[system]\ntemperature = 1.0\n\
     [system.lattice]\nkind = \"fcc\"\ndensity = 0.8\ncells = [6, 6, 6]\n\
     vapour = { density = 0.02, droplets = [{ centre = [0.3, 0.5, 0.6], radius = 3.0 }] }\n\
     [parallel]\nbackend = \"local\"\nranks = 2\n[output]\ndirectory = \"out\"\ncheckpoint = { every = 10 }\n";
-/// Of it: partition, and weights of the cells.
+/// Partition, and weights of the cells, of each base made from [`BALANCED`].
 const DIVISIONS: [[&str; 2]; 5] =
     [["rect", "time"], ["stripe", "pairs"], ["rcb", "pairs"], ["hilbert", "time"], ["metis", "pairs"]];
-/// Commands that compute on a grid, and what.
+/// Commands that compute on a grid, and their scenarios.
 const GRIDS: [(&str, &str); 2] = [
     ("stencil", "[stencil]\nkind = \"swap\"\ngrid = [8, 6, 6]\nfields = 2\ndepth = 2\nsteps = 20\n"),
     ("lbm", "[lbm]\ngrid = [8, 6, 6]\nviscosity = 0.05\nsteps = 20\nbody_force = [1e-5, 0.0, 0.0]\n"),
 ];
 const ON_A_GRID: &str = "[parallel]\nbackend = \"local\"\nranks = 2\n[output]\ndirectory = \"out\"\ncheckpoint = { every = 10 }\n";
-/// Bases of checkpoints with particles: one rank, and each of the divisions.
+/// Number of bases with particles: one rank, and each of the divisions.
 const OF_PARTICLES: usize = 1 + DIVISIONS.len();
-/// All bases.
+/// Number of all bases.
 const BASES: usize = OF_PARTICLES + GRIDS.len();
-/// Words that all ranks have alike before those of the division.
+/// Number of words, equal on all ranks, before those of the division.
 const WORDS_BEFORE: usize = 37;
 
 /// Bytes before the header's text, and of the text with its padding here.
@@ -66,25 +67,25 @@ const WORDS: [u64; 12] = [
     0x3ff0_0000_0000_0000,
 ];
 
-/// A checkpoint in its parts: each rank's rows in one block.
+/// Parts of a checkpoint: each rank's rows in one block.
 #[derive(Debug, Clone)]
 struct Parts {
     header: Value,
     slabs: Vec<Vec<u8>>,
 }
 
-/// Command and grid of a base that has no particles.
+/// Returns command and grid of a base without particles.
 fn grid_of(base: usize) -> Option<(&'static str, &'static str)> {
     GRIDS.get(base.checked_sub(OF_PARTICLES)?).copied()
 }
 
-/// Plays the program in a folder.
+/// Runs the program in a folder.
 pub(crate) fn program(folder: &Path, words: &[&str]) -> Result<Output, String> {
     let mut program = Command::new(env!("CARGO_BIN_EXE_md-cli"));
     program.args(words).current_dir(folder).output().map_err(|error| error.to_string())
 }
 
-/// The scenario of a base, and its ranks.
+/// Returns the scenario of a base, and its number of ranks.
 fn scenario(base: usize) -> (String, usize) {
     if let Some((_, grid)) = grid_of(base) {
         return (format!("{grid}{ON_A_GRID}"), 2);
@@ -98,7 +99,7 @@ fn scenario(base: usize) -> (String, usize) {
     (BALANCED.replace("[parallel]\n", &keys), 2)
 }
 
-/// The checkpoint of a run.
+/// Returns the checkpoint of a run.
 fn valid_parts(base: usize) -> &'static Parts {
     static PARTS: [OnceLock<Parts>; BASES] = [const { OnceLock::new() }; BASES];
     PARTS[base].get_or_init(|| {
@@ -112,7 +113,7 @@ fn valid_parts(base: usize) -> &'static Parts {
         let bytes = fs::read(folder.path().join("out/checkpoint-10.mdc")).expect("a checkpoint");
         let text = PREAMBLE + word(&bytes[8..]) as usize;
         let header: Value = serde_json::from_slice(&bytes[PREAMBLE..text]).expect("a header");
-        // Behind the text: its checksum, the index of every rank, its rows, their checksum.
+        // After the text: its checksum, the index of every rank, its rows, their checksum.
         let row_bytes = header["row_words"].as_u64().expect("a number") as usize * 8;
         let slab = |rank: usize| {
             let entry = &bytes[text + 8 + 24 * rank..];
@@ -133,16 +134,16 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// A change that checksums do not show.
+/// A change that checksums do not reveal.
 #[derive(Debug, Clone)]
 enum Change {
     /// Another value in the header.
     Header(usize, Value),
-    /// Another place or another number of rows in the index.
+    /// Another offset or number of rows in the index.
     Index(usize, u64),
     /// Another word of a particle.
     Row(usize, u64),
-    /// Another word of those that all ranks have alike, from that of the division on.
+    /// Another of the words that are equal on all ranks, from those of the division on.
     Division(usize, u64),
 }
 
@@ -154,7 +155,7 @@ pub(crate) enum Place {
     Division(usize),
 }
 
-/// A file, and ranks to read it.
+/// A file, and the number of ranks that read it.
 #[derive(Debug, Clone)]
 pub(crate) struct Changed {
     base: usize,
@@ -163,7 +164,7 @@ pub(crate) struct Changed {
     ranks: usize,
 }
 
-/// Of every base, and on other ranks than it has.
+/// Returns unchanged checkpoints of every base, some with another number of ranks.
 pub(crate) fn valid() -> Vec<Changed> {
     let with = |(base, ranks)| Changed { base, changes: Vec::new(), damage: Vec::new(), ranks };
     let alike = (0..BASES).map(|base| (base, scenario(base).1));
@@ -259,7 +260,7 @@ impl Changed {
         damaged(bytes, &self.damage)
     }
 
-    /// Whether a run goes on from it, for some steps.
+    /// Returns whether a run can be resumed from it, for some steps.
     pub(crate) fn goes_on(&self) -> Result<Result<(), String>, String> {
         Case::of_scenario(scenario(self.base).0.into_bytes()).with_files(|scenario| {
             let file = scenario.with_file_name("checkpoint-10.mdc");
@@ -275,7 +276,7 @@ impl Changed {
         })
     }
 
-    /// What is said of a checkpoint of a base in which one word is another.
+    /// Returns the refusal of a checkpoint of a base in which one word is replaced.
     pub(crate) fn refusal(base: usize, place: Place, word: u64) -> Result<(), String> {
         let change = match place {
             Place::Index(number) => Change::Index(number, word),
@@ -285,7 +286,8 @@ impl Changed {
         Self { base, changes: vec![change], damage: Vec::new(), ranks: scenario(base).1 }.goes_on()?
     }
 
-    /// Whether the program goes on from it on a grid: without changes, with the bits of a run that nobody has stopped.
+    /// Returns whether the program can be resumed on a grid; without changes, the bits must be
+    /// those of an uninterrupted run.
     fn play(&self, command: &str, folder: &Path) -> Result<Result<(), String>, String> {
         let ranks = format!("parallel.ranks={}", self.ranks);
         let call = [command, "fuzz.toml", "--quiet", "--set", &ranks];
@@ -331,7 +333,7 @@ impl Changed {
     }
 }
 
-/// Where a run has come that went on, on rank 0.
+/// Final state of a resumed run on rank 0.
 struct End {
     rows: Vec<ParticleRow>,
     is_warned_of: bool,
@@ -339,7 +341,8 @@ struct End {
 }
 
 impl End {
-    /// Whether the forces are those of a direct sum at the same places, unless the run has warned of them.
+    /// Checks that the forces are those of a direct sum at the same positions, unless the run has
+    /// printed a warning about them.
     fn check(mut self, setup: &Setup) -> Result<(), String> {
         if self.is_warned_of {
             return Ok(());
@@ -364,7 +367,7 @@ impl Trial for Changed {
     }
 }
 
-/// A refusal says what is wrong with the checkpoint, and nothing of it acts on a terminal.
+/// Checks that a refusal states what is wrong with the checkpoint, and does not act on a terminal.
 fn check_refusal(error: &RunError) -> Result<(), String> {
     let text = error.shown();
     check_harmless(&text)?;
@@ -382,7 +385,7 @@ fn check_harmless(text: &str) -> Result<(), String> {
     if text.contains(acts) { Err(format!("control characters in {text:?}")) } else { Ok(()) }
 }
 
-/// All values of a header that have no others in them.
+/// Collects all values of a header that contain no others.
 fn collect<'a>(value: &'a mut Value, leaves: &mut Vec<&'a mut Value>) {
     if !matches!(value, Value::Array(_) | Value::Object(_)) {
         return leaves.push(value);

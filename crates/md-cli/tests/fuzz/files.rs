@@ -13,7 +13,7 @@ use md_engine::ParticleSource;
 use crate::case::Case;
 use crate::scenarios::damaged;
 
-/// Words that are put in the place of others.
+/// Words that replace others.
 const WORDS: [&str; 24] = [
     "0",
     "1",
@@ -41,29 +41,31 @@ const WORDS: [&str; 24] = [
     "ä",
 ];
 
-/// What is changed in a file.
+/// A change of a file.
 #[derive(Debug, Clone)]
 enum Change {
-    /// Another word at a place.
+    /// A word is replaced.
     Word(usize, usize),
-    /// A line is left out.
+    /// A line is removed.
     Drop(usize),
-    /// A line comes twice.
+    /// A line is repeated.
     Repeat(usize),
     /// The file ends here.
     Cut(usize),
-    /// Pieces put in or taken out.
+    /// A piece is inserted or removed.
     Damage(usize, usize, bool),
 }
 
-/// What a file and its scenario have beside particles, as far as the format can tell.
+/// Features of a file and its scenario other than the particles, as far as the format supports
+/// them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Features {
     /// A layer in 2D.
     is_flat: bool,
     /// Walls along x.
     has_walls: bool,
-    /// Momenta and masses, `pbc` and `Origin`, in place of velocities; or two types with coefficients.
+    /// Momenta and masses, `pbc` and `Origin`, instead of velocities; or two types with
+    /// coefficients.
     pub(crate) is_rich: bool,
     /// Another frame before the last one; or coefficients of all pairs; or types and ids.
     pub(crate) is_long: bool,
@@ -105,10 +107,10 @@ pub(crate) fn changed() -> impl Strategy<Value = Changed> {
         })
 }
 
-/// Sites along an edge.
+/// Number of sites along an edge.
 const SITES: usize = 7;
 
-/// Unchanged files with all combinations of features.
+/// Returns unchanged files with all combinations of features.
 pub(crate) fn valid() -> impl Iterator<Item = Changed> {
     let formats = ["extxyz", "lammps-data", "lammpstrj"].into_iter();
     formats.flat_map(|format| {
@@ -117,7 +119,7 @@ pub(crate) fn valid() -> impl Iterator<Item = Changed> {
     })
 }
 
-/// A case of a file of this format.
+/// Returns a case with a file of this format.
 pub(crate) fn case(format: &str, features: Features, particles: Vec<u8>) -> Case {
     case_of(&format!("format = \"{format}\""), features, particles)
 }
@@ -133,7 +135,7 @@ pub(crate) fn case_of(keys: &str, features: Features, particles: Vec<u8>) -> Cas
     Case { particles, ..Case::of_scenario(scenario.into_bytes()) }
 }
 
-/// Particles near the sites of a lattice of 1.2, in a box of 8.4.
+/// Returns particles near the sites of a lattice of 1.2, in a box of 8.4.
 pub(crate) fn rows(features: Features, atoms: usize, seed: u64) -> Vec<[f64; 3]> {
     let mut state = seed | 1;
     let mut random = || {
@@ -168,7 +170,7 @@ impl Changed {
         rows(self.features, self.atoms, self.seed)
     }
 
-    /// Of a velocity.
+    /// Returns the z component of a velocity.
     fn vz(&self) -> f64 {
         if self.features.is_flat { 0.0 } else { -0.1 }
     }
@@ -261,7 +263,7 @@ fn changed_by(bytes: Vec<u8>, change: &Change) -> Vec<u8> {
     lines.concat().into_bytes()
 }
 
-/// Frames as a run writes them, with changes, and the one that is asked for.
+/// Frames as written by a run, with changes, and the requested one.
 #[derive(Debug, Clone)]
 pub(crate) struct Trajectory {
     first: Changed,
@@ -269,7 +271,7 @@ pub(crate) struct Trajectory {
     wanted: Option<u64>,
 }
 
-/// Frames at most.
+/// Largest number of frames.
 const FRAMES: u64 = 4;
 
 pub(crate) fn trajectories() -> impl Strategy<Value = Trajectory> {
@@ -281,7 +283,7 @@ pub(crate) fn trajectories() -> impl Strategy<Value = Trajectory> {
 }
 
 impl Trajectory {
-    /// Without changes.
+    /// Returns a trajectory without changes.
     pub(crate) fn valid(format: &'static str, frames: u64, wanted: Option<u64>) -> Self {
         let features = Features::new([false; 4]);
         let first = Changed { format, features, atoms: 20, seed: 5, changes: Vec::new() };
@@ -295,7 +297,7 @@ impl Trajectory {
         case_of(&format!("format = \"{}\"{frame}", self.first.format), self.first.features, text)
     }
 
-    /// Counted from 0.
+    /// Returns a frame, counted from 0.
     fn frame(&self, number: u64) -> String {
         let seed = self.first.seed.wrapping_add(2 * number);
         let first = Changed { seed, ..self.first.clone() };
@@ -321,7 +323,7 @@ impl Trajectory {
     }
 }
 
-/// A file that was compressed by gzip, with its own damage.
+/// A file compressed by gzip and then damaged.
 #[derive(Debug, Clone)]
 pub(crate) struct Compressed {
     file: Changed,
@@ -352,7 +354,7 @@ impl Compressed {
     }
 }
 
-/// The particles of a case that is accepted.
+/// Returns the particles of an accepted case.
 pub(crate) fn particles(case: &Case) -> Result<Vec<Particle>, String> {
     match case.accepted()?.config.particles {
         ParticleSource::List { particles, .. } => Ok(particles.to_vec()),

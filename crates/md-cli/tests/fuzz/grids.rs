@@ -1,5 +1,6 @@
-//! Scenarios of `stencil` and `lbm` made from valid ones and their JSON Schemas, and masks of obstacles. What is accepted is run, on its
-//! ranks and on one: the bits of all values are the same, and the mass of a flow stays.
+//! Scenarios of `stencil` and `lbm` made from valid ones and their JSON Schemas, and masks of
+//! obstacles. Accepted cases are run on their own number of ranks and on one: the bits of all
+//! values must be equal, and the mass of a flow must be conserved.
 
 use std::fs;
 use std::path::Path;
@@ -18,10 +19,10 @@ use crate::scenarios::{Setting, damaged, edited, setting};
 const MOST_NODES: usize = 10_000;
 /// More ranks or threads than this are not started.
 const MOST_THREADS: usize = 8;
-/// Nor is what gives a rank less time to answer, because it may rightly end.
+/// Scenarios with a shorter watchdog are not run, because it may rightly end them.
 const LEAST_WATCHDOG_S: f64 = 10.0;
 
-/// Where changes start from.
+/// Scenarios from which the changes start.
 const BASES: [(&str, ScenarioKind, &str); 4] = [
     (
         "stencil",
@@ -52,7 +53,7 @@ const BASES: [(&str, ScenarioKind, &str); 4] = [
     ),
 ];
 
-/// Words that are put in the place of others in a mask.
+/// Words that replace others in a mask.
 const WORDS: [&str; 20] = [
     "0",
     "1",
@@ -76,7 +77,7 @@ const WORDS: [&str; 20] = [
     "\u{1b}[2J",
 ];
 
-/// How a mask is written.
+/// Format of a mask.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum MaskFormat {
     Text,
@@ -91,7 +92,7 @@ pub(crate) struct Changed {
     settings: Vec<Setting>,
     damage: Vec<(usize, usize, bool)>,
     mask: MaskFormat,
-    /// Chooses the solid nodes.
+    /// Determines the solid nodes.
     solid: u64,
     words: Vec<(usize, usize)>,
     mask_damage: Vec<(usize, usize, bool)>,
@@ -128,7 +129,7 @@ fn valid(base: usize, mask: MaskFormat) -> Changed {
     Changed { base, settings, damage, mask, solid: 1, words, mask_damage }
 }
 
-/// All scenarios, and all masks, without changes.
+/// Returns all scenarios, and all masks, without changes.
 pub(crate) fn all_valid() -> impl Iterator<Item = Changed> {
     let masks = [MaskFormat::Text, MaskFormat::Ascii, MaskFormat::Raw];
     let with_masks = masks.map(|mask| valid(BASES.len() - 1, mask));
@@ -179,7 +180,8 @@ impl Changed {
         damaged(bytes, &self.mask_damage)
     }
 
-    /// The bits of all values at the end, where it was small enough to be run; or the words with which it was refused.
+    /// Returns the bits of all values at the end, if the case was small enough to be run, or the
+    /// message of the refusal.
     fn play(&self, folder: &Path, options: &[&str]) -> Result<Result<Option<String>, String>, String> {
         let (command, ..) = BASES[self.base];
         let scenario = folder.join("fuzz.toml");
@@ -188,7 +190,7 @@ impl Changed {
             unreachable!("`check` takes any scenario")
         };
         let is_small = AnyInputs::read_file(&args.scenario()).as_ref().is_ok_and(is_small);
-        // A solution has to be found.
+        // The solver must have time to find a solution.
         let steps = ["--quiet", "--steps", if command == "lbm" { "3" } else { "40" }];
         let command = if is_small { command } else { "check" };
         let ended = Command::new(env!("CARGO_BIN_EXE_md-cli"))
@@ -224,7 +226,8 @@ fn is_small(inputs: &AnyInputs) -> bool {
         && parallel.watchdog_s >= LEAST_WATCHDOG_S
 }
 
-/// The words of a refusal: it says where in which file something is wrong; a run that fails, in which step.
+/// Returns the message of a refusal, which must locate the fault in a file; the message of a failed
+/// run must give the step.
 pub(crate) fn check_refusal(ended: &Output) -> Result<String, String> {
     let text = String::from_utf8_lossy(&ended.stderr).into_owned();
     let is_placed = ["fuzz.toml:", "command line:", "mask.vti", "mask.txt", "fuzz.toml", "`"]
@@ -242,7 +245,7 @@ fn summary(folder: &Path) -> Result<serde_json::Value, String> {
     serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
-/// Makes sure that a flow has the mass with which it has begun, to rounding.
+/// Checks that a flow has the mass with which it began, up to rounding.
 fn expect_mass(folder: &Path) -> Result<(), String> {
     let summary = summary(folder)?;
     let most = if summary["precision"] == "single" { 1e-4 } else { 1e-10 };

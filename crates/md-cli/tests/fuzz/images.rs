@@ -1,18 +1,18 @@
-//! Image counts and unwrapped positions: whatever form a file has them in, runs begin where the particles would be without
-//! having been wrapped.
+//! Image counts and unwrapped positions: in all forms of a file, runs begin at the unwrapped
+//! positions of the particles.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::case::{Case, Trial, check_failure, play};
 
-/// What a file has of where particles are.
+/// Form of the positions in a file.
 #[derive(Debug, Clone, Copy)]
 enum Form {
-    /// Wrapped positions, or beside the box by whole edges, with counts.
+    /// With counts; positions wrapped, or displaced from the box by whole edges.
     Counted,
     Unwrapped,
-    /// With counts, which add nothing.
+    /// Unwrapped, with counts, which add nothing.
     Both,
 }
 
@@ -21,12 +21,12 @@ enum Form {
 pub(crate) struct File {
     format: &'static str,
     form: Form,
-    /// Positions of dumps are in edges of the box.
+    /// Whether the positions of dumps are in units of the box edges.
     is_scaled: bool,
     copies: [u32; 3],
     origin: [f64; 3],
     lengths: [f64; 3],
-    /// Inside the box in edges, edges beside it, and counts.
+    /// Position inside the box in units of its edges, displacement by whole edges, and counts.
     particles: Vec<([f64; 3], [i32; 3], [i32; 3])>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn files() -> impl Strategy<Value = File> {
 }
 
 impl File {
-    /// Where a particle would be.
+    /// Returns the unwrapped position of a particle.
     fn unwrapped(&self, (inside, beside, counts): &([f64; 3], [i32; 3], [i32; 3])) -> [f64; 3] {
         [0, 1, 2].map(|dim| {
             self.origin[dim] + (inside[dim] + f64::from(beside[dim] + counts[dim])) * self.lengths[dim]
@@ -121,7 +121,7 @@ impl File {
         Case { particles: self.text().into_bytes(), ..Case::of_scenario(scenario.into_bytes()) }
     }
 
-    /// Where all copies of a particle would be.
+    /// Returns the unwrapped positions of all copies of a particle.
     fn copied(&self, particle: &([f64; 3], [i32; 3], [i32; 3])) -> Vec<[f64; 3]> {
         let [nx, ny, nz] = self.copies;
         let places = (0..nz).flat_map(|z| (0..ny).flat_map(move |y| (0..nx).map(move |x| [x, y, z])));

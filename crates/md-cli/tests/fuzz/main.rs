@@ -1,15 +1,15 @@
-//! Scenarios, overrides, particle files, trajectories, checkpoints, LAMMPS scripts, machines, timelines and
-//! tables that nobody has thought of: nothing panics or hangs, what is refused names its key or line, and what is accepted is run, with the forces of the direct sum, or gives
-//! numbers that times can have.
+//! Fuzz tests of scenarios, overrides, particle files, trajectories, checkpoints, LAMMPS scripts,
+//! machines, timelines and tables: nothing panics or hangs; a refusal names its key or line; an
+//! accepted case is run, with the forces of the direct sum, or yields numbers that times can have.
 //!
 //! | variable | meaning |
 //! | --- | --- |
-//! | `MD_FUZZ_CASES` | how many cases (2000) |
-//! | `MD_FUZZ_SECONDS` | go on for so long, with new seeds |
+//! | `MD_FUZZ_CASES` | number of cases (2000) |
+//! | `MD_FUZZ_SECONDS` | continue for this time, with new seeds |
 //! | `MD_FUZZ_SEED` | the first seed (1) |
 //!
-//! A case that fails is made smaller and written to `proptest-regressions/`, from where it is tried again first; texts that once were
-//! a problem are in `corpus/`.
+//! A case that fails is made smaller and written to `proptest-regressions/`, from where it is tried
+//! first the next time; texts that once caused a problem are in `corpus/`.
 
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "this is a test, which says how fast it was")]
 
@@ -42,12 +42,12 @@ use md_core::Particle;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 
-/// A number from the environment.
+/// Returns a number from the environment.
 fn variable(name: &str) -> Option<u64> {
     Some(std::env::var(name).ok()?.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
 }
 
-/// Tries this share of all cases, and says how fast that went.
+/// Tries this share of all cases and prints how fast that was.
 fn fuzz<S: Strategy, T: Trial>(name: &str, share: f64, strategy: S, case_of: impl Fn(&S::Value) -> T)
 where
     S::Value: Debug,
@@ -79,7 +79,7 @@ where
     println!("{name}: {tried} cases in {seconds:.1} s, {:.0} per second", f64::from(tried) / seconds);
 }
 
-/// A test of each kind of input, with its share of all cases.
+/// Defines a test of each kind of input, with its share of all cases.
 macro_rules! kinds {
     ($($test:ident, $name:literal, $share:literal, $strategy:expr, $case:expr;)*) => {
         $(#[test]
@@ -117,7 +117,7 @@ fn unchanged_checkpoints_are_gone_on_from() {
     }
 }
 
-/// Checksums are right, numbers are not: each refusal says which.
+/// The checksums are right and the numbers are wrong: each refusal states which.
 #[test]
 fn numbers_of_a_checkpoint_that_no_run_has_are_refused() {
     let (nan, far) = (f64::NAN.to_bits(), 1e300_f64.to_bits());
@@ -139,7 +139,8 @@ fn numbers_of_a_checkpoint_that_no_run_has_are_refused() {
     }
 }
 
-/// Its words are counted, then come partition, ranks, three numbers of cells, its form, and what that has.
+/// The words of a division begin with their number; then come partition, ranks, three numbers of
+/// cells, the form, and the data of the form.
 #[test]
 fn divisions_of_a_checkpoint_that_no_run_has_are_refused() {
     let none = "the division of the work in the checkpoint is none of its box among 2 ranks";
@@ -181,7 +182,7 @@ fn expect_frames(frames: impl Fn(u64, Option<u64>) -> Result<Vec<Particle>, Stri
     }
 }
 
-/// Else nothing would be tried but refusals.
+/// Otherwise all trials could be refusals.
 #[test]
 fn unchanged_machines_timelines_and_tables_are_accepted() {
     for (name, accepted) in [
@@ -194,13 +195,13 @@ fn unchanged_machines_timelines_and_tables_are_accepted() {
     }
 }
 
-/// Else nothing would be tried but refusals.
+/// Otherwise all trials could be refusals.
 #[test]
 fn a_usual_barostat_runs_to_its_end() {
     boxes::valid().check().unwrap_or_else(|fault| panic!("{fault}"));
 }
 
-/// Else nothing would be tried but refusals.
+/// Otherwise all trials could be refusals.
 #[test]
 fn unchanged_files_are_accepted() {
     for file in files::valid() {
@@ -209,7 +210,7 @@ fn unchanged_files_are_accepted() {
     }
 }
 
-/// Else nothing would be tried but refusals.
+/// Otherwise all trials could be refusals.
 #[test]
 fn unchanged_binary_trajectories_are_accepted() {
     for file in netcdf::valid() {
@@ -222,7 +223,7 @@ fn unchanged_binary_trajectories_are_accepted() {
     }
 }
 
-/// Else nothing would be tried but refusals.
+/// Otherwise all trials could be refusals.
 #[test]
 fn unchanged_scenarios_on_grids_and_masks_are_accepted() {
     for case in grids::all_valid() {
@@ -230,7 +231,7 @@ fn unchanged_scenarios_on_grids_and_masks_are_accepted() {
     }
 }
 
-/// A refusal of a file that says no more than its name must not pass.
+/// A refusal of a file that contains only its name must not pass.
 #[test]
 fn a_refusal_without_a_place_is_found() {
     let refusal = |line| {
@@ -243,7 +244,8 @@ fn a_refusal_without_a_place_is_found() {
     assert_eq!(refusal(Some(1)), Ok(()));
 }
 
-/// Every text in `corpus/`: scenarios (`.toml`), machines, timelines and tables, and particle files by their format's ending.
+/// Tries every text in `corpus/`: scenarios (`.toml`), machines, timelines and tables, and particle
+/// files with their format as extension.
 #[test]
 fn corpus() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus");

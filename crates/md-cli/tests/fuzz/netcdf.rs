@@ -1,4 +1,5 @@
-//! `NetCDF` trajectories by AMBER's convention: valid ones, with other numbers in their headers and values, other variables, and damage.
+//! `NetCDF` trajectories by AMBER's convention: valid ones, with other numbers in their headers and
+//! values, other variables, and damage.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +9,7 @@ use crate::binary::{ByteChange, byte_change, check_binary};
 use crate::case::{Case, Trial};
 use crate::files::{Features, case_of, rows};
 
-/// Words of most headers.
+/// Number of words of most headers.
 const HEAD: usize = 120;
 
 /// Numbers of frames.
@@ -49,14 +50,14 @@ const NAMES: [&str; 13] = [
     "\u{1b}[2J",
 ];
 
-/// Attributes that say what numbers are, and one that says nothing.
+/// Attributes that define the meaning of numbers, and one without effect.
 const ATTRIBUTES: [&str; 5] = ["scale_factor", "add_offset", "_FillValue", "units", "title"];
 
 /// Units and other texts.
 const TEXTS: [&str; 9] =
     ["lj", "angstrom", "nanometer", "picosecond", "angstrom/picosecond", "/", "", "ä", "\u{1b}[2J"];
 
-/// Versions of the format: places in eight bytes from 2 on, counts from 5 on.
+/// Versions of the format: offsets have eight bytes from 2 on, counts from 5 on.
 const VERSIONS: [u8; 3] = [1, 2, 5];
 
 /// Type tags.
@@ -65,12 +66,12 @@ const INT: u32 = 4;
 const FLOAT: u32 = 5;
 const DOUBLE: u32 = 6;
 
-/// What is changed in a file. Places are counted around.
+/// A change of a file. Places wrap around.
 #[derive(Debug, Clone)]
 enum Change {
-    /// Another value, as its variable has it.
+    /// Another value of a variable.
     Value(usize, usize, f64),
-    /// A variable is left out.
+    /// A variable is removed.
     Drop(usize),
     /// A variable has another name.
     Name(usize, &'static str),
@@ -80,9 +81,9 @@ enum Change {
     Kind(usize, u32),
     /// A variable has an attribute: numbers of a type, or a text.
     Attribute(usize, &'static str, Attribute),
-    /// The file says that it has so many frames.
+    /// The header gives this number of frames.
     Records(u32),
-    /// Of its bytes.
+    /// A change of bytes.
     Bytes(ByteChange),
 }
 
@@ -93,12 +94,12 @@ enum Attribute {
     Numbers(u32, Vec<f64>),
 }
 
-/// A trajectory with changes, and the frame that is asked for.
+/// A trajectory with changes, and the requested frame.
 #[derive(Debug, Clone)]
 pub(crate) struct Changed {
     features: Features,
     version: u8,
-    /// Numbers in eight bytes.
+    /// Whether numbers have eight bytes.
     is_double: bool,
     atoms: usize,
     frames: u32,
@@ -107,7 +108,7 @@ pub(crate) struct Changed {
     changes: Vec<Change>,
 }
 
-/// Most frames of a file.
+/// Largest number of frames of a file.
 const FRAMES: u32 = 3;
 
 pub(crate) fn changed() -> impl Strategy<Value = Changed> {
@@ -149,7 +150,7 @@ fn attribute() -> impl Strategy<Value = Attribute> {
     ]
 }
 
-/// Unchanged files with all combinations of what they may have.
+/// Returns unchanged files with all combinations of features.
 pub(crate) fn valid() -> impl Iterator<Item = Changed> {
     (0..96_u32).map(|bits| {
         let bit = |number: u32| bits >> number & 1 != 0;
@@ -166,7 +167,7 @@ pub(crate) fn valid() -> impl Iterator<Item = Changed> {
     })
 }
 
-/// A variable and its values: of the file, or of each frame.
+/// A variable and its values: one set for the file, or one for each frame.
 #[derive(Debug, Clone)]
 struct Variable {
     name: &'static str,
@@ -264,7 +265,7 @@ impl Changed {
     }
 }
 
-/// Bytes of a value.
+/// Returns the size of a value in bytes.
 fn width(kind: u32) -> usize {
     match kind {
         1 | CHAR | 7 => 1,
@@ -291,7 +292,7 @@ fn has_records(variable: &Variable) -> bool {
     variable.values.len() > 1 || variable.dimensions.first() == Some(&0)
 }
 
-/// Those without frames, then frame by frame.
+/// Returns the values of variables without frames, then those of the others frame by frame.
 fn values(variables: &[Variable]) -> Vec<u8> {
     let (framed, whole): (Vec<_>, Vec<_>) = variables.iter().partition(|it| has_records(it));
     let frames = framed.iter().map(|it| it.values.len()).max().unwrap_or(0);
@@ -350,7 +351,7 @@ impl Writer {
     }
 }
 
-/// With the places of the variables' values behind it.
+/// Returns the header, which contains the offsets of the variables' values.
 fn header(variables: &[Variable], [atoms, records]: [u32; 2], version: u8) -> Vec<u8> {
     let encoded = |places: &[usize]| {
         let mut writer = Writer { bytes: vec![b'C', b'D', b'F', version], version };

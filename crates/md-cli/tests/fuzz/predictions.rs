@@ -14,7 +14,7 @@ use toml::{Table, Value};
 use crate::case::{Case, Trial, check_numbers, check_refusal, is_small};
 use crate::scenarios::{self, VALUES, damaged};
 
-/// Where changes start from.
+/// Machine from which the changes start.
 const MACHINE: &str = include_str!("machine.toml");
 const TABLES: [&str; 6] = ["provenance", "message", "collective", "overlap", "negotiation", "compute"];
 const KEYS: [&str; 26] = [
@@ -45,7 +45,7 @@ const KEYS: [&str; 26] = [
     "per_ghost_packed_s",
     "force_scatter",
 ];
-/// What may stand there beside what may stand in a scenario.
+/// Values for a machine, in addition to those for a scenario.
 const COSTS: [&str; 14] = [
     "1e-7",
     "1e-320",
@@ -102,7 +102,7 @@ pub(crate) fn valid() -> Prediction {
 }
 
 impl Prediction {
-    /// Whether there is one.
+    /// Returns whether the prediction is accepted.
     pub(crate) fn accepted(&self) -> Result<(), String> {
         self.play(|error| Err(error.shown()))
     }
@@ -117,7 +117,7 @@ impl Prediction {
             words.extend(["--machine".into(), machine.into()]);
             words.extend(self.case.overrides.iter().map(|text| format!("--set={text}").into()));
             words.extend(self.options.iter().map(Into::into));
-            // Options that are refused name themselves.
+            // Clap refuses such options itself.
             let Ok(Cli { command: Command::Predict(args) }) = Cli::try_parse_from(words) else {
                 return Ok(());
             };
@@ -146,7 +146,7 @@ impl Trial for Prediction {
     }
 }
 
-/// What is done to one entry of a machine; numbers choose among what there is.
+/// A change of one entry of a machine; the numbers select among the existing entries.
 #[derive(Debug, Clone)]
 enum Change {
     Set(usize, usize, &'static str, &'static str),
@@ -213,7 +213,7 @@ impl Change {
         let Some(place) = entries.get_mut(entry) else { return };
         match (self, place.as_table_mut()) {
             (Self::Set(.., key, value), Some(place)) => {
-                // Beyond TOML's integers there is text alone.
+                // Integers beyond TOML's range exist only as text.
                 let value =
                     format!("x = {value}").parse::<Table>().ok().and_then(|mut table| table.remove("x"));
                 place.insert((*key).to_owned(), value.unwrap_or(Value::Integer(i64::MAX)));

@@ -1,5 +1,5 @@
-//! Scenarios made from valid ones and the JSON Schema: keys set to values of the right kind and of the wrong one, and
-//! text with damage.
+//! Scenarios made from valid ones and the JSON Schema: keys set to values of the right and of the
+//! wrong kind, and damaged text.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use toml::{Table, Value};
 
 use crate::case::Case;
 
-/// Where changes start from.
+/// Scenarios from which the changes start.
 pub(crate) const BASES: [&str; 4] = [
     "[simulation]\nsteps = 3\n[system]\ntemperature = 1.0\n\
      lattice = { kind = \"fcc\", density = 0.8442, cells = [4, 4, 4] }\n",
@@ -28,7 +28,7 @@ pub(crate) const BASES: [&str; 4] = [
      [neighbor]\nmethod = \"cells\"\n[parallel]\nbackend = \"local\"\nthreads = 2\nexchange = \"staged\"\n",
 ];
 
-/// What may stand at any place, as TOML.
+/// Values for any key, as TOML.
 pub(crate) const VALUES: [&str; 52] = [
     "0",
     "1",
@@ -84,7 +84,7 @@ pub(crate) const VALUES: [&str; 52] = [
     "1979-05-27",
 ];
 
-/// Pieces of text that are put somewhere.
+/// Pieces of text that are inserted.
 const PIECES: [&str; 16] = [
     "\0",
     "\u{1b}[2J",
@@ -104,19 +104,19 @@ const PIECES: [&str; 16] = [
     "1e",
 ];
 
-/// One of those where changes start from.
+/// Returns one of [`BASES`] without changes.
 pub(crate) fn valid(base: usize) -> Case {
     Case::of_scenario(BASES[base].into())
 }
 
-/// A key that the schema knows.
+/// A key in the schema.
 struct Leaf {
     path: Vec<String>,
-    /// Names that may stand there.
+    /// Names that are valid values.
     names: Vec<String>,
 }
 
-/// Of a kind of scenarios.
+/// Returns the keys of a kind of scenarios.
 fn leaves(kind: ScenarioKind) -> &'static [Leaf] {
     static LEAVES: LazyLock<[Vec<Leaf>; 3]> =
         LazyLock::new(|| [ScenarioKind::Run, ScenarioKind::Stencil, ScenarioKind::Lbm].map(all_leaves));
@@ -130,7 +130,7 @@ fn all_leaves(kind: ScenarioKind) -> Vec<Leaf> {
     leaves
 }
 
-/// All keys below a place of the schema.
+/// Collects all keys below a place of the schema.
 fn collect(all: &Json, node: &Json, path: &mut Vec<String>, leaves: &mut Vec<Leaf>) {
     let target = node.get("anyOf").and_then(|nodes| nodes.get(0)).unwrap_or(node);
     let pointer = target.get("$ref").and_then(Json::as_str).and_then(|text| text.strip_prefix('#'));
@@ -159,12 +159,12 @@ fn collect(all: &Json, node: &Json, path: &mut Vec<String>, leaves: &mut Vec<Lea
     }
 }
 
-/// One key set to one value; numbers choose among those there are.
+/// One key set to one value; the numbers select among the existing ones.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
     leaf: usize,
     value: usize,
-    /// Of the names that may stand there, rather than of all values.
+    /// Whether the value is one of the valid names instead of any value.
     is_name: bool,
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
 pub(crate) struct Changed {
     base: usize,
     settings: Vec<Setting>,
-    /// Pieces of text put in, or as much taken out, somewhere.
+    /// Pieces of text inserted, or as many bytes removed, somewhere.
     damage: Vec<(usize, usize, bool)>,
 }
 
@@ -219,11 +219,11 @@ impl Changed {
     }
 }
 
-/// A scenario with these settings.
+/// Returns a scenario with these settings.
 pub(crate) fn edited(base: &str, kind: ScenarioKind, settings: &[Setting]) -> String {
     let mut tree: Table = base.parse().expect("bases are TOML");
     for setting in settings {
-        // Beyond TOML's integers there is text alone.
+        // Integers beyond TOML's range exist only as text.
         let value = format!("x = {}", setting.value(kind)).parse::<Table>();
         let value = value.ok().and_then(|mut table| table.remove("x"));
         put(&mut tree, &setting.leaf(kind).path, value.unwrap_or(Value::Integer(i64::MAX)));
@@ -231,7 +231,7 @@ pub(crate) fn edited(base: &str, kind: ScenarioKind, settings: &[Setting]) -> St
     toml::to_string(&tree).expect("a tree is TOML")
 }
 
-/// Puts a value where a path leads, as far as it does.
+/// Inserts a value at a path, as far as the path exists.
 fn put(tree: &mut Table, path: &[String], value: Value) {
     let Some((key, below)) = path.split_first() else { return };
     if below.is_empty() {
@@ -250,7 +250,7 @@ fn put(tree: &mut Table, path: &[String], value: Value) {
     }
 }
 
-/// Bytes with damage.
+/// Returns bytes with damage.
 pub(crate) fn damaged(mut bytes: Vec<u8>, damage: &[(usize, usize, bool)]) -> Vec<u8> {
     for &(place, piece, is_put_in) in damage {
         let place = place % (bytes.len() + 1);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::case::{Case, Trial, is_harmless};
 
-/// Choices from which a script is made, one after the other; the first ones where they end.
+/// Choices from which a script is made, in order; after the last one, always the first option.
 pub(crate) struct Choices<'c>(std::slice::Iter<'c, u32>);
 
 impl Choices<'_> {
@@ -21,7 +21,7 @@ impl Choices<'_> {
     }
 }
 
-/// A script and the choices that made it.
+/// A script and its dimensions.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
     pub(crate) text: String,
@@ -30,7 +30,8 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// One that LAMMPS runs, up to its first step; names of variables begin with this prefix.
+    /// Returns a script that LAMMPS runs, up to its first step; names of variables begin with
+    /// `prefix`.
     pub(crate) fn valid(choices: &[u32], prefix: &str) -> Self {
         let mut choices = Choices(choices.iter());
         let dimensions = choices.pick(&[3, 2, 3]);
@@ -47,7 +48,7 @@ impl Script {
     }
 }
 
-/// `boundary`, `lattice`, the region `all` and the box.
+/// Returns `boundary`, `lattice`, the region `all` and the box.
 fn space(choices: &mut Choices, dimensions: usize) -> Vec<String> {
     const FACES: [&str; 9] = ["p", "s", "m", "f", "fs", "sf", "sm", "mf", "ss"];
     let mut faces = [choices.pick(&FACES), choices.pick(&FACES), choices.pick(&FACES)];
@@ -83,7 +84,7 @@ fn space(choices: &mut Choices, dimensions: usize) -> Vec<String> {
     lines
 }
 
-/// `create_atoms` in its forms; no two particles are at the same place.
+/// Returns `create_atoms` in its forms; no two particles are at the same position.
 fn particles(choices: &mut Choices) -> Vec<String> {
     let box_of = |kind: usize| vec![format!("create_atoms {kind} box")];
     let mut lines = match choices.pick(&[0, 1, 2, 3]) {
@@ -116,7 +117,7 @@ fn particles(choices: &mut Choices) -> Vec<String> {
     lines
 }
 
-/// Masses, wells and the neighbour list.
+/// Returns masses, Lennard-Jones parameters and the neighbour list.
 fn pairs(choices: &mut Choices) -> Vec<String> {
     let cutoff = choices.pick(&["1.53", "1.97", "1.1225"]);
     let mut lines = vec![
@@ -137,12 +138,13 @@ fn pairs(choices: &mut Choices) -> Vec<String> {
     if choices.pick(&[false, false, true]) {
         lines.extend(["pair_style lj/cut 1.47", "pair_coeff * * 0.9 1.05 1.47"].map(str::to_owned));
     }
-    // Lists of bins lack pairs of some crystals whose planes are on the faces of bins (29Sep2021).
+    // Neighbour lists from bins lack pairs of some crystals whose planes are on the faces of bins
+    // (29Sep2021).
     lines.push(format!("neighbor {} nsq", choices.pick(&["0.3", "0.1"])));
     lines
 }
 
-/// A line in one of the ways in which LAMMPS reads it as the same.
+/// Returns a line in one of the equivalent spellings of LAMMPS.
 fn spelled(choices: &mut Choices, line: &str, variable: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let place = 1 + choices.next() % (words.len() - 1);
@@ -208,7 +210,7 @@ const LINES: [&str; 30] = [
     "dump d all atom 1 d.lammpstrj",
 ];
 
-/// Valid scripts, most of them with other lines in between.
+/// Returns valid scripts, most of them with other lines inserted.
 pub(crate) fn damaged() -> impl Strategy<Value = Damaged> {
     let lines = vec((any::<prop::sample::Index>(), prop::sample::select(&LINES[..])), 0..4);
     (vec(any::<u32>(), 80), lines, any::<bool>()).prop_map(|(choices, others, runs)| {
@@ -223,7 +225,7 @@ pub(crate) fn damaged() -> impl Strategy<Value = Damaged> {
     })
 }
 
-/// The scenario of a script, without lines that cannot be taken where `partial` is set.
+/// Returns the scenario of a script, as made by `from-lammps` with these options.
 pub(crate) fn translated(text: &str, options: &[&str]) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().join("in.script");

@@ -1,4 +1,4 @@
-//! Tables that a sweep goes on with, made from valid ones.
+//! Tables from which a sweep is continued, made from valid ones.
 
 use md_lab::plot::Picture;
 use md_lab::statistics::Interval;
@@ -36,12 +36,12 @@ const VALUES: [&str; 23] = [
     "ä",
 ];
 
-/// A file.
+/// Content of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Text(pub(crate) Vec<u8>);
 
 impl Text {
-    /// Whether it is one that a sweep may have written.
+    /// Returns the rows if a sweep may have written the table.
     pub(crate) fn accepted(&self) -> Result<Vec<Row>, String> {
         read_sweep(&String::from_utf8_lossy(&self.0), PARTICLES).map_err(|error| error.to_string())
     }
@@ -101,7 +101,7 @@ pub(crate) fn changed() -> impl Strategy<Value = Text> {
     (0..5_usize, edits()).prop_map(|(rows, edits)| Text(edits.of(&text(rows).0)))
 }
 
-/// Other columns of a table: line, column, and what is there instead, or nothing; then bytes that are damaged.
+/// Edits of a table: line, column, and the new value or none; then damage of bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Edits {
     columns: Vec<(usize, usize, Option<&'static str>)>,
@@ -119,7 +119,7 @@ pub(crate) fn edits() -> impl Strategy<Value = Edits> {
 }
 
 impl Edits {
-    /// A table with these edits.
+    /// Returns a table with these edits.
     pub(crate) fn of(&self, table: &[u8]) -> Vec<u8> {
         let text = String::from_utf8_lossy(table);
         let mut lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::case::{Trial, check_numbers, check_refusal};
 use crate::scenarios::damaged;
 
-/// Below an event, or below the head.
+/// JSON pointers below an event or below the head.
 const PLACES: [&str; 21] = [
     "/ph",
     "/cat",
@@ -68,12 +68,12 @@ const VALUES: [&str; 29] = [
 ];
 const FILES: [&str; 4] = ["messages.csv", "message_sizes.csv", "waits.csv", "critical_path.csv"];
 
-/// A file.
+/// Content of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Text(pub(crate) Vec<u8>);
 
 impl Text {
-    /// Whether it is one that `--trace` may have written.
+    /// Returns whether `--trace` may have written it.
     pub(crate) fn accepted(&self) -> Result<(), String> {
         self.play(|error| Err(error.shown()))
     }
@@ -106,7 +106,7 @@ pub(crate) fn valid() -> Text {
     Text(timeline(3, 40, 1).to_string().into_bytes())
 }
 
-/// So many events of every kind, one after the other.
+/// Returns a timeline with `events` events of every kind in turn.
 fn timeline(ranks: usize, events: usize, seed: u64) -> Value {
     let event = |index: usize| {
         let (rank, peer) = (index % ranks, (index + 1) % ranks);
@@ -155,7 +155,7 @@ pub(crate) fn changed() -> impl Strategy<Value = Text> {
     )
 }
 
-/// Another value, or none, at a place below the first of these that has it.
+/// Replaces or removes a value at a place below the first of `above` that has it.
 fn put(tree: &mut Value, above: &[String], place: &str, value: Option<&str>) {
     let Some((parent, key)) = place.rsplit_once('/') else { return };
     for above in above {

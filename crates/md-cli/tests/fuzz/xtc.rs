@@ -1,4 +1,4 @@
-//! XTC trajectories: valid ones, with other words, bits and ends.
+//! XTC trajectories: valid ones, and copies with other words and bits or cut off.
 
 use molly::{Frame, XTCWriter};
 use proptest::collection::vec;
@@ -8,10 +8,10 @@ use crate::binary::{ByteChange, byte_change, check_binary};
 use crate::case::{Case, Trial};
 use crate::files::{Features, case_of, rows};
 
-/// Words before the particles of a frame.
+/// Number of words before the particles of a frame.
 const HEAD: usize = 23;
 
-/// A trajectory with changes, and the frame that is asked for.
+/// A trajectory with changes, and the requested frame.
 #[derive(Debug, Clone)]
 pub(crate) struct Changed {
     features: Features,
@@ -22,7 +22,7 @@ pub(crate) struct Changed {
     changes: Vec<ByteChange>,
 }
 
-/// Most frames of a file.
+/// Largest number of frames of a file.
 const FRAMES: u32 = 3;
 
 pub(crate) fn changed() -> impl Strategy<Value = Changed> {
@@ -33,7 +33,7 @@ pub(crate) fn changed() -> impl Strategy<Value = Changed> {
     })
 }
 
-/// Unchanged files, packed and not.
+/// Returns unchanged files, compressed and not.
 pub(crate) fn valid() -> impl Iterator<Item = Changed> {
     [1, 9, 10, 39].into_iter().map(|atoms| Changed {
         features: Features::new([false; 4]),
@@ -66,7 +66,7 @@ impl Changed {
     pub(crate) fn case(&self) -> Case {
         let frame = self.wanted.map_or_else(String::new, |frame| format!(", frame = {frame}"));
         let mut case = case_of(&format!("format = \"xtc\"{frame}"), self.features, self.bytes());
-        // There are no velocities in the file.
+        // XTC files have no velocities.
         case.overrides.push("system.temperature=0.0".to_owned());
         case
     }

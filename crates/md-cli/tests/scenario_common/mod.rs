@@ -1,8 +1,8 @@
-//! What the tests of scenarios share.
+//! Helpers of the tests of scenarios.
 
 use md_cli::scenario::{Scenario, ScenarioError, ScenarioSource, load};
 
-/// A valid scenario that says nearly everything a scenario can say.
+/// A valid scenario with nearly all keys.
 pub(crate) const MELT: &str = r#"[simulation]
 title = "LJ melt"
 dimension = 3
@@ -56,7 +56,7 @@ thermo = { every = 100 }
 trajectory = { path = "traj.extxyz", every = 500 }
 "#;
 
-/// A file called `melt.toml`, with overrides.
+/// Returns the source of a file `melt.toml`, with overrides.
 pub(crate) fn source(text: &str, overrides: &[&str]) -> ScenarioSource {
     let overrides = overrides.iter().map(|text| (*text).to_owned()).collect();
     ScenarioSource { name: "melt.toml".to_owned(), text: text.to_owned(), overrides }
@@ -71,7 +71,7 @@ pub(crate) fn valid(text: &str, overrides: &[&str]) -> Scenario {
     }
 }
 
-/// The error of a scenario that must be refused.
+/// Returns the error of a scenario that must be refused.
 #[allow(dead_code, reason = "every test file uses some of these")]
 pub(crate) fn refused(text: &str, overrides: &[&str]) -> ScenarioError {
     match load(&source(text, overrides)) {
@@ -80,32 +80,32 @@ pub(crate) fn refused(text: &str, overrides: &[&str]) -> ScenarioError {
     }
 }
 
-/// The rendered error of a file.
+/// Returns the rendered error of a file.
 #[allow(dead_code, reason = "every test file uses some of these")]
 pub(crate) fn error(text: &str) -> String {
     error_set(text, &[])
 }
 
-/// The rendered error of a file with overrides.
+/// Returns the rendered error of a file with overrides.
 #[allow(dead_code, reason = "every test file uses some of these")]
 pub(crate) fn error_set(text: &str, overrides: &[&str]) -> String {
     refused(text, overrides).render()
 }
 
-/// The rendered error of [`MELT`] with overrides.
+/// Returns the rendered error of [`MELT`] with overrides.
 #[allow(dead_code, reason = "every test file uses some of these")]
 pub(crate) fn error_with(overrides: &[&str]) -> String {
     error_set(MELT, overrides)
 }
 
-/// The rendered error of [`MELT`] after a change.
+/// Returns the rendered error of [`MELT`] after a change.
 #[allow(dead_code, reason = "every test file uses some of these")]
 pub(crate) fn error_after(from: &str, to: &str) -> String {
     assert!(MELT.contains(from), "nothing to replace: {from}");
     error(&MELT.replacen(from, to, 1))
 }
 
-/// A small 2D scenario.
+/// Returns a small 2D scenario.
 #[allow(dead_code, reason = "every test file uses some of these")]
 pub(crate) fn layer(cells: &str, boundary_in_z: &str) -> String {
     format!(

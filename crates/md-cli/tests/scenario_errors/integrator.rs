@@ -6,7 +6,7 @@ use md_cli::scenario::load;
 
 use crate::scenario_common::{MELT, source};
 
-/// The first line of the error after an override, and whether the key is named.
+/// Returns the key path and the first line of the error after an override.
 fn said(change: &str) -> String {
     let error = load(&source(MELT, &[change])).unwrap_err();
     format!("{}: {}", error.key_path(), error.render().lines().next().unwrap_or_default().trim())

@@ -92,7 +92,7 @@ fn negative_sigma_of_a_pair() {
     ");
 }
 
-/// [`MELT`] with a Morse potential, and its parameters as given.
+/// Returns [`MELT`] with a Morse potential and the given parameters.
 fn morse(parameters: &str) -> String {
     let start = MELT.find("[interaction]\n").unwrap_or_default();
     let end = MELT.find("[neighbor]").unwrap_or_default();

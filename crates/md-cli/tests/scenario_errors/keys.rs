@@ -1,4 +1,4 @@
-//! Keys that are unknown or missing.
+//! Unknown and missing keys.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,5 @@
-//! The exact text of every error of a scenario file: its form first, then its values, one file per table.
+//! The exact text of every error of a scenario file: errors of its form first, then of its values,
+//! with one file per table.
 
 #[path = "../scenario_common/mod.rs"]
 mod scenario_common;

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::scenario_common::error_after;
 
-/// With another `rebuild`.
+/// Returns the error with another `rebuild`.
 fn error_of_rebuild(rebuild: &str) -> String {
     error_after("{ every = 20 }", rebuild)
 }

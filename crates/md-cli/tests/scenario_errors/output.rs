@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::scenario_common::error_after;
 
-/// With another file for the trajectory.
+/// Returns the error with another file for the trajectory.
 fn error_of_path(path: &str) -> String {
     error_after("\"traj.extxyz\"", &format!("{path:?}"))
 }

@@ -1,4 +1,4 @@
-//! Faults that `--set` brings.
+//! Faults caused by `--set`.
 
 use insta::assert_snapshot;
 

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::scenario_common::{error, error_after, layer};
 
-/// With other lines in place of the backend's.
+/// Returns the error with other lines in place of the backend's.
 fn error_of_backend(lines: &str) -> String {
     error_after("backend = \"local\"", lines)
 }

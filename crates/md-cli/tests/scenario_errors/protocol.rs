@@ -2,7 +2,7 @@
 
 use crate::scenario_common::error_with;
 
-/// What is said with these settings of a scenario by cells.
+/// Returns the refusal of these settings of a scenario with method `cells`.
 fn refusal(protocol: &str, settings: &[&str]) -> String {
     let protocol = format!("parallel.protocol={protocol}");
     let stripe =

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::scenario_common::{MELT, error};
 
-/// The scenario with another backend and a table of options for it.
+/// Returns the error with another backend and a table of options for it.
 fn rma_error(backend: &str, option: &str) -> String {
     let text = MELT.replace("backend = \"local\"", &format!("backend = {backend:?}"));
     error(&text.replace("[output]", &format!("[parallel.rma]\n{option}\n\n[output]")))

@@ -4,12 +4,12 @@ use insta::assert_snapshot;
 
 use crate::scenario_common::{error, error_after};
 
-/// With another mass of the second species.
+/// Returns the error with another mass of the second species.
 fn error_of_mass(mass: &str) -> String {
     error_after("mass = 2.0", &format!("mass = {mass}"))
 }
 
-/// With another name of the second species.
+/// Returns the error with another name of the second species.
 fn error_of_name(name: &str) -> String {
     error_after("name = \"B\"", &format!("name = {name:?}"))
 }

@@ -1,4 +1,4 @@
-//! What is no TOML, or a scenario without its tables.
+//! Invalid TOML, and scenarios without their tables.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Values of the wrong type, and names that are none.
+//! Values of the wrong type, and unknown names.
 
 use insta::assert_snapshot;
 
@@ -154,7 +154,7 @@ fn dimension_too_large() {
     "#);
 }
 
-/// They are made of comments, whose lines end elsewhere.
+/// Explanations are made from comments, whose lines have other breaks.
 #[test]
 fn explanations_break_at_the_edge_only() {
     let text = error_after("threads = 1", "threads = 1\nsecond_share = true");

@@ -1,10 +1,12 @@
-//! Pairs by distance over all ranks, up to any distance.
+//! Counts of pairs by distance over all ranks, up to any distance.
 //!
-//! Structure: every rank tells the others the box around its particles. Of two ranks one sends the other those of its particles that are near
-//! that box; the other counts the pairs across. Which of the two alternates with their distance, so that each rank counts for half of its
+//! Structure: every rank sends the bounding box of its particles to the others. Of two ranks one
+//! sends its particles near the other's box, and the other counts the pairs across. The direction
+//! alternates with the difference of their ranks, so that each rank counts for half of its
 //! partners.
-//! Advantage: right for any partition, also one whose ranks own scattered cells, and for any distance; no ghosts are needed.
-//! Disadvantage: boxes of ranks that own scattered cells overlap, and much is sent.
+//! Advantage: correct for any partition, also one with scattered cells, and for any distance; no
+//! ghosts are needed.
+//! Disadvantage: boxes of ranks with scattered cells overlap, which increases the communication.
 
 use md_comm::{CommError, Message, Rank, Reduction, World, deliver};
 use md_core::analysis::{DistanceBins, Extent, PairCounts, Points, Raster, count_across, count_within};
@@ -12,9 +14,9 @@ use md_core::{Domain, Particles, SimdLevel, Threads};
 
 use crate::observer::Snapshot;
 
-/// How pairs are counted.
+/// Parameters of a pair count.
 pub struct DistanceCount<'a> {
-    /// Classes of distances; the largest is at most half of every periodic length.
+    /// Distance bins; the largest distance is at most half of every periodic length.
     pub bins: DistanceBins,
     /// Number of species.
     pub species: usize,
@@ -24,7 +26,7 @@ pub struct DistanceCount<'a> {
     pub threads: &'a Threads,
 }
 
-/// What a rank has found, and after [`Self::sum`] all together.
+/// Pairs and particles counted by one rank, and after [`Self::sum`] by all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairsByDistance {
     /// Pairs by species and distance.
@@ -34,10 +36,11 @@ pub struct PairsByDistance {
 }
 
 impl PairsByDistance {
-    /// Sums looks over all ranks, each of which has had the same ones: several at once, because a sum waits for the slowest rank. *Collective.*
+    /// Sums several samples over all ranks, each of which must pass the same samples. One call for
+    /// several samples saves time, because each sum waits for the slowest rank. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication failures.
     pub fn sum(looks: &mut [Self], world: &dyn World) -> Result<(), CommError> {
         let numbers = looks.iter().flat_map(|look| look.pairs.counts.iter().chain(&look.counts));
         let mut sums: Vec<u64> = numbers.copied().collect();
@@ -52,10 +55,11 @@ impl PairsByDistance {
 type Row = [u64; 4];
 
 impl DistanceCount<'_> {
-    /// Counts pairs of owned particles, `near` where the interaction knows them; each pair of the system on one rank. *Collective.*
+    /// Counts pairs of owned particles, from `near_pairs` if these suffice; each pair of the system
+    /// is counted on one rank. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication failures.
     pub fn count(&self, now: &Snapshot, world: &dyn World) -> Result<PairsByDistance, CommError> {
         let species = self.species;
         let known = now.near_pairs.and_then(|near| near.count(species, self.bins));
@@ -72,7 +76,8 @@ impl DistanceCount<'_> {
         Ok(PairsByDistance { pairs, counts })
     }
 
-    /// The pairs of this rank and of those with whom it counts for both, and its particles by species. *Collective.*
+    /// Returns the pairs of this rank and those across to the ranks that sent it particles, and its
+    /// particles by species. *Collective.*
     fn search(
         &self,
         particles: &Particles,
@@ -103,7 +108,7 @@ impl DistanceCount<'_> {
         points
     }
 
-    /// Particles of other ranks with which this rank counts the pairs. *Collective.*
+    /// Returns the particles of other ranks with which this rank counts the pairs. *Collective.*
     fn near_points(
         &self,
         points: &Points,
@@ -147,7 +152,7 @@ impl DistanceCount<'_> {
     }
 }
 
-/// Whether this rank sends to the other, which does not send back.
+/// Returns whether this rank sends to `to`, which then does not send to this rank.
 fn sends(world: &dyn World, to: Rank) -> bool {
     let (rank, ranks) = (world.rank(), world.ranks());
     let places = (to + ranks - rank) % ranks;

@@ -1,4 +1,4 @@
-//! Analysis of particles that are spread over ranks, without gathering them: what observers are made of.
+//! Building blocks of observers: analysis of distributed particles without gathering them.
 
 mod distances;
 mod slabs;

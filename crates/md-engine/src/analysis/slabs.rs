@@ -1,16 +1,16 @@
-//! Sums over the particles in slabs of equal width across an axis of the box.
+//! Sums over the particles in slabs of equal width perpendicular to an axis of the box.
 
 use md_comm::{CommError, World};
 use md_core::momentum::MotionSums;
 
 use crate::observer::Snapshot;
 
-/// Slabs that fill the box, and follow it where it changes.
+/// Slabs that fill the box, and follow its changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slabs {
-    /// Across which they lie.
+    /// Axis perpendicular to the slabs.
     pub axis: usize,
-    /// Their number.
+    /// Number of slabs.
     pub bins: usize,
 }
 
@@ -19,22 +19,22 @@ pub struct Slabs {
 pub struct SlabSums {
     /// Particles by species.
     pub counts: Vec<f64>,
-    /// Of masses times squared velocities, about that of the whole system where nothing changes its
-    /// momentum.
+    /// Sum of masses times squared velocities, relative to the velocity of the whole system where
+    /// its momentum is conserved.
     pub twice_kinetic: f64,
-    /// Of velocities.
+    /// Sum of velocities.
     pub velocity: [f64; 3],
-    /// Of momenta.
+    /// Sum of momenta.
     momentum: [f64; 3],
-    /// Of masses.
+    /// Sum of masses.
     mass: f64,
-    /// Of momentum fluxes, about the same velocity, and virials, which over the volume are the
-    /// pressures xx, yy and zz.
+    /// Sum of momentum fluxes, relative to the same velocity, and virials; divided by the volume,
+    /// the pressures xx, yy and zz.
     pub stress: [f64; 3],
 }
 
 impl SlabSums {
-    /// From counts by species and the sums behind them.
+    /// Reads the counts by species and the sums after them.
     fn of_words(words: &[f64], masses: &[f64]) -> Self {
         let (counts, sums) = words.split_at(masses.len());
         let three = |first: usize| [0, 1, 2].map(|dim| sums[first + dim]);
@@ -49,8 +49,8 @@ impl SlabSums {
         }
     }
 
-    /// Makes the squares of velocities those about a common one u: m (v - u)^2 is
-    /// m v^2 - 2 u m v + u^2 m.
+    /// Makes the squares of velocities relative to a common velocity u: m (v - u)^2 = m v^2 - 2 u m
+    /// v + u^2 m.
     fn take_off(&mut self, common: [f64; 3]) {
         for (dim, velocity) in common.into_iter().enumerate() {
             let share = velocity * (velocity * self.mass - 2.0 * self.momentum[dim]);
@@ -60,7 +60,7 @@ impl SlabSums {
     }
 }
 
-/// The motion of the particles in all slabs.
+/// Returns the motion sums over all slabs.
 fn motion(slabs: &[SlabSums]) -> MotionSums {
     let mut sums = MotionSums::default();
     for slab in slabs {
@@ -71,14 +71,14 @@ fn motion(slabs: &[SlabSums]) -> MotionSums {
     sums
 }
 
-/// Sums beside the numbers of particles.
+/// Number of sums per slab besides the particle counts.
 const SUMS: usize = 10;
 
 impl Slabs {
-    /// Sums over the particles of all ranks, slab by slab. *Collective.*
+    /// Returns the sums over the particles of all ranks, slab by slab. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication failures.
     pub fn sums(
         &self,
         now: &Snapshot,
@@ -114,12 +114,12 @@ impl Slabs {
         Ok(slabs)
     }
 
-    /// Where a position lies.
+    /// Returns the slab of a position.
     fn slab(&self, now: &Snapshot, position: [f64; 3]) -> usize {
         let Self { axis, bins } = *self;
         let (domain, wrapped) = (now.domain, now.domain.wrap_position(position));
         let share = (wrapped[axis] - domain.origin[axis]) / domain.lengths[axis];
-        // Beyond a face that reflects there is no slab.
+        // Positions beyond a reflecting face count to the nearest slab.
         ((share * bins as f64).max(0.0) as usize).min(bins - 1)
     }
 }

@@ -1,21 +1,23 @@
-//! What a quantity of each particle was at earlier times.
+//! Values of a quantity of each particle at earlier times.
 //!
-//! Structure: a particle's history is kept by the rank that its id leaves as the remainder of a division, wherever the particle is. Whenever
-//! somebody looks, ranks bring the present values there.
-//! Advantage: no matter how particles move, are sorted or divided anew, each is found; nothing is moved between looks.
-//! Disadvantage: all particles but one of P are sent at every look, 40 bytes each.
+//! Structure: a particle's history is stored on the rank given by its id modulo the number of
+//! ranks, wherever the particle is. At every sample the ranks send the present values there.
+//! Advantage: independent of migration, sorting and load balancing; nothing is moved between
+//! samples.
+//! Disadvantage: at every sample all particles except about one in P are sent on P ranks, 40 bytes
+//! each.
 
 use md_comm::{CommError, World, deliver_items};
 use md_core::{Domain, Particles};
 
 use crate::ObserverError;
 
-/// A vector that every particle has.
+/// A vector quantity of every particle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// Where it would be without periodic faces, \[length\].
+    /// Position without periodic wrapping, \[length\].
     UnwrappedPosition,
-    /// \[length / time\]
+    /// Velocity, \[length / time\].
     Velocity,
 }
 
@@ -30,24 +32,24 @@ impl Quantity {
     }
 }
 
-/// Words of particles: id, then as many as there are.
+/// Rows of words, one per particle, each beginning with the id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// Words of a row.
+    /// Words per row.
     pub width: usize,
     /// Rows, one after the other.
     pub words: Vec<u64>,
 }
 
-/// Present and earlier values of the particles that this rank keeps the history of, by ascending id.
+/// Present and earlier values of the particles whose history this rank stores, by ascending id.
 #[derive(Debug, Clone, Default)]
 pub struct Tracks {
     ids: Vec<u64>,
-    /// From each id to the next, if it is the same everywhere.
+    /// Difference between consecutive ids, if it is constant.
     spacing: Option<u64>,
-    /// Species of each.
+    /// Species of each particle.
     pub species: Vec<u32>,
-    /// Values when somebody last looked.
+    /// Values at the last sample.
     pub now: Vec<[f64; 3]>,
     /// Values at earlier times, the oldest first.
     pub then: Vec<Vec<[f64; 3]>>,
@@ -57,10 +59,11 @@ pub struct Tracks {
 type Row = [u64; 5];
 
 impl Tracks {
-    /// Brings the present values of all particles to where their histories are. *Collective.*
+    /// Sends the present values of all particles to the ranks that store their histories.
+    /// *Collective.*
     ///
     /// # Errors
-    /// Communication; another set of particles than before.
+    /// Communication failures; a set of particles that differs from the earlier one.
     pub fn look(
         &mut self,
         quantity: Quantity,
@@ -96,7 +99,7 @@ impl Tracks {
         Ok(())
     }
 
-    /// Without values as yet.
+    /// Creates tracks without values.
     fn of(mut ids: Vec<u64>) -> Self {
         ids.sort_unstable();
         ids.dedup();
@@ -107,24 +110,25 @@ impl Tracks {
         Self { ids, spacing, species: vec![0; count], now: vec![[0.0; 3]; count], then: Vec::new() }
     }
 
-    /// Mostly ids follow each other without gaps.
+    /// Returns the index of a particle. Usually the ids are contiguous.
     fn slot(&self, id: u64) -> Option<usize> {
         let Some(spacing) = self.spacing else { return self.ids.binary_search(&id).ok() };
         let distance = id.checked_sub(*self.ids.first()?)?;
-        // Divisions take time.
+        // Avoids a division, which is slow.
         let slot = if spacing == 1 { distance } else { distance / spacing };
         (slot < self.ids.len() as u64 && slot * spacing == distance).then_some(slot as usize)
     }
 
-    /// Remembers the present values.
+    /// Stores the present values.
     pub fn remember(&mut self) {
         self.then.push(self.now.clone());
     }
 
-    /// All that is remembered, for the particles of this rank, in their order: three words per time. *Collective.*
+    /// Returns the stored values of the particles owned by this rank, in their order: three words
+    /// per time. *Collective.*
     ///
     /// # Errors
-    /// Communication; another set of particles than before.
+    /// Communication failures; a set of particles that differs from the earlier one.
     pub fn rows(&self, particles: &Particles, world: &dyn World) -> Result<Vec<u64>, ObserverError> {
         let owned = particles.owned();
         let questions = (0..owned).map(|index| {
@@ -150,10 +154,10 @@ impl Tracks {
         Ok(rows)
     }
 
-    /// Remembers what [`Self::rows`] has had, wherever the rows are now. *Collective.*
+    /// Restores the values returned by [`Self::rows`], wherever the rows are now. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication failures.
     pub fn recall(&mut self, rows: &Rows, world: &dyn World) -> Result<(), ObserverError> {
         let times = rows.width.saturating_sub(1) / 3;
         let own = || rows.words.chunks_exact(rows.width.max(1));
@@ -176,7 +180,7 @@ impl Tracks {
     }
 }
 
-/// The rank that keeps a particle's history.
+/// Returns the rank that stores a particle's history.
 fn home(id: u64, world: &dyn World) -> usize {
     (id % world.ranks() as u64) as usize
 }

@@ -1,32 +1,34 @@
-//! Time correlations of every particle over windows of equal length, whose beginnings are spread evenly.
+//! Time correlations of every particle over windows of equal length with evenly spaced starts.
 
 use md_core::analysis::{Batches, Correlated};
 
-/// Windows that are open, and the mean over those that have come to their end.
+/// Open windows, and the mean over complete ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Windows {
-    /// Values at one lag.
+    /// Number of values per lag.
     width: usize,
     /// The last lag, in samples.
     length: u64,
-    /// Samples between the beginnings of two windows.
+    /// Samples between the starts of two windows.
     spacing: u64,
     samples: u64,
-    /// Values of the open windows so far, those of a lag after each other; the oldest first.
+    /// Values of the open windows so far, lag by lag; the oldest window first.
     open: Vec<Vec<f64>>,
-    /// Of whole windows: values, then their integrals.
+    /// Mean over complete windows: values, then their integrals.
     whole: Batches,
 }
 
 impl Windows {
-    /// Windows of so many samples, about so many at a time, with so many values at each lag.
+    /// Creates windows of `length` samples, of which about `most` are open at a time, with `width`
+    /// values per lag.
     pub fn new(length: u64, most: u64, width: usize) -> Self {
         let spacing = length.div_ceil(most.max(1)).max(1);
         let whole = Batches::new(2 * width * (length as usize + 1));
         Self { width, length, spacing, samples: 0, open: Vec::new(), whole }
     }
 
-    /// Begins the next sample, and says whether a window begins with it, the last one; [`Self::record`] follows.
+    /// Begins the next sample; returns whether a new window begins with it, which is then the last
+    /// one. [`Self::record`] must follow.
     pub fn advance(&mut self) -> bool {
         let begins = self.samples.is_multiple_of(self.spacing);
         if begins {
@@ -36,7 +38,8 @@ impl Windows {
         begins
     }
 
-    /// Adds the values of a sample: those of each open window in turn. Says whether the oldest window has ended with them.
+    /// Adds the values of a sample, window by window; returns whether the oldest window is
+    /// complete.
     pub fn record(&mut self, values: impl IntoIterator<Item = f64>) -> bool {
         let mut values = values.into_iter();
         self.open.iter_mut().for_each(|window| window.extend(values.by_ref().take(self.width)));
@@ -50,17 +53,17 @@ impl Windows {
         ends
     }
 
-    /// Windows that are open.
+    /// Returns the number of open windows.
     pub fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// Windows that have ended.
+    /// Returns the number of complete windows.
     pub fn ended(&self) -> u64 {
         self.whole.samples()
     }
 
-    /// One of the values at all lags, over the windows that have ended.
+    /// Returns one of the values at all lags, averaged over the complete windows.
     pub fn function(&self, value: usize) -> Vec<Correlated> {
         let (means, errors) = (self.whole.means(), self.whole.errors());
         let integral = self.width * (self.length as usize + 1);
@@ -76,7 +79,7 @@ impl Windows {
         (0..=self.length as usize).map(at).collect()
     }
 
-    /// As words, for a checkpoint.
+    /// Returns the words for a checkpoint.
     pub fn words(&self) -> Vec<u64> {
         let Self { width, length, spacing, samples, open, whole } = self;
         let mut words = vec![*width as u64, *length, *spacing, *samples, open.len() as u64];
@@ -86,7 +89,8 @@ impl Windows {
         words
     }
 
-    /// From [`Self::words`]; none if these are not the words of windows as [`Self::new`] makes them.
+    /// Reads the words of [`Self::words`]; returns `None` if they do not fit the arguments of
+    /// [`Self::new`].
     pub fn from_words(words: &[u64], length: u64, most: u64, width: usize) -> Option<Self> {
         let begin = Self::new(length, most, width);
         let (&[found, found_length, spacing, samples, count], words) = words.split_first_chunk()?;
@@ -107,7 +111,8 @@ impl Windows {
     }
 }
 
-/// Running integrals of each value by the trapezoidal rule, in units of the time between two samples.
+/// Returns the cumulative integrals of each value by the trapezoidal rule, in units of the time
+/// between two samples.
 fn integrals(values: &[f64], width: usize) -> Vec<f64> {
     let mut sums = vec![0.0; width];
     let mut all = sums.clone();
@@ -123,7 +128,7 @@ fn integrals(values: &[f64], width: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Looks at a clock: the values of each window are the time since it began, and twice that.
+    /// Records a clock: the values of each window are the time since its start, and twice that.
     fn clock(length: u64, most: u64, samples: u64) -> (Windows, Vec<u64>) {
         let (mut windows, mut then) = (Windows::new(length, most, 2), Vec::new());
         for now in 0..samples {

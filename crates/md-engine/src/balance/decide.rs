@@ -1,4 +1,4 @@
-//! The look at the balance, and what comes of it.
+//! Balance checks and the decisions that follow from them.
 
 use std::time::Instant;
 
@@ -15,28 +15,29 @@ use crate::error::EngineError;
 use crate::interaction::Interaction;
 use crate::simulation::Simulation;
 
-/// Less of an improvement is none.
+/// A proposal must reduce the highest load at least to this fraction of the present one.
 const LEAST_IMPROVEMENT: f64 = 0.99;
 
-/// A partition that may take the place of the present one.
+/// A partition that may replace the present one.
 struct Proposal {
     partition: Partition,
-    /// Of every cell.
+    /// Owner of every cell.
     owners: Vec<usize>,
     imbalance: f64,
     particles_moved: f64,
-    /// Nanoseconds until the next look.
+    /// Nanoseconds saved until the next check.
     won_ns: f64,
     cost_ns: f64,
 }
 
 impl<I: Interaction> Simulation<'_, I> {
-    /// How the work has been balanced so far.
+    /// Returns the history of load balancing.
     pub fn balance_report(&self) -> &BalanceReport {
         &self.balancer.report
     }
 
-    /// Looks at the balance if it is time to, and prepares another division for the step to come. *Collective.*
+    /// Checks the balance if a check is due, and prepares a new division for the next step.
+    /// *Collective.*
     pub(crate) fn balance(&mut self) -> Result<(), EngineError> {
         let done = self.state.step;
         let (grid, ranks) = (&self.decomposition.grid, self.world.ranks());
@@ -45,7 +46,7 @@ impl<I: Interaction> Simulation<'_, I> {
             return self.replace_decomposition(division);
         }
         match self.balancer.due(done) {
-            // Somebody has chosen another division already.
+            // The caller has already set another division.
             Some(_) if self.next_division.is_some() => Ok(()),
             Some(rule) => memory::or_error(|| self.look_at_balance(rule))?,
             None => Ok(()),
@@ -91,11 +92,11 @@ impl<I: Interaction> Simulation<'_, I> {
         }
     }
 
-    /// Work of this rank's cells: pairs of a step, or nanoseconds since the last look.
+    /// Returns the work of this rank's cells: pairs of a step, or nanoseconds since the last check.
     fn own_loads(&mut self, rule: BalanceRule) -> Result<Vec<f64>, EngineError> {
         let Self { decomposition: Decomposition { grid, plan, .. }, cells, interaction, .. } = self;
         let mut own = interaction.pairs_by_cell(cells, plan).unwrap_or_else(|| {
-            // No lists: as many pairs as there may be with cells around.
+            // Without lists: possible pairs with the neighbouring cells.
             let count = |cell| plan.local_cell(cell).map_or(0.0, |local| cells.count(local as usize) as f64);
             let around = md_core::shell::neighbours(grid.domain().dimension);
             let met =
@@ -109,7 +110,7 @@ impl<I: Interaction> Simulation<'_, I> {
             let worked_s =
                 [Phase::Integrate, Phase::Neighbor, Phase::Force].map(|phase| self.clock.seconds(phase));
             let worked_s: f64 = worked_s.iter().sum();
-            // Times have been forgotten since the last look where measuring began.
+            // If measuring began since the last check, the times have been reset.
             let since = if worked_s >= self.balancer.worked_s { self.balancer.worked_s } else { 0.0 };
             self.balancer.worked_s = worked_s;
             let pairs: f64 = own.iter().sum();
@@ -119,7 +120,7 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(own)
     }
 
-    /// What all cells hold and cost. *Collective.*
+    /// Gathers particles and work of all cells. *Collective.*
     fn gather_loads(&self, own: &[f64]) -> Result<CellLoads, EngineError> {
         let Decomposition { grid, plan, .. } = &self.decomposition;
         let cells = grid.len();
@@ -133,7 +134,7 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(CellLoads { particles: numbers(&words[..cells]), work: numbers(&words[cells..]) })
     }
 
-    /// Lets the best proposal of the partition take effect in the next step, if there is a good one.
+    /// Schedules the best proposal of the partition for the next step, if one is worth it.
     fn divide_anew(
         &mut self,
         own: &[f64],

@@ -1,4 +1,4 @@
-//! What the cells of the whole box hold and cost, on every rank: counted by the owners and added up.
+//! Particles and work of all cells of the box, on every rank: counted by the owners and summed.
 
 use md_comm::{CommError, Reduction, World};
 use md_core::Shell;
@@ -10,10 +10,10 @@ use crate::error::EngineError;
 use crate::initial;
 use crate::setup::Setup;
 
-/// By the numbers of particles at the start. *Collective.*
+/// Returns the loads that follow from the particle counts at the start. *Collective.*
 pub(crate) fn at_start(setup: &Setup, shell: Shell, world: &dyn World) -> Result<CellLoads, EngineError> {
     let Division { grid, .. } = &setup.division;
-    // Without velocities: these are drawn once the particles are where they will be.
+    // Velocities are omitted: they are drawn after the particles have reached their ranks.
     let still = Setup { config: Config { temperature: None, ..setup.config.clone() }, ..setup.clone() };
     let particles = initial::particles(&still, world)?;
     let mut counts = words(grid.len())?;
@@ -25,7 +25,7 @@ pub(crate) fn at_start(setup: &Setup, shell: Shell, world: &dyn World) -> Result
     Ok(CellLoads::of_counts(grid, counts, shell))
 }
 
-/// A table for all cells.
+/// Returns a table of zeros for all cells.
 pub(super) fn words(cells: usize) -> Result<Vec<u64>, EngineError> {
     let mut words = Vec::new();
     crate::checks::expect_room(&mut words, cells, "a table of all cells")?;
@@ -33,10 +33,10 @@ pub(super) fn words(cells: usize) -> Result<Vec<u64>, EngineError> {
     Ok(words)
 }
 
-/// Makes sure that all ranks have computed the same owners of all cells: another machine's library might have computed others.
-/// *Collective.*
+/// Checks that all ranks have computed the same owners of all cells, which the library of another
+/// machine might have computed differently. *Collective.*
 pub(crate) fn agree(owners: &[usize], world: &dyn World) -> Result<(), EngineError> {
-    /// FNV-1a.
+    /// Constants of the FNV-1a hash.
     const PRIME: u64 = 0x0100_0000_01b3;
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     let hash = owners.iter().fold(BASIS, |hash, &owner| (hash ^ owner as u64).wrapping_mul(PRIME));
@@ -50,7 +50,7 @@ pub(crate) fn agree(owners: &[usize], world: &dyn World) -> Result<(), EngineErr
     Err(CommError::Misuse { context: "balance", what: what.to_owned() }.into())
 }
 
-/// Particles whose cells change rank.
+/// Returns the number of particles whose cells change rank.
 pub(super) fn particles_moved(loads: &CellLoads, from: &[usize], to: &[usize]) -> f64 {
     let changed = from.iter().zip(to).zip(&loads.particles).filter(|((from, to), _)| from != to);
     changed.map(|(_, count)| count).sum()

@@ -1,17 +1,18 @@
-//! The division of the work follows the particles.
+//! Load balancing during a run.
 //!
-//! Every so many steps the ranks compare how much work they have. Where that is too uneven, the cells are divided anew by what they
-//! cost, and the decomposition is replaced in the next step.
+//! At fixed intervals the ranks compare their work. If it is too uneven, the cells are divided anew
+//! according to their work, and the decomposition is replaced in the next step.
 //!
 //! ```text
 //! work of every rank (two numbers reduced)  ->  even enough: done
-//! work of every cell (a table, summed over ranks)  ->  the partition's proposals  ->  what each would save and cost
-//!   ->  the best one takes the place of the present division, if it is worth it
+//! work of every cell (a table, summed over ranks)  ->  proposals of the partition
+//!   ->  savings and cost of each  ->  the best one replaces the present division if it pays
 //! ```
 //!
-//! All ranks have the same table and come to the same decision without a word. Weighed by pairs, it follows from counts and the model in
-//! `cost`, so a run that is repeated balances at the same steps in the same way, to the last bit. Weighed by measured time it does
-//! not; then [`Balancing::division`] says what was done, and [`replay`] repeats it.
+//! All ranks have the same table and reach the same decision without communication. With weights by
+//! pairs it follows from counts and the model in `cost`, so a repeated run balances at the same
+//! steps in the same way, to the last bit. With weights by measured time it does not;
+//! [`Balancing::division`] then records the changes, and [`replay`] repeats them.
 
 mod cost;
 mod decide;
@@ -25,12 +26,12 @@ use crate::config::ParallelConfig;
 use crate::error::EngineError;
 use crate::protocol::Protocol;
 
-/// Steps between two looks at the balance where nothing else is said.
+/// Default number of steps between two balance checks.
 pub const DEFAULT_INTERVAL: u64 = 100;
-/// Imbalance that is left alone where nothing else is said.
+/// Default imbalance up to which nothing is changed.
 pub const DEFAULT_THRESHOLD: f64 = 1.05;
 
-/// What a cell's work is measured by.
+/// Measure of the work of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -41,11 +42,12 @@ pub enum BalanceWeights {
     /// Computed pairs: a repeated run gives the same bits.
     #[default]
     Pairs,
-    /// Time that the ranks work, without waiting: sees slow cores too, but no run is like another.
+    /// Working time of the ranks, without waiting: accounts for slow cores too, but runs are not
+    /// reproducible.
     Time,
 }
 
-/// When to balance, and by what.
+/// Rule of load balancing: interval, threshold and weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -53,13 +55,13 @@ pub enum BalanceWeights {
     serde(deny_unknown_fields, default)
 )]
 pub struct BalanceRule {
-    /// Steps between two looks at the balance.
+    /// Steps between two balance checks.
     #[cfg_attr(feature = "serde", schemars(range(min = 1)))]
     pub every: u64,
-    /// Work of the busiest rank, over the mean, that is left alone.
+    /// Imbalance (highest work of a rank over the mean) up to which nothing is changed.
     #[cfg_attr(feature = "serde", schemars(range(min = 1)))]
     pub threshold: f64,
-    /// What work is measured by.
+    /// Measure of the work.
     pub weights: BalanceWeights,
 }
 
@@ -69,17 +71,17 @@ impl Default for BalanceRule {
     }
 }
 
-/// Whether the division follows the work: "off", "auto" (every 100 steps, where what is won until the next look is expected to exceed
-/// the cost), or a table that says when and by what.
+/// Load balancing: "off", "auto" (every 100 steps, where the saving until the next check is
+/// expected to exceed the cost), or a table with interval, threshold and weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(from = "written::Written", into = "written::Written"))]
 pub enum Balance {
-    /// It stays as it is.
+    /// The division is never changed.
     Off,
-    /// Where it pays.
+    /// The division is changed when it pays.
     Auto,
-    /// Always above a threshold.
+    /// The division is changed whenever the imbalance exceeds a threshold.
     By(BalanceRule),
 }
 
@@ -103,67 +105,68 @@ impl Balance {
     }
 }
 
-/// One balancing.
+/// Record of one balancing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Balancing {
-    /// Steps made before.
+    /// Number of completed steps.
     pub step: u64,
-    /// Work of the busiest rank over the mean.
+    /// Highest work of a rank over the mean.
     pub imbalance_before: f64,
-    /// The same afterwards, by the weights that were known then.
+    /// Imbalance of the new division, by the weights of the time of the check.
     pub imbalance_after: f64,
     /// Particles that changed rank.
     pub particles_moved: u64,
-    /// What it took on this rank, from the look at the balance to the first step of the new division.
+    /// Seconds spent on this rank, from the check to the first step with the new division.
     pub spent_s: f64,
-    /// What the model says is won until the next look.
+    /// Seconds saved until the next check, by the model.
     pub won_s: f64,
-    /// The cells that changed rank, for [`replay`]; empty where the run repeats itself.
+    /// Cells that changed rank, for [`replay`]; empty if a repeated run is identical anyway.
     pub division: String,
 }
 
-/// How the work was balanced.
+/// History of load balancing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BalanceReport {
-    /// Looks at the balance.
+    /// Number of balance checks.
     pub checks: u64,
-    /// Work of the busiest rank over the mean, at the first look.
+    /// Highest work of a rank over the mean at the first check.
     pub imbalance_first: Option<f64>,
-    /// The same at the last look.
+    /// Highest work of a rank over the mean after the last check.
     pub imbalance_last: Option<f64>,
-    /// What all looks and balancings took on this rank, since the run has begun or gone on.
+    /// Seconds spent in all checks and balancings on this rank since the run began or was
+    /// continued.
     pub spent_s: f64,
-    /// Every balancing.
+    /// All balancings.
     pub balancings: Vec<Balancing>,
 }
 
 impl BalanceReport {
-    /// Particles that have changed rank in all balancings.
+    /// Returns the number of particles that have changed rank in all balancings.
     pub fn particles_moved(&self) -> u64 {
         self.balancings.iter().map(|balancing| balancing.particles_moved).sum()
     }
 
-    /// What all of them have won, by the model.
+    /// Returns the seconds saved by all balancings, by the model.
     pub fn won_s(&self) -> f64 {
         self.balancings.iter().fold(0.0, |won_s, balancing| won_s + balancing.won_s)
     }
 }
 
-/// Looks at the balance of a simulation.
+/// Load balancing of one simulation.
 #[derive(Debug)]
 pub(crate) struct Balancer {
     rule: Option<BalanceRule>,
     is_auto: bool,
     replay: Option<replay::Replay>,
     pub(crate) report: BalanceReport,
-    /// Seconds worked until the last look.
+    /// Seconds worked until the last check.
     worked_s: f64,
-    /// When the look began that is followed by a rebuild with another division.
+    /// Start of the check that has led to a pending change of the division.
     begun: Option<Instant>,
 }
 
 impl Balancer {
-    /// The rows of `simple` stay where they are.
+    /// Creates the balancer. It is inactive on one rank and with `simple`, whose rows are fixed.
     pub(crate) fn new(parallel: &ParallelConfig, ranks: usize) -> Self {
         let ParallelConfig { balance, protocol, .. } = *parallel;
         let rule = balance.rule().filter(|_| ranks > 1 && protocol != Protocol::Simple);
@@ -181,7 +184,7 @@ impl Balancer {
         self.rule.filter(|rule| steps_done > 0 && steps_done.is_multiple_of(rule.every))
     }
 
-    /// The new division is in place.
+    /// Records the time spent, once the new division is in place.
     pub(crate) fn settle(&mut self) {
         let Some(begun) = self.begun.take() else { return };
         let spent_s = begun.elapsed().as_secs_f64();
@@ -192,7 +195,7 @@ impl Balancer {
     }
 }
 
-/// As it stands in a scenario.
+/// Form of [`Balance`] in a scenario.
 #[cfg(feature = "serde")]
 mod written {
     use schemars::JsonSchema;

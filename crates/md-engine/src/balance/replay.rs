@@ -1,7 +1,8 @@
-//! A run that was balanced by measured times, repeated to the bit: at the same steps the same cells change rank.
+//! Bitwise replay of a run that was balanced by measured times: the same cells change rank at the
+//! same steps.
 //!
-//! A division is told by the cells that changed rank: `first+count:rank` for runs of cells in storage order, with `;` between
-//! them.
+//! A change of the division is written as the cells that changed rank: `first+count:rank` for
+//! ranges of cells in storage order, separated by `;`.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,23 +14,23 @@ use crate::decomposition::Division;
 use crate::error::EngineError;
 use crate::simulation::Simulation;
 
-/// One step at which the division changed, and how.
+/// A step at which the division changed, and the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// [`super::Balancing::step`].
+    /// Step, as [`super::Balancing::step`].
     pub step: u64,
-    /// [`super::Balancing::division`].
+    /// Changed cells, as [`super::Balancing::division`].
     pub division: String,
 }
 
-/// The cells that change rank.
+/// Returns the cells that change rank, as text.
 pub(super) fn changed_cells(grid: &CellGrid, from: &Partition, to: &Partition) -> String {
     let mut text = String::new();
     let mut run: Option<(usize, usize, usize)> = None;
     let mut end_run = |run: Option<(usize, usize, usize)>| {
         if let Some((first, count, rank)) = run {
             let separator = if text.is_empty() { "" } else { ";" };
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{separator}{first}+{count}:{rank}");
         }
     };
@@ -47,7 +48,8 @@ pub(super) fn changed_cells(grid: &CellGrid, from: &Partition, to: &Partition) -
     text
 }
 
-/// Changes owners by what [`changed_cells`] has said, or says why that cannot be. A cell that is told of has another owner before.
+/// Changes owners as described by [`changed_cells`], or returns why that is impossible. Every
+/// listed cell must have had another owner before.
 fn change(owners: &mut [u32], text: &str, ranks: usize) -> Result<(), String> {
     let all = owners.len();
     if text.is_empty() {
@@ -76,11 +78,13 @@ fn change(owners: &mut [u32], text: &str, ranks: usize) -> Result<(), String> {
 }
 
 impl<I> Simulation<'_, I> {
-    /// Lets the division change as in another run of the same scenario on as many ranks, instead of looking at the balance. Steps
-    /// ascend; what was done before the present one is taken as done.
+    /// Changes the division as in another run of the same scenario on the same number of ranks,
+    /// instead of checking the balance. Steps must ascend; changes before the current step are
+    /// taken as done.
     ///
     /// # Errors
-    /// [`EngineError::Replay`]: what is told cannot follow from the division at the start, or comes at another step.
+    /// [`EngineError::Replay`]: a change does not follow from the initial division, or its step is
+    /// not one of a balance check.
     pub fn replay_balancing(&mut self, all: Vec<Replayed>) -> Result<(), EngineError> {
         let (Division { grid, partition }, ranks) = (&self.setup.division, self.setup.ranks);
         let owners = memory::or_error(|| Table::of(partition, grid, ranks))?.owners().to_vec();
@@ -110,25 +114,26 @@ impl<I> Simulation<'_, I> {
         Ok(())
     }
 
-    /// Balancings of [`Self::replay_balancing`] whose step has not come, and how many there are.
+    /// Returns the number of balancings of [`Self::replay_balancing`] that are still to come, and
+    /// their total number.
     pub fn unreached_balancings(&self) -> Option<[usize; 2]> {
         self.balancer.replay.as_ref().map(|Replay { all, taken, .. }| [all.len() - taken, all.len()])
     }
 }
 
-/// What is to be done again.
+/// Balancings that are to be repeated.
 #[derive(Debug)]
 pub(crate) struct Replay {
-    /// By [`CellGrid::linear`], as they are now.
+    /// Present owners, indexed by [`CellGrid::linear`].
     owners: Vec<u32>,
-    /// By step.
+    /// All balancings, in order of their steps.
     all: Vec<Replayed>,
-    /// How many of them have been done.
+    /// Number of balancings that are done.
     taken: usize,
 }
 
 impl Replay {
-    /// What changes after so many steps.
+    /// Returns the new division that is due after `steps_done` steps.
     pub(super) fn take(&mut self, steps_done: u64, grid: &CellGrid, ranks: usize) -> Option<Division> {
         let Self { owners, all, taken } = self;
         let Replayed { division, .. } = all.get(*taken).filter(|replayed| replayed.step == steps_done)?;

@@ -1,4 +1,5 @@
-//! The division of the work and its history, in the words of a checkpoint: a run goes on with the division that it has come to.
+//! The division of the work and its history as words of a checkpoint, so that a continued run keeps
+//! its division.
 
 use md_core::CellGrid;
 use md_core::partition::saved::from_words;
@@ -9,24 +10,26 @@ use crate::decomposition::{Decomposition, Division};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
-/// Words of a balancing before its text: step, both imbalances, particles moved, both times, length of the text.
+/// Words of a balancing before its text: step, both imbalances, particles moved, both times, length
+/// of the text.
 const WORDS_BEFORE_TEXT: usize = 7;
 
-/// Whose division it is: the kind of partition and the ranks.
+/// Returns the kind of partition and the number of ranks.
 fn owner(setup: &Setup) -> [u64; 2] {
     [setup.config.parallel.partition as u64, setup.ranks as u64]
 }
 
-/// The words of a division: whose it is, the cells along x, y and z, and the partition's.
+/// Returns the words of a division: kind of partition, ranks, cells along x, y and z, and the words
+/// of the partition.
 pub(crate) fn words(setup: &Setup, Decomposition { grid, partition, .. }: &Decomposition) -> Vec<u64> {
     [&owner(setup)[..], &grid.counts().map(|count| count as u64), &partition.words(grid)].concat()
 }
 
-/// The division with these words, if it is one of the setup's partition among its ranks; in another run than that of the checkpoint also of the
-/// cells that this one has.
+/// Returns the division with these words if it fits the setup's partition and ranks; with
+/// [`Continuation::Anew`] it must also have the setup's numbers of cells.
 ///
 /// # Errors
-/// [`EngineError::Config`]: it is not, although nothing has changed.
+/// [`EngineError::Config`]: it does not fit although nothing has changed.
 pub(crate) fn division(
     words: &[u64],
     setup: &Setup,
@@ -55,7 +58,8 @@ fn is_of(grid: &CellGrid, cells: [u64; 3]) -> bool {
     grid.counts().map(|count| count as u64) == cells
 }
 
-/// So many cells of the setup's box: mostly as it has them, but a barostat's box keeps its own for a while.
+/// Returns the grid of the setup's box with these numbers of cells. They usually equal the setup's,
+/// but with a barostat the cells are kept for a while when the box changes.
 fn grid(cells: [u64; 3], setup: &Setup) -> Option<CellGrid> {
     let Setup { config, domain, division: Division { grid, .. }, ranks, .. } = setup;
     if is_of(grid, cells) {
@@ -70,8 +74,8 @@ fn grid(cells: [u64; 3], setup: &Setup) -> Option<CellGrid> {
 }
 
 impl BalanceReport {
-    /// For a checkpoint; none where nobody has looked. What all looks took is not told: like the times of all phases it is
-    /// counted from where the run goes on.
+    /// Returns the words for a checkpoint; none before the first check. The time spent is left out:
+    /// like the times of all phases it is counted anew in a continued run.
     pub(crate) fn words(&self) -> Vec<u64> {
         let Self { checks, imbalance_first, imbalance_last, balancings, .. } = self;
         if *checks == 0 {
@@ -82,7 +86,7 @@ impl BalanceReport {
         words.chain(balancings.iter().flat_map(Balancing::words)).collect()
     }
 
-    /// None if these are not the words of a report.
+    /// Returns the report with these words, or `None` if they are invalid.
     pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
         if words.is_empty() {
             return Some(Self::default());
@@ -116,7 +120,7 @@ impl Balancing {
         words
     }
 
-    /// With the words behind it.
+    /// Returns the balancing and the words after it.
     fn from_words(words: &[u64]) -> Option<(Self, &[u64])> {
         let (&[step, before, after, particles_moved, spent, won, length], rest) =
             words.split_first_chunk::<WORDS_BEFORE_TEXT>()?;

@@ -1,10 +1,12 @@
-//! A gas: particles at random, none closer than a least distance.
+//! A gas: random positions with a least distance between particles.
 //!
-//! The box is divided into cells, at least that distance long, with about eight particles each, so that its density is even. Particles
-//! are placed cell by cell, each at the first of many random places that is far enough from those before (random sequential
-//! addition). Cells come in eight colours, by whether their numbers along x, y and z are odd; no two neighbours have the same. A
-//! cell is filled after those neighbours whose colour comes before its own, so it depends on cells up to seven away, whatever
-//! the order in which ranks fill them, and no rank makes more than its own and those.
+//! The box is divided into cells with edges of at least that distance and about eight particles
+//! each, so that the density is even. Particles are placed cell by cell, each at the first of many
+//! random positions that is far enough from those already placed (random sequential addition).
+//! Cells have eight colours, by the parity of their indices along x, y and z; no two neighbours
+//! have the same colour. A cell is filled after its neighbours with a lower colour, so it depends
+//! on cells up to seven away, independently of the order in which ranks fill them, and each rank
+//! generates only its own cells and those that they depend on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,20 +15,21 @@ use md_core::random;
 
 use super::Site;
 
-/// Random places that are tried for a particle.
+/// Random positions tried for each particle.
 const TRIES: u64 = 10_000;
 
-/// Particles per cell, about.
+/// Approximate number of particles per cell.
 const PER_CELL: f64 = 8.0;
 
 type Cell = [i64; 3];
 
-/// The gas and its box.
+/// A gas and its box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomGas {
     atoms: u64,
     pub(crate) lengths: [f64; 3],
-    /// Between these particles lie: all of the box, less the least distance from faces that are not periodic.
+    /// Bounds of the particle positions: the whole box, less the least distance from faces that are
+    /// not periodic.
     inner: [[f64; 2]; 3],
     is_periodic: [bool; 3],
     dimensions: usize,
@@ -35,29 +38,31 @@ pub struct RandomGas {
     seed: u64,
 }
 
-/// What a gas is to be.
+/// Parameters of a gas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GasKeys {
-    /// How many particles.
+    /// Number of particles.
     pub atoms: u64,
-    /// Of the box, from the origin, \[length\].
+    /// Lengths of the box, which begins at the origin, \[length\].
     pub lengths: [f64; 3],
-    /// Which faces are periodic; from the others particles keep the least distance too.
+    /// Periodicity of each dimension; particles keep the least distance from faces that are not
+    /// periodic.
     pub is_periodic: [bool; 3],
-    /// 2 or 3.
+    /// Dimensions, 2 or 3.
     pub dimensions: usize,
-    /// Between any two particles, \[length\].
+    /// Least distance between any two particles, \[length\].
     pub least_distance: f64,
-    /// Key of everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
 impl RandomGas {
-    /// Particles times the least distance to the power of the dimension, per volume: beyond that places are hard to find. (Random
-    /// sequential addition ends at 0.73, in two dimensions at 0.70.)
+    /// Highest number density in units of the inverse least distance to the power of the dimension;
+    /// beyond it free positions are hard to find. (Random sequential addition ends at 0.73, in two
+    /// dimensions at 0.70.)
     pub const MOST_FILLED: f64 = 0.5;
 
-    /// Chooses the cells.
+    /// Creates a gas and chooses its cells.
     pub fn new(keys: GasKeys) -> Self {
         let GasKeys { atoms, lengths, is_periodic, dimensions, least_distance, seed } = keys;
         let inner = [0, 1, 2].map(|dim| match dim < dimensions && !is_periodic[dim] {
@@ -70,7 +75,7 @@ impl RandomGas {
             let [low, high] = inner[dim];
             let whole = ((high - low) / edge).floor().max(1.0) as i64;
             match dim < dimensions {
-                // Colours alternate, also across a periodic face.
+                // Colours alternate also across a periodic face.
                 true if is_periodic[dim] && whole > 1 => whole & !1,
                 true => whole,
                 false => 1,
@@ -80,33 +85,33 @@ impl RandomGas {
         Self { atoms, lengths, inner, is_periodic, dimensions, least_distance, cells, seed }
     }
 
-    /// Of the room for particles how much is filled, in the sense of [`Self::MOST_FILLED`]; not a number below that where there is
-    /// no room.
+    /// Returns the reduced density in the space available to particles, as for
+    /// [`Self::MOST_FILLED`]; infinite or NaN if there is no space.
     pub fn filled(&self) -> f64 {
         let room =
             self.inner[..self.dimensions].iter().map(|[low, high]| (high - low).max(0.0)).product::<f64>();
         self.atoms as f64 * self.least_distance.powi(self.dimensions as i32) / room
     }
 
-    /// Number of particles.
+    /// Returns the number of particles.
     pub fn len(&self) -> u64 {
         self.atoms
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no particles.
     pub fn is_empty(&self) -> bool {
         self.atoms == 0
     }
 
-    /// All particles.
+    /// Returns all particles.
     pub(crate) fn sites(&self) -> Result<Vec<Site>, u64> {
         self.sites_near(&[self.lengths.map(|length| 0.0..length)])
     }
 
-    /// The particles in cells that overlap one of these parts of the box.
+    /// Returns the particles in cells that overlap one of these parts of the box.
     ///
     /// # Errors
-    /// The id of a particle that finds no place.
+    /// The id of a particle for which no position was found.
     pub(crate) fn sites_near(&self, parts: &[[Range<f64>; 3]]) -> Result<Vec<Site>, u64> {
         let mut wanted = BTreeSet::<Cell>::new();
         for part in parts {
@@ -133,7 +138,7 @@ impl RandomGas {
     }
 
     fn overlapping(&self, dim: usize, part: &Range<f64>) -> Range<i64> {
-        /// Of a coordinate, in cells.
+        /// Tolerance of a coordinate, in cells.
         const ROUNDING: f64 = 1e-6;
         let [low, high] = self.inner[dim];
         let number =
@@ -141,7 +146,8 @@ impl RandomGas {
         number(part.start, -ROUNDING).max(0)..number(part.end, ROUNDING).min(self.cells[dim] - 1) + 1
     }
 
-    /// Those of the particles of a cell: all cells have the same number, but for rounding.
+    /// Returns the ids of the particles of a cell; all cells have equal numbers, apart from
+    /// rounding.
     fn ids(&self, cell: Cell) -> Range<u64> {
         let [nx, ny, nz] = self.cells.map(i128::from);
         let [x, y, z] = cell.map(i128::from);
@@ -150,7 +156,7 @@ impl RandomGas {
         before(number)..before(number + 1)
     }
 
-    /// Places the particles of a cell, after those of the neighbours that come before.
+    /// Places the particles of a cell, after those of the neighbours it depends on.
     fn fill(&self, cell: Cell, filled: &mut BTreeMap<Cell, Vec<[f64; 3]>>) -> Result<(), u64> {
         if filled.contains_key(&cell) {
             return Ok(());
@@ -172,7 +178,7 @@ impl RandomGas {
         Ok(())
     }
 
-    /// The neighbours of a cell with a colour that comes before its own.
+    /// Returns the neighbours of a cell that have a lower colour.
     fn neighbours_before(&self, cell: Cell) -> BTreeSet<Cell> {
         let colour = |cell: Cell| cell.iter().zip(0..).map(|(at, bit)| (at & 1) << bit).sum::<i64>();
         let along = |dim: usize| {
@@ -193,7 +199,7 @@ impl RandomGas {
     }
 
     fn draw(&self, cell: Cell, id: u64, attempt: u64) -> [f64; 3] {
-        /// Keys of their own, one per axis: the seed itself draws species.
+        /// Separate random keys, one per axis; the seed itself is used for species.
         const KEY: u64 = 0x0067_6173_0000;
         let counter = id.wrapping_mul(TRIES).wrapping_add(attempt);
         [0, 1, 2].map(|dim| {
@@ -203,7 +209,7 @@ impl RandomGas {
             }
             let part = random::uniform((self.seed ^ KEY).wrapping_add(dim as u64), counter);
             let x = low + (cell[dim] as f64 + part) * (high - low) / self.cells[dim] as f64;
-            // Rounding must not bring it onto the upper face, which is the lower one of the next image.
+            // Rounding must not put it on the upper face, which is the lower one of the next image.
             if x < high { x } else { low }
         })
     }

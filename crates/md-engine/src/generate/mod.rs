@@ -1,5 +1,6 @@
-//! Particles that are made, not read: besides the lattices of `md-core`, several lattices in parts of the box, and a random gas. Every
-//! rank makes those near its own cells, the same on any number of ranks.
+//! Generated particles: in addition to the lattices of `md-core`, several lattices in parts of the
+//! box, and a random gas. Every rank generates those near its own cells; the result does not depend
+//! on the number of ranks.
 
 mod gas;
 mod regions;
@@ -7,13 +8,13 @@ mod regions;
 pub use gas::{GasKeys, RandomGas};
 pub use regions::{LatticeRegion, LatticeRegions};
 
-/// A particle that has been placed.
+/// A generated particle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Site {
-    /// Different for all, from 1.
+    /// Unique number, from 1.
     pub(crate) id: u64,
-    /// \[length\].
+    /// Position, \[length\].
     pub(crate) position: [f64; 3],
-    /// Drawn by [`crate::Config::shares`] where it is not given.
+    /// Species; drawn by [`crate::Config::shares`] if not given.
     pub(crate) species: Option<u32>,
 }

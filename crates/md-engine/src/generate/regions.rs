@@ -1,4 +1,4 @@
-//! Lattices side by side: each fills a part of the box.
+//! Several lattices, each of which fills a part of the box.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,21 +7,24 @@ use md_core::lattice::{Lattice, LatticeKind};
 
 use super::Site;
 
-/// Of a lattice constant: a site that close to the upper face of its region counts as being on it.
+/// Tolerance in lattice constants: a site this close to the upper face of its region counts as
+/// being on it.
 const ON_FACE: f64 = 1e-6;
 
-/// A lattice that fills a part of the box, beginning with a site in the lower corner. Sites on the upper faces are left out.
+/// A lattice in a part of the box, with a site at the lower corner. Sites on the upper faces are
+/// left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LatticeRegion {
     lattice: Lattice,
     low: [f64; 3],
-    /// Upper limits of sites, from the lower corner.
+    /// Upper limits of site positions relative to the lower corner.
     extent: [f64; 3],
     species: Option<u32>,
 }
 
 impl LatticeRegion {
-    /// From `low` to `high`, with particles of one species, counted from 0, or drawn by [`crate::Config::shares`].
+    /// Creates a lattice from `low` to `high`. Its particles have the given species, counted from
+    /// 0, or species drawn by [`crate::Config::shares`].
     pub fn new(kind: LatticeKind, spacing: f64, [low, high]: [[f64; 3]; 2], species: Option<u32>) -> Self {
         let cell = Lattice::new(kind, spacing, [1; 3]).lengths();
         let dimensions = kind.dimension().count();
@@ -38,7 +41,8 @@ impl LatticeRegion {
         is_inside.then_some(Site { id, position, species: self.species })
     }
 
-    /// Parts of the box as the lattice sees them: those that have a part of it, without what is beyond.
+    /// Returns the intersection of a part of the box with the lattice, in coordinates of the
+    /// lattice; `None` if it is empty.
     fn own(&self, [x, y, z]: &[Range<f64>; 3]) -> Option<[Range<f64>; 3]> {
         let (margin, lengths) = (ON_FACE * self.lattice.nearest_distance(), self.lattice.lengths());
         let parts = [x, y, z].map(|part| part.start - margin..part.end + margin);
@@ -54,15 +58,15 @@ impl LatticeRegion {
 /// A box with lattices in parts of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatticeRegions {
-    /// Of the box, \[length\].
+    /// Lengths of the box, \[length\].
     pub(crate) lengths: [f64; 3],
     regions: Arc<[LatticeRegion]>,
-    /// Sites in all regions.
+    /// Number of sites in all regions.
     taken: u64,
 }
 
 impl LatticeRegions {
-    /// In a box from the origin.
+    /// Creates the regions in a box that begins at the origin.
     pub fn new(lengths: [f64; 3], regions: Vec<LatticeRegion>) -> Self {
         let mut made = Self { lengths, regions: regions.into(), taken: 0 };
         let counts = made.regions.iter().map(|region| region.lattice.sites_below(region.extent));
@@ -70,27 +74,28 @@ impl LatticeRegions {
         made
     }
 
-    /// Particles of all regions.
+    /// Returns the number of particles of all regions.
     pub fn len(&self) -> u64 {
         self.taken
     }
 
-    /// Whether no region has a particle.
+    /// Returns whether no region has a particle.
     pub fn is_empty(&self) -> bool {
         self.taken == 0
     }
 
-    /// Whether species are to be drawn.
+    /// Returns whether species are to be drawn.
     pub(crate) fn draws_species(&self) -> bool {
         self.regions.iter().any(|region| region.species.is_none())
     }
 
-    /// The highest species that a region names.
+    /// Returns the highest species given for a region.
     pub(crate) fn highest_species(&self) -> Option<u32> {
         self.regions.iter().filter_map(|region| region.species).max()
     }
 
-    /// Regions with the numbers of sites in whole unit cells of those before.
+    /// Returns the regions, each with the number of sites in whole unit cells of the regions before
+    /// it.
     fn numbered(&self) -> impl Iterator<Item = (u64, &LatticeRegion)> {
         self.regions.iter().scan(0_u64, |before, region| {
             let first = *before;
@@ -99,7 +104,7 @@ impl LatticeRegions {
         })
     }
 
-    /// All particles.
+    /// Returns all particles.
     pub(crate) fn sites(&self) -> impl Iterator<Item = Site> + '_ {
         self.numbered().flat_map(|(before, region)| {
             region
@@ -110,7 +115,7 @@ impl LatticeRegions {
         })
     }
 
-    /// The particles in unit cells that overlap one of these parts of the box.
+    /// Returns the particles in unit cells that overlap one of these parts of the box.
     pub(crate) fn sites_near(&self, parts: Vec<[Range<f64>; 3]>) -> impl Iterator<Item = Site> + '_ {
         self.numbered().flat_map(move |(before, region)| {
             let own: Vec<_> = parts.iter().filter_map(|part| region.own(part)).collect();
@@ -130,7 +135,8 @@ mod tests {
 
     #[test]
     fn regions_have_the_sites_between_their_faces() {
-        // Two whole cells, and half a cell more along z: two of the four sites of each cell there.
+        // Two whole cells, and half a cell more along z, where each cell contributes two of its
+        // four sites.
         let region = LatticeRegion::new(LatticeKind::Fcc, 1.5, [[1.0; 3], [4.0, 4.0, 4.75]], Some(1));
         let second = LatticeRegion::new(LatticeKind::Sc, 1.0, [[0.0, 0.0, 6.0], [5.0, 5.0, 8.0]], None);
         let regions = LatticeRegions::new([5.0, 5.0, 8.0], vec![region, second]);

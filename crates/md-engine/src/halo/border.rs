@@ -1,4 +1,4 @@
-//! The border: ghost cells laid out and filled for the first time after a rebuild.
+//! The border exchange: ghost cells are laid out and filled for the first time after a rebuild.
 
 use md_comm::{Buffering, EdgeId, Exchange, Sizes, World};
 use md_core::Domain;
@@ -7,7 +7,7 @@ use md_core::halo::{self, HaloEdge, HaloPlan, Selection, Stage, StageSelections}
 use super::{HaloView, collect_arrivals, edge, flow, open};
 use crate::error::EngineError;
 
-/// One context per stage, and which particles leave in it.
+/// One context per stage, and the particles sent in it.
 pub(super) struct Border {
     contexts: Vec<Exchange>,
     selections: Vec<StageSelections>,
@@ -29,14 +29,14 @@ impl Border {
         Ok(Self { contexts, selections, needs: Vec::new() })
     }
 
-    /// The box has been stretched to this one, and its images with it.
+    /// Stretches the image displacements with the box.
     pub(super) fn stretch(&mut self, domain: &Domain) {
         for StageSelections { images, edges, .. } in &mut self.selections {
             std::iter::once(images).chain(edges).for_each(|selection| selection.stretch(domain));
         }
     }
 
-    /// What leaves in each stage, as of the last exchange.
+    /// Returns the particles sent in each stage at the last exchange.
     pub(super) fn selections(&self) -> &[StageSelections] {
         &self.selections
     }

@@ -1,4 +1,4 @@
-//! The contexts that carry a list of fields one way, one per stage of the plan.
+//! Contexts that transfer a list of fields in one direction, one per stage of the plan.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -20,13 +20,13 @@ pub(super) struct FieldExchange {
     width: usize,
     contexts: Vec<Exchange>,
     needs: Vec<usize>,
-    /// On the way back, per stage and edge: values that wait to be added up in a fixed order.
+    /// For a scatter-add, per stage and edge: values that wait to be summed in a fixed order.
     collected: Vec<Vec<Vec<u64>>>,
-    /// Stages of the exchange under way that have been sent.
+    /// Number of stages of the current exchange that have been sent.
     sent: usize,
-    /// Since when messages have been in flight.
+    /// Time since which messages have been in flight.
     flies_since: Option<Instant>,
-    /// How long they have been, over several exchanges.
+    /// Total time in flight over several exchanges.
     flight: Duration,
 }
 
@@ -85,7 +85,7 @@ impl FieldExchange {
         self.contexts.iter()
     }
 
-    /// Agrees on the sizes of all messages until the next rebuild. *Collective.*
+    /// Sets the sizes of all messages until the next rebuild. *Collective.*
     pub(super) fn negotiate(
         &mut self,
         plan: &HaloPlan,
@@ -108,7 +108,7 @@ impl FieldExchange {
         Ok(())
     }
 
-    /// Sends the messages of the first stage, or of the last on the way back.
+    /// Sends the messages of the first stage, or of the last in a scatter-add.
     pub(super) fn start(
         &mut self,
         selections: &[StageSelections],
@@ -120,7 +120,8 @@ impl FieldExchange {
         Ok(())
     }
 
-    /// The next stage, when all messages of the last have arrived. On the way back it carries what those have added to ghosts.
+    /// Sends the next stage after all messages of the previous one have arrived. In a scatter-add
+    /// it includes what those have added to ghosts.
     fn send_next(&mut self, selections: &[StageSelections], view: &mut HaloView) -> Result<(), EngineError> {
         if self.direction == Direction::ScatterAdd && self.sent > 0 {
             let owned = view.particles.owned();
@@ -143,15 +144,16 @@ impl FieldExchange {
         }
     }
 
-    /// Lets the library move what is in flight.
+    /// Lets the communication library advance the messages in flight.
     pub(super) fn drive(&mut self, view: &mut HaloView) -> Result<Flight, EngineError> {
         let number = self.stage_in_flight();
         view.clock.time(Phase::HaloTransfer, || self.contexts[number].progress())?;
         Ok(Flight::UnderWay)
     }
 
-    /// Takes what has arrived, and sends the next stage when all of one is there. Fields go to their ghosts; of what comes back,
-    /// owned particles get theirs at the end, because all other sums come first.
+    /// Takes the arrived messages, and sends the next stage when one is complete. Gathered fields
+    /// are unpacked at once; returned values are added to owned particles only at the end, because
+    /// all other sums come first.
     pub(super) fn take_arrived(
         &mut self,
         selections: &[StageSelections],
@@ -181,7 +183,7 @@ impl FieldExchange {
         }
     }
 
-    /// Nothing is in flight beside other work any more.
+    /// Books the time in flight beside other work, which ends here.
     fn book_hidden(&mut self, view: &mut HaloView) {
         if let Some(since) = self.flies_since {
             view.clock.book_since(Phase::HaloHidden, since);
@@ -192,7 +194,7 @@ impl FieldExchange {
         self.flight += self.flies_since.take().map_or(Duration::ZERO, |since| since.elapsed());
     }
 
-    /// How long messages have been in flight since last asked.
+    /// Returns the time for which messages have been in flight since the last call.
     pub(super) fn take_flight(&mut self) -> Duration {
         std::mem::take(&mut self.flight)
     }
@@ -209,7 +211,7 @@ impl FieldExchange {
         for (index, _) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
             let selection = &selections.edges[index];
             let bytes = self.width * selection.len();
-            // A buffer may have to be read by its receiver before it can be filled again.
+            // The receiver may have to read a buffer before it can be filled again.
             let message = clock.time(Phase::HaloWait, || context.send_buffer(EdgeId(index), bytes))?;
             clock.time(Phase::HaloPack, || {
                 halo::pack_fields(bytemuck::cast_slice_mut(message), &self.fields, selection, particles);
@@ -238,7 +240,7 @@ impl FieldExchange {
         Ok(())
     }
 
-    /// Waits for the fields of all stages and unpacks them in the order of arrival.
+    /// Waits for the fields of all stages and unpacks them in order of arrival.
     fn finish_gather(
         &mut self,
         selections: &[StageSelections],
@@ -252,13 +254,14 @@ impl FieldExchange {
             while let Some(arrival) = view.clock.time(Phase::HaloWait, || context.next())? {
                 unpack(&arrival, &self.fields, number, view);
             }
-            // Nothing is moved any more; some transports wait until what was sent has been received.
+            // All data has arrived; some transports wait until the sent messages have been
+            // received.
             view.clock.time(Phase::HaloWait, || context.complete())?;
         }
         Ok(())
     }
 
-    /// Waits for the values of all ghosts, last stage first, and adds them up in a fixed order.
+    /// Waits for the values of all ghosts, last stage first, and sums them in a fixed order.
     fn finish_scatter_add(
         &mut self,
         selections: &[StageSelections],
@@ -269,7 +272,7 @@ impl FieldExchange {
             if number < self.stage_in_flight() {
                 self.send_next(selections, view)?;
             }
-            // A stage's messages carry nothing for its own images, so these need not wait.
+            // A stage's messages contain nothing for its own images, so these need not wait.
             self.add_images(number, selections, &owned, view);
             let (context, collected) = (&mut self.contexts[number], &mut self.collected[number]);
             view.clock.time(Phase::HaloWait, || {
@@ -281,7 +284,8 @@ impl FieldExchange {
         Ok(())
     }
 
-    /// Adds what the images of a stage have to the particles among `onto`; to be called before [`Self::add_messages`].
+    /// Adds the values of a stage's images to the particles among `onto`; must precede
+    /// [`Self::add_messages`].
     fn add_images(
         &self,
         number: usize,
@@ -297,7 +301,8 @@ impl FieldExchange {
         });
     }
 
-    /// Adds the messages that have come back in a stage to the particles among `onto`, in the order of the edges.
+    /// Adds the returned messages of a stage to the particles among `onto`, in the order of the
+    /// edges.
     fn add_messages(
         &self,
         number: usize,
@@ -329,7 +334,8 @@ impl FieldExchange {
         Ok(clock.time(Phase::ForceReturn, || context.initiate())?)
     }
 
-    /// The present exchange with its messages packed, in the order of the stages.
+    /// Returns the present exchange with its messages packed, in the order in which stages are
+    /// sent.
     pub(super) fn frozen_exchanges<'h>(
         &'h mut self,
         selections: &[StageSelections],

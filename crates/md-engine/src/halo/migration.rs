@@ -1,4 +1,5 @@
-//! Particles that change hands: to neighbours at a rebuild, to any rank when the decomposition is replaced.
+//! Migration of particles: to neighbours at a rebuild, to any rank when the decomposition is
+//! replaced.
 
 use md_comm::{Buffering, EdgeId, Exchange, Flow, Sizes, World};
 use md_core::Particles;
@@ -8,7 +9,7 @@ use md_core::migrate::append_migrants;
 use super::{collect_arrivals, edge, open};
 use crate::error::EngineError;
 
-/// The context between this rank and all to which its particles may go.
+/// The context between this rank and all ranks to which its particles may move.
 pub(crate) struct Migration {
     peers: Vec<usize>,
     context: Exchange,
@@ -17,7 +18,7 @@ pub(crate) struct Migration {
 }
 
 impl Migration {
-    /// With these ranks, ascending. *Collective.*
+    /// Opens the context with the ranks `peers`, ascending. *Collective.*
     pub(crate) fn open(
         world: &dyn World,
         peers: Vec<usize>,
@@ -29,8 +30,8 @@ impl Migration {
         Ok(Self { peers, context, outgoing, needs })
     }
 
-    /// Sends the particles that `take` puts into the peers' messages and appends what arrives, in edge order.
-    /// *Collective.*
+    /// Sends the particles that `take` moves into the peers' messages and appends arriving ones, in
+    /// edge order. *Collective.*
     pub(crate) fn exchange(
         &mut self,
         particles: &mut Particles,
@@ -39,7 +40,7 @@ impl Migration {
     ) -> Result<(), EngineError> {
         let Self { peers, context, outgoing, needs } = self;
         take(particles, Messages { peers, outgoing })?;
-        // Makes room for what the last migration has shown to be needed; this one may still be longer.
+        // Reserves the size needed by the last migration; this one may still be longer.
         context.negotiate(needs)?;
         for (index, migrants) in outgoing.iter().enumerate() {
             let migrants: &[u8] = bytemuck::cast_slice(migrants);
@@ -59,7 +60,7 @@ impl Migration {
         &self.context
     }
 
-    /// *Collective.*
+    /// Closes the context. *Collective.*
     pub(crate) fn finalise(self) -> Result<(), EngineError> {
         Ok(self.context.finalise()?)
     }

@@ -1,16 +1,16 @@
-//! The halo: fields of particles carried from their owners to ghosts, and back.
+//! The halo: transfer of particle fields from owners to ghosts, and back.
 //!
 //! | exchange | when | message |
 //! | --- | --- | --- |
-//! | migration | rebuild | particles that changed hands, to every rank that owns an adjacent cell |
-//! | border | rebuild | the exported cells: counts and the fields that ghosts get copies of |
-//! | gather | whenever a method asks | fields of the same particles, fixed size |
-//! | scatter-add | whenever a method asks | the ghosts' values back along the same edges, added up |
+//! | migration | rebuild | particles that changed rank, to every rank that owns an adjacent cell |
+//! | border | rebuild | the exported cells: counts and the fields copied to ghosts |
+//! | gather | on request of a method | fields of the exported particles, fixed size |
+//! | scatter-add | on request of a method | values of ghosts, back along these edges and summed |
 //!
-//! A method calls [`crate::ForceContext::gather`] and [`crate::ForceContext::scatter_add`]: for positions and forces, and
-//! for fields of its own.
-//! What arrives is unpacked as it comes where the result does not depend on the order (gathered fields go to their own
-//! places), and collected and taken in edge order where it does (migration, border, sums): so all backends give
+//! A method calls [`crate::ForceContext::gather`] and [`crate::ForceContext::scatter_add`] for
+//! positions and forces and for fields that it registers. Messages are unpacked on arrival where
+//! the result does not depend on the order (gathered fields go to separate places), and collected
+//! and unpacked in edge order where it does (migration, border, sums): so all backends give
 //! bit-identical trajectories.
 
 mod border;
@@ -36,20 +36,20 @@ use border::Border;
 use field_exchange::FieldExchange;
 pub(crate) use migration::{Messages, Migration};
 
-/// Which way fields travel.
+/// Direction of a field exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From owners to ghosts.
     Gather,
-    /// From ghosts to owners, where they are added up.
+    /// From ghosts to owners, where they are summed.
     ScatterAdd,
 }
 
-/// The exchanges of every simulation; where no force returns, the second is never made.
+/// The exchanges of every simulation; the second is not opened if no forces are returned.
 const BUILT_IN: [(Direction, &[Field]); 2] =
     [(Direction::Gather, &[Field::POSITION]), (Direction::ScatterAdd, &[Field::FORCE])];
 
-/// What an exchange works on.
+/// Data that an exchange works on.
 pub(crate) struct HaloView<'a> {
     pub particles: &'a mut Particles,
     pub cells: &'a mut LocalCells,
@@ -59,7 +59,7 @@ pub(crate) struct HaloView<'a> {
     pub clock: &'a mut PhaseClock,
 }
 
-/// The exchange contexts of one rank over one halo plan; a staged plan has a set per stage.
+/// The exchange contexts of one rank over one halo plan; a staged plan has one set per stage.
 pub struct Halo<'w> {
     world: &'w dyn World,
     buffering: Buffering,
@@ -67,19 +67,19 @@ pub struct Halo<'w> {
     migration: Migration,
     border: Border,
     exchanges: Vec<FieldExchange>,
-    /// Where forces come by letters, in place of the built-in exchanges.
+    /// Unexpected messages of the protocols that replace the built-in exchanges.
     mailbox: Option<Box<dyn UnexpectedMessages>>,
-    /// The exchange that has been started, and not finished.
+    /// The exchange that has been started but not finished.
     in_flight: Option<usize>,
     collected: Vec<Vec<u64>>,
 }
 
-/// Whether messages are under way.
+/// Whether messages are in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flight {
-    /// Some are.
+    /// Messages are in flight.
     UnderWay,
-    /// None are, or none that calls could help.
+    /// No messages are in flight, or none that further calls could advance.
     Over,
 }
 
@@ -87,7 +87,7 @@ impl<'w> Halo<'w> {
     /// Opens the contexts of migration, border, positions and forces. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication failures.
     pub(crate) fn open(
         world: &'w dyn World,
         plan: &HaloPlan,
@@ -126,12 +126,13 @@ impl<'w> Halo<'w> {
         self.mailbox.as_mut().map(|mailbox| &mut **mailbox as &mut dyn UnexpectedMessages)
     }
 
-    /// The particles of this rank that have images here, of the first stage.
+    /// Returns this rank's particles that have images on this rank, for the first stage.
     pub(crate) fn images(&self) -> Option<&Selection> {
         self.border.selections().first().map(|stage| &stage.images)
     }
 
-    /// The box has been stretched to this one: until the next border images are displaced by its lengths.
+    /// Stretches the halo with the box: until the next border exchange images are displaced by the
+    /// lengths of `domain`.
     pub(crate) fn stretch(&mut self, domain: &Domain) {
         self.border.stretch(domain);
     }
@@ -144,8 +145,8 @@ impl<'w> Halo<'w> {
         self.migration.exchange(particles, take, &mut self.collected)
     }
 
-    /// Lays out the ghost cells and fills them, stage by stage; agrees on the sizes of the exchanges to come.
-    /// *Collective.*
+    /// Lays out the ghost cells and fills them, stage by stage, and sets the message sizes of the
+    /// following exchanges. *Collective.*
     pub(crate) fn make_border(&mut self, view: &mut HaloView) -> Result<(), EngineError> {
         self.border.exchange(view, &mut self.collected)?;
         for exchange in &mut self.exchanges {
@@ -154,9 +155,9 @@ impl<'w> Halo<'w> {
         Ok(())
     }
 
-    /// Sends the messages of the first stage, or of the last on the way back, and returns while they are in flight.
-    /// Fields that have never been exchanged before get a context of their own: *collective* then. Nothing goes back where
-    /// the shell computes pairs across ranks on both sides.
+    /// Sends the messages of the first stage, or of the last in a scatter-add, and returns while
+    /// they are in flight. The first exchange of a list of fields opens a context for it and is
+    /// *collective*. Nothing is returned if the shell computes pairs across ranks on both sides.
     pub(crate) fn start(
         &mut self,
         direction: Direction,
@@ -171,8 +172,8 @@ impl<'w> Halo<'w> {
         self.exchanges[exchange].start(self.border.selections(), view)
     }
 
-    /// Waits for what [`Self::start`] has begun, and goes through the other stages: fields are unpacked in the order of
-    /// arrival; what comes back is added up in a fixed order.
+    /// Waits for the messages sent by [`Self::start`] and completes the other stages: fields are
+    /// unpacked in order of arrival, returned values are summed in a fixed order.
     pub(crate) fn finish(
         &mut self,
         direction: Direction,
@@ -187,7 +188,7 @@ impl<'w> Halo<'w> {
         self.exchanges[exchange].finish(self.border.selections(), view)
     }
 
-    /// Moves and takes what has come of the exchange in flight.
+    /// Advances the exchange in flight and takes arrived messages.
     pub(crate) fn progress(&mut self, view: &mut HaloView) -> Result<Flight, EngineError> {
         let Self { world, exchanges, border, in_flight, .. } = self;
         let Some(exchange) = *in_flight else { return Ok(Flight::Over) };
@@ -197,7 +198,8 @@ impl<'w> Halo<'w> {
         exchanges[exchange].take_arrived(border.selections(), view)
     }
 
-    /// How long positions have travelled and forces home, since last asked.
+    /// Returns the times for which positions and returned forces have been in flight since the last
+    /// call.
     pub(crate) fn take_flights(&mut self) -> [Duration; 2] {
         BUILT_IN.map(|(direction, fields)| {
             let mut known = self.exchanges.iter_mut();
@@ -207,7 +209,7 @@ impl<'w> Halo<'w> {
         })
     }
 
-    /// The number of the context of these fields, opened where there is none yet.
+    /// Returns the index of the exchange of these fields, which is opened if there is none yet.
     fn exchange_of(
         &mut self,
         direction: Direction,
@@ -224,8 +226,8 @@ impl<'w> Halo<'w> {
         Ok(exchanges.len() - 1)
     }
 
-    /// The steady exchange as it is now, context by context, with its messages packed: gathers stage by stage, then sums
-    /// the way back. To be called between exchanges.
+    /// Returns the present exchanges, context by context, with their messages packed: gathers by
+    /// ascending stage, scatter-adds by descending stage. Must be called between exchanges.
     pub(crate) fn frozen_exchanges<'h>(
         &'h mut self,
         view: &HaloView,
@@ -238,7 +240,7 @@ impl<'w> Halo<'w> {
         Ok(frozen)
     }
 
-    /// Messages and bytes sent so far through all contexts.
+    /// Returns the messages and bytes sent so far through all contexts.
     pub fn traffic(&self) -> Traffic {
         let contexts = self.exchanges.iter().flat_map(FieldExchange::contexts);
         let contexts = contexts.chain(self.border.contexts()).chain([self.migration.context()]);
@@ -246,7 +248,7 @@ impl<'w> Halo<'w> {
         total(contexts.map(Exchange::traffic).chain(letters))
     }
 
-    /// What the contexts that choose their transports by themselves have chosen.
+    /// Returns the transports chosen by the contexts that choose automatically.
     pub fn choices(&self) -> Vec<Choice> {
         let stages = self.border.selections().len();
         let all = (0..stages).flat_map(|stage| self.exchanges.iter().map(move |exchange| (stage, exchange)));
@@ -261,7 +263,7 @@ impl<'w> Halo<'w> {
     /// Closes the contexts. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication failures.
     pub(crate) fn finalise(self) -> Result<(), EngineError> {
         self.migration.finalise()?;
         self.border.finalise()?;
@@ -280,12 +282,12 @@ fn open(
     Ok(world.open(ExchangeSpec { name, edges, sizes, buffering })?)
 }
 
-/// The sum over several contexts.
+/// Returns the sum over several contexts.
 pub(crate) fn total(traffic: impl IntoIterator<Item = Traffic>) -> Traffic {
     traffic.into_iter().sum()
 }
 
-/// Keeps every arrival until all are there, so that they can be taken in edge order.
+/// Stores all arrivals so that they can be unpacked in edge order.
 fn collect_arrivals(context: &mut Exchange, collected: &mut Vec<Vec<u64>>) -> Result<(), EngineError> {
     while let Some(arrival) = context.next()? {
         collect(&arrival, collected);
@@ -306,7 +308,7 @@ fn edge(peer: usize, flow: Flow) -> Edge {
     Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: 0 }
 }
 
-/// Which way messages from owners to ghosts flow.
+/// Returns the direction of messages from owners to ghosts.
 fn flow(edge: &HaloEdge) -> Flow {
     match (edge.exports.is_empty(), edge.imports.is_empty()) {
         (false, false) => Flow::Both,

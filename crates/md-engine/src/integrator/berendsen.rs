@@ -1,12 +1,13 @@
-//! Weak coupling (Berendsen et al., J. Chem. Phys. 81, 3684 (1984)): the temperature relaxes towards the wanted one. Quick and smooth, for
-//! equilibration; its fluctuations are those of no ensemble.
+//! Weak coupling (Berendsen et al., J. Chem. Phys. 81, 3684 (1984)): the temperature relaxes
+//! towards the target. Fast and smooth, for equilibration; the fluctuations are those of no
+//! ensemble.
 
 use super::scaling::{Moment, Scaled, ScalingRule, Timing};
 use super::{KeyFault, Keys, Temperature};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
-/// The keys of weak coupling.
+/// Keys of the Berendsen thermostat.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -16,9 +17,9 @@ use crate::setup::Setup;
 pub struct BerendsenKeys {
     /// Temperature to approach: a number, or `{ from, to }` over the run or stage.
     pub temperature: Temperature,
-    /// Time in which the difference from it falls to 1/e, in tau.
+    /// Time in which the difference from the target temperature falls to 1/e, in tau.
     pub relaxation: f64,
-    /// Steps between two actions of the thermostat; chosen by the relaxation time where it is left out.
+    /// Steps between two actions of the thermostat; derived from the relaxation time if omitted.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     #[cfg_attr(feature = "serde", schemars(range(min = 1)))]
     pub every: Option<u64>,
@@ -50,7 +51,7 @@ struct Berendsen {
 }
 
 impl ScalingRule for Berendsen {
-    /// Their equation 11.
+    /// Equation 11 of the paper.
     fn factor(&mut self, now: &Moment) -> f64 {
         (1.0 + now.span / self.relaxation * (now.twice_wanted / now.twice_kinetic - 1.0)).sqrt()
     }

@@ -1,5 +1,6 @@
-//! Canonical sampling by velocity rescaling (Bussi, Donadio and Parrinello, J. Chem. Phys. 126, 014101 (2007)): the kinetic
-//! energy relaxes towards that of the temperature and fluctuates as it does in the canonical ensemble.
+//! Canonical sampling by velocity rescaling (Bussi, Donadio and Parrinello, J. Chem. Phys. 126,
+//! 014101 (2007)): the kinetic energy relaxes towards that of the temperature and fluctuates as in
+//! the canonical ensemble.
 
 use md_core::random;
 
@@ -8,7 +9,7 @@ use super::{KeyFault, Keys, Temperature};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
-/// The keys of stochastic velocity rescaling.
+/// Keys of stochastic velocity rescaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -18,9 +19,9 @@ use crate::setup::Setup;
 pub struct CsvrKeys {
     /// Temperature to sample: a number, or `{ from, to }` over the run or stage.
     pub temperature: Temperature,
-    /// Time in which the kinetic energy forgets where it was, in tau.
+    /// Correlation time of the kinetic energy, in tau.
     pub relaxation: f64,
-    /// Steps between two actions of the thermostat; chosen by the relaxation time where it is left out.
+    /// Steps between two actions of the thermostat; derived from the relaxation time if omitted.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     #[cfg_attr(feature = "serde", schemars(range(min = 1)))]
     pub every: Option<u64>,
@@ -53,13 +54,13 @@ struct Csvr {
 }
 
 impl ScalingRule for Csvr {
-    /// Their equation A7, with the sign of their note on it.
+    /// Equation A7 of the paper, with the sign of the root as in its note.
     fn factor(&mut self, now: &Moment) -> f64 {
         let decay = (-now.span / self.relaxation).exp();
         let drawn = random::thermostat_draw(self.seed, now.step, now.degrees - 1.0);
         let share = (1.0 - decay) * now.twice_wanted / (now.degrees * now.twice_kinetic);
         let root = decay.sqrt() + drawn.normal * share.sqrt();
-        // c + 2 R sqrt(c s) + s R^2 is a square.
+        // The expression c + 2 R sqrt(c s) + s R^2 is a square.
         (root * root + share * drawn.squares).sqrt().copysign(root)
     }
 }

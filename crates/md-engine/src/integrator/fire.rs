@@ -1,10 +1,12 @@
-//! Minimisation of the energy by FIRE 2.0 (Bitzek et al., Phys. Rev. Lett. 97, 170201 (2006); Guenole et al., Comput. Mater. Sci. 175,
-//! 109584 (2020)): molecular dynamics whose velocities are turned towards the forces, faster and faster while it goes downhill, and
-//! which stops where it would go uphill.
+//! Energy minimisation by FIRE 2.0 (Bitzek et al., Phys. Rev. Lett. 97, 170201 (2006); Guenole et
+//! al., Comput. Mater. Sci. 175, 109584 (2020)): molecular dynamics whose velocities are turned
+//! towards the forces. It accelerates while the motion goes downhill and stops where it would go
+//! uphill.
 //!
-//! Each step is a semi-implicit Euler step, v += dt F / m, v = (1 - a) v + a F |v| / |F|, x += dt v. No particle moves by more
-//! than a tenth of sigma in a step, so that it may begin with particles that overlap. It ends when no force is larger
-//! than the tolerance. One sum and one maximum over all ranks per step.
+//! Each step is a semi-implicit Euler step, v += dt F / m, v = (1 - a) v + a F |v| / |F|, x += dt
+//! v. No particle moves by more than a tenth of sigma in a step, so that minimisation may begin
+//! with overlapping particles. It ends when no force exceeds the tolerance. Each step takes one sum
+//! and two maxima over all ranks.
 
 use md_core::Particles;
 use md_core::integrate::HalfKicks;
@@ -13,7 +15,7 @@ use super::{Completion, Integrate, KeyFault, Keys, Minimisation, Motion, Tempera
 use crate::error::EngineError;
 use crate::setup::Setup;
 
-/// The keys of minimisation by FIRE.
+/// Keys of minimisation by FIRE.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -21,7 +23,7 @@ use crate::setup::Setup;
     schemars(inline)
 )]
 pub struct FireKeys {
-    /// The largest force on a particle with which it ends, in units of epsilon / sigma.
+    /// Minimisation ends when no force on a particle exceeds this, in units of epsilon / sigma.
     #[cfg_attr(feature = "serde", serde(default = "usual_tolerance"))]
     pub force_tolerance: f64,
 }
@@ -63,7 +65,7 @@ impl Keys for FireKeys {
     }
 }
 
-/// Guenole et al.'s constants.
+/// Constants of Guenole et al.
 const MIXING: f64 = 0.25;
 const MIXING_FALLS_BY: f64 = 0.99;
 const TIMESTEP_GROWS_BY: f64 = 1.1;
@@ -71,23 +73,23 @@ const TIMESTEP_FALLS_BY: f64 = 0.5;
 const LONGEST_TIMESTEP: f64 = 10.0;
 const SHORTEST_TIMESTEP: f64 = 0.02;
 const STEPS_BEFORE_FASTER: u64 = 20;
-/// LAMMPS's, in units of sigma.
+/// The value used by LAMMPS, in units of sigma.
 const LONGEST_MOVE: f64 = 0.1;
 
-/// FIRE at work.
+/// State of a FIRE minimisation.
 #[derive(Debug)]
 pub(super) struct Fire {
     tolerance: f64,
     first_timestep: f64,
     timestep: f64,
-    /// a in the equations above.
+    /// The mixing parameter a in the equations above.
     mixing: f64,
-    /// Steps downhill in a row.
+    /// Number of consecutive downhill steps.
     downhill: u64,
     steps: u64,
-    /// On a particle of any rank, after the last step.
+    /// Largest force on a particle of any rank after the last step.
     largest_force: f64,
-    /// Whether a step has been made in which nothing moved, because nothing had to.
+    /// Whether a step has been made in which nothing moved, because the minimisation had converged.
     is_over: bool,
 }
 
@@ -95,7 +97,7 @@ pub(super) struct Fire {
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums([f64; 5]);
 
-/// The largest of any particle: speed and F / m.
+/// Largest speed and largest F / m of any particle.
 type Fastest = [f64; 2];
 
 fn squared(vector: [f64; 3]) -> f64 {
@@ -110,7 +112,7 @@ fn velocity_of(particles: &Particles, index: usize) -> [f64; 3] {
     [0, 1, 2].map(|dim| particles.velocity[dim][index])
 }
 
-/// Of this rank's particles.
+/// Returns the sums and maxima over the particles of this rank.
 fn sums(particles: &Particles, masses: &[f64]) -> (Sums, Fastest) {
     let (mut sums, mut fastest) = (Sums::default(), [0.0_f64; 2]);
     for i in 0..particles.owned() {
@@ -125,7 +127,7 @@ fn sums(particles: &Particles, masses: &[f64]) -> (Sums, Fastest) {
 }
 
 impl Fire {
-    /// Whether it goes downhill; changes time step and mixing by that.
+    /// Adapts time step and mixing to the sign of F . v; returns whether the motion goes downhill.
     fn adapt(&mut self, power: f64) -> bool {
         self.steps += 1;
         if power > 0.0 || self.steps == 1 {
@@ -146,7 +148,7 @@ impl Fire {
         false
     }
 
-    /// The step of every particle of this rank.
+    /// Advances every particle of this rank by one step.
     fn advance(&self, motion: &mut Motion, Sums(sums): Sums, fastest: Fastest) {
         let Motion { particles, domain, masses, .. } = motion;
         let [_, force2, speed2, power_per_mass, acceleration2] = sums;

@@ -1,9 +1,10 @@
-//! Langevin dynamics: friction and random forces on every particle. The loops are those of
+//! Langevin dynamics: friction and random forces on every particle. The loops are in
 //! [`md_core::integrate::LangevinDynamics`].
 //!
-//! Conserved is the total energy minus the heat that friction and random forces have put in (Bussi and Parrinello,
-//! Phys. Rev. E 75, 056707 (2007)). Each rank counts its own particles' heat, which is added up when somebody asks: exactly, so that it does
-//! not matter when.
+//! The conserved quantity is the total energy minus the heat added by friction and random forces
+//! (Bussi and Parrinello, Phys. Rev. E 75, 056707 (2007)). Each rank sums the heat of its own
+//! particles; the sum over all ranks is made on request. It is exact, so that the time of the
+//! request does not matter.
 
 use md_comm::World;
 use md_core::TotalMomentum;
@@ -16,7 +17,7 @@ use super::{Completion, Integrate, KeyFault, Keys, Motion, Temperature};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
-/// The keys of Langevin dynamics.
+/// Keys of Langevin dynamics.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -26,14 +27,14 @@ use crate::setup::Setup;
 pub struct LangevinKeys {
     /// Temperature of the heat bath: a number, or `{ from, to }` over the run or stage.
     pub temperature: Temperature,
-    /// Rate at which velocities are forgotten, in 1 / tau.
+    /// Friction rate (inverse relaxation time of velocities), in 1 / tau.
     pub friction: f64,
-    /// How the equation is integrated.
+    /// Integration scheme.
     #[cfg_attr(feature = "serde", serde(default))]
     pub scheme: LangevinScheme,
 }
 
-/// Ways to integrate the Langevin equation.
+/// Integration schemes of the Langevin equation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -42,10 +43,10 @@ pub struct LangevinKeys {
     schemars(inline)
 )]
 pub enum LangevinScheme {
-    /// Leimkuhler and Matthews' splitting.
+    /// BAOAB splitting of Leimkuhler and Matthews.
     #[default]
     Baoab,
-    /// Gronbech-Jensen and Farago's method.
+    /// Method of Gronbech-Jensen and Farago.
     Gjf,
 }
 
@@ -84,9 +85,9 @@ impl Keys for LangevinKeys {
 pub(super) struct Langevin {
     dynamics: LangevinDynamics,
     schedule: Schedule,
-    /// What the particles of all ranks have taken up until somebody last asked, \[energy\].
+    /// Heat added to the particles of all ranks until the last request, \[energy\].
     heat: ExactSum,
-    /// What this rank's particles have taken up since then.
+    /// Heat added to this rank's particles since then.
     own_heat: ExactSum,
 }
 

@@ -1,9 +1,11 @@
-//! How the equations of motion are integrated. An integrator is one file beside this one (a struct of its keys, which builds
-//! what [`Integrate`]s) and one line in `integrators!`; one of your own is handed to [`crate::Simulation::set_integrator`].
+//! Integration of the equations of motion. An integrator is one file in this directory (a struct of
+//! its keys, which builds a type that implements [`Integrate`]) and one line in `integrators!`; a
+//! user-defined one is passed to [`crate::Simulation::set_integrator`].
 //!
-//! Every integrator has the same shape: [`Integrate::before_forces`] brings positions to t + dt,
-//! [`Integrate::after_forces`] velocities. One whose second part may wait until somebody looks at velocities says so
-//! ([`Completion::Deferred`]): then the next step's first part does both at once, which saves a pass over memory.
+//! Every integrator has two parts: [`Integrate::before_forces`] advances positions to t + dt,
+//! [`Integrate::after_forces`] velocities. If the second part may be postponed until velocities are
+//! read ([`Completion::Deferred`]), the next step's first part does both at once, which saves a
+//! pass over memory.
 
 mod berendsen;
 mod csvr;
@@ -32,16 +34,16 @@ pub use rescale::RescaleKeys;
 pub use target::{Temperature, TemperatureRamp};
 pub use velocity_verlet::VelocityVerletKeys;
 
-/// What an integrator works on.
+/// Data that an integrator works on.
 pub struct Motion<'a> {
-    /// The particles of this rank. Forces on owned ones are complete; before the forces of the next step they must be
-    /// zero ([`Integrate::before_forces`] uses them up).
+    /// The particles of this rank. Forces on owned ones are complete; before the forces of the next
+    /// step they must be zero ([`Integrate::before_forces`] clears them).
     pub particles: &'a mut Particles,
     /// The box.
     pub domain: &'a Domain,
     /// Mass per species.
     pub masses: &'a [f64],
-    /// Number of the step that is made, from 1.
+    /// Number of the current step, from 1.
     pub step: u64,
     /// Threads of this rank.
     pub threads: &'a Threads,
@@ -49,115 +51,118 @@ pub struct Motion<'a> {
     pub world: &'a dyn World,
 }
 
-/// When the part of a step after the forces is made.
+/// Time at which the second part of a step is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
     /// At once.
     Immediate,
-    /// When somebody looks at velocities, else together with the next step's first part.
+    /// When velocities are read, else together with the next step's first part.
     Deferred,
 }
 
-/// How far a minimisation has come.
+/// Progress of a minimisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Minimisation {
-    /// On a particle of any rank after the last step, \[energy / length\].
+    /// Largest force on a particle of any rank after the last step, \[energy / length\].
     pub largest_force: f64,
-    /// What it is to fall to, \[energy / length\].
+    /// Force at which the minimisation ends, \[energy / length\].
     pub force_tolerance: f64,
 }
 
 impl Minimisation {
-    /// Whether it has done what it was to do.
+    /// Returns whether the minimisation has converged.
     pub fn is_converged(&self) -> bool {
         self.largest_force <= self.force_tolerance
     }
 }
 
-/// One way to integrate. All ranks call it together, so it may communicate.
+/// An integrator. All ranks call its methods together, so they may communicate.
 pub trait Integrate: Debug {
-    /// Brings positions from t to t + dt and leaves the forces on owned particles zero. With [`HalfKicks::Fused`]
-    /// (only where [`Self::completion`] is [`Completion::Deferred`]) it first makes up for the last step's
-    /// [`Self::after_forces`].
+    /// Advances positions from t to t + dt and sets the forces on owned particles to zero. With
+    /// [`HalfKicks::Fused`] (only where [`Self::completion`] is [`Completion::Deferred`]) it first
+    /// does the work of the last step's [`Self::after_forces`].
     ///
     /// # Errors
-    /// Communication.
+    /// Communication failures.
     fn before_forces(&mut self, half_kicks: HalfKicks, motion: &mut Motion) -> Result<(), EngineError>;
 
-    /// Brings velocities to t + dt with the new forces, which stay.
+    /// Advances velocities to t + dt with the new forces, which are kept.
     ///
     /// # Errors
-    /// Communication.
+    /// Communication failures.
     fn after_forces(&mut self, motion: &mut Motion) -> Result<(), EngineError>;
 
-    /// Whether [`Self::after_forces`] may be left to the next step.
+    /// Returns whether [`Self::after_forces`] may be postponed to the next step.
     fn completion(&self) -> Completion {
         Completion::Immediate
     }
 
-    /// Whether it has done what it was to do, so that the run or stage ends; the same on all ranks.
+    /// Returns whether the goal is reached, so that the run or stage ends; equal on all ranks.
     fn is_finished(&self) -> bool {
         false
     }
 
-    /// Whether the run or stage has ended for that reason: the step has been made of which everybody was told that it is the last.
+    /// Returns whether the run or stage has ended for that reason: the step announced as the last
+    /// has been made.
     fn is_over(&self) -> bool {
         false
     }
 
-    /// How far it has come, if it minimises and has made a step; the same on all ranks.
+    /// Returns the progress of a minimisation that has made a step; equal on all ranks.
     fn minimisation(&self) -> Option<Minimisation> {
         None
     }
 
-    /// The temperature it keeps after a step, if it keeps one.
+    /// Returns the target temperature after a step, if there is one.
     fn temperature(&self, _step: u64) -> Option<f64> {
         None
     }
 
-    /// What it does to the total momentum.
+    /// Returns how the integrator affects the total momentum.
     fn total_momentum(&self) -> TotalMomentum {
         TotalMomentum::Conserved
     }
 
-    /// What has to be added to the total energy so that the sum is conserved: the energy of a thermostat, \[energy\], the same on all
-    /// ranks. Asked for when the step is complete. *Collective.*
+    /// Returns the energy that has to be added to the total energy so that the sum is conserved:
+    /// the energy of a thermostat, \[energy\], equal on all ranks. Called when the step is
+    /// complete. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication failures.
     fn reservoir_energy(&mut self, _world: &dyn World) -> Result<f64, EngineError> {
         Ok(0.0)
     }
 
-    /// What later steps, and the conserved quantity, depend on beyond particles and keys: the variables of a chain, the heat put in. The
-    /// same on all ranks after [`Self::reservoir_energy`].
+    /// Returns the state that later steps and the conserved quantity depend on beyond particles and
+    /// keys: the variables of a chain, the heat added. Equal on all ranks after
+    /// [`Self::reservoir_energy`].
     fn memory(&self) -> Vec<f64> {
         Vec::new()
     }
 
-    /// Goes on from where an integrator with the same keys was when it gave these words.
+    /// Restores the state that [`Self::memory`] of an integrator with equal keys returned.
     ///
     /// # Errors
-    /// [`EngineError::Config`] for words of another integrator.
+    /// [`EngineError::Config`] for the state of a different integrator.
     fn recall(&mut self, words: &[f64]) -> Result<(), EngineError> {
         if words.is_empty() { Ok(()) } else { Err(does_not_fit(words.len())) }
     }
 }
 
-/// Words that another integrator remembers.
+/// Error for the state of a different integrator.
 fn does_not_fit(count: usize) -> EngineError {
     EngineError::Config(format!(
         "the checkpoint has {count} numbers of an integrator's memory, not those of this integrator with these keys"
     ))
 }
 
-/// What is wrong with a key of an integrator.
+/// An invalid key of an integrator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}` of the integrator {problem}")]
 pub struct KeyFault {
-    /// The key, with those it lies in.
+    /// The key, with the keys that contain it.
     pub key: &'static str,
-    /// What is wrong, as the rest of a sentence that begins with the key.
+    /// The problem, as the rest of a sentence that begins with the key.
     pub problem: String,
 }
 
@@ -183,24 +188,24 @@ impl KeyFault {
     }
 }
 
-/// The keys of one integrator.
+/// Keys of one integrator.
 trait Keys: Copy {
-    /// What they make.
+    /// Type that is built from the keys.
     type Built: Integrate + 'static;
 
-    /// The temperature that is kept, if one is.
+    /// Returns the target temperature, if there is one.
     fn temperature(&self) -> Option<Temperature>;
 
-    /// Whether they can be.
+    /// Checks that the keys are valid.
     fn check(&self) -> Result<(), KeyFault>;
 
-    /// The integrator for a system.
+    /// Builds the integrator for a system.
     fn build(self, setup: &Setup) -> Result<Self::Built, EngineError>;
 }
 
 macro_rules! integrators {
     ($($(#[doc = $doc:expr])+ $name:ident($keys:ty),)+) => {
-        /// The integrators one can choose, each with its keys.
+        /// The available integrators, each with its keys.
         #[derive(Debug, Clone, Copy, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
         #[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "kebab-case"))]
@@ -210,27 +215,27 @@ macro_rules! integrators {
         }
 
         impl Integrator {
-            /// Whether its keys can be, as far as that does not depend on the system.
+            /// Checks that the keys are valid, as far as that does not depend on the system.
             ///
             /// # Errors
-            /// The first key that cannot.
+            /// The first invalid key.
             pub fn check(&self) -> Result<(), KeyFault> {
                 match self {
                     $(Self::$name(keys) => keys.check(),)+
                 }
             }
 
-            /// The temperature that it keeps, if it keeps one.
+            /// Returns the target temperature, if there is one.
             pub fn temperature(&self) -> Option<Temperature> {
                 match self {
                     $(Self::$name(keys) => keys.temperature(),)+
                 }
             }
 
-            /// The integrator for a system.
+            /// Builds the integrator for a system.
             ///
             /// # Errors
-            /// [`EngineError::Config`]: a key that cannot be, for instance a negative temperature.
+            /// [`EngineError::Config`] for an invalid key, for instance a negative temperature.
             pub fn build(self, setup: &Setup) -> Result<Box<dyn Integrate>, EngineError> {
                 self.check()?;
                 match self {
@@ -252,24 +257,24 @@ integrators! {
     NoseHoover(NoseHooverKeys),
     /// Weak coupling to a temperature: for equilibration, no ensemble.
     Berendsen(BerendsenKeys),
-    /// Velocities scaled to one temperature every so many steps: for equilibration, no ensemble.
+    /// Velocities scaled to one temperature every few steps: for equilibration, no ensemble.
     Rescale(RescaleKeys),
     /// Minimisation of the potential energy by FIRE.
     Fire(FireKeys),
 }
 
 impl Integrator {
-    /// Whether it draws random numbers at every step.
+    /// Returns whether it draws random numbers.
     pub fn is_random(&self) -> bool {
         matches!(self, Self::Langevin(_) | Self::Csvr(_))
     }
 
-    /// Whether it is a thermostat that multiplies all velocities by one factor.
+    /// Returns whether it is a thermostat that multiplies all velocities by one factor.
     pub fn multiplies_velocities(&self) -> bool {
         matches!(self, Self::Csvr(_) | Self::NoseHoover(_) | Self::Berendsen(_) | Self::Rescale(_))
     }
 
-    /// What it does to the total momentum: as [`Integrate::total_momentum`].
+    /// Returns how the integrator affects the total momentum, as [`Integrate::total_momentum`].
     pub fn total_momentum(&self) -> TotalMomentum {
         match self {
             Self::Langevin(_) => TotalMomentum::Thermostatted,
@@ -277,7 +282,7 @@ impl Integrator {
         }
     }
 
-    /// The name of what it conserves, if it conserves something.
+    /// Returns the name of the conserved quantity, if there is one.
     pub fn conserved(&self) -> Option<&'static str> {
         match self {
             Self::VelocityVerlet(_) => Some("total energy"),

@@ -1,15 +1,18 @@
-//! Chains of Nose-Hoover thermostats (Martyna, Klein and Tuckerman, J. Chem. Phys. 97, 2635 (1992)): deterministic, canonical.
+//! Nose-Hoover chains (Martyna, Klein and Tuckerman, J. Chem. Phys. 97, 2635 (1992)):
+//! deterministic, canonical.
 //!
-//! A friction `xi_1` with a mass `Q_1` follows the kinetic energy, a second one follows the first, and so on. With g degrees of
-//! freedom `Q_1` = g kT tau^2 and `Q_i` = kT tau^2; kT is that of the start. Conserved is
+//! A friction `xi_1` with mass `Q_1` follows the kinetic energy, a second one follows the first,
+//! and so on. With g degrees of freedom `Q_1` = g kT tau^2 and `Q_i` = kT tau^2, where kT is the
+//! initial one. The conserved quantity is
 //!
 //! ```text
 //! H + sum of Q_i xi_i^2 / 2 + integral of (g kT xi_1 + kT xi_2 + ... + kT xi_M) dt
 //! ```
 //!
-//! whose integral is g kT `eta_1` + sum of kT `eta_i` at constant temperature, and still right along a ramp. The chain is integrated
-//! as in Martyna, Tuckerman, Tobias and Klein, Mol. Phys. 87, 1117 (1996), for all steps since it last acted at once (their
-//! XO-RESPA): the kinetic energy alone enters it, so that its own short steps cost nothing.
+//! The integral is g kT `eta_1` + sum of kT `eta_i` at constant temperature, and remains valid
+//! along a ramp. The chain is integrated as in Martyna, Tuckerman, Tobias and Klein, Mol. Phys. 87,
+//! 1117 (1996), for all steps since the last action at once (their XO-RESPA): only the kinetic
+//! energy enters the chain, so that its short steps cost nothing.
 
 use md_core::TotalMomentum;
 
@@ -18,7 +21,7 @@ use super::{KeyFault, Keys, Temperature};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
-/// The keys of a chain of Nose-Hoover thermostats.
+/// Keys of a Nose-Hoover chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -28,13 +31,13 @@ use crate::setup::Setup;
 pub struct NoseHooverKeys {
     /// Temperature to sample: a number, or `{ from, to }` over the run or stage.
     pub temperature: Temperature,
-    /// Time tau in which the temperature oscillates, as LAMMPS's damping parameter, in tau.
+    /// Time tau in which the temperature oscillates, like LAMMPS's damping parameter, in tau.
     pub relaxation: f64,
-    /// Thermostats in the chain.
+    /// Number of thermostats in the chain.
     #[cfg_attr(feature = "serde", serde(default = "three"))]
     #[cfg_attr(feature = "serde", schemars(range(min = 1, max = 20)))]
     pub chain: u32,
-    /// Steps between two actions of the thermostat; chosen by the relaxation time where it is left out.
+    /// Steps between two actions of the thermostat; derived from the relaxation time if omitted.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     #[cfg_attr(feature = "serde", schemars(range(min = 1)))]
     pub every: Option<u64>,
@@ -90,12 +93,12 @@ struct Link {
 #[derive(Debug)]
 struct NoseHoover {
     links: Vec<Link>,
-    /// The integral of the conserved quantity.
+    /// Integral term of the conserved quantity.
     absorbed: f64,
 }
 
 impl NoseHoover {
-    /// Changes the friction of one link over a time, damped by the next link.
+    /// Advances the friction of link `k` by `time`, damped by the next link.
     fn push(&mut self, k: usize, time: f64, twice_kinetic: f64, now: &Moment) {
         let damping = self.links.get(k + 1).map_or(1.0, |next| (-0.5 * time * next.friction).exp());
         let surplus = match k.checked_sub(1).map(|before| self.links[before]) {
@@ -109,7 +112,8 @@ impl NoseHoover {
 
 impl ScalingRule for NoseHoover {
     fn factor(&mut self, now: &Moment) -> f64 {
-        /// Short steps of the chain in one action: their error is far below that of the particles' steps.
+        /// Short steps of the chain per action: their error is far below that of the particles'
+        /// steps.
         const SHORT_STEPS: u32 = 8;
         let short = now.span / f64::from(SHORT_STEPS);
         let mut factor = 1.0;

@@ -1,11 +1,11 @@
-//! Plain rescaling: every so many steps the temperature is made exactly the wanted one.
+//! Plain rescaling: velocities are scaled to the exact target temperature every `every` steps.
 
 use super::scaling::{Moment, Scaled, ScalingRule, Timing};
 use super::{KeyFault, Keys, Temperature};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
-/// The keys of plain rescaling.
+/// Keys of plain rescaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -13,9 +13,9 @@ use crate::setup::Setup;
     schemars(inline)
 )]
 pub struct RescaleKeys {
-    /// The temperature: a number, or `{ from, to }` over the run or stage.
+    /// Target temperature: a number, or `{ from, to }` over the run or stage.
     pub temperature: Temperature,
-    /// Steps between two times at which it is made exact.
+    /// Steps between two rescalings.
     #[cfg_attr(feature = "serde", serde(default = "ten"))]
     #[cfg_attr(feature = "serde", schemars(range(min = 1)))]
     pub every: u64,

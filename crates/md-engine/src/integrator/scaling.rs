@@ -1,12 +1,13 @@
-//! Thermostats that multiply all velocities by one factor, now and then: velocity Verlet in between.
+//! Thermostats that multiply all velocities by one factor at intervals, with velocity Verlet in
+//! between.
 //!
-//! The factor follows from the kinetic energy of the whole system, one sum over all ranks each time. Between two of these moments
-//! runs plain velocity Verlet, whose kicks may be fused; so a thermostat of this kind costs next to nothing. What it adds to the
-//! kinetic energy is counted: total energy minus that heat is what the dynamics conserves (Bussi, Donadio and Parrinello,
-//! J. Chem. Phys. 126, 014101 (2007)).
+//! The factor follows from the kinetic energy of the whole system, which takes one sum over all
+//! ranks. Between two actions plain velocity Verlet runs, whose kicks may be fused; so such a
+//! thermostat costs very little. The kinetic energy it adds is summed: total energy minus that heat
+//! is the conserved quantity (Bussi, Donadio and Parrinello, J. Chem. Phys. 126, 014101 (2007)).
 //!
-//! Where momentum is conserved and not zero, kinetic energy and factor are about the velocity of the
-//! centre of mass, which stays as it is.
+//! If momentum is conserved and not zero, kinetic energy and scaling are relative to the
+//! centre-of-mass velocity, which does not change.
 
 use std::fmt::Debug;
 
@@ -20,39 +21,39 @@ use crate::error::EngineError;
 use crate::setup::Setup;
 use crate::thermal::Thermal;
 
-/// What a thermostat knows when it acts.
+/// Input of a thermostat when it acts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Moment {
-    /// Of the step after which it acts.
+    /// Step after which it acts.
     pub(super) step: u64,
-    /// Time since it last acted, \[time\].
+    /// Time since the last action, \[time\].
     pub(super) span: f64,
-    /// Sum of m v^2 of all particles, about the velocity of the whole system; above 0.
+    /// Sum of m v^2 over all particles, relative to the centre-of-mass velocity; above 0.
     pub(super) twice_kinetic: f64,
-    /// Twice the kinetic energy at the temperature it aims at.
+    /// Twice the kinetic energy at the target temperature.
     pub(super) twice_wanted: f64,
-    /// The temperature it aims at.
+    /// Target temperature.
     pub(super) temperature: f64,
     /// Degrees of freedom, at least 1.
     pub(super) degrees: f64,
 }
 
-/// A rule for the factor.
+/// A rule for the scaling factor.
 pub(super) trait ScalingRule: Debug {
-    /// By what all velocities are multiplied now; the same on all ranks.
+    /// Returns the factor for all velocities; equal on all ranks.
     fn factor(&mut self, now: &Moment) -> f64;
 
-    /// The energy of the rule's own variables, if it has some; else the heat is counted.
+    /// Returns the energy of the rule's own variables if it has any; otherwise the heat is used.
     fn own_energy(&self) -> Option<f64> {
         None
     }
 
-    /// [`Integrate::memory`] of the rule.
+    /// Returns the state of the rule, as [`Integrate::memory`].
     fn memory(&self) -> Vec<f64> {
         Vec::new()
     }
 
-    /// Takes back what [`Self::memory`] gave; says whether it fits.
+    /// Restores the state returned by [`Self::memory`]; returns whether its length is right.
     fn recall(&mut self, words: &[f64]) -> bool {
         words.is_empty()
     }
@@ -70,11 +71,11 @@ pub(super) struct Scaled {
     conserved: ConservedMomentum,
     degrees: u64,
     step: u64,
-    /// What the particles have taken up, \[energy\].
+    /// Energy added to the particles, \[energy\].
     heat: f64,
 }
 
-/// When a thermostat acts, from its keys.
+/// Times at which a thermostat acts, from its keys.
 pub(super) struct Timing {
     pub(super) temperature: Temperature,
     /// Steps between two actions.
@@ -82,21 +83,23 @@ pub(super) struct Timing {
 }
 
 impl Timing {
-    /// Every so many steps, if the keys say so, else as rarely as a twentieth of the relaxation time allows.
+    /// Creates the timing from `every` if it is given; otherwise with the longest interval within a
+    /// twentieth of the relaxation time, from 1 to 10 steps.
     pub(super) fn new(temperature: Temperature, every: Option<u64>, relaxation: f64, setup: &Setup) -> Self {
-        /// Between these the kinetic energy changes little, and a sum over all ranks costs little.
+        /// With these values the kinetic energy changes little between actions, and the sums over
+        /// all ranks cost little.
         const PART: f64 = 20.0;
         const LONGEST: f64 = 10.0;
         let interval = (relaxation / (PART * setup.config.timestep)).floor().clamp(1.0, LONGEST) as u64;
         Self { temperature, interval: every.unwrap_or(interval) }
     }
 
-    /// Time between two actions.
+    /// Returns the time between two actions.
     pub(super) fn span(&self, setup: &Setup) -> f64 {
         self.interval as f64 * setup.config.timestep
     }
 
-    /// Refuses a relaxation time that is shorter than the time between two actions.
+    /// Returns an error if the relaxation time is shorter than the time between two actions.
     pub(super) fn expect_longer(&self, relaxation: f64, setup: &Setup) -> Result<(), EngineError> {
         let span = self.span(setup);
         if relaxation >= span {
@@ -131,7 +134,7 @@ impl Scaled {
     fn act(&mut self, motion: &mut Motion) -> Result<(), EngineError> {
         let Motion { particles, masses, world, .. } = motion;
         let Thermal { drift, twice_kinetic } = Thermal::of(particles, masses, self.conserved, *world)?;
-        // Particles at rest stay so, whatever they are multiplied by.
+        // Particles at rest stay at rest, whatever the factor.
         if twice_kinetic <= 0.0 || self.degrees == 0 {
             return Ok(());
         }

@@ -1,33 +1,33 @@
-//! The temperature that a thermostat aims at: one, or a ramp over the run.
+//! Target temperature of a thermostat: constant, or a ramp over the run.
 
 use std::ops::Range;
 
 use super::KeyFault;
 
-/// A temperature, or two between which it changes evenly over the run or stage.
+/// A constant temperature, or a linear ramp over the run or stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(untagged), schemars(inline))]
 pub enum Temperature {
-    /// The same at all times.
+    /// Constant temperature.
     Constant(f64),
-    /// From the first step to the last.
+    /// Linear ramp from the first step to the last.
     Ramp(TemperatureRamp),
 }
 
-/// A temperature that changes evenly.
+/// A linear temperature ramp.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields), schemars(inline))]
 pub struct TemperatureRamp {
-    /// At the beginning.
+    /// Initial temperature.
     pub from: f64,
-    /// At the end.
+    /// Final temperature.
     pub to: f64,
 }
 
 impl Temperature {
-    /// At the beginning and at the end.
+    /// Returns the initial and the final temperature.
     pub fn ends(self) -> [f64; 2] {
         match self {
             Self::Constant(temperature) => [temperature; 2],
@@ -50,7 +50,7 @@ impl Temperature {
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
     temperature: Temperature,
-    /// From the step it starts at to its last one.
+    /// First and last step of the ramp.
     steps: Range<u64>,
 }
 
@@ -59,7 +59,7 @@ impl Schedule {
         Self { temperature, steps }
     }
 
-    /// After a step. Beyond the last one it is that of the last.
+    /// Returns the temperature after a step. Beyond the last step it is the final one.
     pub(super) fn at(&self, step: u64) -> f64 {
         let [from, to] = self.temperature.ends();
         let Range { start, end } = self.steps;

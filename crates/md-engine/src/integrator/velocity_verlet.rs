@@ -1,5 +1,5 @@
-//! Velocity Verlet (Swope et al. 1982): half kick and drift before the forces, half kick after them. The loops are those of
-//! [`md_core::integrate`].
+//! Velocity Verlet (Swope et al. 1982): half kick and drift before the forces, half kick after
+//! them. The loops are in [`md_core::integrate`].
 
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 
@@ -7,7 +7,7 @@ use super::{Completion, Integrate, KeyFault, Keys, Motion, Temperature};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
-/// The keys of velocity Verlet: none.
+/// Keys of velocity Verlet: none.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(
     feature = "serde",

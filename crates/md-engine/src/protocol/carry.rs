@@ -1,10 +1,10 @@
-//! A cell as numbers: positions and the forces added up so far, component by component.
+//! Packing of cells: positions and the forces summed so far, component by component.
 
 use md_core::{Domain, LocalCells, Particles};
 
 use super::portions::{Home, Portions, Slot};
 
-/// What cells are carried from and to.
+/// Particles and cells that are packed and unpacked.
 pub(super) struct Hold<'a> {
     pub(super) particles: &'a mut Particles,
     pub(super) cells: &'a LocalCells,
@@ -16,17 +16,17 @@ impl Hold<'_> {
         self.domain.dimension.count()
     }
 
-    /// Numbers of a cell that leaves home.
+    /// Returns the numbers per particle of a cell sent to another rank: position and force.
     pub(super) fn width_out(&self) -> usize {
         2 * self.components()
     }
 
-    /// Numbers of a cell that comes home: forces alone.
+    /// Returns the numbers per particle of a returned cell: force only.
     pub(super) fn width_back(&self) -> usize {
         self.components()
     }
 
-    /// An own cell, to another rank.
+    /// Packs an own cell for another rank.
     pub(super) fn pack_out(&self, cell: u32, numbers: &mut Vec<f64>) {
         let range = self.cells.range(cell as usize);
         for columns in [&self.particles.position, &self.particles.force] {
@@ -36,7 +36,7 @@ impl Hold<'_> {
         }
     }
 
-    /// A foreign cell, from its owner.
+    /// Unpacks a foreign cell received from its owner.
     pub(super) fn unpack_out(&mut self, slots: &[Slot], numbers: &[f64]) {
         let components = self.components();
         for (place, slot) in slots.iter().enumerate() {
@@ -51,13 +51,13 @@ impl Hold<'_> {
             for dim in 0..components {
                 let Some(block) = blocks.next() else { return };
                 let to = &mut self.particles.force[dim][range.clone()];
-                // Each force once, however many images there are.
+                // Each force is stored once, however many images there are.
                 if place == 0 { to.copy_from_slice(block) } else { to.fill(0.0) }
             }
         }
     }
 
-    /// A foreign cell, back to its owner; the forces on its images are added.
+    /// Packs a foreign cell for its owner; the forces on its images are added.
     pub(super) fn pack_back(&self, slots: &[Slot], numbers: &mut Vec<f64>) {
         let Some((first, images)) = slots.split_first() else { return };
         for column in &self.particles.force[..self.components()] {
@@ -70,7 +70,7 @@ impl Hold<'_> {
         }
     }
 
-    /// An own cell that comes back.
+    /// Unpacks an own cell that was returned.
     pub(super) fn unpack_back(&mut self, cell: u32, numbers: &[f64]) {
         let (range, components) = (self.cells.range(cell as usize), self.components());
         for (column, block) in
@@ -80,7 +80,7 @@ impl Hold<'_> {
         }
     }
 
-    /// Whether so many numbers are what a shared cell has.
+    /// Returns whether `numbers` has the length expected for a shared cell.
     pub(super) fn fits(&self, portions: &Portions, shared: usize, numbers: &[f64]) -> bool {
         let width = match portions.shared[shared].home {
             Home::Here(_) => self.width_back(),

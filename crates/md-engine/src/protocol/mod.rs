@@ -1,19 +1,27 @@
-//! Other ways of getting forces than by ghosts: the two-sided protocols of Matthey and Hansen (2000).
+//! Alternatives to ghosts for computing forces: the two-sided protocols of Matthey and Hansen
+//! (2000).
 //!
-//! | protocol | how a pair across ranks is computed |
-//! | --- | --- |
-//! | `one` | ghosts: positions are copied out, forces on copies travel home (`interaction`, `halo`) |
-//! | `simple` | whole rows: a rank first computes all that involves its first row, sends the row with its partial forces to the rank before it, which adds its own and sends it back |
-//! | `dist` | cells on request: a cell travels with its positions and the forces added up so far; the owner asks for it back where somebody else, or itself, needs it |
+//! How a pair of particles on different ranks is computed:
 //!
-//! In `simple` and `dist` there is one cell and no copy: who has it may compute with it, nobody else. Which particles a foreign cell
-//! has is told with the border at rebuilds; positions and forces travel by letters in every step.
+//! - `one`: with ghosts. Positions are copied to other ranks, forces on copies are sent back
+//!   (`interaction`, `halo`).
+//! - `simple`: with whole rows. A rank first computes all pairs that involve its first row and
+//!   sends the row with its partial forces to the previous rank, which adds its own forces and
+//!   sends it back.
+//! - `dist`: with cells on request. A cell is sent with its positions and the forces summed so far;
+//!   the owner recalls it when another rank, or the owner, needs it.
+//!
+//! In `simple` and `dist` each cell exists once, without copies, and only the rank that holds it
+//! may compute with it. The particles of a foreign cell are communicated with the border at
+//! rebuilds; positions and forces are sent in messages at every step.
 //!
 //! ```text
-//! pairs of cells (half shell)  ->  portions by what they need: nothing, one shared cell, two  ->  computed when these are there
+//! pairs of cells (half shell)
+//!   ->  portions by the shared cells they need: none, one, two
+//!   ->  computed when these cells are here
 //! ```
 //!
-//! Images of a rank's own cells remain copies, whose forces are added in the end.
+//! Images of a rank's own cells remain copies, whose forces are added at the end.
 
 mod carry;
 mod dist;
@@ -55,13 +63,15 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them, in the order of their declaration.
+    /// All protocols, in the order of their declaration.
     pub const ALL: &'static [Self] = &[Self::One, Self::Simple, Self::Dist];
 
-    /// Rows, or layers in three dimensions, that a rank must have: the first is away while the last is computed with.
+    /// Least number of rows (layers in three dimensions) per rank for `simple`: the first row is
+    /// away while the last is computed with.
     pub const ROWS_OF_SIMPLE: usize = 2;
 
-    /// What in a configuration does not go with it, in words.
+    /// Returns an error that names the first setting of `config` that this protocol does not
+    /// support.
     pub(crate) fn check(self, config: &Config) -> Result<(), EngineError> {
         let ParallelConfig { partition, shell, exchange, threads, .. } = config.parallel;
         let wanted = [
@@ -79,7 +89,7 @@ impl Protocol {
         }
     }
 
-    /// Whether there are enough rows of cells for the ranks.
+    /// Checks that there are enough rows of cells for the ranks.
     pub(crate) fn check_rows(self, grid: &CellGrid, ranks: usize) -> Result<(), EngineError> {
         let (last, rows) = match grid.domain().dimension {
             Dimension::Two => (1, "rows"),
@@ -96,7 +106,7 @@ impl Protocol {
         Err(EngineError::Config(what))
     }
 
-    /// Name in scenarios.
+    /// Returns the name used in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Self::One => "one",
@@ -106,7 +116,7 @@ impl Protocol {
     }
 }
 
-/// Forces by one of the protocols.
+/// Force computation by `simple` or `dist`.
 #[derive(Debug)]
 pub(crate) struct CellForces {
     way: Way,
@@ -121,7 +131,7 @@ enum Way {
 }
 
 impl CellForces {
-    /// `None`: by ghosts.
+    /// Returns `None` for [`Protocol::One`], which uses ghosts.
     pub(crate) fn new(protocol: Protocol) -> Option<Self> {
         let way = match protocol {
             Protocol::One => return None,
@@ -131,7 +141,7 @@ impl CellForces {
         Some(Self { way, portions: Portions::default(), post: Post::default() })
     }
 
-    /// Finds out which cells are shared, and what is computed with them.
+    /// Determines the shared cells and the portions computed with them.
     pub(crate) fn rebuild(&mut self, context: &ForceContext) -> Result<(), EngineError> {
         self.portions.rebuild(context.pairs, context.cells, context.plan, context.grid);
         match &mut self.way {
@@ -147,7 +157,7 @@ impl CellForces {
         self.portions.work.pairs_by_cell(cells, plan)
     }
 
-    /// One computation of forces on all ranks. *Collective.*
+    /// Computes the forces once on all ranks. *Collective.*
     pub(crate) fn add_forces(
         &mut self,
         context: &mut ForceContext,
@@ -192,7 +202,7 @@ struct Turn<'t, 'c, 'w> {
     potential: &'t dyn PairPotential,
     evaluation: Evaluation,
     sums: PairSums,
-    /// Come before they were waited for.
+    /// Messages that arrived before they were waited for.
     kept: Vec<post::Received>,
 }
 
@@ -206,7 +216,7 @@ impl Turn<'_, '_, '_> {
         });
     }
 
-    /// Waits for a letter of this turn.
+    /// Waits for a message of this computation.
     fn wait(&mut self, awaited: &dyn Fn() -> String) -> Result<post::Received, EngineError> {
         let Self { post, context, .. } = self;
         let ForceContext { halo, clock, .. } = &mut **context;

@@ -1,4 +1,4 @@
-//! The pairs of a rank by the shared cells that they need.
+//! Portions of the pairs of a rank, grouped by the shared cells that they need.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use md_core::grid::Cell;
 use md_core::halo::Stage;
 use md_core::{CellGrid, HaloPlan, LocalCells};
 
-/// A place of this rank for a foreign cell: itself or an image of it.
+/// A local copy of a foreign cell: the cell itself or a periodic image of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) cell: u32,
@@ -16,31 +16,33 @@ pub(super) struct Slot {
     pub(super) shift: [i8; 3],
 }
 
-/// Where a shared cell belongs.
+/// Location of a shared cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Home {
-    /// Here, as this local cell; others need it.
+    /// Own cell with this local index, needed by other ranks.
     Here(u32),
-    /// With another rank; it has these places here, of which the first holds its forces while it is here.
+    /// Cell of another rank, with its local copies. While the cell is here, the first copy holds
+    /// its forces.
     At { owner: Rank, slots: Vec<Slot> },
 }
 
 /// A cell that several ranks compute with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SharedCell {
-    /// Of the cell in the grid: its name in letters, and its place in the order in which cells are taken.
+    /// Index of the cell in the grid. It identifies the cell in messages and sets the order in
+    /// which cells are taken.
     pub(super) number: u64,
     pub(super) home: Home,
 }
 
-/// Shared cells by their indices, ascending.
+/// Indices of shared cells, ascending.
 pub(super) type Needs = Vec<usize>;
 
-/// Which pairs of cells there are, by what they need: the same as long as the decomposition is.
+/// Pairs of cells grouped by the shared cells they need; valid until the decomposition changes.
 #[derive(Debug, Default)]
 struct Pairs {
     by_needs: Vec<(Needs, Vec<(u32, u32)>)>,
-    /// Those that need nothing.
+    /// Pairs that need no shared cell.
     free: Vec<(u32, u32)>,
     owned: Vec<Cell>,
     ghosts: Vec<Cell>,
@@ -74,15 +76,15 @@ impl Pairs {
     }
 }
 
-/// What a rank computes, and with which cells.
+/// Portions of a rank and the cells they need.
 #[derive(Debug, Default)]
 pub(super) struct Portions {
     pub(super) work: CellTasks,
-    /// By portion: those that need nothing come last.
+    /// Shared cells of each portion; portions that need none come last.
     pub(super) needs: Vec<Needs>,
-    /// By number.
+    /// Sorted by number.
     pub(super) shared: Vec<SharedCell>,
-    /// Ranks that have cells of this rank's neighbourhood.
+    /// Ranks that own cells in this rank's neighbourhood.
     pub(super) owners: Vec<Rank>,
     /// Ranks that need cells of this rank.
     pub(super) takers: Vec<Rank>,
@@ -118,7 +120,7 @@ impl Portions {
         needs.extend(work.end_portion().map(|_| Needs::new()));
     }
 
-    /// Local cell -> shared cell.
+    /// Returns the shared cell of each local cell.
     fn index(&self, cells: usize) -> Vec<Option<usize>> {
         let mut index = vec![None; cells];
         for (number, shared) in self.shared.iter().enumerate() {
@@ -132,7 +134,7 @@ impl Portions {
         index
     }
 
-    /// Particles of a shared cell.
+    /// Returns the number of particles in a shared cell.
     pub(super) fn count(&self, shared: usize, cells: &LocalCells) -> usize {
         match &self.shared[shared].home {
             Home::Here(cell) => cells.count(*cell as usize),

@@ -1,28 +1,29 @@
-//! Letters of one computation of forces. A rank may be ahead of others: its letters wait for their turn.
+//! Messages of one force computation. Messages from ranks that are already in a later computation
+//! are stored until this rank reaches it.
 
 use md_comm::{Rank, UnexpectedMessage, UnexpectedMessages};
 
 use crate::error::EngineError;
 
-/// What a letter says.
+/// Content of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(super) enum Kind {
-    /// `dist`: the sender needs a cell.
+    /// `dist`: request for a cell.
     Request,
-    /// `dist`: here is the cell.
+    /// `dist`: the requested cell.
     Grant,
-    /// `dist`: the owner wants its cell back.
+    /// `dist`: request by the owner to return its cell.
     Recall,
-    /// `dist`: here is your cell.
+    /// `dist`: a cell returned to its owner.
     Return,
-    /// `dist`: the sender needs no cell any more.
+    /// `dist`: the sender needs no more cells.
     Over,
-    /// `dist`: heard that; from this rank no letter is under way to you.
+    /// `dist`: reply to `Over`; no message from the sender to the receiver is under way.
     Closed,
-    /// `simple`: here are all cells that you need.
+    /// `simple`: all cells that the receiver needs.
     Row,
-    /// `simple`: here are all cells that I had.
+    /// `simple`: all borrowed cells, returned to their owner.
     RowBack,
 }
 
@@ -39,30 +40,30 @@ impl Kind {
     ];
 }
 
-/// A letter of this turn.
+/// A message of the current force computation.
 #[derive(Debug)]
 pub(super) struct Received {
     pub(super) from: Rank,
     pub(super) kind: Kind,
-    /// The cell.
+    /// Number of the cell in the grid.
     pub(super) number: u64,
     pub(super) numbers: Vec<f64>,
 }
 
-/// Turn, kind, cell.
+/// Words of a message header: number of the computation, kind, cell.
 const HEADER: usize = 3;
 
-/// Sends and takes letters.
+/// Sends and receives messages.
 #[derive(Debug, Default)]
 pub(super) struct Post {
     turn: u64,
-    /// Of later turns, in the order in which they came.
+    /// Messages of later computations, in order of arrival.
     early: Vec<(u64, Received)>,
     words: Vec<u64>,
 }
 
 impl Post {
-    /// The next computation of forces.
+    /// Begins the next force computation.
     pub(super) fn begin(&mut self) {
         self.turn += 1;
     }
@@ -80,7 +81,7 @@ impl Post {
         Ok(mailbox.send(to, bytemuck::cast_slice(&self.words))?)
     }
 
-    /// A letter of this turn, if there is one.
+    /// Returns a message of this computation if one has arrived.
     pub(super) fn take(
         &mut self,
         mailbox: &mut dyn UnexpectedMessages,
@@ -96,7 +97,7 @@ impl Post {
         Ok(None)
     }
 
-    /// The next letter of this turn.
+    /// Waits for the next message of this computation.
     pub(super) fn wait(
         &mut self,
         mailbox: &mut dyn UnexpectedMessages,
@@ -113,7 +114,7 @@ impl Post {
         }
     }
 
-    /// `None`: it has been put aside.
+    /// Decodes a message. Returns `None` if it belongs to another computation and has been stored.
     fn sort(
         &mut self,
         UnexpectedMessage { from, bytes }: UnexpectedMessage,
@@ -131,7 +132,7 @@ impl Post {
     }
 }
 
-/// A letter that this program does not send.
+/// Error for a message that this program does not send.
 pub(super) fn unknown(from: Rank) -> EngineError {
     let what = format!("a letter from rank {from} cannot be understood");
     md_comm::CommError::Misuse { context: "cells", what }.into()

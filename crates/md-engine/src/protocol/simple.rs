@@ -1,11 +1,13 @@
-//! `simple`: whole rows, unasked.
+//! `simple`: exchange of whole rows without requests.
 //!
 //! ```text
-//! what involves the first row  ->  the row goes to the rank before  ->  the other own pairs  ->  the next rank's row comes
-//!   ->  its pairs  ->  it goes back  ->  the own row comes back
+//! pairs with the first row  ->  first row to the previous rank  ->  other own pairs
+//!   ->  row of the next rank arrives  ->  pairs with it  ->  that row goes back
+//!   ->  own row comes back
 //! ```
 //!
-//! No rank waits for another that waits for it: a row is sent before anything is awaited, and goes back before the own one is awaited.
+//! Deadlock is impossible: each rank sends its row before it waits for another one, and returns the
+//! other row before it waits for its own.
 
 use md_comm::Rank;
 
@@ -17,7 +19,8 @@ use crate::clock::Phase;
 use crate::error::EngineError;
 use crate::interaction::ForceContext;
 
-/// Whether one rank alone needs this rank's cells, this rank those of one alone, and no pair needs both.
+/// Checks that at most one rank needs cells of this rank, that this rank needs cells of at most one
+/// rank, and that no pair needs both kinds of cell.
 pub(super) fn check(portions: &Portions) -> Result<(), EngineError> {
     let Portions { needs, owners, takers, .. } = portions;
     let mixes = |needs: &Vec<usize>| {
@@ -32,7 +35,7 @@ pub(super) fn check(portions: &Portions) -> Result<(), EngineError> {
     Err(EngineError::Config(what))
 }
 
-/// What a portion has to wait for.
+/// Row that a portion depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Group {
     FirstRow,
@@ -87,7 +90,7 @@ fn send(turn: &mut Turn, to: Rank, kind: Kind) -> Result<(), EngineError> {
 }
 
 fn receive(turn: &mut Turn, from: Rank, kind: Kind) -> Result<(), EngineError> {
-    // The other row may come first, where both are with one rank.
+    // Where both rows are exchanged with one rank, the other row may arrive first.
     let received = loop {
         if let Some(place) = turn.kept.iter().position(|kept| kept.kind == kind) {
             break turn.kept.remove(place);

@@ -1,4 +1,4 @@
-//! The systems that the tests run.
+//! Systems and helpers of the tests.
 #![allow(dead_code, reason = "every test takes what it needs")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -18,7 +18,7 @@ pub(crate) fn melt() -> Config {
     config
 }
 
-/// What `work` returns on rank 0.
+/// Returns the result of `work` on rank 0.
 pub(crate) fn on_ranks<T: Send>(
     ranks: usize,
     work: impl Fn(&dyn World) -> Result<T, EngineError> + Sync,
@@ -26,12 +26,12 @@ pub(crate) fn on_ranks<T: Send>(
     let limit = Duration::from_secs(30);
     let ended = local::run(ranks, limit, |world| work(world).map_err(|error| error.to_string()));
     let (values, errors): (Vec<_>, Vec<_>) = ended.into_iter().map(Result::unwrap).partition(Result::is_ok);
-    // One rank's error makes others wait in vain: all are told.
+    // An error on one rank may cause errors on the others, which wait for it; all are reported.
     assert!(errors.is_empty(), "{:?}", errors.into_iter().filter_map(Result::err).collect::<Vec<_>>());
     values.into_iter().map(Result::unwrap).next().unwrap()
 }
 
-/// Largest difference of a coordinate of any particle.
+/// Returns the largest difference of a coordinate of any particle.
 pub(crate) fn largest_difference(
     a: &[ParticleRow],
     b: &[ParticleRow],

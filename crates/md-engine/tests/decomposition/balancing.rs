@@ -1,4 +1,5 @@
-//! Balance during a run: the work becomes even, nobody is lost, and the same run balances in the same way.
+//! Load balancing during a run: the work becomes even, no particle is lost, and a repeated run
+//! balances identically.
 
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::observables::SystemSums;
@@ -17,7 +18,7 @@ use crate::partitions::kinds;
 const EVERY: u64 = 5;
 const STEPS: u64 = 18;
 
-/// A droplet off centre in x, in vapour of 0.02; 15 cells a side.
+/// A droplet off centre in x, in vapour of density 0.02; 15 cells per side.
 fn droplet() -> Config {
     let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8, [25; 3]);
     let region = Region::Droplet { centre: [0.3, 0.5, 0.55], radius: 11.0 };
@@ -61,7 +62,7 @@ fn with(base: &Config, partition: PartitionKind, shell: Shell, balance: Balance)
     config
 }
 
-/// What the clock says may differ.
+/// Returns the part of the report that does not depend on the clock.
 fn steps(report: &BalanceReport) -> Vec<(u64, f64, f64, u64)> {
     let of =
         |it: &md_engine::Balancing| (it.step, it.imbalance_before, it.imbalance_after, it.particles_moved);

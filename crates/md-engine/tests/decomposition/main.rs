@@ -1,4 +1,4 @@
-//! A decomposition can be replaced in the course of a run: the trajectory goes on.
+//! Replacement of the decomposition during a run: the trajectory continues.
 #![expect(clippy::unwrap_used, reason = "outside of test functions too")]
 
 mod balancing;
@@ -18,7 +18,7 @@ use md_engine::{Division, Needs, ParticleRow, RowVector, Setup, Simulation, Ther
 const STEPS: u64 = 200;
 const INTERVAL: u64 = 50;
 
-/// Every cell to another rank than the one before: no rank has two cells side by side along x.
+/// Round-robin ownership: adjacent cells belong to different ranks.
 #[derive(Debug)]
 struct RoundRobin {
     ranks: usize,
@@ -30,7 +30,7 @@ impl Ownership for RoundRobin {
     }
 }
 
-/// The division of the turn: other partitions, grids of ranks and numbers of cells.
+/// Returns the division for a turn: different partitions, rank grids and numbers of cells.
 fn division(setup: &Setup, ranks: usize, turn: u64) -> Division {
     let cut = |kind, rank_grid, list_radius| {
         Division::new(setup.domain, list_radius, setup.atoms(), ranks, kind, rank_grid).unwrap()
@@ -112,7 +112,7 @@ fn a_run_that_changes_its_partition_has_the_thermodynamics_of_one_that_does_not(
     }
 }
 
-/// From slabs along x to slabs along z nearly every particle goes to another rank, in one message to each.
+/// The migrations to and from a round-robin division count as traffic.
 #[test]
 fn the_traffic_of_a_replaced_decomposition_is_booked() {
     let bytes = |divisions: Divisions| {
@@ -134,7 +134,8 @@ fn the_traffic_of_a_replaced_decomposition_is_booked() {
             Ok((moved, back))
         })
     };
-    // Every second cell changes hands, twice; a particle is at least position, velocity, id and species.
+    // Every second cell changes rank, twice; a particle has at least position, velocity, id and
+    // species.
     let ((moved, back), (steady, _)) = (bytes(Divisions::Several), bytes(Divisions::One));
     let migrated = 64 * 864 / 4;
     assert!(moved > steady + migrated, "{moved} bytes, {steady} without");
@@ -166,12 +167,13 @@ fn a_division_that_does_not_fit_is_refused() {
     assert_eq!(other_ranks, "the setup is for 2 ranks, the world has 1");
 }
 
-/// Nothing is lost or counted twice at the faces: the unwrapped displacement is the sum of all drifts.
+/// Displacements are continuous at the faces: the unwrapped displacement is the sum of all drifts.
 #[test]
 fn image_counts_make_displacements_continuous() {
     let drifted = on_ranks(2, |world| {
         let mut config = melt();
-        // Free flight: one cell's worth of time steps without forces worth speaking of.
+        // Nearly free flight: particles are so fast, and time steps so short, that forces are
+        // negligible.
         config.temperature = Some(50.0);
         config.timestep = 1e-4;
         let setup = Setup::new(config, 2)?;

@@ -1,4 +1,5 @@
-//! Forces are the same however the work is divided: every partition with every shell, exchange and method, against a direct sum.
+//! Forces do not depend on the division of the work: every partition with every shell, exchange and
+//! method, against a direct sum.
 
 use md_core::force::{MethodKind, Precision};
 use md_core::lattice::{Lattice, LatticeKind};
@@ -9,7 +10,8 @@ use md_engine::{Config, ParticleRow, ParticleSource, RowVector, Setup, Simulatio
 
 use crate::common::on_ranks;
 
-/// A droplet off centre in its vapour, displaced from the lattice so that there are forces: 6 cells a side.
+/// An off-centre droplet in its vapour, displaced from the lattice so that there are forces: 6
+/// cells per side.
 pub(crate) fn droplet(dimension: Dimension) -> Config {
     let (kind, cells) = match dimension {
         Dimension::Two => (LatticeKind::Sq, [16, 17, 1]),
@@ -22,13 +24,13 @@ pub(crate) fn droplet(dimension: Dimension) -> Config {
     Config { dimension, temperature: Some(0.8), ..config }
 }
 
-/// The partitions that this test was built with.
+/// The partitions available in this build.
 pub(crate) fn kinds() -> impl Iterator<Item = PartitionKind> {
     let is_built = |kind: &PartitionKind| cfg!(feature = "metis") || *kind != PartitionKind::Metis;
     PartitionKind::ALL.iter().copied().filter(is_built)
 }
 
-/// One way to divide and to compute.
+/// One combination of division and method.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     ranks: usize,
@@ -39,7 +41,7 @@ struct Way {
     precision: Precision,
 }
 
-/// `None` where the box is too thin for the ranks.
+/// Returns `None` where the box is too thin for the ranks.
 fn forces(base: &Config, way: Way) -> Option<Vec<ParticleRow>> {
     let Way { ranks, partition, shell, exchange, method, precision } = way;
     let mut config = base.clone();
@@ -55,8 +57,10 @@ fn forces(base: &Config, way: Way) -> Option<Vec<ParticleRow>> {
     }))
 }
 
-/// Every partition on 1, 2, 3, 4, 7, 8 and 16 ranks, each with two or three of the six combinations of shell and exchange (one on 16 ranks) and
-/// the methods and precisions in turn: every partition meets every one of them. Ranks are threads; tests/truth/backends.rs has the other backends.
+/// Every partition on 1, 2, 3, 4, 7, 8 and 16 ranks, each with two or three of the six combinations
+/// of shell and exchange (one on 16 ranks) and the methods and precisions in turn: every partition
+/// is combined with each of them. Ranks are threads; tests/truth/backends.rs tests the other
+/// backends.
 fn ways() -> impl Iterator<Item = Way> {
     let methods = [
         (MethodKind::Clusters, Precision::Double),
@@ -68,7 +72,7 @@ fn ways() -> impl Iterator<Item = Way> {
         .iter()
         .flat_map(|&shell| ExchangePattern::ALL.iter().map(move |&exchange| (shell, exchange)));
     let all = divisions.flat_map(move |division| exchanges.clone().map(move |exchange| (division, exchange)));
-    // Many ranks are many threads: of these, and of the others, one shell and exchange after the other.
+    // Many ranks are many threads, so fewer combinations of shell and exchange are tested on them.
     let is_chosen = |&(number, ((_, ranks), _)): &(usize, ((_, usize), _))| {
         number % if ranks > 8 { 6 } else { 3 } == ranks % 3
     };

@@ -1,4 +1,5 @@
-//! Forces are the same by every protocol: whole rows and cells on request, whatever the order of letters.
+//! Forces do not depend on the protocol: whole rows and cells on request, with any order of
+//! messages.
 
 use std::cell::Cell;
 
@@ -12,7 +13,7 @@ use md_engine::{Config, EngineError, Needs, ParticleRow, Protocol, RowVector, Se
 use crate::common::{largest_difference, melt, on_ranks};
 use crate::partitions::{droplet, kinds};
 
-/// A world whose letters are held back.
+/// A world that delays messages.
 struct Unfair<'w> {
     inner: &'w dyn World,
     seed: Cell<u64>,
@@ -31,11 +32,11 @@ impl World for Unfair<'_> {
     }
 }
 
-/// How letters come.
+/// Order in which messages arrive.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Sent,
-    /// By chance.
+    /// Random delays.
     HeldBack(u64),
 }
 
@@ -57,7 +58,7 @@ fn with_world<T: Send>(
     })
 }
 
-/// After a few steps, so that ghosts are old and new.
+/// Returns the forces after a few steps, which include steps with and without a rebuild.
 fn forces(config: Config, ranks: usize, order: Order) -> Result<Vec<ParticleRow>, EngineError> {
     let setup = Setup::new(config, ranks)?;
     Ok(with_world(ranks, order, |world| {
@@ -83,7 +84,7 @@ fn check(base: &Config, ways: impl Iterator<Item = (Protocol, PartitionKind, usi
     }
 }
 
-/// Partitions that have as many parts; `rect` has none of 7 in boxes of 6 cells.
+/// Combinations for `dist`; `rect` cannot divide boxes of 6 cells among 7 ranks.
 fn dist() -> impl Iterator<Item = (Protocol, PartitionKind, usize, Order)> {
     let all = kinds().flat_map(|partition| [1, 2, 3, 4, 7, 8].map(|ranks| (partition, ranks)));
     let fitting = all.filter(|&(partition, ranks)| partition != PartitionKind::Rect || ranks != 7);
@@ -115,7 +116,7 @@ fn forces_do_not_depend_on_the_order_of_letters() {
     check(&droplet(Dimension::Two), held_back);
 }
 
-/// Particles change ranks, cells are rebuilt, energies are those of ghosts.
+/// Particles migrate, cells are rebuilt, and energies equal those of a run with ghosts.
 #[test]
 fn a_run_has_the_thermodynamics_of_one_by_ghosts() {
     let run = |protocol, partition, order| {
@@ -152,7 +153,8 @@ fn a_run_has_the_thermodynamics_of_one_by_ghosts() {
     }
 }
 
-/// Rows go out with positions and forces and come back with forces; nothing else is sent between two rebuilds.
+/// Rows are sent with positions and forces and returned with forces; nothing else is sent between
+/// two rebuilds.
 #[test]
 fn a_step_of_simple_sends_two_letters_per_rank() {
     let (letters, bytes, particles) = on_ranks(2, |world| {
@@ -161,7 +163,7 @@ fn a_step_of_simple_sends_two_letters_per_rank() {
         let before = simulation.decomposition().halo.traffic();
         simulation.step(md_core::Evaluation::ForcesOnly)?;
         let after = simulation.decomposition().halo.traffic();
-        // The other rank's first row, of which the end has an image.
+        // The other rank's first row, an image of which is next to this rank's last row.
         let state = simulation.state();
         let decomposition = simulation.decomposition();
         let row = decomposition.plan.owned.iter().map(|cell| cell[1]).min().unwrap_or(0);
@@ -172,7 +174,7 @@ fn a_step_of_simple_sends_two_letters_per_rank() {
     });
     assert_eq!(letters, 2);
     let header = 3 * 8;
-    // This rank's own row goes out, and the other's goes back with two numbers per particle.
+    // This rank's own row is sent, and the other's is returned with two numbers per particle.
     let out = header + particles * 4 * 8;
     assert!(bytes > out + header && (bytes - out - header) % 16 == 0, "{bytes} bytes, {out} of them out");
 }

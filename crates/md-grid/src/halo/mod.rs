@@ -1,16 +1,19 @@
-//! The halo of a grid: contexts made once, which carry boxes of nodes between neighbours over and over.
+//! Halo exchange of a grid: contexts opened once that transfer boxes of nodes between neighbours
+//! repeatedly.
 //!
 //! ```text
 //! start      stage 1: pack -> start, per message; initiate; copies within this rank
-//! progress   lets messages move; writes what has come; starts the next stage
-//! finish     waits for what is left, stage by stage; complete
+//! progress   drives messages; unpacks those that have arrived; starts the next stage
+//! finish     waits for the remaining messages, stage by stage; complete
 //! ```
 //!
-//! Messages that are not packed ([`Messages::AggregatedDatatypes`]) go from place to place within `start`: the field is lent to the
-//! library for so long, and there is nothing left to wait for.
+//! Messages that are not packed ([`Messages::AggregatedDatatypes`]) are transferred from field to
+//! field within `start`: the library borrows the field for that call, and nothing remains to wait
+//! for.
 //!
-//! A message has a place of its own to be written to, so messages are unpacked as they come, and the bits are the same whatever
-//! the transport, the order and the decomposition. What a rank sends to itself is copied without a message.
+//! Each message is written to a separate part of the field, so messages are unpacked in order of
+//! arrival, and the bits do not depend on the transport, the order or the decomposition. Data that
+//! a rank sends to itself is copied without a message.
 
 mod pack;
 mod plan;
@@ -31,7 +34,7 @@ pub use stage::Parcel;
 use stage::Stage;
 pub(crate) use stage::{expect_channels, sent};
 
-/// How components share messages, and who collects their numbers.
+/// Grouping of components into messages, and packing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -39,39 +42,40 @@ pub(crate) use stage::{expect_channels, sent};
     serde(rename_all = "kebab-case")
 )]
 pub enum Messages {
-    /// All components that go to a neighbour in one message.
+    /// All components for a neighbour in one message.
     #[default]
     Aggregated,
     /// One message per component and neighbour.
     PerField,
-    /// As `aggregated`, but not packed: described to MPI as datatypes, with `p2p` alone. Nothing is computed while they are under way.
+    /// Like `aggregated`, but not packed: described to MPI as datatypes, only with `p2p`. Nothing
+    /// is computed during the transfer.
     AggregatedDatatypes,
-    /// As `per-field`, but not packed.
+    /// Like `per-field`, but not packed.
     PerFieldDatatypes,
 }
 
 impl Messages {
-    /// All ways.
+    /// All variants.
     pub const ALL: &'static [Self] =
         &[Self::Aggregated, Self::PerField, Self::AggregatedDatatypes, Self::PerFieldDatatypes];
 
-    /// Whether all components that go to a neighbour share a message.
+    /// Returns whether all components for a neighbour share a message.
     pub(crate) fn are_aggregated(self) -> bool {
         matches!(self, Self::Aggregated | Self::AggregatedDatatypes)
     }
 
-    /// Whether they are copied to buffers, and from them.
+    /// Returns whether messages are packed into and unpacked from buffers.
     pub fn are_packed(self) -> bool {
         matches!(self, Self::Aggregated | Self::PerField)
     }
 }
 
-/// How a halo is carried.
+/// Options of a halo.
 #[derive(Debug, Clone, Copy)]
 pub struct HaloOptions {
     /// Name in errors and reports.
     pub name: &'static str,
-    /// How components share messages.
+    /// Grouping of components into messages.
     pub messages: Messages,
     /// Buffers per message.
     pub buffering: Buffering,
@@ -83,26 +87,27 @@ impl Default for HaloOptions {
     }
 }
 
-/// The contexts that carry one plan, one per stage, for fields of one layout.
+/// Contexts that carry out one plan, one per stage, for fields of one layout.
 pub struct Halo<T> {
     name: &'static str,
     layout: Layout,
-    /// Whether contexts may only be driven, not looked into, before all have to wait.
+    /// Whether all ranks must call the contexts in a common order, so that they may only be driven,
+    /// not polled, before [`Self::finish`].
     same_order: bool,
     stages: Vec<Stage>,
-    /// Stages of the exchange under way that have been sent.
+    /// Number of stages of the current exchange that have been sent.
     sent: usize,
-    /// Since when messages have been in flight beside other work.
+    /// Time since which messages have been in flight during other work.
     flies_since: Option<Instant>,
     kind: PhantomData<T>,
 }
 
 impl<T: Real> Halo<T> {
-    /// Opens the contexts. *Collective*: the same plan on all ranks.
+    /// Opens the contexts. *Collective*: all ranks pass equal plans.
     ///
     /// # Errors
-    /// [`GridError::Shape`] where a rank has fewer nodes than the plan reads, or a stage has more messages than a context can tell
-    /// apart; communication.
+    /// [`GridError::Shape`] if a rank has fewer nodes than the plan reads, or a stage has more
+    /// messages than a context has channels; communication errors.
     pub fn open(
         world: &dyn World,
         decomposition: &Decomposition,
@@ -124,16 +129,17 @@ impl<T: Real> Halo<T> {
         })
     }
 
-    /// Sends the messages of the first stage, and returns while they are in flight. What this rank sends itself is copied by
-    /// [`Self::finish`], or before the next stage: until then nodes may be written that only such messages read.
+    /// Sends the messages of the first stage and returns while they are in flight. Data that this
+    /// rank sends to itself is copied by [`Self::finish`] or before the next stage: until then,
+    /// nodes may still be written that only such messages read.
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub fn start(&mut self, field: &mut Field<T>, clock: &mut PhaseClock) -> Result<(), GridError> {
         debug_assert_eq!(field.layout(), self.layout, "a halo carries fields of one layout");
         self.sent = 0;
         self.send_next(field, clock)?;
-        // What is not packed has come.
+        // Messages that are not packed have already arrived.
         self.flies_since = self.stages.iter().all(Stage::is_packed).then(Instant::now);
         Ok(())
     }
@@ -146,10 +152,11 @@ impl<T: Real> Halo<T> {
         Ok(())
     }
 
-    /// Lets messages move, writes those that have come to their places, and sends the next stage when all of one are there.
+    /// Drives messages, unpacks those that have arrived, and sends the next stage when all messages
+    /// of a stage have arrived.
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub fn progress(&mut self, field: &mut Field<T>, clock: &mut PhaseClock) -> Result<Flight, GridError> {
         if self.flies_since.is_none() {
             return Ok(Flight::Over);
@@ -174,10 +181,10 @@ impl<T: Real> Halo<T> {
         }
     }
 
-    /// Waits for what [`Self::start`] has begun, and goes through the other stages.
+    /// Waits for the stage that [`Self::start`] began, and carries out the remaining stages.
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub fn finish(&mut self, field: &mut Field<T>, clock: &mut PhaseClock) -> Result<(), GridError> {
         self.book_hidden(clock);
         for number in 0..self.stages.len() {
@@ -189,10 +196,10 @@ impl<T: Real> Halo<T> {
         Ok(())
     }
 
-    /// [`Self::start`] and [`Self::finish`], with nothing in between.
+    /// Calls [`Self::start`] and [`Self::finish`], with nothing in between.
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub fn exchange(&mut self, field: &mut Field<T>, clock: &mut PhaseClock) -> Result<(), GridError> {
         self.start(field, clock)?;
         self.flies_since = None;
@@ -205,22 +212,22 @@ impl<T: Real> Halo<T> {
         }
     }
 
-    /// Name in errors and reports.
+    /// Returns the name used in errors and reports.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Messages and bytes sent so far.
+    /// Returns the messages and bytes sent so far.
     pub fn traffic(&self) -> Traffic {
         self.stages.iter().map(Stage::traffic).sum()
     }
 
-    /// What the contexts that choose their transports by themselves have chosen.
+    /// Returns the transports selected by contexts that choose automatically.
     pub fn choices(&self) -> Vec<Choice> {
         self.contexts().filter_map(Exchange::choice).collect()
     }
 
-    /// The contexts of packed messages, in the order of the stages that send any.
+    /// Returns the contexts of packed messages, in the order of the stages that send any.
     pub fn contexts(&self) -> impl Iterator<Item = &Exchange> {
         self.stages.iter().filter_map(Stage::context)
     }
@@ -228,7 +235,7 @@ impl<T: Real> Halo<T> {
     /// Closes the contexts. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub fn finalise(self) -> Result<(), GridError> {
         self.stages.into_iter().try_for_each(Stage::finalise)
     }

@@ -1,15 +1,15 @@
-//! Boxes of nodes copied to messages, from messages, and to other nodes of the same rank.
+//! Copies of boxes of nodes to messages, from messages, and to other nodes of the same rank.
 
 use crate::layout::{Bounds, Layout};
 use crate::{Field, Real};
 
-/// One component of a box on its way.
+/// One component of a box in a transfer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub component: usize,
-    /// What is read here, for the rank there.
+    /// Box that is read on this rank and sent to the neighbour.
     pub read: Bounds,
-    /// What is written here, from the rank on the other side.
+    /// Box that is written on this rank, with data from the opposite neighbour.
     pub write: Bounds,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn unpack<T: Real>(parts: &[Part], mut message: &[T], field: &mut Fie
     }
 }
 
-/// The same without a message, where this rank is its own neighbour.
+/// Copies the parts' boxes without a message, where this rank is its own neighbour.
 pub(super) fn copy<T: Real>(parts: &[Part], field: &mut Field<T>) {
     let layout = field.layout();
     for part in parts {
@@ -50,7 +50,8 @@ pub(super) fn copy<T: Real>(parts: &[Part], field: &mut Field<T>) {
         let rows = part.read.rows().zip(part.write.rows());
         let places = rows.map(|(from, to)| (layout.index(from), layout.index(to)));
         if length == 1 {
-            // A face along z: calling for a copy of every number would take longer than copying it.
+            // A face along z: calling a copy function per number would take longer than the copy
+            // itself.
             places.for_each(|(from, to)| component[to] = component[from]);
         } else {
             places.for_each(|(from, to)| component.copy_within(from..from + length, to));
@@ -58,12 +59,12 @@ pub(super) fn copy<T: Real>(parts: &[Part], field: &mut Field<T>) {
     }
 }
 
-/// Numbers of the message that is read, or written.
+/// Returns the number of values in the boxes of a message, either those read or those written.
 pub(super) fn numbers(parts: &[Part], bounds: impl Fn(&Part) -> Bounds) -> usize {
     parts.iter().map(|part| bounds(part).nodes()).sum()
 }
 
-/// Whether a box lies inside a layout.
+/// Returns whether a box lies inside a layout.
 pub(super) fn is_inside(bounds: Bounds, layout: &Layout) -> bool {
     (0..3).all(|axis| {
         let (size, depth) = (layout.size()[axis] as isize, layout.depth()[axis] as isize);

@@ -1,32 +1,33 @@
-//! Which boxes of nodes travel, to whom, in which stages.
+//! Plan of a halo exchange: boxes of nodes, destinations and stages.
 //!
-//! A halo exchange is a list of [`Transfer`]s, the same on all ranks: the box that is read here and sent towards an offset is
-//! written, at the rank there, to the box that the same transfer names. From owners to ghosts, an own slab next to a face
-//! becomes the ghosts of the neighbour beyond it; from ghosts to owners it is the other way round, which is all that a
-//! lattice Boltzmann code that pushes populations into its ghosts needs.
+//! A halo exchange is a list of [`Transfer`]s, equal on all ranks. The box that is read on this
+//! rank and sent towards an offset is written on the receiving rank to the box given by the same
+//! transfer. From owners to ghosts, an own slab next to a face becomes the ghosts of the neighbour
+//! beyond it. The reverse, from ghosts to owners, is all that a lattice Boltzmann code needs that
+//! pushes populations into its ghosts.
 //!
 //! | | stages | messages in 3D | corners |
 //! | --- | --- | --- | --- |
-//! | direct | 1 | 6 faces, 12 edges, 8 corners | messages of their own |
-//! | staged | x, y, z | 6 | travel with the faces: a slab includes the ghosts of the stages before |
+//! | direct | 1 | 6 faces, 12 edges, 8 corners | separate messages |
+//! | staged | x, y, z | 6 | included in the faces: a slab contains the ghosts of earlier stages |
 
 use crate::decomposition::Offset;
 use crate::layout::{Region, Span};
 
-/// One box of nodes on its way.
+/// Transfer of one box of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
-    /// Where it goes; what this rank receives by the same transfer comes from the opposite side.
+    /// Destination; data received by the same transfer comes from the opposite side.
     pub towards: Offset,
-    /// The box that is read here.
+    /// Box that is read on this rank.
     pub read: Region,
-    /// The box that is written at the rank there: as many nodes along each axis.
+    /// Box that is written on the receiving rank, with equal lengths along each axis.
     pub write: Region,
-    /// The components that travel.
+    /// Components that are sent.
     pub components: Vec<usize>,
 }
 
-/// Which neighbours of a rank are reached by messages of their own.
+/// Neighbours of a rank that receive separate messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -36,15 +37,15 @@ pub struct Transfer {
 pub enum Neighbours {
     /// Across faces: at most 6.
     Faces,
-    /// And across edges: at most 18.
+    /// Across faces and edges: at most 18.
     FacesAndEdges,
-    /// And across corners: at most 26.
+    /// Across faces, edges and corners: at most 26.
     #[default]
     All,
 }
 
 impl Neighbours {
-    /// The offsets to them along axes that have ghosts, faces first.
+    /// Returns the offsets of the neighbours along axes that have ghosts, faces first.
     pub(crate) fn offsets(self, depth: [usize; 3]) -> Vec<Offset> {
         let steps = |axis: usize| if depth[axis] > 0 { -1..=1 } else { 0..=0 };
         let axes_crossed = |offset: &Offset| offset.iter().filter(|&&step| step != 0).count();
@@ -62,15 +63,17 @@ impl Neighbours {
     }
 }
 
-/// A halo exchange: transfers, stage by stage. A stage begins when the one before has been written.
+/// Halo exchange: transfers, stage by stage. A stage begins when the data of the previous one has
+/// been written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HaloPlan {
-    /// At least one.
+    /// Transfers of each stage; at least one stage.
     pub stages: Vec<Vec<Transfer>>,
 }
 
 impl HaloPlan {
-    /// From owners to ghosts, straight to all neighbours that are asked for. Axes with a depth of 0 have no ghosts.
+    /// Creates a plan from owners to ghosts, directly to all the given neighbours. Axes with a
+    /// depth of 0 have no ghosts.
     pub fn direct(depth: [usize; 3], neighbours: Neighbours, components: &[usize]) -> Self {
         let transfer = |towards: Offset| Transfer {
             towards,
@@ -81,7 +84,8 @@ impl HaloPlan {
         Self { stages: vec![neighbours.offsets(depth).into_iter().map(transfer).collect()] }
     }
 
-    /// From owners to ghosts along x, then y, then z; all ghosts are filled, those beyond edges and corners too.
+    /// Creates a plan from owners to ghosts along x, then y, then z. It fills all ghosts, including
+    /// those beyond edges and corners.
     pub fn staged(depth: [usize; 3], components: &[usize]) -> Self {
         let transfer = |axis: usize, step: i8| {
             let mut towards = [0; 3];
@@ -104,8 +108,8 @@ impl HaloPlan {
         Self { stages: axes.map(|axis| vec![transfer(axis, -1), transfer(axis, 1)]).collect() }
     }
 
-    /// One way only: each rank learns the ghosts on the low side of each axis, whose owners lie at smaller indices (an upwind
-    /// scheme needs no others).
+    /// Keeps only one direction: each rank receives the ghosts on the low side of each axis, from
+    /// owners at smaller indices (an upwind scheme needs no others).
     #[must_use]
     pub fn upwards(mut self) -> Self {
         for stage in &mut self.stages {
@@ -114,7 +118,8 @@ impl HaloPlan {
         self
     }
 
-    /// The same boxes back: what was written is read, and goes to where it was read; last stage first.
+    /// Reverses the transfers: the boxes that were written are read and sent back to where they
+    /// came from, last stage first.
     #[must_use]
     pub fn reversed(self) -> Self {
         let back = |transfer: Transfer| Transfer {
@@ -162,7 +167,8 @@ impl Side {
     }
 }
 
-/// `crossed(axis, side)` on the axes that an offset crosses, `along` on the others.
+/// Returns the region with `crossed(axis, side)` on the axes that an offset crosses and `along` on
+/// the others.
 fn region(towards: Offset, crossed: impl Fn(usize, Side) -> Span, along: Span) -> Region {
     Region([0, 1, 2].map(|axis| match towards[axis] {
         0 => along,

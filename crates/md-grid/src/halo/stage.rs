@@ -1,4 +1,4 @@
-//! One stage of a halo exchange: one context, and what its messages carry.
+//! Stage of a halo exchange: one context and the contents of its messages.
 
 use md_comm::{
     Channel, Edge, EdgeId, Exchange, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, Subarray, Traffic,
@@ -13,29 +13,30 @@ use crate::decomposition::{Decomposition, Offset};
 use crate::layout::{Bounds, Layout};
 use crate::{Field, GridError, Real};
 
-/// What goes to one neighbour in one message, and comes from the opposite one in another.
+/// Message to one neighbour, which corresponds to a message received from the opposite one.
 struct Message {
     towards: Offset,
     parts: Vec<Part>,
 }
 
-/// What an edge carries: messages of this stage, by their numbers.
+/// Messages of this stage that an edge carries, by number.
 #[derive(Debug, Clone, Copy)]
 struct Carried {
     sends: Option<usize>,
     receives: Option<usize>,
 }
 
-/// Exchanges from one negotiation to the next of a context that chooses its transport: it begins a trial at the first one after it was
-/// used, and ends it at a later one. Others negotiate once, because a grid's messages keep their lengths.
+/// Number of exchanges between negotiations of a context that chooses its transport: it begins a
+/// trial at its first negotiation after it has been used, and ends it at a later one. Others
+/// negotiate once, because the messages of a grid have constant lengths.
 const NEGOTIATED_EVERY: u64 = 50;
 
-/// How messages travel.
+/// Way in which messages are transferred.
 enum Context {
-    /// All ranks are their own neighbours.
+    /// No context: all ranks are their own neighbours.
     Nothing,
     Packed(Exchange),
-    /// From field to field.
+    /// Messages from field to field.
     Unpacked(Box<dyn Unpacked>),
 }
 
@@ -45,23 +46,23 @@ impl Context {
     }
 }
 
-/// A stage.
+/// Stage of a halo exchange.
 pub(super) struct Stage {
     name: &'static str,
     context: Context,
-    /// Exchanges so far.
+    /// Number of exchanges so far.
     exchanges: u64,
     messages: Vec<Message>,
-    /// Per edge of the context.
+    /// Messages per edge of the context.
     carried: Vec<Carried>,
-    /// Messages that this rank sends itself.
+    /// Messages that this rank sends to itself.
     local: Vec<usize>,
-    /// Those that are still to be copied.
+    /// Number of local messages not yet copied.
     left: usize,
 }
 
 impl Stage {
-    /// Opens the context of some transfers. *Collective.*
+    /// Opens the context for the given transfers. *Collective.*
     pub(super) fn open<T: Real>(
         world: &dyn World,
         decomposition: &Decomposition,
@@ -70,7 +71,8 @@ impl Stage {
         options: &HaloOptions,
     ) -> Result<Self, GridError> {
         let mut messages = messages(transfers, layout, options.messages)?;
-        // What leaves comes first: the messages' numbers are their channels, and what stays needs none.
+        // Messages to other ranks come first, since message numbers serve as channels; local
+        // messages need none.
         let leaves = |message: &Message| {
             (0..3).any(|axis| message.towards[axis] != 0 && decomposition.ranks()[axis] > 1)
         };
@@ -96,7 +98,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Tells the context how long messages are. *Collective.*
+    /// Negotiates the message lengths with the context. *Collective.*
     fn negotiate<T: Real>(&mut self) -> Result<(), GridError> {
         let Self { context, messages, carried, .. } = self;
         if let Context::Packed(context) = context {
@@ -106,13 +108,14 @@ impl Stage {
         Ok(())
     }
 
-    /// Whether the context wants to look at its choice before the next exchange: on all ranks or on none.
+    /// Returns whether the context is to reconsider its choice before the next exchange, which is
+    /// equal on all ranks.
     fn reconsiders(&self) -> bool {
         let chooses = || self.context().is_some_and(|context| context.choice().is_some());
         self.exchanges % NEGOTIATED_EVERY == 1 && chooses()
     }
 
-    /// Packs and sends everything but what stays here, which is to be copied.
+    /// Packs and sends all messages except the local ones, and marks those as still to be copied.
     pub(super) fn send<T: Real>(
         &mut self,
         field: &mut Field<T>,
@@ -135,7 +138,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Copies what stays here, once.
+    /// Copies the local messages, once per exchange.
     pub(super) fn copy_local<T: Real>(&mut self, field: &mut Field<T>, clock: &mut PhaseClock) {
         if std::mem::take(&mut self.left) > 0 {
             clock.time(Phase::HaloPack, || {
@@ -144,14 +147,14 @@ impl Stage {
         }
     }
 
-    /// Lets the library move what is in flight.
+    /// Drives the messages in flight.
     pub(super) fn drive(&mut self, clock: &mut PhaseClock) -> Result<Flight, GridError> {
         let Some(context) = self.context.packed() else { return Ok(Flight::Over) };
         clock.time(Phase::HaloTransfer, || context.progress())?;
         Ok(Flight::UnderWay)
     }
 
-    /// Writes what has arrived.
+    /// Unpacks the messages that have arrived.
     pub(super) fn take_arrived<T: Real>(
         &mut self,
         field: &mut Field<T>,
@@ -168,7 +171,8 @@ impl Stage {
         Ok(if context.in_flight() { Flight::UnderWay } else { Flight::Over })
     }
 
-    /// Copies what stays here, waits for what is left, writes it, and ends the exchange.
+    /// Copies the local messages, waits for the remaining ones, unpacks them, and ends the
+    /// exchange.
     pub(super) fn finish<T: Real>(
         &mut self,
         field: &mut Field<T>,
@@ -183,7 +187,8 @@ impl Stage {
                 pack::unpack(parts, bytemuck::cast_slice(arrival.bytes), field);
             });
         }
-        // Nothing is moved any more; some transports wait until what was sent has been received.
+        // No data is moved here, but some transports wait until all sent messages have been
+        // received.
         Ok(clock.time(Phase::HaloWait, || context.complete())?)
     }
 
@@ -191,7 +196,7 @@ impl Stage {
         if let Context::Packed(context) = &self.context { Some(context) } else { None }
     }
 
-    /// Whether its messages travel between its start and its end.
+    /// Returns whether messages are in flight between the start and the end of an exchange.
     pub(super) fn is_packed(&self) -> bool {
         !matches!(self.context, Context::Unpacked(_))
     }
@@ -232,7 +237,7 @@ fn send_packed<T: Real>(
     Ok(clock.time(Phase::HaloTransfer, || context.initiate())?)
 }
 
-/// Makes sure that a context can tell so many messages of a stage apart.
+/// Checks that a context has enough channels for the messages of a stage.
 ///
 /// # Errors
 /// [`GridError::Shape`].
@@ -247,7 +252,7 @@ pub(crate) fn expect_channels(messages: usize) -> Result<(), GridError> {
     )))
 }
 
-/// The parts of the message that comes along an edge.
+/// Returns the parts of the message that arrives along an edge.
 fn incoming<'m>(
     name: &'static str,
     messages: &'m [Message],
@@ -265,7 +270,7 @@ fn bytes<T: Real>(message: &Message) -> usize {
     pack::numbers(&message.parts, |part| part.read) * size_of::<T>()
 }
 
-/// The messages of some transfers, in the same order on all ranks.
+/// Returns the messages of the given transfers, in the same order on all ranks.
 fn messages(transfers: &[Transfer], layout: &Layout, how: Messages) -> Result<Vec<Message>, GridError> {
     let mut messages: Vec<Message> = Vec::new();
     for transfer in transfers {
@@ -288,19 +293,19 @@ fn messages(transfers: &[Transfer], layout: &Layout, how: Messages) -> Result<Ve
     Ok(messages)
 }
 
-/// What a rank sends another, or itself.
+/// Data that a rank sends to another rank, or to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parcel {
-    /// To whom; to the rank itself, what is copied without a message.
+    /// Receiving rank; data for the rank itself is copied without a message.
     pub peer: Rank,
-    /// Bytes of its numbers.
+    /// Bytes of its values.
     pub bytes: usize,
 }
 
-/// What a rank sends by some transfers, numbers of so many bytes.
+/// Returns the data that a rank sends by the given transfers, with `number_bytes` bytes per number.
 ///
 /// # Errors
-/// [`GridError::Shape`] for a box that lies outside.
+/// [`GridError::Shape`] if a box lies outside the layout.
 pub(crate) fn sent(
     transfers: &[Transfer],
     layout: &Layout,
@@ -318,11 +323,11 @@ pub(crate) fn sent(
     Ok(messages.iter().filter_map(parcel).collect())
 }
 
-/// The edges of a rank and what they carry. What goes to a neighbour and what comes from it share an edge.
+/// Returns the edges of a rank and their messages. Messages to and from a neighbour share an edge.
 fn edges(messages: &[Message], decomposition: &Decomposition, rank: Rank) -> (Vec<Edge>, Vec<Carried>) {
     let other = |towards: Offset| decomposition.neighbour(rank, towards).filter(|&peer| peer != rank);
     let (mut edges, mut carried) = (Vec::new(), Vec::new());
-    // What comes from the side to which a message goes, where there is such a message.
+    // Messages that are not yet paired with one to the rank they come from.
     let mut answers: Vec<usize> = (0..messages.len()).collect();
     let back = |message: &Message| message.towards.map(|step| -step);
     for (number, message) in messages.iter().enumerate() {
@@ -340,7 +345,7 @@ fn edges(messages: &[Message], decomposition: &Decomposition, rank: Rank) -> (Ve
     (edges, carried)
 }
 
-/// Messages have their numbers as channels.
+/// Returns an edge with message numbers as channels.
 fn edge(peer: Rank, sends: Option<usize>, receives: Option<usize>) -> Edge {
     let channel = |number: Option<usize>| number.map_or(0, |number| number as Channel);
     let flow = match (sends, receives) {
@@ -351,7 +356,7 @@ fn edge(peer: Rank, sends: Option<usize>, receives: Option<usize>) -> Edge {
     Edge { peer, send_channel: channel(sends), receive_channel: channel(receives), flow, send_capacity: 0 }
 }
 
-/// An edge whose messages lie in a field of this layout.
+/// Returns an edge whose messages lie in a field of this layout.
 fn describe<T: Real>(edge: &Edge, carried: &Carried, messages: &[Message], layout: &Layout) -> UnpackedEdge {
     let places = |number: Option<usize>, bounds: fn(&Part) -> Bounds| {
         let parts = number.map_or(&[][..], |number| &messages[number].parts);
@@ -367,7 +372,7 @@ fn describe<T: Real>(edge: &Edge, carried: &Carried, messages: &[Message], layou
     }
 }
 
-/// A box of nodes of a component.
+/// Returns the subarray of a box of nodes of a component.
 fn subarray<T: Real>(component: usize, bounds: Bounds, layout: &Layout) -> Subarray {
     let [x, y, _] = layout.strides().map(|numbers| numbers * size_of::<T>());
     Subarray {

@@ -1,13 +1,16 @@
-//! What happens at a node: populations relax towards the equilibrium of their density and momentum.
+//! Collision at a node: relaxation of the populations towards the equilibrium of their density and
+//! momentum.
 //!
-//! With two relaxation times (TRT, Ginzburg, Verhaeghe and d'Humieres 2008) a pair of opposite populations is taken apart
-//! into its even part `(f_i + f_-i) / 2` and its odd part `(f_i - f_-i) / 2`, which relax with rates of their own. The even rate
-//! is the viscosity; the odd one is free, and the *magic parameter*
-//! (1 / even - 1/2) (1 / odd - 1/2) decides where exactly a bounce-back wall stands: with 3/16 half-way between the nodes.
-//! One relaxation time (BGK) is the case of two equal rates, so one kernel serves both.
+//! With two relaxation times (TRT, Ginzburg, Verhaeghe and d'Humieres 2008) a pair of opposite
+//! populations is split into its even part `(f_i + f_-i)/2` and its odd part `(f_i - f_-i)/2`,
+//! which relax with separate rates. The even rate determines the viscosity. The odd one is free:
+//! the *magic parameter* (1 / even - 1/2) (1 / odd - 1/2) determines the exact position of a
+//! bounce-back wall, with 3/16 half-way between the nodes. One relaxation time (BGK) is the case of
+//! two equal rates, so one kernel serves both.
 //!
-//! Stored are deviations `f_i - w_i` from a fluid of density 1 at rest, which are small: so digits are not spent on
-//! the constant (Skordos 1993; single precision is of no use without).
+//! Populations are stored as deviations `f_i - w_i` from a fluid of density 1 at rest. These are
+//! small, so that no digits are spent on the constant (Skordos 1993; without this, single precision
+//! is useless).
 
 use std::marker::PhantomData;
 
@@ -19,32 +22,32 @@ use super::d3q19::{
 use super::lanes::LaneReal;
 use crate::Real;
 
-/// How populations relax.
+/// Relaxation of populations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Collision {
-    /// With one relaxation time (Bhatnagar, Gross and Krook 1954).
+    /// One relaxation time (Bhatnagar, Gross and Krook 1954).
     Bgk,
-    /// With two.
+    /// Two relaxation times.
     Trt {
-        /// The magic parameter, above 0.
+        /// Magic parameter, above 0.
         magic: f64,
     },
 }
 
-/// The magic parameter with which a flow between plates is exact.
+/// Magic parameter for which a flow between plates is exact.
 pub const MAGIC_OF_PLATES: f64 = 3.0 / 16.0;
 
-/// Per time step, the part of the difference to equilibrium that goes away: between 0 and 2.
+/// Fraction of the difference to equilibrium removed per time step: between 0 and 2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
-    /// Of even parts: the inverse of the relaxation time tau.
+    /// Rate of even parts: the inverse of the relaxation time tau.
     pub even: f64,
-    /// Of odd parts.
+    /// Rate of odd parts.
     pub odd: f64,
 }
 
 impl Rates {
-    /// Of a fluid with this kinematic viscosity in lattice units: tau = 3 viscosity + 1/2.
+    /// Returns the rates for a kinematic viscosity in lattice units: tau = 3 viscosity + 1/2.
     pub fn new(collision: Collision, viscosity: f64) -> Self {
         let excess = 3.0 * viscosity;
         let odd_excess = match collision {
@@ -56,7 +59,7 @@ impl Rates {
 }
 
 impl Collision {
-    /// The magic parameter at a viscosity.
+    /// Returns the magic parameter at a viscosity.
     pub fn magic(self, viscosity: f64) -> f64 {
         match self {
             Self::Bgk => (3.0 * viscosity).powi(2),
@@ -64,15 +67,16 @@ impl Collision {
         }
     }
 
-    /// Velocity along the walls of a channel whose flow a constant force drives, by the greatest velocity that the flow has
-    /// if it stands still there: 16/3 (magic - 3/16) / width^2 (He, Zou, Luo and Dembo 1997; for BGK, magic is (tau - 1/2)^2).
-    /// It is added to the velocity at every node. `width`: nodes between the walls.
+    /// Returns the slip velocity along the walls of a channel with force-driven flow, relative to
+    /// the maximum velocity of the flow without slip: 16/3 (magic - 3/16) / width^2 (He, Zou, Luo
+    /// and Dembo 1997; for BGK, magic is (tau - 1/2)^2). The slip velocity is added to the velocity
+    /// at every node. `width`: number of nodes between the walls.
     pub fn slip(self, viscosity: f64, width: usize) -> f64 {
         16.0 / 3.0 * (self.magic(viscosity) - MAGIC_OF_PLATES) / (width as f64).powi(2)
     }
 }
 
-/// Density and velocity of a node in equilibrium, or near to it.
+/// Density and velocity of a node in or near equilibrium.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct FlowState {
     /// Density minus 1.
@@ -84,8 +88,8 @@ pub struct FlowState {
 }
 
 impl FlowState {
-    /// The deviation of a population: equilibrium of second order, and the first-order part that belongs to the gradient
-    /// (Chapman and Enskog), without which a flow starts with a jolt.
+    /// Returns the deviation of a population: second-order equilibrium, and the first-order part
+    /// due to the gradient (Chapman and Enskog), without which the initial state has a transient.
     pub fn population(&self, population: usize, rates: Rates) -> f64 {
         let Self { excess_density, velocity, gradient } = *self;
         let density = 1.0 + excess_density;
@@ -102,7 +106,7 @@ impl FlowState {
     }
 }
 
-/// Density and momentum of a node, from its deviations.
+/// Density and momentum of a node, computed from its deviations.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Moments {
     /// Density minus 1.
@@ -112,7 +116,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Of one node.
+    /// Returns the moments of one node.
     pub fn of<T: Real>(deviations: &[T; POPULATIONS]) -> Self {
         let mut sums = Self::default();
         for (population, &deviation) in deviations.iter().enumerate() {
@@ -125,30 +129,32 @@ impl Moments {
         sums
     }
 
-    /// Velocity under a body force: momentum is measured half a step before and after the force has acted.
+    /// Returns the velocity under a body force: the momentum of a state lacks half a step of the
+    /// force.
     pub fn velocity(&self, force: [f64; 3]) -> [f64; 3] {
         [0, 1, 2].map(|axis| (self.momentum[axis] + 0.5 * force[axis]) / (1.0 + self.excess_density))
     }
 }
 
-/// The constants of a collision: all that its kernel reads beside populations.
+/// Constants of a collision: all inputs of its kernel except the populations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Coefficients<T> {
-    /// What is left of even parts, halved for those of a pair's sum; of odd ones; of the population at rest.
+    /// Fraction kept of even parts (halved, for use with the sum of a pair), of odd parts
+    /// (likewise), and of the population at rest.
     even_kept: T,
     odd_kept: T,
     rest_kept: T,
     /// Even rate times weight: at rest, along an axis, diagonal.
     even_weights: [T; 3],
-    /// Even rate times nine halves of the weight: along an axis, diagonal.
+    /// Even rate times 9/2 of the weight: along an axis, diagonal.
     quadratic_weights: [T; 2],
-    /// Odd rate times three times the weight: along an axis, diagonal.
+    /// Odd rate times 3 times the weight: along an axis, diagonal.
     odd_weights: [T; 2],
     half_force: [T; 3],
     forces: ForceTerms<T>,
 }
 
-/// Guo, Zheng and Shi's force (2002), even and odd parts apart.
+/// Force term of Guo, Zheng and Shi (2002), separated into even and odd parts.
 #[derive(Debug, Clone, Copy)]
 struct ForceTerms<T> {
     /// 9 w (1 - even / 2) e F of each pair, to be multiplied by e u.
@@ -189,7 +195,7 @@ impl<T: Real> Coefficients<T> {
     }
 }
 
-/// Whether a kernel computes a body force: compiled apart, since most flows have none.
+/// Whether a kernel computes a body force; compiled separately, since most flows have none.
 pub(super) trait Forcing {
     const IS_FORCED: bool;
 }
@@ -206,14 +212,16 @@ impl Forcing for Forced {
     const IS_FORCED: bool = true;
 }
 
-/// Where a collision finds the populations of some nodes, and leaves them.
+/// Access to the populations of the nodes in a collision.
 pub(super) trait Node<V> {
     fn get(&self, population: usize) -> V;
-    /// What is put may lie where a population or its opposite was read.
+    /// Writes a population. The destination may be the place from which it or its opposite was
+    /// read.
     fn put(&mut self, population: usize, value: V);
 }
 
-/// What a collision computes with. Always part of the kernel: a closure that is used often becomes a call, and vectors then go through memory.
+/// Arithmetic of a collision. It is always inlined into the kernel: a closure that is used often
+/// becomes a call, and vectors are then passed through memory.
 struct Arithmetic<S, T> {
     simd: S,
     kind: PhantomData<T>,
@@ -235,7 +243,7 @@ impl<S: Simd, T: LaneReal> Arithmetic<S, T> {
         T::mul_lanes(self.simd, a, b)
     }
 
-    /// Of a constant.
+    /// Multiplies by a constant.
     #[inline(always)]
     fn times(&self, factor: T, b: T::Lanes<S>) -> T::Lanes<S> {
         self.mul(self.splat(factor), b)
@@ -246,17 +254,18 @@ impl<S: Simd, T: LaneReal> Arithmetic<S, T> {
         T::splat(self.simd, value)
     }
 
-    /// Sum and difference of a population and its opposite.
+    /// Returns the sum and difference of a population and its opposite.
     #[inline(always)]
     fn pair(&self, node: &impl Node<T::Lanes<S>>, pair: usize) -> (T::Lanes<S>, T::Lanes<S>) {
         let (one, opposite) = (node.get(2 * pair + 1), node.get(2 * pair + 2));
         (self.add(one, opposite), self.sub(one, opposite))
     }
 
-    /// The density less 1, and the momentum.
+    /// Returns the density minus 1, and the momentum.
     #[inline(always)]
     fn moments(&self, node: &impl Node<T::Lanes<S>>) -> (T::Lanes<S>, [T::Lanes<S>; 3]) {
-        // Of pairs that share a plane at once: few registers wait for the end.
+        // Pairs that share a plane are combined at once, so that few registers are occupied until
+        // the end.
         let ((s0, d0), (s1, d1), (s2, d2)) = (self.pair(node, 0), self.pair(node, 1), self.pair(node, 2));
         let axes = self.add(self.add(s0, s1), s2);
         let [xy, xy_sum, xy_difference] = self.plane(node, 3);
@@ -270,7 +279,8 @@ impl<S: Simd, T: LaneReal> Arithmetic<S, T> {
         (excess, [jx, jy, jz])
     }
 
-    /// Of the two pairs along the diagonals of a plane: all populations, and sum and difference of what moves along them.
+    /// Returns for the two pairs along the diagonals of a plane the sum of all populations, and the
+    /// sum and difference of the momenta along the diagonals.
     #[inline(always)]
     fn plane(&self, node: &impl Node<T::Lanes<S>>, first: usize) -> [T::Lanes<S>; 3] {
         let ((s0, d0), (s1, d1)) = (self.pair(node, first), self.pair(node, first + 1));
@@ -278,11 +288,13 @@ impl<S: Simd, T: LaneReal> Arithmetic<S, T> {
     }
 }
 
-/// Collides the populations of some nodes. Opposite directions enter by their sum and difference only, so that a node
-/// seen in a mirror (every direction and the force replaced by its opposite) gives the same bits: see `kernel`.
+/// Collides the populations of some nodes. Opposite directions enter only through their sum and
+/// difference, so that a mirrored node (every direction and the force replaced by its opposite)
+/// gives identical bits: see `kernel`.
 ///
-/// Populations are read twice, for what all pairs share and pair by pair again when their turn comes: AVX2 has 16 registers for 19 of them,
-/// and whatever is kept for later goes through the stack.
+/// Populations are read twice: once for the quantities shared by all pairs, and again pair by pair.
+/// AVX2 has 16 registers for 19 populations, and any values kept for later would be spilled to the
+/// stack.
 #[inline(always)]
 pub(super) fn collide<S: Simd, T: LaneReal, F: Forcing>(
     simd: S,
@@ -324,11 +336,11 @@ pub(super) fn collide<S: Simd, T: LaneReal, F: Forcing>(
     relax::<S, T, F>(&a, c, node, 8, a.sub(jy, jz), &diagonals);
 }
 
-/// What the pairs along axes have in common, or the diagonal ones.
+/// Quantities shared by the pairs along axes, or by the diagonal pairs.
 struct Shared<T, V> {
-    /// The even rate times what equilibria have in common, less what the body force adds to all.
+    /// Even rate times the shared part of the equilibria, minus the shared part of the body force.
     common: V,
-    /// What the square of the momentum along a pair is multiplied by.
+    /// Factor of the squared momentum along a pair.
     quadratic: V,
     inverse: V,
     odd_weight: T,
@@ -349,7 +361,8 @@ fn shared<S: Simd, T: LaneReal, F: Forcing>(
     Shared { common, quadratic, inverse, odd_weight: c.odd_weights[kind] }
 }
 
-/// Relaxes a pair, along which the momentum is `ej`. Nine calls, since a loop over pairs is not always unrolled.
+/// Relaxes a pair, with momentum `ej` along it. Called nine times, since a loop over pairs is not
+/// always unrolled.
 #[inline(always)]
 fn relax<S: Simd, T: LaneReal, F: Forcing>(
     a: &Arithmetic<S, T>,

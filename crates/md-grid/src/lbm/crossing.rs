@@ -1,23 +1,27 @@
-//! Which populations travel between ranks.
+//! Populations exchanged between ranks.
 //!
-//! A push leaves in the ghosts what has moved on to other ranks: 5 populations beyond a face, 1 beyond an edge, none beyond a
-//! corner. They go to the nodes they belong to. The single grid's local step leaves in the own nodes what the next step reads from the
-//! ghosts: the same places of the same populations, the other way, so it is the same plan reversed.
+//! A push leaves populations that have moved to other ranks in the ghosts: 5 beyond a face, 1
+//! beyond an edge, none beyond a corner. They are sent to the nodes they belong to. The single
+//! grid's local step leaves in the own nodes the populations that the next step reads from the
+//! ghosts: the same places of the same populations, in the opposite direction, so the same plan is
+//! used in reverse.
 //!
 //! ```text
-//! direct     a message for each of 6 faces and 12 edges, one stage; a place of a population is carried by one of them only
-//! staged     along x, then y, then z; what has moved along two axes goes along the first one into the ghosts of the second
+//! direct     one message for each of 6 faces and 12 edges, one stage; each place of a population
+//!            is in only one of them
+//! staged     along x, then y, then z; populations that move along two axes go along the first one
+//!            into the ghosts of the second
 //! ```
 //!
-//! Where the ends of rows along z are joined, sweeps do without copies along z (`rows`): then what has moved along z too goes with
-//! the others, from where it was pushed.
+//! If the ends of rows along z are joined, sweeps need no copies along z (`rows`). Populations that
+//! also move along z are then sent with the others, from the places they were pushed to.
 
 use super::d3q19::{POPULATIONS, VELOCITIES};
 use super::nodes::Overlap;
 use super::rows::Ends;
 use crate::{Beside, Decomposition, Exchanged, HaloPlan, Messages, Offset, Region, Schedule, Span, Transfer};
 
-/// The order in which populations leave.
+/// Order in which populations are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -33,8 +37,9 @@ pub enum Crossing {
 }
 
 impl Crossing {
-    /// What a step exchanges, while what has no neighbours on other ranks is computed, where that is wanted. The single grid's steps
-    /// take turns in sending it this way and the other.
+    /// Returns the exchange of a step, with the computation of inner nodes during it if `overlap`
+    /// requests that. The steps of the single grid send it alternately in this direction and in
+    /// reverse.
     pub fn schedule(
         self,
         decomposition: Decomposition,
@@ -50,17 +55,17 @@ impl Crossing {
         Schedule { decomposition, depth: [1; 3], messages, number_bytes, exchanges, reductions: 0 }
     }
 
-    /// From ghosts to the nodes that own them.
+    /// Returns the plan from ghosts to the nodes that own them.
     pub(super) fn scatter(self, ends: Ends) -> HaloPlan {
         self.plan(ends, Span::Moved)
     }
 
-    /// From own nodes to the ghosts that neighbours have of them.
+    /// Returns the plan from own nodes to their ghosts on the neighbours.
     pub(super) fn gather(self, ends: Ends) -> HaloPlan {
         self.plan(ends, |_| Span::Own).reversed()
     }
 
-    /// `joined`: the nodes along z of populations that move so there, in rows whose ends are joined.
+    /// `joined`: the span along z, by velocity along z, in rows whose ends are joined.
     fn plan(self, ends: Ends, joined: fn(i8) -> Span) -> HaloPlan {
         let axes = match ends {
             Ends::Apart => 3,
@@ -96,7 +101,7 @@ impl Crossing {
     }
 }
 
-/// All faces, then all edges, along so many axes.
+/// Returns the offsets of all faces, then of all edges, along the first `axes` axes.
 fn offsets(axes: usize) -> Vec<Offset> {
     let mut offsets: Vec<Offset> = VELOCITIES[1..].to_vec();
     offsets.retain(|offset| offset[axes..].iter().all(|&step| step == 0));
@@ -104,7 +109,7 @@ fn offsets(axes: usize) -> Vec<Offset> {
     offsets
 }
 
-/// Own nodes that a population reaches from own nodes.
+/// Returns the own nodes along an axis that a population reaches from own nodes.
 fn moved_into(step: i8) -> Span {
     match step {
         1 => Span::OwnFrom(1),
@@ -113,7 +118,7 @@ fn moved_into(step: i8) -> Span {
     }
 }
 
-/// `along`: the nodes along the axes that are not crossed, by the population's velocity there.
+/// `along`: the span along each axis that is not crossed, by the population's velocity there.
 fn transfer(towards: Offset, population: usize, along: impl Fn(usize, i8) -> Span) -> Transfer {
     let along = |axis: usize| along(axis, VELOCITIES[population][axis]);
     let region = |at: fn(i8) -> Span| {

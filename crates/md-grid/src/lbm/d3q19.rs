@@ -1,15 +1,16 @@
-//! The lattice D3Q19: at each node 19 populations, one at rest and one for each of the 6 nearest and 12 second-nearest
-//! neighbours (Qian, d'Humieres and Lallemand 1992).
+//! Lattice D3Q19: 19 populations per node, one at rest and one for each of the 6 nearest and 12
+//! second-nearest neighbours (Qian, d'Humieres and Lallemand 1992).
 //!
-//! Opposite directions follow each other, so that a collision works on pairs: direction 2 p + 1 and 2 p + 2 are pair p.
+//! Opposite directions are adjacent, so that a collision works on pairs: directions 2 p + 1 and 2 p
+//! + 2 are pair p.
 
-/// Populations per node.
+/// Number of populations per node.
 pub const POPULATIONS: usize = 19;
 
-/// Pairs of opposite directions.
+/// Number of pairs of opposite directions.
 pub(super) const PAIRS: usize = 9;
 
-/// Where a population is one time step later, in nodes along x, y and z.
+/// Displacement of each population in one time step, in nodes along x, y and z.
 pub const VELOCITIES: [[i8; 3]; POPULATIONS] = [
     [0, 0, 0],
     [1, 0, 0],
@@ -42,7 +43,7 @@ pub(super) const WEIGHT_DIAGONAL: f64 = 1.0 / 36.0;
 /// Square of the speed of sound, in lattice units.
 pub const SOUND_SPEED_SQUARED: f64 = 1.0 / 3.0;
 
-/// The population that moves the other way.
+/// Returns the population with the opposite velocity.
 pub(super) const fn opposite(population: usize) -> usize {
     match population {
         0 => 0,
@@ -51,7 +52,7 @@ pub(super) const fn opposite(population: usize) -> usize {
     }
 }
 
-/// The weight of a population: its share of the density of a fluid at rest.
+/// Returns the weight of a population: its share of the density of a fluid at rest.
 pub(super) fn weight(population: usize) -> f64 {
     match population {
         0 => WEIGHT_AT_REST,
@@ -60,7 +61,7 @@ pub(super) fn weight(population: usize) -> f64 {
     }
 }
 
-/// Scalar product of a population's velocity and a vector.
+/// Returns the scalar product of a population's velocity and a vector.
 pub(super) fn along(population: usize, vector: [f64; 3]) -> f64 {
     (0..3).map(|axis| f64::from(VELOCITIES[population][axis]) * vector[axis]).sum()
 }
@@ -69,7 +70,7 @@ pub(super) fn along(population: usize, vector: [f64; 3]) -> f64 {
 mod tests {
     use super::*;
 
-    /// What makes the lattice isotropic to fourth order, and so the fluid obey the Navier-Stokes equations.
+    /// The condition for isotropy to fourth order, and so for the Navier-Stokes equations.
     #[test]
     fn moments_of_the_weights_are_those_of_a_maxwell_distribution() {
         let moment = |of: &dyn Fn([f64; 3]) -> f64| -> f64 {

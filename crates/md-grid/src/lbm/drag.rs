@@ -1,14 +1,17 @@
-//! Forces of the fluid on obstacles and walls, by the momentum that populations exchange with them.
+//! Forces of the fluid on obstacles and walls, by momentum exchange with the populations.
 //!
-//! A population that moves towards a body as `f` comes back as `f + gain`, the opposite one, when the step ends. So in one
-//! step the body takes up the momentum `e (2 f + gain)`, and the fluid loses the same (Ladd 1994):
+//! A population that moves towards a body as `f` has returned as `f + gain`, in the opposite
+//! direction, at the end of the step. In one step the body therefore gains the momentum `e (2 f +
+//! gain)`, which the fluid loses (Ladd 1994):
 //!
 //! ```text
-//! momentum(t + 1) - momentum(t)  =  body force x fluid nodes  -  force on obstacles  -  force on walls
+//! momentum(t + 1) - momentum(t)
+//!     =  body force x fluid nodes  -  force on obstacles  -  force on walls
 //! ```
 //!
-//! What has come back is still there after the step, so a force costs nothing until it is asked for. Populations are deviations
-//! from a fluid of density 1 at rest, whose pressure of 1/3 is left out: on a closed surface it has no resultant.
+//! Returned populations are still stored after the step, so forces have no cost unless they are
+//! requested. Populations are deviations from a fluid of density 1 at rest, whose pressure of 1/3
+//! is omitted: it has no resultant on a closed surface.
 
 use md_comm::World;
 
@@ -19,17 +22,18 @@ use crate::{Field, GridError, Real, total};
 /// Forces of the fluid during the last step, in lattice units.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Forces {
-    /// On all solid nodes together: the drag of the obstacles.
+    /// Force on all solid nodes together: the drag of the obstacles.
     pub on_obstacles: [f64; 3],
-    /// On all walls of the domain together.
+    /// Force on all walls of the domain together.
     pub on_walls: [f64; 3],
 }
 
-/// The forces that the populations of a grid have exerted, over all ranks: the same bits on any decomposition. `most_links`
-/// bounds the number of terms of all ranks. *Collective.*
+/// Returns the forces exerted by the populations of a grid, over all ranks, with bits that do not
+/// depend on the decomposition. `most_links` is an upper bound of the number of terms on all ranks.
+/// *Collective.*
 ///
 /// # Errors
-/// Communication.
+/// Communication errors.
 pub(super) fn forces<T: Real>(
     world: &dyn World,
     walls: &Walls<T>,

@@ -1,21 +1,23 @@
-//! The loops over nodes: collide and stream in one pass over memory.
+//! Loops over nodes: collide and stream in one pass over memory.
 //!
-//! Two patterns. A node's populations are `f[i]`, its place in a component is `n`, `shift[i]` leads to the neighbour that
-//! population `i` moves to.
+//! There are two patterns. `f[i]` are the populations of a node, `n` is its place in a component,
+//! and `shift[i]` is the distance to the neighbour that population `i` moves to.
 //!
 //! ```text
-//! two grids      push              target[i][n + shift[i]]       = collided(source[i][n])[i]
-//! single grid    local step        grid[-i][n]                   = collided(grid[i][n])[i]
-//!                shifted step      grid[i][n + shift[i]]         = collided(grid[-i][n + shift[-i]])[i]
+//! two grids      push           target[i][n + shift[i]]    = collided(source[i][n])[i]
+//! single grid    local step     grid[-i][n]                = collided(grid[i][n])[i]
+//!                shifted step   grid[i][n + shift[i]]      = collided(grid[-i][n + shift[-i]])[i]
 //! ```
 //!
-//! The single grid is Bailey's AA pattern (2009): a node reads and writes the very same places, in the first step its own,
-//! in the second one in each neighbour. Between them each population lies where its opposite belongs. Both steps are one kernel: the
-//! shifted one sees every direction as its opposite, and so is the local one on components shifted by a node, with the
-//! body force mirrored.
+//! The single grid uses Bailey's AA pattern (2009): a node writes exactly the places it reads, its
+//! own in the first step, and one in each neighbour in the second. Between the steps, each
+//! population is stored in the place of its opposite. Both steps use one kernel: the shifted step
+//! exchanges every direction with its opposite, which makes it the local step on components shifted
+//! by a node, with the body force mirrored.
 //!
-//! No place is touched by the nodes of two rows, and rows in ascending order touch ascending places of each component: so the
-//! components are cut between threads where rows start, shifted, and the bits do not depend on the number of threads.
+//! No place is accessed by the nodes of two rows, and rows in ascending order access ascending
+//! places of each component. The components are therefore divided between threads at the (shifted)
+//! starts of rows, and the bits do not depend on the number of threads.
 
 mod beyond;
 mod push;
@@ -34,22 +36,22 @@ use super::stores::Stores;
 use beyond::{Beyond, in_turn};
 use push::Push;
 
-/// Lanes of the widest vector: 16 of 4 bytes.
+/// Number of lanes of the widest vector: 16 of 4 bytes.
 const MOST_LANES: usize = 16;
 
-/// Fluid nodes that follow each other along z.
+/// Contiguous fluid nodes along z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// Place of the first one in a component.
+    /// Place of the first node in a component.
     pub start: usize,
-    /// How many.
+    /// Number of nodes.
     pub length: usize,
 }
 
-/// One component, or a thread's part of it, as it is seen from a node.
+/// One component, or a thread's part of it, addressed by nodes.
 struct Part<'g, T> {
     values: &'g mut [T],
-    /// From a node's place in the whole component to the place of its value here.
+    /// Distance from a node's place in the whole component to the place of its value in `values`.
     shift: isize,
 }
 
@@ -65,7 +67,7 @@ impl<'g, T> Part<'g, T> {
         &mut self.values[start..][..run.length]
     }
 
-    /// What lies before a run, the run, and what lies behind it.
+    /// Returns the value before a run, the run, and the value after it.
     #[inline(always)]
     fn around(&mut self, run: Run) -> (&T, &mut [T], &T) {
         let start = self.place(run.start);
@@ -74,7 +76,7 @@ impl<'g, T> Part<'g, T> {
         (&before[start - 1], row, &behind[0])
     }
 
-    /// What nodes before this one touch, and the rest.
+    /// Splits into the part accessed by nodes before this one, and the rest.
     fn split_at(self, node: usize) -> (Self, Self) {
         let middle = self.place(node).min(self.values.len());
         let (before, after) = self.values.split_at_mut(middle);
@@ -95,23 +97,25 @@ impl<'g, T> Parts<'g, T> {
             before
         });
         let mut second = second.into_iter();
-        // As many as there were.
+        // The iterator has exactly this number of parts.
         let second = std::array::from_fn(|_| second.next().unwrap_or(Part { values: &mut [], shift: 0 }));
         (Self(first), Self(second))
     }
 }
 
-/// Runs of a sweep, and where what belongs to joined ends of their rows lies.
+/// Runs of a sweep, and the location of values that belong to joined ends of their rows.
 #[derive(Clone, Copy)]
 struct Runs<'g> {
     all: &'g [Run],
     rows: Rows,
-    /// The velocity along z of what the first node of a row takes from the other end; the last one takes the opposite.
+    /// Velocity along z of the populations that the first node of a row takes from the other end;
+    /// the last node takes the opposite ones.
     below: i8,
 }
 
 impl<T: LaneReal> Parts<'_, T> {
-    /// The nodes of a run, with what belongs to joined ends of its row put there, or of whole vectors what is to be put there.
+    /// Returns the nodes of a run. Values that belong to joined ends of its row are copied there,
+    /// or, if the run consists of whole vectors, returned separately.
     #[inline(always)]
     fn run<S: Simd>(&mut self, runs: Runs<'_>, run: Run) -> (Components<'_, T>, Option<Beyond<'_, T>>) {
         let ends = runs.rows.joined(run);
@@ -124,7 +128,7 @@ impl<T: LaneReal> Parts<'_, T> {
         (around.map(|(_, row, _)| row), Some(Beyond { values, below: runs.below }))
     }
 
-    /// Puts what belongs to joined ends of a run's row there.
+    /// Copies values that belong to joined ends of a run's row to their places.
     #[inline(always)]
     fn join_ends(&mut self, Runs { rows, below, .. }: Runs<'_>, run: Run) {
         let ends = rows.joined(run);
@@ -140,19 +144,19 @@ impl<T: LaneReal> Parts<'_, T> {
     }
 }
 
-/// A sweep's populations as slices, one per component.
+/// Populations of a sweep as slices, one per component.
 pub(super) type Components<'g, T> = [&'g mut [T]; POPULATIONS];
 
-/// Where a sweep reads and writes.
+/// Source and target of a sweep.
 #[expect(clippy::large_enum_variant, reason = "made once per sweep, of references")]
 pub enum Pass<'g, T> {
     /// From one grid into the neighbours' places of another.
     Push {
-        /// What is read, but for what belongs to joined ends of rows.
+        /// Populations to read, except those beyond joined ends of rows.
         source: Components<'g, T>,
-        /// How the other is written.
+        /// Way in which the target is written.
         stores: Stores,
-        /// All of every component.
+        /// Whole components to write.
         target: Components<'g, T>,
     },
     /// In place.
@@ -161,7 +165,7 @@ pub enum Pass<'g, T> {
     Shifted(Components<'g, T>),
 }
 
-/// What stays the same from sweep to sweep.
+/// Parameters that are constant between sweeps.
 #[derive(Debug, Clone)]
 pub struct Sweeper<T> {
     coefficients: Coefficients<T>,
@@ -174,7 +178,7 @@ pub struct Sweeper<T> {
 }
 
 impl<T: LaneReal> Sweeper<T> {
-    /// `of_force`: the collision's constants for a body force.
+    /// `of_force` returns the constants of the collision for a body force.
     pub(super) fn new(
         of_force: impl Fn([f64; 3]) -> Coefficients<T>,
         force: [f64; 3],
@@ -188,12 +192,12 @@ impl<T: LaneReal> Sweeper<T> {
         Self { coefficients: of_force(force), mirrored, is_forced, shifts, rows, level, threads }
     }
 
-    /// One time step of the nodes of `runs`, which ascend.
+    /// Advances the nodes of `runs`, in ascending order, by one time step.
     pub(super) fn sweep(&self, pass: Pass<'_, T>, runs: &[Run]) {
         T::sweep(self, pass, runs);
     }
 
-    /// What [`LaneReal::sweep`] is.
+    /// Implements [`LaneReal::sweep`].
     pub(super) fn sweep_here(&self, pass: Pass<'_, T>, runs: &[Run]) {
         let stay = [0; POPULATIONS];
         let runs = |below: i8| Runs { all: runs, rows: self.rows, below };
@@ -248,14 +252,14 @@ fn parts<T>(components: Components<'_, T>, shifts: [isize; POPULATIONS]) -> Part
 /// A thread's part of a sweep.
 struct Share<'g, T> {
     runs: Runs<'g>,
-    /// What is read.
+    /// Parts to read.
     parts: Parts<'g, T>,
-    /// What is written, if it is another grid.
+    /// Parts to write, if they are of another grid.
     target: Option<(Parts<'g, T>, Stores)>,
 }
 
 impl<T: LaneReal> Share<'_, T> {
-    /// Cuts between two rows: before the ghost at the start of one.
+    /// Splits between two rows, before the ghost at the start of the second one.
     fn split(self, shares: Range<usize>, middle: usize) -> (Self, Self) {
         let Self { runs: Runs { all, rows, below }, parts, target } = self;
         let row = |run: &Run| rows.around(run.start);
@@ -311,7 +315,8 @@ impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
     }
 }
 
-/// The nodes of a vector, whose populations leave for where their opposites were read.
+/// Nodes of a vector whose populations are written to the places from which their opposites were
+/// read.
 struct Here<'n, 'g, V> {
     grid: &'n mut [&'g mut [V]; POPULATIONS],
     at: usize,
@@ -352,19 +357,20 @@ fn lanes<S: Simd, T: LaneReal>() -> usize {
     size_of::<T::Lanes<S>>() / size_of::<T>()
 }
 
-/// The numbers of as many vectors as so many nodes need.
+/// Returns the number of values in the whole vectors that hold `nodes` nodes.
 fn whole_vectors<S: Simd, T: LaneReal>(nodes: usize) -> usize {
     nodes.next_multiple_of(lanes::<S, T>())
 }
 
-/// The nodes of a run that fill whole vectors, and the others; none that are not there.
+/// Returns the nodes of a run that fill whole vectors, and the remaining ones, without empty
+/// ranges.
 #[inline(always)]
 fn whole_and_rest<S: Simd, T: LaneReal>(run: Run) -> impl Iterator<Item = Range<usize>> + use<S, T> {
     let whole = run.length - run.length % lanes::<S, T>();
     [0..whole, whole..run.length].into_iter().filter(|nodes| !nodes.is_empty())
 }
 
-/// Populations of some nodes, rows on cache lines.
+/// Populations of some nodes, with rows aligned to cache lines.
 #[repr(align(64))]
 struct Block<T>([[T; MOST_LANES]; POPULATIONS]);
 
@@ -375,13 +381,13 @@ impl<T: LaneReal> Default for Block<T> {
 }
 
 impl<T: LaneReal> Block<T> {
-    /// Of so many nodes.
+    /// Returns the rows of the first `count` nodes.
     #[inline(always)]
     fn rows(&mut self, count: usize) -> [&mut [T]; POPULATIONS] {
         self.0.each_mut().map(|row| &mut row[..count])
     }
 
-    /// Copies of rows that are no longer than a block, filled up with a fluid at rest to whole vectors.
+    /// Copies rows no longer than a block, filled up to whole vectors with a fluid at rest.
     #[inline(always)]
     fn filled_up<S: Simd>(&mut self, rows: [&[T]; POPULATIONS]) -> [&mut [T]; POPULATIONS] {
         let (count, width) = (rows[0].len(), whole_vectors::<S, T>(rows[0].len()));

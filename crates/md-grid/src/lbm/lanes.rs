@@ -1,45 +1,48 @@
-//! Vectors of `f32` or `f64`, so that a kernel is written once for both.
+//! Vectors of `f32` or `f64`, so that kernels are generic over both.
 
 use md_core::simd::Simd;
 
 use super::kernel::{Pass, Run, Sweeper};
 use crate::Real;
 
-/// Numbers that the lattice Boltzmann kernels are compiled for. Each operation rounds once, as IEEE 754 has it, and none is
-/// fused with another: so results have the same bits whatever the width of the vectors.
+/// Number types that the lattice Boltzmann kernels are compiled for. Each operation rounds once, as
+/// in IEEE 754, and none is fused with another, so the bits of the results do not depend on the
+/// width of the vectors.
 pub trait LaneReal: Real {
-    /// A vector of an instruction set.
+    /// Vector of an instruction set.
     type Lanes<S: Simd>: Copy;
 
-    /// All lanes the same.
+    /// Returns a vector with equal lanes.
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Lanes<S>;
-    /// a + b.
+    /// Returns a + b.
     fn add_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
-    /// a - b.
+    /// Returns a - b.
     fn sub_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
-    /// a b.
+    /// Returns a b.
     fn mul_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
-    /// a / b.
+    /// Returns a / b.
     fn div_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
-    /// The vector with another number in one lane.
+    /// Returns the vector with one lane replaced.
     fn with_lane<S: Simd>(simd: S, lanes: Self::Lanes<S>, lane: usize, value: Self) -> Self::Lanes<S>;
-    /// A slice as whole vectors; what is left is not part of it.
+    /// Returns a slice as whole vectors, without the remainder.
     fn vectors<S: Simd>(simd: S, slice: &[Self]) -> &[Self::Lanes<S>];
-    /// The same, to be written.
+    /// Returns a mutable slice as whole vectors, without the remainder.
     fn vectors_mut<S: Simd>(simd: S, slice: &mut [Self]) -> &mut [Self::Lanes<S>];
-    /// The sweep for these numbers, compiled here, with this crate's optimisation, and not wherever flows are used.
+    /// Sweeps over numbers of this type; compiled with this crate's optimisation, not in the crates
+    /// that use flows.
     #[doc(hidden)]
     fn sweep(sweeper: &Sweeper<Self>, pass: Pass<'_, Self>, runs: &[Run]);
 }
 
-/// Bytes from what is computed to what is fetched meanwhile. So many rows are read at once that CPUs lose sight of them by themselves, above
-/// all where they end and the next ones follow. On Zen 3 one grid is 1.2 to
-/// 1.3 times as fast as with 640 (its first-level cache has 32 KiB in 8 ways); Intel family 6 model 207 showed no difference.
+/// Distance in bytes from the data being computed to the data being prefetched. A sweep reads so
+/// many rows at once that the hardware prefetchers do not follow all of them, mainly where rows end
+/// and the next ones begin. On Zen 3 one grid is 1.2 to 1.3 times as fast as with 640 (its
+/// first-level cache has 32 KiB in 8 ways); Intel family 6 model 207 showed no difference.
 const AHEAD_BYTES: usize = 384;
 
 const LINE_BYTES: usize = 64;
 
-/// Has the line fetched that a sweep over a row reaches some vectors after this one.
+/// Prefetches the line of a row that a sweep reaches `AHEAD_BYTES` after this vector.
 #[inline(always)]
 pub(super) fn fetch_ahead<V>(row: &[V], at: usize) {
     if at.is_multiple_of((LINE_BYTES / size_of::<V>()).max(1)) {

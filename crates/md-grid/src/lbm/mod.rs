@@ -1,16 +1,21 @@
-//! Lattice Boltzmann: a fluid as populations that stream from node to node and collide there.
+//! Lattice Boltzmann method: a fluid as populations that stream from node to node and collide
+//! there.
 //!
 //! ```text
-//! f[i](x + e[i], t + 1)  =  f[i](x, t) + collision(f(x, t))[i]         i = 0 .. 18 (lattice D3Q19)
+//! f[i](x + e[i], t + 1)  =  f[i](x, t) + collision(f(x, t))[i]     i = 0 .. 18 (lattice D3Q19)
 //!
-//! density = sum of f[i]      momentum = sum of e[i] f[i]      pressure = density / 3      viscosity = (tau - 1/2) / 3
+//! density = sum of f[i]      momentum = sum of e[i] f[i]
+//! pressure = density / 3     viscosity = (tau - 1/2) / 3
 //! ```
 //!
-//! All in lattice units: a node and a step are 1. The flow is that of the Navier-Stokes equations to second order in the distance of
-//! nodes while it is slow against sound (speed 0.577 nodes per step).
+//! All quantities are in lattice units: the node spacing and the time step are 1. The flow
+//! satisfies the Navier-Stokes equations to second order in the node spacing if it is slow compared
+//! with sound (speed 0.577 nodes per step).
 //!
-//! Read in this order: `d3q19` (the lattice), `collision`, `kernel` (the loops over nodes, in two patterns), `stores` (how the second of
-//! two grids is written), `rows` (what moves beyond their ends), `walls` (bounce-back), `drag` (forces on them), `crossing` (what travels between ranks), `solver` (the step).
+//! Suggested reading order: `d3q19` (the lattice), `collision`, `kernel` (loops over nodes, in two
+//! patterns), `stores` (writes to the second of two grids), `rows` (populations beyond the ends of
+//! rows), `walls` (bounce-back), `drag` (forces on walls), `crossing` (exchange between ranks),
+//! `solver` (the time step).
 
 mod collision;
 mod crossing;

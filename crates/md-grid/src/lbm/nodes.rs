@@ -1,4 +1,4 @@
-//! The order of a rank's work: first the nodes whose populations travel, then the others.
+//! Order of a rank's work: first the nodes whose populations are sent, then the others.
 
 use super::crossing::Crossing;
 use super::kernel::Run;
@@ -6,33 +6,34 @@ use super::rows::Ends;
 use super::walls::Mask;
 use crate::{Decomposition, Layout, Region};
 
-/// Nodes at either end of a row that count as boundary where rows end at others: whole vectors, because a single node takes
-/// as long as one.
+/// Number of nodes at either end of a row that count as boundary if other ranks' nodes follow
+/// there: whole vectors, because a single node takes as long as a vector.
 const ROW_END: usize = 16;
 
-/// The fluid nodes of a rank, ascending.
+/// Fluid nodes of a rank, in ascending order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Nodes {
-    /// Next to a neighbour, or nearly so.
+    /// Nodes next to a neighbour, or within `ROW_END` of one along z.
     pub boundary: Vec<Run>,
-    /// The others.
+    /// The other nodes.
     pub inner: Vec<Run>,
-    /// Number of all.
+    /// Total number of nodes.
     pub count: usize,
 }
 
-/// Whether a rank computes anything while messages travel.
+/// Whether a rank computes anything while messages are in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overlap {
-    /// Inner nodes.
+    /// Inner nodes are computed.
     InnerNodes,
-    /// Nothing: all nodes come first.
+    /// Nothing is computed: all nodes come first.
     Nothing,
 }
 
 impl Nodes {
-    /// Fluid are the nodes that are not solid. Where messages go in one stage, what a rank sends itself is copied after all nodes, so
-    /// nodes beside their own periodic images are inner ones; in several stages the first must be complete before the second.
+    /// Finds the fluid nodes, which are those that are not solid. With one stage of messages, data
+    /// that a rank sends to itself is copied after all nodes, so nodes next to their own periodic
+    /// images are inner ones. With several stages the first must be complete before the second.
     pub(super) fn of(
         decomposition: &Decomposition,
         layout: Layout,

@@ -1,4 +1,4 @@
-//! What a flow is told.
+//! Options of a flow.
 
 use md_comm::Buffering;
 use md_core::Threads;
@@ -11,7 +11,7 @@ use super::stores::Stores;
 use super::walls::WallVelocities;
 use crate::Messages;
 
-/// How populations are kept from step to step.
+/// Storage of populations between steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -22,12 +22,12 @@ pub enum Pattern {
     /// One grid, updated in place.
     #[default]
     SingleGrid,
-    /// Two grids, from one into the other.
+    /// Two grids, each step from one into the other.
     TwoGrid,
 }
 
 impl Pattern {
-    /// Grids.
+    /// Returns the number of grids.
     pub fn grids(self) -> usize {
         match self {
             Self::SingleGrid => 1,
@@ -36,31 +36,32 @@ impl Pattern {
     }
 }
 
-/// The fluid, its walls, and how it is computed.
+/// Fluid, walls and method of computation.
 #[derive(Debug, Clone)]
 pub struct FlowOptions {
-    /// How populations relax.
+    /// Relaxation of populations.
     pub collision: Collision,
     /// Kinematic viscosity in lattice units, above 0.
     pub viscosity: f64,
     /// Force per volume.
     pub body_force: [f64; 3],
-    /// Of the domain's walls.
+    /// Velocities of the domain's walls.
     pub wall_velocities: WallVelocities,
-    /// One grid or two.
+    /// Storage of populations: one grid or two.
     pub pattern: Pattern,
-    /// How the second of two grids is written; none: in caches if the grids may stay there, else as is found to be faster.
+    /// Way in which the second of two grids is written. With `None`, into the caches if the grids
+    /// may fit there, otherwise in the fastest way measured.
     pub stores: Option<Stores>,
-    /// The order in which populations leave.
+    /// Order in which populations are sent.
     pub crossing: Crossing,
-    /// What is computed while messages travel.
+    /// Computation while messages are in flight.
     pub overlap: Overlap,
-    /// How populations share messages.
+    /// Grouping of populations into messages.
     pub messages: Messages,
     /// Buffers per message.
     pub buffering: Buffering,
-    /// The instruction set.
+    /// Instruction set of the kernels.
     pub simd: SimdLevel,
-    /// The threads of the rank.
+    /// Threads of the rank.
     pub threads: Threads,
 }

@@ -1,4 +1,4 @@
-//! A flow as the program runs it.
+//! Flow as an application of the main program.
 
 use md_comm::{Choice, Reduction, Traffic, World};
 use md_engine::clock::PhaseClock;
@@ -11,7 +11,7 @@ use crate::application::{Application, Progress};
 use crate::resume::expect_words;
 use crate::{GridError, Layout, Resumable};
 
-/// A flow, its world and its clock.
+/// Flow with its world and clock.
 pub struct FlowRun<'w, T> {
     world: &'w dyn World,
     flow: Flow<T>,
@@ -21,22 +21,22 @@ pub struct FlowRun<'w, T> {
 }
 
 impl<'w, T: LaneReal> FlowRun<'w, T> {
-    /// Of a flow at its start.
+    /// Creates the run of a flow at its initial state.
     pub fn new(world: &'w dyn World, flow: Flow<T>) -> Self {
         Self { world, flow, clock: PhaseClock::default(), steps_done: 0, last_totals: None }
     }
 
-    /// The flow.
+    /// Returns the flow.
     pub fn flow(&self) -> &Flow<T> {
         &self.flow
     }
 
-    /// The totals that [`Application::row`] found last.
+    /// Returns the totals of the last call of [`Application::row`].
     pub fn last_totals(&self) -> Option<Totals> {
         self.last_totals
     }
 
-    /// A flow that is faster than sound, or of no numbers, is none.
+    /// Checks that the flow is slower than sound and has finite values.
     fn expect_stable(&self, totals: &Totals) -> Result<(), GridError> {
         let sound = SOUND_SPEED_SQUARED.sqrt();
         let Totals { highest_speed, least_density, .. } = *totals;
@@ -54,7 +54,8 @@ impl<'w, T: LaneReal> FlowRun<'w, T> {
     }
 }
 
-/// Populations are those after a step, whatever their places in memory: a flow goes on with either pattern.
+/// The state consists of the populations after a step, independent of their places in memory: a
+/// flow can resume with either pattern.
 impl<T: LaneReal> Resumable for FlowRun<'_, T> {
     fn words_per_node(&self) -> usize {
         POPULATIONS

@@ -1,4 +1,4 @@
-//! A flow on the ranks of a world, and its time step.
+//! Flow on the ranks of a world, and its time step.
 
 use std::time::Instant;
 
@@ -22,14 +22,15 @@ use super::walls::{Mask, Placement, Walls, shifts};
 use crate::layout::LINE;
 use crate::{Block, Decomposition, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Region};
 
-/// Parts in which inner nodes are computed, between two looks at the messages.
+/// Number of parts in which inner nodes are computed, with a progress call for the messages after
+/// each.
 const BLOCKS: usize = 16;
 
-/// A flow: this rank's part of it.
+/// This rank's part of a flow.
 pub struct Flow<T> {
     block: Block,
     layout: Layout,
-    /// Of all ranks.
+    /// Number of nodes on all ranks.
     all_nodes: usize,
     options: FlowOptions,
     mask: Mask,
@@ -40,25 +41,25 @@ pub struct Flow<T> {
     rows: Rows,
     grid: Field<T>,
     grids: Grids<T>,
-    /// From ghosts to owners.
+    /// Halo from ghosts to owners.
     scatter: Halo<T>,
     placement: Placement,
 }
 
-/// What the patterns have beside the grid.
+/// Storage of each pattern in addition to the grid.
 enum Grids<T> {
-    /// The way from owners to ghosts.
+    /// Halo from owners to ghosts.
     One(Box<Halo<T>>),
-    /// The grid to be written, and how.
+    /// The grid to be written, and the way it is written.
     Two(Field<T>, StoresChoice),
 }
 
 impl<T: LaneReal> Flow<T> {
-    /// A flow whose fluid nodes start as `initial` says (by their global indices), around solid nodes: `mask` has been told those of
-    /// this rank. *Collective.*
+    /// Creates a flow whose fluid nodes start from `initial(global indices)`, around the solid
+    /// nodes of `mask`, which contains those of this rank. *Collective.*
     ///
     /// # Errors
-    /// [`GridError::Shape`], [`GridError::OutOfMemory`]; communication.
+    /// [`GridError::Shape`], [`GridError::OutOfMemory`]; communication errors.
     pub fn new(
         world: &dyn World,
         decomposition: &Decomposition,
@@ -70,7 +71,7 @@ impl<T: LaneReal> Flow<T> {
         let layout = Layout::new(block.size, [1; 3], size_of::<T>())?;
         learn_ghosts(world, decomposition, &mut mask)?;
         let walls = Walls::find(decomposition, block.origin, layout, &mask, options.wall_velocities);
-        // A rank alone has nobody to wait for.
+        // A single rank waits for no messages.
         let overlap = if world.ranks() > 1 { options.overlap } else { Overlap::Nothing };
         let halo = |plan: HaloPlan| {
             let halo =
@@ -124,7 +125,7 @@ impl<T: LaneReal> Flow<T> {
                     continue;
                 }
                 let mut state = initial([0, 1, 2].map(|axis| self.block.origin[axis] + node[axis] as usize));
-                // What is measured as velocity has half a step of the force in it.
+                // The measured velocity includes half a step of the force.
                 for (velocity, force) in state.velocity.iter_mut().zip(half_force) {
                     *velocity -= force / (1.0 + state.excess_density);
                 }
@@ -139,10 +140,10 @@ impl<T: LaneReal> Flow<T> {
         }
     }
 
-    /// One time step.
+    /// Makes one time step.
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub fn step(&mut self, clock: &mut PhaseClock) -> Result<(), GridError> {
         let Self { nodes, walls, sweeper, grid, grids, scatter, placement, .. } = self;
         let (boundary, inner) = (nodes.boundary.as_slice(), nodes.inner.as_slice());
@@ -180,15 +181,15 @@ impl<T: LaneReal> Flow<T> {
         Ok(())
     }
 
-    /// Exchanges once what an exchange between steps carries, which changes nothing.
+    /// Performs the exchange of a step once, between steps; this does not change the results.
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub fn exchange(&mut self, clock: &mut PhaseClock) -> Result<(), GridError> {
         match &mut self.grids {
-            // It is to be written anyway.
+            // The next step overwrites the target anyway.
             Grids::Two(target, _) => self.scatter.exchange(target, clock),
-            // What ghosts hold is for the next step alone, which needs the same or nothing.
+            // Only the next step reads the ghosts, and it needs exactly these values or none.
             Grids::One(gather) => {
                 gather.exchange(&mut self.grid, clock)?;
                 if self.placement == Placement::Swapped {
@@ -208,8 +209,8 @@ impl<T: LaneReal> Flow<T> {
         }
     }
 
-    /// The populations of a fluid node of this rank as they stand after the last step, as deviations from a fluid at rest: the same
-    /// bits for both patterns.
+    /// Returns the populations of a fluid node of this rank after the last step, as deviations from
+    /// a fluid at rest. The bits are equal for both patterns.
     pub fn populations(&self, node: [usize; 3]) -> [T; POPULATIONS] {
         let place = self.layout.index(node.map(|index| index as isize));
         std::array::from_fn(|population| {
@@ -219,7 +220,7 @@ impl<T: LaneReal> Flow<T> {
         })
     }
 
-    /// The same of all nodes of a row, but for its ends.
+    /// Returns the populations of all nodes of a row; those at its ends may be stored elsewhere.
     fn row(&self, first: [isize; 3]) -> [&[T]; POPULATIONS] {
         let place = self.layout.index(first);
         std::array::from_fn(|population| {
@@ -228,7 +229,7 @@ impl<T: LaneReal> Flow<T> {
         })
     }
 
-    /// The component that holds a population, and how far from its node.
+    /// Returns the component that holds a population, and the distance from its node.
     fn place_of(&self, population: usize) -> (usize, isize) {
         match self.placement {
             Placement::Natural => (population, 0),
@@ -236,7 +237,7 @@ impl<T: LaneReal> Flow<T> {
         }
     }
 
-    /// Gives a fluid node of a flow at its start other populations.
+    /// Replaces the populations of a fluid node of a flow at its start.
     pub(super) fn set_populations(&mut self, node: [usize; 3], populations: [T; POPULATIONS]) {
         let place = self.layout.index(node.map(|index| index as isize));
         if !self.mask.is_solid(node.map(|index| index as isize)) {
@@ -247,7 +248,7 @@ impl<T: LaneReal> Flow<T> {
         }
     }
 
-    /// Density and velocity of a node of this rank; none of a solid one.
+    /// Returns the density and velocity of a node of this rank, or `None` for a solid node.
     pub fn state(&self, node: [usize; 3]) -> Option<(f64, [f64; 3])> {
         if self.mask.is_solid(node.map(|index| index as isize)) {
             return None;
@@ -260,10 +261,10 @@ impl<T: LaneReal> Flow<T> {
         (1.0 + moments.excess_density, moments.velocity(self.options.body_force))
     }
 
-    /// Totals over all ranks. *Collective.*
+    /// Returns the totals over all ranks. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub fn totals(&self, world: &dyn World) -> Result<Totals, GridError> {
         let mut sums = Sums::default();
         for row in self.layout.resolve(Region::OWN).rows() {
@@ -273,7 +274,7 @@ impl<T: LaneReal> Flow<T> {
                 if self.mask.is_solid([row[0], row[1], z as isize]) {
                     continue;
                 }
-                // What belongs to the ends of a row may lie elsewhere.
+                // Populations of the nodes at the ends of a row may be stored elsewhere.
                 let populations = match z {
                     _ if z == 0 || z == last => self.populations([x, y, z]),
                     _ => populations.map(|row| row[z]),
@@ -285,10 +286,10 @@ impl<T: LaneReal> Flow<T> {
         sums.over_ranks(world)
     }
 
-    /// Forces on obstacles and walls during the last step. *Collective.*
+    /// Returns the forces on obstacles and walls during the last step. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub fn forces(&self, world: &dyn World) -> Result<Forces, GridError> {
         let most_links = self.all_nodes.saturating_mul(POPULATIONS);
         drag::forces(world, &self.walls, (&self.grid, self.placement), most_links)
@@ -300,17 +301,18 @@ impl<T: LaneReal> Flow<T> {
         rows.flat_map(move |(x, y)| (0..size[2]).map(move |z| [x, y, z]))
     }
 
-    /// The nodes of this rank.
+    /// Returns the nodes of this rank.
     pub fn block(&self) -> Block {
         self.block
     }
 
-    /// Fluid nodes of this rank.
+    /// Returns the number of fluid nodes of this rank.
     pub fn fluid_nodes(&self) -> usize {
         self.nodes.count
     }
 
-    /// How the next step writes the second of two grids.
+    /// Returns the way in which the next step writes the second of two grids, or `None` with one
+    /// grid.
     pub fn stores(&self) -> Option<Stores> {
         match &self.grids {
             Grids::One(_) => None,
@@ -318,8 +320,8 @@ impl<T: LaneReal> Flow<T> {
         }
     }
 
-    /// Bytes that an update of a node moves between memory and CPU: every population is read and written once, and what is written
-    /// through the caches into another grid is read there before.
+    /// Returns the bytes that an update of a node moves between memory and CPU: every population is
+    /// read and written once, and stores through the caches into another grid first read the line.
     pub fn bytes_per_update(&self) -> usize {
         let passes = match self.stores() {
             Some(Stores::Ordinary | Stores::Unfetched) => 3,
@@ -328,17 +330,17 @@ impl<T: LaneReal> Flow<T> {
         passes * POPULATIONS * size_of::<T>()
     }
 
-    /// The instruction set of the kernels.
+    /// Returns the instruction set of the kernels.
     pub fn simd(&self) -> SimdLevel {
         self.options.simd
     }
 
-    /// Where the nodes of this rank lie.
+    /// Returns the memory layout of the nodes of this rank.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Messages and bytes that this rank has sent so far.
+    /// Returns the messages and bytes that this rank has sent so far.
     pub fn traffic(&self) -> Traffic {
         let gathered = match &self.grids {
             Grids::One(gather) => gather.traffic(),
@@ -348,7 +350,7 @@ impl<T: LaneReal> Flow<T> {
         Traffic { messages: scattered.messages + gathered.messages, bytes: scattered.bytes + gathered.bytes }
     }
 
-    /// What contexts that choose their transports by themselves have chosen.
+    /// Returns the transports selected by contexts that choose automatically.
     pub fn choices(&self) -> Vec<Choice> {
         let mut choices = self.scatter.choices();
         if let Grids::One(gather) = &self.grids {
@@ -360,7 +362,7 @@ impl<T: LaneReal> Flow<T> {
     /// Closes the contexts. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub fn finalise(self) -> Result<(), GridError> {
         if let Grids::One(gather) = self.grids {
             gather.finalise()?;
@@ -369,7 +371,8 @@ impl<T: LaneReal> Flow<T> {
     }
 }
 
-/// Boundary nodes, messages on their way, inner nodes meanwhile, messages in their places.
+/// Sweeps the boundary nodes, starts the messages, sweeps the inner nodes meanwhile, and finishes
+/// the messages.
 fn overlapped<T: LaneReal>(
     halo: &mut Halo<T>,
     field: &mut Field<T>,
@@ -389,7 +392,7 @@ fn overlapped<T: LaneReal>(
     halo.finish(field, clock)
 }
 
-/// Ghosts of the mask are other ranks' nodes, or periodic images.
+/// Fills the ghosts of the mask with other ranks' nodes or periodic images.
 fn learn_ghosts(world: &dyn World, decomposition: &Decomposition, mask: &mut Mask) -> Result<(), GridError> {
     let field = mask.field_mut();
     let plan = HaloPlan::staged(field.layout().depth(), &[0]);
@@ -399,7 +402,8 @@ fn learn_ghosts(world: &dyn World, decomposition: &Decomposition, mask: &mut Mas
     halo.finalise()
 }
 
-/// The places that a population moves to start on cache lines, for them to be written.
+/// Returns the leads of the components with which the places that a row's populations move to start
+/// on cache lines.
 fn leads() -> [usize; POPULATIONS] {
     VELOCITIES.map(|step| usize::try_from(-step[2]).unwrap_or(LINE - 1))
 }

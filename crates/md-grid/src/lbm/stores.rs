@@ -1,26 +1,30 @@
-//! How the second of two grids is written: into the caches or past them, whichever is faster here.
+//! Stores to the second of two grids: through the caches or past them, whichever is faster on this
+//! machine.
 //!
-//! A store into the caches has its line read from memory before, a third of all that two grids move; one past them needs whole lines, and
-//! few of them can be under way at once. Which is faster differs from CPU to CPU and with what else uses the memory: on one core of Intel family 6
-//! model 167 past the caches, on one of model 207 into them. Whether lines are better asked for in time or left to the CPU to foresee differs too: on Zen 3
-//! the sweep is 1.2 times as fast without. All give the same bits, so the first steps take turns, and the fastest way stays.
+//! A store through the caches first reads its line from memory, a third of the total traffic of two
+//! grids. A store past them needs whole lines, and only few can be in flight at once. Which is
+//! faster depends on the CPU and on other users of the memory: on one core of Intel family 6 model
+//! 167 it is past the caches, on one of model 207 through them. Whether software prefetch helps
+//! also differs: on Zen 3 the sweep is 1.2 times as fast without it. All variants give identical
+//! bits, so the first steps try them in turn, and the fastest one is kept.
 
-/// How populations are written that a sweep does not read.
+/// Way of writing populations that a sweep does not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stores {
-    /// Into the caches, which read the line before; that and those of the other grid are asked for in time.
+    /// Through the caches, which first read the line; this line and those of the other grid are
+    /// prefetched.
     Ordinary,
-    /// The same, but no line is asked for.
+    /// Through the caches, without prefetching.
     Unfetched,
     /// Past the caches.
     PastCaches,
 }
 
 impl Stores {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Ordinary, Self::Unfetched, Self::PastCaches];
 
-    /// In summary.json.
+    /// Returns the name in summary.json.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ordinary => "ordinary",
@@ -30,31 +34,31 @@ impl Stores {
     }
 }
 
-/// Grids that take so many bytes together may be written past the caches: those of 64 x 64 x 64 nodes take the same time either way,
-/// smaller ones less in the caches.
+/// Total bytes of the grids above which they may be written past the caches. Grids of 64 x 64 x 64
+/// nodes take equal time either way; smaller ones are faster in the caches.
 const BEYOND_CACHES: usize = 80 << 20;
 
 const KINDS: usize = Stores::ALL.len();
 
-/// Steps of each kind in a trial.
+/// Number of steps of each kind in a trial.
 const TURNS: usize = 3;
 
-/// The choice, from step to step.
+/// Choice of the stores over the steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum StoresChoice {
-    /// Made.
+    /// The choice has been made.
     Made(Stores),
-    /// Steps take turns.
+    /// Steps try the variants in turn.
     Trial {
-        /// So far.
+        /// Number of steps so far.
         steps: usize,
-        /// The least of a step with each of [`Stores::ALL`].
+        /// Shortest time of a step with each of [`Stores::ALL`].
         least_s: [f64; KINDS],
     },
 }
 
 impl StoresChoice {
-    /// As `given`, or of grids that have so many bytes together.
+    /// Returns the choice `given`, or a trial if the total bytes of the grids are large.
     pub(super) fn new(given: Option<Stores>, bytes: usize) -> Self {
         match given {
             Some(stores) => Self::Made(stores),
@@ -65,7 +69,7 @@ impl StoresChoice {
         }
     }
 
-    /// Of the next step.
+    /// Returns the stores of the next step.
     pub(super) fn next(&self) -> Stores {
         match *self {
             Self::Made(stores) => stores,
@@ -73,8 +77,8 @@ impl StoresChoice {
         }
     }
 
-    /// The sweeps of the step that [`Self::next`] was asked for took so long. Of each grid the first step does not count: the system gives
-    /// it its pages then.
+    /// Records the time of the sweeps of the step with the stores of [`Self::next`]. The first
+    /// steps of each grid are not counted, since the operating system then allocates its pages.
     pub(super) fn took(&mut self, seconds: f64) {
         let Self::Trial { steps, least_s } = self else { return };
         if *steps >= KINDS {
@@ -94,7 +98,7 @@ impl StoresChoice {
 mod tests {
     use super::*;
 
-    /// What was chosen when steps took so long, each kind in turn.
+    /// Returns the choice after steps with these times, each kind in turn.
     fn chosen(times_s: [f64; 12]) -> Stores {
         let mut choice = StoresChoice::new(None, usize::MAX);
         for (step, seconds) in times_s.into_iter().enumerate() {

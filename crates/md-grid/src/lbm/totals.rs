@@ -4,26 +4,26 @@ use md_comm::World;
 
 use crate::GridError;
 
-/// Sums over all fluid nodes.
+/// Sums and extremes over all fluid nodes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Totals {
-    /// Fluid nodes.
+    /// Number of fluid nodes.
     pub fluid_nodes: f64,
-    /// Density, summed.
+    /// Sum of the density.
     pub mass: f64,
-    /// Density times velocity, summed.
+    /// Sum of density times velocity.
     pub momentum: [f64; 3],
-    /// Half of density times velocity squared, summed.
+    /// Sum of half of density times velocity squared.
     pub kinetic_energy: f64,
-    /// Greatest speed of a node; infinite where a velocity is no number.
+    /// Maximum speed of a node; infinite if a velocity is not finite.
     pub highest_speed: f64,
-    /// Least density of a node.
+    /// Minimum density of a node.
     pub least_density: f64,
 }
 
-/// The nodes of a rank so far.
+/// Sums over the nodes of a rank so far.
 pub(super) struct Sums {
-    /// Density minus 1, momentum, kinetic energy, nodes.
+    /// Density minus 1, momentum, kinetic energy, number of nodes.
     sums: [f64; 6],
     highest_speed: f64,
     least_density: f64,
@@ -45,10 +45,10 @@ impl Sums {
         self.least_density = self.least_density.min(density);
     }
 
-    /// *Collective.*
+    /// Returns the totals over all ranks. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication errors.
     pub(super) fn over_ranks(mut self, world: &dyn World) -> Result<Totals, GridError> {
         world.sum(&mut self.sums)?;
         let mut most = [self.highest_speed.sqrt(), -self.least_density];

@@ -1,59 +1,61 @@
-//! Solid nodes, the walls of the domain, and half-way bounce-back.
+//! Solid nodes, walls of the domain, and half-way bounce-back.
 //!
-//! A population that would enter a wall turns round half-way and is back at its node when the step ends, as the opposite one;
-//! a wall that moves with velocity u gives it -6 w (e u) on the way (Ladd 1994). The sweep knows nothing of this: it pushes such
-//! populations into the wall's nodes, where nobody else's lie, and afterwards they are fetched from there. So messages, which
-//! know nothing of walls either, must have arrived before (001, figure 5.2a): what they bring from a wall's node is replaced.
+//! A population that would enter a wall turns round half-way and is back at its node at the end of
+//! the step, in the opposite direction; a wall that moves with velocity u adds -6 w (e u) to it
+//! (Ladd 1994). The sweep does not distinguish walls: it pushes such populations into the wall's
+//! nodes, where no others are stored, and afterwards they are fetched from there. Messages do not
+//! distinguish walls either, so they must have arrived before (001, figure 5.2a): the data that
+//! they bring from a wall's node is replaced.
 
 use super::d3q19::{POPULATIONS, VELOCITIES, along, opposite, weight};
 use super::kernel::Components;
 use super::rows::{Ends, Rows};
 use crate::{Decomposition, Edges, Field, Layout, Real, Region};
 
-/// The six faces of the domain.
+/// Faces of the domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Face {
-    /// Where x is least.
+    /// Minimum of x.
     XLow,
-    /// Where x is greatest.
+    /// Maximum of x.
     XHigh,
-    /// Where y is least.
+    /// Minimum of y.
     YLow,
-    /// Where y is greatest.
+    /// Maximum of y.
     YHigh,
-    /// Where z is least.
+    /// Minimum of z.
     ZLow,
-    /// Where z is greatest.
+    /// Maximum of z.
     ZHigh,
 }
 
 impl Face {
-    /// All of them, by axis, the lower one first.
+    /// All faces by axis, the lower one first.
     pub const ALL: [Self; 6] = [Self::XLow, Self::XHigh, Self::YLow, Self::YHigh, Self::ZLow, Self::ZHigh];
 
-    /// The axis that stands upright on it.
+    /// Returns the axis normal to the face.
     pub fn axis(self) -> usize {
         self as usize / 2
     }
 
-    /// Name in scenarios.
+    /// Returns the name in scenarios.
     pub fn name(self) -> &'static str {
         ["x_low", "x_high", "y_low", "y_high", "z_low", "z_high"][self as usize]
     }
 }
 
-/// Velocities of the walls of the domain, in nodes per step; of faces without a wall they mean nothing.
+/// Velocities of the walls of the domain, in nodes per step; ignored for faces without a wall.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct WallVelocities(pub [[f64; 3]; 6]);
 
-/// Which nodes of a rank and around it are solid.
+/// Solid nodes of a rank and its ghosts.
 #[derive(Debug)]
 pub struct Mask {
     nodes: Field<f32>,
 }
 
 impl Mask {
-    /// No solid nodes among those of a rank and its ghosts.
+    /// Creates a mask without solid nodes.
     ///
     /// # Errors
     /// [`crate::GridError::OutOfMemory`].
@@ -61,29 +63,30 @@ impl Mask {
         Ok(Self { nodes: Field::new(layout, 1)? })
     }
 
-    /// Makes a node solid; nodes are counted from the first own one, ghosts have indices below 0 and from the size on.
+    /// Makes a node solid. Indices are relative to the first own node; ghosts have indices below 0
+    /// or at least the size.
     pub fn set_solid(&mut self, node: [isize; 3]) {
         let place = self.nodes.layout().index(node);
         self.nodes.values_mut()[place] = 1.0;
     }
 
-    /// Whether a node is solid.
+    /// Returns whether a node is solid.
     pub fn is_solid(&self, node: [isize; 3]) -> bool {
         self.nodes.values()[self.nodes.layout().index(node)] > 0.0
     }
 
-    /// How many of the rank's own nodes are solid.
+    /// Returns the number of solid nodes among the rank's own nodes.
     pub fn solid_nodes(&self) -> usize {
         self.nodes.own_rows(0).flatten().filter(|&&node| node > 0.0).count()
     }
 
-    /// The field, so that ghosts can be learnt from their owners.
+    /// Returns the field mutably, so that ghosts can be received from their owners.
     pub fn field_mut(&mut self) -> &mut Field<f32> {
         &mut self.nodes
     }
 }
 
-/// Values that follow each other, and where they go: in two components.
+/// Contiguous values in one component, and their destination in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Turned {
     from: usize,
@@ -91,7 +94,7 @@ struct Turned {
     length: usize,
 }
 
-/// What turns populations round.
+/// Body that reflects populations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
     /// Solid nodes.
@@ -100,37 +103,37 @@ pub(super) enum Body {
     Wall,
 }
 
-/// Fluid nodes from which one population meets walls with the same effect.
+/// Fluid nodes from which one population meets bodies of one kind with one gain.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Links<T> {
-    /// What it meets.
+    /// Kind of the body.
     pub(super) body: Body,
     /// The population that moves towards the wall.
     pub(super) population: usize,
-    /// What a moving wall adds.
+    /// Addition from a moving wall.
     pub(super) gain: T,
-    /// From the wall to the nodes of the opposite population, after a push or a shifted step.
+    /// Moves from the wall to the nodes of the opposite population, after a push or a shifted step.
     pushed: Vec<Turned>,
-    /// From the nodes of the opposite population to the wall, after a local step.
+    /// Moves from the nodes of the opposite population to the wall, after a local step.
     left: Vec<Turned>,
 }
 
-/// Everything a rank knows of walls.
+/// Walls that affect the nodes of a rank.
 #[derive(Debug, Clone)]
 pub(super) struct Walls<T> {
     links: Vec<Links<T>>,
 }
 
-/// In which places populations lie.
+/// Places where populations are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placement {
-    /// Each at its own node: after a push.
+    /// Each at its own node: after a push or a shifted step.
     Natural,
-    /// Single grid, after a local step: each where its opposite belongs, and still a step back.
+    /// Single grid after a local step: each in the component of its opposite, and before streaming.
     Swapped,
 }
 
-/// The walls that a population meets on its way from a node.
+/// Walls that a population may meet on its way from a node.
 struct Encounter<'a> {
     decomposition: &'a Decomposition,
     origin: [usize; 3],
@@ -139,11 +142,13 @@ struct Encounter<'a> {
 }
 
 impl Encounter<'_> {
-    /// The body that turns a population round, and what is added to it there; none if it goes on.
+    /// Returns the body that reflects a population and the addition there, or `None` if it moves
+    /// on.
     fn of(&self, node: [isize; 3], population: usize) -> Option<(Body, f64)> {
         let step = VELOCITIES[population];
         let faces = (0..3).filter_map(|axis| self.face_crossed(node, step, axis));
-        // Where two walls meet, each adds its own part: so what a wall adds at a node is zero in all, whatever stands beside it.
+        // Where two walls meet, each adds its own part, so that the total addition of a wall at a
+        // node is zero in any surroundings.
         let parts = faces.map(|face| along(population, self.velocities.0[face as usize]));
         if let Some(along_all) = parts.reduce(|sum, part| sum + part) {
             return Some((Body::Wall, -6.0 * weight(population) * along_all));
@@ -166,7 +171,7 @@ impl Encounter<'_> {
 }
 
 impl<T: Real> Walls<T> {
-    /// The walls around the fluid nodes of a rank. `mask` knows one layer of ghosts.
+    /// Finds the walls around the fluid nodes of a rank. `mask` contains one layer of ghosts.
     pub(super) fn find(
         decomposition: &Decomposition,
         origin: [usize; 3],
@@ -198,7 +203,7 @@ impl<T: Real> Walls<T> {
         Self { links }
     }
 
-    /// Turns populations round.
+    /// Reflects populations at walls.
     pub(super) fn bounce(&self, grid: &mut Components<'_, T>, placement: Placement) {
         for Links { population, gain, pushed, left, .. } in &self.links {
             let (runs, components) = match placement {
@@ -213,7 +218,8 @@ impl<T: Real> Walls<T> {
         }
     }
 
-    /// Populations as they have come back in the last step, run by run, with the links they belong to.
+    /// Returns the populations reflected in the last step, run by run, with the links they belong
+    /// to.
     pub(super) fn returned<'g>(
         &'g self,
         grid: &'g Field<T>,
@@ -229,7 +235,7 @@ impl<T: Real> Walls<T> {
     }
 }
 
-/// The links of a population with a body of an effect.
+/// Returns the links of a population with a body and a gain, created if needed.
 fn with_effect<T: Real>(links: &mut Vec<Links<T>>, body: Body, population: usize, gain: T) -> &mut Links<T> {
     let like = |links: &Links<T>| (links.body, links.population, links.gain) == (body, population, gain);
     let number = links.iter().position(like).unwrap_or_else(|| {
@@ -246,7 +252,8 @@ fn append(runs: &mut Vec<Turned>, from: usize, to: usize) {
     }
 }
 
-/// From a node's place in a component to that of the neighbour that a population moves to.
+/// Returns the distance from a node's place in a component to that of the neighbour each population
+/// moves to.
 pub(super) fn shifts(layout: Layout) -> [isize; POPULATIONS] {
     let strides = layout.strides().map(|stride| stride as isize);
     VELOCITIES.map(|step| (0..3).map(|axis| isize::from(step[axis]) * strides[axis]).sum())

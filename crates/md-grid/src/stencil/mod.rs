@@ -1,16 +1,18 @@
-//! Stencil applications: what weather and climate codes do with their halos, without their physics.
+//! Stencil applications: halo exchanges as in weather and climate codes, without their physics.
 //!
-//! MONC, a large-eddy model of the atmosphere, exchanges halos in three places (Brown et al., "Leveraging MPI RMA to optimise
-//! halo-swapping communications in MONC", 2020, section II), each of which is a kind here:
+//! MONC, a large-eddy model of the atmosphere, exchanges halos in three places (Brown et al.,
+//! "Leveraging MPI RMA to optimise halo-swapping communications in MONC", 2020, section II), each
+//! of which corresponds to a kind here:
 //!
 //! | kind | in MONC | exchange per step |
 //! | --- | --- | --- |
-//! | `swap` | the start of a step | all fields, depth 2, all neighbours, nothing to do meanwhile |
-//! | `tvd` | advection | tracers along an axis; then the fluxes of the first plane one way, while the others are computed |
-//! | `poisson` | the pressure solver | one field, depth 1, per iteration, and two sums over all ranks |
+//! | `swap` | the start of a step | all fields, depth 2, all neighbours, no overlap |
+//! | `tvd` | advection | tracers along an axis; one-way first-plane fluxes (overlapped) |
+//! | `poisson` | pressure solver | one field, depth 1, and two sums over all ranks, per iteration |
 //!
-//! The bits of all fields are the same for every decomposition and transport: a node's value is computed from the same numbers
-//! in the same order wherever its neighbours live, and sums over all nodes are exact ([`crate::total`]).
+//! The bits of all fields do not depend on the decomposition or the transport: a node's value is
+//! computed from the same numbers in the same order wherever its neighbours are, and sums over all
+//! nodes are exact ([`crate::total`]).
 
 mod modes;
 mod poisson;
@@ -31,16 +33,16 @@ pub use problem::{Compute, Kind, Precision, Problem};
 use swap::Swap;
 use tvd::Tvd;
 
-/// What a step of a problem exchanges and computes.
+/// Returns the exchanges and computation of a step of a problem.
 ///
 /// # Errors
-/// [`GridError::Shape`] where grid, ranks and halo do not fit together.
+/// [`GridError::Shape`] if grid, ranks and halo do not fit together.
 pub fn schedule(problem: &Problem) -> Result<Schedule, GridError> {
-    /// Of the work of an iteration, the operator's; vectors are the rest.
+    /// Share of an iteration's work in the operator; the rest is vector operations.
     const OPERATOR: f64 = 0.5;
-    /// Of the work of a sweep, the fluxes'.
+    /// Share of a sweep's work in the fluxes.
     const FLUXES: f64 = 0.5;
-    /// Scalar products of an iteration.
+    /// Number of scalar products of an iteration.
     const PRODUCTS: usize = 2;
     let beside = |beside: Beside| if problem.overlap == Overlap::On { beside } else { Beside::Nothing };
     let (depth, exchanges, reductions) = match problem.kind {
@@ -78,7 +80,8 @@ pub fn schedule(problem: &Problem) -> Result<Schedule, GridError> {
 /// Sets up one rank of a problem. *Collective.*
 ///
 /// # Errors
-/// [`GridError::Shape`] where grid, ranks and halo do not fit together; memory; communication.
+/// [`GridError::Shape`] if grid, ranks and halo do not fit together; out of memory; communication
+/// errors.
 pub fn open<'w>(world: &'w dyn World, problem: &Problem) -> Result<Box<dyn Application + 'w>, GridError> {
     Ok(match (&problem.kind, problem.precision) {
         (&Kind::Swap { fields, neighbours, compute, .. }, Precision::Double) => {

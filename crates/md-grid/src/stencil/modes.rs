@@ -1,19 +1,21 @@
-//! Waves that fit into the grid, of which initial states and exact solutions are made.
+//! Waves that fit into the grid, from which initial states and exact solutions are composed.
 
 use std::f64::consts::PI;
 
 use crate::decomposition::Block;
 use crate::{Decomposition, Edges};
 
-/// A wave along one axis, at the own nodes of a rank, and the eigenvalue of the discrete Laplacian along the axis.
+/// Wave along one axis at the own nodes of a rank, with its eigenvalue of the discrete Laplacian
+/// along the axis.
 pub(super) struct Wave {
     pub values: Vec<f64>,
-    /// Of `2 u(i) - u(i - 1) - u(i + 1)`.
+    /// Eigenvalue of `2 u(i) - u(i - 1) - u(i + 1)`.
     pub eigenvalue: f64,
 }
 
-/// Wave number `number`, from 1, along an axis: a shifted cosine where the axis is periodic, a sine that is zero beyond both faces where
-/// it is open, and 1 on an axis of one node.
+/// Returns the wave with wave number `number`, from 1, along an axis: a shifted cosine on a
+/// periodic axis, a sine that is zero beyond both faces on an open one, and 1 on an axis of one
+/// node.
 pub(super) fn wave(grid: &Decomposition, block: &Block, axis: usize, number: usize) -> Wave {
     let nodes = grid.nodes()[axis];
     if nodes == 1 {
@@ -32,7 +34,8 @@ pub(super) fn wave(grid: &Decomposition, block: &Block, axis: usize, number: usi
     Wave { values, eigenvalue: 4.0 * (0.5 * angle).sin().powi(2) }
 }
 
-/// Wave numbers along an axis that mean different waves, none of them constant.
+/// Returns the number of wave numbers along an axis that give distinct waves, none of them
+/// constant.
 pub(super) fn distinct_waves(grid: &Decomposition, axis: usize) -> usize {
     let nodes = grid.nodes()[axis];
     match grid.edges()[axis] {

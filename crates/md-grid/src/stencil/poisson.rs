@@ -1,12 +1,14 @@
-//! The Poisson equation on a grid by conjugate gradients, the way a model of the atmosphere finds its pressure.
+//! Poisson equation on a grid, solved by conjugate gradients as for the pressure in a model of the
+//! atmosphere.
 //!
 //! ```text
-//! A u = b     A u(i) = sum over the axes of 2 u(i) - u(i - 1) - u(i + 1)     zero beyond open faces
+//! A u = b     A u(i) = sum over the axes of 2 u(i) - u(i - 1) - u(i + 1)    zero beyond open faces
 //! ```
 //!
-//! An iteration exchanges the halo of one field and takes two sums over all ranks (Hestenes and Stiefel 1952). b is made of a
-//! few dozen waves of the grid, whose eigenvalues are known, so the discrete solution is known too, without any exchange. Where all axes
-//! are periodic it is so up to a constant, which is 0 here: b has no mean, and neither has anything that is made of it.
+//! An iteration exchanges the halo of one field and takes two sums over all ranks (Hestenes and
+//! Stiefel 1952). b consists of a few dozen waves of the grid, whose eigenvalues are known, so the
+//! discrete solution is known without any exchange. If all axes are periodic, it is known up to a
+//! constant, which is 0 here: b has zero mean, and so has everything computed from it.
 
 use md_comm::{Choice, Traffic, World};
 use md_core::aligned::Place;
@@ -21,10 +23,10 @@ use crate::layout::{Bounds, Region};
 use crate::resume::expect_words;
 use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Resumable, total};
 
-/// Waves along each axis.
+/// Maximum number of waves along each axis.
 const WAVES: usize = 4;
 
-/// One rank.
+/// One rank of the application.
 pub(super) struct Poisson<'w> {
     world: &'w dyn World,
     nodes: usize,
@@ -38,9 +40,9 @@ pub(super) struct Poisson<'w> {
     overlap: Overlap,
     clock: PhaseClock,
     tolerance: f64,
-    /// Of the right-hand side.
+    /// Squared norm of the right-hand side.
     norm2: f64,
-    /// Of the residual.
+    /// Squared norm of the residual.
     residual2: f64,
     step: u64,
 }
@@ -94,7 +96,7 @@ impl<'w> Poisson<'w> {
         self.residual2.sqrt() <= self.tolerance * self.norm2.sqrt()
     }
 
-    /// The image of the direction, inner nodes while the halo travels.
+    /// Computes the image of the direction, at inner nodes while the halo is in flight.
     fn apply(&mut self) -> Result<(), GridError> {
         let Self { halo, direction, image, overlap, clock, .. } = self;
         let all = direction.layout().resolve(Region::OWN);
@@ -125,18 +127,19 @@ impl<'w> Poisson<'w> {
     }
 }
 
-/// Layers of ghosts. Beyond an axis that is never cut there are some too: zeros.
+/// Returns the layers of ghosts. Axes that are never divided have them too; they stay zero.
 pub(super) fn depth(problem: &Problem) -> Result<[usize; 3], GridError> {
     let depth = problem.depth(1)?;
     Ok([0, 1, 2].map(|axis| depth[axis].max(usize::from(problem.decomposition.nodes()[axis] > 1))))
 }
 
-/// What an iteration exchanges.
+/// Returns the exchange of an iteration.
 pub(super) fn plan(depth: [usize; 3]) -> HaloPlan {
     HaloPlan::direct(depth, Neighbours::Faces, &[0])
 }
 
-/// The sum over all waves of their product times `factor` of their eigenvalue, the higher ones weaker.
+/// Returns the sum over all products of waves times `factor` of their eigenvalue, with smaller
+/// weights for higher wave numbers.
 fn superposition(waves: &[Vec<Wave>; 3], node: [usize; 3], factor: impl Fn(f64) -> f64) -> f64 {
     let mut sum = 0.0;
     for (i, x) in waves[0].iter().enumerate() {
@@ -155,7 +158,7 @@ fn pairs<'f>(a: &'f Field<f64>, b: &'f Field<f64>) -> impl Iterator<Item = (&'f 
     a.own_rows(0).zip(b.own_rows(0))
 }
 
-/// A box without the nodes that need ghosts.
+/// Returns a box without the nodes that need ghosts.
 fn inner(all: Bounds, depth: [usize; 3]) -> Bounds {
     let mut inner = all;
     for (axis, margin) in depth.into_iter().enumerate() {
@@ -166,7 +169,7 @@ fn inner(all: Bounds, depth: [usize; 3]) -> Bounds {
     inner
 }
 
-/// The rest of a box beside its inner part, in up to six pieces.
+/// Returns a box without its inner part, in up to six pieces.
 fn shell(all: Bounds, inner: Bounds) -> Vec<Bounds> {
     let (mut rest, mut pieces) = (all, Vec::new());
     for axis in 0..3 {
@@ -179,7 +182,7 @@ fn shell(all: Bounds, inner: Bounds) -> Vec<Bounds> {
     pieces
 }
 
-/// `image = A field` at the nodes of a box.
+/// Computes `image = A field` at the nodes of a box.
 fn laplacian(field: &Field<f64>, image: &mut Field<f64>, bounds: Bounds) {
     let layout = field.layout();
     let length = bounds.length(2);
@@ -200,7 +203,7 @@ fn laplacian(field: &Field<f64>, image: &mut Field<f64>, bounds: Bounds) {
     }
 }
 
-/// `to += factor * from` at own nodes.
+/// Computes `to += factor * from` at own nodes.
 fn add(to: &mut Field<f64>, factor: f64, from: &Field<f64>) {
     each_row(to, from, |to, from| *to += factor * from);
 }
@@ -215,7 +218,7 @@ fn each_row(to: &mut Field<f64>, from: &Field<f64>, change: impl Fn(&mut f64, f6
     }
 }
 
-/// The image of the direction is made anew in every step.
+/// The state excludes the image of the direction, which is recomputed in every step.
 impl Resumable for Poisson<'_> {
     fn words_per_node(&self) -> usize {
         3

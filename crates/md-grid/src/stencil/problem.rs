@@ -1,4 +1,4 @@
-//! What is computed, on which grid, divided how.
+//! Description of a problem: computation, grid and decomposition.
 
 use md_comm::Buffering;
 use md_core::ExchangePattern;
@@ -7,7 +7,7 @@ use md_engine::Overlap;
 use crate::halo::expect_channels;
 use crate::{Decomposition, Edges, GridError, Messages, Neighbours};
 
-/// Kinds of applications with their own parameters; the first is the default.
+/// Kinds of applications with their parameters; the first is the default.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -23,31 +23,34 @@ pub enum Kind {
         /// Layers of ghosts.
         #[cfg_attr(feature = "serde", serde(default = "monc::depth"), schemars(range(min = 1)))]
         depth: usize,
-        /// Which neighbours are reached.
+        /// Neighbours that receive halos.
         #[cfg_attr(feature = "serde", serde(default))]
         neighbours: Neighbours,
-        /// What is computed after the exchange.
+        /// Computation after the exchange.
         #[cfg_attr(feature = "serde", serde(default))]
         compute: Compute,
     },
-    /// Advection of tracers at a constant velocity, second order in space and time, without new extrema.
+    /// Advection of tracers at a constant velocity, second order in space and time, without new
+    /// extrema.
     Tvd {
         /// Number of tracers.
         #[cfg_attr(feature = "serde", serde(default = "one"), schemars(range(min = 1)))]
         fields: usize,
-        /// Nodes that the wind moves by in a step, along x, y and z; each between -1 and 1.
+        /// Number of nodes that the wind moves by in a step, along x, y and z; each between -1 and
+        /// 1.
         courant: [f64; 3],
     },
     /// The Poisson equation by conjugate gradients; a step is an iteration.
     Poisson {
-        /// Norm of the residual, over that of the right-hand side, at which the solution is found.
+        /// Norm of the residual relative to the right-hand side at which the solution has
+        /// converged.
         #[cfg_attr(feature = "serde", serde(default = "monc::tolerance"))]
         tolerance: f64,
     },
 }
 
 impl Kind {
-    /// Name in scenarios and files.
+    /// Returns the name in scenarios and files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Swap { .. } => "swap",
@@ -56,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// Layers of ghosts.
+    /// Returns the number of ghost layers.
     pub fn depth(&self) -> usize {
         match self {
             Self::Swap { depth, .. } => *depth,
@@ -65,7 +68,7 @@ impl Kind {
         }
     }
 
-    /// Number of fields that a step computes.
+    /// Returns the number of fields that a step computes.
     pub fn fields(&self) -> usize {
         match self {
             Self::Swap { fields, .. } | Self::Tvd { fields, .. } => *fields,
@@ -74,7 +77,7 @@ impl Kind {
     }
 }
 
-/// The defaults.
+/// Default parameters, as in MONC.
 #[cfg(feature = "serde")]
 mod monc {
     pub(super) fn fields() -> usize {
@@ -95,7 +98,7 @@ fn one() -> usize {
     1
 }
 
-/// What `swap` computes after the exchange.
+/// Computation of `swap` after the exchange.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -103,14 +106,15 @@ fn one() -> usize {
     serde(rename_all = "kebab-case")
 )]
 pub enum Compute {
-    /// Every node becomes an average of itself and its neighbours within the depth of the halo, but not of those along open axes.
+    /// Replaces every node by an average of itself and its neighbours within the depth of the halo,
+    /// except across open axes.
     #[default]
     Average,
-    /// Nothing: the exchange alone.
+    /// Only the exchange.
     Nothing,
 }
 
-/// Of the numbers.
+/// Precision of the numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -126,7 +130,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Of a number.
+    /// Returns the bytes of a number.
     pub fn bytes(self) -> usize {
         match self {
             Self::Double => size_of::<f64>(),
@@ -135,33 +139,34 @@ impl Precision {
     }
 }
 
-/// A problem on a number of ranks.
+/// Problem on a given number of ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// The grid, and who owns what.
+    /// Global grid and its division among ranks.
     pub decomposition: Decomposition,
-    /// What is computed.
+    /// Application and its parameters.
     pub kind: Kind,
-    /// Of the numbers.
+    /// Precision of the numbers.
     pub precision: Precision,
-    /// In which rounds messages travel.
+    /// Rounds in which messages are exchanged.
     pub exchange: ExchangePattern,
-    /// How fields share messages.
+    /// Grouping of fields into messages.
     pub messages: Messages,
     /// Buffers per message.
     pub buffering: Buffering,
-    /// Whether nodes are computed while messages travel.
+    /// Whether nodes are computed while messages are in flight.
     pub overlap: Overlap,
-    /// Axes along which ranks may be neighbours, whatever their number: those have ghosts.
+    /// Axes along which ranks may be neighbours for some number of ranks; these have ghosts.
     pub may_be_cut: [bool; 3],
 }
 
 impl Problem {
-    /// Layers of ghosts along each axis that has any: more than one node, and neighbours with some number of ranks. It does not
-    /// depend on the number of ranks, so that every rank count computes the same.
+    /// Returns the layers of ghosts along each axis: `depth` where it has more than one node and
+    /// has neighbours for some number of ranks, otherwise 0. The result does not depend on the
+    /// number of ranks, so that every rank count computes the same values.
     ///
     /// # Errors
-    /// [`GridError::Shape`] for ranks with fewer nodes.
+    /// [`GridError::Shape`] if a rank has fewer nodes.
     pub fn depth(&self, depth: usize) -> Result<[usize; 3], GridError> {
         let (nodes, edges) = (self.decomposition.nodes(), self.decomposition.edges());
         let has_ghosts =
@@ -171,15 +176,15 @@ impl Problem {
         Ok(depths)
     }
 
-    /// Makes sure that a context can tell the messages of an exchange apart.
+    /// Checks that a context has enough channels for the messages of an exchange.
     ///
     /// # Errors
-    /// [`GridError::Shape`] for more fields and neighbours than there are channels.
+    /// [`GridError::Shape`] if there are more fields and neighbours than channels.
     pub fn expect_channels(&self) -> Result<(), GridError> {
         let per_neighbour = if self.messages.are_aggregated() { 1 } else { self.kind.fields() };
         let neighbours = match (&self.kind, self.exchange) {
             (Kind::Swap { neighbours, .. }, ExchangePattern::Direct) => *neighbours,
-            // Two at a time.
+            // Two neighbours at a time.
             _ => return expect_channels(2 * per_neighbour),
         };
         let ranks = self.decomposition.ranks();
@@ -188,7 +193,7 @@ impl Problem {
         expect_channels(offsets.iter().filter(leaves).count().saturating_mul(per_neighbour))
     }
 
-    /// Makes sure that there is something to solve.
+    /// Checks that there is an equation to solve.
     ///
     /// # Errors
     /// [`GridError::Shape`] for `poisson` on a single node.
@@ -200,12 +205,13 @@ impl Problem {
         Ok(())
     }
 
-    /// Bytes that the fields of the largest rank take, about; messages and the process itself come on top.
+    /// Returns the approximate bytes of the fields of the largest rank, without messages and the
+    /// process itself.
     pub fn estimated_bytes(&self) -> f64 {
         self.estimated_bytes_of(self.kind.fields())
     }
 
-    /// The same with so many fields.
+    /// Returns the approximate bytes of the largest rank with the given number of fields.
     pub fn estimated_bytes_of(&self, fields: usize) -> f64 {
         let fields = fields as f64;
         let copies = match self.kind {
@@ -218,28 +224,29 @@ impl Problem {
         copies * nodes * self.precision.bytes() as f64
     }
 
-    /// Bytes that an update of a node of a field moves between memory and CPU where fields do not stay in the caches: in every pass
-    /// each number is read once, and so is one that is only written.
+    /// Returns the bytes that an update of a node of a field moves between memory and CPU if the
+    /// fields do not stay in the caches. In every pass each number is read once, including those
+    /// that are only written.
     ///
     /// # Errors
-    /// [`GridError::Shape`] for ranks with fewer nodes than layers of ghosts.
+    /// [`GridError::Shape`] if a rank has fewer nodes than layers of ghosts.
     pub fn bytes_per_update(&self) -> Result<usize, GridError> {
         let numbers = match self.kind {
             Kind::Swap { compute: Compute::Nothing, .. } => 0,
-            // The average into another field, and its copy back.
+            // The average into another field, and the copy back.
             Kind::Swap { compute: Compute::Average, .. } => 3 + 3,
-            // Along each axis fluxes, and what they change.
+            // Along each axis, the fluxes and the update from them.
             Kind::Tvd { courant, .. } => {
                 let moved = super::tvd::depth(self, courant)?.into_iter().filter(|&depth| depth > 0);
                 moved.count() * (3 + 3)
             }
-            // The image of the direction, two scalar products, three sums of fields.
+            // The image of the direction, two scalar products, and three sums of fields.
             Kind::Poisson { .. } => 3 + (2 + 1) + (3 + 3 + 3),
         };
         Ok(numbers * self.precision.bytes())
     }
 
-    /// Number of nodes of the whole grid.
+    /// Returns the number of nodes of the whole grid.
     pub fn nodes(&self) -> usize {
         self.decomposition.nodes().iter().product()
     }

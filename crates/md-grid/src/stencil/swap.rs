@@ -1,4 +1,5 @@
-//! All fields exchange their halos at the start of a step, with nothing to do meanwhile, as at the start of MONC's time step.
+//! Halo exchange of all fields at the start of a step, without overlap, as at the start of MONC's
+//! time step.
 
 use md_comm::{Choice, Traffic, World};
 use md_core::ExchangePattern;
@@ -15,18 +16,18 @@ use crate::{
     Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Real, Resumable, total,
 };
 
-/// Weight of all neighbours together in the average of a node.
+/// Total weight of all neighbours in the average of a node.
 const NEIGHBOURS_WEIGHT: f64 = 0.5;
 
-/// One rank.
+/// One rank of the application.
 pub(super) struct Swap<'w, T> {
     world: &'w dyn World,
     nodes: usize,
     field: Field<T>,
-    /// The new values of one field.
+    /// New values of one field.
     next: Field<T>,
     halo: Halo<T>,
-    /// From a node to its neighbours, in numbers; empty where nothing is computed.
+    /// Distances from a node to its neighbours, in numbers; empty if nothing is computed.
     neighbours: Vec<isize>,
     clock: PhaseClock,
     step: u64,
@@ -67,7 +68,7 @@ impl<'w, T: Real> Swap<'w, T> {
         })
     }
 
-    /// Every node of every field becomes an average.
+    /// Replaces every node of every field by an average.
     fn average(&mut self) {
         let Self { field, next, neighbours, .. } = self;
         let layout = field.layout();
@@ -95,7 +96,7 @@ impl<'w, T: Real> Swap<'w, T> {
     }
 }
 
-/// What a step exchanges.
+/// Returns the exchange of a step.
 pub(super) fn plan(problem: &Problem, depth: [usize; 3], fields: usize, neighbours: Neighbours) -> HaloPlan {
     let components: Vec<usize> = (0..fields).collect();
     match problem.exchange {
@@ -104,15 +105,16 @@ pub(super) fn plan(problem: &Problem, depth: [usize; 3], fields: usize, neighbou
     }
 }
 
-/// A number between 0 and 1 that depends on field and node alone.
+/// Returns a number between 0 and 1 that depends only on field and node.
 fn initial<T: Real>(component: usize, node: usize) -> T {
     let bits = mixed((node as u64).wrapping_mul(64).wrapping_add(component as u64 + 1));
     T::from_f64((bits >> 11) as f64 / (1_u64 << 53) as f64)
 }
 
-/// From a node to the nodes that its average takes in: up to the depth along axes, and diagonally next to it where
-/// such neighbours exchange messages. Nothing is taken across open axes: what lies beyond their faces is the application's, and
-/// whether they have ghosts depends on the decomposition, on which values must not depend.
+/// Returns the distances from a node to the nodes in its average: up to the depth along axes, and
+/// the next node diagonally if such neighbours exchange messages. Nodes across open axes are
+/// excluded: the ghosts there belong to the application, and whether they exist depends on the
+/// decomposition, on which values must not depend.
 fn reach(layout: &Layout, neighbours: Neighbours, edges: [Edges; 3]) -> Vec<isize> {
     let (depth, strides) = (layout.depth(), layout.strides());
     let place = |offset: Offset, distance: isize| -> isize {
@@ -203,7 +205,7 @@ impl<T: Real> Application for Swap<'_, T> {
     }
 }
 
-/// The bits of all own values, field by field.
+/// Calls `take` with the bits of all own values, field by field.
 pub(super) fn visit<T: Real>(field: &Field<T>, take: &mut dyn FnMut(usize, [usize; 3], u64)) {
     let layout = field.layout();
     for component in 0..field.components() {
@@ -220,7 +222,7 @@ pub(super) fn visit<T: Real>(field: &Field<T>, take: &mut dyn FnMut(usize, [usiz
 /// Columns of [`extremes`].
 pub(super) const EXTREMES: [&str; 3] = ["sum", "minimum", "maximum"];
 
-/// Sum over all nodes of all fields, smallest and largest value. *Collective.*
+/// Returns the sum over all nodes of all fields, the smallest and the largest value. *Collective.*
 pub(super) fn extremes<T: Real>(
     world: &dyn World,
     nodes: usize,

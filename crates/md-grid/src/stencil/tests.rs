@@ -1,4 +1,4 @@
-//! The same bits on every decomposition; the right numbers on one.
+//! Tests for equal bits on every decomposition, and for correct results on one.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{Application, Decomposition, Edges, Messages, Neighbours, Progress};
 const PERIODIC: [Edges; 3] = [Edges::Periodic; 3];
 const SWAP: Kind = Kind::Swap { fields: 3, depth: 2, neighbours: Neighbours::All, compute: Compute::Average };
 
-/// Values of all nodes of the grid in one order, whoever owns them, and the last row.
+/// Values of all nodes in an order independent of their owners, and the last row.
 struct Outcome {
     values: Vec<u64>,
     row: Vec<f64>,
@@ -59,7 +59,7 @@ fn run(problem: &Problem, steps: u64) -> Outcome {
     Outcome { values: all.into_iter().map(|(_, bits)| bits).collect(), row: last.0, steps: last.1 }
 }
 
-/// Field and global number of each own value, with its bits.
+/// Returns the field and global number of each own value, with its bits.
 fn placed_values(app: &dyn Application, problem: &Problem, rank: usize) -> Vec<((usize, usize), u64)> {
     let (origin, nodes) = (problem.decomposition.block(rank).origin, problem.decomposition.nodes());
     let mut values = Vec::new();
@@ -70,7 +70,7 @@ fn placed_values(app: &dyn Application, problem: &Problem, rank: usize) -> Vec<(
     values
 }
 
-/// Compares grids of 1, 2, 3, 4 and 8 ranks, uneven ones too, with one rank.
+/// Compares grids of 2, 3, 4 and 8 ranks, some of them uneven, with one rank.
 fn expect_same_bits(
     nodes: [usize; 3],
     edges: [Edges; 3],
@@ -85,7 +85,8 @@ fn expect_same_bits(
         for exchange in [ExchangePattern::Direct, ExchangePattern::Staged] {
             for messages in [Messages::Aggregated, Messages::PerField] {
                 let overlap = if exchange == ExchangePattern::Direct { Overlap::On } else { Overlap::Off };
-                // The axes that are cut, where one rank alone might have been cut along all.
+                // Only the axes that are divided, while the run on one rank allows division along
+                // all.
                 let may_be_cut = grid.map(|ranks| ranks > 1);
                 let divided = run(&Problem { exchange, messages, overlap, may_be_cut, ..of(grid) }, 6);
                 assert!(
@@ -135,7 +136,7 @@ fn advected_tracers_and_solutions_have_the_same_bits_on_every_decomposition() {
 
 #[test]
 fn an_average_reaches_as_far_as_its_depth() {
-    // One step on a line: the average of a node with the two on either side.
+    // One step on a line: the average of a node with the two neighbours on either side.
     let swap = Kind::Swap { fields: 1, depth: 2, neighbours: Neighbours::All, compute: Compute::Average };
     let line = problem([8, 1, 1], [2, 1, 1], PERIODIC, swap);
     let numbers = |steps| -> Vec<f64> { run(&line, steps).values.into_iter().map(f64::from_bits).collect() };
@@ -163,12 +164,13 @@ fn a_whole_courant_number_moves_a_tracer_exactly() {
     assert!(row[3] < 1e-13, "{row:?}");
 }
 
-/// The mean error after the tracer has moved by as many lengths of the grid at half the spacing falls to about a quarter.
+/// Halving the spacing reduces the mean error to about a quarter, after equal displacements
+/// relative to the grid's length.
 #[test]
 fn advection_is_of_second_order() {
     let error = |nodes: usize| {
         let tvd = Kind::Tvd { fields: 1, courant: [0.4, 0.2, 0.0] };
-        // Four fifths of the way round along x, two along y.
+        // Displacement of 0.8 of the grid's length along x and 0.4 along y.
         run(&problem([nodes, nodes, 1], [2, 1, 1], PERIODIC, tvd), 2 * nodes as u64).row[3]
     };
     let errors = [32, 64, 128].map(error);

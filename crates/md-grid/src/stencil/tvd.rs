@@ -1,17 +1,22 @@
-//! Advection of tracers at a constant velocity, without new extrema (TVD: total variation diminishing).
+//! Advection of tracers at a constant velocity, without new extrema (TVD: total variation
+//! diminishing).
 //!
-//! One sweep per axis (dimensional splitting; sweeps of constant velocities commute but for the limiter). With c the Courant number, cells
-//! i and fluxes F(i) through their low faces, for c > 0:
+//! One sweep per axis (dimensional splitting; sweeps of constant velocity commute except for the
+//! limiter). With the Courant number c, cells i and fluxes F(i) through their low faces, for c > 0:
 //!
 //! ```text
-//! F(i) = c [u(i-1) + (1 - c)/2 d(i-1)]     d: the slope between both differences of a cell, van Leer's harmonic mean, 0 at extrema
+//! F(i) = c [u(i-1) + (1 - c)/2 d(i-1)]
 //! u(i) <- u(i) - F(i+1) + F(i)
 //! ```
 //!
-//! (Lax and Wendroff's scheme where the tracer is smooth, so second order in space and time; van Leer, J. Comput. Phys. 14, 1974.)
-//! A rank's last cell needs the flux through the first face of the next rank. As in MONC, that rank computes its first plane of
-//! fluxes before all others, sends it to the rank before it, and goes on with the others while it travels: a swap one way. Every flux
-//! is computed once and used by both of its cells, so the mass is conserved to rounding.
+//! where d is the slope of a cell: van Leer's harmonic mean of its two differences, 0 at extrema.
+//!
+//! The scheme is that of Lax and Wendroff where the tracer is smooth, so it is of second order in
+//! space and time (van Leer, J. Comput. Phys. 14, 1974). The last cell of a rank needs the flux
+//! through the first face of the next rank. As in MONC, that rank computes its first plane of
+//! fluxes before all others, sends it to the rank before it, and computes the others while it is in
+//! flight: a one-way swap. Every flux is computed once and used by both of its cells, so mass is
+//! conserved to rounding.
 
 use md_comm::{Choice, Traffic, World};
 use md_core::aligned::Place;
@@ -29,12 +34,12 @@ use crate::{
     total,
 };
 
-/// Cells on each side of a face that its flux needs.
+/// Number of cells on each side of a face that its flux needs.
 const DEPTH: usize = 2;
 /// Mean and amplitude of the initial tracers.
 const INITIAL: [f64; 2] = [1.0, 0.5];
 
-/// One rank.
+/// One rank of the application.
 pub(super) struct Tvd<'w, T> {
     world: &'w dyn World,
     decomposition: Decomposition,
@@ -48,13 +53,13 @@ pub(super) struct Tvd<'w, T> {
     step: u64,
 }
 
-/// What moves tracers along one axis.
+/// Sweep that moves tracers along one axis.
 struct Sweep<T> {
     axis: usize,
     courant: T,
-    /// Tracers, both ways.
+    /// Exchange of tracers in both directions.
     tracers: Halo<T>,
-    /// Fluxes through the first plane, one way.
+    /// Exchange of fluxes through the first plane, in one direction.
     fluxes: Halo<T>,
 }
 
@@ -103,7 +108,7 @@ impl<'w, T: Real> Tvd<'w, T> {
         Ok(tvd)
     }
 
-    /// The initial state, moved by the wind.
+    /// Returns the initial state, displaced by the wind.
     fn exact(&self) -> Exact {
         let wave = |axis: usize| {
             let nodes = self.decomposition.nodes()[axis] as f64;
@@ -155,11 +160,11 @@ impl<'w, T: Real> Tvd<'w, T> {
     }
 }
 
-/// Waves along all axes: sine and cosine at the own nodes.
+/// Sine and cosine waves along all axes at the own nodes.
 struct Exact([Vec<[f64; 2]>; 3]);
 
 impl Exact {
-    /// Tracers differ in their phases.
+    /// Returns the exact value; tracers differ in their phases.
     fn value(&self, component: usize, node: [usize; 3]) -> f64 {
         let phase = 0.5 * component as f64;
         let along = |axis: usize| {
@@ -191,19 +196,19 @@ fn expect_courant(decomposition: &Decomposition, courant: [f64; 3]) -> Result<()
     Ok(())
 }
 
-/// Layers of ghosts: along axes that tracers move along.
+/// Returns the layers of ghosts; only axes with a non-zero Courant number have any.
 pub(super) fn depth(problem: &Problem, courant: [f64; 3]) -> Result<[usize; 3], GridError> {
     let depth = problem.depth(DEPTH)?;
     Ok([0, 1, 2].map(|axis| if courant[axis] == 0.0 { 0 } else { depth[axis] }))
 }
 
-/// What a sweep along an axis exchanges: tracers, then fluxes.
+/// Returns the exchanges of a sweep along an axis: tracers, then fluxes.
 pub(super) fn plans(axis: usize, components: &[usize]) -> [HaloPlan; 2] {
     [both_ways(axis, components), vec![backwards(axis, components)]]
         .map(|transfers| HaloPlan { stages: vec![transfers] })
 }
 
-/// Tracers to both neighbours along an axis.
+/// Returns the transfers of tracers to both neighbours along an axis.
 fn both_ways(axis: usize, components: &[usize]) -> Vec<Transfer> {
     let transfer = |step: i8, read: Span, write: Span| Transfer {
         towards: along(axis, step),
@@ -217,7 +222,7 @@ fn both_ways(axis: usize, components: &[usize]) -> Vec<Transfer> {
     ]
 }
 
-/// The first plane of fluxes to the neighbour before.
+/// Returns the transfer of the first plane of fluxes to the previous neighbour.
 fn backwards(axis: usize, components: &[usize]) -> Transfer {
     Transfer {
         towards: along(axis, -1),
@@ -239,7 +244,7 @@ fn slab(axis: usize, span: Span) -> Region {
     region
 }
 
-/// Fluxes through the low faces of the cells of a box.
+/// Computes fluxes through the low faces of the cells of a box.
 fn compute_fluxes<T: Real>(
     tracers: &Field<T>,
     fluxes: &mut Field<T>,
@@ -250,7 +255,7 @@ fn compute_fluxes<T: Real>(
     let layout = tracers.layout();
     let stride = layout.strides()[axis];
     let length = bounds.length(2);
-    // From the face to the cell that the wind comes from, and from there on against it.
+    // Distances from the face to the upwind cell, and to the cell upwind of that.
     let [upwind, before] = if courant > T::ZERO { [stride, 2 * stride] } else { [0, 0] };
     for number in 0..tracers.components() {
         let (cells, fluxes) = (tracers.component(number), fluxes.component_mut(number));
@@ -271,21 +276,22 @@ fn compute_fluxes<T: Real>(
     }
 }
 
-/// The flux from a cell to the next one in the direction of the wind; `behind` is the cell before both.
+/// Returns the flux from cell `up` to `down`, the next one downwind; `behind` is the cell upwind of
+/// both.
 #[inline]
 fn flux_of<T: Real>(behind: T, up: T, down: T, courant: T) -> T {
     let half = T::from_f64(0.5);
     courant * (up + half * (T::ONE - courant.abs()) * limited_slope(up - behind, down - up))
 }
 
-/// Van Leer's: the harmonic mean of two differences of one sign, else nothing.
+/// Returns van Leer's slope: the harmonic mean of two differences of equal sign, otherwise 0.
 #[inline]
 fn limited_slope<T: Real>(a: T, b: T) -> T {
     let product = a * b;
     if product > T::ZERO { (product + product) / (a + b) } else { T::ZERO }
 }
 
-/// Every cell loses what flows through its high face and gains what flows through its low one.
+/// Subtracts the flux through each cell's high face and adds the flux through its low face.
 fn apply_fluxes<T: Real>(tracers: &mut Field<T>, fluxes: &Field<T>, axis: usize) {
     let layout = tracers.layout();
     let (stride, length) = (layout.strides()[axis], layout.size()[2]);
@@ -327,7 +333,8 @@ impl<T: Real> Resumable for Tvd<'_, T> {
 
 impl<T: Real> Application for Tvd<'_, T> {
     fn step(&mut self) -> Result<Progress, GridError> {
-        // Every other step in the opposite order (Strang): what the order of the sweeps does cancels.
+        // Every other step has the opposite order (Strang splitting), which cancels the effect of
+        // the order of the sweeps.
         let count = self.sweeps.len();
         for number in 0..count {
             self.sweep(if self.step.is_multiple_of(2) { number } else { count - 1 - number })?;

@@ -1,4 +1,4 @@
-//! Numbers of all ranks become one.
+//! Reductions over all ranks.
 
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage};
@@ -8,7 +8,7 @@ use crate::sampling::sample_in_turn;
 /// 1 to 4096 numbers.
 const SIZES: [usize; 5] = [8, 64, 512, 4096, 32_768];
 
-/// The world's maximum, and its sum without rounding.
+/// Maximum and rounding-free sum over the ranks.
 pub(super) struct Allreduce;
 
 impl Benchmark for Allreduce {

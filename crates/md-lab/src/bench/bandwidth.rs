@@ -1,4 +1,4 @@
-//! Many messages one way.
+//! Bandwidth of many messages in one direction.
 
 use md_comm::{
     AlignedBuffer, Backend, Buffering, CommError, Edge, Flow, Subarray, Unpacked, UnpackedEdge, UnpackedSpec,
@@ -11,12 +11,12 @@ use super::{Benchmark, Case, Distance, Ground, Mechanism, Stage, powers_of_two};
 use crate::Problem;
 use crate::sampling::{Effort, sample_in_turn};
 
-/// Messages at a time, unless they are large.
+/// Maximum number of messages per iteration.
 const MESSAGES: usize = 64;
-/// Bytes at a time, at most.
+/// Maximum bytes per iteration, which limits the number of large messages.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Rank 0 to its partner, all messages under way at once.
+/// Messages from rank 0 to its partner, all under way at once.
 pub(super) struct Bandwidth;
 
 impl Benchmark for Bandwidth {
@@ -60,10 +60,12 @@ impl Benchmark for Bandwidth {
                 Ok(())
             })
         })?;
-        // Not in turn with the others: the library would look through the receives that their context has posted for each message.
+        // Not sampled in turn with the others: for each message the library would search the
+        // receives that their context has posted.
         if has_one_buffer {
-            // Memory that is lent cannot be left behind: a rank that waits in vain for its messages ends the job. The world of agreement waits for
-            // longer than the monitor, so that the monitor ends the job first, and writes what has been measured.
+            // Lent memory cannot be left behind: a rank whose messages never arrive ends the job.
+            // The agreement world waits longer than the monitor, so that the monitor ends the job
+            // first and writes the results so far.
             let mut one_buffer = OneBuffer::open(case.bytes, transports.agreement(), &edges)?;
             samples_s.extend(sample_in_turn(world, 1, of_kinds(1), |_, iterations| {
                 (0..iterations).try_for_each(|_| one_buffer.exchange()).map_err(Problem::from)
@@ -74,28 +76,29 @@ impl Benchmark for Bandwidth {
     }
 }
 
-/// The same from one buffer, as `osu_bw` of OSU's benchmarks sends: it stays in the caches. A context has a buffer for each message, so these are
-/// messages that nobody packs, of one datatype.
+/// Messages sent from one buffer, as by `osu_bw` of the OSU benchmarks: the buffer stays in the
+/// caches. A context has one buffer per message, so these are unpacked messages of one datatype.
 struct OneBuffer {
     context: Box<dyn Unpacked>,
-    /// The message, or room for all of them.
+    /// Message to send, or room for all messages received.
     memory: AlignedBuffer,
     receives: bool,
-    /// Of a message.
+    /// Length of a message.
     bytes: usize,
 }
 
-/// What they hold.
+/// Content of each message.
 const CONTENT: Content = Content { number: 1, from: 0, channel: 0 };
 
 impl OneBuffer {
-    /// Not for other transports, a rank alone, nothing to send.
+    /// Returns whether the case is measured from one buffer as well: only two-sided, non-empty
+    /// messages between two ranks.
     fn is_for(case: &Case) -> bool {
         let is_p2p = case.mechanism == Mechanism::Context(Backend::P2p);
         is_p2p && case.distance != Distance::Own && case.bytes > 0
     }
 
-    /// Along the same edges. *Collective.*
+    /// Opens a context along `edges` and verifies an exchange. *Collective.*
     fn open(bytes: usize, world: &dyn World, edges: &[Edge]) -> Result<Self, Problem> {
         let edges: Vec<_> = edges.iter().map(|edge| unpacked(edge, bytes)).collect();
         let receives = edges.iter().filter(|edge| !edge.receives.is_empty()).count();
@@ -111,7 +114,8 @@ impl OneBuffer {
         self.context.exchange(self.memory.bytes_mut(), &[0])
     }
 
-    /// Every message of an exchange, into memory without them. A wrong one is an error on all ranks. *Collective.*
+    /// Checks every message of an exchange into cleared memory. A wrong one is an error on all
+    /// ranks. *Collective.*
     fn verify(&mut self, world: &dyn World) -> Result<(), Problem> {
         if self.receives {
             self.memory.bytes_mut().fill(0);
@@ -127,7 +131,7 @@ impl OneBuffer {
         Err(Problem::wrong(wrong.map(told).unwrap_or_default()))
     }
 
-    /// *Collective.*
+    /// Verifies the messages once more and closes the context. *Collective.*
     fn finalise(mut self, world: &dyn World) -> Result<(), Problem> {
         self.verify(world)?;
         self.context.finalise()?;
@@ -135,7 +139,7 @@ impl OneBuffer {
     }
 }
 
-/// An edge whose messages leave from one place, and arrive side by side.
+/// Converts an edge: messages leave from one place and arrive side by side.
 fn unpacked(edge: &Edge, bytes: usize) -> UnpackedEdge {
     let Edge { peer, send_channel, receive_channel, flow, .. } = *edge;
     let at =

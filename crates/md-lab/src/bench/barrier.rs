@@ -1,11 +1,11 @@
-//! All ranks wait for each other.
+//! Barrier of all ranks.
 
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage};
 use crate::Problem;
 use crate::sampling::sample_in_turn;
 
-/// The world's barrier.
+/// Barrier of the world.
 pub(super) struct Barrier;
 
 impl Benchmark for Barrier {

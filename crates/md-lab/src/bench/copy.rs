@@ -1,4 +1,4 @@
-//! The memory under it all.
+//! Memory bandwidth of copies.
 
 use std::time::Instant;
 
@@ -9,15 +9,16 @@ use super::{Benchmark, Case, Ground, Stage, block};
 use crate::Problem;
 use crate::sampling::sample_in_turn;
 
-/// Of all that is read: more than caches hold, and less.
+/// Bytes that are read: one size that fits into the caches, one that does not.
 const SIZES: [usize; 2] = [32 << 10, 128 << 20];
-/// As the populations of a Lattice Boltzmann method (D3Q19).
+/// Number of streams, as many as the populations of a lattice Boltzmann method (D3Q19).
 const STREAMS: usize = 19;
-/// Bytes of a turn, divided among the streams: they fit into the first cache.
+/// Bytes of a turn, divided among the streams; they fit into the first-level cache.
 const TURN: usize = STREAMS * 512;
-/// Of one stream at most: more is copied by stores that read nothing before (streaming ones, or `rep movsb`).
+/// Maximum bytes of a stream per turn: more is copied by stores that do not read the target first
+/// (streaming stores, or `rep movsb`).
 const LONGEST: usize = 2048;
-/// Read, written, and read before it is written.
+/// Memory accesses per byte: source read, target read before it is written, target written.
 const ACCESSES: usize = 3;
 const PARTS: &[&str] = &[
     "1-stream",
@@ -28,7 +29,7 @@ const PARTS: &[&str] = &[
 #[cfg(feature = "mpi")]
 const STREAMING: &str = "streaming";
 
-/// Every rank copies: one stream, 19 in turn, and one with stores past the caches.
+/// Copies on every rank: one stream, 19 in turn, and one with stores that bypass the caches.
 pub(super) struct Copy;
 
 impl Benchmark for Copy {
@@ -55,7 +56,7 @@ impl Benchmark for Copy {
         }
         #[cfg_attr(not(feature = "mpi"), expect(unused_mut, reason = "all parts move the same"))]
         let mut series = parts(PARTS, samples_s, (ACCESSES * case.bytes) as f64);
-        // Streaming stores read nothing before.
+        // Streaming stores do not read the target first.
         #[cfg(feature = "mpi")]
         series.iter_mut().filter(|part| part.part == STREAMING).for_each(|part| {
             part.bytes_moved -= case.bytes as f64;
@@ -64,7 +65,7 @@ impl Benchmark for Copy {
     }
 }
 
-/// A part, once.
+/// Makes one copy as in part number `part`.
 fn copy(part: usize, from: &[u8], to: &mut [u8]) {
     match part {
         0 => in_turn(to, from, 1),
@@ -76,7 +77,7 @@ fn copy(part: usize, from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// The first part that does not make a copy.
+/// Returns the first part that does not make a copy.
 fn first_wrong(copy: impl Fn(usize, &[u8], &mut [u8]), from: &[u8], to: &mut [u8]) -> Option<&'static str> {
     let is_wrong = |part: &usize| {
         to.fill(0);
@@ -86,14 +87,15 @@ fn first_wrong(copy: impl Fn(usize, &[u8], &mut [u8]), from: &[u8], to: &mut [u8
     (0..PARTS.len()).find(is_wrong).map(|part| PARTS[part])
 }
 
-/// Copies that are timed, after one that is not.
+/// Number of timed copies, after one that is not timed.
 const COPIES: usize = 5;
 
-/// Bytes per second that copying moves on this rank while all ranks copy, of so many streams: read, written, and read before they are
-/// written; the median of some copies. None, on all ranks, where one has no room. *Collective.*
+/// Returns the bytes per second that copying `bytes` bytes in `streams` streams moves on this rank
+/// while all ranks copy: the median of some copies, each byte counted as read, written, and read
+/// before it is written. `None`, on all ranks, if one of them lacks the memory. *Collective.*
 ///
 /// # Errors
-/// Communication.
+/// Failed communication.
 pub fn copy_bytes_per_s(world: &dyn World, bytes: usize, streams: usize) -> Result<Option<f64>, CommError> {
     let blocks = block(bytes, 1).and_then(|from| Ok((from, block(bytes, 0)?)));
     let mut lacking = [u64::from(blocks.is_err())];
@@ -112,7 +114,7 @@ pub fn copy_bytes_per_s(world: &dyn World, bytes: usize, streams: usize) -> Resu
     Ok(Some((ACCESSES * bytes) as f64 / samples_s[COPIES / 2].max(f64::MIN_POSITIVE)))
 }
 
-/// So many streams, a block of one after a block of the other.
+/// Copies in `streams` streams, a block of each in turn.
 fn in_turn(to: &mut [u8], from: &[u8], streams: usize) {
     let (each, length) = (from.len().div_ceil(streams).max(1), (TURN / streams).clamp(1, LONGEST));
     for block in (0..each).step_by(length) {

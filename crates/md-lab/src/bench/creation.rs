@@ -1,4 +1,4 @@
-//! What it takes to open a context and to end it.
+//! Cost of opening and closing a context.
 
 use md_comm::Buffering;
 
@@ -9,10 +9,10 @@ use super::{Benchmark, Case, Ground, Stage};
 use crate::Problem;
 use crate::sampling::sample_in_turn;
 
-/// Of one message of 26.
+/// Bytes of one message of 26.
 pub(super) const SIZES: [usize; 3] = [8, 8_000, 800_000];
 
-/// Contexts with 26 neighbours on a torus.
+/// Opening and closing of contexts with 26 neighbours on a torus.
 pub(super) struct Creation;
 
 impl Benchmark for Creation {

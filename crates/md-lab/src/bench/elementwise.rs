@@ -1,4 +1,4 @@
-//! Many small puts, or one.
+//! Many small puts compared with one large put.
 
 use md_comm::mpi::{At, PlainWindow};
 
@@ -11,7 +11,7 @@ use crate::Problem;
 const SIZES: [usize; 4] = [8, 800, 8_000, 800_000];
 const NUMBER: usize = size_of::<f64>();
 
-/// Rank 0 to its partner: a put of each number and one flush, and one put of all.
+/// Rank 0 to its partner: one put per number and one flush, or a single put of all numbers.
 pub(super) struct Elementwise;
 
 impl Benchmark for Elementwise {

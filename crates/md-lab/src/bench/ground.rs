@@ -1,31 +1,31 @@
-//! What is measured, with what, and how far from each other.
+//! Cases of the benchmarks: mechanism, message size and distance between the ranks.
 
 use md_comm::{Backend, Blocking, Polling, Rank, RmaOptions};
 
-/// What moves the data of a case.
+/// Mechanism that moves the data of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mechanism {
     /// Contexts over a transport.
     Context(Backend),
-    /// Contexts over `rma-notify` whose flags are read by MPI's calls, not in memory.
+    /// Contexts over `rma-notify` whose flags are read by MPI calls, not in memory.
     StrictNotify,
-    /// Something else.
+    /// Any other mechanism, by its name.
     Other(&'static str),
 }
 
-/// The mechanism of what the world does.
+/// Mechanism of collective operations of the world.
 pub(super) const COLLECTIVE: &str = "collective";
-/// That of what a rank does alone.
+/// Mechanism of work that each rank does alone.
 pub(super) const MEMORY: &str = "memory";
 
 impl Mechanism {
-    /// Whether it is windows of MPI's own.
+    /// Returns whether the mechanism uses plain MPI windows.
     #[cfg(feature = "mpi")]
     pub(super) fn has_plain_windows(self) -> bool {
         matches!(self, Self::Other(name) if ![COLLECTIVE, MEMORY].contains(&name))
     }
 
-    /// In tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Context(backend) => backend.name(),
@@ -34,7 +34,7 @@ impl Mechanism {
         }
     }
 
-    /// The backend of its world, and its options; what is no context has the first.
+    /// Returns the backend and options of its world; mechanisms other than contexts use `first`.
     pub(super) fn carrier(self, first: Backend) -> (Backend, RmaOptions) {
         match self {
             Self::Context(backend) => (backend, RmaOptions::default()),
@@ -45,7 +45,8 @@ impl Mechanism {
         }
     }
 
-    /// Its place in the order of measurement: two-sided messages first; last what can stand still in the library.
+    /// Returns its position in the order of measurement: two-sided messages first, mechanisms that
+    /// can block inside the MPI library last.
     pub(super) fn turn(self) -> Option<usize> {
         match self.carrier(Backend::P2p).0 {
             Backend::Local => None,
@@ -55,39 +56,40 @@ impl Mechanism {
     }
 }
 
-/// How far the ranks of a case are from each other.
+/// Distance between the ranks of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Distance {
-    /// There is one rank.
+    /// A single rank.
     Own,
-    /// On one node; where its core complexes are known, on one of these.
+    /// One node; where its core complexes are known, one of them.
     Inside,
-    /// On one node, on two core complexes, which share no cache.
+    /// Two core complexes of one node, which share no cache.
     Across,
-    /// On two nodes.
+    /// Two nodes.
     Between,
-    /// Some on one node and some on others.
+    /// All ranks, on several nodes.
     Mixed,
 }
 
-/// Where benchmarks run.
+/// Ranks, transports and sizes that benchmarks run with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ground {
-    /// The transports that are wanted.
+    /// Transports to measure.
     pub backends: Vec<Backend>,
-    /// The sizes that are wanted, bytes; `None`: the benchmark's own.
+    /// Message sizes in bytes; `None` for the defaults of each benchmark.
     pub sizes: Option<Vec<usize>>,
-    /// Whether MPI's own calls are measured beside transports.
+    /// Whether MPI's own calls are measured in addition to the transports.
     pub has_calls: bool,
-    /// Node of each rank, by its lowest rank.
+    /// Node of each rank, identified by the lowest rank on it.
     pub nodes: Vec<Rank>,
-    /// Core complex of each rank on its node, by a hardware thread; `None` where a rank may run on several or nothing tells.
+    /// Core complex of each rank on its node, identified by a hardware thread; `None` where a rank
+    /// may run on several or this is unknown.
     pub complexes: Vec<Option<usize>>,
 }
 
 impl Ground {
-    /// Every transport with every size.
+    /// Returns a case for every transport and size.
     pub(super) fn each(&self, own_sizes: &[usize], distance: Distance, peer: Rank) -> Vec<Case> {
         let sizes = self.sizes.as_deref().unwrap_or(own_sizes);
         let with = |&backend: &Backend| {
@@ -97,14 +99,14 @@ impl Ground {
         self.backends.iter().flat_map(with).collect()
     }
 
-    /// Something of all ranks that does not depend on the transport.
+    /// Returns a case per size for all ranks, independent of the transport.
     pub(super) fn once(&self, name: &'static str, own_sizes: &[usize]) -> Vec<Case> {
         let (mechanism, distance) = (Mechanism::Other(name), self.distance());
         let sizes = self.sizes.as_deref().unwrap_or(own_sizes);
         sizes.iter().map(|&bytes| Case { mechanism, bytes, distance, peer: 0 }).collect()
     }
 
-    /// Calls of MPI's own between rank 0 and its partners.
+    /// Returns cases of MPI's own calls between rank 0 and its partners.
     #[cfg(feature = "mpi")]
     pub(super) fn plain(&self, names: &[&'static str], own_sizes: &[usize]) -> Vec<Case> {
         let sizes = self.sizes.as_deref().unwrap_or(own_sizes);
@@ -119,7 +121,8 @@ impl Ground {
         names.iter().flat_map(cases).collect()
     }
 
-    /// Of all ranks: on one node `Inside`, whatever its complexes.
+    /// Returns the distance of all ranks; on one node this is `Inside`, whatever their core
+    /// complexes.
     pub(super) fn distance(&self) -> Distance {
         match &self.nodes[..] {
             [_] => Distance::Own,
@@ -128,7 +131,7 @@ impl Ground {
         }
     }
 
-    /// Partners of rank 0: the nearest at each distance; itself if it is alone.
+    /// Returns the partners of rank 0: the first rank at each distance, or rank 0 if it is alone.
     pub(super) fn partners(&self) -> Vec<(Rank, Distance)> {
         let far = [Distance::Inside, Distance::Across, Distance::Between];
         let nearest = |distance| (1..self.nodes.len()).find(|&rank| self.distance_to_first(rank) == distance);
@@ -149,13 +152,13 @@ impl Ground {
 /// One measurement of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
-    /// What moves the data.
+    /// Mechanism that moves the data.
     pub mechanism: Mechanism,
-    /// Of one message.
+    /// Bytes of one message.
     pub bytes: usize,
-    /// Of the ranks.
+    /// Distance between the ranks.
     pub distance: Distance,
-    /// Rank 0's partner, where there are two.
+    /// Partner of rank 0, in benchmarks of two ranks.
     pub peer: Rank,
 }
 

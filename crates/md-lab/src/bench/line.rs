@@ -1,4 +1,4 @@
-//! A context whose messages are moved over and over, and looked at before and after.
+//! A context whose messages are exchanged repeatedly and verified before and after.
 
 use std::cell::RefCell;
 
@@ -13,18 +13,18 @@ use crate::Problem;
 /// Name of the contexts in errors.
 const NAME: &str = "bench";
 
-/// What happens to messages on the way.
+/// Treatment of the messages at both ends.
 #[derive(Clone, Copy)]
 pub(super) enum Handling<'w> {
-    /// Nothing is written or read: what the transport itself takes.
+    /// Nothing is written or read: cost of the transport alone.
     InPlace,
-    /// Copied from private memory and into private memory, so that all transports move the same.
+    /// Copied from and to private memory, so that all transports move the same data.
     Copied,
-    /// The same, each message from and to another place of a walk.
+    /// As `Copied`, with a different place of a walk for each message.
     Walked(&'w RefCell<Walk>),
 }
 
-/// A context and the memory beside it.
+/// A context and its private memory.
 pub(super) struct Line {
     context: Exchange,
     sends: Vec<(EdgeId, usize)>,
@@ -32,12 +32,12 @@ pub(super) struct Line {
     rank: Rank,
 }
 
-/// Messages of a fixed length along these edges.
+/// Returns the specification of messages of fixed length along these edges.
 pub(super) fn spec(edges: Vec<Edge>, buffering: Buffering) -> ExchangeSpec {
     ExchangeSpec { name: NAME, edges, sizes: Sizes::Fixed, buffering }
 }
 
-/// This rank's edges for messages from `from` to `to`, so many at a time.
+/// Returns this rank's edges for `messages` messages at a time from `from` to `to`.
 pub(super) fn one_way(rank: Rank, [from, to]: [Rank; 2], messages: u16, bytes: usize) -> Vec<Edge> {
     let (peer, flow) = match (rank == from, rank == to) {
         (true, true) => (rank, Flow::Both),
@@ -56,7 +56,7 @@ impl Line {
         Self::with(world.open(spec)?, world.rank())
     }
 
-    /// The same edges the other way. *Collective.*
+    /// Opens a context with the same edges in the opposite direction. *Collective.*
     pub(super) fn reverse(&self) -> Result<Self, CommError> {
         Self::with(self.context.reverse()?, self.rank)
     }
@@ -71,7 +71,8 @@ impl Line {
         Ok(Self { context, sends, private: block(longest, 1)?, rank })
     }
 
-    /// Once, and something else while messages are under way. *Collective* where the transport is.
+    /// Exchanges once and calls `during` while messages are under way. *Collective* if the
+    /// transport is.
     pub(super) fn exchange(
         &mut self,
         handling: Handling,
@@ -104,12 +105,13 @@ impl Line {
         context.complete()
     }
 
-    /// Lets the library work, between two exchanges.
+    /// Lets the library make progress between two exchanges.
     pub(super) fn drive_progress(&mut self) -> Result<(), CommError> {
         self.context.progress()
     }
 
-    /// Once, with contents that only the right message has. A wrong one is an error on all ranks. *Collective.*
+    /// Exchanges once with contents unique to each message and checks them. A wrong message is an
+    /// error on all ranks. *Collective.*
     pub(super) fn verify(&mut self, world: &dyn World, number: u64) -> Result<(), Problem> {
         let wrong = self.find_wrong(number)?;
         let mut is_wrong = [f64::from(u8::from(wrong.is_some()))];
@@ -139,12 +141,12 @@ impl Line {
         Ok(wrong)
     }
 
-    /// *Collective.*
+    /// Negotiates the message sizes. *Collective.*
     pub(super) fn negotiate(&mut self, need: &[usize]) -> Result<(), CommError> {
         self.context.negotiate(need).map(drop)
     }
 
-    /// Ends it. *Collective.*
+    /// Closes the context. *Collective.*
     pub(super) fn finalise(self) -> Result<(), CommError> {
         self.context.finalise()
     }
@@ -152,7 +154,7 @@ impl Line {
 
 const WORD: usize = 8;
 
-/// What a message holds.
+/// Content of a message.
 pub(super) struct Content {
     pub(super) number: u64,
     pub(super) from: Rank,
@@ -160,7 +162,8 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Eight bytes from a multiplicative hash (Knuth): neighbouring numbers give bytes that have nothing in common.
+    /// Returns eight bytes of a multiplicative hash (Knuth): neighbouring numbers give unrelated
+    /// bytes.
     fn word(&self, place: usize) -> [u8; WORD] {
         const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
         let key = (self.number << 40) ^ ((self.from as u64) << 8) ^ u64::from(self.channel);
@@ -182,8 +185,8 @@ impl Content {
     }
 }
 
-/// Does the timed work between two looks at the contents; a line that has failed is left as it is, since taking back what is under way may
-/// take long. *Collective.*
+/// Verifies the contents before and after the timed work. Lines that have failed are left open,
+/// since withdrawing pending messages may take long. *Collective.*
 pub(super) fn verified<T, const N: usize>(
     world: &dyn World,
     mut lines: [Line; N],

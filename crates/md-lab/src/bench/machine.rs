@@ -1,4 +1,4 @@
-//! What a row has to say of the machine.
+//! Description of the machine in each row.
 
 use std::fs::read_to_string;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,28 +11,28 @@ use crate::ROOT;
 /// Columns of [`Machine`].
 pub(super) const COLUMNS: &str = "mpi_library,host,version,cpu,binding,date";
 
-/// Where and when something was measured.
+/// Place and time of a measurement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Machine {
     /// First line of the MPI library's version, or `none`.
     pub mpi_library: String,
-    /// Name of rank 0's.
+    /// Host name of rank 0.
     pub host: String,
-    /// Of md.
+    /// Version of md.
     pub version: String,
-    /// Model of rank 0's processor.
+    /// CPU model of rank 0.
     pub cpu: String,
-    /// The hardware threads that each rank may use, on rank 0.
+    /// Hardware threads that each rank may use; complete on rank 0.
     pub binding: String,
-    /// Day and time, UTC.
+    /// Date and time, UTC.
     pub date: String,
 }
 
 impl Machine {
-    /// Of this world. *Collective.*
+    /// Collects the description of the machine of this world. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Failed communication.
     pub fn of(world: &dyn World, host: String, version: &str) -> Result<Self, CommError> {
         let own = entry("/proc/self/status", "Cpus_allowed_list");
         let all = world.gather(ROOT, own.as_bytes())?;
@@ -49,11 +49,12 @@ impl Machine {
     }
 }
 
-/// Core complex of each rank, by the first hardware thread of those that share its last cache; `None` of a rank that may run on several, and
-/// where nothing tells. Ranks that are threads of a process have the process's. *Collective.*
+/// Returns the core complex of each rank, identified by the first hardware thread that shares its
+/// last-level cache; `None` for a rank that may run on several complexes, or where this is unknown.
+/// Ranks that are threads of a process have the complex of the process. *Collective.*
 ///
 /// # Errors
-/// Communication.
+/// Failed communication.
 pub fn core_complexes(world: &dyn World) -> Result<Vec<Option<usize>>, CommError> {
     let mut all = vec![0.0; world.ranks()];
     all[world.rank()] = own_complex().map_or(0.0, |first| 1.0 + first as f64);
@@ -71,7 +72,7 @@ fn own_complex() -> Option<usize> {
     allowed.iter().all(|thread| complex.contains(thread)).then(|| complex[0])
 }
 
-/// `0-2,8` as numbers; `None` of what is no such list.
+/// Parses a list like `0-2,8`; `None` if it is not such a list.
 fn numbers(list: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for range in list.split(',') {
@@ -82,14 +83,15 @@ fn numbers(list: &str) -> Option<Vec<usize>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// What stands behind the colon of the first line with this name.
+/// Returns the text behind the colon of the first line with this name.
 fn entry(file: &str, name: &str) -> String {
     let text = read_to_string(file).unwrap_or_default();
     let found = text.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix(':'));
     found.unwrap_or("unknown").trim().to_owned()
 }
 
-/// Seconds since 1970 as in ISO 8601 (days to dates after H. Hinnant, with years that begin in March).
+/// Formats seconds since 1970 as ISO 8601 (calendar algorithm of H. Hinnant, with years that begin
+/// in March).
 fn date(seconds: u64) -> String {
     let days = seconds / 86_400 + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);

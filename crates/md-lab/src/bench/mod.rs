@@ -1,5 +1,5 @@
-//! Micro-benchmarks of the transports, through the same contexts that a simulation uses. A benchmark is a file here and a line
-//! in [`ALL`].
+//! Micro-benchmarks of the transports, with the same contexts as in a simulation. Each benchmark is
+//! a file here and an entry in [`ALL`].
 
 mod allreduce;
 mod bandwidth;
@@ -87,50 +87,51 @@ pub static ALL: &[&dyn Benchmark] = &[
 
 /// A micro-benchmark.
 pub trait Benchmark: Sync {
-    /// On the command line and in tables.
+    /// Returns its name on the command line and in tables.
     fn name(&self) -> &'static str;
 
-    /// What it measures, transport by transport.
+    /// Returns the cases that it measures, transport by transport.
     fn cases(&self, ground: &Ground) -> Vec<Case>;
 
     /// Measures one case. *Collective.*
     ///
     /// # Errors
-    /// Communication, and messages that are wrong.
+    /// Failed communication, or messages with wrong contents.
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem>;
 
-    /// Seconds without which it is not worth to begin.
+    /// Returns the time in seconds below which the case is not worth starting.
     fn least_s(&self, _: &Case) -> f64 {
         0.0
     }
 
-    /// The shortest message; all are so many times as long as a number, if there is one at all.
+    /// Returns the length of the shortest message if messages consist of whole numbers; all lengths
+    /// are then multiples of a number's size.
     fn least_bytes(&self) -> Option<usize> {
         None
     }
 
-    /// Messages of a rank that are in memory at the same time.
+    /// Returns the number of messages of a rank that are in memory at the same time.
     fn messages(&self, _: &Case) -> usize {
         2
     }
 }
 
-/// What a case is measured with.
+/// World, effort and memory for the measurement of a case.
 #[derive(Clone, Copy)]
 pub struct Stage<'s> {
-    /// For this mechanism alone.
+    /// World opened for this mechanism alone.
     pub world: &'s dyn World,
-    /// Where it is from.
+    /// Transports that the world belongs to.
     pub transports: &'s dyn Transports,
-    /// For the whole case.
+    /// Effort for the whole case.
     pub effort: Effort,
-    /// Private memory that messages go through.
+    /// Private memory for walked messages.
     walk: &'s RefCell<Walk>,
-    /// What each rank that moves messages goes through, of private memory or of a window.
+    /// Bytes of private memory or of a window that each rank moving messages walks through.
     walk_bytes: usize,
 }
 
-/// A block of so many bytes.
+/// Allocates `bytes` bytes, filled with `value`.
 ///
 /// # Errors
 /// [`CommError::OutOfMemory`].
@@ -141,7 +142,7 @@ fn block(bytes: usize, value: u8) -> Result<Vec<u8>, CommError> {
     Ok(block)
 }
 
-/// Computes and makes no call.
+/// Computes for `duration` without any call.
 pub(crate) fn compute_for(duration: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < duration {
@@ -149,34 +150,35 @@ pub(crate) fn compute_for(duration: Duration) {
     }
 }
 
-/// 0, 8, 16 ... 8 MiB.
+/// Returns 0, 8, 16 ... 8 MiB.
 fn powers_of_two() -> Vec<usize> {
     [0].into_iter().chain((3..=23).map(|power| 1 << power)).collect()
 }
 
-/// How benchmarks run.
+/// Settings of a run of benchmarks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// For all of them.
+    /// Time for all benchmarks together.
     pub budget: Duration,
-    /// Samples of each case; the budget decides if there is no such number.
+    /// Samples per case; `None` to let the budget decide.
     pub samples: Option<usize>,
     /// Longest wait for other ranks.
     pub timeout: Duration,
-    /// Where.
+    /// Ranks, transports and sizes.
     pub ground: Ground,
-    /// For the rows.
+    /// Description of the machine for the rows.
     pub machine: Machine,
-    /// Bytes that each rank can have; `None` where nothing tells.
+    /// Bytes of memory available to each rank; `None` if unknown.
     pub memory: Option<f64>,
-    /// Of the largest last cache; see [`largest_cache`].
+    /// Size of the largest last-level cache, in bytes; see [`largest_cache`].
     pub last_cache_bytes: usize,
-    /// What each rank that moves messages goes through; `None`: what leaves that cache.
+    /// Bytes that each rank moving messages walks through; `None` to choose what exceeds that
+    /// cache.
     pub walk_bytes: Option<usize>,
 }
 
 impl Settings {
-    /// Where messages are buffered twice at both ends, and copied.
+    /// Checks that the memory suffices; messages are buffered twice at both ends, and copied.
     fn expect_room(&self, benchmark: &dyn Benchmark, case: &Case) -> Result<(), Problem> {
         const COPIES: usize = 4;
         let needed = (COPIES * (benchmark.messages(case) + 1)) as f64 * case.bytes as f64;
@@ -191,7 +193,7 @@ impl Settings {
     }
 }
 
-/// Where it moves whole numbers.
+/// Checks the length of messages of a benchmark that moves whole numbers.
 fn expect_length(benchmark: &dyn Benchmark, case: &Case) -> Result<(), Problem> {
     const NUMBER: usize = size_of::<f64>();
     match benchmark.least_bytes() {
@@ -203,21 +205,23 @@ fn expect_length(benchmark: &dyn Benchmark, case: &Case) -> Result<(), Problem> 
     }
 }
 
-/// How far it is.
+/// Progress of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Cases that are done.
     pub done: usize,
-    /// Cases in all.
+    /// Total number of cases.
     pub of: usize,
-    /// Cases for which there was no time.
+    /// Cases skipped for lack of time.
     pub skipped: usize,
-    /// The row of the next one, as long as nothing is known of it.
+    /// Row of the next case, without results.
     pub next: Option<Row>,
 }
 
-/// Runs benchmarks one case after the other, one of each first, then small messages and two-sided ones first; what is left of the budget is shared by the cases
-/// to come, and when it is used up they are skipped. A transport that fails is left out from then on. The rows are the same on all ranks, but for notes, which rank 0 has. *Collective.*
+/// Runs the benchmarks, case by case: first one case of each benchmark, then small messages before
+/// large ones and two-sided before others. The remaining budget is shared by the remaining cases;
+/// once it is used up they are skipped. A transport that fails is excluded from then on. The rows
+/// are the same on all ranks, except for notes, which only rank 0 has. *Collective.*
 ///
 /// # Errors
 /// The world in which the ranks agree is broken.
@@ -281,7 +285,8 @@ pub fn run(
                 }));
             }
             Err(exclusion) => {
-                // Taking back what is under way may take long; with a world that is left behind, MPI is not finalised.
+                // Withdrawing pending messages may take long; MPI is not finalised after a world
+                // has been left open.
                 if exclusion.status != Status::Unavailable {
                     std::mem::forget(worlds.insert(case.mechanism, None));
                 }
@@ -305,7 +310,7 @@ fn open(
     Ok(world)
 }
 
-/// The part of the MPI library that moves the data of a mechanism's windows, if it has any.
+/// Returns the component of the MPI library that moves the data of a mechanism's windows, if any.
 fn component(transports: &dyn Transports, world: &dyn World, mechanism: Mechanism) -> Option<String> {
     #[cfg(feature = "mpi")]
     if mechanism.has_plain_windows() {

@@ -1,4 +1,4 @@
-//! What a rebuild pays for its contexts where nothing has grown.
+//! Cost of a rebuild for contexts whose messages have not grown.
 
 use md_comm::Buffering;
 
@@ -9,7 +9,7 @@ use super::{Benchmark, Case, Ground, Stage, creation};
 use crate::Problem;
 use crate::sampling::sample_in_turn;
 
-/// Of a context with 26 neighbours on a torus.
+/// Negotiation of a context with 26 neighbours on a torus.
 pub(super) struct Negotiation;
 
 impl Benchmark for Negotiation {

@@ -1,4 +1,4 @@
-//! Round trips of calls of MPI's own, and many of them one way.
+//! Round trips of MPI's own one-sided calls, and many such calls in one direction.
 
 use md_comm::CommError;
 use md_comm::mpi::{At, PlainWindow};
@@ -9,7 +9,8 @@ use super::{Case, Stage};
 use crate::Problem;
 use crate::sampling::sample_in_turn;
 
-/// A put, a flush and a word that tells of it, there and back; `get`: a get and a flush, which is there and back by itself.
+/// `put`: a put, a flush and a word that announces the data, in both directions; `get`: a get and a
+/// flush, which is a round trip by itself.
 pub(super) const MECHANISMS: [&str; 2] = ["put", GET];
 const GET: &str = "get";
 
@@ -51,7 +52,7 @@ pub(super) fn run(case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
     Ok(parts(&[""], samples_s, if gets { 1.0 } else { 2.0 } * bytes as f64))
 }
 
-/// So many puts, or gets, and one flush.
+/// Measures `messages` puts or gets followed by one flush.
 pub(super) fn many(case: &Case, stage: &Stage, messages: usize) -> Result<Vec<Series>, Problem> {
     let (world, bytes, peer) = (stage.world, case.bytes, case.peer);
     let is_first = world.rank() == 0;
@@ -79,7 +80,8 @@ pub(super) fn many(case: &Case, stage: &Stage, messages: usize) -> Result<Vec<Se
     Ok(parts(&[""], samples_s, (messages * bytes) as f64))
 }
 
-/// With contents of this rank in its window and in so many bytes to put from, while all may be accessed. *Collective.*
+/// Samples `once` while all windows are locked, with this rank's content in its window and in
+/// `bytes` bytes to put from. *Collective.*
 fn sample(
     window: &mut PlainWindow,
     stage: &Stage,

@@ -1,4 +1,4 @@
-//! How much of an exchange hides behind computation.
+//! Share of an exchange that hides behind computation.
 
 use std::hint::black_box;
 
@@ -13,17 +13,18 @@ use crate::statistics::Interval;
 
 /// 10^5 numbers, and 4 MB.
 const SIZES: [usize; 2] = [800_000, 4_000_000];
-/// Pieces of computation between calls that drive progress.
+/// Blocks of computation, each followed by a call that drives progress.
 pub(crate) const BLOCKS: usize = 16;
-/// Share of the budget that tells how long the computation has to be.
+/// Share of the budget spent on finding the length of the computation.
 const TRIAL: f64 = 0.1;
-/// Units that tell how long one takes.
+/// Units of computation in the trial that measures the time of one unit.
 const TRIAL_UNITS: usize = 10_000;
 const PARTS: [&str; 5] = ["communication", "computation", "both", "progress", CALL];
 const CALL: &str = "call";
 
-/// With both neighbours of a ring: the exchange alone, a computation of the same length alone, both, and both with calls that drive
-/// progress; and such a call where nothing is under way.
+/// Exchange with both neighbours of a ring: the exchange alone, a computation of equal length
+/// alone, both together, and both with calls that drive progress; also such a call where nothing is
+/// under way.
 pub(super) struct Overlap;
 
 impl Benchmark for Overlap {
@@ -58,10 +59,11 @@ impl Benchmark for Overlap {
     }
 }
 
-/// Which share of the shorter one was hidden when both were done at once, at least and at most, if all three medians may be anywhere in their
-/// intervals. Of what says nothing, or cannot be, that it does not.
+/// Returns the range of the share of the shorter part that was hidden when both ran together, given
+/// that each median lies anywhere in its interval. Ranges that are too wide or impossible are
+/// marked `not resolved`.
 fn hidden(alone: [Interval; 2], both: Interval) -> String {
-    /// A wider interval tells neither that something is hidden nor that nothing is.
+    /// Percentage points; a wider range does not show whether anything is hidden.
     const WIDEST: f64 = 50.0;
     let shorter_s = alone[0].median_s.min(alone[1].median_s);
     let percent = |alone_s: [f64; 2], both_s: f64| 100.0 * (alone_s[0] + alone_s[1] - both_s) / shorter_s;
@@ -106,7 +108,8 @@ fn iterate(line: &mut Line, part: &str, units: usize) -> Result<(), CommError> {
     }
 }
 
-/// Units of computation that take as long as an exchange, by the shortest of some samples of the first two parts; the same on all ranks. *Collective.*
+/// Returns the units of computation that take as long as an exchange, from the shortest of some
+/// samples of the first two parts. All ranks get the same number. *Collective.*
 fn units_as_long_as(line: &mut Line, world: &dyn World, effort: Effort) -> Result<usize, CommError> {
     let effort = Effort { budget_s: TRIAL * effort.budget_s, ..effort };
     let samples_s = sample_in_turn(world, 2, effort, |kind, iterations| {
@@ -117,8 +120,9 @@ fn units_as_long_as(line: &mut Line, world: &dyn World, effort: Effort) -> Resul
     Ok((TRIAL_UNITS as f64 * exchange_s / trial_s).ceil() as usize)
 }
 
-/// Arithmetic in registers, on numbers of which the compiler does not know that they stay what they are. Not inlined: trial and
-/// measurement are then the same code. No fused operation, which is a call into a library where the CPU at hand is not known.
+/// Does arithmetic in registers, on numbers that the compiler does not recognise as constant. Not
+/// inlined, so that trial and measurement run one code. No fused operation, which is a library call
+/// where the CPU is not known at compile time.
 #[inline(never)]
 fn compute(units: usize) {
     let mut numbers = black_box([1.0_f64; 8]);

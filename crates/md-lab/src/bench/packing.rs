@@ -1,4 +1,4 @@
-//! Three arrays to each neighbour: one by one, or copied into one message.
+//! Three arrays to each neighbour, sent one by one or packed into one message.
 
 use std::cell::Cell;
 
@@ -11,14 +11,14 @@ use super::torus::{NEIGHBOURS, Torus};
 use super::{Benchmark, Case, Ground, Stage};
 use crate::Problem;
 
-/// Of an array: 1, 100 and 10^4 numbers.
+/// Bytes of an array: 1, 100 and 10^4 numbers.
 const SIZES: [usize; 3] = [8, 800, 80_000];
 const ARRAYS: usize = 3;
 const MANY_WINDOWS: &str = "fence-26-windows";
 const PROMISES: &str = "fence-asserts";
 const TWO_SLOTS: &str = "fence-2-slots";
 
-/// Every rank to its 26 neighbours on a torus, and a fence.
+/// Puts of every rank to its 26 neighbours on a torus, followed by a fence.
 pub(super) struct Packing;
 
 impl Benchmark for Packing {
@@ -43,7 +43,7 @@ impl Benchmark for Packing {
         let name = case.mechanism.name();
         let windows = if name == MANY_WINDOWS { NEIGHBOURS } else { 1 };
         let asserts = if name == PROMISES { Asserts::On } else { Asserts::Off };
-        // Two places for each message, used in turn, as double buffering has them.
+        // Two slots per message, used in turn as in double buffering.
         let slots = if name == TWO_SLOTS { 2 } else { 1 };
         let (halo, turn) = (message * NEIGHBOURS, Cell::new(0));
         let spec = PlainSpec { windows, asserts, ..allocated(slots * halo / windows) };
@@ -59,7 +59,7 @@ impl Benchmark for Packing {
             Ok::<_, Problem>(())
         };
         let pieces = [bytes, message];
-        // Where a message goes to, or has come to.
+        // Window and offset at which a message is stored.
         let place = |channel: u16| {
             let channel = usize::from(channel);
             if windows == 1 { (0, turn.get() * halo + channel * message) } else { (channel, 0) }

@@ -1,4 +1,4 @@
-//! Whether a rank that computes serves the others.
+//! Progress of passive-target communication with a rank that computes.
 
 use std::time::{Duration, Instant};
 
@@ -11,17 +11,18 @@ use super::{Benchmark, Case, Ground, Stage, compute_for};
 use crate::Problem;
 use crate::sampling::sample_timed;
 
-/// What the others compute.
+/// Duration of the computation on the other ranks.
 const COMPUTATION: Duration = Duration::from_millis(240);
-/// Until they have begun.
+/// Time for the other ranks to begin computing.
 const START: Duration = Duration::from_millis(5);
 const BYTES: usize = 8;
-/// Puts into the own window before the one that is timed.
+/// Puts into the rank's own window before the timed one.
 const WARM_UP: usize = 4;
 
-/// Rank 0 locks its partner's window, puts, unlocks, while the others compute and make no call: how long it takes. Right before, it
-/// does the same with its own window, which needs nobody: after a computation the code is in no cache, and to fetch it would be most of the
-/// time where nobody waits.
+/// Time that rank 0 takes to lock its partner's window, put and unlock while the other ranks
+/// compute without any call. Just before, it does this with its own window, which needs no other
+/// rank: after a computation the code is in no cache, and fetching it would dominate the time if
+/// nothing has to wait.
 pub(super) struct Passive;
 
 impl Benchmark for Passive {
@@ -67,7 +68,7 @@ impl Benchmark for Passive {
     }
 }
 
-/// In an epoch of its own.
+/// Puts in a separate epoch.
 fn put_alone(window: &mut PlainWindow, bytes: usize, to: Rank) -> Result<(), CommError> {
     window.lock(to)?;
     window.put(0..bytes, At::start_of(to))?;

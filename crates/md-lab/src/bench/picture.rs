@@ -1,4 +1,4 @@
-//! Time and bandwidth over size.
+//! Plots of time and bandwidth over message size.
 
 use super::Row;
 use super::rows::{distinct, kinds};
@@ -8,7 +8,8 @@ use crate::statistics::Interval;
 const US_PER_S: f64 = 1e6;
 const BYTES_PER_GB: f64 = 1e9;
 
-/// Every benchmark with several sizes: its time, and beside it its bandwidth where there is one. `None` if there is none.
+/// Returns a panel of times for every benchmark with several sizes, followed by its bandwidth if it
+/// has one. `None` if there is no such benchmark.
 pub fn picture(rows: &[Row]) -> Option<Panels> {
     let mut panels = Vec::new();
     for (benchmark, distance) in kinds(rows) {

@@ -1,4 +1,4 @@
-//! What benchmarks with calls of MPI's own have in common.
+//! Code shared by the benchmarks of MPI's own calls.
 
 use md_comm::mpi::{PlainMemory, PlainSpec, PlainWindow};
 use md_comm::{Asserts, CommError, Rank, World};
@@ -8,18 +8,18 @@ use super::line::Content;
 use crate::sampling::sample_in_turn;
 use crate::{Problem, in_words};
 
-/// Window memory of so many bytes that the library chooses, without promises.
+/// Returns a window of `bytes` bytes that the library allocates, without asserts.
 pub(super) fn allocated(bytes: usize) -> PlainSpec {
     PlainSpec { memory: PlainMemory::Allocated, windows: 1, bytes, asserts: Asserts::Off }
 }
 
-/// Windows for a benchmark.
+/// Windows of a benchmark.
 #[derive(Clone, Copy)]
 pub(super) struct Windows {
     pub(super) spec: PlainSpec,
-    /// What does where there is no room for that many bytes.
+    /// Bytes that suffice if there is no room for `spec.bytes`.
     pub(super) least_bytes: usize,
-    /// Bytes at the beginning that are looked at in the end.
+    /// Bytes at the beginning that are verified at the end.
     pub(super) seen: usize,
 }
 
@@ -29,8 +29,9 @@ impl From<PlainSpec> for Windows {
     }
 }
 
-/// Works with windows, whose contents are then looked at: `right` gets this rank's, and says whether they are what they have to be. If they are not on one
-/// rank, that is an error on all. What has failed is left as it is. *Collective.*
+/// Works with windows and verifies them afterwards: `right` takes this rank's bytes and returns
+/// whether they are correct. Wrong contents on one rank are an error on all. Windows that have
+/// failed are left open. *Collective.*
 pub(super) fn verified<T>(
     stage: &Stage,
     windows: impl Into<Windows>,
@@ -47,7 +48,7 @@ pub(super) fn verified<T>(
     })
 }
 
-/// When ranks may access each other's windows.
+/// Epochs in which ranks may access each other's windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Epochs {
     Locked,
@@ -64,20 +65,20 @@ impl Epochs {
     }
 }
 
-/// Ways to fill windows, which are then all as `right` says.
+/// Ways to fill windows, all with the contents that `right` accepts.
 pub(super) struct Ways<'w> {
     pub(super) count: usize,
     pub(super) epochs: Epochs,
-    /// Fills the memory that puts are from.
+    /// Fills the memory that puts read from.
     pub(super) prepare: &'w dyn Fn(&mut PlainWindow) -> Result<(), Problem>,
-    /// One way, once.
+    /// Fills the windows once in the given way.
     pub(super) once: &'w dyn Fn(&mut PlainWindow, usize) -> Result<(), Problem>,
-    /// Of this rank's windows.
+    /// Returns whether this rank's windows are correct.
     pub(super) right: &'w dyn Fn(&[Vec<u8>]) -> bool,
 }
 
 impl Ways<'_> {
-    /// Samples them in turn; then each fills empty windows. *Collective.*
+    /// Samples the ways in turn; then verifies that each way fills empty windows. *Collective.*
     pub(super) fn sample(&self, stage: &Stage, spec: PlainSpec) -> Result<Vec<Vec<f64>>, Problem> {
         let Self { count, epochs, prepare, once, right } = *self;
         with_windows(stage, spec.into(), |window| {
@@ -101,7 +102,7 @@ impl Ways<'_> {
     }
 }
 
-/// *Collective.*
+/// Opens the windows, works with them and closes them. *Collective.*
 fn with_windows<T>(
     stage: &Stage,
     Windows { spec, least_bytes, .. }: Windows,
@@ -131,24 +132,25 @@ fn with_windows<T>(
     result
 }
 
-/// Whether memory, which all ranks look for before they make a window, was not there.
+/// Returns whether the error is a lack of memory, which all ranks check for before they create a
+/// window.
 fn is_about_room(error: &CommError) -> bool {
     matches!(error, CommError::OutOfMemory { .. } | CommError::OutOfSharedMemory { .. })
 }
 
-/// On all ranks. *Collective.*
+/// Returns an error on all ranks if the contents are wrong on any. *Collective.*
 fn expect(stage: &Stage, is_right: bool) -> Result<(), Problem> {
     let mut is_wrong = [f64::from(u8::from(!is_right))];
     stage.world.max(&mut is_wrong)?;
     if is_wrong[0] == 0.0 { Ok(()) } else { Err(Problem::wrong("a window has wrong bytes")) }
 }
 
-/// What a rank writes.
+/// Returns the content that a rank writes.
 pub(super) fn content(from: Rank) -> Content {
     Content { number: 1, from, channel: 0 }
 }
 
-/// Fills the memory that puts are from.
+/// Fills the memory that puts read from.
 pub(super) fn fill(window: &mut PlainWindow, world: &dyn World, bytes: usize) -> Result<(), Problem> {
     content(world.rank()).fill(window.origin(bytes)?);
     Ok(())

@@ -1,4 +1,4 @@
-//! Into another rank's memory, or out of it.
+//! Transfers into and out of another rank's memory.
 
 use md_comm::mpi::{At, PlainMemory, PlainSpec, PlainWindow};
 use md_comm::{Asserts, CommError};
@@ -12,13 +12,14 @@ use crate::sampling::sample_in_turn;
 
 const SIZES: [usize; 6] = [8, 512, 8 << 10, 128 << 10, 1 << 20, 8 << 20];
 const STORE: &str = "store";
-/// Of another process's memory: found at the first access, which takes longer than any later one.
+/// Page size, bytes. A page of another process's memory is mapped at its first access, which takes
+/// longer than any later one.
 const PAGE: usize = 4 << 10;
 
-/// Which way.
+/// Direction of the transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Push {
-    /// Put and flush, and where ranks share memory streaming stores.
+    /// Put and flush; also streaming stores where ranks share memory.
     Push,
     /// Get and flush.
     Pull,
@@ -37,7 +38,7 @@ impl Benchmark for Push {
         cases
     }
 
-    /// Rank 0 and its partner at the same time.
+    /// Measures rank 0 and its partner at the same time.
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let (world, bytes, peer) = (stage.world, case.bytes, case.peer);
         let partner = [(0, peer), (peer, 0)].into_iter().find(|&(rank, _)| rank == world.rank());
@@ -46,7 +47,7 @@ impl Benchmark for Push {
             Self::Push if case.mechanism.name() == STORE => Access::Store,
             Self::Push => Access::Put,
         };
-        // Inside a node, where caches would move small messages, each goes to another place.
+        // Within a node, caches would move small messages, so each goes to another place.
         let mut gone_through = 0;
         let places_in = |walk_bytes: usize| {
             if case.distance == Distance::Between { 1 } else { (walk_bytes / bytes.max(1)).max(1) }
@@ -61,7 +62,7 @@ impl Benchmark for Push {
                 let Some((_, rank)) = partner else { return Ok(()) };
                 access.once(window, bytes, At { offset: place * bytes, ..At::start_of(rank) })
             };
-            // Every page once.
+            // Access every page once.
             (0..places).step_by((PAGE / bytes.max(1)).max(1)).try_for_each(|place| once(window, place))?;
             let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
                 for _ in 0..iterations {
@@ -92,7 +93,7 @@ impl Benchmark for Push {
     }
 }
 
-/// How a message is moved.
+/// Operation that moves a message.
 #[derive(Debug, Clone, Copy)]
 enum Access {
     Put,
@@ -101,7 +102,7 @@ enum Access {
 }
 
 impl Access {
-    /// Moves a message and waits until it is there.
+    /// Moves a message and waits until it has arrived.
     fn once(self, window: &mut PlainWindow, bytes: usize, at: At) -> Result<(), CommError> {
         match self {
             Self::Put => window.put(0..bytes, at)?,

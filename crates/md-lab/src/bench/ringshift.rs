@@ -1,4 +1,4 @@
-//! Every rank to the next one.
+//! Shift of messages around a ring.
 
 use md_comm::{Buffering, Flow};
 
@@ -11,7 +11,7 @@ use crate::sampling::sample_in_turn;
 
 const SIZES: [usize; 6] = [8, 512, 8 << 10, 128 << 10, 1 << 20, 8 << 20];
 
-/// On a ring, one way and both ways, with copies.
+/// Messages to the next rank, and to both neighbours, with copies.
 pub(super) struct Ringshift;
 
 impl Benchmark for Ringshift {

@@ -1,4 +1,4 @@
-//! A message there and back.
+//! Round trip of a message.
 
 use md_comm::Buffering;
 
@@ -9,7 +9,8 @@ use super::{Benchmark, Case, Ground, Stage, powers_of_two};
 use crate::sampling::sample_in_turn;
 use crate::{Problem, agree};
 
-/// Rank 0 to its partner and back, with messages as they are, with copies, and with copies that no cache holds.
+/// Rank 0 to its partner and back, with messages in place, with copies, and with copies from and to
+/// memory that no cache holds.
 pub(super) struct Roundtrip;
 
 impl Benchmark for Roundtrip {

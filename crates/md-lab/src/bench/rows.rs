@@ -1,4 +1,4 @@
-//! bench.csv, the raw samples, and the tables on the screen.
+//! `bench.csv`, the raw samples, and the tables on the screen.
 
 use std::collections::HashSet;
 
@@ -26,50 +26,50 @@ const DIGITS: usize = 4;
 /// One row of bench.csv.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What was measured.
+    /// Name of the benchmark and its part.
     pub benchmark: String,
-    /// What moved the data.
+    /// Name of the mechanism that moved the data.
     pub mechanism: &'static str,
     /// Number of ranks.
     pub ranks: usize,
-    /// Of one message.
+    /// Bytes of one message.
     pub bytes: usize,
-    /// `None` where nothing was measured.
+    /// Statistics of the times; `None` where nothing was measured.
     pub summary: Option<Summary>,
     /// Seconds per iteration.
     pub samples_s: Vec<f64>,
-    /// Bytes per iteration.
+    /// Bytes per iteration, from which the bandwidth follows.
     pub bytes_moved: f64,
-    /// How it fared.
+    /// Outcome of the measurement.
     pub status: Status,
-    /// Why, if not well; what is special about it. On rank 0.
+    /// Reason for a status other than `ok`, or a remark. On rank 0.
     pub note: String,
-    /// Of the ranks.
+    /// Distance between the ranks.
     pub distance: String,
-    /// The part of the MPI library that moves one-sided data, or `none`.
+    /// Component of the MPI library that moves one-sided data, or `none`.
     pub rma_component: String,
-    /// Where and when.
+    /// Place and time of the measurement.
     pub machine: Machine,
 }
 
 impl Row {
-    /// Whether it is of this benchmark, or of a part of it.
+    /// Returns whether the row belongs to this benchmark, or to a part of it.
     pub fn is_of(&self, benchmark: &str) -> bool {
         let part = self.benchmark.strip_prefix(benchmark);
         part.is_some_and(|part| part.is_empty() || part.starts_with('-'))
     }
 
-    /// Bytes per second, where any are moved.
+    /// Returns the bandwidth in bytes per second, if any bytes are moved.
     pub(super) fn bytes_per_s(&self) -> Option<f64> {
         self.summary.map(|it| self.bytes_moved / it.interval.median_s).filter(|&rate| rate > 0.0)
     }
 
-    /// Whether its bounds are no interval of 95 %.
+    /// Returns whether there are too few samples for a 95 % interval.
     fn has_few_samples(&self) -> bool {
         self.summary.is_some_and(|it| it.samples < SAMPLES_FOR_CONFIDENCE)
     }
 
-    /// With what its bounds are, if they are no interval.
+    /// Returns the note, with a remark on the bounds if they are no interval.
     fn whole_note(&self) -> String {
         let range = format!("fewer than {SAMPLES_FOR_CONFIDENCE} samples: low and high are their range");
         let notes = [Some(self.note.clone()), self.has_few_samples().then_some(range)];
@@ -77,7 +77,7 @@ impl Row {
     }
 }
 
-/// All rows.
+/// Returns all rows as CSV.
 ///
 /// # Errors
 /// A value that CSV cannot hold.
@@ -97,7 +97,7 @@ pub fn bench_csv(rows: &[Row]) -> Result<Vec<u8>, EncodeError> {
     csv(&COLUMNS, rows.iter().map(row))
 }
 
-/// All samples.
+/// Returns all samples as CSV.
 ///
 /// # Errors
 /// A value that CSV cannot hold.
@@ -109,7 +109,7 @@ pub fn samples_csv(rows: &[Row]) -> Result<Vec<u8>, EncodeError> {
     csv(&[SAMPLE_COLUMNS], samples)
 }
 
-/// For the screen: medians, one column per mechanism; then what did not go well and what else there is to say.
+/// Returns the tables for the screen: medians, one column per mechanism; then failures and notes.
 pub fn table(rows: &[Row]) -> String {
     let mut text = String::new();
     for (benchmark, distance) in kinds(rows) {
@@ -143,7 +143,7 @@ pub fn table(rows: &[Row]) -> String {
     text
 }
 
-/// Benchmarks and distances, in the order of the rows.
+/// Returns benchmarks and distances, in the order of the rows.
 pub(super) fn kinds(rows: &[Row]) -> Vec<(&String, &String)> {
     distinct(rows.iter().map(|row| (&row.benchmark, &row.distance)))
 }
@@ -156,7 +156,7 @@ pub(super) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
         found
     })
 }
-/// A line for each; what is true of several rows of a benchmark is said once.
+/// Returns a line per note; a note shared by several rows of a benchmark appears once.
 fn notes(rows: &[Row]) -> String {
     let (mut text, mut told) = (String::new(), HashSet::new());
     for row in rows.iter().filter(|row| !row.note.is_empty()) {

@@ -1,23 +1,24 @@
-//! What one case has measured.
+//! Results of one case.
 
 use crate::statistics::Summary;
 
 /// Samples of one loop.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// Behind the benchmark's name; may be empty.
+    /// Suffix to the benchmark's name; may be empty.
     pub part: &'static str,
     /// Seconds per iteration.
     pub samples_s: Vec<f64>,
-    /// What they say; `None` without any.
+    /// Statistics of the samples; `None` without any.
     pub summary: Option<Summary>,
-    /// Bytes that a rank sends per iteration, those of a round trip over half of it.
+    /// Bytes per iteration, from which the bandwidth follows: those that a rank sends, or twice the
+    /// message for a round trip, which takes two messages.
     pub bytes_moved: f64,
-    /// What else there is to say.
+    /// Remark; may be empty.
     pub note: String,
 }
 
-/// The parts of a case, sampled in turn, which move the same.
+/// Returns the series of a case whose parts were sampled in turn and move equal amounts.
 pub(super) fn parts(names: &[&'static str], samples_s: Vec<Vec<f64>>, bytes_moved: f64) -> Vec<Series> {
     let part = |(&part, samples_s): (_, Vec<f64>)| {
         let (summary, note) = (Summary::of(&samples_s), String::new());

@@ -1,4 +1,4 @@
-//! A column of a matrix.
+//! Puts of a column of a matrix.
 
 use md_comm::mpi::{self, At, PlainWindow};
 
@@ -7,13 +7,13 @@ use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage, block};
 use crate::Problem;
 
-/// As in Lattice Boltzmann studies.
+/// Bytes of the column, as in lattice Boltzmann studies.
 const BYTES: usize = 8_500_000;
 const NUMBER: usize = size_of::<f64>();
-/// One number of so many.
+/// Distance between two numbers of the column, in numbers.
 const STRIDE: usize = 2;
 
-/// Rank 0 puts every second number to its partner: as a derived datatype, and packed before.
+/// Put of every second number from rank 0 to its partner: as a derived datatype, or packed first.
 pub(super) struct Strided;
 
 impl Benchmark for Strided {

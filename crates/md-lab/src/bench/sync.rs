@@ -1,4 +1,4 @@
-//! A halo as in two or three dimensions.
+//! Halo exchange as in two or three dimensions.
 
 use md_comm::{Backend, Buffering};
 
@@ -12,7 +12,7 @@ use crate::sampling::sample_in_turn;
 /// 1, 10^3 and 10^6 numbers (Schmelz 2019).
 const SIZES: [usize; 3] = [8, 8_000, 8_000_000];
 
-/// Every rank to all its neighbours on a torus, with copies.
+/// Messages from every rank to all its neighbours on a torus, with copies.
 pub(super) struct Sync(pub(super) Torus);
 
 impl Benchmark for Sync {
@@ -23,7 +23,7 @@ impl Benchmark for Sync {
         }
     }
 
-    /// Where calls are measured beside transports, flags that are read by calls are, too.
+    /// Adds flags that are read by MPI calls if MPI's own calls are measured.
     fn cases(&self, ground: &Ground) -> Vec<Case> {
         let mut cases = ground.each(&SIZES, ground.distance(), 0);
         if ground.has_calls {
@@ -41,7 +41,7 @@ impl Benchmark for Sync {
     fn least_s(&self, case: &Case) -> f64 {
         /// Warm-up, samples and checks.
         const EXCHANGES: usize = 9;
-        /// Copied in, moved, copied out.
+        /// Assumed bandwidth of copying in, moving and copying out.
         const BYTES_PER_S: f64 = 5e8;
         let bytes = EXCHANGES * self.messages(case) * case.bytes;
         bytes as f64 / BYTES_PER_S

@@ -2,10 +2,11 @@
 
 use md_comm::{Channel, Edge, Flow, Rank};
 
-/// Neighbours of a rank in three dimensions, itself and double ones included.
+/// Number of neighbours of a rank in three dimensions, counting the rank itself and repeated
+/// neighbours.
 pub(super) const NEIGHBOURS: usize = Torus::Three.neighbours();
 
-/// Its dimensions.
+/// Dimensions of the torus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Torus {
     Two,
@@ -13,7 +14,7 @@ pub(super) enum Torus {
 }
 
 impl Torus {
-    /// Of each rank, itself and double ones included.
+    /// Returns the number of neighbours of each rank, counting the rank itself and repeated ones.
     pub(super) const fn neighbours(self) -> usize {
         match self {
             Self::Two => 8,
@@ -21,7 +22,7 @@ impl Torus {
         }
     }
 
-    /// Ranks along each dimension, as equal as the number allows, most first.
+    /// Returns the ranks along each dimension, as equal as the number allows, largest first.
     pub(super) fn shape(self, ranks: usize) -> [usize; 3] {
         let divisors = |number: usize| (1..=number).filter(move |divisor| number.is_multiple_of(*divisor));
         let shapes = divisors(ranks).flat_map(|x| divisors(ranks / x).map(move |y| [x, y, ranks / x / y]));
@@ -29,7 +30,8 @@ impl Torus {
         shapes.filter(is_sorted).min_by_key(|[x, y, z]| x * y + y * z + x * z).unwrap_or([ranks, 1, 1])
     }
 
-    /// A rank's edges to its neighbours, both ways. A message that leaves in one direction arrives from the opposite one.
+    /// Returns a rank's edges to its neighbours, in both directions. A message sent in one
+    /// direction arrives from the opposite one.
     pub(super) fn edges(self, rank: Rank, ranks: usize, bytes: usize) -> Vec<Edge> {
         let (shape, neighbours) = (self.shape(ranks), self.neighbours());
         let place = [rank % shape[0], rank / shape[0] % shape[1], rank / (shape[0] * shape[1])];

@@ -1,4 +1,4 @@
-//! The first message after computation, which finds caches and the processor in another state.
+//! First message after computation, which finds caches and processor in another state.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,11 @@ use super::{Benchmark, Case, Ground, Stage, compute_for};
 use crate::Problem;
 use crate::sampling::sample_timed;
 
-/// What comes before.
+/// Durations of the computation before the message.
 const COMPUTATIONS_MS: [u64; 4] = [0, 1, 10, 100];
 const PARTS: [&str; 4] = ["at-once", "1-ms", "10-ms", "100-ms"];
 
-/// A round trip after computation on all ranks.
+/// Round trip after computation on all ranks.
 pub(super) struct Wakeup;
 
 impl Benchmark for Wakeup {

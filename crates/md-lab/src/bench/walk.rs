@@ -1,4 +1,5 @@
-//! Memory through which messages walk, so that no cache holds where they are from and where they go.
+//! Memory that successive messages walk through, so that no cache holds their source and
+//! destination.
 
 use std::fs::read_to_string;
 
@@ -7,27 +8,28 @@ use md_comm::{CommError, World};
 use super::{Distance, block};
 use crate::in_words;
 
-/// More than second-level caches hold.
+/// Minimum length of a walk in bytes: more than second-level caches hold.
 pub(super) const LEAST_WALK: usize = 32 << 20;
-/// Those who share a last cache go through so many times what it holds.
+/// Combined length of the walks of ranks that share a last-level cache, in units of its size.
 const CACHES: usize = 2;
-/// Of a rank's memory a walk may take this part.
+/// Largest share of a rank's memory that a walk may take.
 const SHARE_OF_MEMORY: f64 = 0.1;
-/// Bytes of a cache line: no two messages share one.
+/// Bytes of a cache line; no two messages share one.
 const LINE: usize = 64;
 
-/// Private memory that is gone through from one message to the next, over all cases.
+/// Private memory that is walked through from one message to the next, in all cases.
 #[derive(Default)]
 pub(super) struct Walk {
     memory: Vec<u8>,
-    /// What the present case goes through.
+    /// Bytes that the present case walks through.
     length: usize,
-    /// Behind the last message.
+    /// Offset behind the last message.
     place: usize,
 }
 
 impl Walk {
-    /// Goes through so many bytes from now on, or a message if that is longer; the memory is there before anything is timed.
+    /// Sets the length of the walk, at least that of a message, and allocates the memory before
+    /// anything is timed.
     pub(super) fn begin(&mut self, length: usize, message: usize) -> Result<(), CommError> {
         self.length = length.max(message);
         if self.memory.len() < self.length {
@@ -36,7 +38,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Memory of the next message, not longer than [`Self::begin`] was told.
+    /// Returns the memory of the next message, which is at most as long as set by [`Self::begin`].
     pub(super) fn next(&mut self, bytes: usize) -> &mut [u8] {
         let bytes = bytes.min(self.length);
         let place = if self.place + bytes <= self.length { self.place } else { 0 };
@@ -45,37 +47,39 @@ impl Walk {
     }
 }
 
-/// What each rank that sends or receives goes through, where a last cache holds so much and each rank can have so much memory.
+/// Returns the bytes that each rank that sends or receives walks through, given the bytes of the
+/// last-level cache and of the memory per rank.
 pub(super) fn walk_bytes(distance: Distance, last_cache: usize, memory: Option<f64>) -> usize {
-    // Two ranks share a cache where they share a node, unless they are bound to two parts of it.
+    // Two ranks on one node share a cache, unless they are bound to two parts of it.
     let shared_by = if distance == Distance::Inside { 2 } else { 1 };
     let most = memory.map_or(usize::MAX, |bytes| (SHARE_OF_MEMORY * bytes) as usize);
     (CACHES * last_cache / shared_by).min(most).max(LEAST_WALK)
 }
 
-/// In words, for a row.
+/// Returns the length of a walk in words, for a row.
 pub(super) fn through(bytes: usize) -> String {
     format!("through {}", in_words(bytes as f64))
 }
 
-/// Bytes of the largest last cache of all nodes; 0 where nothing tells. *Collective.*
+/// Returns the bytes of the largest last-level cache of all nodes; 0 if unknown. *Collective.*
 ///
 /// # Errors
-/// Communication.
+/// Failed communication.
 pub fn largest_cache(world: &dyn World) -> Result<usize, CommError> {
     let mut largest = [last_cache().unwrap_or(0) as f64];
     world.max(&mut largest)?;
     Ok(largest[0] as usize)
 }
 
-/// Bytes of the last cache of the first hardware thread; the last level has the highest number.
+/// Returns the bytes of the last cache of the first hardware thread; the last level has the highest
+/// number.
 fn last_cache() -> Option<usize> {
     let size =
         |level: usize| read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{level}/size")).ok();
     kibibytes((0..).map_while(size).last()?.trim())
 }
 
-/// `32768K` in bytes.
+/// Parses a size such as `32768K` into bytes.
 fn kibibytes(text: &str) -> Option<usize> {
     Some(text.strip_suffix('K')?.parse::<usize>().ok()? << 10)
 }

@@ -1,5 +1,5 @@
-//! compare.svg and compare.png: one bar per strategy, the time of its exchange, with the 95 % interval, or
-//! the range of fewer samples than that takes; beside it, what the halo's part of a step consists of.
+//! `compare.svg` and `compare.png`: a bar per strategy for the time of its exchange, with the 95 %
+//! interval (the range if there are too few samples); next to it, the parts of the halo in a step.
 
 use md_core::words::counted;
 use md_engine::Phase;
@@ -8,10 +8,10 @@ use super::comparison::{Comparison, HALO_PHASES, Job, Ranked, RankedBy, RowConte
 use super::{MICROSECONDS, unit_of};
 use crate::plot::{Bars, Stacks};
 
-/// A bar of more than so many typical lengths is cut.
+/// Length at which a bar is cut, in typical lengths.
 const LONGEST: f64 = 5.0;
 
-/// Best at the top.
+/// Returns the chart, with the best strategy at the top.
 pub fn chart<C: RowContext>(comparison: &Comparison<C>) -> Bars {
     let by = comparison.ranked_by();
     let description = match by {
@@ -32,7 +32,7 @@ pub fn chart<C: RowContext>(comparison: &Comparison<C>) -> Bars {
     }
 }
 
-/// Those that take any time with any strategy.
+/// Returns the phases of the halo that take any time with any strategy.
 fn parts(ranking: &[Ranked]) -> Stacks {
     let time_us =
         |ranked: &Ranked, phase: Phase| ranked.measured.phases[phase as usize] * MICROSECONDS.per_second;

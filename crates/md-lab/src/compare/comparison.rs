@@ -1,4 +1,4 @@
-//! What a comparison of halo strategies reports: plain data between the measurement and the outputs.
+//! Report of a comparison of halo strategies: plain data between measurement and output.
 
 use std::fmt;
 
@@ -9,10 +9,11 @@ use serde::Serialize;
 use crate::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
 use crate::{RunContext, Status, Variant};
 
-/// Seconds per step of each phase, indexed by `Phase as usize`: mean over ranks, median over repetitions.
+/// Seconds per step of each phase, indexed by `Phase as usize`: mean over ranks, median over
+/// repetitions.
 pub(super) type StepPhases = [f64; Phase::ALL.len()];
 
-/// The phases that a transport has a part in.
+/// Phases that depend on the transport.
 pub(super) const HALO_PHASES: [Phase; 7] = [
     Phase::HaloPack,
     Phase::HaloTransfer,
@@ -23,25 +24,25 @@ pub(super) const HALO_PHASES: [Phase; 7] = [
     Phase::Migrate,
 ];
 
-/// What one strategy measured.
+/// Measurements of one strategy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
     /// Messages per exchange, mean over ranks.
     pub messages: f64,
     /// Bytes per exchange, mean over ranks.
     pub bytes: f64,
-    /// The exchange alone.
+    /// Time of the exchange alone.
     pub exchange: Interval,
-    /// The step, of the slowest rank.
+    /// Time of a step, of the slowest rank.
     pub step: Interval,
-    /// Its phases.
+    /// Seconds of its phases.
     pub phases: StepPhases,
     /// Share of the steps that rebuilt, 0 to 1.
     pub rebuilt_share: f64,
 }
 
 impl Measured {
-    /// Share of the halo in the step, 0 to 1.
+    /// Returns the share of the halo in the step, 0 to 1.
     pub fn halo_share(&self) -> f64 {
         let total_s = self.phases[Phase::Total as usize];
         let halo_s: f64 = HALO_PHASES.iter().map(|&phase| self.phases[phase as usize]).sum();
@@ -49,37 +50,37 @@ impl Measured {
     }
 }
 
-/// What strategies are compared on, particles or nodes of a grid: what makes a row of compare.csv stand alone there.
+/// Context that makes a row of `compare.csv` self-contained, for particles or for nodes of a grid.
 pub trait RowContext: Clone + Serialize + Send + 'static {
-    /// Those of [`Strategy::KEYS`](crate::Strategy::KEYS) that there are.
+    /// Those of [`Strategy::KEYS`](crate::Strategy::KEYS) that apply to the system.
     const KEYS: &'static [&'static str];
-    /// Columns before the numbers: of [`Self::before`].
+    /// Columns before the numbers, for [`Self::before`].
     const BEFORE: &'static str;
     /// Columns of the messages and bytes of an exchange.
     const SENT: &'static str;
-    /// The phases of the halo that have a column, before that of what is hidden.
+    /// Phases of the halo that have a column, before the column of the hidden time.
     const PHASES: &'static [Phase];
-    /// Columns behind the note: of [`Self::after`].
+    /// Columns behind the note, for [`Self::after`].
     const AFTER: &'static [&'static str] = &[];
 
-    /// Values before the numbers.
+    /// Returns the values before the numbers.
     fn before(&self) -> impl Serialize {
         self
     }
 
-    /// Values behind the note.
+    /// Returns the values behind the note.
     fn after(&self) -> impl Serialize {
         [""; 0]
     }
 
-    /// What is computed and how much of it, in words: `16000 atoms`.
+    /// Returns the size of the system in words: `16000 atoms`.
     fn extent(&self) -> String;
 
-    /// What it was measured with.
+    /// Returns the ranks, steps and host of the measurement.
     fn job(&self) -> Job<'_>;
 }
 
-/// What a row was measured with.
+/// Ranks, steps and host of a row's measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'c> {
     /// Number of ranks.
@@ -90,14 +91,14 @@ pub struct Job<'c> {
     pub host: &'c str,
 }
 
-/// A strategy whose numbers can be trusted.
+/// A strategy with a valid measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranked<'c> {
-    /// Which, and what is varied beside it.
+    /// Strategy and varied settings.
     pub variant: &'c Variant,
-    /// What it is called by: [`RowContext::KEYS`].
+    /// Keys of its name: [`RowContext::KEYS`].
     pub keys: &'static [&'static str],
-    /// Its numbers.
+    /// Measurements.
     pub measured: &'c Measured,
 }
 
@@ -107,85 +108,87 @@ impl fmt::Display for Ranked<'_> {
     }
 }
 
-/// One row of compare.csv.
+/// One row of `compare.csv`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StrategyReport<C = RunContext> {
-    /// The strategy, and what is varied beside it.
+    /// Strategy and varied settings.
     pub variant: Variant,
-    /// What makes the row stand alone.
+    /// Context that makes the row self-contained.
     pub context: C,
-    /// `None` where nothing was measured.
+    /// Measurements; `None` where nothing was measured.
     pub measured: Option<Measured>,
-    /// Whether its forces, or values, are those of the reference; `None` where that was not found out.
+    /// Whether the forces or values agree with the reference; `None` if they were not checked.
     pub correct: Option<bool>,
-    /// How it fared.
+    /// Outcome of the trials.
     pub status: Status,
-    /// Why, if not well; what is special about it.
+    /// Reason for a status other than `ok`, and remarks.
     pub note: String,
 }
 
-/// Strategies that can hang are measured after the others; what was measured before is measured once more beside them.
+/// Second measurement of the baseline, next to a later group of strategies, which can hang.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Control {
-    /// The group.
+    /// Group of strategies measured next to it.
     pub beside: Blocking,
-    /// The baseline's row.
+    /// Row of the baseline.
     pub row: usize,
-    /// What it measured then.
+    /// Second measurement.
     pub again: Measured,
 }
 
-/// All of it.
+/// A whole comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison<C = RunContext> {
-    /// One per strategy, in the order they were asked for.
+    /// One row per strategy, in the order of the request.
     pub rows: Vec<StrategyReport<C>>,
-    /// The row of the scenario's own setting, if it is among them.
+    /// Row of the scenario's own setting, if it is among them.
     pub own: Option<usize>,
-    /// The baseline, measured again beside each later group.
+    /// Baseline, measured again next to each later group.
     pub controls: Vec<Control>,
-    /// What backend `hybrid` uses between nodes.
+    /// Backend that `hybrid` uses between nodes.
     pub between_nodes: Backend,
-    /// Repetitions.
+    /// Number of repetitions.
     pub repeat: usize,
-    /// Ranks per core of the machine that rank 0 runs on, if all ranks run there; above 1 the numbers measure the
+    /// Ranks per core of rank 0's machine, if all ranks run there; above 1 the numbers measure the
     /// scheduler.
     pub ranks_per_core: f64,
 }
 
 impl<C: RowContext> StrategyReport<C> {
-    /// Its numbers, if they can be trusted.
+    /// Returns the measurement if it is valid.
     pub fn valid(&self) -> Option<Ranked<'_>> {
         let measured = self.measured.as_ref().filter(|_| self.status == Status::Ok)?;
         Some(Ranked { variant: &self.variant, keys: C::KEYS, measured })
     }
 
-    /// What the row is about, in words.
+    /// Returns the name of the strategy.
     pub fn name(&self) -> String {
         self.variant.names(C::KEYS).join(" ")
     }
 }
 
-/// Two-sided messages as everybody uses them.
+/// Baseline: ordinary two-sided messages.
 pub(super) const BASELINE: Backend = Backend::P2p;
 
-/// Below this share of a step the halo does not matter.
+/// Share of a step below which the halo does not matter.
 pub(super) const SMALL_SHARE: f64 = 0.05;
 
-/// What strategies are ranked by.
+/// Time by which strategies are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RankedBy {
-    /// The exchange alone: the strategies differ in the backend only, and the rest of the step is the same for all.
+    /// The exchange alone: the strategies differ only in the backend, and the rest of the step is
+    /// the same.
     Exchange,
-    /// The step: shell, exchange or partition differ, and with them the bytes moved and the work done.
+    /// The step: shell, exchange or partition differ, and with them the bytes moved and the work.
     Step,
-    /// The step, although the strategies differ in the backend only: the exchange alone is not what a step pays, because every step
-    /// rebuilds, or because the halo matters and hides behind computation.
+    /// The step, although the strategies differ only in the backend: the exchange alone is not the
+    /// cost in a step, because every step rebuilds, or because the halo matters and hides behind
+    /// computation.
     WholeStep,
 }
 
 impl RankedBy {
-    /// The interval that decides.
+    /// Returns the interval of this time.
     pub fn interval(self, measured: &Measured) -> Interval {
         match self {
             Self::Exchange => measured.exchange,
@@ -195,12 +198,12 @@ impl RankedBy {
 }
 
 impl<C: RowContext> Comparison<C> {
-    /// What the bounds of the intervals are.
+    /// Returns the name of the bounds of the intervals.
     pub fn bounds(&self) -> &'static str {
         if self.repeat < SAMPLES_FOR_CONFIDENCE { "range" } else { "95 % interval" }
     }
 
-    /// What these strategies are ranked by.
+    /// Returns the time by which these strategies are ranked.
     pub fn ranked_by(&self) -> RankedBy {
         let mut valid = self.valid();
         match valid.next() {
@@ -212,14 +215,15 @@ impl<C: RowContext> Comparison<C> {
         }
     }
 
-    /// Whether every step rebuilt, with all strategies: then positions have travelled with the border only.
+    /// Returns whether every step rebuilt, with all strategies; positions then travel only with the
+    /// border.
     pub fn always_rebuilds(&self) -> bool {
         self.valid().next().is_some() && self.valid().all(|ranked| ranked.measured.rebuilt_share >= 1.0)
     }
 
-    /// Whether a halo that is worth looking at travels beside computation.
+    /// Returns whether a halo of relevant size is exchanged during computation.
     pub fn hides_much(&self) -> bool {
-        /// Of a step: less is the time between two looks at the clock.
+        /// Share of a step; less is the time between two readings of the clock.
         const LEAST_HIDDEN: f64 = 0.01;
         let hides = |measured: &Measured| {
             let [hidden_s, total_s] =
@@ -229,13 +233,13 @@ impl<C: RowContext> Comparison<C> {
         self.valid().any(|Ranked { measured, .. }| hides(measured) && measured.halo_share() >= SMALL_SHARE)
     }
 
-    /// Whether `a` is surely smaller than `b` in what `by` looks at: beyond their intervals, and by more than what the machine
-    /// has changed if they were not measured in turn.
+    /// Returns whether `a` is surely smaller than `b` in the time `by`: their intervals do not
+    /// overlap even if one is scaled by the change of the machine between groups.
     pub fn is_surely_below(&self, by: RankedBy, a: Ranked, b: Ranked) -> bool {
         by.interval(a.measured).times(self.machine_factor(by, a, b)).is_below(&by.interval(b.measured))
     }
 
-    /// By which factor, 1 or more, the machine was surely another one for these two.
+    /// Returns the factor, 1 or more, by which the machine surely changed between these two.
     fn machine_factor(&self, by: RankedBy, a: Ranked, b: Ranked) -> f64 {
         let groups = [a, b].map(|ranked| ranked.variant.strategy.blocking(self.between_nodes));
         if groups[0] == groups[1] {
@@ -246,15 +250,17 @@ impl<C: RowContext> Comparison<C> {
         ratios.map(|ratio| ratio.max(1.0 / ratio)).fold(1.0, f64::max)
     }
 
-    /// The baseline's time beside a later group over its time before, if that is surely another one.
+    /// Returns the baseline's time next to a later group over its time before, if they surely
+    /// differ.
     pub fn sure_change(&self, by: RankedBy, control: &Control) -> Option<f64> {
         let first = self.rows.get(control.row)?.measured.as_ref()?;
         let (then, before) = (by.interval(&control.again), by.interval(first));
         (then.is_below(&before) || before.is_below(&then)).then(|| then.median_s / before.median_s)
     }
 
-    /// What the others are held against: two-sided messages as in the scenario, or with everything else as in the scenario, or
-    /// the best of them; without any, the scenario's own setting, or the first that was measured.
+    /// Returns the strategy that the others are compared with: two-sided messages as in the
+    /// scenario, or with all other settings as in the scenario, or the best of them; without any,
+    /// the scenario's own setting, or the first strategy that was measured.
     pub fn baseline(&self) -> Option<Ranked<'_>> {
         let own = self.own.and_then(|own| self.rows.get(own));
         let ranking = self.ranking();
@@ -273,12 +279,12 @@ impl<C: RowContext> Comparison<C> {
             .or_else(|| self.valid().next())
     }
 
-    /// Whether the row is the [`Self::baseline`].
+    /// Returns whether the row is the [`Self::baseline`].
     pub fn is_baseline(&self, row: &StrategyReport<C>) -> bool {
         row.valid().is_some_and(|ranked| Some(ranked) == self.baseline())
     }
 
-    /// Strategies with a valid measurement, best first.
+    /// Returns the strategies with a valid measurement, best first.
     pub fn ranking(&self) -> Vec<Ranked<'_>> {
         let median_s = |ranked: &Ranked| self.ranked_by().interval(ranked.measured).median_s;
         let mut ranking: Vec<_> = self.valid().collect();

@@ -1,4 +1,4 @@
-//! A whole comparison on one rank: trials that are watched, and what becomes of their results.
+//! A whole comparison on one rank: monitored trials and publication of their results.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,16 +12,16 @@ use super::results::Results;
 use super::trials::{Ground, Recording, Trials};
 use crate::{Problem, Status, Transports, Variant, lock};
 
-/// What is compared, and how.
+/// Strategies of a comparison and conditions of their measurement.
 #[derive(Clone, Copy)]
 pub struct Conditions<'c> {
-    /// Where the ranks agree, and a world per strategy.
+    /// Source of the world in which the ranks agree, and of a world per strategy.
     pub transports: &'c dyn Transports,
-    /// The strategies.
+    /// Strategies to compare.
     pub variants: &'c [Variant],
-    /// The number of the scenario's own setting among them.
+    /// Index of the scenario's own setting among them.
     pub own: Option<usize>,
-    /// What `hybrid` uses between nodes.
+    /// Backend that `hybrid` uses between nodes.
     pub between_nodes: Backend,
     /// Samples per strategy.
     pub repeat: usize,
@@ -31,42 +31,43 @@ pub struct Conditions<'c> {
     pub timeout: Duration,
     /// See [`Comparison::ranks_per_core`].
     pub ranks_per_core: f64,
-    /// Where timelines are wanted.
+    /// Recording of timelines, if requested.
     pub recording: Option<Recording<'c>>,
 }
 
 impl Conditions<'_> {
-    /// Gives the ranks' agreement its watchdog, which waits for computations too, such as the reference. A call that hangs is the
-    /// monitor's business.
+    /// Sets the watchdog of the agreement world, which also has to wait for computations such as
+    /// the reference. The monitor handles calls that hang.
     pub fn watch_agreement(&self) {
         const SHORTEST: Duration = Duration::from_secs(600);
         self.transports.agreement().set_watchdog(SHORTEST.max(4 * self.timeout));
     }
 }
 
-/// Where results go, on rank 0.
+/// Destination of the results, on rank 0.
 pub trait Publisher<C>: Send + 'static {
-    /// What may go wrong.
+    /// Error of publishing or of the comparison.
     type Error: From<EngineError>;
 
-    /// Shows how many samples are done.
+    /// Shows the number of samples done.
     fn show_progress(&mut self, done: usize);
 
-    /// Shows all that is known, and writes it; called once.
+    /// Shows and writes all results so far; called once.
     ///
     /// # Errors
-    /// It could not be written.
+    /// The results could not be written.
     fn publish(&mut self, comparison: &Comparison<C>) -> Result<(), Self::Error>;
 
-    /// Ends all ranks for this reason; called from the thread that watches, while the one that measures stands still.
+    /// Ends all ranks for this reason; called from the monitoring thread while the measuring thread
+    /// is blocked.
     fn end_job(&mut self, reason: &str);
 }
 
-/// Checks and measures all strategies, and publishes the results. The rows have the same status on all ranks, and notes on rank 0.
-/// *Collective.*
+/// Checks and measures all strategies, and publishes the results. The rows have the same status on
+/// all ranks; only rank 0 has the notes. *Collective.*
 ///
 /// # Errors
-/// The agreement's world is broken; results that could not be published.
+/// The agreement world is broken, or results could not be published.
 pub fn conduct<G: Ground, P: Publisher<G::Context>>(
     ground: &G,
     conditions: Conditions,
@@ -89,7 +90,8 @@ pub fn conduct<G: Ground, P: Publisher<G::Context>>(
     };
     if let Err(error) = ended {
         results.give_up_current((&error).into());
-        // This ends with an error in any case; what could not be written has been shown.
+        // The comparison ends with an error in any case; results that could not be written have
+        // been shown.
         let _ = publish(&results);
         return Err(error.into());
     }
@@ -97,8 +99,9 @@ pub fn conduct<G: Ground, P: Publisher<G::Context>>(
     Ok(results.rows())
 }
 
-/// On rank 0: if the measuring thread stands still, publishes what there is and ends the job. A wait that the transports' own
-/// watchdog can end comes first, on this rank and then on the others.
+/// Starts the monitor on rank 0: if the measuring thread is blocked, it publishes the results so
+/// far and ends the job. Its limit leaves time for the watchdogs of the transports, on this rank
+/// and then on the others.
 fn watch<C: RowContext, P: Publisher<C>>(
     results: Arc<Mutex<Results<C>>>,
     publisher: Arc<Mutex<P>>,

@@ -17,14 +17,15 @@ pub(crate) fn around(median_s: f64) -> Interval {
     Interval { median_s, low_s: 0.95 * median_s, high_s: 1.05 * median_s }
 }
 
-/// Phases that take so many seconds; the others take none.
+/// Returns phases that take these seconds; all others take none.
 pub(crate) fn phases(times: &[(Phase, f64)]) -> StepPhases {
     let mut phases = StepPhases::default();
     times.iter().for_each(|&(phase, seconds)| phases[phase as usize] = seconds);
     phases
 }
 
-/// A strategy with an exchange of so many microseconds and a step of so many milliseconds; its halo takes a fifth.
+/// Returns a strategy with the given exchange in microseconds and step in milliseconds; the halo
+/// takes a fifth of the step.
 pub(crate) fn strategy(backend: Backend, exchange_us: f64, step_ms: f64) -> StrategyReport {
     let step_s = step_ms * 1e-3;
     let measured = Measured {
@@ -62,7 +63,7 @@ pub(crate) fn unavailable(backend: Backend) -> StrategyReport {
     }
 }
 
-/// Strategies as in [`strategy`]; the first one is the scenario's own.
+/// Returns strategies as of [`strategy`]; the first one is the scenario's own.
 pub(crate) fn comparison(strategies: &[(Backend, f64, f64)]) -> Comparison {
     Comparison {
         rows: strategies.iter().map(|&(backend, us, ms)| strategy(backend, us, ms)).collect(),
@@ -74,7 +75,7 @@ pub(crate) fn comparison(strategies: &[(Backend, f64, f64)]) -> Comparison {
     }
 }
 
-/// A context with fewer keys and other columns, as a grid has.
+/// Context with fewer keys and different columns, as for a grid.
 #[derive(Clone, Serialize)]
 pub(crate) struct Nodes;
 
@@ -97,7 +98,7 @@ impl RowContext for Nodes {
     }
 }
 
-/// The same strategies on nodes, the second of which has its fields in messages of their own.
+/// Returns these strategies on nodes; the second one sends its fields in separate messages.
 pub(crate) fn on_nodes(strategies: &[(Backend, f64, f64)]) -> Comparison<Nodes> {
     let Comparison { rows, own, controls, between_nodes, repeat, ranks_per_core } = comparison(strategies);
     let rows = rows.into_iter().zip(["aggregated", "per-field"]).map(|(row, messages)| {

@@ -13,23 +13,23 @@ use crate::Problem;
 
 /// Exchanges before the clock starts.
 pub const WARM_UP: usize = 5;
-/// Exchanges by which their number per sample is chosen.
+/// Exchanges of the trial that sets the number per sample.
 const TRIAL: usize = 10;
-/// What a sample of exchanges should take.
+/// Intended duration of a sample of exchanges.
 const SAMPLE_S: f64 = 0.02;
 /// Bounds on the number of exchanges per sample.
 const EXCHANGES: [f64; 2] = [10.0, 20_000.0];
 
-/// One sample, the same on all ranks.
+/// One sample, identical on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sample {
-    /// One exchange, of the slowest rank.
+    /// Time of one exchange, of the slowest rank.
     pub(super) exchange_s: f64,
-    /// One step, of the slowest rank.
+    /// Time of one step, of the slowest rank.
     pub(super) step_s: f64,
-    /// Its phases, mean over ranks.
+    /// Time of its phases, mean over ranks.
     pub(super) phases: StepPhases,
-    /// Share of its steps that rebuilt, 0 to 1.
+    /// Share of the steps that rebuilt, 0 to 1.
     pub(super) rebuilt_share: f64,
     /// Messages of one exchange, mean over ranks.
     pub(super) messages: f64,
@@ -37,58 +37,61 @@ pub(super) struct Sample {
     pub(super) bytes: f64,
 }
 
-/// Where a strategy is at work.
+/// World and heartbeat of a strategy.
 #[derive(Clone, Copy)]
 pub struct Place<'s> {
-    /// Its own world.
+    /// World of the strategy.
     pub world: &'s dyn World,
-    /// To be told that the work goes on.
+    /// Heartbeat that shows that the work goes on.
     pub heartbeat: &'s Heartbeat,
 }
 
-/// A strategy at work: a simulation, or an application on a grid. All methods that can fail are *collective*.
+/// A running strategy: a simulation, or an application on a grid. All methods that can fail are
+/// *collective*.
 ///
 /// # Errors
-/// Of all methods what went wrong.
+/// All methods return the reason for the failure.
 #[expect(clippy::missing_errors_doc, reason = "the trait says it of all methods")]
 pub trait Running {
-    /// Exchanges of the halo alone, as [`Place::time`] times them.
+    /// Makes exchanges of the halo alone, timed by [`Place::time`].
     fn time_exchanges(&mut self, place: Place, count: usize) -> Result<Exchanged, Problem>;
 
-    /// Forgets the times so far.
+    /// Discards the times so far.
     fn start_measuring(&mut self) -> Result<(), Problem>;
 
     /// Makes an ordinary step.
     fn step(&mut self) -> Result<(), Problem>;
 
-    /// Completes the last of so many steps since measuring was started; their times, reduced over the ranks.
+    /// Completes the last of `steps` steps since measuring was started; returns their times,
+    /// reduced over the ranks.
     fn timings(&mut self, place: Place, steps: u64) -> Result<Timings, Problem>;
 
-    /// Looks at what the steps have left in doubt, after they were timed.
+    /// Checks after the timing what the steps have not checked.
     fn look_back(&mut self, _: Place) -> Result<(), Problem> {
         Ok(())
     }
 
-    /// Tells this observer of each phase from now on.
+    /// Calls this observer at each phase from now on.
     fn observe(&mut self, observer: Rc<dyn PhaseObserver>);
 
     /// Closes the contexts.
     fn finalise(self) -> Result<(), Problem>;
 }
 
-/// What exchanges alone have come to.
+/// Result of exchanges alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exchanged {
-    /// One of them, of the slowest rank.
+    /// Seconds of one exchange, of the slowest rank.
     pub seconds: f64,
-    /// Messages that this rank sends in one.
+    /// Messages that this rank sends in one exchange.
     pub messages: f64,
-    /// Bytes that this rank sends in one.
+    /// Bytes that this rank sends in one exchange.
     pub bytes: f64,
 }
 
 impl Exchanged {
-    /// Of the seconds of one exchange, and what this rank has sent in so many.
+    /// Returns the result from the seconds of one exchange and this rank's traffic in `exchanges`
+    /// exchanges.
     pub fn of(seconds: f64, Traffic { messages, bytes }: Traffic, exchanges: usize) -> Self {
         let [messages, bytes] = [messages, bytes].map(|count| count as f64 / exchanges as f64);
         Self { seconds, messages, bytes }
@@ -96,10 +99,11 @@ impl Exchanged {
 }
 
 impl Place<'_> {
-    /// Seconds per exchange of the slowest rank, the same number on all, after [`WARM_UP`] more of them. *Collective.*
+    /// Returns the seconds per exchange of the slowest rank, on all ranks; [`WARM_UP`] untimed
+    /// exchanges precede. *Collective.*
     ///
     /// # Errors
-    /// Those of the exchange, and communication.
+    /// Errors of the exchange, and failed communication.
     pub fn time<E: From<CommError>>(
         self,
         count: usize,
@@ -117,7 +121,7 @@ impl Place<'_> {
         Ok(slowest[0] / count as f64)
     }
 
-    /// Ordinary steps, timed phase by phase. *Collective.*
+    /// Makes ordinary steps, timed phase by phase. *Collective.*
     pub(super) fn time_steps(self, running: &mut impl Running, steps: u64) -> Result<Timings, Problem> {
         self.world.barrier()?;
         running.start_measuring()?;
@@ -128,7 +132,7 @@ impl Place<'_> {
     /// Makes ordinary steps. *Collective.*
     ///
     /// # Errors
-    /// What went wrong.
+    /// The reason for the failure of a step.
     pub fn make_steps(self, running: &mut impl Running, steps: u64) -> Result<(), Problem> {
         for _ in 0..steps {
             running.step()?;
@@ -137,14 +141,15 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Exchanges that take about `SAMPLE_S`, the same number on all ranks. *Collective.*
+    /// Returns the number of exchanges that take about `SAMPLE_S`, equal on all ranks.
+    /// *Collective.*
     pub(super) fn calibrate(self, running: &mut impl Running) -> Result<usize, Problem> {
         let [least, most] = EXCHANGES;
         let exchange_s = running.time_exchanges(self, TRIAL)?.seconds;
         Ok((SAMPLE_S / exchange_s.max(f64::MIN_POSITIVE)).clamp(least, most) as usize)
     }
 
-    /// One sample of so many exchanges and steps. *Collective.*
+    /// Takes one sample of `exchanges` exchanges and `steps` steps. *Collective.*
     pub(super) fn sample(
         self,
         running: &mut impl Running,

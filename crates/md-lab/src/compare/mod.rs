@@ -1,11 +1,12 @@
 //! Halo strategies on one configuration: checked, measured in turn, and ranked.
 //!
-//! Every strategy has a world of its own (its contexts and collectives), and the ranks agree in another one,
-//! that of their agreement, on what has become of each piece of work. So a strategy may fail on one rank, or leave messages
-//! behind, and the ranks still know what to do next: they leave it out. Repetitions are interleaved and their order is
-//! rotated, so that whatever drifts (clock frequency, neighbours on the machine) drifts for all alike.
-//! Strategies that can stand still inside the MPI library come later, group by group, each group beside the
-//! baseline measured again: if one hangs, a monitor ends the job, and the groups before it have been measured already.
+//! Every strategy has a separate world (its contexts and collectives); in another one, the
+//! agreement world, the ranks agree on the outcome of each piece of work. A strategy may therefore
+//! fail on one rank, or leave messages behind, and the ranks exclude it consistently. Repetitions
+//! are interleaved and their order is rotated, so that drifts (clock frequency, other jobs on the
+//! machine) affect all strategies equally. Strategies that can block inside the MPI library come
+//! later, group by group, each group next to a repeated measurement of the baseline: if one hangs,
+//! a monitor ends the job, and the groups before it have been measured already.
 
 mod chart;
 mod comparison;
@@ -48,14 +49,14 @@ const MICROSECONDS: Unit = Unit { per_second: 1e6, symbol: "us" };
 const MILLISECONDS: Unit = Unit { per_second: 1e3, symbol: "ms" };
 
 impl Unit {
-    /// Median and bounds with so many significant digits.
+    /// Returns median and bounds with `digits` significant digits.
     fn bounds(self, interval: &Interval, digits: usize) -> [String; 3] {
         let &Interval { median_s, low_s, high_s } = interval;
         [median_s, low_s, high_s].map(|time_s| significant(time_s * self.per_second, digits))
     }
 }
 
-/// Exchanges take microseconds, steps milliseconds.
+/// Returns the unit of the times: microseconds for exchanges, milliseconds for steps.
 fn unit_of(by: RankedBy) -> Unit {
     match by {
         RankedBy::Exchange => MICROSECONDS,

@@ -40,16 +40,16 @@ impl RowContext for RunContext {
     }
 }
 
-/// A simulation at work.
+/// A running simulation.
 pub struct ParticlesAtWork<'s> {
     /// The simulation.
     pub simulation: Simulation<'s>,
-    /// Takes note of how the neighbourhood has held in a sample; on rank 0.
+    /// Receives the report on the neighbour lists of a sample; on rank 0.
     look_at: &'s dyn Fn(&NeighborReport),
 }
 
 impl<'s> ParticlesAtWork<'s> {
-    /// In the initial state. *Collective.*
+    /// Creates the simulation in its initial state. *Collective.*
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -84,7 +84,8 @@ impl Running for ParticlesAtWork<'_> {
 
     fn look_back(&mut self, place: Place) -> Result<(), Problem> {
         let Self { simulation, look_at } = self;
-        // Of a neighbourhood that was kept, only a step that computes the energy finds out whether it still held.
+        // Whether kept neighbour lists were still valid is checked only at a step that computes the
+        // energy.
         if matches!(simulation.setup().config.neighbor.rebuild, RebuildPolicy::Every(2..)) {
             simulation.step(Evaluation::WithEnergyAndVirial)?;
         }

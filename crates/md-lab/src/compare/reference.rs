@@ -1,11 +1,13 @@
-//! The forces every strategy must give, computed once by other means: each rank's particles are shown to all ranks, which add up the
-//! forces on their own, without lists, halo or transport. In small systems a direct sum over all pairs and periodic images must give
-//! the same, before anything is judged: the reference shares cells and their periodicity with what it judges, the direct sum does not.
+//! Reference forces for every strategy, computed once in another way: each rank's particles are
+//! sent to all ranks, which add up the forces without neighbour lists, halo or transport. In small
+//! systems the reference is first confirmed by a direct sum over all pairs and periodic images: the
+//! reference shares cells and their periodicity with the strategies, the direct sum does not.
 //!
-//! The bound on the difference is 1e-10 of the rms force: sums in another order differ by
-//! about 1e-13, and a message that is missing, stale or mistaken for another shows at 1e-3 and more. (A flipped bit among
-//! the last twenty of a coordinate would pass; that all transports agree bit by bit is for the tests of md to show.)
-//! Mixed precision differs by some 1e-6, so its bound is 1e-4; the reference is computed in double.
+//! The bound on the difference is 1e-10 of the rms force: sums in another order differ by about
+//! 1e-13, and a message that is missing, stale or mistaken for another shows at 1e-3 and more. (A
+//! flipped bit among the last twenty of a coordinate would pass; the tests of md verify that all
+//! transports agree bit by bit.) Mixed precision differs by some 1e-6, so its bound is 1e-4; the
+//! reference is computed in double precision.
 
 use md_comm::monitor::Heartbeat;
 use md_comm::{Reduction, World};
@@ -15,7 +17,7 @@ use md_engine::{EngineError, ParticleRow, Setup, for_each_rank, forces_by_direct
 
 use super::measure::Place;
 
-/// Largest difference of a force, in units of the rms force.
+/// Returns the largest accepted difference of a force, in units of the rms force.
 fn force_bound(precision: Precision) -> f64 {
     match precision {
         Precision::Double => 1e-10,
@@ -23,22 +25,23 @@ fn force_bound(precision: Precision) -> f64 {
     }
 }
 
-/// The rms force is taken to be at least this share of the potential's unit of force: in a perfect lattice from a file there is none
-/// but rounding.
+/// Lower bound of the rms force, in units of the potential's unit of force: in a perfect lattice
+/// from a file all forces are rounding errors.
 const LEAST_FORCE: f64 = 1e-3;
 
-/// Up to so many particles the reference is held against a direct sum, which takes a second or less then.
+/// Largest number of particles for which the reference is confirmed by a direct sum, which then
+/// takes a second or less.
 const MOST_DIRECT: u64 = 4000;
 
-/// Why there is nothing to judge by.
+/// Reasons for which there is no reference.
 #[derive(Debug, thiserror::Error)]
 pub enum ReferenceError {
-    /// The ways to compute it disagree.
+    /// Two ways to compute it disagree.
     #[error(
         "nothing can be judged: the forces by direct sum are not those by adjacent cells (the reference): {difference}"
     )]
     Disagreement {
-        /// In words.
+        /// Difference in words.
         difference: String,
     },
     /// The forces could not be computed.
@@ -46,25 +49,25 @@ pub enum ReferenceError {
     Engine(#[from] EngineError),
 }
 
-/// What a reference has to know of the configuration.
+/// Properties of the configuration that a reference depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Terms {
-    /// Of a particle, in units of which the initial state is displaced.
+    /// Diameter of a particle, the unit in which the initial state is displaced.
     pub diameter: f64,
     /// Order of magnitude of a pair force.
     pub force_unit: f64,
-    /// Of the strategies.
+    /// Precision of the strategies.
     pub precision: Precision,
 }
 
-/// Forces of the displaced initial state; no rank has all.
+/// Forces of the displaced initial state, distributed over the ranks.
 #[derive(Debug)]
 pub struct Reference {
-    /// Of some particles, by id.
+    /// Forces on some of the particles, sorted by id.
     rows: Vec<ParticleRow>,
     /// Number of all particles.
     atoms: u64,
-    /// The rms force.
+    /// Rms force, not less than its lower bound.
     scale: f64,
     terms: Terms,
 }
@@ -83,7 +86,7 @@ impl Reference {
         Ok(reference)
     }
 
-    /// Holds it against the forces by another way, to rounding. *Collective.*
+    /// Compares the reference with forces computed in another way, to rounding. *Collective.*
     fn confirm(&self, world: &dyn World, rows: &[ParticleRow]) -> Result<(), ReferenceError> {
         let place = Place { world, heartbeat: &Heartbeat::default() };
         match self.compare(place, rows, force_bound(Precision::Double))? {
@@ -102,21 +105,21 @@ impl Reference {
         Ok(Self { rows, atoms: atoms as u64, scale, terms })
     }
 
-    /// Number of particles.
+    /// Returns the number of particles.
     pub fn atoms(&self) -> u64 {
         self.atoms
     }
 
-    /// Of a particle.
+    /// Returns the diameter of a particle.
     pub fn diameter(&self) -> f64 {
         self.terms.diameter
     }
 
-    /// Compares forces on this rank's particles, whichever they are, with the reference. What is wrong, in words, is the same on all
-    /// ranks. *Collective.*
+    /// Compares forces on this rank's particles, in any distribution, with the reference. Returns
+    /// the difference in words, identical on all ranks. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Failed communication.
     pub fn check(&self, place: Place, rows: &[ParticleRow]) -> Result<Result<(), String>, EngineError> {
         self.compare(place, rows, force_bound(self.terms.precision))
     }
@@ -184,7 +187,8 @@ mod tests {
         (1..).zip(forces).map(row).collect()
     }
 
-    /// What two ranks say, each having the reference of one half and the forces of the other.
+    /// Returns the common result of two ranks, each with the reference of one half and the forces
+    /// of the other.
     fn on_two_ranks<T: Send + PartialEq>(
         reference: &[[f64; 3]],
         found: &[[f64; 3]],

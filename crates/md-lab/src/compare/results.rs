@@ -1,4 +1,5 @@
-//! Results of a comparison so far, the same on all ranks but for notes, which rank 0 has; at any time ready to be published.
+//! Results of a comparison so far, ready to be published at any time. They are identical on all
+//! ranks, except for notes, which only rank 0 has.
 
 use md_comm::Blocking;
 use md_engine::Phase;
@@ -9,34 +10,35 @@ use super::measure::Sample;
 use crate::statistics::Interval;
 use crate::{Problem, Status, Variant};
 
-/// Said of strategies that were not reached.
+/// Note of strategies that were not reached.
 const NOT_REACHED: &str =
     "not measured: the job had to be ended before; compare again without what timed out";
 
-/// One strategy so far.
+/// Results of one strategy so far.
 #[derive(Debug, Clone)]
 pub(super) struct Entry<C> {
-    /// What will be reported; its status is that of the trials, the same on all ranks.
+    /// Row of the report; its status is that of the trials, identical on all ranks.
     pub(super) row: StrategyReport<C>,
-    /// One per repetition.
+    /// One sample per repetition.
     pub(super) samples: Vec<Sample>,
 }
 
-/// All strategies so far.
+/// Results of all strategies so far.
 #[derive(Debug)]
 pub(super) struct Results<C> {
-    /// What is known beside the measurements.
+    /// Comparison without its measurements.
     frame: Comparison<C>,
-    /// In the order they were asked for.
+    /// Entries in the order of the request.
     pub(super) entries: Vec<Entry<C>>,
-    /// The strategy that is at work.
+    /// Strategy at work.
     pub(super) current: Option<usize>,
-    /// The baseline measured again beside later groups: the group, the baseline's number, one sample per repetition.
+    /// Repeated measurements of the baseline next to later groups: the group, the number of the
+    /// baseline, one sample per repetition.
     controls: Vec<(Blocking, usize, Vec<Sample>)>,
 }
 
 impl<C: RowContext> Results<C> {
-    /// Nothing measured yet.
+    /// Creates empty results.
     pub(super) fn new(conditions: &Conditions) -> Self {
         let &Conditions { own, between_nodes, ranks_per_core, repeat, .. } = conditions;
         let (rows, controls) = (Vec::new(), Vec::new());
@@ -44,14 +46,14 @@ impl<C: RowContext> Results<C> {
         Self { frame, entries: Vec::new(), current: None, controls: Vec::new() }
     }
 
-    /// The job ends for what has happened to the current strategy. Only the first reason is told.
+    /// Records why the job ends during the current strategy. Only the first reason is kept.
     pub(super) fn give_up_current(&mut self, why: Problem) {
         if let Some(entry) = self.current.take().and_then(|current| self.entries.get_mut(current)) {
             entry.fail(why);
         }
     }
 
-    /// Keeps a sample of the baseline, measured beside a group.
+    /// Keeps a sample of the baseline, measured next to a group.
     pub(super) fn add_control(&mut self, beside: Blocking, number: usize, sample: Sample) {
         match self.controls.iter_mut().find(|(group, ..)| *group == beside) {
             Some((_, _, samples)) => samples.push(sample),
@@ -59,12 +61,12 @@ impl<C: RowContext> Results<C> {
         }
     }
 
-    /// All that is known of every strategy.
+    /// Returns a row for every strategy.
     pub(super) fn rows(&self) -> Vec<StrategyReport<C>> {
         self.entries.iter().map(Entry::report).collect()
     }
 
-    /// Everything known now.
+    /// Returns the comparison with all results so far.
     pub(super) fn comparison(&self) -> Comparison<C> {
         let controls = self.controls.iter().filter_map(|&(beside, row, ref samples)| {
             Some(Control { beside, row, again: measured(samples)? })
@@ -74,7 +76,7 @@ impl<C: RowContext> Results<C> {
 }
 
 impl<C: Clone> Entry<C> {
-    /// Nothing known yet but what is to be noted in any case.
+    /// Creates an entry without samples; `note` is reported in any case.
     pub(super) fn new(variant: Variant, context: C, note: String) -> Self {
         let (measured, correct, status) = (None, None, Status::Ok);
         Self {
@@ -83,7 +85,7 @@ impl<C: Clone> Entry<C> {
         }
     }
 
-    /// Something has gone wrong; that is said first.
+    /// Records a failure; its note comes first.
     pub(super) fn fail(&mut self, Problem { status, note }: Problem) {
         let said = std::mem::take(&mut self.row.note);
         self.row.note = [note, said].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ");
@@ -102,7 +104,7 @@ impl<C: Clone> Entry<C> {
     }
 }
 
-/// `None` without samples.
+/// Returns the statistics of the samples; `None` without any.
 fn measured(samples: &[Sample]) -> Option<Measured> {
     let interval =
         |value: &dyn Fn(&Sample) -> f64| Interval::of(&samples.iter().map(value).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! compare.csv.
+//! `compare.csv`.
 
 use md_engine::Phase;
 use serde::Serialize;
@@ -14,7 +14,8 @@ const INTERVALS: [&str; 6] =
 const COUNTS: usize = 2;
 const JUDGEMENT: [&str; 3] = ["correct", "status", "note"];
 
-/// One row per strategy. What was not measured is empty, and so is a varied key that the backend has no use for.
+/// Returns one row per strategy. Values that were not measured are empty, as are varied keys that
+/// the backend does not use.
 ///
 /// # Errors
 /// A value that CSV cannot hold.
@@ -27,7 +28,7 @@ pub fn compare_csv<C: RowContext>(comparison: &Comparison<C>) -> Result<Vec<u8>,
     table(&columns.collect::<Vec<_>>(), comparison.rows.iter().map(|row| compare_row(comparison, row)))
 }
 
-/// Those that have a column.
+/// Returns the phases that have a column.
 fn phases<C: RowContext>() -> impl Iterator<Item = Phase> {
     C::PHASES.iter().copied().chain([Phase::HaloHidden])
 }

@@ -1,4 +1,4 @@
-//! The ranked table on the screen.
+//! Ranked table on the screen.
 
 use super::comparison::{Comparison, Job, RankedBy, RowContext, StrategyReport};
 use super::{MICROSECONDS, MILLISECONDS, Unit};
@@ -9,7 +9,7 @@ use md_core::words::counted;
 /// Significant digits of times.
 const DIGITS: usize = 4;
 
-/// Strategies with valid numbers, best first; then the others with what became of them.
+/// Returns strategies with valid measurements, best first; then the others with their notes.
 pub fn table<C: RowContext>(comparison: &Comparison<C>) -> String {
     let by = comparison.ranked_by();
     let median_s = |row: &&StrategyReport<C>| {
@@ -53,7 +53,8 @@ fn heading<C: RowContext>(comparison: &Comparison<C>) -> String {
     )
 }
 
-/// A value that is not varied for this backend, and numbers that were not measured, are dashes.
+/// Returns the cells of a row; values that are not varied for this backend, or not measured, are
+/// dashes.
 fn cells<C: RowContext>(comparison: &Comparison<C>, row: &StrategyReport<C>) -> Vec<String> {
     let Variant { strategy, settings } = &row.variant;
     let settings = settings.iter().map(|setting| setting.value.clone().unwrap_or_else(|| "-".to_owned()));
@@ -67,7 +68,7 @@ fn cells<C: RowContext>(comparison: &Comparison<C>, row: &StrategyReport<C>) -> 
     names.chain(settings).chain(numbers).chain([status]).collect()
 }
 
-/// Its unit stands in the column's name.
+/// Formats an interval; the column's name contains the unit.
 fn interval(interval: &Interval, unit: Unit) -> String {
     let [median, low, high] = unit.bounds(interval, DIGITS);
     format!("{median} [{low}, {high}]")

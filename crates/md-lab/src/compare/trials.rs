@@ -1,4 +1,4 @@
-//! Who is checked and measured when.
+//! Order of checks and measurements of the strategies.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -14,42 +14,45 @@ use super::results::{Entry, Results};
 use crate::trace::TracedWorld;
 use crate::{Problem, Variant, agree, lock};
 
-/// What strategies are tried on: particles, or nodes of a grid.
+/// System on which strategies are tried: particles, or nodes of a grid.
 ///
 /// # Errors
-/// Of all methods what went wrong with the strategy; of [`Self::judge`], that the agreement's world is broken.
+/// All methods return the failure of the strategy; [`Self::judge`] fails if the agreement world is
+/// broken.
 #[expect(clippy::missing_errors_doc, reason = "the trait says it of all methods")]
 pub trait Ground {
-    /// What a strategy becomes there.
+    /// Set-up of a strategy.
     type Setup;
-    /// What makes its row stand alone.
+    /// Context that makes its row self-contained.
     type Context: RowContext;
-    /// What it is judged by.
+    /// Result by which it is judged.
     type Seen;
-    /// A strategy at work there.
+    /// A running strategy.
     type Running<'s>: Running
     where
         Self: 's;
 
-    /// Everything that a strategy needs.
+    /// Prepares everything that a strategy needs.
     fn prepare(&self, variant: &Variant) -> Result<Prepared<Self::Setup, Self::Context>, Problem>;
 
-    /// What makes the row of a strategy stand alone for which there is no set-up.
+    /// Returns the context of the row of a strategy that could not be prepared.
     fn context(&self, variant: &Variant) -> Self::Context;
 
-    /// Begins in the initial state. *Collective.*
+    /// Starts in the initial state. *Collective.*
     fn open<'s>(&'s self, world: &'s dyn World, setup: &'s Self::Setup)
     -> Result<Self::Running<'s>, Problem>;
 
-    /// Computes what a strategy is judged by; what is known to be wrong at once is a problem already. *Collective.*
+    /// Computes the result by which a strategy is judged; what is recognised as wrong at once is an
+    /// error. *Collective.*
     fn look(&self, place: Place, setup: &Self::Setup) -> Result<Self::Seen, Problem>;
 
-    /// What is wrong with what was seen, in words, the same on all ranks. *Collective* in the agreement's world.
+    /// Judges the result; returns what is wrong in words, identical on all ranks. *Collective* in
+    /// the agreement world.
     fn judge(&self, _: Place, _: &Self::Seen) -> Result<Result<(), String>, EngineError> {
         Ok(Ok(()))
     }
 
-    /// Works with a strategy in its initial state. *Collective.*
+    /// Runs a strategy from its initial state. *Collective.*
     fn at_work<'s, T>(
         &'s self,
         Place { world, heartbeat }: Place<'s>,
@@ -63,7 +66,8 @@ pub trait Ground {
         match result {
             Ok(result) => running.finalise().map(|()| result),
             Err(problem) => {
-                // Taking back what is under way may take long, and the job will be ended from outside.
+                // Withdrawing pending messages may take long, and the job will be ended from
+                // outside.
                 std::mem::forget(running);
                 Err(problem)
             }
@@ -71,60 +75,60 @@ pub trait Ground {
     }
 }
 
-/// A strategy on its ground.
+/// A prepared strategy.
 pub struct Prepared<S, C> {
-    /// What is measured.
+    /// Set-up to measure.
     pub setup: S,
-    /// For the transport.
+    /// Options of the transport.
     pub options: RmaOptions,
-    /// What is to be said of it in any case.
+    /// Note that is reported in any case.
     pub note: String,
-    /// What makes its row stand alone.
+    /// Context that makes its row self-contained.
     pub context: C,
 }
 
-/// Where timelines go.
+/// Recording of timelines.
 #[derive(Clone, Copy)]
 pub struct Recording<'c> {
-    /// That each rank keeps.
+    /// Number of events that each rank keeps.
     pub events: usize,
     /// Takes the next part of the timeline of the strategy of these names, on rank 0.
     pub take: &'c dyn Fn(&[String], &[u8]),
 }
 
-/// A strategy on a ground.
+/// A strategy prepared on a system.
 type PreparedOn<G> = Prepared<<G as Ground>::Setup, <G as Ground>::Context>;
 
 /// A strategy to be tried.
 struct Candidate<'c, S> {
-    /// Its own world and set-up; `None` if it is out.
+    /// World and set-up of the strategy; `None` if it is excluded.
     ready: Option<(Box<dyn World + 'c>, S)>,
     /// Exchanges per sample.
     exchanges: usize,
 }
 
-/// What a sample is for.
+/// Purpose of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// The strategy's own row.
+    /// Row of the strategy.
     Row,
-    /// Comparing the baseline with itself at another time, beside this group.
+    /// Comparison of the baseline with its earlier measurement, next to this group.
     Control(Blocking),
 }
 
-/// The trials of all candidates on one rank.
+/// Trials of all candidates on one rank.
 pub(super) struct Trials<'c, G: Ground> {
     ground: &'c G,
     conditions: Conditions<'c>,
-    /// What shows that the trials go on.
+    /// Heartbeat that shows that the trials go on.
     pub(super) heartbeat: Heartbeat,
-    /// On all ranks, with notes on rank 0.
+    /// Results, on all ranks; notes on rank 0.
     results: Arc<Mutex<Results<G::Context>>>,
     candidates: Vec<Candidate<'c, G::Setup>>,
 }
 
 impl<'c, G: Ground> Trials<'c, G> {
-    /// Without candidates yet.
+    /// Creates trials without candidates.
     pub(super) fn new(
         ground: &'c G,
         conditions: Conditions<'c>,
@@ -133,10 +137,11 @@ impl<'c, G: Ground> Trials<'c, G> {
         Self { ground, conditions, heartbeat: Heartbeat::default(), results, candidates: Vec::new() }
     }
 
-    /// Checks and measures all strategies; says meanwhile how many samples of all repetitions are done. *Collective.*
+    /// Checks and measures all strategies; passes the number of samples done, over all repetitions,
+    /// to `tell`. *Collective.*
     ///
     /// # Errors
-    /// The agreement's world is broken.
+    /// The agreement world is broken.
     pub(super) fn run(&mut self, tell: &mut dyn FnMut(usize)) -> Result<(), EngineError> {
         tell(0);
         self.conditions.variants.iter().try_for_each(|variant| self.admit(variant))?;
@@ -156,14 +161,15 @@ impl<'c, G: Ground> Trials<'c, G> {
         Ok(())
     }
 
-    /// What later groups are measured beside: two-sided messages, or else the first that is still in.
+    /// Returns the baseline of later groups: two-sided messages, or else the first strategy that is
+    /// still included.
     fn baseline(&self, measured: &[usize]) -> Option<usize> {
         let mut valid = measured.iter().copied().filter(|&number| self.candidates[number].ready.is_some());
         let two_sided = |&number: &usize| self.conditions.variants[number].strategy.backend == BASELINE;
         valid.clone().find(two_sided).or_else(|| valid.next())
     }
 
-    /// Takes a strategy in, or finds out why it cannot be. *Collective.*
+    /// Prepares a strategy and its world; on failure, records the reason. *Collective.*
     fn admit(&mut self, variant: &Variant) -> Result<(), EngineError> {
         self.heartbeat.beat();
         let outcome = agree(self.conditions.transports.agreement(), self.prepare(variant))?;
@@ -181,7 +187,7 @@ impl<'c, G: Ground> Trials<'c, G> {
     fn prepare(&self, variant: &Variant) -> Result<(Box<dyn World + 'c>, PreparedOn<G>), Problem> {
         let backend = variant.strategy.backend;
         if backend == Backend::Auto {
-            // It chooses while it negotiates, which a frozen halo never does.
+            // Such a backend chooses while it negotiates, which a frozen halo never does.
             return Err(Problem::unavailable("chooses among the others; compare those"));
         }
         backend.availability().map_err(Problem::unavailable)?;
@@ -191,7 +197,8 @@ impl<'c, G: Ground> Trials<'c, G> {
         Ok((world, prepared))
     }
 
-    /// Checks strategies and finds out how many exchanges make a sample; those that pass. *Collective.*
+    /// Checks strategies and determines the exchanges per sample; returns those that pass.
+    /// *Collective.*
     fn qualify(&mut self, numbers: &[usize]) -> Result<Vec<usize>, EngineError> {
         let mut passed = Vec::new();
         for &number in numbers {
@@ -209,7 +216,7 @@ impl<'c, G: Ground> Trials<'c, G> {
         Ok(passed)
     }
 
-    /// Judges what a strategy computes. *Collective.*
+    /// Checks the results of a strategy. *Collective.*
     fn check(&mut self, number: usize) -> Result<bool, EngineError> {
         let Some(seen) = self.attempt(number, G::look)? else { return Ok(false) };
         let agreement = Place { world: self.conditions.transports.agreement(), heartbeat: &self.heartbeat };
@@ -222,7 +229,7 @@ impl<'c, G: Ground> Trials<'c, G> {
         Ok(is_right)
     }
 
-    /// Measures strategies in turn, each repetition beginning with another one. *Collective.*
+    /// Measures strategies in turn; each repetition begins with another one. *Collective.*
     fn measure(
         &mut self,
         lanes: &[(usize, Purpose)],
@@ -250,7 +257,8 @@ impl<'c, G: Ground> Trials<'c, G> {
         Ok(())
     }
 
-    /// Makes the steps of one more sample of each strategy, and writes their timeline, where that is wanted. *Collective.*
+    /// Records the steps of one more sample of each strategy and writes their timeline, if
+    /// requested. *Collective.*
     fn record(&mut self, numbers: &[usize]) -> Result<(), EngineError> {
         let Some(Recording { events, take }) = self.conditions.recording else { return Ok(()) };
         let steps = self.conditions.steps;
@@ -276,7 +284,8 @@ impl<'c, G: Ground> Trials<'c, G> {
         Ok(())
     }
 
-    /// Does a piece of work with a strategy that still takes part; `None` if it does not, or is out now. *Collective.*
+    /// Does a piece of work with a strategy; `None` if the strategy is already excluded or fails
+    /// now. *Collective.*
     fn attempt<T>(
         &mut self,
         number: usize,
@@ -304,9 +313,9 @@ impl<'c, G: Ground> Trials<'c, G> {
     }
 }
 
-/// Numbers of the strategies that are measured together, in the order of measurement; a group may be empty. Calls that
-/// hang inside the MPI library cannot be taken back: the job ends, and what has not been measured is lost. So those
-/// strategies come first that can hang least.
+/// Groups the indices of the strategies that are measured together, in the order of measurement; a
+/// group may be empty. Calls that hang inside the MPI library cannot be withdrawn: the job ends,
+/// and measurements still to come are lost. Strategies that can hang least therefore come first.
 fn groups(variants: &[Variant], between_nodes: Backend) -> Vec<(Blocking, Vec<usize>)> {
     let group = |&blocking| {
         let belongs = |&number: &usize| variants[number].strategy.blocking(between_nodes) == blocking;

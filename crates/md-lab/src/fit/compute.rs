@@ -1,4 +1,5 @@
-//! What a rank's own work costs: short runs of several systems, whose phases are regressed on what was done in them.
+//! Cost of a rank's own work: short runs of several systems, whose phase times are regressed on the
+//! work done in them.
 
 use std::time::Instant;
 
@@ -16,7 +17,7 @@ use super::least_squares::{Coefficient, Fit, Residuals, half_widths};
 use crate::machine::ComputeCost;
 use crate::statistics::Interval;
 
-/// What is fitted, each for itself.
+/// Methods and precisions, each fitted separately.
 const KINDS: [(MethodKind, Precision); 3] = [
     (MethodKind::Clusters, Precision::Double),
     (MethodKind::Clusters, Precision::Mixed),
@@ -24,12 +25,14 @@ const KINDS: [(MethodKind, Precision); 3] = [
 ];
 /// Unit cells of 4 particles per rank and dimension: 2,048 to 108,000 particles.
 const SIZES: [u32; 4] = [8, 13, 20, 30];
-/// Density and cutoff of gases and liquids: 0.3 to 33 particles per cell, and in each of them some pairs within the cutoff.
+/// Density and cutoff of gases and liquids: 0.3 to 33 particles per cell, each with some pairs
+/// within the cutoff.
 const STATES: [[f64; 2]; 5] = [[0.005, 3.5], [0.02, 3.5], [0.3, 2.5], [0.6, 3.5], [0.85, 2.5]];
 const TEMPERATURE: f64 = 1.44;
-/// Below this density the sites of a lattice are further from each other than the cutoff, so particles lie at random.
+/// Density below which particles lie at random, since the sites of a lattice would be further apart
+/// than the cutoff.
 const DENSEST_GAS: f64 = 0.1;
-/// Of two particles of a gas: where their energy is 0.
+/// Smallest distance of two particles of a gas: there their energy is 0.
 const LEAST_DISTANCE: f64 = 1.0;
 const SEED: u64 = 20_041;
 /// Steps of a block, of which one rebuilds.
@@ -38,80 +41,80 @@ const LEAST_BLOCKS: usize = 3;
 const MOST_BLOCKS: usize = 40;
 /// Bytes of a particle in an exchange, positions and forces.
 const EXCHANGED_BYTES: f64 = 48.0;
-/// Standard deviation of normal numbers, in units of their median distance from the median.
+/// Standard deviation of normal numbers, in units of their median absolute deviation.
 const DEVIATION: f64 = 1.4826;
 
-/// A system: what a rank does in a step, and how long that takes; means over the ranks.
+/// Work of a rank in a step of one system, and the time it takes; means over the ranks.
 #[derive(Debug, Clone, PartialEq)]
 struct Observation {
-    /// Particles that a rank owns.
+    /// Number of particles that a rank owns.
     owned: f64,
-    /// Ghosts that came in messages, and images of its own.
+    /// Ghosts received in messages, and a rank's own periodic images.
     ghosts: [f64; 2],
-    /// Cells, owned and ghost.
+    /// Number of cells, owned and ghost.
     cells: f64,
-    /// Pairs computed in a step.
+    /// Number of pairs computed in a step.
     pairs: f64,
-    /// Whether it was kept from the fit, to judge it.
+    /// Whether it is held out of the fit, to judge it.
     held_out: bool,
-    /// Median of each phase in a step.
+    /// Seconds of each phase per step, from the medians over blocks.
     phases: [f64; Phase::ALL.len()],
     /// Relative standard deviation of forces and of integration over blocks of steps.
     scatter: [f64; 2],
 }
 
 impl Observation {
-    /// Seconds of a phase in a step.
+    /// Returns the seconds of a phase per step.
     fn phase_s(&self, phase: Phase) -> f64 {
         self.phases[phase as usize]
     }
 
-    /// What forces and lists are a matter of.
+    /// Returns the amounts that the costs of forces and lists depend on.
     fn work(&self) -> [f64; 3] {
         [self.pairs, self.owned, self.cells]
     }
 
-    /// Particles that are written into messages and to images.
+    /// Returns the number of particles that are written into messages and to images.
     fn moved(&self) -> f64 {
         self.ghosts[0] + self.ghosts[1]
     }
 }
 
-/// A part of the model: its coefficients by the names they have in the machine.
+/// A part of the model, with the names that its coefficients have in the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// What it is about.
+    /// Name of the part.
     pub name: &'static str,
-    /// What its first coefficient counts.
+    /// Kind of work that its first coefficient counts.
     pub unit: &'static str,
-    /// Which.
+    /// Names and values of the coefficients.
     pub coefficients: Vec<(&'static str, Coefficient)>,
-    /// How well it fits what it was fitted to.
+    /// Residuals of the systems it was fitted to.
     pub residuals: Residuals,
-    /// How well it fits what was held out.
+    /// Residuals of the systems that were held out.
     pub held_out: Residuals,
-    /// What was measured.
+    /// Measurements of all systems.
     pub points: Vec<PartPoint>,
 }
 
-/// What a part took in a system.
+/// Time of a part in one system.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PartPoint {
-    /// Of the part's unit.
+    /// Amount of work, in the part's unit.
     pub amount: f64,
-    /// Seconds.
+    /// Seconds measured.
     pub measured_s: f64,
-    /// What the model says.
+    /// Seconds of the model.
     pub model_s: f64,
-    /// Whether it was kept from the fit.
+    /// Whether it was held out of the fit.
     pub held_out: bool,
 }
 
-/// What was done in some time, in a system.
+/// A system, the amounts of work in it and the seconds they took.
 type Row<'o, const N: usize> = (&'o Observation, [f64; N], f64);
 
 impl Part {
-    /// `None` where there is nothing to fit.
+    /// Fits a part; `None` where there is nothing to fit.
     fn of<'o, const N: usize>(
         [name, unit]: [&'static str; 2],
         names: [&'static str; N],
@@ -141,17 +144,17 @@ impl Part {
     }
 }
 
-/// A method with a precision.
+/// Fit of a method with a precision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComputeFit {
-    /// For the machine.
+    /// Costs for the machine.
     pub cost: ComputeCost,
-    /// How it came about.
+    /// Fitted parts of the model.
     pub parts: Vec<Part>,
 }
 
-/// Runs all systems on the ranks of this world until the budget ends, small ones first; at least the smallest of each state. The same on
-/// all ranks. *Collective.*
+/// Runs all systems on the ranks of this world until the budget ends, small ones first, and at
+/// least the smallest of each state. All ranks return equal fits. *Collective.*
 ///
 /// # Errors
 /// See [`EngineError`].
@@ -179,16 +182,16 @@ pub(super) fn measure(
     Ok(KINDS.iter().zip(&observations).map(|(&kind, observations)| fit(kind, observations)).collect())
 }
 
-/// What a rank measured of a system.
+/// Measurements of a rank in one system.
 struct Run {
     timing: RankTiming,
     /// Seconds of each phase in blocks of steps.
     blocks: Vec<[f64; Phase::ALL.len()]>,
-    /// Of all ranks.
+    /// Sum over all ranks.
     computed_pairs: f64,
-    /// Ghosts in messages.
+    /// Number of ghosts in messages.
     sent: f64,
-    /// Owned and ghost.
+    /// Number of cells, owned and ghost.
     cells: f64,
 }
 
@@ -229,7 +232,7 @@ fn observe(
     })
 }
 
-/// So many unit cells of a lattice, or as many particles of a gas in the same box.
+/// Returns a lattice of `cells` unit cells, or a gas of as many particles in an equal box.
 fn particles(density: f64, cells: [u32; 3]) -> ParticleSource {
     let lattice = Lattice::with_density(LatticeKind::Fcc, density, cells);
     if density > DENSEST_GAS {
@@ -300,7 +303,8 @@ fn fit((method, precision): (MethodKind, Precision), observations: &[Observation
     let names = ["per_list_entry_s", "per_particle_rebuilt_s", "per_cell_rebuilt_s"];
     parts.extend(Part::of(["rebuilding", "computed pairs"], names, rebuild));
     let scatter = [0, 1].map(|index| median(all().map(|it| it.scatter[index])));
-    // Of a rank alone nothing is known of messages: reading is taken to cost as much as writing.
+    // A single rank gives no information on messages: reading is assumed to cost as much as
+    // writing.
     let is_alone = all().all(|it| it.ghosts[0] == 0.0);
     let [residuals, held_out] =
         parts.first().map(|forces| [forces.residuals, forces.held_out]).unwrap_or_default();
@@ -330,7 +334,8 @@ fn fit((method, precision): (MethodKind, Precision), observations: &[Observation
     ComputeFit { cost, parts }
 }
 
-/// Positions are packed in all steps but the one that rebuilds, and images are copied; forces are packed and added in all.
+/// Returns the rows of packing: positions are packed in all steps except rebuilds, and images are
+/// copied; forces are packed and added in all steps.
 fn halo_rows(observations: &[Observation]) -> impl Iterator<Item = Row<'_, 2>> {
     let steady = (BLOCK - 1) as f64 / BLOCK as f64;
     observations.iter().flat_map(move |it| {
@@ -415,7 +420,7 @@ mod tests {
             let all = local::run(1, Duration::from_secs(60), observe);
             let Observation { owned, pairs, .. } = all.into_iter().next().unwrap().unwrap();
             assert_eq!(owned, 2048.0);
-            // Half of the particles of a random gas in a sphere of the cutoff around each.
+            // Half of the particles of a random gas within the cutoff around each.
             let [density, cutoff] = state;
             let expected = 0.5 * owned * density * 4.0 / 3.0 * std::f64::consts::PI * cutoff.powi(3);
             assert!(

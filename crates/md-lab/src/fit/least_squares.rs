@@ -1,34 +1,35 @@
-//! Linear models fitted by relative residuals: the sum of (model / measured - 1)^2 is least, so that a microsecond of a short message counts as
-//! much as a millisecond of a long one. No coefficient is negative.
+//! Linear models fitted by relative residuals: they minimise the sum of (model / measured - 1)^2,
+//! so that a microsecond of a short message counts as much as a millisecond of a long one. No
+//! coefficient is negative.
 
 use crate::machine::HalfWidths;
 
-/// Columns at most.
+/// Maximum number of columns.
 const MOST_COLUMNS: usize = 4;
-/// Less of a column that is left beside the others says nothing about its coefficient.
+/// Smallest pivot; a column closer to dependent on the others does not determine its coefficient.
 const LEAST_PIVOT: f64 = 1e-12;
 
 /// A fitted coefficient.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Coefficient {
-    /// Not negative.
+    /// Value, not negative.
     pub value: f64,
-    /// Half of its 95 % interval, if the residuals are normal; infinite with as many coefficients as measurements, 0 of a coefficient that
-    /// was held at 0.
+    /// Half of its 95 % interval, if the residuals are normal; infinite with as many coefficients
+    /// as measurements, 0 for a coefficient that was held at 0.
     pub half_width: f64,
 }
 
 impl Coefficient {
-    /// Of what was not measured.
+    /// Coefficient that was not measured.
     pub(super) const UNKNOWN: Self = Self { value: 0.0, half_width: f64::INFINITY };
 
-    /// Whether it is 0 only because it may not be negative.
+    /// Returns whether it is 0 only because it must not be negative.
     pub fn is_at_bound(&self) -> bool {
         (self.value, self.half_width) == (0.0, 0.0)
     }
 }
 
-/// Those that have an interval.
+/// Returns the half widths of those that have an interval.
 pub(super) fn half_widths<'c>(coefficients: impl IntoIterator<Item = (&'c str, Coefficient)>) -> HalfWidths {
     let known = |it: &(&str, Coefficient)| !it.1.is_at_bound() && it.1.half_width.is_finite();
     let all = coefficients.into_iter().filter(known);
@@ -38,25 +39,25 @@ pub(super) fn half_widths<'c>(coefficients: impl IntoIterator<Item = (&'c str, C
 /// A fitted model, one coefficient per column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit<const N: usize> {
-    /// In the order of the columns.
+    /// Coefficients in the order of the columns.
     pub coefficients: [Coefficient; N],
-    /// How well it fits.
+    /// Residuals of the fit.
     pub residuals: Residuals,
 }
 
-/// How far a model is from measurements.
+/// Deviation of a model from measurements.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Residuals {
-    /// Root of the mean square of (model / measured - 1).
+    /// Root mean square of (model / measured - 1).
     pub rms: f64,
-    /// Largest of these, without its sign.
+    /// Largest of these, in magnitude.
     pub largest: f64,
-    /// How many.
+    /// Number of measurements.
     pub count: usize,
 }
 
 impl Residuals {
-    /// Of pairs of model and measured.
+    /// Computes the residuals of pairs (model, measured).
     pub fn of(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let mut found = Self::default();
         let mut sum = 0.0;
@@ -70,23 +71,24 @@ impl Residuals {
         found
     }
 
-    /// Both, if there are any.
+    /// Returns `rms` and `largest`, if there are any measurements.
     pub(super) fn told(&self) -> [Option<f64>; 2] {
         [self.rms, self.largest].map(|it| Some(it).filter(|_| self.count > 0))
     }
 
-    /// Sum of the squares.
+    /// Returns the sum of the squares.
     pub(super) fn sum(&self) -> f64 {
         self.rms * self.rms * self.count as f64
     }
 }
 
 impl<const N: usize> Fit<N> {
-    /// To rows of columns and what was measured, which is positive. `None` if there are fewer rows than columns that are not 0 throughout, or
-    /// none at all.
+    /// Fits rows of columns and the measured value, which is positive. `None` if no set of columns
+    /// can be fitted, as without rows or with columns that are all 0.
     pub fn of(rows: &[([f64; N], f64)]) -> Option<Self> {
         const { assert!(N <= MOST_COLUMNS) };
-        // Few columns: of all sets of coefficients that may be positive, the best one whose are.
+        // With few columns, all sets of non-zero coefficients are tried; the best one without
+        // negative values counts.
         let fits = (1..1_usize << N).filter_map(|set| Self::of_columns(rows, set));
         fits.min_by(|a, b| a.residuals.sum().total_cmp(&b.residuals.sum()))
     }
@@ -102,7 +104,7 @@ impl<const N: usize> Fit<N> {
         if rows.len() < columns || (0..N).any(|column| is_in(column) && scale[column] <= 0.0) {
             return None;
         }
-        // Normal equations of columns of length 1; those that are left out have the identity's.
+        // Normal equations of columns of length 1; excluded columns have those of the identity.
         let (mut matrix, mut right) = ([[0.0; N]; N], [0.0; N]);
         for (row, measured) in rows {
             let scaled =
@@ -134,7 +136,7 @@ impl<const N: usize> Fit<N> {
         Some(Self { coefficients, residuals })
     }
 
-    /// What the model says of a row.
+    /// Returns the value of the model for a row.
     pub fn model(&self, row: &[f64; N]) -> f64 {
         dot(row, &self.coefficients.map(|coefficient| coefficient.value))
     }
@@ -144,7 +146,8 @@ fn dot<const N: usize>(a: &[f64; N], b: &[f64; N]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Of a symmetric positive matrix, by Gauss and Jordan. `None` if its columns are not independent.
+/// Inverts a symmetric positive matrix by Gauss-Jordan elimination. `None` if its columns are not
+/// independent.
 fn inverse<const N: usize>(mut matrix: [[f64; N]; N]) -> Option<[[f64; N]; N]> {
     let mut inverse = [[0.0; N]; N];
     (0..N).for_each(|i| inverse[i][i] = 1.0);
@@ -167,7 +170,8 @@ fn inverse<const N: usize>(mut matrix: [[f64; N]; N]) -> Option<[[f64; N]; N]> {
     Some(inverse)
 }
 
-/// The 97.5 % point of Student's distribution: Cornish and Fisher's expansion (Abramowitz and Stegun 26.7.5), exact values where that is off.
+/// Returns the 97.5 % point of Student's distribution: Cornish-Fisher expansion (Abramowitz and
+/// Stegun 26.7.5), with exact values where the expansion is inaccurate.
 fn student_t(free: usize) -> f64 {
     const EXACT: [f64; 4] = [12.706, 4.303, 3.182, 2.776];
     const NORMAL: f64 = 1.959_964;
@@ -234,7 +238,7 @@ mod tests {
         let fit = Fit::of(&falling).unwrap();
         assert_eq!(fit.coefficients[1], Coefficient::default());
         assert!(fit.coefficients[0].value > 1.5);
-        // Twice the same column: one of both has it all.
+        // One of two identical columns has the whole coefficient.
         let twins = Fit::of(&[([1.0, 1.0], 2.0), ([2.0, 2.0], 4.0), ([3.0, 3.0], 6.0)]).unwrap();
         assert_close(twins.coefficients.iter().map(|it| it.value).sum(), 2.0);
         assert_eq!(Fit::<2>::of(&[]), None);

@@ -1,4 +1,4 @@
-//! What of bench.csv a fit reads.
+//! Rows of `bench.csv` that a fit reads.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::machine::{Distance, MachineError, Origin};
 /// Distances of `bench`.
 const INSIDE: &str = "inside";
 const ACROSS: &str = "across";
-/// The only column that may be empty in a row. A header without it would pass for a table of failures.
+/// Only column that may be empty in a row. A file without it would pass for a table of failures.
 const TIME: &str = "median_s";
 
-/// A row.
+/// A row of `bench.csv`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Measurement {
     pub(super) benchmark: String,
@@ -37,7 +37,8 @@ pub struct Measurement {
     version: String,
 }
 
-/// The same, where ranks on two core complexes stand for a node if no two on one were measured.
+/// Returns the rows, with those between two core complexes relabelled as inside one, for benchmarks
+/// and mechanisms that were not measured inside.
 pub(super) fn nearest(rows: &[Measurement]) -> Vec<Measurement> {
     let inside = rows.iter().filter(|row| row.distance == INSIDE).map(Measurement::subject);
     let inside: BTreeSet<_> = inside.collect();
@@ -52,7 +53,7 @@ pub(super) fn nearest(rows: &[Measurement]) -> Vec<Measurement> {
     rows.iter().map(own).collect()
 }
 
-/// Where these rows come from, if they say so.
+/// Returns the origin of these rows, if they contain it.
 pub(super) fn origin(rows: &[Measurement]) -> Option<Origin> {
     let all = |of: fn(&Measurement) -> &String| -> BTreeSet<&str> {
         rows.iter().map(|row| of(row).as_str()).filter(|it| !it.is_empty()).collect()
@@ -73,10 +74,10 @@ pub(super) fn origin(rows: &[Measurement]) -> Option<Origin> {
 }
 
 impl Measurement {
-    /// The rows of a file of that name that have a time.
+    /// Reads the rows that have a time from the text of the file `name`.
     ///
     /// # Errors
-    /// No bench.csv, or a row that is broken, with its line.
+    /// Not a `bench.csv`, or an invalid row, with its line.
     pub fn read(name: &str, text: &[u8]) -> Result<Vec<Self>, MachineError> {
         let refused =
             |line: u64, message: String| MachineError { name: name.to_owned(), line: line as usize, message };
@@ -114,7 +115,8 @@ impl Measurement {
         [&self.benchmark, &self.mechanism]
     }
 
-    /// How far its ranks are apart; of some here and some there, as far as the farthest. `None` of a rank alone.
+    /// Returns the distance between its ranks; for a mixture, the farthest. `None` for a single
+    /// rank.
     pub(super) fn distance(&self) -> Option<Distance> {
         match self.distance.as_str() {
             INSIDE => Some(Distance::Node),

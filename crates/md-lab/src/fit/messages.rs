@@ -1,4 +1,4 @@
-//! What messages and collective calls cost, from bench.csv.
+//! Costs of messages and collective calls, from `bench.csv`.
 
 use md_comm::Backend;
 
@@ -8,65 +8,66 @@ use crate::bench::PROGRESS_CALLS;
 use crate::machine::{CollectiveCost, Distance, MessageCost, NegotiationCost, Operation, OverlapCost};
 use crate::{name_of, predict};
 
-/// The round trip whose messages are written and read, as those of a step are.
+/// Round trip whose messages are written and read, as in a step.
 pub(super) const ROUND_TRIP: &str = "roundtrip-copied";
 pub(super) const NEIGHBOURS: &str = "sync26";
 const MESSAGES: usize = 26;
 pub(super) const COLLECTIVES: [(Operation, &str); 2] =
     [(Operation::Barrier, "barrier"), (Operation::Allreduce, "allreduce-max")];
 pub(super) const DISTANCES: [Distance; 3] = [Distance::Node, Distance::Network, Distance::Across];
-/// Shorter ones do not tell what a byte takes.
+/// Length from which messages determine the time per byte.
 const SHORT_BYTES: f64 = 1024.0;
-/// Sizes in a range at least.
+/// Minimum number of sizes in a range.
 const LEAST_POINTS: usize = 3;
-/// A break has to leave less than this of the sum of squares. (The eager limit of Open MPI leaves 0.39 to 0.55 of it; an empty message, which costs
-/// less than the line says, keeps the rest.)
+/// Share of the sum of squares below which a break is accepted. (The eager limit of Open MPI leaves
+/// 0.39 to 0.55 of it; an empty message, which costs less than the line predicts, leaves more.)
 const WORTH_A_BREAK: f64 = 0.6;
-/// What fits as well as this needs no break.
+/// Rms residual below which a range needs no break.
 const GOOD: f64 = 0.02;
 const BISECTIONS: usize = 50;
 
-/// A message of a size, measured.
+/// Measured message of one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Its length.
+    /// Length of the message.
     pub bytes: f64,
-    /// Half a round trip.
+    /// Seconds one way: half a round trip.
     pub one_way_s: f64,
-    /// Whether it was kept from the fit, to judge it.
+    /// Whether it was held out of the fit, to judge it.
     pub held_out: bool,
 }
 
-/// A range of sizes of a backend over a distance.
+/// Range of message sizes of a backend over a distance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageFit {
-    /// For the machine.
+    /// Cost for the machine.
     pub cost: MessageCost,
-    /// Of `latency_s`, `seconds_per_byte`, `overhead_s` and `serial_share`.
+    /// Coefficients `latency_s`, `seconds_per_byte`, `overhead_s` and `serial_share`.
     pub coefficients: [Coefficient; 4],
-    /// Of the sizes that were held out.
+    /// Residuals of the sizes that were held out.
     pub held_out: Residuals,
     /// All sizes of the range.
     pub points: Vec<Point>,
 }
 
-/// A collective call over a distance.
+/// Collective call over a distance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectiveFit {
-    /// For the machine.
+    /// Cost for the machine.
     pub cost: CollectiveCost,
-    /// Of `base_s` and `per_doubling_s`.
+    /// Coefficients `base_s` and `per_doubling_s`.
     pub coefficients: [Coefficient; 2],
-    /// Numbers of ranks, and what was measured on them.
+    /// Numbers of ranks, and seconds measured on them.
     pub points: Vec<(f64, f64)>,
 }
 
-/// All backends over all distances that were measured.
+/// Fits the messages of all backends over all distances that were measured.
 pub(super) fn messages(rows: &[Measurement]) -> Vec<MessageFit> {
     let pairs = movers().flat_map(|backend| DISTANCES.map(|distance| (backend, distance)));
     let mut fits: Vec<MessageFit> = Vec::new();
     for (backend, distance) in pairs {
-        // Calls take a core as long wherever the other one is, and only pairs are measured across.
+        // The CPU time of a call does not depend on where the peer is, and only pairs are measured
+        // across.
         let is_inside =
             |fit: &&MessageFit| (fit.cost.backend, fit.cost.distance) == (backend, Distance::Node);
         let inside = fits.iter().find(is_inside).map(MessageFit::of_many);
@@ -79,7 +80,7 @@ pub(super) fn messages(rows: &[Measurement]) -> Vec<MessageFit> {
     fits
 }
 
-/// Backends that are not made of others.
+/// Returns the backends that are not composed of others.
 pub fn movers() -> impl Iterator<Item = Backend> {
     let is_made_of_others =
         |backend: &Backend| matches!(backend, Backend::Hybrid | Backend::Auto | Backend::Local);
@@ -102,7 +103,7 @@ pub(super) fn of<'r>(
 }
 
 impl MessageFit {
-    /// What messages cost that have others beside them: `overhead_s` and `serial_share`.
+    /// Returns `overhead_s` and `serial_share`, the costs of messages that accompany others.
     fn of_many(&self) -> [Coefficient; 2] {
         let [_, _, overhead, share] = self.coefficients;
         [overhead, share]
@@ -117,11 +118,12 @@ impl MessageFit {
     }
 }
 
-/// The ranges of a backend over a distance, as if each message were alone.
+/// Fits the ranges of a backend over a distance, as if each message were alone.
 fn ranges(rows: &[Measurement], (backend, distance): (Backend, Distance)) -> Vec<MessageFit> {
     let points = points(&of(rows, ROUND_TRIP, backend, distance));
     let fitted: Vec<&Point> = points.iter().filter(|point| !point.held_out).collect();
-    // Two sizes always lie on a line, and short messages that differ by chance would make long ones take forever.
+    // Two sizes always lie on a line, and random differences of short messages would give huge
+    // times for long ones.
     let has_slope = fitted.len() >= LEAST_POINTS && fitted.iter().any(|point| point.bytes >= SHORT_BYTES);
     let row = |point: &&Point| ([1.0, if has_slope { point.bytes } else { 0.0 }], point.one_way_s);
     let fitted: Vec<_> = fitted.iter().map(row).collect();
@@ -154,7 +156,7 @@ fn ranges(rows: &[Measurement], (backend, distance): (Backend, Distance)) -> Vec
     pieces.iter().enumerate().map(range).collect()
 }
 
-/// Every second size is held out, unless there are few.
+/// Returns the points; every second size is held out, unless there are few.
 fn points(trips: &[&Measurement]) -> Vec<Point> {
     let has_many = trips.len() >= 2 * LEAST_POINTS - 1;
     let point = |(number, row): (usize, &&Measurement)| Point {
@@ -165,14 +167,15 @@ fn points(trips: &[&Measurement]) -> Vec<Point> {
     trips.iter().enumerate().map(point).collect()
 }
 
-/// One range, all of whose messages take as long.
+/// Fits one range whose messages all take equal time.
 fn flat(points: &[([f64; 2], f64)]) -> Option<(f64, Fit<2>)> {
     let fit = Fit::of(points)?;
     let [latency, _] = fit.coefficients;
     Some((0.0, Fit { coefficients: [latency, Coefficient::UNKNOWN], ..fit }))
 }
 
-/// Where each range begins, and its fit. A break is where two fits are best, if they are much better than one.
+/// Returns the beginning and fit of each range. A break lies where two fits are best, if they are
+/// much better than one.
 fn pieces(points: &[([f64; 2], f64)]) -> Vec<(f64, Fit<2>)> {
     let Some(whole) = Fit::of(points) else { return Vec::new() };
     let sum = |points: &[_]| Fit::<2>::of(points).map_or(f64::INFINITY, |fit| fit.residuals.sum());
@@ -187,8 +190,8 @@ fn pieces(points: &[([f64; 2], f64)]) -> Vec<(f64, Fit<2>)> {
     }
 }
 
-/// The overhead with which the event model takes as long for a halo of 26 short messages as was measured, and the serial share with which it takes
-/// as long for one of longer messages.
+/// Returns the overhead for which the event model reproduces the measured time of a halo of 26
+/// short messages, and the serial share for which it reproduces that of longer messages.
 fn of_many(ranges: &[MessageFit], halos: &[&Measurement]) -> [Coefficient; 2] {
     let mut costs: Vec<MessageCost> = ranges.iter().map(|fit| fit.cost.clone()).collect();
     let mut model_s = |key: fn(&mut MessageCost) -> &mut f64, value: f64, bytes: u64| {
@@ -198,7 +201,7 @@ fn of_many(ranges: &[MessageFit], halos: &[&Measurement]) -> [Coefficient; 2] {
     let mut halos = halos.iter().copied();
     let overhead = halos.next().map_or(Coefficient::UNKNOWN, |halo| {
         let most_s = halo.high_s.or(halo.median_s).unwrap_or_default() / MESSAGES as f64;
-        // Whatever its length: the share of it is not known yet.
+        // Length 0 removes the serial share, which is not known yet.
         as_measured(halo, most_s, |value| model_s(|cost| &mut cost.overhead_s, value, 0))
     });
     model_s(|cost| &mut cost.overhead_s, overhead.value, 0);
@@ -212,10 +215,11 @@ pub(super) fn is_long(halo: &Measurement) -> bool {
     halo.bytes as f64 >= SHORT_BYTES
 }
 
-/// Nearer to its bound a number is not told from it.
+/// Relative distance to a bound below which a number counts as at the bound.
 const AT_BOUND: f64 = 1e-9;
 
-/// The number from 0 to `most` with which the model takes as long as was measured, and half of what it is at the ends of the measurement's interval.
+/// Returns the number from 0 to `most` for which the model reproduces the measured time; its half
+/// width follows from the ends of the measurement's interval.
 fn as_measured(halo: &Measurement, most: f64, mut model_s: impl FnMut(f64) -> f64) -> Coefficient {
     let mut solve = |halo_s: f64| {
         let (mut low, mut high) = (0.0, most);
@@ -227,21 +231,21 @@ fn as_measured(halo: &Measurement, most: f64, mut model_s: impl FnMut(f64) -> f6
     };
     let value = solve(halo.median_s.unwrap_or_default());
     let half_width = match (halo.low_s, halo.high_s) {
-        // At its bound, which bisection only comes near, the interval would be none.
+        // At its bound, which bisection only approaches, the interval would be empty.
         (Some(low_s), Some(high_s)) if most - value > AT_BOUND * most => (solve(high_s) - solve(low_s)) / 2.0,
         _ => f64::INFINITY,
     };
     Coefficient { value, half_width }
 }
 
-/// Of the backends that were measured beside computation.
+/// Returns the overlap of the backends that were measured during computation.
 pub(super) fn overlaps(fits: &[MessageFit], rows: &[Measurement]) -> Vec<OverlapCost> {
     let of_first = fits.iter().filter(|fit| fit.cost.from_bytes == 0);
     let overlap = |fit: &MessageFit| {
         let MessageCost { backend, distance, .. } = fit.cost;
         let part = |name: &str| of(rows, &format!("overlap-{name}"), backend, distance);
         let [alone, work, both] = ["communication", "computation", "progress"].map(part);
-        // The same for messages of any length.
+        // A call costs the same for messages of any length.
         let calls_s = part("call").into_iter().filter_map(|row| row.median_s);
         let progress_call_s = calls_s.reduce(f64::min).unwrap_or_default();
         let share = |((alone, work), both): ((&&Measurement, &&Measurement), &&Measurement)| {
@@ -256,7 +260,7 @@ pub(super) fn overlaps(fits: &[MessageFit], rows: &[Measurement]) -> Vec<Overlap
     of_first.filter_map(overlap).collect()
 }
 
-/// Of the backends with windows, where nothing has to grow.
+/// Returns the negotiation costs of backends with windows, where nothing has to grow.
 pub(super) fn negotiations(rows: &[Measurement]) -> Vec<NegotiationCost> {
     let with_windows = movers().filter(|&backend| predict::has_windows(backend));
     let pairs = with_windows.flat_map(|backend| DISTANCES.map(|distance| (backend, distance)));
@@ -267,7 +271,7 @@ pub(super) fn negotiations(rows: &[Measurement]) -> Vec<NegotiationCost> {
     pairs.filter_map(cost).collect()
 }
 
-/// Barrier and reduction, over as many numbers of ranks as there are.
+/// Fits barrier and reduction to all numbers of ranks in the rows.
 pub(super) fn collectives(rows: &[Measurement]) -> Vec<CollectiveFit> {
     let mut fits = Vec::new();
     for (operation, name) in COLLECTIVES {
@@ -277,7 +281,7 @@ pub(super) fn collectives(rows: &[Measurement]) -> Vec<CollectiveFit> {
             let own = own().filter(|row| Some(row.bytes) == shortest);
             let points: Vec<_> =
                 own.map(|row| (row.ranks as f64, row.median_s.unwrap_or_default())).collect();
-            // With one number of ranks all is said to be of the doublings.
+            // With one number of ranks the whole time is assigned to the doublings.
             let has_one_number = points.iter().all(|point| point.0 == points[0].0);
             let row = |&(ranks, time_s): &(f64, f64)| {
                 ([if has_one_number { 0.0 } else { 1.0 }, ranks.log2()], time_s)
@@ -315,7 +319,7 @@ pub(super) mod tests {
         [0].into_iter().chain((3..24).map(|power| 1 << power))
     }
 
-    /// Seconds one way, with an eager limit of 4 KiB.
+    /// Returns the seconds one way, with an eager limit of 4 KiB.
     fn one_way_s(bytes: u64) -> f64 {
         if bytes < 4096 { 3e-7 + 2e-10 * bytes as f64 } else { 2e-6 + 8e-11 * bytes as f64 }
     }
@@ -358,7 +362,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Halos that take longer than the model can explain: all of their messages follow each other, and nothing says how surely.
+    /// If halos take longer than the model can explain, all of their messages are serial and the
+    /// share has no interval.
     #[test]
     fn a_share_at_its_bound_has_no_interval() {
         let trip = |bytes| format!("{ROUND_TRIP},p2p,2,{bytes},{},{REST}", 2.0 * one_way_s(bytes));
@@ -389,7 +394,7 @@ pub(super) mod tests {
             assert!((5e-3..15e-3).contains(&cost.latency_s), "{cost:?}");
         }
         assert!(cost(&[0, 8, 1 << 20]).seconds_per_byte > 0.0);
-        // One range, whatever they differ by.
+        // One range, whatever the differences between times.
         assert_eq!(cost(&[0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512]).below_bytes, None);
     }
 

@@ -1,4 +1,4 @@
-//! What a table of benchmarks does not tell of the backends in it.
+//! Measurements that a table of benchmarks lacks for the backends in it.
 
 use md_comm::Backend;
 
@@ -7,17 +7,17 @@ use super::messages::{COLLECTIVES, DISTANCES, NEIGHBOURS, ROUND_TRIP, is_long, m
 use crate::machine::Distance;
 use crate::name_of;
 
-/// What is needed of each backend, and what is not known without it.
+/// Benchmarks required of each backend, and the consequence if one is missing.
 const NEEDED: [(&str, &str); 4] = [
     (ROUND_TRIP, "no [[message]]"),
     (NEIGHBOURS, "`overhead_s` and `serial_share` are 0"),
     ("overlap-progress", "no [[overlap]], so all of a message may hide"),
     ("overlap-call", "`progress_call_s` is 0"),
 ];
-/// The halo of a large part is so long.
+/// Length of a halo message of a large subdomain.
 const LONG_BYTES: u64 = 1 << 20;
 
-/// What these rows do not say of the backends that are in them.
+/// Returns what these rows lack for their backends.
 pub(super) fn missing(rows: &[Measurement]) -> Vec<String> {
     DISTANCES.into_iter().flat_map(|distance| missing_at(rows, distance)).collect()
 }
@@ -27,7 +27,7 @@ fn missing_at(rows: &[Measurement], distance: Distance) -> Vec<String> {
     if own().next().is_none() {
         return Vec::new();
     }
-    // Of ranks across from each other there are pairs only.
+    // Ranks `across` from each other are measured in pairs only.
     let is_of_pairs = distance == Distance::Across;
     let at = format!("at distance \"{}\"", name_of(distance));
     let of_own = |name: &str, backend: Backend| of(rows, name, backend, distance);
@@ -55,7 +55,7 @@ fn missing_at(rows: &[Measurement], distance: Distance) -> Vec<String> {
     lacks.chain(of_short).chain(ends).chain(collectives).collect()
 }
 
-/// Their names, if there are any.
+/// Returns the names of the backends, if there are any.
 fn listed(backends: impl Iterator<Item = Backend>) -> Option<String> {
     let names: Vec<_> = backends.map(|backend| format!("`{}`", name_of(backend))).collect();
     (!names.is_empty()).then(|| names.join(", "))

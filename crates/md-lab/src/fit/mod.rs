@@ -1,4 +1,4 @@
-//! A machine's costs, fitted: of messages to bench.csv, of computation to short runs.
+//! Costs of a machine: messages fitted to `bench.csv`, computation to short runs.
 
 mod compute;
 mod least_squares;
@@ -18,25 +18,26 @@ pub use measurements::Measurement;
 pub use messages::{CollectiveFit, MessageFit, Point, movers};
 pub use report::{picture, table};
 
-/// The benchmarks that messages are fitted to.
+/// Benchmarks to which messages are fitted.
 pub const BENCHMARKS: [&str; 6] = ["roundtrip", "sync26", "overlap", "barrier", "allreduce", "negotiation"];
 
 /// All fits of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
-    /// What they make.
+    /// Resulting machine.
     pub machine: Machine,
-    /// Of messages.
+    /// Fits of messages.
     pub messages: Vec<MessageFit>,
-    /// Of collective calls.
+    /// Fits of collective calls.
     pub collectives: Vec<CollectiveFit>,
-    /// Of computation.
+    /// Fits of computation.
     pub computes: Vec<ComputeFit>,
-    /// What is missing, and what cannot be relied on.
+    /// Missing measurements and unreliable fits.
     pub remarks: Vec<String>,
 }
 
-/// Measures what a rank's own work costs, on all ranks at once, as they will work. The same on all ranks. *Collective.*
+/// Measures the cost of a rank's own work on all ranks simultaneously, as in a simulation. All
+/// ranks return equal fits. *Collective.*
 ///
 /// # Errors
 /// See [`EngineError`].
@@ -49,7 +50,7 @@ pub fn measure_compute(
     compute::measure(&*world, budget_s, tell)
 }
 
-/// Fits messages, and puts everything together.
+/// Fits the messages and combines all costs into a machine.
 pub fn fit(rows: &[Measurement], computes: Vec<ComputeFit>, provenance: Provenance) -> Fitted {
     let rows = &measurements::nearest(rows)[..];
     let (messages, collectives) = (messages::messages(rows), messages::collectives(rows));
@@ -68,7 +69,7 @@ pub fn fit(rows: &[Measurement], computes: Vec<ComputeFit>, provenance: Provenan
     Fitted { machine, messages, collectives, computes, remarks }
 }
 
-/// Messages of one machine beside computation on another.
+/// Returns a remark if messages and computation were measured on different machines.
 fn is_of_two(Provenance { host, cpu, messages, .. }: &Provenance) -> Option<String> {
     let it = messages.as_ref().filter(|it| (&it.host, &it.cpu) != (host, cpu))?;
     Some(format!(

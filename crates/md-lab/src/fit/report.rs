@@ -1,4 +1,4 @@
-//! The fits on the screen, and beside their data.
+//! Fits on the screen, and plots with their data.
 
 use super::{Coefficient, CollectiveFit, ComputeFit, Fitted, MessageFit, PartPoint};
 use crate::machine::{CollectiveCost, MessageCost};
@@ -11,7 +11,8 @@ const US_PER_S: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 const DIGITS: usize = 3;
 
-/// All coefficients with half of their 95 % intervals, how far model and measurements are apart, and what is missing.
+/// Returns all coefficients with half of their 95 % intervals, the residuals of the fits, and the
+/// remarks.
 pub fn table(fitted: &Fitted) -> String {
     let Fitted { messages, collectives, computes, remarks, .. } = fitted;
     let messages = messages.iter().map(message_cells).collect();
@@ -73,8 +74,8 @@ fn compute_cells(fit: &ComputeFit) -> Vec<Vec<String>> {
     rows
 }
 
-/// Each backend over the lengths of messages, collective calls over ranks, each part of a method over what it is done with: measurements,
-/// and the lines that were fitted.
+/// Returns plots of measurements and fitted lines: each backend over message length, collective
+/// calls over ranks, and each part of a method over its amount of work.
 pub fn picture(fitted: &Fitted) -> Panels {
     let kinds = fitted
         .messages

@@ -1,10 +1,12 @@
-//! `machine.toml`: what messages and computation cost on a machine. `fit` makes it from measurements, everybody may edit it, [`crate::predict`]
-//! reads it.
+//! `machine.toml`: costs of messages and computation on a machine. `fit` writes it from
+//! measurements, users may edit it, and [`crate::predict`] reads it.
 //!
-//! A message of `n` bytes has arrived `latency_s + n seconds_per_byte` after its sender has begun to send it, between two ranks and with
-//! everything that its protocol does: of `rma-lock` that is put, acknowledgement and empty message, of `rma-fence` the fence of two ranks.
-//! `overhead_s` of it keeps the sender busy, and as much the receiver. The part `serial_share` of what it takes longer than an empty message keeps
-//! both busy, half of it each, or the sender alone if it flushes: so far the messages of a rank follow each other.
+//! A message of `n` bytes arrives `latency_s + n seconds_per_byte` after its sender began to send
+//! it, between two ranks and with all steps of its protocol: for `rma-lock` these are put,
+//! acknowledgement and empty message, for `rma-fence` the fence of two ranks. The sender is busy
+//! for `overhead_s` of this time, and the receiver as long. For the part `serial_share` of its time
+//! beyond that of an empty message both are busy, half of it each, or the sender alone if it
+//! flushes: to this extent the messages of a rank follow each other.
 
 mod read;
 
@@ -18,128 +20,131 @@ use serde::{Deserialize, Serialize};
 
 use crate::name_of;
 
-/// A machine, as a whole file.
+/// A machine: the content of a whole file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Where the numbers come from.
+    /// Origin of the numbers.
     #[serde(default)]
     pub provenance: Provenance,
-    /// What a message costs, by backend, distance and length.
+    /// Costs of messages, by backend, distance and length.
     #[serde(default, rename = "message", skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<MessageCost>,
-    /// What a collective call costs.
+    /// Costs of collective calls.
     #[serde(default, rename = "collective", skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveCost>,
-    /// What of a message can hide behind computation.
+    /// Shares of messages that can hide behind computation.
     #[serde(default, rename = "overlap", skip_serializing_if = "Vec::is_empty")]
     pub overlaps: Vec<OverlapCost>,
-    /// What a rebuild costs transports that have windows.
+    /// Costs of rebuilds for transports that have windows.
     #[serde(default, rename = "negotiation", skip_serializing_if = "Vec::is_empty")]
     pub negotiations: Vec<NegotiationCost>,
-    /// What a rank's own work costs.
+    /// Costs of a rank's own work.
     #[serde(default, rename = "compute", skip_serializing_if = "Vec::is_empty")]
     pub computes: Vec<ComputeCost>,
 }
 
-/// Where and how a machine was measured.
+/// Origin of the numbers of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Provenance {
-    /// Name of the host of rank 0.
+    /// Host name of rank 0.
     pub host: String,
-    /// Name of its CPU.
+    /// CPU model of that host.
     pub cpu: String,
-    /// First line of the library's version.
+    /// First line of the version of the MPI library.
     pub mpi_library: String,
-    /// As `2026-11-23`.
+    /// Date, such as `2026-11-23`.
     pub date: String,
-    /// Of md.
+    /// Version of md.
     pub version: String,
-    /// What was run.
+    /// Commands that were run.
     pub commands: Vec<String>,
-    /// Of the messages' times, where a table of benchmarks has them.
+    /// Origin of the times of messages, if a table of benchmarks contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Origin>,
 }
 
-/// Where and when messages were measured; of several tables in one, all that they say.
+/// Place and time of the measurements of messages; for several tables in one, all their values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Origin {
-    /// As of [`Provenance`].
+    /// As in [`Provenance`].
     pub host: String,
-    /// As of [`Provenance`].
+    /// As in [`Provenance`].
     pub cpu: String,
-    /// As of [`Provenance`].
+    /// As in [`Provenance`].
     pub mpi_library: String,
-    /// First and last.
+    /// First and last date.
     pub date: String,
-    /// As of [`Provenance`].
+    /// As in [`Provenance`].
     pub version: String,
     /// Numbers of ranks.
     pub ranks: Vec<usize>,
 }
 
-/// How far apart two ranks are.
+/// Distance between two ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distance {
-    /// On one node; where it matters, on cores that share the last cache.
+    /// One node; where it matters, cores that share the last-level cache.
     Node,
-    /// On two.
+    /// Two nodes.
     Network,
-    /// On one node, on cores that do not share the last cache.
+    /// One node, cores that do not share the last-level cache.
     Across,
 }
 
-/// Messages of one backend over one distance, in a range of lengths: one each for what the library sends eagerly and by rendezvous.
+/// Cost of messages of one backend over one distance, in a range of lengths: usually one range of
+/// eager messages and one of rendezvous messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageCost {
-    /// What moves them.
+    /// Backend that moves the messages.
     pub backend: Backend,
-    /// How far.
+    /// Distance between the ranks.
     pub distance: Distance,
-    /// The shortest message of the range.
+    /// Length of the shortest message of the range.
     pub from_bytes: u64,
-    /// Longer than all messages of the range; the last range has no end.
+    /// Length above all messages of the range; the last range has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_bytes: Option<u64>,
-    /// From the beginning of sending to the arrival of an empty message.
+    /// Seconds from the beginning of sending to the arrival of an empty message.
     pub latency_s: f64,
-    /// CPU time of the sender per message, and of the receiver.
+    /// CPU seconds of the sender per message, and of the receiver.
     pub overhead_s: f64,
-    /// What a byte adds.
+    /// Seconds that each byte adds.
     pub seconds_per_byte: f64,
-    /// Part of what a message takes longer than an empty one in which the messages of a rank follow each other (the gap per byte of `LogGP`): 0 if all
-    /// travel at once, 1 if each waits for the one before.
+    /// Part of the time beyond that of an empty message in which the messages of a rank follow each
+    /// other (the gap per byte of `LogGP`): 0 if all travel at once, 1 if each waits for the
+    /// previous one.
     #[serde(default)]
     pub serial_share: f64,
-    /// Root of the mean square of (fit / measured - 1).
+    /// Root mean square of (fit / measured - 1).
     #[serde(default)]
     pub rms_residual: f64,
-    /// Largest of these, as a positive number.
+    /// Largest of these, in magnitude.
     #[serde(default)]
     pub largest_residual: f64,
-    /// The same of measurements that the fit did not know.
+    /// Root mean square for measurements that were held out of the fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out_rms_residual: Option<f64>,
-    /// Largest of these.
+    /// Largest of these, in magnitude.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out_largest_residual: Option<f64>,
-    /// Measurements it was fitted to.
+    /// Number of measurements it was fitted to.
     #[serde(default)]
     pub samples: u64,
-    /// Of fitted numbers, by their keys.
+    /// Half widths of fitted numbers, by their keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub half_widths: HalfWidths,
 }
 
-/// Half of 95 % intervals; none of a number that was held at a bound, or that nothing judges.
+/// Half of 95 % intervals; numbers held at a bound, or without residuals to judge them, have none.
 pub type HalfWidths = BTreeMap<String, f64>;
 
-/// What is said of a fit that is off by more than a third; the larger one of two such numbers counts.
+/// Returns a warning on a fit that is off by more than 30 %, by the larger one of its two
+/// residuals.
 fn doubt(name: &str, rms: f64, held_out_rms: Option<f64>) -> Option<String> {
     const FAR: f64 = 0.3;
     let held_out = held_out_rms.unwrap_or(0.0);
@@ -154,13 +159,14 @@ fn doubt(name: &str, rms: f64, held_out_rms: Option<f64>) -> Option<String> {
     })
 }
 
-/// Whether a fit to so many samples has a coefficient for each: its residuals are 0 and judge nothing. None are no fit, but somebody's numbers.
+/// Returns whether a fit has at least as many coefficients as samples: its residuals are then 0 and
+/// judge nothing. Without samples, the numbers are not fitted but given by the user.
 fn is_unjudged(samples: u64, coefficients: u64) -> bool {
     (1..=coefficients).contains(&samples)
 }
 
 impl MessageCost {
-    /// All messages of a backend over a distance, which cost nothing yet.
+    /// Returns a range of all messages of a backend over a distance, with zero cost.
     pub fn nothing(backend: Backend, distance: Distance) -> Self {
         Self {
             backend,
@@ -180,19 +186,20 @@ impl MessageCost {
         }
     }
 
-    /// Whether it was fitted to as many measurements as it has coefficients, so that nothing tells how good it is.
+    /// Returns whether it was fitted to as many measurements as it has coefficients, so that its
+    /// quality is unknown.
     pub fn is_unjudged(&self) -> bool {
-        // Latency, and what a byte adds.
+        // Coefficients: latency and, unless it is 0, the time per byte.
         is_unjudged(self.samples, if self.seconds_per_byte > 0.0 { 2 } else { 1 })
     }
 
-    /// Seconds from the beginning of sending to the arrival.
+    /// Returns the seconds from the beginning of sending to the arrival.
     pub fn one_way_s(&self, bytes: f64) -> f64 {
         self.latency_s + self.seconds_per_byte * bytes
     }
 }
 
-/// A collective call that all ranks make together.
+/// A collective call of all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
@@ -202,114 +209,116 @@ pub enum Operation {
     Allreduce,
 }
 
-/// `base_s + per_doubling_s log2 P` on P ranks of one node, or on P nodes of one rank each.
+/// Cost of a collective call: `base_s + per_doubling_s log2 P` on P ranks of one node, or on P
+/// nodes with one rank each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CollectiveCost {
-    /// Which.
+    /// Collective call.
     pub operation: Operation,
-    /// How far.
+    /// Distance between the ranks.
     pub distance: Distance,
-    /// On one rank.
+    /// Seconds on one rank.
     pub base_s: f64,
-    /// What twice as many ranks add.
+    /// Seconds that doubling the ranks adds.
     pub per_doubling_s: f64,
-    /// As of messages.
+    /// As in [`MessageCost`].
     #[serde(default)]
     pub rms_residual: f64,
-    /// As of messages.
+    /// As in [`MessageCost`].
     #[serde(default)]
     pub largest_residual: f64,
-    /// Measurements it was fitted to.
+    /// Number of measurements it was fitted to.
     #[serde(default)]
     pub samples: u64,
-    /// Of fitted numbers, by their keys.
+    /// Half widths of fitted numbers, by their keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub half_widths: HalfWidths,
 }
 
-/// What of a backend's messages hides behind computation that calls for progress now and then.
+/// Share of a backend's messages that hides behind computation with occasional calls for progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OverlapCost {
-    /// What moves them.
+    /// Backend that moves the messages.
     pub backend: Backend,
-    /// How far.
+    /// Distance between the ranks.
     pub distance: Distance,
-    /// Share of a message's time that passes while the receiver computes: 0 to 1.
+    /// Share of a message's time that passes while the receiver computes, 0 to 1.
     pub hidden_share: f64,
-    /// Each call for progress.
+    /// Seconds of a call for progress.
     pub progress_call_s: f64,
 }
 
-/// What two ranks spend on the window of one context when the sizes of messages are agreed upon anew, beside telling each other the sizes.
+/// Cost, for the window of one context on two ranks, of negotiating message sizes anew, in addition
+/// to exchanging the sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NegotiationCost {
-    /// What has the window.
+    /// Backend that has the window.
     pub backend: Backend,
-    /// How far.
+    /// Distance between the ranks.
     pub distance: Distance,
-    /// Collective calls, and epochs that end and begin.
+    /// Seconds for collective calls, and for ending and beginning epochs.
     pub two_ranks_s: f64,
 }
 
-/// What a rank's own work costs, by method, precision and threads.
+/// Costs of a rank's own work, by method, precision and threads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComputeCost {
-    /// How pairs are found.
+    /// Method that finds the pairs.
     pub method: MethodKind,
-    /// Of the pair arithmetic.
+    /// Precision of the pair arithmetic.
     pub precision: Precision,
     /// Threads per rank.
     #[serde(default = "one")]
     pub threads: usize,
-    /// A computed pair, in each step.
+    /// Seconds per computed pair, in each step.
     pub per_computed_pair_s: f64,
-    /// What forces cost a particle beside its pairs, in each step.
+    /// Seconds of the forces per particle, in addition to its pairs, in each step.
     #[serde(default)]
     pub per_particle_forces_s: f64,
-    /// What forces cost a cell, owned or ghost, in each step.
+    /// Seconds of the forces per cell, owned or ghost, in each step.
     #[serde(default)]
     pub per_cell_forces_s: f64,
-    /// Integrating a particle, in each step.
+    /// Seconds of integration per particle, in each step.
     pub per_particle_s: f64,
-    /// Making lists, per computed pair that they hold, in steps that rebuild.
+    /// Seconds of building the neighbour lists per computed pair in them, in steps that rebuild.
     #[serde(default)]
     pub per_list_entry_s: f64,
-    /// Migration, sorting and what else a step that rebuilds does with a particle.
+    /// Seconds per particle of migration, sorting and other work, in steps that rebuild.
     #[serde(default)]
     pub per_particle_rebuilt_s: f64,
-    /// The same of a cell, owned or ghost.
+    /// Seconds per cell, owned or ghost, of that work.
     #[serde(default)]
     pub per_cell_rebuilt_s: f64,
-    /// Writing a particle into a message, or to an image of itself.
+    /// Seconds of writing a particle into a message, or to its periodic image.
     pub per_ghost_packed_s: f64,
-    /// Reading one from a message.
+    /// Seconds of reading a particle from a message.
     pub per_ghost_unpacked_s: f64,
-    /// Standard deviation of the forces' time from step to step and rank to rank, as a part of it.
+    /// Standard deviation of the forces' time between steps and ranks, relative to it.
     #[serde(default)]
     pub force_scatter: f64,
-    /// The same of all that is done particle by particle.
+    /// Relative standard deviation of all work done per particle.
     #[serde(default)]
     pub particle_scatter: f64,
-    /// Root of the mean square of (model / measured - 1), of the forces of several systems.
+    /// Root mean square of (model / measured - 1), for the forces of several systems.
     #[serde(default)]
     pub rms_residual: f64,
-    /// Largest of these, as a positive number.
+    /// Largest of these, in magnitude.
     #[serde(default)]
     pub largest_residual: f64,
-    /// The same of measurements that the fit did not know.
+    /// Root mean square for measurements that were held out of the fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out_rms_residual: Option<f64>,
-    /// Largest of these.
+    /// Largest of these, in magnitude.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out_largest_residual: Option<f64>,
-    /// Systems it was fitted to.
+    /// Number of systems it was fitted to.
     #[serde(default)]
     pub samples: u64,
-    /// Of fitted numbers, by their keys.
+    /// Half widths of fitted numbers, by their keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub half_widths: HalfWidths,
 }
@@ -319,7 +328,7 @@ fn one() -> usize {
 }
 
 impl ComputeCost {
-    /// Of the forces' fit: pairs, particles, cells.
+    /// Coefficients of the forces' fit: pairs, particles, cells.
     const COEFFICIENTS: u64 = 3;
 
     /// As [`MessageCost::is_unjudged`].
@@ -329,7 +338,7 @@ impl ComputeCost {
 }
 
 impl Machine {
-    /// The ranges of a backend's messages over a distance, shortest first.
+    /// Returns the ranges of a backend's messages over a distance, shortest first.
     pub fn ranges(&self, backend: Backend, distance: Distance) -> Vec<&MessageCost> {
         let of_these = |cost: &&MessageCost| (cost.backend, cost.distance) == (backend, distance);
         let mut ranges: Vec<_> = self.messages.iter().filter(of_these).collect();
@@ -337,23 +346,23 @@ impl Machine {
         ranges
     }
 
-    /// What a collective call costs over a distance, if that was measured.
+    /// Returns the cost of a collective call over a distance, if it was measured.
     pub fn collective(&self, operation: Operation, distance: Distance) -> Option<&CollectiveCost> {
         self.collectives.iter().find(|cost| (cost.operation, cost.distance) == (operation, distance))
     }
 
-    /// What of a backend's messages can hide, if that was measured.
+    /// Returns the share of a backend's messages that can hide, if it was measured.
     pub fn overlap(&self, backend: Backend, distance: Distance) -> Option<&OverlapCost> {
         self.overlaps.iter().find(|cost| (cost.backend, cost.distance) == (backend, distance))
     }
 
-    /// What a backend's windows cost at a rebuild, if that was measured.
+    /// Returns the cost of a backend's windows at a rebuild, if it was measured.
     pub fn negotiation(&self, backend: Backend, distance: Distance) -> Option<&NegotiationCost> {
         self.negotiations.iter().find(|cost| (cost.backend, cost.distance) == (backend, distance))
     }
 
-    /// Returns what cannot be relied on: a sentence for each kind of cost whose fit is far from what was measured, be it what
-    /// the fit knew or what it was kept from. Computation counts where `is_used` says so.
+    /// Returns a sentence for each kind of cost whose fit is far from the measurements, fitted or
+    /// held out. Costs of computation count only if `is_used` returns true.
     pub fn doubts(&self, is_used: impl Fn(&ComputeCost) -> bool) -> Vec<String> {
         let messages = self.messages.iter().map(|cost| {
             (format!("messages by {}", cost.backend.name()), cost.rms_residual, cost.held_out_rms_residual)
@@ -366,7 +375,7 @@ impl Machine {
         far.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// What a method's work costs, if that was measured.
+    /// Returns the cost of a method's work, if it was measured.
     pub fn compute(&self, method: MethodKind, precision: Precision, threads: usize) -> Option<&ComputeCost> {
         let wanted = (method, precision, threads);
         self.computes.iter().find(|cost| (cost.method, cost.precision, cost.threads) == wanted)

@@ -1,4 +1,4 @@
-//! Reading, checking and writing `machine.toml`. Every fault is told with its line.
+//! Reading, checking and writing of `machine.toml`. Every error names its line.
 
 use std::ops::RangeInclusive;
 
@@ -8,25 +8,26 @@ use toml::de::{DeTable, DeValue};
 use super::{ComputeCost, Distance, HalfWidths, Machine, MessageCost, NegotiationCost};
 use crate::{name_of, significant};
 
-/// Why a machine was refused.
+/// Error in the text of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}, line {line}: {message}")]
 pub struct MachineError {
-    /// The file, as typed.
+    /// File name, as typed by the user.
     pub name: String,
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// Description of the error and of a correct value.
     pub message: String,
 }
 
-/// More of a kind are no machine's, but a mistake that would take long to read.
+/// Maximum number of entries of a kind; more are a mistake that would take long to read.
 const MOST_ENTRIES: usize = 1000;
 
-/// A day and more; sums of such costs over all particles and ranks are still numbers.
+/// Upper bound of the numbers: more than a day in seconds; sums over all particles and ranks stay
+/// finite.
 const MOST: f64 = 1e6;
 
-/// A fault of a key in an entry of a list of tables.
+/// Error of a key in an entry of an array of tables.
 struct Fault {
     table: &'static str,
     entry: usize,
@@ -35,10 +36,11 @@ struct Fault {
 }
 
 impl Machine {
-    /// From the text of a file of that name.
+    /// Reads a machine from the text of the file `name`.
     ///
     /// # Errors
-    /// What is no TOML, an unknown or missing key, a number that no cost can be, the same entry twice, ranges of bytes with gaps.
+    /// Invalid TOML, an unknown or missing key, a number out of range, a duplicate entry, ranges of
+    /// bytes with gaps.
     pub fn read(name: &str, text: &str) -> Result<Self, MachineError> {
         let refused = |offset: usize, message: String| MachineError {
             name: name.to_owned(),
@@ -55,7 +57,8 @@ impl Machine {
         }
     }
 
-    /// As the text of a file, with as many digits as a measurement has. A comment marks fits that nothing judges.
+    /// Returns the text of a file, with as many digits as measurements have. A comment marks fits
+    /// whose quality is unknown.
     pub fn to_toml(&self) -> String {
         const DIGITS: usize = 5;
         const MARK: &str = " # a coefficient for each of them: nothing tells how good the fit is";
@@ -63,7 +66,7 @@ impl Machine {
         let collectives = self.collectives.iter().map(|_| false);
         let mut unjudged =
             messages.chain(collectives).chain(self.computes.iter().map(ComputeCost::is_unjudged));
-        // Nothing in a machine is without a form in TOML.
+        // Every machine has a form in TOML.
         let text = toml::to_string(self).unwrap_or_else(|error| format!("# {error}\n"));
         let mut mark = |line: &str| {
             if line.starts_with("samples = ") && unjudged.next() == Some(true) { MARK } else { "" }
@@ -154,7 +157,7 @@ impl Machine {
         if let Some(fault) = out_of_range("message", entry, &numbers, quality) {
             return Some(fault);
         }
-        // Where this range begins, one has to end; the first begins at 0.
+        // A range begins where another one ends; the first begins at 0.
         let others = self.ranges(cost.backend, cost.distance);
         let ends = others.iter().filter(|other| other.below_bytes == Some(cost.from_bytes)).count();
         let begins = others.iter().filter(|other| other.from_bytes == cost.from_bytes).count();
@@ -175,7 +178,8 @@ impl Machine {
     }
 }
 
-/// What a reader says of the value at this place, with its key and without what no message has.
+/// Returns the parser's message on the value at this place, with its key and without backends that
+/// messages cannot have.
 fn in_words(text: &str, offset: usize, message: &str) -> String {
     const MADE_OF_OTHERS: &str = ", `hybrid`, `auto`";
     const TYPES: [(&str, &str); 3] = [
@@ -195,7 +199,7 @@ fn in_words(text: &str, offset: usize, message: &str) -> String {
     format!("`{key}` is {found}, but {expected} is right")
 }
 
-/// The first entry that says of what it is about what another has said before.
+/// Returns a fault for the first entry with the keys of an earlier one.
 fn twice<E, K: PartialEq>(
     table: &'static str,
     [first, rest]: [&'static str; 2],
@@ -225,13 +229,13 @@ fn numbers(cost: &ComputeCost) -> [(&'static str, f64); 12] {
     ]
 }
 
-/// What a fit says of itself.
+/// Returns the residuals and half widths of a fit.
 fn quality(rms: f64, largest: f64, half_widths: &HalfWidths) -> impl Iterator<Item = (&'static str, f64)> {
     let residuals = [("rms_residual", rms), ("largest_residual", largest)];
     residuals.into_iter().chain(half_widths.values().map(|width| ("half_widths", *width)))
 }
 
-/// The first number that is not what its key may be.
+/// Returns a fault for the first number outside the range of its key.
 fn out_of_range(
     table: &'static str,
     entry: usize,
@@ -247,7 +251,7 @@ fn out_of_range(
 }
 
 fn range(key: &str) -> RangeInclusive<f64> {
-    /// Of a time, as a part of it: no machine scatters so much.
+    /// Largest scatter, relative to the time; no machine scatters more.
     const MOST_SCATTER: f64 = 10.0;
     match key {
         "threads" => 1.0..=MOST,
@@ -257,7 +261,7 @@ fn range(key: &str) -> RangeInclusive<f64> {
     }
 }
 
-/// Where the key stands, or else its table.
+/// Returns the offset of the key, or else of its table.
 fn offset(text: &str, fault: &Fault) -> usize {
     let find = || {
         let document = DeTable::parse(text).ok()?.into_inner();

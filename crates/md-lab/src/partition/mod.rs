@@ -1,7 +1,8 @@
-//! What a partition comes to on any number of ranks, without running: how even the work is, and what has to be sent.
+//! Quality of partitions on any number of ranks without a run: balance and data to be sent.
 //!
-//! Partition and halo plans are those of a run, so ghosts, neighbours and bytes are exact. Work is what [`CellLoads::of_counts`] says of the initial state:
-//! pairs of particles in cells that meet, and the particles themselves.
+//! Partition and halo plans are those of a run, so ghosts, neighbours and bytes are exact. The work
+//! is that of [`CellLoads::of_counts`] in the initial state: pairs in adjacent cells, and
+//! particles.
 
 mod picture;
 
@@ -26,56 +27,57 @@ use crate::tables::{aligned, table as csv_table};
 
 const COLUMNS: &str = "partition,ranks,work_imbalance,particle_imbalance,ghosts_max,ghosts_mean,neighbours_max,neighbours_mean,bytes_max,seconds";
 
-/// A position, or a force.
+/// Size of a position or a force.
 const BYTES_PER_GHOST: f64 = 24.0;
 
 /// A row of `partition.csv`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Its name.
+    /// Kind of the partition.
     pub partition: PartitionKind,
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: usize,
-    /// Work of the busiest rank over the mean.
+    /// Work of the busiest rank divided by the mean.
     pub work_imbalance: f64,
-    /// Particles of the rank that has most, over the mean.
+    /// Largest number of particles on a rank divided by the mean.
     pub particle_imbalance: f64,
-    /// Ghost particles of the rank that has most.
+    /// Largest number of ghost particles on a rank.
     pub ghosts_max: f64,
-    /// Ghost particles, on average.
+    /// Mean number of ghost particles per rank.
     pub ghosts_mean: f64,
-    /// Ranks that have cells beside those of a rank: the most.
+    /// Largest number of neighbour ranks, which have cells adjacent to those of the rank.
     pub neighbours_max: f64,
-    /// The same, on average.
+    /// Mean number of neighbour ranks.
     pub neighbours_mean: f64,
-    /// Bytes that a rank receives in the exchanges of a step, positions and forces: the most.
+    /// Largest number of bytes that a rank receives in a step, positions and forces.
     pub bytes_max: f64,
-    /// Time to compute the partition.
+    /// Seconds to compute the partition.
     pub seconds: f64,
 }
 
-/// A partition that was looked at.
+/// A partition that was computed.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// What it comes to.
+    /// Its row in the table.
     pub row: Row,
-    /// The cells, with the partition looked up in a table.
+    /// The cells, and the partition as a table.
     pub division: Division,
 }
 
-/// What was found, and why something was not.
+/// Computed partitions, and the reasons for those that are missing.
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
     /// One entry per partition.
     pub found: Vec<Found>,
-    /// Partitions that are left out, and why.
+    /// Partitions that are left out, with the reasons.
     pub remarks: Vec<String>,
 }
 
-/// Looks at these partitions of a configuration on so many ranks.
+/// Computes these partitions of a configuration for a number of ranks.
 ///
 /// # Errors
-/// What the configuration has wrong whatever the partition; no memory.
+/// [`EngineError`]: the configuration is invalid independently of the partition, or memory is
+/// exhausted. A partition that does not fit the cells is left out with a remark instead.
 pub fn survey(config: &Config, ranks: usize, kinds: &[PartitionKind]) -> Result<Survey, EngineError> {
     let mut survey = Survey::default();
     for &kind in kinds {
@@ -117,7 +119,7 @@ fn look_at(config: &Config, ranks: usize, kind: PartitionKind) -> Result<Found, 
     Ok(Found { row, division })
 }
 
-/// All but what the plans do not know.
+/// Returns a row without the kind of partition and the time.
 fn of_plans(plans: &Plans, force_return: ForceReturn) -> Row {
     let ranks = plans.owned.len();
     let candidates = plans.candidates.iter().map(|regions| regions.iter().sum::<f64>());
@@ -162,7 +164,7 @@ fn of_plans(plans: &Plans, force_return: ForceReturn) -> Row {
     }
 }
 
-/// `partition.csv`.
+/// Returns the contents of `partition.csv`.
 ///
 /// # Errors
 /// As [`crate::tables::table`].
@@ -170,7 +172,7 @@ pub fn partition_csv(survey: &Survey) -> Result<Vec<u8>, EncodeError> {
     csv_table(&[COLUMNS], survey.found.iter().map(|found| &found.row))
 }
 
-/// The table on the screen, and remarks.
+/// Returns the table for the screen, followed by the remarks.
 pub fn table(survey: &Survey) -> String {
     let header = ["partition", "work", "particles", "ghosts", "", "neighbours", "", "bytes", "seconds"]
         .map(str::to_owned);
@@ -202,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// In 12 x 12 x 12 cells.
+    /// Returns a droplet in a box of 12 x 12 x 12 cells.
     fn droplet() -> Config {
         let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8, [20; 3]);
         let region = Region::Droplet { centre: [0.4, 0.5, 0.6], radius: 11.0 };

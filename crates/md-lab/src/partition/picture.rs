@@ -1,4 +1,5 @@
-//! Partitions as a picture: three slices through the box, at 1/4, 1/2 and 3/4 of z (one in two dimensions), coloured by rank.
+//! Pictures of partitions: slices through the box at 1/4, 1/2 and 3/4 of z (one in two dimensions),
+//! coloured by rank.
 
 use std::fmt::Write;
 
@@ -12,10 +13,11 @@ use crate::name_of;
 const SLICE_WIDTH: f64 = 240.0;
 const GAP: f64 = 16.0;
 const LABEL_HEIGHT: f64 = 24.0;
-/// Of a full turn of the hue: neighbouring ranks have colours that are far apart.
+/// Change of the hue from one rank to the next, as a fraction of a full turn: neighbouring ranks
+/// have colours that are far apart.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 
-/// One row of slices per partition, as SVG.
+/// Returns an SVG picture with one row of slices per partition.
 pub fn picture(survey: &Survey) -> String {
     let (mut body, mut top, mut width) = (String::new(), GAP, 0.0_f64);
     for found in &survey.found {
@@ -28,7 +30,7 @@ pub fn picture(survey: &Survey) -> String {
     )
 }
 
-/// The layers that are shown, each once.
+/// Returns the layers that are shown, each once.
 fn slices(division: &Division) -> Vec<i32> {
     let layers = division.grid.counts()[2];
     let mut slices: Vec<i32> = [1, 2, 3].map(|quarter| quarter * layers / 4).to_vec();
@@ -36,13 +38,13 @@ fn slices(division: &Division) -> Vec<i32> {
     slices
 }
 
-/// Draws a partition and returns how high the drawing is.
+/// Draws a partition and returns the height of the drawing.
 fn draw(Found { row, division }: &Found, top: f64, body: &mut String) -> f64 {
     let [columns, rows, _] = division.grid.counts();
     let lengths = division.grid.domain().lengths;
     let height = SLICE_WIDTH * lengths[1] / lengths[0];
     let [cell_width, cell_height] = [SLICE_WIDTH / f64::from(columns), height / f64::from(rows)];
-    // Writing to a text cannot fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(
         body,
         "<text x=\"{GAP}\" y=\"{:.1}\">{} on {}: work {:.3}, ghosts {:.0} at most, neighbours {:.0} at most</text>",
@@ -66,7 +68,7 @@ fn draw(Found { row, division }: &Found, top: f64, body: &mut String) -> f64 {
                     body,
                     "<rect x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"{}\"/>",
                     left + f64::from(first) * cell_width,
-                    // y upwards.
+                    // The y axis points upwards.
                     top + LABEL_HEIGHT + f64::from(rows - 1 - y) * cell_height,
                     f64::from(x - first) * cell_width,
                     cell_height,
@@ -81,7 +83,7 @@ fn draw(Found { row, division }: &Found, top: f64, body: &mut String) -> f64 {
 
 fn colour(rank: usize) -> String {
     let turn = (rank as f64 * GOLDEN_RATIO).fract();
-    // A few lightnesses, because hues alone repeat too soon.
+    // Several lightnesses, because hues alone repeat too soon.
     let lightness = 45 + 12 * (rank % 3);
     format!("hsl({:.0},65%,{lightness}%)", turn * 360.0)
 }

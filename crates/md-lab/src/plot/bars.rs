@@ -1,7 +1,7 @@
-//! Horizontal bars with error bars, and beside them what something consists of.
+//! Horizontal bars with error bars and, next to them, optional stacks of parts.
 //!
-//! Where that is wanted, what is much longer than the others is cut, with a mark and its numbers: one broken row must not
-//! flatten all others.
+//! On request, a bar that is much longer than the others is cut, and marked with its numbers: one
+//! outlier must not flatten all other bars.
 
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
@@ -17,15 +17,15 @@ const STACKS_WIDTH: u32 = 600;
 const HEIGHT_PER_BAR: u32 = 34;
 const HEIGHT_OF_REST: u32 = 130;
 const LABEL_WIDTH: u32 = 310;
-/// Of a letter.
+/// Width of a letter.
 const LABEL_WIDTH_PER_LETTER: u32 = 10;
-/// Half the thickness of a bar, of 1 per bar.
+/// Half the thickness of a bar, relative to the distance between bars.
 const HALF_BAR: f64 = 0.32;
 /// Half the length of the ends of an error bar.
 const HALF_CAP: f64 = 0.14;
 const BAR: RGBColor = RGBColor(70, 120, 180);
 const BASELINE: RGBColor = RGBColor(200, 130, 40);
-/// Where the mark of a cut begins, and how wide it is, of the axis.
+/// Start and width of the mark of a cut, as fractions of the axis.
 const CUT: [f64; 2] = [0.96, 0.012];
 const CUT_LABEL_SIZE: u32 = 12;
 const LEGEND_SIZE: u32 = 12;
@@ -35,28 +35,28 @@ const DIGITS: usize = 3;
 /// A bar chart.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bars {
-    /// Above the chart.
+    /// Title above the chart.
     pub title: String,
-    /// What the lengths are, and their unit.
+    /// Meaning and unit of the lengths.
     pub description: String,
     /// Names and lengths, from the top down.
     pub bars: Vec<(String, Interval)>,
-    /// The bar that the others are held against.
+    /// Index of the bar that the others are compared with.
     pub baseline: Option<usize>,
-    /// What is so many times as long as the bar in the middle of all is cut.
+    /// Bars longer than this multiple of the median of all bars are cut.
     pub longest: Option<f64>,
-    /// Drawn beside them.
+    /// Stacks of parts, drawn next to the bars.
     pub stacks: Option<Stacks>,
 }
 
-/// What something consists of, for each bar.
+/// Parts of each bar, drawn as stacks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stacks {
-    /// What the lengths are, and their unit.
+    /// Meaning and unit of the lengths.
     pub description: String,
     /// Names of the parts.
     pub parts: Vec<String>,
-    /// By bar and part.
+    /// Lengths by bar and part.
     pub lengths: Vec<Vec<f64>>,
 }
 
@@ -79,11 +79,11 @@ impl Bars {
     }
 
     fn range_y(&self) -> std::ops::Range<f64> {
-        // Below the last bar there is room for its numbers.
+        // Room for the numbers below the last bar.
         -0.75..self.bars.len().max(1) as f64 - 0.5
     }
 
-    /// Bars are counted from above, places from below.
+    /// Returns the y coordinate of a bar. Bars are counted from the top, y from the bottom.
     fn place(&self, number: usize) -> f64 {
         (self.bars.len() - 1 - number) as f64
     }
@@ -169,7 +169,7 @@ impl Picture for Bars {
     }
 }
 
-/// A part's colour and name above the chart; where the next one goes.
+/// Draws the colour and name of a part above the chart, and returns the next x coordinate.
 fn draw_legend<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     x: i32,
@@ -182,7 +182,7 @@ fn draw_legend<B: DrawingBackend>(
     Ok(x + 3 * size + LEGEND_WIDTH_PER_LETTER * name.chars().count() as i32)
 }
 
-/// From medians and upper bounds.
+/// Returns the end of the axis for bars with these medians and upper bounds.
 fn end_of_axis(mut lengths: Vec<[f64; 2]>, longest: Option<f64>) -> f64 {
     lengths.sort_by(|a, b| a[0].total_cmp(&b[0]));
     let typical = lengths.get(lengths.len() / 2).map_or(0.0, |length| length[0]);
@@ -206,7 +206,7 @@ fn draw_bar<B: DrawingBackend>(chart: &mut Chart<B>, y: f64, bar: &Interval, col
     draw_cut(chart, y, format!("{median} [{low}, {high}]"))
 }
 
-/// A white gap across what goes beyond the axis, and its numbers below.
+/// Draws a white gap across a bar that extends beyond the axis, and its numbers below.
 fn draw_cut<B: DrawingBackend>(chart: &mut Chart<B>, y: f64, numbers: String) -> Drawn<B> {
     let end = chart.x_range().end;
     let [from, width] = CUT.map(|share| share * end);

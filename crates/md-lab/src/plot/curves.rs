@@ -9,31 +9,31 @@ use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
 
 const WIDTH: u32 = 700;
 const HEIGHT: u32 = 360;
-/// Of the names at the right, where there are several.
+/// Width of the names at the right, if there are several curves.
 const NAMES_WIDTH: u32 = 190;
 const HEIGHT_PER_NAME: u32 = 22;
-/// Of a band's colour.
+/// Opacity of a band.
 const OPACITY: f64 = 0.25;
 const LABEL_WIDTH: u32 = 90;
 const LINE_WIDTH: u32 = 2;
-/// Of the range of values, left free above and below.
+/// Room above and below the curves, as a fraction of the range of values.
 const ROOM: f64 = 0.05;
-/// Beyond, axes have no marks that could be told apart.
+/// Larger values are not drawn: the axis would have no marks that can be distinguished.
 const LARGEST: f64 = 1e30;
 
-/// A line from point to point.
+/// A curve of points connected by lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// In the legend.
+    /// Name in the legend.
     pub name: String,
-    /// Places and values; those that are no numbers are left out.
+    /// Points (x, y); those that are not finite, or not below 1e30 in magnitude, are left out.
     pub points: Vec<(f64, f64)>,
-    /// Standard errors of the values, drawn as a band; none where they are not known.
+    /// Standard errors of the values, drawn as a band; empty if they are not known.
     pub errors: Vec<f64>,
 }
 
 impl Curve {
-    /// The outlines of the band, one for each run of points with errors.
+    /// Returns the outlines of the band, one for each run of points with errors.
     fn bands(&self) -> Vec<Vec<(f64, f64)>> {
         let rows = self.points.iter().zip(&self.errors);
         let ends: Vec<_> = rows.map(|(&(x, y), error)| [(x, y - error), (x, y + error)]).collect();
@@ -45,14 +45,14 @@ impl Curve {
     }
 }
 
-/// A chart of several lines.
+/// A chart of several curves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curves {
-    /// Above it.
+    /// Title above the chart.
     pub title: String,
-    /// What the places are.
+    /// Name of the x axis.
     pub axis: String,
-    /// Its lines.
+    /// The curves.
     pub curves: Vec<Curve>,
 }
 
@@ -60,7 +60,7 @@ fn is_drawn(&(x, y): &(f64, f64)) -> bool {
     x.abs() < LARGEST && y.abs() < LARGEST
 }
 
-/// From the least to the largest, with some room; never empty.
+/// Returns the range of the values, with some room on both sides; it is never empty.
 fn range(values: impl Iterator<Item = f64>, room: f64) -> Range<f64> {
     let [least, largest] = values.fold([f64::INFINITY, f64::NEG_INFINITY], |[least, largest], value| {
         [least.min(value), largest.max(value)]
@@ -69,12 +69,13 @@ fn range(values: impl Iterator<Item = f64>, room: f64) -> Range<f64> {
         return 0.0..1.0;
     }
     let width = largest - least;
-    // A line of one value stands in the middle.
+    // A constant curve lies in the middle.
     let margin = if width > 1e-12 * largest.abs() { room * width } else { 0.5 * largest.abs().max(1e-12) };
     least - margin..largest + margin
 }
 
-/// How a mark of such a range is written: one at zero is only near it.
+/// Returns the formatter of the marks on an axis with this range. A zero with a rounding error is
+/// shown as 0.
 fn label_of(range: &Range<f64>) -> impl Fn(&f64) -> String + use<> {
     const NOTHING: f64 = 1e-9;
     let least = NOTHING * (range.end - range.start);
@@ -125,12 +126,12 @@ impl Picture for Curves {
 }
 
 impl Curves {
-    /// Which line is which.
+    /// Draws the legend.
     fn draw_names<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-        // Of very many lines closer to each other, so that none is below the picture.
+        // A smaller distance for very many curves, so that no name lies below the picture.
         let height = HEIGHT_PER_NAME.min(HEIGHT / (self.curves.len() as u32 + 2));
         for (number, curve) in self.curves.iter().enumerate() {
             let (size, y) = (FONT_SIZE as i32, (height * (number as u32 + 2)) as i32);

@@ -12,36 +12,36 @@ const WIDTH: u32 = 700;
 const HEIGHT: u32 = 420;
 const COLUMNS: usize = 2;
 const LABEL_WIDTH: u32 = 80;
-/// Of a letter in the legend.
+/// Width of a letter in the legend.
 const LETTER_WIDTH: usize = 8;
 const LINE_WIDTH: u32 = 2;
-/// Below and above what is drawn.
+/// Factor of room below and above the points.
 const ROOM: f64 = 1.3;
 
-/// Points from left to right; those without a positive place or value, and those beyond 1e-30 and 1e30, have none on these axes.
+/// A line from left to right. Points with numbers outside 1e-30 to 1e30 are not drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// In the legend.
+    /// Name in the legend.
     pub name: String,
-    /// Where, and what.
+    /// Points (x, y), with the interval of y.
     pub points: Vec<(f64, Interval)>,
 }
 
 /// One chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// Above it, with the unit of the values.
+    /// Title above the chart, with the unit of the values.
     pub title: String,
-    /// What the places are.
+    /// Name of the x axis.
     pub axis: String,
-    /// Its lines.
+    /// The lines.
     pub lines: Vec<Line>,
 }
 
-/// Charts beside and below each other.
+/// Charts in a grid of two columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panels {
-    /// Row by row, two in each.
+    /// The charts, row by row.
     pub panels: Vec<Panel>,
 }
 
@@ -58,14 +58,15 @@ impl Picture for Panels {
     }
 }
 
-/// Beyond, axes have no marks that could be told apart, and looking for them takes for ever.
+/// Values that are drawn. With larger ranges the axis would have no marks that can be
+/// distinguished, and finding the marks would take very long.
 const DRAWN: RangeInclusive<f64> = 1e-30..=1e30;
 
 fn is_drawn(&(place, value): &(f64, Interval)) -> bool {
     [place, value.low_s, value.median_s, value.high_s].iter().all(|number| DRAWN.contains(number))
 }
 
-/// The least and the largest, with some room; of nothing, a decade.
+/// Returns the range of the values, with some room on both sides; a decade if there are no values.
 fn range(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
     let least = values.clone().fold(f64::INFINITY, f64::min);
     let largest = values.fold(0.0, f64::max);
@@ -108,7 +109,7 @@ fn draw_panel<B: DrawingBackend>(panel: &Panel, area: &DrawingArea<B, Shift>) ->
     Ok(())
 }
 
-/// Beside the plot, where it covers no line; closer together where there are many.
+/// Draws the legend next to the plot, where it covers no line; many lines have less distance.
 fn draw_legend<B: DrawingBackend>(lines: &[Line], area: &DrawingArea<B, Shift>) -> Drawn<B> {
     let (top, size) = (3 * FONT_SIZE as i32, FONT_SIZE as i32);
     let room = (area.dim_in_pixel().1 as i32 - top) / lines.len().max(1) as i32;
@@ -140,7 +141,7 @@ mod tests {
         assert!(Panels { panels: Vec::new() }.svg().is_ok());
     }
 
-    /// Powers of ten that are not exact in binary are marked as they are meant.
+    /// Powers of ten that are not exact in binary have short marks, too.
     #[test]
     fn marks_are_short() {
         let at = |y: f64| (1.0, Interval { median_s: y, low_s: y, high_s: y });

@@ -8,20 +8,20 @@ use crate::in_words;
 
 const SIDE: u32 = 640;
 const LABEL_WIDTH: u32 = 60;
-/// Of the scale at the right.
+/// Width of the scale at the right.
 const SCALE_WIDTH: u32 = 130;
 const SHADES: usize = 64;
-/// How far from a whole number a place counts as one.
+/// Largest distance from an integer at which a coordinate counts as that integer.
 const WHOLE: f64 = 1e-6;
 
-/// Bytes between pairs of things; the more, the darker, as a scale tells.
+/// A matrix of bytes; darker squares mean more bytes, and a scale shows the values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
-    /// Above the matrix.
+    /// Title above the matrix.
     pub title: String,
-    /// Rows and columns.
+    /// Number of rows and of columns.
     pub size: usize,
-    /// Row and column, and the bytes there; elsewhere there are none.
+    /// Row and column, and the bytes there; all other elements are zero.
     pub cells: Vec<([usize; 2], f64)>,
 }
 
@@ -36,7 +36,7 @@ impl Picture for Matrix {
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         let end = self.size.max(1) as f64 - 0.5;
         let largest = self.cells.iter().map(|(_, value)| *value).fold(f64::MIN_POSITIVE, f64::max);
-        // Between whole numbers there is nothing to name.
+        // Only integers have labels.
         let number = |place: &f64| {
             let whole = place.round().abs();
             if (place - whole).abs() < WHOLE { format!("{whole}") } else { String::new() }
@@ -63,13 +63,13 @@ impl Picture for Matrix {
     }
 }
 
-/// Of a part of the largest value.
+/// Returns the colour of a fraction of the largest value.
 fn colour(part: f64) -> RGBColor {
     let light = (230.0 * (1.0 - part)) as u8;
     RGBColor(light, light, 255 - (255 - light) / 3)
 }
 
-/// All colours, from nothing to the largest value.
+/// Draws a scale of all colours, from zero to the largest value.
 fn draw_scale<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     largest: f64,

@@ -1,6 +1,6 @@
 //! Pictures as SVG and PNG.
 //!
-//! The font comes with the program, so that a picture looks the same on a machine without any.
+//! The font is part of the program, so that pictures look identical on machines without fonts.
 
 mod bars;
 mod curves;
@@ -27,12 +27,12 @@ const FONT_SIZE: u32 = 16;
 const TITLE_SIZE: u32 = 20;
 const BYTES_PER_PIXEL: usize = 3;
 
-/// Something to be drawn.
+/// A picture that can be drawn as SVG and PNG.
 pub trait Picture {
     /// Width and height in pixels.
     fn size(&self) -> (u32, u32);
 
-    /// Draws it on a white ground.
+    /// Draws the picture; the caller has filled the area with white.
     ///
     /// # Errors
     /// Those of the backend.
@@ -41,20 +41,20 @@ pub trait Picture {
         area: &DrawingArea<B, Shift>,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>>;
 
-    /// As SVG.
+    /// Returns the picture as SVG.
     ///
     /// # Errors
-    /// What the drawing library says.
+    /// [`EncodeError`]: the drawing library failed.
     fn svg(&self) -> Result<String, EncodeError> {
         let mut text = String::new();
         on_white(self, SVGBackend::with_string(&mut text, self.size()))?;
         Ok(text)
     }
 
-    /// As PNG.
+    /// Returns the picture as PNG.
     ///
     /// # Errors
-    /// What the drawing library says.
+    /// [`EncodeError`]: the drawing library failed.
     fn png(&self) -> Result<Vec<u8>, EncodeError> {
         let (width, height) = self.size();
         let mut pixels = vec![0; BYTES_PER_PIXEL * (width * height) as usize];

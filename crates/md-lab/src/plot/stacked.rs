@@ -1,4 +1,4 @@
-//! What several things consist of: bars of parts, with their names beside them.
+//! Horizontal bars made of parts, with a legend next to them.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -11,19 +11,19 @@ const LABEL_WIDTH: u32 = 150;
 const HEIGHT_PER_BAR: u32 = 30;
 const HEIGHT_OF_REST: u32 = 110;
 const HEIGHT_PER_NAME: u32 = 22;
-/// Half the thickness of a bar, of 1 per bar.
+/// Half the thickness of a bar, relative to the distance between bars.
 const HALF_BAR: f64 = 0.36;
 
-/// Horizontal bars made of the same parts.
+/// Horizontal bars made of a common set of parts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stacked {
-    /// Above them.
+    /// Title above the bars.
     pub title: String,
-    /// What the lengths are, and their unit.
+    /// Meaning and unit of the lengths.
     pub description: String,
     /// Names of the parts.
     pub parts: Vec<String>,
-    /// Names of the bars, from the top down, and the length of each part.
+    /// Name of each bar and the lengths of its parts, from the top down.
     pub bars: Vec<(String, Vec<f64>)>,
 }
 
@@ -40,7 +40,7 @@ impl Picture for Stacked {
         let (left, right) = area.split_horizontally(WIDTH - LEGEND_WIDTH);
         let longest = self.bars.iter().map(|(_, parts)| parts.iter().sum::<f64>()).fold(0.0, f64::max);
         let end = if longest > 0.0 && longest.is_finite() { 1.03 * longest } else { 1.0 };
-        // Bars are counted from above, places from below.
+        // Bars are counted from the top, y from the bottom.
         let place = |number: usize| (self.bars.len() - 1 - number) as f64;
         let mut chart = ChartBuilder::on(&left)
             .caption(&self.title, (FONT, TITLE_SIZE))

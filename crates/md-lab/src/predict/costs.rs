@@ -1,4 +1,4 @@
-//! What a strategy's messages cost: the machine's numbers laid onto the plans.
+//! Costs of a strategy's messages: the numbers of the machine applied to the plans.
 
 use md_comm::Backend;
 
@@ -9,19 +9,19 @@ use super::protocol::{Protocol, Synchronisation, has_windows};
 use crate::machine::{ComputeCost, Distance, Machine, MessageCost, Operation, OverlapCost};
 use crate::name_of;
 
-/// The paths of a message, each at its number.
+/// Paths of a message; the index of each is its number.
 const DISTANCES: [Distance; PATHS] = [Distance::Node, Distance::Network, Distance::Across];
 pub(super) const PATHS: usize = 3;
 
-/// A backend on a machine, among so many ranks.
+/// Costs of a backend on a machine, for a number of ranks.
 pub(super) struct Costs<'m> {
     pub(super) compute: &'m ComputeCost,
     nodes: Nodes,
-    /// By path: what moves messages.
+    /// By path: backend that moves the messages.
     movers: [Backend; PATHS],
-    /// By path: its ranges of bytes, none where that was not measured.
+    /// By path: costs of each range of bytes; empty if they were not measured.
     ranges: [Vec<&'m MessageCost>; PATHS],
-    /// By path: part of the latency in a flush.
+    /// By path: fraction of the latency spent in a flush.
     flushed: [f64; PATHS],
     machine: &'m Machine,
     name: String,
@@ -46,7 +46,7 @@ impl<'m> Costs<'m> {
         Self { compute, nodes, movers, ranges, flushed, machine, name: name_of(backend) }
     }
 
-    /// Another backend and other work, on the same nodes.
+    /// Returns the costs of another backend and other work, on the same nodes.
     pub(super) fn with(&self, backend: Backend, compute: &'m ComputeCost) -> Self {
         Self::new(self.machine, compute, self.nodes, backend, backend)
     }
@@ -55,7 +55,7 @@ impl<'m> Costs<'m> {
         self.nodes.ranks
     }
 
-    /// The cost of a message's range of bytes.
+    /// Returns the cost of a message of this length.
     fn of(&self, path: usize, bytes: f64) -> Result<&'m MessageCost, String> {
         let range = self.ranges[path].iter().rev().find(|range| range.from_bytes as f64 <= bytes);
         range.copied().ok_or_else(|| {
@@ -69,10 +69,10 @@ impl<'m> Costs<'m> {
         })
     }
 
-    /// A stage of an exchange, whose messages have so many bytes per particle and per cell.
+    /// Returns a stage of an exchange, whose messages have `bytes` bytes per particle and per cell.
     ///
     /// # Errors
-    /// What was not measured.
+    /// The measurement that is missing.
     pub(super) fn leg<'p>(&self, way: Way<'p>, bytes: [f64; 2]) -> Result<Leg<'p>, String> {
         let Way { plan, reversed, senders, images } = way;
         let (pack, notices_s) = (self.compute.per_ghost_packed_s, self.notices_s());
@@ -101,8 +101,9 @@ impl<'m> Costs<'m> {
         })
     }
 
-    /// Post and complete are messages of their own, one each per neighbour: what an end of them takes a rank. Those of one neighbour are
-    /// in the latency.
+    /// Returns the seconds that a rank spends on post and complete per neighbour. These are
+    /// separate messages, one of each per neighbour. Those of one neighbour are part of the
+    /// latency.
     fn notices_s(&self) -> f64 {
         let farthest = usize::from(self.nodes.count > 1);
         if Protocol::of(self.movers[farthest]).synchronisation != Synchronisation::Post {
@@ -112,7 +113,7 @@ impl<'m> Costs<'m> {
         2.0 * message.map_or(0.0, |message| message.overhead_s)
     }
 
-    /// Of all messages of a rank, in its order.
+    /// Returns the costs of all messages of a rank, in its order.
     fn prices(
         &self,
         sent: &Messages,
@@ -125,7 +126,7 @@ impl<'m> Costs<'m> {
             let cost = self.of(path, bytes)?;
             let one_way_s = cost.one_way_s(bytes);
             let longer_s = f64::max(0.0, one_way_s - self.of(path, 0.0)?.latency_s);
-            // What is flushed is there before its receiver has to do anything.
+            // Flushed data has arrived before the receiver has to do anything.
             let ends = if self.flushed[path] > 0.0 { 1.0 } else { 2.0 };
             let busy_s = cost.overhead_s + cost.serial_share * longer_s / ends;
             Ok(Price { path, cost, one_way_s, busy_s })
@@ -133,7 +134,8 @@ impl<'m> Costs<'m> {
         sent.to(sender).map(price).collect()
     }
 
-    /// Messages of one sender may go different ways: each of its calls is taken to last as long as they do on average.
+    /// Adds the messages of a sender. They may take different paths, so the calls are spread evenly
+    /// over the time of all of them.
     fn add_messages(
         &self,
         messages: &mut Vec<Message>,
@@ -156,7 +158,7 @@ impl<'m> Costs<'m> {
         }
     }
 
-    /// Notices leave when all puts of their sender are acknowledged: when that is.
+    /// Delays the notices of a sender until its puts are acknowledged, and returns that time.
     fn flush(&self, messages: &mut [Message], prices: &[Price]) -> f64 {
         let mut flushed_s = 0.0;
         let noticed = |price: &Price| self.flushed[price.path] > 0.0;
@@ -172,16 +174,16 @@ impl<'m> Costs<'m> {
         flushed_s
     }
 
-    /// Of a path. What hides is measured of all ranks of a node together.
+    /// Returns the overlap of a path. It is measured for all ranks of a node together.
     fn overlap(&self, path: usize) -> Option<&'m OverlapCost> {
         let distance = if DISTANCES[path] == Distance::Network { Distance::Network } else { Distance::Node };
         self.machine.overlap(self.movers[path], distance)
     }
 
-    /// What holds for all messages; paths that are not used need no numbers.
+    /// Returns the rules of all messages; unused paths need no measurements.
     ///
     /// # Errors
-    /// What was not measured.
+    /// The measurement that is missing.
     pub(super) fn rules(&self, backend: Backend) -> Result<Rules, String> {
         let farthest = usize::from(self.nodes.count > 1);
         let protocol = Protocol::of(self.movers[farthest]);
@@ -198,7 +200,8 @@ impl<'m> Costs<'m> {
         Ok(Rules { protocol, hidden_shares, synchronisation_s: alone + collective, post_s: latency })
     }
 
-    /// How much longer a collective call of all ranks takes than one of two, which the latency of a backend that has one contains.
+    /// Returns how much longer a collective call takes among all ranks than between two, which is
+    /// part of the latency of the backends that make such calls.
     fn beyond_two_ranks(&self, operation: Operation) -> Result<f64, String> {
         let doublings = self.nodes.doublings();
         let total: f64 = doublings.iter().map(|(_, doublings)| doublings).sum();
@@ -208,7 +211,7 @@ impl<'m> Costs<'m> {
         Ok(self.collective_s(operation)? * (1.0 - 1.0 / total))
     }
 
-    /// What the doublings add to a collective call of all ranks.
+    /// Returns the part of a collective call of all ranks that depends on the number of doublings.
     pub(super) fn collective_s(&self, operation: Operation) -> Result<f64, String> {
         let mut time_s = 0.0;
         for (distance, doublings) in
@@ -223,7 +226,7 @@ impl<'m> Costs<'m> {
         Ok(time_s)
     }
 
-    /// A collective call of all ranks from its beginning.
+    /// Returns the seconds of a whole collective call of all ranks.
     pub(super) fn whole_collective_s(&self, operation: Operation) -> Result<f64, String> {
         if self.nodes.ranks == 1 {
             return Ok(0.0);
@@ -233,7 +236,8 @@ impl<'m> Costs<'m> {
         Ok(base_s + self.collective_s(operation)?)
     }
 
-    /// What the windows of a context cost all ranks together at a rebuild, as far as that was measured; of `hybrid`, in both halves.
+    /// Returns the seconds that all ranks spend on the windows of a context at a rebuild, as far as
+    /// this was measured; for `hybrid`, the sum of both halves.
     pub(super) fn negotiation_s(&self, backend: Backend) -> f64 {
         let farthest = usize::from(self.nodes.count > 1);
         let halves = if backend == Backend::Hybrid { 0..=1 } else { farthest..=farthest };
@@ -246,9 +250,10 @@ impl<'m> Costs<'m> {
         if self.nodes.ranks > 1 { with_windows.map(of_half).sum() } else { 0.0 }
     }
 
-    /// Calls for progress of each rank, which computes so many pairs in so long while its messages travel.
+    /// Returns each rank's seconds of progress calls while its messages travel and it computes
+    /// `pairs` pairs in `work_s` seconds.
     pub(super) fn progress_s(&self, leg: &Leg, work_s: &[f64], pairs: &[f64]) -> Vec<f64> {
-        /// After as many the engine looks at its messages.
+        /// Number of pairs after which the engine makes a progress call.
         const BLOCK_PAIRS: f64 = 32_768.0;
         let calls_s = [0, 1, 2].map(|path| self.overlap(path).map_or(0.0, |it| it.progress_call_s));
         let of_rank = |rank: usize| {
@@ -261,11 +266,11 @@ impl<'m> Costs<'m> {
     }
 }
 
-/// What a message costs.
+/// Cost of a message.
 struct Price<'m> {
     path: usize,
     cost: &'m MessageCost,
     one_way_s: f64,
-    /// Of the sender, and as much of the receiver if nothing is flushed.
+    /// Seconds of work of the sender, and of the receiver too if nothing is flushed.
     busy_s: f64,
 }

@@ -1,69 +1,72 @@
-//! The event model: when every rank of a step has sent, got and computed what, as maxima and sums of times (max-plus).
+//! Event model: the times at which each rank has sent, received and computed in a step, as maxima
+//! and sums of times (max-plus).
 //!
 //! ```text
-//! integrate | pack, send | first inner part ... wait, unpack | boundary | pack, send | second inner part ... wait, add
+//! integrate | pack, send | first inner part ... wait, unpack | boundary
+//!           | pack, send | second inner part ... wait, add
 //! ```
 //!
-//! A message arrives so long after it was sent as the machine says. While its receiver computes, only a part of that time passes; what is
-//! left passes when the receiver waits. All numbers are in seconds, all arrays by rank, and a step allocates nothing.
+//! A message arrives after the time given by the machine. While its receiver computes, only a part
+//! of that time passes; the rest passes when the receiver waits. All numbers are in seconds, all
+//! arrays are indexed by rank, and a step allocates nothing.
 
 use super::costs::PATHS;
 use super::plans::Way;
 use super::protocol::{Protocol, Synchronisation};
 
-/// A message.
+/// Times of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message {
-    /// Index of the share of it that passes while the receiver computes.
+    /// Path: index of the share of its time that passes while the receiver computes.
     pub(super) path: u32,
-    /// From when the sender begins until it sends this one.
+    /// Time from when the sender starts sending until this message leaves.
     pub(super) sent_s: f64,
-    /// From there until it has only to be taken.
+    /// Time from there until the message can be taken.
     pub(super) flight_s: f64,
-    /// Taking and unpacking it.
+    /// Time to take and unpack the message.
     pub(super) take_s: f64,
 }
 
-/// One stage of an exchange, one way.
+/// One stage of an exchange, in one direction.
 #[derive(Debug)]
 pub(super) struct Leg<'p> {
     pub(super) way: Way<'p>,
-    /// Those that each kind of sender sends.
+    /// Messages of each kind of sender.
     pub(super) messages: Vec<Message>,
-    /// By receiver: what it does beside taking a message.
+    /// By receiver: time added to the taking of each message.
     pub(super) notices_s: Vec<f64>,
-    /// Packing, without images.
+    /// Time of packing, without images.
     pub(super) pack_s: Vec<f64>,
-    /// Calls that send, and the flush that follows.
+    /// Time of the calls that send, including the flush that follows.
     pub(super) calls_s: Vec<f64>,
-    /// Copying to this rank's own images, after the messages have left.
+    /// Time of copying to images on the same rank, after the messages have left.
     pub(super) images_s: Vec<f64>,
-    /// When the messages of the exchange before were there.
+    /// Time at which the messages of the previous exchange had arrived.
     pub(super) posted_s: Vec<f64>,
 }
 
-/// What holds for all messages of a strategy.
+/// Rules that apply to all messages of a strategy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub(super) protocol: Protocol,
-    /// Share of a message's time that passes while the receiver computes, by path.
+    /// By path: share of a message's time that passes while the receiver computes.
     pub(super) hidden_shares: [f64; PATHS],
-    /// From when the last rank has entered a fence or a barrier until all may leave it.
+    /// Time from the last rank's entry into a fence or barrier until all ranks may leave it.
     pub(super) synchronisation_s: f64,
-    /// From the post until the sender may put.
+    /// Time from the post until the sender may put.
     pub(super) post_s: f64,
 }
 
-/// Computation beside which messages travel.
+/// Computation during which messages travel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window<'a> {
     pub(super) work_s: &'a [f64],
     pub(super) noise: &'a [[f32; 2]],
-    /// Calls for progress meanwhile.
+    /// Time of progress calls in this window.
     pub(super) progress_s: &'a [f64],
 }
 
-/// Where the time of an exchange goes, summed over ranks.
+/// Time spent in the parts of an exchange, summed over ranks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spent {
     pub(super) pack_s: f64,
@@ -73,15 +76,15 @@ pub(super) struct Spent {
     pub(super) work_s: f64,
 }
 
-/// The clocks of all ranks.
+/// Clocks of all ranks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Clocks {
-    /// Until when each is busy.
+    /// Time until which each rank is busy.
     pub(super) now_s: Vec<f64>,
-    /// When each began to send the stage under way, and the next.
+    /// Time at which each rank began to send the current stage, and the next one.
     begun_s: Vec<f64>,
     next_s: Vec<f64>,
-    /// When each had made the calls that send it.
+    /// Time at which each rank had made the calls that send the current stage.
     called_s: Vec<f64>,
 }
 
@@ -91,12 +94,12 @@ impl Clocks {
         Self { now_s: zeros(), begun_s: zeros(), next_s: zeros(), called_s: zeros() }
     }
 
-    /// The last rank's.
+    /// Returns the time of the last rank.
     pub(super) fn latest_s(&self) -> f64 {
         self.now_s.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Everybody works by itself; the sum over ranks.
+    /// Adds independent work to each rank's clock, and returns the sum over ranks.
     pub(super) fn work(&mut self, work_s: &[f64], noise: &[[f32; 2]], kind: usize) -> f64 {
         let mut total = 0.0;
         for ((now, work), noise) in self.now_s.iter_mut().zip(work_s).zip(noise) {
@@ -107,7 +110,7 @@ impl Clocks {
         total
     }
 
-    /// An exchange of several stages beside computation.
+    /// Plays an exchange of several stages, with overlapping computation if there is a window.
     pub(super) fn exchange(&mut self, legs: &mut [Leg], rules: &Rules, window: Option<Window>) -> Spent {
         let mut spent = Spent::default();
         let Some(first) = legs.first() else { return spent };
@@ -119,7 +122,7 @@ impl Clocks {
         spent
     }
 
-    /// Everybody sends its first messages, and computes what it has to compute meanwhile.
+    /// Sends the first messages of each rank, and adds the overlapping computation.
     fn begin(&mut self, leg: &Leg, rules: &Rules, window: Option<Window>, spent: &mut Spent) {
         for rank in 0..self.now_s.len() {
             let mut begun = self.now_s[rank];
@@ -142,7 +145,7 @@ impl Clocks {
         }
     }
 
-    /// Everybody's messages of a stage arrive, and the next is sent.
+    /// Receives the messages of a stage on each rank, and sends those of the next stage.
     fn stage(&mut self, leg: &mut Leg, next: Option<&Leg>, rules: &Rules, spent: &mut Spent) {
         let Rules { protocol, .. } = *rules;
         let together = self.together_s(leg, rules);
@@ -166,7 +169,7 @@ impl Clocks {
                 end = f64::max(computed, latest) + take;
             }
             spent.take_s += take;
-            // Rounding is no wait.
+            // Rounding errors are not waiting.
             spent.wait_s += f64::max(0.0, end - computed - take);
             leg.posted_s[rank] = end;
             let Some(next) = next else {
@@ -181,7 +184,7 @@ impl Clocks {
         std::mem::swap(&mut self.begun_s, &mut self.next_s);
     }
 
-    /// Until when all ranks wait for all.
+    /// Returns the time until which all ranks wait for each other, if the protocol requires this.
     fn together_s(&self, leg: &Leg, rules: &Rules) -> Option<f64> {
         let last = |times: &mut dyn Iterator<Item = f64>| times.fold(f64::NEG_INFINITY, f64::max);
         let entered = match rules.protocol.synchronisation {
@@ -196,12 +199,12 @@ impl Clocks {
     }
 }
 
-/// Columns of noise.
+/// Columns of the noise.
 pub(super) const FORCES: usize = 0;
 pub(super) const PARTICLES: usize = 1;
 
-/// When a message is there to be taken by a rank that computes from one time to another. All time before counts in full: what the rank did
-/// last was to call the library.
+/// Returns the time at which a message is available to a rank that computes from `from` to `until`.
+/// All time before `from` counts in full, because the rank was last inside a call of the library.
 #[inline]
 fn seen([sent, flight]: [f64; 2], [from, until]: [f64; 2], share: f64) -> f64 {
     let arrival = sent + flight;
@@ -218,7 +221,7 @@ fn seen([sent, flight]: [f64; 2], [from, until]: [f64; 2], share: f64) -> f64 {
 }
 
 impl Leg<'_> {
-    /// The messages to a rank, with their senders.
+    /// Returns the messages to a rank, with their senders.
     #[inline]
     pub(super) fn to(&self, rank: usize) -> impl Iterator<Item = (usize, &Message)> {
         let Way { plan, senders, .. } = self.way;
@@ -227,7 +230,7 @@ impl Leg<'_> {
         both.map(|(&peer, &place)| (peer as usize, &self.messages[place as usize]))
     }
 
-    /// How long a rank sends, and books it.
+    /// Returns the time that a rank spends on sending, and adds it to `spent`.
     #[inline]
     fn sending_s(&self, rank: usize, spent: &mut Spent) -> f64 {
         let pack = self.pack_s[rank] + self.images_s[rank];

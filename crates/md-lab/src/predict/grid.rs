@@ -1,4 +1,4 @@
-//! Steps of applications on grids, played by the same event model as those of particles.
+//! Steps of applications on grids, predicted with the event model of particles.
 
 use md_comm::Backend;
 use md_core::partition::PartitionKind;
@@ -23,39 +23,40 @@ use crate::{Strategy, name_of};
 pub struct GridStep {
     /// Ranks along each axis.
     pub grid: String,
-    /// Nodes of all ranks.
+    /// Number of nodes of all ranks.
     pub nodes: u64,
-    /// Updates of nodes, by rank.
+    /// By rank: number of updates of nodes.
     pub updates: Vec<f64>,
-    /// In their order.
+    /// Exchanges, in their order.
     pub exchanges: Vec<GridExchange>,
-    /// Reductions over all ranks, after the exchanges.
+    /// Number of reductions over all ranks, after the exchanges.
     pub reductions: usize,
 }
 
 /// An exchange of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GridExchange {
-    /// Stage by stage, by rank: to whom it sends, and how many bytes; to itself, what is copied without a message.
+    /// By stage and rank: receivers and bytes; bytes to itself are copied without a message.
     pub stages: Vec<Vec<Vec<(usize, f64)>>>,
-    /// By rank: share of the step's computation that is done meanwhile.
+    /// By rank: share of the step's computation that is done during the exchange.
     pub beside: Vec<f64>,
 }
 
 impl GridStep {
-    /// Bytes of all messages of all ranks.
+    /// Returns the number of bytes of all messages of all ranks.
     pub fn sent_bytes(&self) -> f64 {
         self.bytes()[0]
     }
 
-    /// All of them: from and to which rank, and how many bytes; of copies to itself from and to the same.
+    /// Returns sender, receiver and bytes of all messages; in copies, sender and receiver are
+    /// equal.
     pub(super) fn sent(&self) -> impl Iterator<Item = ([usize; 2], f64)> {
         let stages = self.exchanges.iter().flat_map(|exchange| &exchange.stages);
         let ranks = stages.flat_map(|stage| stage.iter().enumerate());
         ranks.flat_map(|(rank, sent)| sent.iter().map(move |&(peer, bytes)| ([rank, peer], bytes)))
     }
 
-    /// Bytes that all ranks send in messages, and those that they copy to periodic images of their own.
+    /// Returns the bytes of all messages, and those copied to periodic images on the same rank.
     pub(super) fn bytes(&self) -> [f64; 2] {
         let mut bytes = [0.0; 2];
         self.sent().for_each(|([rank, peer], count)| bytes[usize::from(peer == rank)] += count);
@@ -63,10 +64,10 @@ impl GridStep {
     }
 }
 
-/// Predicts one number of ranks; what is left out is remarked upon.
+/// Predicts the step on its number of ranks, with remarks on what was left out.
 ///
 /// # Errors
-/// No room for so many ranks.
+/// [`PredictError::NoRoom`], [`PredictError::Refused`].
 pub fn predict_grid(
     step: &GridStep,
     exchange: ExchangePattern,
@@ -101,11 +102,11 @@ pub fn predict_grid(
     Ok((predictions, remarks_on(&left_out).into_iter().chain(costs.remark(step)).collect()))
 }
 
-/// An exchange as its receivers see it.
+/// An exchange with its messages by receiver.
 struct Planned<'s> {
-    /// In which somebody sends.
+    /// Stages in which at least one rank sends.
     stages: Vec<Stage>,
-    /// By rank: bytes copied in stages in which nobody sends.
+    /// By rank: bytes copied in stages in which no rank sends.
     copied: Vec<f64>,
     beside: &'s [f64],
 }
@@ -119,7 +120,7 @@ impl<'s> Planned<'s> {
             for (rank, sent) in ranks.iter().enumerate() {
                 let others = sent.iter().filter(|(peer, _)| *peer != rank);
                 out.push_row(others.map(|&(peer, bytes)| (peer as u32, bytes, 0)).collect());
-                // The sum of no numbers is -0.
+                // The sum of an empty iterator is -0.
                 let own = sent.iter().filter(|(peer, _)| *peer == rank);
                 images.push(0.0 + own.map(|(_, bytes)| bytes).sum::<f64>());
             }
@@ -132,13 +133,13 @@ impl<'s> Planned<'s> {
         planned
     }
 
-    /// The bytes of a message are the particles of which each has one.
+    /// Returns the stages with their costs. Each byte is treated as a particle of one byte.
     fn legs(&self, costs: &Costs) -> Result<Vec<Leg<'_>>, String> {
         self.stages.iter().map(|stage| costs.leg(stage.there(), [1.0, 0.0])).collect()
     }
 }
 
-/// A number of ranks.
+/// Inputs of the prediction on one number of ranks.
 struct Scene<'a> {
     step: &'a GridStep,
     exchanges: Vec<Planned<'a>>,
@@ -151,7 +152,7 @@ struct Scene<'a> {
     steps: usize,
 }
 
-/// A strategy's exchanges: their messages, and the work beside them by rank.
+/// Exchanges of a strategy: the messages, and the overlapping work by rank.
 type Legs<'p> = Vec<(Vec<Leg<'p>>, Vec<f64>)>;
 
 impl Scene<'_> {
@@ -174,7 +175,7 @@ impl Scene<'_> {
         phases = [0.0; Phase::ALL.len()];
         let samples: Vec<f64> = (0..self.steps).map(|_| step_s(&mut phases)).collect();
         let interval = Interval::of(&samples).ok_or_else(|| "no steps".to_owned())?;
-        // Packing is part of what `compare` measures on a grid.
+        // On a grid, `compare` includes packing in the time of the exchanges.
         let alone = self.legs(&costs)?.into_iter().flat_map(|(legs, _)| legs);
         let copied_s = |planned: &Planned| self.copied_s(planned).into_iter().fold(0.0, f64::max);
         let copied_s: f64 = self.exchanges.iter().map(copied_s).sum();
@@ -210,12 +211,12 @@ impl Scene<'_> {
         self.exchanges.iter().map(of).collect()
     }
 
-    /// By rank, in stages in which nobody sends.
+    /// Returns each rank's seconds of copying in stages in which no rank sends.
     fn copied_s(&self, planned: &Planned) -> Vec<f64> {
         planned.copied.iter().map(|bytes| self.cost.per_byte_packed_s * bytes).collect()
     }
 
-    /// One step: how much later the last rank is afterwards.
+    /// Plays one step, and returns how much the clock of the last rank advances.
     fn play(
         &self,
         legs: &mut Legs,
@@ -264,7 +265,8 @@ mod tests {
     use crate::machine::{CollectiveCost, Distance, HalfWidths, MessageCost};
     use crate::predict::{GridTimes, Placement, Scaling};
 
-    /// A ring of ranks that send 1000 bytes to both neighbours, and compute meanwhile or afterwards.
+    /// Returns a ring of ranks that send 1000 bytes to both neighbours, and do the share `beside`
+    /// of their computation meanwhile.
     fn ring(ranks: usize, beside: f64) -> GridStep {
         let sent = |rank: usize| vec![((rank + 1) % ranks, 1000.0), ((rank + ranks - 1) % ranks, 1000.0)];
         let stages = vec![(0..ranks).map(sent).collect()];
@@ -320,7 +322,7 @@ mod tests {
         predict_grid(step, ExchangePattern::Direct, &costs, machine, &request(backend)).unwrap()
     }
 
-    /// Ranks that are their own neighbours along an axis copy, beside messages or alone.
+    /// Ranks that are their own neighbours along an axis copy, with or without messages.
     #[test]
     fn what_a_rank_copies_costs_as_much_as_what_it_packs() {
         let cost = GridCost { per_update_s: 1e-7, per_byte_packed_s: 1e-9, ..GridCost::default() };
@@ -340,7 +342,7 @@ mod tests {
         assert!((step_s(&alone) - 13e-6).abs() < 1e-12, "{}", step_s(&alone));
     }
 
-    /// Costs that a run of the model's own has shown are those that the model had.
+    /// The costs derived from the times of a predicted run are those of the prediction.
     #[test]
     fn sums_are_computed_and_reduced() {
         let collective = CollectiveCost {
@@ -357,7 +359,7 @@ mod tests {
         let step = GridStep { reductions: 4, ..ring(4, 0.0) };
         let cost = GridCost { per_update_s: 1e-7, per_update_summed_s: 2e-8, ..GridCost::default() };
         let found = predicted_at(&step, Backend::P2p, cost, &machine).0.remove(0);
-        // 12 us as without sums, 2 us of adding up, 4 reductions of 2.5 us.
+        // 12 us as without sums, 2 us of summation, 4 reductions of 2.5 us.
         assert!((found.step.median_s - 24e-6).abs() < 1e-12, "{}", found.step.median_s);
         let reduce_s = found.phases[Phase::Reduce as usize];
         assert!((reduce_s - 12e-6).abs() < 1e-12, "{reduce_s}");
@@ -392,7 +394,7 @@ mod tests {
     #[test]
     fn a_step_is_its_messages_and_its_work_and_hides_what_travels_beside_work() {
         let step_s = |beside| predicted(&ring(4, beside), Backend::P2p).0[0].step.median_s;
-        // 2 us of a message, 10 us of work; a message that travels while 5 us of work are done costs nothing.
+        // 2 us of a message, 10 us of work; a message during 5 us of work costs nothing.
         assert!((step_s(0.0) - 12e-6).abs() < 1e-12, "{}", step_s(0.0));
         assert!((step_s(0.5) - 10e-6).abs() < 1e-12, "{}", step_s(0.5));
         let all = predicted(&ring(4, 0.0), Backend::P2p).0.remove(0);

@@ -1,31 +1,31 @@
-//! What computing and packing cost on a grid: from runs of some sizes, for all sizes between them.
+//! Costs of computation and packing on a grid, interpolated between runs of several sizes.
 
 use super::costs::Costs;
 use super::{GridStep, Request};
 use crate::machine::{ComputeCost, Machine, Operation};
 use md_core::words::counted;
 
-/// What its own work costs a rank.
+/// Costs of a rank's own work.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GridCost {
-    /// An update of a node.
+    /// Seconds per update of a node.
     pub per_update_s: f64,
-    /// What an update adds to the sums over all nodes, without the reductions.
+    /// Seconds that an update adds to the sums over all nodes, without the reductions.
     pub per_update_summed_s: f64,
-    /// Writing a byte into a message, or copying it to a periodic image on the same rank.
+    /// Seconds to write a byte into a message, or to copy it to a periodic image on the same rank.
     pub per_byte_packed_s: f64,
-    /// Reading one.
+    /// Seconds to read a byte from a message.
     pub per_byte_unpacked_s: f64,
 }
 
 /// Seconds of all ranks together in the steps of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GridTimes {
-    /// Steps.
+    /// Number of steps.
     pub steps: f64,
-    /// At the nodes.
+    /// Computation at the nodes.
     pub integrate_s: f64,
-    /// In sums over all nodes, reductions included.
+    /// Sums over all nodes, including reductions.
     pub reduce_s: f64,
     /// Packing and copying.
     pub pack_s: f64,
@@ -34,7 +34,7 @@ pub struct GridTimes {
 }
 
 impl GridCost {
-    /// From the times of a run of these steps. What nobody has done costs nothing.
+    /// Derives the costs from the times of a run with this step; work that did not occur costs 0.
     pub fn of(step: &GridStep, times: &GridTimes, machine: &Machine, request: &Request) -> Self {
         let ranks = step.updates.len();
         let updates = times.steps * step.updates.iter().sum::<f64>();
@@ -64,26 +64,27 @@ impl GridCost {
     }
 }
 
-/// Costs by the updates of a rank and step: what fits into a cache costs less than what does not.
+/// Costs by the number of updates of a rank and step: data that fits into a cache costs less.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GridCosts {
-    /// In ascending order of the updates.
+    /// Costs, by ascending number of updates.
     known: Vec<(f64, GridCost)>,
 }
 
 impl GridCosts {
-    /// Adds those of a run.
+    /// Adds the costs from a run.
     pub fn add(&mut self, step: &GridStep, cost: GridCost) {
         self.known.push((updates_per_rank(step), cost));
         self.known.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
 
-    /// Whether nothing was measured.
+    /// Returns whether nothing was measured.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// For a step: between two runs linear in the logarithm of the updates, beyond all of them those of the nearest.
+    /// Returns the costs for a step: linear in the logarithm of the updates between two runs, and
+    /// those of the nearest run outside the measured range.
     pub(super) fn at(&self, step: &GridStep) -> GridCost {
         let updates = updates_per_rank(step);
         let next = self.known.partition_point(|known| known.0 <= updates);
@@ -96,7 +97,7 @@ impl GridCosts {
         }
     }
 
-    /// What is said of a step that is larger or smaller than all that were measured.
+    /// Returns a remark for a step that is much larger or smaller than all measured ones.
     pub(super) fn remark(&self, step: &GridStep) -> Option<String> {
         const FAR: f64 = 1.5;
         let (smallest, largest) = (self.known.first()?.0, self.known.last()?.0);

@@ -1,4 +1,4 @@
-//! predict.csv, the table on the screen and the chart of a grid.
+//! Results for a grid: predict.csv, the table for the screen and the chart.
 
 use md_engine::Phase;
 
@@ -9,7 +9,7 @@ use crate::tables::table;
 use crate::{EncodeError, Strategy, name_of, significant};
 
 const DIGITS: usize = 4;
-/// What a prediction on a grid has of the phases.
+/// Phases of a prediction on a grid.
 const PHASES: [Phase; 6] = [
     Phase::Integrate,
     Phase::HaloPack,
@@ -19,21 +19,21 @@ const PHASES: [Phase; 6] = [
     Phase::Reduce,
 ];
 
-/// What is computed on a grid, and how fields travel, in words.
+/// Description of the application on a grid and of its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GridSubject {
-    /// Such as `tvd`.
+    /// Kind of application, such as `tvd`.
     pub kind: String,
-    /// That an update of a node is counted for.
+    /// Number of fields for which an update of a node is counted.
     pub fields: usize,
-    /// Whether they travel together.
+    /// Name of the way in which fields share messages, such as `aggregated`.
     pub messages: String,
 }
 
-/// One row per strategy and number of ranks.
+/// Returns predict.csv, with one row per strategy and number of ranks.
 ///
 /// # Errors
-/// A value that CSV cannot hold.
+/// [`EncodeError`]: a value cannot be written as CSV, or memory is exhausted.
 pub fn grid_csv(
     forecast: &Forecast,
     GridSubject { kind, fields, messages }: &GridSubject,
@@ -59,7 +59,7 @@ pub fn grid_csv(
     table(&columns, forecast.predictions.iter().map(row))
 }
 
-/// The best strategies on each number of ranks, what was left out, and what is not known.
+/// Returns the table: best strategies on each number of ranks, remarks, limits of the model.
 pub fn grid_table(forecast: &Forecast) -> String {
     let mut text = format!("step: median of those played; the best {SHOWN} on each number of ranks\n");
     for it in leaders(forecast) {
@@ -76,8 +76,9 @@ pub fn grid_table(forecast: &Forecast) -> String {
     text + &remarks(forecast, &name, &CAVEATS[..CAVEATS.len() - 1])
 }
 
-/// Nodes per second and rank, as a share of those on the fewest ranks with the same strategy: of strong and of weak scaling. None where a step
-/// takes no time: one rank, and nothing is known of computing.
+/// Returns the nodes per second and rank, as a fraction of those on the fewest ranks with the same
+/// strategy, for strong and weak scaling. `None` if a step takes no time, as on one rank without
+/// compute costs.
 fn efficiency(forecast: &Forecast, of: &Prediction) -> Option<f64> {
     let speed = |it: &Prediction| it.atoms as f64 / (it.step.median_s * it.ranks as f64);
     let same = forecast.predictions.iter().filter(|it| it.strategy == of.strategy);
@@ -85,7 +86,7 @@ fn efficiency(forecast: &Forecast, of: &Prediction) -> Option<f64> {
     Some(speed(of) / speed(fewest)).filter(|share| share.is_finite() && *share > 0.0)
 }
 
-/// As [`super::chart`].
+/// Like [`super::chart`].
 pub fn grid_chart(forecast: &Forecast) -> Panels {
     chart_named(forecast, &name)
 }

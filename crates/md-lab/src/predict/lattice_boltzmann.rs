@@ -1,5 +1,5 @@
-//! The closed formula of paper 001 for its lattice Boltzmann solver (D3Q19, two grids, slabs exchanged along x, y and z): one cube of `side`
-//! cells per process, so many processes on a node.
+//! Closed formula of paper 001 for its lattice Boltzmann solver (D3Q19, two grids, slabs exchanged
+//! along x, y and z), with one cube of `side` cells per process and several processes per node.
 
 use md_comm::Backend;
 use md_core::words::counted;
@@ -8,34 +8,35 @@ use super::{GridCosts, GridStep, Request};
 use crate::machine::{Distance, Machine};
 use crate::significant;
 
-/// Bytes that a face exchanges per cell: five populations in double precision.
+/// Bytes exchanged per cell of a face: five populations in double precision.
 const BYTES_PER_FACE_CELL: f64 = 40.0;
-/// Bytes that the kernel moves per cell: 19 populations read, written, and read before they are written.
+/// Bytes that the kernel moves per cell: 19 populations, read, written, and read before the write.
 const BYTES_PER_CELL: f64 = 456.0;
 
-/// A machine as the formula sees it.
+/// Parameters of the formula.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LatticeBoltzmann {
-    /// Cells along a process's cube.
+    /// Cells along an edge of a process's cube.
     pub side: f64,
-    /// Processes on a node.
+    /// Number of processes per node.
     pub processes_per_node: f64,
-    /// Of a message between nodes.
+    /// Latency of a message between nodes.
     pub network_latency_s: f64,
-    /// Of a node's link, both ways together.
+    /// Bandwidth of a node's link, both directions together.
     pub network_bytes_per_s: f64,
-    /// Of a message inside a node.
+    /// Latency of a message inside a node.
     pub node_latency_s: f64,
-    /// Of messages inside a node, both ways together.
+    /// Bandwidth of messages inside a node, both directions together.
     pub node_bytes_per_s: f64,
-    /// Of a node's memory; a process has its share. (The paper prints M where a process's bandwidth is meant: with the node's the kernel
-    /// would be so many times too fast.)
+    /// Memory bandwidth of a node, shared by its processes. (The paper prints M where the bandwidth
+    /// of a process is meant: with that of the node, the kernel would be too fast by the number of
+    /// processes per node.)
     pub memory_bytes_per_s: f64,
-    /// Faces of a node's cubes that lie between nodes; the paper takes `4 p + 2`.
+    /// Number of faces of a node's cubes that lie between nodes; the paper uses `4 p + 2`.
     pub faces_between_nodes: f64,
 }
 
-/// What a step takes, in seconds.
+/// Times of a step, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LatticeBoltzmannStep {
     /// Messages between nodes.
@@ -49,18 +50,19 @@ pub struct LatticeBoltzmannStep {
 }
 
 impl LatticeBoltzmann {
-    /// The paper's count of faces: processes in a row on each node.
+    /// Returns the paper's number of faces, for processes in a row on each node.
     pub fn faces_of_a_row(processes_per_node: f64) -> f64 {
         4.0 * processes_per_node + 2.0
     }
 
-    /// Bytes of a face's message.
+    /// Returns the bytes of a face's message.
     pub fn face_bytes(&self) -> f64 {
         BYTES_PER_FACE_CELL * self.side.powi(2)
     }
 
-    /// A step of a flow on a machine with two-sided messages: the faces between nodes are those that leave the busiest node, counted by their
-    /// bytes, edges too. `None` where the machine has no such messages.
+    /// Derives the parameters for a step of a flow on a machine with two-sided messages. The faces
+    /// between nodes are those that leave the busiest node, counted by their bytes including edges.
+    /// Returns `None` if the machine has no costs of such messages.
     pub fn of(step: &GridStep, costs: &GridCosts, machine: &Machine, request: &Request) -> Option<Self> {
         let ranks = step.updates.len();
         let nodes = request.nodes(ranks);
@@ -70,7 +72,7 @@ impl LatticeBoltzmann {
         let message = |distance| {
             let mut ranges = machine.ranges(Backend::P2p, distance);
             ranges.retain(|range| range.from_bytes as f64 <= face_bytes);
-            // Both ways together.
+            // Both directions together.
             ranges.last().map(|range| (range.latency_s, 2.0 / range.seconds_per_byte))
         };
         let nothing = Some((0.0, f64::INFINITY));
@@ -91,7 +93,7 @@ impl LatticeBoltzmann {
         })
     }
 
-    /// What it says of a step on so many ranks, in words.
+    /// Describes the times of a step on `ranks` ranks in words.
     pub fn words(&self, ranks: usize) -> String {
         let LatticeBoltzmannStep { network_s, node_s, kernel_s, mlups_per_node } = self.step();
         let [network, node, kernel] = [network_s, node_s, kernel_s].map(|s| significant(1e3 * s, 3));
@@ -107,7 +109,7 @@ impl LatticeBoltzmann {
         format!("{messages}, kernel {kernel}: {all} ms, {mlups} MLUPS per node")
     }
 
-    /// One step.
+    /// Computes the times of one step.
     pub fn step(&self) -> LatticeBoltzmannStep {
         let Self { side, processes_per_node: processes, .. } = *self;
         let faces = |count: f64, bytes_per_s: f64| self.face_bytes() * count / (bytes_per_s / 2.0);

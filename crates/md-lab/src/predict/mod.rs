@@ -1,13 +1,15 @@
-//! What a step of a scenario would take on any number of ranks, for every way to move its halo.
+//! Prediction of a scenario's step time on any number of ranks, for each halo-exchange strategy.
 //!
 //! ```text
-//! scenario  -> real partition and halo plan on P ranks (plans)      particles and pairs of every rank, bytes of every message
-//! machine   -> what each message and each piece of work costs (costs), on ranks laid on nodes (placement)
-//! protocol  -> who waits for what (protocol), played step by step as maxima and sums of times (events, play)
+//! scenario -> partition and halo plan of a run on P ranks (plans):
+//!             particles and pairs of every rank, bytes of every message
+//! machine  -> cost of each message and each piece of work (costs), ranks on nodes (placement)
+//! protocol -> dependencies between ranks (protocol), played as maxima and sums of times (play)
 //! ```
 //!
-//! A rank's compute time is that of the linear model times (1 + its scatter times a normal number), keyed by seed, step and rank and the
-//! same for all strategies. What is not known is in [`CAVEATS`].
+//! The compute time of a rank is that of the linear model times (1 + scatter times a normal random
+//! number); the number depends on seed, step and rank but not on the strategy. [`CAVEATS`] lists
+//! what the model leaves out.
 
 mod costs;
 mod events;
@@ -53,7 +55,7 @@ pub(crate) use protocol::has_windows;
 pub use report::{chart, predict_csv, table};
 use sample::Sample;
 
-/// What the model leaves out.
+/// Effects that the model leaves out.
 pub const CAVEATS: [&str; 4] = [
     "contention: messages of different ranks that cross do not slow each other down, on no link and in no memory",
     "noise: ranks scatter by the residuals of the fit and no more; what an operating system does now and then is not in it",
@@ -64,146 +66,147 @@ pub const CAVEATS: [&str; 4] = [
 /// Seconds per step of each phase, indexed by `Phase as usize`: mean over ranks and steps.
 pub type StepPhases = [f64; Phase::ALL.len()];
 
-/// Which system a number of ranks has.
+/// Dependence of the system on the number of ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scaling {
-    /// The scenario's.
+    /// The scenario's system on all ranks together.
     #[default]
     Strong,
-    /// The scenario's on each rank: so many times as long along each dimension as there are ranks.
+    /// The scenario's system on each rank: the rank grid multiplies the cells of its lattice.
     Weak,
 }
 
-/// What is to be predicted.
+/// A request for predictions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// Numbers of ranks.
     pub ranks: Vec<usize>,
-    /// Ranks on a node; all, where absent.
+    /// Ranks per node; all ranks if `None`.
     pub ranks_per_node: Option<usize>,
-    /// Ranks on the cores of a node that share a last cache; all, where absent.
+    /// Ranks per group of a node's cores that share a last-level cache; all ranks if `None`.
     pub ranks_per_complex: Option<usize>,
-    /// Their order.
+    /// Order in which ranks fill the nodes.
     pub placement: Placement,
     /// Strong or weak.
     pub scaling: Scaling,
-    /// Ways to move the halo, all with the configuration's partition.
+    /// Strategies of halo exchange, all with the configuration's partition.
     pub strategies: Vec<Strategy>,
-    /// What `hybrid` uses between nodes.
+    /// Backend of `hybrid` between nodes.
     pub between_nodes: Backend,
-    /// Steps that are played; fewer on many ranks, where absent.
+    /// Number of steps that are played; `None` plays fewer on many ranks.
     pub steps: Option<usize>,
-    /// Key of the scatter of compute times.
+    /// Seed of the scatter of compute times.
     pub seed: u64,
-    /// Bytes that this process may take; `None` where nothing tells.
+    /// Bytes that this process may use; `None` if unknown.
     pub memory: Option<f64>,
 }
 
 impl Request {
-    /// Where so many ranks are.
+    /// Returns the placement of the ranks.
     fn nodes(&self, ranks: usize) -> Nodes {
         let nodes = Nodes::new(ranks, self.ranks_per_node.unwrap_or(ranks), self.placement);
         nodes.with_complexes(self.ranks_per_complex.unwrap_or(ranks))
     }
 
-    /// Steps that are played on so many ranks.
+    /// Returns the number of steps that are played on this number of ranks.
     fn steps_on(&self, ranks: usize) -> usize {
-        /// Played by all ranks together.
+        /// Number of steps times ranks.
         const RANK_STEPS: usize = 1_000_000;
         const RANGE: [usize; 2] = [8, 40];
         self.steps.unwrap_or((RANK_STEPS / ranks).clamp(RANGE[0], RANGE[1])).max(1)
     }
 }
 
-/// A strategy on a number of ranks.
+/// Prediction for a strategy on a number of ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// Which.
+    /// The strategy.
     pub strategy: Strategy,
-    /// On so many.
+    /// Number of ranks.
     pub ranks: usize,
     /// Ranks per dimension.
     pub grid: String,
-    /// Particles in all.
+    /// Total number of particles.
     pub atoms: u64,
     /// Messages per step, mean over ranks.
     pub messages: f64,
     /// Bytes per step, mean over ranks.
     pub bytes: f64,
-    /// A step that does not rebuild, or any step where all do.
+    /// Seconds of a step that does not rebuild, or of any step if all steps rebuild.
     pub step: Interval,
-    /// A step that rebuilds.
+    /// Seconds of a step that rebuilds.
     pub rebuild_s: f64,
-    /// Mean over steps of both kinds.
+    /// Mean seconds over steps of both kinds.
     pub mean_s: f64,
-    /// The messages of a step that does not rebuild, alone, over and over, without packing particles.
+    /// Seconds of the messages of a step that does not rebuild, exchanged repeatedly without
+    /// computation and without packing.
     pub exchange_s: f64,
-    /// Of the steps of [`Self::step`].
+    /// Phases of the steps of [`Self::step`].
     pub phases: StepPhases,
 }
 
 /// All predictions of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Forecast {
-    /// By number of ranks, in the order of the request.
+    /// Predictions, by number of ranks in the order of the request.
     pub predictions: Vec<Prediction>,
-    /// What was left out and what was assumed.
+    /// Strategies and numbers of ranks that were left out, and assumptions.
     pub remarks: Vec<String>,
 }
 
-/// Why nothing can be predicted.
+/// Error of a prediction.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictError {
-    /// The configuration.
+    /// The configuration is invalid.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Nobody has measured what the ranks compute.
+    /// The machine has no measured compute costs for the configuration.
     #[error(
         "there is no [[compute]] with method = \"{}\", precision = \"{}\" and threads = {threads}", name_of(.method), name_of(.precision)
     )]
     NoCompute {
-        /// The configuration's.
+        /// Method of the configuration.
         method: MethodKind,
-        /// The configuration's.
+        /// Precision of the configuration.
         precision: Precision,
-        /// The configuration's.
+        /// Threads per rank of the configuration.
         threads: usize,
     },
-    /// Particles of a list fill one box only.
+    /// Weak scaling of a list of particles, which fills only one box.
     #[error("weak scaling needs a lattice, which can be continued")]
     NoLattice,
-    /// What is to be predicted does not fit.
+    /// The prediction needs more memory than there is.
     #[error("{what} takes about {} of memory, but there are {} here", in_words(*needed), in_words(*there))]
     NoRoom {
-        /// What does not.
+        /// What needs the memory.
         what: String,
-        /// Bytes.
+        /// Bytes needed.
         needed: f64,
-        /// Bytes.
+        /// Bytes available.
         there: f64,
     },
-    /// The system refuses the memory for it.
+    /// The system does not provide the memory.
     #[error("out of memory: there is no room for {what} (about {})", in_words(*needed))]
     Refused {
-        /// For what.
+        /// What needs the memory.
         what: String,
-        /// Bytes.
+        /// Bytes needed.
         needed: f64,
     },
-    /// For reasons of its own, each.
+    /// No strategy can be predicted; the text contains the reasons.
     #[error("no strategy can be predicted: {0}")]
     Nothing(String),
 }
 
-/// Steps before the first that counts.
+/// Number of steps that are played before the first one that counts.
 const WARM_UP: usize = 2;
-/// Steps that rebuild, beside others that do not.
+/// Number of rebuild steps that are played after the others.
 const REBUILDS: usize = 3;
-/// Steps between rebuilds where displacements decide.
+/// Assumed number of steps between rebuilds if displacements trigger them.
 const ASSUMED_INTERVAL: u64 = 20;
 
-/// Predicts.
+/// Predicts the step times of the requested strategies and numbers of ranks.
 ///
 /// # Errors
 /// [`PredictError`].
@@ -211,7 +214,7 @@ pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<
     predict_and_tell(config, machine, request, |_| ())
 }
 
-/// The same, which tells how many numbers of ranks are done.
+/// Like [`predict`], with a call of `tell` before each number of ranks, with how many are done.
 ///
 /// # Errors
 /// [`PredictError`].
@@ -257,10 +260,10 @@ pub fn predict_and_tell(
     Ok(forecast)
 }
 
-/// Numbers of ranks by the reason why they are left out, and the backend.
+/// Numbers of ranks that are left out, by reason and backend.
 type LeftOut = BTreeMap<(String, String), BTreeSet<usize>>;
 
-/// One for all backends that are left out on the same numbers of ranks for the same reason.
+/// Returns one remark for each set of backends with equal reason and numbers of ranks.
 fn remarks_on(left_out: &LeftOut) -> Vec<String> {
     let mut backends: BTreeMap<(&String, &BTreeSet<usize>), Vec<String>> = BTreeMap::new();
     for ((reason, backend), ranks) in left_out {
@@ -277,7 +280,7 @@ fn remarks_on(left_out: &LeftOut) -> Vec<String> {
     backends.into_iter().map(remark).collect()
 }
 
-/// What of the machine's costs that were used nothing judges.
+/// Returns a remark on the costs in use whose fits have no residuals to judge them by.
 fn unjudged(machine: &Machine, compute: &ComputeCost, predictions: &[Prediction]) -> Option<String> {
     let is_used = |cost: &&MessageCost| {
         predictions
@@ -298,14 +301,14 @@ fn unjudged(machine: &Machine, compute: &ComputeCost, predictions: &[Prediction]
     })
 }
 
-/// The configuration of so many ranks.
+/// Returns the configuration for this number of ranks.
 fn scaled(config: &Config, scaling: Scaling, ranks: usize) -> Result<Config, PredictError> {
     let mut config = config.clone();
     if scaling == Scaling::Strong {
         return Ok(config);
     }
     let ParticleSource::Lattice(lattice) = config.particles else { return Err(PredictError::NoLattice) };
-    // The grid of ranks with the least surface, if all parts are cubes.
+    // The rank grid with the smallest surface if all parts are cubes.
     let cube = Domain {
         dimension: config.dimension,
         origin: [0.0; 3],
@@ -320,7 +323,7 @@ fn scaled(config: &Config, scaling: Scaling, ranks: usize) -> Result<Config, Pre
     Ok(config)
 }
 
-/// A number of ranks.
+/// Inputs of the predictions on one number of ranks.
 struct Scene<'a> {
     setup: &'a Setup,
     density: Density,
@@ -341,7 +344,7 @@ impl Scene<'_> {
         is_mean.then(text)
     }
 
-    /// All that can be predicted; what cannot be, by reason and backend.
+    /// Returns all predictions that are possible, and adds the others to `left_out`.
     fn predictions(&self, left_out: &mut LeftOut) -> Vec<Prediction> {
         let Self { setup, request, .. } = self;
         let nodes = request.nodes(setup.ranks);
@@ -414,7 +417,7 @@ impl Scene<'_> {
     }
 }
 
-/// Steps from a rebuild to the next.
+/// Returns the number of steps from one rebuild to the next.
 fn interval(setup: &Setup) -> u64 {
     match setup.config.neighbor.rebuild {
         RebuildPolicy::Every(steps) => steps,
@@ -422,8 +425,8 @@ fn interval(setup: &Setup) -> u64 {
     }
 }
 
-/// How long two ranks take that exchange so many messages of a length each way, over and over and without work; `ranges` are those of one backend
-/// over one distance.
+/// Returns the seconds that two ranks take to exchange `messages` messages of `bytes` bytes each
+/// way, repeatedly and without work. `ranges` are those of one backend over one distance.
 pub(crate) fn exchange_s(ranges: &[MessageCost], messages: usize, bytes: f64) -> f64 {
     let Some(cost) = ranges.first() else { return 0.0 };
     let machine = Machine { messages: ranges.to_vec(), ..Machine::default() };
@@ -438,14 +441,15 @@ pub(crate) fn exchange_s(ranges: &[MessageCost], messages: usize, bytes: f64) ->
 }
 
 impl Forecast {
-    /// The best strategy on each number of ranks: that of the next smaller number, unless another is faster beyond doubt.
+    /// Returns the best strategy on each number of ranks: that of the next smaller number, unless
+    /// another one is faster with intervals that do not touch.
     pub fn best(&self) -> Vec<&Prediction> {
         let order: BTreeSet<usize> = self.predictions.iter().map(|it| it.ranks).collect();
         let mut best: Vec<&Prediction> = Vec::new();
         for ranks in order {
             let own = || self.predictions.iter().filter(|it| it.ranks == ranks);
             let fastest = own().min_by(|a, b| a.step.median_s.total_cmp(&b.step.median_s));
-            // One rank has no messages: its best strategy is none.
+            // On one rank there are no messages, and no best strategy to keep.
             let before = best.last().filter(|it| it.messages > 0.0);
             let same = before.and_then(|it| own().find(|own| own.strategy == it.strategy));
             let is_as_good = |same: &&Prediction| fastest.is_none_or(|it| !it.step.is_below(&same.step));
@@ -455,7 +459,8 @@ impl Forecast {
         best
     }
 
-    /// Where the best strategy changes: the last of one, the first of the next.
+    /// Returns the changes of the best strategy: the last prediction of one and the first of the
+    /// next.
     pub fn changes(&self) -> Vec<[&Prediction; 2]> {
         let mut best = self.best();
         best.retain(|prediction| prediction.messages > 0.0);

@@ -1,22 +1,22 @@
-//! Which rank is on which node.
+//! Placement of ranks on nodes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Distance;
 
-/// In which order ranks fill nodes.
+/// Order in which ranks fill nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// One node after the other.
     #[default]
     Block,
-    /// A rank on each node in turn.
+    /// One rank on each node in turn.
     RoundRobin,
 }
 
 impl Placement {
-    /// All of them, in the order of their declaration.
+    /// All placements, in the order of their declaration.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
@@ -27,24 +27,25 @@ pub(crate) struct Nodes {
     ranks_per_node: usize,
     ranks_per_complex: usize,
     pub(super) ranks: usize,
-    /// Nodes.
+    /// Number of nodes.
     pub(super) count: usize,
 }
 
 impl Nodes {
-    /// So many ranks, with at most so many on a node.
+    /// Creates a placement of `ranks` ranks with at most `ranks_per_node` on a node.
     pub(super) fn new(ranks: usize, ranks_per_node: usize, placement: Placement) -> Self {
         let ranks_per_node = ranks_per_node.clamp(1, ranks);
         let count = ranks.div_ceil(ranks_per_node);
         Self { placement, ranks_per_node, ranks_per_complex: usize::MAX, ranks, count }
     }
 
-    /// The same with so many ranks on the cores that share a last cache, and the next ones of the node on the next such cores.
+    /// Returns the placement with this number of ranks on each group of cores that share a
+    /// last-level cache; the ranks of a node fill the groups one after the other.
     pub(super) fn with_complexes(self, ranks_per_complex: usize) -> Self {
         Self { ranks_per_complex: ranks_per_complex.max(1), ..self }
     }
 
-    /// All on one.
+    /// Places all ranks on one node.
     pub(crate) fn one(ranks: usize) -> Self {
         Self::new(ranks, ranks, Placement::Block)
     }
@@ -56,7 +57,7 @@ impl Nodes {
         }
     }
 
-    /// A core complex of a rank's node.
+    /// Returns the number of a rank's core complex on its node.
     fn complex(&self, rank: usize) -> usize {
         let place = match self.placement {
             Placement::Block => rank % self.ranks_per_node,
@@ -65,7 +66,7 @@ impl Nodes {
         place / self.ranks_per_complex
     }
 
-    /// Between two ranks.
+    /// Returns the distance between two ranks.
     pub(super) fn distance(&self, a: usize, b: usize) -> Distance {
         if self.node(a) != self.node(b) {
             Distance::Network
@@ -76,7 +77,7 @@ impl Nodes {
         }
     }
 
-    /// What leaves the node for others that most leaves, of what is sent from one rank to another.
+    /// Returns the largest amount that leaves a node, given the amounts sent between ranks.
     pub(super) fn most_leaving(&self, sent: impl Iterator<Item = ([usize; 2], f64)>) -> f64 {
         let mut leaving = vec![0.0; self.count];
         for ([from, to], amount) in sent {
@@ -86,7 +87,7 @@ impl Nodes {
         leaving.into_iter().fold(0.0, f64::max)
     }
 
-    /// How often ranks of one node, and then nodes, have to be doubled to reach all ranks.
+    /// Returns the number of doublings from one rank to a whole node, and from one node to all.
     pub(super) fn doublings(&self) -> [(Distance, f64); 2] {
         let log2 = |count: usize| (count as f64).log2();
         [(Distance::Node, log2(self.ranks_per_node)), (Distance::Network, log2(self.count))]

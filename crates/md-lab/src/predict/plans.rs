@@ -1,7 +1,8 @@
-//! What every rank computes and sends, at any number of ranks: from the real partition and halo plans.
+//! Computation and messages of each rank, from the partition and halo plans of a run.
 //!
-//! Blocks of equal shape have equal plans, but for where they lie: there are at most a few dozen shapes, however many ranks. So a plan is
-//! made per shape and moved to each rank. Under other partitions every rank has a shape of its own.
+//! Blocks of equal shape have plans that differ only in position: there are at most a few dozen
+//! shapes, whatever the number of ranks. So a plan is made per shape and moved to each rank. With
+//! other partitions each rank has its own shape.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,19 +18,19 @@ use md_engine::{Division, Setup};
 use super::placement::Nodes;
 use super::senders::Senders;
 
-/// Particles per cell are counted up to so many particles.
+/// Largest number of particles for which the particles of each cell are counted.
 pub(crate) const MOST_COUNTED: u64 = 10_000_000;
 
-/// How many particles there are in which cell.
+/// Number of particles in each cell.
 pub(crate) enum Density {
-    /// Counted, by [`CellGrid::linear`].
+    /// Counted, indexed by [`CellGrid::linear`].
     Counted(Vec<u32>),
-    /// The mean over all cells.
+    /// Mean over all cells.
     Mean(f64),
 }
 
 impl Density {
-    /// At the start of a simulation.
+    /// Returns the density at the start of a simulation.
     pub(crate) fn of(setup: &Setup) -> Self {
         let grid = &setup.division.grid;
         if setup.atoms() > MOST_COUNTED {
@@ -42,12 +43,12 @@ impl Density {
         Self::Counted(counts)
     }
 
-    /// Particles in every cell, by [`CellGrid::linear`].
+    /// Returns the number of particles in each cell, indexed by [`CellGrid::linear`].
     pub(crate) fn by_cell(&self, grid: &CellGrid) -> Vec<f64> {
         (0..grid.len()).map(|number| self.in_cell(grid, grid.at(number))).collect()
     }
 
-    /// Particles in a cell in extended coordinates.
+    /// Returns the number of particles in a cell given in extended coordinates.
     fn in_cell(&self, grid: &CellGrid, cell: Cell) -> f64 {
         match self {
             Self::Mean(mean) => *mean,
@@ -58,31 +59,32 @@ impl Density {
     }
 }
 
-/// Messages of one stage one way, as their receivers see them: those to rank `r` are `first[r]..first[r + 1]`, by ascending sender.
+/// Messages of one stage in one direction, by receiver and ascending sender: those to rank `r` are
+/// `first[r]..first[r + 1]`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Messages {
     pub(super) first: Vec<u32>,
-    /// The sender.
+    /// Sender of each message.
     pub(super) peer: Vec<u32>,
     pub(crate) particles: Vec<f64>,
     pub(super) cells: Vec<u32>,
-    /// By sender: particles packed and messages sent in all.
+    /// By sender: number of particles packed and of messages sent.
     pub(super) sent: Vec<(f64, u32)>,
 }
 
 impl Messages {
-    /// To a rank.
+    /// Returns the indices of the messages to a rank.
     pub(crate) fn to(&self, rank: usize) -> Range<usize> {
         self.first[rank] as usize..self.first[rank + 1] as usize
     }
 
-    /// How many senders a rank has beyond the first.
+    /// Returns the number of senders to a rank beyond the first.
     pub(super) fn further_peers(&self, rank: usize) -> f64 {
         let peers = &self.peer[self.to(rank)];
         peers.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64
     }
 
-    /// Adds a rank's messages: peer, particles and cells of each.
+    /// Adds the messages of a rank: peer, particles and cells of each.
     pub(super) fn push_row(&mut self, mut row: Vec<(u32, f64, u32)>) {
         row.sort_unstable_by_key(|message| message.0);
         self.peer.extend(row.iter().map(|message| message.0));
@@ -94,7 +96,8 @@ impl Messages {
         self.first.push(self.peer.len() as u32);
     }
 
-    /// The same cells the other way. What a rank receives one way, it sends the other way, in the same order.
+    /// Returns the messages with these cells in the opposite direction. A rank sends in one
+    /// direction what it receives in the other, in an unchanged order.
     pub(super) fn reversed(&self) -> Self {
         let (ranks, edges) = (self.first.len() - 1, self.peer.len());
         let mut back = Self {
@@ -123,28 +126,28 @@ impl Messages {
     }
 }
 
-/// One stage of the exchange, both ways.
+/// One stage of the exchange, in both directions.
 pub(crate) struct Stage {
     pub(crate) gather: Messages,
     pub(crate) scatter: Messages,
-    /// By rank: particles copied to images of this rank's own.
+    /// By rank: number of particles copied to images on the same rank.
     pub(crate) images: Vec<f64>,
-    /// Of [`Self::gather`] and of [`Self::scatter`].
+    /// Senders of [`Self::gather`] and of [`Self::scatter`].
     senders: [Senders; 2],
 }
 
-/// A stage one way.
+/// One direction of a stage.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way<'p> {
     pub(super) plan: &'p Messages,
-    /// The way back: those whom a rank sends to.
+    /// The opposite direction, which contains the receivers of each rank.
     pub(super) reversed: &'p Messages,
     pub(super) senders: &'p Senders,
     pub(super) images: &'p [f64],
 }
 
 impl Stage {
-    /// Of what every rank sends and copies.
+    /// Creates a stage from the messages that each rank sends and its copies to images.
     pub(super) fn new(out: &Messages, images: Vec<f64>, nodes: &Nodes) -> Self {
         let gather = out.reversed();
         let scatter = gather.reversed();
@@ -152,63 +155,65 @@ impl Stage {
         Self { gather, scatter, images, senders }
     }
 
-    /// The way of positions.
+    /// Returns the direction of positions.
     pub(super) fn there(&self) -> Way<'_> {
         let Self { gather: plan, scatter: reversed, images, senders: [senders, _] } = self;
         Way { plan, reversed, senders, images }
     }
 
-    /// The way of forces.
+    /// Returns the direction of forces.
     pub(super) fn back(&self) -> Way<'_> {
         let Self { gather: reversed, scatter: plan, images, senders: [_, senders] } = self;
         Way { plan, reversed, senders, images }
     }
 }
 
-/// All ranks, with one shell and exchange pattern.
+/// Plans of all ranks, for one shell and exchange pattern.
 pub(crate) struct Plans {
     pub(crate) stages: Vec<Stage>,
-    /// Empty messages to all ranks that particles may go to.
+    /// Empty messages to all ranks to which particles may migrate.
     pub(crate) migration: Stage,
-    /// By rank: particles owned.
+    /// By rank: number of owned particles.
     pub(crate) owned: Vec<f64>,
-    /// By rank: cells, owned and ghost.
+    /// By rank: number of cells, owned and ghost.
     pub(super) cells: Vec<f64>,
-    /// By rank: candidate pairs of each [`Region`], which are all pairs of particles in cells that meet.
+    /// By rank: number of candidate pairs in each [`Region`]; these are all pairs in adjacent
+    /// cells.
     pub(crate) candidates: Vec<[f64; Region::ALL.len()]>,
-    /// All candidate pairs, each counted once.
+    /// Number of all candidate pairs, each counted once.
     pub(super) distinct_candidates: f64,
 }
 
-/// What is different for a rank of a shape.
+/// Quantities that differ between the ranks of a shape.
 #[derive(Clone)]
 struct Quantities {
     owned: f64,
     candidates: [f64; Region::ALL.len()],
     distinct: f64,
-    /// By stage: particles of every message out, and of images.
+    /// By stage: number of particles of each outgoing message, and of images.
     stages: Vec<(Vec<f64>, f64)>,
 }
 
-/// Ranks of one shape: the plan of one of them.
+/// Ranks of one shape, with the plan of one of them.
 struct Shape {
     rank: usize,
-    /// Its lowest cell.
+    /// Lowest cell of that rank.
     corner: Cell,
     plan: HaloPlan,
     pairs: PairWork,
-    /// Of the last rank that was looked at; of all of them, where particles are not counted.
+    /// Quantities of the last rank considered; of all ranks if particles are not counted.
     quantities: Option<Quantities>,
 }
 
-/// Where ranks lie. Without a grid of them all are in a row, and each has a shape of its own.
+/// Positions of the ranks. Without a rank grid all ranks form a row, and each has its own shape.
 struct RankGrid<'a> {
     cells: &'a CellGrid,
     extent: [usize; 3],
     has_blocks: bool,
 }
 
-/// What makes a shape, along a dimension: cells, and whether it touches the lower and the upper face of a box that ends there.
+/// Shape along one dimension: number of cells, and whether it touches the lower and the upper face
+/// of a box that is not periodic along it.
 type Side = (usize, bool, bool);
 
 impl RankGrid<'_> {
@@ -234,7 +239,7 @@ impl RankGrid<'_> {
         ([0, 1, 2].map(side), 0)
     }
 
-    /// How far a rank's cells lie from those of the shape's own rank.
+    /// Returns the displacement of a rank's cells from those of the shape's representative.
     fn displacement(&self, rank: usize, shape: &Shape) -> Cell {
         if !self.has_blocks {
             return [0; 3];
@@ -243,7 +248,7 @@ impl RankGrid<'_> {
         subtract([0, 1, 2].map(|dim| self.start(dim, place[dim]) as i32), shape.corner)
     }
 
-    /// The rank that lies from `rank` as `peer` does from `own`.
+    /// Returns the rank with the position relative to `rank` that `peer` has relative to `own`.
     fn moved(&self, peer: usize, own: usize, rank: usize) -> u32 {
         let [peer, own, rank] = [peer, own, rank].map(|rank| self.place(rank));
         let [nx, ny, nz] = self.extent;
@@ -254,7 +259,7 @@ impl RankGrid<'_> {
 }
 
 impl Plans {
-    /// Of a division among ranks on nodes, under a shell and an exchange pattern.
+    /// Creates the plans of a division among ranks on nodes, with a shell and an exchange pattern.
     pub(crate) fn new(
         Division { grid, partition }: &Division,
         nodes: &Nodes,
@@ -290,7 +295,7 @@ impl Plans {
         all.finished(nodes)
     }
 
-    /// Messages and particles sent in a step's exchanges, over all ranks.
+    /// Returns the number of messages and of particles sent in a step's exchanges, over all ranks.
     pub(super) fn sent(&self, shell: Shell) -> (f64, f64) {
         let ways = match shell.force_return() {
             ForceReturn::None => 1.0,
@@ -298,12 +303,12 @@ impl Plans {
         };
         let messages: usize = self.stages.iter().map(|stage| stage.gather.peer.len()).sum();
         let particles: f64 = self.stages.iter().flat_map(|stage| &stage.gather.particles).sum();
-        // The sum of no numbers is -0.
+        // The sum of an empty iterator is -0.
         (ways * messages as f64, 0.0 + ways * particles)
     }
 }
 
-/// Plans in the making, rank by rank, with the messages that ranks send.
+/// Plans under construction, rank by rank, with the messages in the order of their senders.
 #[derive(Default)]
 struct Draft {
     stages: Vec<(Messages, Vec<f64>)>,
@@ -347,12 +352,12 @@ fn sending(stage: &halo::Stage) -> impl Iterator<Item = &HaloEdge> {
 }
 
 impl Shape {
-    /// Of the rank whose cells lie so far from this one's.
+    /// Returns the quantities of the rank at this displacement from the representative.
     fn quantities(&self, grid: &CellGrid, density: &Density, displacement: Cell) -> Quantities {
         let Self { plan, pairs, .. } = self;
         let in_cell = |cell: u32| density.in_cell(grid, add(plan.cell_at(cell as usize), displacement));
         let counts: Vec<f64> = (0..plan.cell_count() as u32).map(in_cell).collect();
-        // Particles in all cells before one.
+        // Number of particles in all cells before each cell.
         let mut before = vec![0.0];
         before.extend(counts.iter().scan(0.0, |sum, count| {
             *sum += count;
@@ -365,7 +370,7 @@ impl Shape {
             let met = |run: &Range<u32>| before[run.end as usize] - before[run.start as usize];
             let mut met: f64 = runs.iter().map(met).sum();
             if runs.iter().any(|run| run.contains(&group.a)) {
-                // Inside its own cell a particle meets half of the others.
+                // Inside its own cell a particle is paired with half of the others.
                 met -= 0.5 * (own + if matches!(density, Density::Counted(_)) { 1.0 } else { 0.0 });
             }
             candidates[group.region as usize] += own * met;

@@ -1,4 +1,4 @@
-//! Steps of a strategy, played.
+//! Steps of a strategy, played with the event model.
 
 use md_comm::Backend;
 use md_core::shell::ForceReturn;
@@ -17,14 +17,14 @@ pub(super) const VECTOR_BYTES: f64 = 24.0;
 /// Bytes of a border message: position, id and species per particle, a count per cell.
 const BORDER_BYTES: [f64; 2] = [40.0, 8.0];
 
-/// Random numbers of a normal distribution by step and rank, for forces and for what is done particle by particle.
+/// Normal random numbers by step and rank, for forces and for other work on particles.
 pub(super) struct Draws {
     ranks: usize,
     numbers: Vec<[f32; 2]>,
 }
 
 impl Draws {
-    /// The same for all strategies.
+    /// Draws the numbers; they are the same for all strategies.
     pub(super) fn new(seed: u64, ranks: usize, steps: usize) -> Self {
         let key = |step: usize, rank: usize| ((step as u64) << 32) + rank as u64;
         let all = (0..steps).flat_map(|step| (0..ranks).map(move |rank| key(step, rank)));
@@ -39,7 +39,7 @@ impl Draws {
         self.numbers.len() / self.ranks
     }
 
-    /// As factors with these relative standard deviations.
+    /// Writes factors with mean 1 and these relative standard deviations into `into`.
     fn factors(&self, step: usize, scatter: [f64; 2], into: &mut Vec<[f32; 2]>) {
         into.clear();
         let drawn = &self.numbers[step * self.ranks..][..self.ranks];
@@ -53,13 +53,13 @@ impl Draws {
 pub(super) struct Work {
     integrate_s: Vec<f64>,
     rebuild_s: Vec<f64>,
-    /// By [`Region`].
+    /// Number of computed pairs, by [`Region`].
     pairs: [Vec<f64>; Region::ALL.len()],
     force_s: [Vec<f64>; Region::ALL.len()],
 }
 
 impl Work {
-    /// Of plans whose candidate pairs are computed to this part.
+    /// Returns the work of the plans if this share of their candidate pairs is computed.
     pub(super) fn new(plans: &Plans, computed_share: f64, cost: &ComputeCost) -> Self {
         let column = |region: usize| plans.candidates.iter().map(move |it| computed_share * it[region]);
         let pairs = [0, 1, 2].map(|region| column(region).collect::<Vec<f64>>());
@@ -67,7 +67,7 @@ impl Work {
             plans.candidates.iter().map(|it| computed_share * it.iter().sum::<f64>()).collect();
         let by_rank =
             |seconds: &dyn Fn(usize) -> f64| (0..plans.owned.len()).map(seconds).collect::<Vec<_>>();
-        // What is not a matter of pairs is divided as these are.
+        // Costs per particle and per cell are divided among the regions like the pairs.
         let force = |pairs: &Vec<f64>| {
             by_rank(&|rank| {
                 let beside = cost.per_particle_forces_s * plans.owned[rank]
@@ -88,7 +88,7 @@ impl Work {
     }
 }
 
-/// A strategy, ready to be played.
+/// A strategy that is ready to be played.
 pub(super) struct Play<'p, 'm> {
     costs: &'p Costs<'m>,
     backend: Backend,
@@ -99,9 +99,10 @@ pub(super) struct Play<'p, 'm> {
     scatter: Vec<Leg<'p>>,
     border: Vec<Leg<'p>>,
     migration: Vec<Leg<'p>>,
-    /// By rank, while positions and while forces travel.
+    /// By rank: seconds of progress calls while positions travel and while forces travel.
     progress_s: [Vec<f64>; 2],
-    /// Sizes that peers tell each other at a rebuild, in every context; none where nothing is known of `p2p`.
+    /// Messages with the sizes that peers send each other at a rebuild in every context; `None` if
+    /// the machine has no costs of `p2p`.
     sizes: Option<(Vec<Leg<'p>>, Rules)>,
     contexts: usize,
     clocks: Clocks,
@@ -117,10 +118,10 @@ fn legs<'p>(
     ways.map(|way| costs.leg(way, bytes)).collect()
 }
 
-/// Positions out; and forces home, where the shell returns them.
+/// Returns the stages of the positions, and those of the forces if the shell returns them.
 ///
 /// # Errors
-/// What the machine does not say.
+/// The measurement that is missing.
 pub(super) fn steady<'p>(costs: &Costs, plans: &'p Plans, shell: Shell) -> Result<[Vec<Leg<'p>>; 2], String> {
     let returns = shell.force_return() == ForceReturn::Needed;
     let [there, back] = [plans.stages.iter(), plans.stages.iter()];
@@ -129,16 +130,16 @@ pub(super) fn steady<'p>(costs: &Costs, plans: &'p Plans, shell: Shell) -> Resul
     Ok([legs(costs, there.map(Stage::there), bytes)?, legs(costs, back, bytes)?])
 }
 
-/// How long these exchanges take, one after the other, over and over and without work.
+/// Returns the seconds of these exchanges, one after the other, repeated and without work.
 ///
 /// # Errors
-/// What the machine does not say.
+/// The measurement that is missing.
 pub(super) fn exchange_s<'p>(
     costs: &Costs,
     backend: Backend,
     legs: impl IntoIterator<Item = Leg<'p>>,
 ) -> Result<f64, String> {
-    /// The first may find things that the others do not.
+    /// Number of repetitions; the last one counts, as the first may start from another state.
     const EXCHANGES: usize = 4;
     let (rules, mut legs) = (costs.rules(backend)?, legs.into_iter().collect::<Vec<_>>());
     let mut clocks = Clocks::new(costs.ranks());
@@ -152,7 +153,7 @@ pub(super) fn exchange_s<'p>(
     Ok(end_s() - before_s)
 }
 
-/// Whether a step makes the neighbourhood anew.
+/// Kind of a step: with or without a rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Steady,
@@ -160,8 +161,10 @@ pub(super) enum Kind {
 }
 
 impl<'p, 'm> Play<'p, 'm> {
+    /// Creates a strategy from its plans, work and costs.
+    ///
     /// # Errors
-    /// What the machine does not say.
+    /// The measurement that is missing.
     pub(super) fn new(
         plans: &'p Plans,
         work: &'p Work,
@@ -200,7 +203,7 @@ impl<'p, 'm> Play<'p, 'm> {
         })
     }
 
-    /// One step: how much later the last rank is afterwards.
+    /// Plays one step, and returns how much the clock of the last rank advances.
     pub(super) fn step(&mut self, draws: &Draws, step: usize, kind: Kind) -> f64 {
         let before = self.clocks.latest_s();
         let compute = self.costs.compute;
@@ -231,7 +234,7 @@ impl<'p, 'm> Play<'p, 'm> {
         }
     }
 
-    /// Positions travel with the border.
+    /// Plays a rebuild, in which the border messages contain the positions.
     fn rebuild(&mut self, noise: &[[f32; 2]]) {
         let spent = self.clocks.exchange(&mut self.migration, &self.rules, None);
         self.book(spent, [Phase::Migrate; 3]);
@@ -258,7 +261,7 @@ impl<'p, 'm> Play<'p, 'm> {
         phases[Phase::Border as usize] += clocks.now_s.iter().sum::<f64>() - begun_s;
     }
 
-    /// Of positions beside the first inner part, of forces beside the second.
+    /// Exchanges positions during the first inner part, or forces during the second.
     fn exchange(&mut self, beside: Region, noise: &[[f32; 2]]) -> Spent {
         let Self { gather, scatter, progress_s: [first, second], work, overlaps, clocks, rules, .. } = self;
         let (legs, progress_s) =
@@ -272,7 +275,9 @@ impl<'p, 'm> Play<'p, 'm> {
             self.clocks.work(&self.work.force_s[region as usize], noise, FORCES);
     }
 
-    /// Of messages at a rebuild and of forces the engine knows one phase, waiting for others excepted.
+    /// Adds the times of an exchange to the phases. As in the engine, the messages of a rebuild and
+    /// the return of forces are one phase each, except that waiting for forces counts as
+    /// `HaloWait`.
     fn book(&mut self, spent: Spent, [pack, calls, take]: [Phase; 3]) {
         let wait = if matches!(pack, Phase::Border | Phase::Migrate) { pack } else { Phase::HaloWait };
         let parts =
@@ -282,7 +287,7 @@ impl<'p, 'm> Play<'p, 'm> {
         }
     }
 
-    /// Seconds per step of each phase since last asked, mean over ranks.
+    /// Returns the seconds per step of each phase since the last call, mean over ranks.
     pub(super) fn take_phases(&mut self, steps: usize) -> StepPhases {
         let all = (steps * self.work.integrate_s.len()) as f64;
         std::mem::replace(&mut self.phases, [0.0; Phase::ALL.len()]).map(|seconds| seconds / all)

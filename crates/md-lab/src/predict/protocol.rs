@@ -1,42 +1,43 @@
-//! What each transport waits for: the diagrams of `docs/halo-exchange.md` as a table.
+//! Waits of each transport: the diagrams of `docs/halo-exchange.md` as a table.
 
 use md_comm::{Backend, Communication};
 
-/// What all ranks, or neighbours, wait for beside their messages.
+/// Synchronisation of all ranks or of neighbours, in addition to the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Synchronisation {
-    /// Nothing.
+    /// No synchronisation.
     None,
-    /// All ranks for all, from when they have done what they compute meanwhile: the fence stands at the end.
+    /// All ranks wait for each other after the overlapping computation: the fence comes at the end.
     Fence,
-    /// All ranks for all, from when their puts are flushed: the barrier passes meanwhile.
+    /// All ranks wait for each other's flush of the puts: the barrier proceeds during computation.
     Barrier,
-    /// Senders for their receivers' post, which these send when they have the messages of the last exchange.
+    /// Senders wait for their receivers' post, sent when these have the previous messages.
     Post,
 }
 
-/// A way to move messages, as far as its waits go.
+/// Properties of a transport that determine its waits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Protocol {
     pub(super) synchronisation: Synchronisation,
-    /// Part of the latency that the sender spends in a flush, until its puts are acknowledged, before it goes on.
+    /// Fraction of the latency that the sender spends in a flush, until its puts are acknowledged.
     pub(super) flushed: f64,
-    /// Whether all messages are seen at once.
+    /// Whether all messages become visible at once.
     pub(super) together: bool,
     /// Whether later stages are sent while the rank computes.
     pub(super) advances: bool,
 }
 
 impl Protocol {
-    /// Of a backend; of `hybrid`, that of its messages between nodes.
+    /// Returns the protocol of a backend. The waits of `hybrid` are those of its two backends.
     ///
-    /// Credits need no line. In a step whose forces return, a rank that sends positions has had forces from the same peer, which had
-    /// read all positions before; where none return, two buffers make the peer's own message the credit.
+    /// Credits need no entry. In a step that returns forces, a rank that sends positions has
+    /// received forces from this peer, which had read all positions before. Without returned
+    /// forces, double buffering makes the peer's own message the credit.
     pub(super) fn of(backend: Backend) -> Self {
         use Synchronisation::{Barrier, Fence, None, Post};
-        /// Put and acknowledgement of put, acknowledgement and notice.
+        /// Put and acknowledgement, out of put, acknowledgement and notice.
         const FLUSHED: f64 = 2.0 / 3.0;
-        /// The same of lock, grant, put, acknowledgement and notice.
+        /// Lock, grant, put and acknowledgement, out of these and the notice.
         const LOCKED_AND_FLUSHED: f64 = 4.0 / 5.0;
         let (synchronisation, flushed, together) = match (backend, backend.communication()) {
             (Backend::RmaFence, _) => (Fence, 0.0, true),
@@ -57,7 +58,7 @@ impl Protocol {
     }
 }
 
-/// Whether a negotiation asks all ranks, because windows may have to be made anew.
+/// Returns whether a negotiation involves all ranks, because windows may have to be created anew.
 pub(crate) fn has_windows(backend: Backend) -> bool {
     matches!(backend.communication(), Communication::SharedMemory | Communication::OneSided)
 }

@@ -1,4 +1,4 @@
-//! predict.csv, the table on the screen, and the chart.
+//! Results of predictions: predict.csv, the table for the screen and the chart.
 
 use md_engine::{Config, Phase};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::statistics::Interval;
 use crate::tables::table as csv_table;
 use crate::{EncodeError, Strategy, name_of, significant};
 
-/// The phases that a prediction has, in the order of a step.
+/// Phases of a prediction, in the order of a step.
 const PHASES: [Phase; 10] = [
     Phase::Integrate,
     Phase::Migrate,
@@ -23,15 +23,15 @@ const PHASES: [Phase; 10] = [
     Phase::ForceReturn,
 ];
 
-/// Strategies per number of ranks in the table, and lines in the chart.
+/// Number of strategies per number of ranks in the table and in the chart.
 pub(super) const SHOWN: usize = 3;
 const DIGITS: usize = 4;
 const MS_PER_S: f64 = 1e3;
 
-/// One row per strategy and number of ranks.
+/// Returns predict.csv, with one row per strategy and number of ranks.
 ///
 /// # Errors
-/// A value that CSV cannot hold.
+/// [`EncodeError`]: a value cannot be written as CSV, or memory is exhausted.
 pub fn predict_csv(
     forecast: &Forecast,
     config: &Config,
@@ -58,7 +58,8 @@ fn row<'r>(it: &'r Prediction, config: &Config, request: &Request, version: &'r 
     )
 }
 
-/// The best strategies on each number of ranks, where the best changes, what was left out, and what is not known.
+/// Returns the table: best strategies on each number of ranks, changes of the best one, remarks,
+/// limits of the model.
 pub fn table(forecast: &Forecast) -> String {
     let header =
         ["ranks", "grid", "backend", "shell", "exchange", "step, ms", "waiting", "messages", "bytes"];
@@ -75,7 +76,7 @@ pub fn table(forecast: &Forecast) -> String {
     text + &remarks(forecast, &name, &CAVEATS)
 }
 
-/// The best few strategies on each number of ranks.
+/// Returns the [`SHOWN`] best strategies on each number of ranks.
 pub(super) fn leaders(forecast: &Forecast) -> Vec<&Prediction> {
     let of_ranks = |best: &Prediction| {
         let mut all: Vec<_> = forecast.predictions.iter().filter(|it| it.ranks == best.ranks).collect();
@@ -85,7 +86,7 @@ pub(super) fn leaders(forecast: &Forecast) -> Vec<&Prediction> {
     forecast.best().into_iter().flat_map(of_ranks).collect()
 }
 
-/// Where the best changes, what was left out, and what is not known.
+/// Returns changes of the best strategy, remarks of the forecast and limits of the model.
 pub(super) fn remarks(forecast: &Forecast, name: &dyn Fn(Strategy) -> String, caveats: &[&str]) -> String {
     let mut text = String::new();
     for [before, after] in forecast.changes() {
@@ -123,15 +124,16 @@ fn name(strategy: Strategy) -> String {
     format!("{backend} {shell} {exchange}")
 }
 
-/// Of a step: phases below are not drawn.
+/// Smallest fraction of a step that is drawn as a phase.
 const LEAST_SHARE: f64 = 1e-6;
 
-/// Step times over the number of ranks, of all strategies that are among the best somewhere; and the phases of the best.
+/// Returns charts of the step times of all strategies that are among the best on some number of
+/// ranks, and of the phases of the best strategy, over the number of ranks.
 pub fn chart(forecast: &Forecast) -> Panels {
     chart_named(forecast, &name)
 }
 
-/// The same with other names.
+/// Like [`chart`], with other names of the strategies.
 pub(super) fn chart_named(forecast: &Forecast, name: &dyn Fn(Strategy) -> String) -> Panels {
     let best = forecast.best();
     let mut shown: Vec<Strategy> = Vec::new();
@@ -149,7 +151,7 @@ pub(super) fn chart_named(forecast: &Forecast, name: &dyn Fn(Strategy) -> String
     };
     let phase = |phase: Phase| {
         let point = |it: &&Prediction| {
-            // What is left of a difference is no time, and would stretch the axis over all decades.
+            // Rounding errors of a difference would stretch the axis over all decades.
             let least_s = LEAST_SHARE * it.phases[Phase::Total as usize];
             let time_s = Some(it.phases[phase as usize]).filter(|it| *it >= least_s).unwrap_or(0.0);
             (it.ranks as f64, Interval { median_s: time_s, low_s: time_s, high_s: time_s })

@@ -1,4 +1,4 @@
-//! The memory that a prediction takes, held against what there is before any of it is asked for.
+//! Estimate of the memory of a prediction, compared with the available memory before allocation.
 
 use md_engine::Setup;
 
@@ -7,17 +7,18 @@ use super::plans::MOST_COUNTED;
 
 /// Bytes per cell of a plan, as in a run.
 const CELL: f64 = 225.0;
-/// Plans of so many shapes are kept at a time.
+/// Number of shapes whose plans are kept at a time.
 const SHAPES: f64 = 8.0;
-/// Bytes per rank: its messages, both ways, in plans and as they are played. Measured: 3,000 where many ranks send alike; at most what follows.
+/// Bytes per rank: its messages, in both directions, in plans and while they are played. This is an
+/// upper bound; 3,000 were measured where many ranks send alike.
 const RANK: f64 = 6000.0;
-/// Bytes per rank and step: what its compute times scatter by.
+/// Bytes per rank and step: the scatter of its compute times.
 const DRAW: f64 = 8.0;
 
-/// Makes sure that there is as much memory as something takes, and that the system gives it.
+/// Checks that the memory is available and that the system provides it.
 ///
 /// # Errors
-/// [`PredictError::NoRoom`].
+/// [`PredictError::NoRoom`], [`PredictError::Refused`].
 pub(super) fn expect(
     needed: f64,
     there: Option<f64>,
@@ -32,12 +33,12 @@ pub(super) fn expect(
     }
 }
 
-/// Bytes that the messages of so many ranks take, and so many steps of them, about.
+/// Returns the approximate number of bytes of the messages of `ranks` ranks and of `steps` steps.
 pub(super) fn of_ranks(ranks: usize, steps: usize) -> f64 {
     ranks as f64 * (RANK + DRAW * steps as f64)
 }
 
-/// Bytes that the plans of all ranks take, and so many steps of them, about.
+/// Returns the approximate number of bytes of the plans of all ranks and of `steps` steps.
 pub(super) fn of_plans(setup: &Setup, steps: usize) -> f64 {
     let (grid, ranks) = (&setup.division.grid, setup.ranks as f64);
     let rank_grid = setup.division.partition.rank_grid().unwrap_or([1, 1, setup.ranks]);

@@ -1,4 +1,4 @@
-//! How many pairs a method computes of those that it might: found by making its lists for a part of the system.
+//! Fraction of the candidate pairs that a method computes, from its lists for a part of the system.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use super::placement::Nodes;
 use super::plans::{Density, Plans};
 use super::{PredictError, room};
 
-/// Particles of a lattice that is looked at as a whole.
+/// Largest number of particles of a lattice that is sampled as a whole.
 const MOST_ATOMS: u64 = 32_000;
-/// Of a part, along each dimension, in units of cutoff + skin.
+/// Smallest length of a part along each dimension, in units of cutoff + skin.
 const LEAST_LENGTH: f64 = 4.0;
 
-/// What was found.
+/// Numbers of computed pairs in a sample.
 pub(super) struct Sample {
     computed_per_atom: f64,
     computed_per_candidate: f64,
 }
 
 impl Sample {
-    /// On one rank, in the state at the start.
+    /// Samples the state at the start of a run on one rank.
     pub(super) fn of(config: &Config, memory: Option<f64>) -> Result<Self, PredictError> {
         const NO_LIMIT: Duration = Duration::MAX;
         let mut config = config.clone();
@@ -65,8 +65,9 @@ impl Sample {
         })
     }
 
-    /// Part of the candidate pairs that is computed. Lists hold what is near, however large the cells are; without lists all
-    /// candidates are computed, and lanes of vectors that nobody needs.
+    /// Returns the fraction of the candidate pairs that is computed. Lists contain the pairs within
+    /// reach, whatever the size of the cells; without lists all candidates are computed, and unused
+    /// vector lanes.
     pub(super) fn computed_share(&self, setup: &Setup, plans: &Plans) -> f64 {
         match setup.config.neighbor.method {
             MethodKind::Clusters => self.computed_per_atom * setup.atoms() as f64 / plans.distinct_candidates,

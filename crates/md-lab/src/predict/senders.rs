@@ -1,5 +1,6 @@
-//! Ranks that send alike: what a message costs follows from what its sender sends, in order, and how far. There are few kinds of
-//! senders among many ranks, so that costs are found once per kind, and stay in the caches.
+//! Groups of ranks that send alike. The cost of a message follows from what its sender sends, in
+//! which order and how far. Many ranks have only a few kinds of senders, so costs are computed once
+//! per kind and stay in the caches.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,19 +8,19 @@ use std::ops::Range;
 use super::placement::Nodes;
 use super::plans::Messages;
 
-/// The senders of a stage one way, by kind.
+/// The senders of a stage in one direction, by kind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Senders {
-    /// By message, as its receiver sees it: its place among those of all kinds.
+    /// By message, in the order of the receivers: its index among the messages of all kinds.
     pub(super) place: Vec<u32>,
-    /// By rank.
+    /// Kind of each rank.
     kind: Vec<u32>,
-    /// By kind: a rank of it, and the place of its first message.
+    /// By kind: one of its ranks, and the index of its first message.
     examples: Vec<(u32, u32)>,
 }
 
 impl Senders {
-    /// Of messages and of what goes the other way: to whom a rank sends, in the order in which it does.
+    /// Groups the senders of the messages `plan`. `reversed` has each rank's receivers in order.
     pub(super) fn of(plan: &Messages, reversed: &Messages, nodes: &Nodes) -> Self {
         let ranks = plan.sent.len();
         let mut senders =
@@ -48,18 +49,19 @@ impl Senders {
         senders
     }
 
-    /// A rank of each kind.
+    /// Returns one rank of each kind.
     pub(super) fn examples(&self) -> impl Iterator<Item = usize> {
         self.examples.iter().map(|&(rank, _)| rank as usize)
     }
 
-    /// What each rank has, of what each kind has.
+    /// Returns the value of each rank from the values of the kinds.
     pub(super) fn by_rank(&self, of_kind: &[f64]) -> Vec<f64> {
         self.kind.iter().map(|&kind| of_kind[kind as usize]).collect()
     }
 }
 
-/// What a message's costs follow from: particles, cells, the path, and whether its receiver had the one before, too.
+/// Returns what determines a message's cost: particles, cells, path, and whether the previous
+/// message has the same receiver.
 fn likeness(reversed: &Messages, nodes: &Nodes, sender: usize, edge: usize) -> [u64; 2] {
     let Range { start, .. } = reversed.to(sender);
     let receiver = reversed.peer[edge];
@@ -73,7 +75,7 @@ mod tests {
     use super::*;
     use crate::predict::placement::Placement;
 
-    /// Ranks in a ring that send to both neighbours, the last two to one of them twice.
+    /// Returns a ring of ranks that send to both neighbours; the last two send twice to one.
     fn ring(ranks: u32, particles: impl Fn(u32) -> f64) -> Messages {
         let mut out = Messages::default();
         for rank in 0..ranks {

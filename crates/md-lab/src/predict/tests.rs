@@ -1,4 +1,4 @@
-//! The model where its answer is known: by hand, and from what real ranks send.
+//! Tests of the model where the answer is known, by hand or from the messages of real ranks.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const BYTE_S: f64 = 1e-9;
 const DOUBLING_S: f64 = 1e-6;
 const PARTICLE_BYTES: f64 = 24.0;
 
-/// Messages cost, computation does not.
+/// Returns a machine on which messages have costs and computation has none.
 pub(super) fn machine() -> Machine {
     let message = |&backend: &Backend| MessageCost {
         latency_s: LATENCY_S,
@@ -49,7 +49,7 @@ fn free() -> ComputeCost {
     ComputeCost { threads: 1, ..ComputeCost::default() }
 }
 
-/// From each rank, to these ranks, so many particles.
+/// Returns a stage whose ranks send messages of these numbers of particles to these ranks.
 fn messages(to: &[&[(u32, f64)]]) -> Stage {
     let mut out = Messages::default();
     to.iter()
@@ -57,7 +57,7 @@ fn messages(to: &[&[(u32, f64)]]) -> Stage {
     Stage::new(&out, vec![0.0; to.len()], &Nodes::one(to.len()))
 }
 
-/// The clocks after each of some exchanges, before which every rank has worked for so long.
+/// Returns the clocks after each exchange; before it every rank works for the given time.
 fn exchanges(backend: Backend, to: &[&[(u32, f64)]], work_s: &[&[f64]]) -> Vec<Vec<f64>> {
     let (machine, compute, ranks) = (machine(), free(), to.len());
     let costs = Costs::new(&machine, &compute, Nodes::one(ranks), backend, Backend::P2p);
@@ -126,7 +126,7 @@ fn a_late_rank_delays_its_neighbours_or_everybody() {
     }
     for backend in [Backend::RmaFence, Backend::RmaBarrier] {
         assert_eq!(who(backend), [0, 1, 2, 3, 4, 5, 6, 7], "{backend:?}");
-        // Three doublings, of which one is in the latency.
+        // Three doublings, one of which is part of the latency.
         let after = exchanges(backend, &to, &[&late]);
         let least = LATE_S + LATENCY_S + 2.0 * DOUBLING_S;
         assert!((least - 1e-9..least + 2.0 * LATENCY_S).contains(&after[0][7]), "{:e}", after[0][7]);
@@ -146,7 +146,7 @@ fn lateness_spreads_by_one_neighbour_a_step() {
         let are_late: Vec<usize> = (0..9).filter(|&rank| clocks[rank] > LATE_S).collect();
         assert_eq!(are_late, (4 - (step + 1).min(4)..=4 + (step + 1).min(4)).collect::<Vec<_>>());
     }
-    // Posts of receivers that wait for others themselves carry it two ranks on.
+    // Posts of receivers that themselves wait for other ranks carry the delay over two ranks.
     let posted = exchanges(Backend::RmaPscw, &to, &[&late, nothing]);
     assert_eq!((0..9).filter(|&rank| posted[1][rank] > LATE_S).count(), 7);
 }
@@ -175,12 +175,12 @@ fn config(boundary: [Boundary; 3], partition: PartitionKind) -> Config {
     let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [8, 7, 9]);
     let mut config = Config::new(lattice, LennardJones::reduced(2.5));
     (config.boundary, config.parallel.partition) = (boundary, partition);
-    // Clusters, and with them computed pairs, are as large as vectors: the same on every machine.
+    // The size of clusters, and so the number of computed pairs, depends on the vector length.
     config.parallel.simd = SimdChoice::Named(SimdLevel::Baseline);
     config
 }
 
-/// What each rank really sends in an exchange, and owns.
+/// Returns each rank's messages and bytes in a real exchange, and its number of particles.
 fn of_real_ranks(setup: &Setup) -> Vec<(u64, u64, usize)> {
     let of_rank = |world: &dyn World| {
         let mut simulation = Simulation::new(world, setup).unwrap();
@@ -229,7 +229,7 @@ fn messages_and_bytes_are_those_of_real_ranks() {
                     );
                     assert_eq!(plans.owned[rank], owned as f64, "{what}, rank {rank}");
                 }
-                // The cells do not depend on the number of stages or on who computes a pair.
+                // The cells do not depend on the number of stages or on which rank computes a pair.
                 if partition == PartitionKind::Stripe {
                     let all = *distinct.get_or_insert(plans.distinct_candidates);
                     assert!((plans.distinct_candidates / all - 1.0).abs() < 1e-12, "{what}");
@@ -308,7 +308,7 @@ fn a_step_is_its_phases_and_the_best_strategy_changes() {
     (compute.per_computed_pair_s, compute.force_scatter) = (1e-9, 0.05);
     (compute.per_particle_s, compute.particle_scatter) = (2e-9, 0.02);
     (compute.per_ghost_packed_s, compute.per_ghost_unpacked_s) = (1e-9, 1e-9);
-    // Fence: cheap between two, dear among many.
+    // The fence is cheap between two ranks and expensive among many.
     let fence = machine.messages.iter_mut().find(|it| it.backend == Backend::RmaFence).unwrap();
     (fence.latency_s, fence.seconds_per_byte) = (1e-6, BYTE_S / 4.0);
     machine.collectives[0].per_doubling_s = 1e-4;
@@ -321,7 +321,7 @@ fn a_step_is_its_phases_and_the_best_strategy_changes() {
         assert!((sum / total - 1.0).abs() < 0.1, "{it:?}");
         assert!(it.step.low_s <= it.step.median_s && it.step.median_s <= it.step.high_s);
         assert!(it.rebuild_s > it.step.median_s && it.mean_s > it.step.median_s);
-        // Positions there and forces back, and nothing else.
+        // Positions and returned forces, and nothing else.
         assert!(it.exchange_s > 0.0 && it.exchange_s < it.phases[Phase::Total as usize], "{it:?}");
     }
     let [[before, after]] = forecast.changes()[..] else { panic!("{:?}", forecast.best()) };
@@ -380,7 +380,8 @@ fn weak_scaling_gives_every_rank_the_same() {
     assert!((0.8..1.2).contains(&bytes), "{bytes}");
 }
 
-/// Ten messages of which each takes a microsecond more than an empty one: at both ends half of it, or all of it before the notice.
+/// Ten messages, each of which takes a microsecond more than an empty one: half of it at each end,
+/// or all of it before the notice.
 #[test]
 fn messages_follow_each_other_by_the_serial_share() {
     let template = machine().messages.remove(0);

@@ -1,32 +1,33 @@
-//! How far the ranks' clocks are apart: rank 0 and every other rank send each other their times.
+//! Offsets between clocks: rank 0 and every other rank send each other their times.
 //!
-//! A clock that is read between the start of a message and the arrival of its answer shows the middle of the two, give or take half
-//! of the round trip. The shortest of several round trips counts. Between two such readings a clock is taken to drift evenly.
+//! A clock that is read between the start of a message and the arrival of its answer shows the time
+//! in the middle, with an error of at most half the round trip. The shortest of several round trips
+//! counts. Between two readings the drift is assumed to be linear.
 
 use md_comm::{Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, World};
 
 use super::recorder::Recorder;
 use crate::ROOT;
 
-/// Round trips per reading.
+/// Number of round trips per reading.
 const ROUND_TRIPS: usize = 32;
 
-/// One line for a file.
+/// Description of the method for the file, in one line.
 pub(super) const METHOD: &str = "round trips between rank 0 and every other rank before the first and after the last step, the shortest \
                                  of 32 each time; error: half of it; drift: linear in between";
 
-/// What a clock showed at some time of rank 0's clock; all in nanoseconds.
+/// Offset of a rank's clock at a time of rank 0's clock; all in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ClockReading {
-    /// Rank 0's clock.
+    /// Time on rank 0's clock.
     pub(super) at_ns: f64,
-    /// How much more the other showed.
+    /// Offset by which the rank's clock is ahead.
     pub(super) ahead_ns: f64,
-    /// Largest error of that.
+    /// Largest error of the offset.
     pub(super) error_ns: f64,
 }
 
-/// Reads the clocks of all ranks: in their order, on rank 0; nothing elsewhere. *Collective.*
+/// Reads the clocks of all ranks; returns the readings on rank 0, none elsewhere. *Collective.*
 pub(super) fn read_clocks(world: &dyn World, recorder: &Recorder) -> Result<Vec<ClockReading>, CommError> {
     let peers = if world.rank() == ROOT { 1..world.ranks() } else { ROOT..ROOT + 1 };
     let now_ns = recorder.now_ns() as f64;
@@ -58,7 +59,8 @@ pub(super) fn read_clocks(world: &dyn World, recorder: &Recorder) -> Result<Vec<
     Ok(readings)
 }
 
-/// One message of an edge, in nanoseconds of this rank's clock.
+/// Times of one message of an edge, in nanoseconds; `content_ns` is on the sender's clock, the
+/// others are on this rank's clock.
 #[derive(Debug, Clone, Copy, Default)]
 struct Trip {
     sent_ns: f64,
@@ -66,7 +68,7 @@ struct Trip {
     content_ns: f64,
 }
 
-/// One exchange of the sending ranks' clocks. Another edge begins every time.
+/// Performs one exchange of the sending ranks' times. Each call starts with another edge.
 fn times(context: &mut Exchange, recorder: &Recorder, first: usize) -> Result<Vec<Trip>, CommError> {
     let edges = context.spec().edges.len();
     let mut trips = vec![Trip::default(); edges];
@@ -88,13 +90,13 @@ fn times(context: &mut Exchange, recorder: &Recorder, first: usize) -> Result<Ve
     Ok(trips)
 }
 
-/// Turns a rank's times into rank 0's.
+/// Converts times of a rank to times of rank 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ClockMap {
-    /// A time of the rank's clock, and how far ahead it was then.
+    /// First reading: time on the rank's clock, and its offset at that time.
     from_ns: f64,
     ahead_ns: f64,
-    /// How much it gains.
+    /// Change of the offset per time on the rank's clock.
     pub(super) drift: f64,
     pub(super) error_ns: f64,
 }
@@ -106,7 +108,7 @@ impl ClockMap {
         Self { from_ns, ahead_ns: first.ahead_ns, drift, error_ns: first.error_ns.max(last.error_ns) }
     }
 
-    /// Microseconds of rank 0's clock.
+    /// Converts to microseconds of rank 0's clock.
     pub(super) fn us(&self, own_ns: u64) -> f64 {
         let own_ns = own_ns as f64;
         (own_ns - self.ahead_ns - self.drift * (own_ns - self.from_ns)) / 1e3

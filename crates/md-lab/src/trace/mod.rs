@@ -1,8 +1,10 @@
-//! Timelines: what every rank did when, and who waited for whom.
+//! Timelines: the activities of each rank over time, and the waits between ranks.
 //!
-//! A [`TracedWorld`] keeps every rank's last events in memory: phases, which the engine's clock tells it of, with the shares of the rank's threads, messages, which the
-//! contexts that it has opened tell it of, and collectives that wait for all ranks. After the run they go rank by rank to rank 0, which writes them as Chrome trace JSON, an event per line, on rank 0's clock. [`Timeline::read`] reads such a file, and
-//! [`Summary`] and [`CriticalPath`] say what came of it.
+//! A [`TracedWorld`] keeps the last events of each rank in memory: phases, reported by the engine's
+//! clock, with the shares of the rank's threads; messages, reported by the contexts opened in this
+//! world; and collectives that wait for all ranks. After the run, rank 0 collects the events rank
+//! by rank and writes them as Chrome trace JSON, an event per line, with times on its own clock.
+//! [`Timeline::read`] reads such a file; [`Summary`] and [`CriticalPath`] evaluate it.
 
 mod clocks;
 mod csv;
@@ -20,10 +22,10 @@ pub use summary::{EdgeSummary, Summary, Waits};
 pub use world::TracedWorld;
 pub use write::Written;
 
-/// Memory that an event takes.
+/// Bytes of memory that an event takes.
 pub const EVENT_BYTES: usize = size_of::<recorder::Event>();
 
-/// Events that a rank keeps unless told otherwise: 10 MB.
+/// Default number of events that a rank keeps: 10 MB.
 pub const EVENTS: usize = 1 << 18;
 
 #[cfg(test)]

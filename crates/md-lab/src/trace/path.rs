@@ -1,16 +1,17 @@
-//! The critical path: what would have to be faster for the whole to be faster.
+//! Critical path: the activities that have to be faster for the whole run to be faster.
 //!
-//! It is found from the end: from the rank that finished last back to the last moment when it stood still, from there to the rank
-//! that it stood still for, at the time when that sent its message (or entered the collective as the last), and so on.
+//! The path is found from its end: from the rank that finished last, back to the end of its last
+//! wait. From there it continues on the rank that caused the wait, at the time when this rank sent
+//! its message or entered the collective as the last, and so on.
 
 use std::collections::BTreeMap;
 
 use super::read::{Activity, Span, Timeline};
 
-/// Shorter waits are the time that a look at a message takes, in microseconds.
+/// Waits that are at most this long, in microseconds, are the time of looking for a message.
 const LEAST_WAIT: f64 = 1.0;
 
-/// The name of the time that messages and collectives on the path take.
+/// Name of the time that messages and collectives on the path take.
 const TRANSFER: &str = "transfer";
 
 /// The path from the first event to the last.
@@ -18,14 +19,14 @@ const TRANSFER: &str = "transfer";
 pub struct CriticalPath {
     /// Seconds from end to end.
     pub length_s: f64,
-    /// How often it goes from one rank to another.
+    /// Number of changes from one rank to another.
     pub hops: u64,
-    /// Seconds by rank (for `transfer`, the one that waits) and phase; `message_wait` and `collective_wait` are waits whose cause is
-    /// not known.
+    /// Seconds by rank and phase; for `transfer`, the rank that waits. `message_wait` and
+    /// `collective_wait` are waits without a known cause.
     pub parts: BTreeMap<(usize, &'static str), f64>,
 }
 
-/// A rank went on at `ended`, because another had come to some point at `since`.
+/// A rank continued at `ended`, because the rank `from` had reached some point at `since`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Dependency {
     ended: f64,
@@ -34,7 +35,7 @@ struct Dependency {
 }
 
 impl CriticalPath {
-    /// Of a timeline.
+    /// Finds the critical path of a timeline.
     pub fn of(timeline: &Timeline) -> Self {
         let activities: Vec<Vec<Span>> = timeline.spans.iter().map(|spans| segments(spans)).collect();
         let dependencies = dependencies(timeline);
@@ -59,7 +60,7 @@ impl CriticalPath {
         path
     }
 
-    /// Adds what a rank did from one time to another.
+    /// Adds the activities of a rank in a time interval.
     fn stay(&mut self, rank: usize, activities: &[Span], from: f64, to: f64) {
         let first = activities.partition_point(|span| span.ended <= from);
         let mut rest = to - from;
@@ -72,7 +73,7 @@ impl CriticalPath {
     }
 
     fn add(&mut self, rank: usize, name: &'static str, us: f64) {
-        // Less than the rounding of the file is nothing.
+        // Times below the rounding of the file are ignored.
         if us > 1e-3 {
             *self.parts.entry((rank, name)).or_default() += us / 1e6;
             self.length_s += us / 1e6;
@@ -80,7 +81,7 @@ impl CriticalPath {
     }
 }
 
-/// By rank, in the order of their ends.
+/// Returns the dependencies of each rank, ordered by their ends.
 fn dependencies(timeline: &Timeline) -> Vec<Vec<Dependency>> {
     let mut all = vec![Vec::new(); timeline.ranks];
     for message in &timeline.messages {
@@ -104,7 +105,8 @@ fn dependencies(timeline: &Timeline) -> Vec<Vec<Dependency>> {
     all
 }
 
-/// What a rank did at every time: of spans within each other, the innermost. One after another, without overlap.
+/// Returns the activity of a rank at every time, as consecutive segments without overlap; where
+/// spans are nested, the innermost counts.
 pub(super) fn segments(spans: &[Span]) -> Vec<Span> {
     let mut sorted = spans.to_vec();
     sorted.sort_by(|a, b| a.begun.total_cmp(&b.begun).then(b.ended.total_cmp(&a.ended)));

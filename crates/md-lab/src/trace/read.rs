@@ -1,4 +1,4 @@
-//! A timeline from a file.
+//! Reading of timelines from files.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,53 +17,53 @@ use serde_json::error::Category;
 pub(super) const MAIN_TRACK: u32 = 1;
 /// Number of the track that shows when messages are in flight.
 pub(super) const HIDDEN_TRACK: u32 = 2;
-/// Longer times, in microseconds, are none of a run (thirty years).
+/// Longest valid time, in microseconds (thirty years).
 const MOST_US: f64 = 1e15;
-/// Longer messages are none of a run.
+/// Longest valid message.
 const MOST_BYTES: u64 = 1 << 34;
 
-/// Why a file is no timeline.
+/// Error of reading a timeline.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read `{}`: {reason}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// The system's reason.
+        /// The system's error.
         reason: io::Error,
     },
-    /// Something else is expected at some place.
+    /// The content of the file is not as expected.
     #[error("{}:{line}:{column}: {reason}\ngive a file that `--trace` has written", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// Line, from 1.
         line: usize,
-        /// From 1.
+        /// Column, from 1.
         column: usize,
-        /// What is wrong there.
+        /// Description of the error.
         reason: String,
     },
-    /// A rank that the head of the file does not know.
+    /// An event has a rank that is not in the head of the file.
     #[error("{}: there is an event of rank {rank}, but the file has {ranks} ranks", path.display())]
     NoSuchRank {
         /// The file.
         path: PathBuf,
         /// The rank.
         rank: usize,
-        /// Ranks in `otherData`.
+        /// Number of ranks in `otherData`.
         ranks: usize,
     },
 }
 
-/// What a rank was doing.
+/// Activity of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
     Phase(Phase),
-    /// Standing still until a message came.
+    /// Waiting for a message.
     MessageWait,
-    /// Standing still until all ranks came.
+    /// Waiting for all ranks in a collective.
     Collective,
 }
 
@@ -77,7 +77,7 @@ impl Activity {
     }
 }
 
-/// Times in microseconds.
+/// An activity over a time interval, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Span {
     pub(super) begun: f64,
@@ -85,7 +85,7 @@ pub(super) struct Span {
     pub(super) activity: Activity,
 }
 
-/// What makes a message out of its two ends.
+/// Fields that identify the two ends of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 struct Place {
     peer: usize,
@@ -94,21 +94,21 @@ struct Place {
     channel: u16,
 }
 
-/// One message; an end that was not recorded is missing.
+/// A message; an end that was not recorded is missing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Message {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Context and number of the exchange.
+    /// Number of the context, and of the exchange.
     pub(super) exchange: [u32; 2],
     pub(super) bytes: u64,
     pub(super) started: Option<f64>,
     pub(super) arrived: Option<f64>,
-    /// How long the receiver stood still for it.
+    /// Time that the receiver waited for the message.
     pub(super) waited: f64,
 }
 
-/// One rank in one collective.
+/// One rank's part in a collective.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Entrance {
     pub(super) rank: usize,
@@ -117,28 +117,28 @@ pub(super) struct Entrance {
     pub(super) ended: f64,
 }
 
-/// What all ranks did.
+/// Activities of all ranks over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
-    /// Backend, shell, exchange and partition.
+    /// Backend, shell, exchange and partition; on a grid, kind, backend and exchange.
     pub strategy: String,
     /// Number of ranks.
     pub ranks: usize,
-    /// Time steps.
+    /// Number of time steps.
     pub steps: u64,
-    /// Events that are missing.
+    /// Number of events that are missing.
     pub dropped: u64,
     /// Largest error of a clock, in seconds.
     pub clock_error_s: f64,
-    /// Per rank, in no order.
+    /// Spans of each rank, in no order.
     pub(super) spans: Vec<Vec<Span>>,
     pub(super) messages: Vec<Message>,
-    /// One per number.
+    /// One list per collective.
     pub(super) collectives: Vec<Vec<Entrance>>,
 }
 
 impl Timeline {
-    /// Reads a file that [`super::TracedWorld::write`] has written.
+    /// Reads a file written by [`super::TracedWorld::write`].
     ///
     /// # Errors
     /// [`TraceError`].
@@ -148,7 +148,8 @@ impl Timeline {
         Self::from_reader(path, file)
     }
 
-    /// The same of a file that is open; `path` is for errors. It takes memory, at most 5 bytes for each of the text.
+    /// Like [`Self::read`], from an open file; `path` is only for errors. It takes at most 5 bytes
+    /// of memory for each byte of the text.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -170,8 +171,10 @@ impl Timeline {
         Self::of(content).map_err(no_such_rank)
     }
 
+    /// Creates a timeline from the content of a file.
+    ///
     /// # Errors
-    /// A rank that is not there, and how many are.
+    /// A rank that does not exist, and the number of ranks.
     fn of(Content { other, events }: Content) -> Result<Self, (usize, usize)> {
         let ranks = other.ranks.len();
         let (mut spans, mut messages) = (vec![Vec::new(); ranks], Messages::default());
@@ -207,7 +210,7 @@ impl Timeline {
             let names: Vec<&str> = keys.iter().map(|key| of[key].as_str().unwrap_or("-")).collect();
             names.join(" ")
         };
-        // Of an application on a grid, the kind stands beside the strategy.
+        // Applications on grids have a kind next to the backend and the exchange.
         let strategy = match md.get("kind") {
             Some(_) => names(md, &["kind", "backend", "exchange"]),
             None => names(&md["strategy"], &["backend", "shell", "exchange", "partition"]),
@@ -225,7 +228,7 @@ impl Timeline {
     }
 }
 
-/// Messages whose ends come in any order.
+/// Messages whose ends are added in any order.
 #[derive(Default)]
 struct Messages {
     all: Vec<Message>,
@@ -266,9 +269,9 @@ struct RankHead {
     clock_error_s: f64,
 }
 
-/// Of events.
+/// Reads a number of events.
 fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    /// Sums of these over all ranks are numbers.
+    /// Limit that keeps sums over all ranks from overflowing.
     const MOST: u64 = 1 << 40;
     let count = u64::deserialize(deserializer)?;
     if count <= MOST {
@@ -278,20 +281,20 @@ fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     }
 }
 
-/// Of a clock.
+/// Reads the error of a clock in seconds.
 fn error_s<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let seconds = f64::deserialize(deserializer)?;
     lasting("clock_error_s", 1e6 * seconds).map_err(de::Error::custom)?;
     Ok(seconds)
 }
 
-/// A time that something took, in microseconds.
+/// Checks a duration in microseconds.
 fn lasting(key: &str, us: f64) -> Result<f64, String> {
     let is_time = (0.0..=MOST_US).contains(&us);
     if is_time { Ok(us) } else { Err(format!("`{key}` is no time: {us} us")) }
 }
 
-/// One event, small.
+/// An event in compact form.
 struct Event {
     rank: usize,
     what: What,
@@ -316,11 +319,11 @@ enum What {
         at: f64,
         waited: f64,
     },
-    /// Names, shares of threads, and what other programs have added.
+    /// Names, shares of threads, and events added by other programs.
     Other,
 }
 
-/// As it stands in the file.
+/// An event as in the file.
 #[derive(Deserialize)]
 struct Written {
     ph: String,
@@ -336,7 +339,7 @@ struct Written {
     args: Value,
 }
 
-/// Not by `try_from`, whose errors are said to be on the next line.
+/// Not with serde's `try_from`, whose errors are reported for the next line.
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct EventVisitor;

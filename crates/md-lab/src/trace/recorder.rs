@@ -1,4 +1,4 @@
-//! What one rank remembers of a run.
+//! Recorder of one rank's events.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,17 +11,17 @@ use md_core::threads::Share;
 use md_engine::Phase;
 use md_engine::clock::PhaseObserver;
 
-/// What has happened.
+/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub(super) enum Kind {
     /// A phase; `channel` is its number.
     Phase,
-    /// A message has left.
+    /// A message has left this rank.
     Sent,
-    /// A message has come; begins where the wait for it began.
+    /// A message has arrived; the event begins where the wait for it began.
     Received,
-    /// A collective that waits for all; `exchange` is its number, `detail` when it was entered.
+    /// A collective that waits for all ranks; `exchange` is its number, `detail` the time of entry.
     Collective,
     /// A thread's share of a phase; `channel` is the phase's number, `peer` the thread's.
     Share,
@@ -32,13 +32,13 @@ impl Kind {
         [Self::Phase, Self::Sent, Self::Received, Self::Collective, Self::Share];
 }
 
-/// One event; times in nanoseconds of the rank's own clock.
+/// An event, with times in nanoseconds of the rank's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Event {
     pub(super) begun_ns: u64,
     pub(super) ended_ns: u64,
-    /// Bytes of a message.
+    /// Size of a message in bytes.
     pub(super) detail: u64,
     pub(super) exchange: u32,
     pub(super) context: u32,
@@ -47,15 +47,15 @@ pub(super) struct Event {
     pub(super) kind: u16,
 }
 
-/// The last events of one rank, in memory that was made ready before.
+/// The last events of one rank, in memory that is allocated beforehand.
 #[derive(Debug)]
 pub(super) struct Recorder {
     pub(super) origin: Instant,
     ring: RefCell<Ring>,
-    /// Names of the contexts, in the order in which all ranks have opened them.
+    /// Names of the contexts, in the order in which all ranks opened them.
     contexts: RefCell<Vec<&'static str>>,
     collectives: Cell<u32>,
-    /// The rank's threads, once it records.
+    /// Threads of the rank, once recording has started.
     threads: RefCell<Threads>,
 }
 
@@ -68,7 +68,7 @@ struct Ring {
 }
 
 impl Recorder {
-    /// With room for so many events; it records nothing before it is switched on.
+    /// Creates a recorder for `capacity` events; it records nothing before [`Self::start`].
     ///
     /// # Errors
     /// [`CommError::OutOfMemory`].
@@ -76,7 +76,7 @@ impl Recorder {
         let mut events = Vec::new();
         let bytes = capacity.saturating_mul(size_of::<Event>());
         events.try_reserve_exact(capacity).map_err(|_| CommError::OutOfMemory { bytes })?;
-        // What is written now is in memory, and costs nothing when the events come.
+        // Writing to the memory now makes it resident, so that events do not pay for it.
         events.resize(capacity, Event { kind: u16::MAX, ..Event::zeroed() });
         let ring = RefCell::new(Ring { events, next: 0, recorded: 0, is_on: false });
         let (origin, contexts) = (Instant::now(), RefCell::default());
@@ -84,7 +84,7 @@ impl Recorder {
         Ok(Rc::new(Self { origin, ring, contexts, collectives, threads }))
     }
 
-    /// Records from now on.
+    /// Starts recording.
     pub(super) fn start(&self) {
         let threads = Threads::present();
         threads.watch();
@@ -92,30 +92,30 @@ impl Recorder {
         self.ring.borrow_mut().is_on = true;
     }
 
-    /// Records no longer.
+    /// Stops recording.
     pub(super) fn stop(&self) {
         self.threads.borrow().stop_watching();
         self.ring.borrow_mut().is_on = false;
     }
 
-    /// Threads that the rank works with.
+    /// Returns the number of threads of the rank.
     pub(super) fn threads(&self) -> usize {
         self.threads.borrow().count()
     }
 
-    /// This rank's clock.
+    /// Returns the time on this rank's clock.
     pub(super) fn now_ns(&self) -> u64 {
         self.ns(Instant::now())
     }
 
-    /// Events that are there, and events that had to make room for them.
+    /// Returns the number of events kept, and of those that were overwritten.
     pub(super) fn counts(&self) -> [u64; 2] {
         let ring = self.ring.borrow();
         let kept = ring.recorded.min(ring.events.len() as u64);
         [kept, ring.recorded - kept]
     }
 
-    /// Events from the oldest on: so many, after so many.
+    /// Returns `count` events after the `skipped` oldest ones, from the oldest on.
     pub(super) fn events(&self, skipped: usize, count: usize) -> Vec<Event> {
         let ring = self.ring.borrow();
         let (newer, older) = ring.events.split_at(ring.next);
@@ -127,7 +127,7 @@ impl Recorder {
         self.contexts.borrow().clone()
     }
 
-    /// What watches the next context.
+    /// Returns the observer of the next context.
     pub(super) fn context(self: &Rc<Self>, name: &'static str) -> Box<dyn MessageObserver> {
         let mut contexts = self.contexts.borrow_mut();
         contexts.push(name);
@@ -135,7 +135,7 @@ impl Recorder {
         Box::new(ContextRecorder { recorder: Rc::clone(self), number, exchange: Cell::new(0) })
     }
 
-    /// A collective that has been waited for since `begun`.
+    /// Records a collective that was entered at `entered` and waited for since `begun`.
     pub(super) fn collective(&self, entered: Instant, begun: Instant) {
         let (begun_ns, detail) = (self.ns(begun), self.ns(entered));
         let (exchange, kind) = (self.collectives.get(), Kind::Collective as u16);
@@ -143,7 +143,8 @@ impl Recorder {
         self.record(Event { begun_ns, ended_ns: self.now_ns(), detail, exchange, kind, ..Event::zeroed() });
     }
 
-    /// What the threads have done since the last phase was over is part of this one, if it has not begun before.
+    /// Records the threads' shares since the end of the last phase: as part of this phase if they
+    /// began in it, otherwise as [`Phase::Other`].
     fn shares(&self, phase: Phase, begun_ns: u64) {
         let record = |Share { thread, begun, ended }: Share| {
             let (share_ns, ended_ns) = (self.ns(begun), self.ns(ended));
@@ -169,7 +170,7 @@ impl Recorder {
 }
 
 impl Drop for Recorder {
-    /// Of a run that has ended early the threads are watched still.
+    /// Stops watching the threads, which a run that ended early has not done.
     fn drop(&mut self) {
         self.threads.borrow().stop_watching();
     }
@@ -180,7 +181,7 @@ impl PhaseObserver for Recorder {
         let begun_ns = self.ns(begun);
         let ended_ns = begun_ns + lasted.as_nanos() as u64;
         let (channel, kind) = (phase as u16, Kind::Phase as u16);
-        // What is in flight has no threads of its own: those are of the phases that it is hidden behind.
+        // The time in flight has no shares of threads: these belong to the phases that hide it.
         if phase != Phase::HaloHidden {
             self.shares(phase, begun_ns);
         }
@@ -188,7 +189,7 @@ impl PhaseObserver for Recorder {
     }
 }
 
-/// Watches one context.
+/// Observer of one context.
 struct ContextRecorder {
     recorder: Rc<Recorder>,
     number: u32,

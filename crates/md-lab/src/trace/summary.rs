@@ -1,4 +1,4 @@
-//! Who waited for whom, and why.
+//! Waits between ranks, and their causes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,57 +7,57 @@ use md_engine::Phase;
 use super::path::segments;
 use super::read::{Activity, Entrance, Message, Timeline};
 
-/// Backends that deliver all messages of an exchange at the same time: what was waited for is the one that left last.
+/// Backends that deliver all messages of an exchange at once: the last to leave is waited for.
 const TOGETHER: [&str; 4] = ["neighbor-collective", "rma-fence", "rma-pscw", "rma-barrier"];
 
 /// Microseconds per second.
 const US: f64 = 1e6;
 
-/// All messages from one rank to another, and how long the second has waited for the first; times in seconds.
+/// Messages from one rank to another, and waits of the second for the first; in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct EdgeSummary {
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Their bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// How long the receiver stood still although the message had not been sent yet.
+    /// Time that the receiver waited before the message was sent.
     pub late_s: f64,
-    /// How long it stood still while the message was on its way.
+    /// Time that the receiver waited while the message was in flight.
     pub transfer_s: f64,
-    /// How long it stood still in collectives that the other entered last.
+    /// Time that the receiver waited in collectives that the sender entered last.
     pub collective_late_s: f64,
 }
 
-/// What one rank waited for, in seconds.
+/// Waits of one rank, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Waits {
     /// For messages that had not been sent yet.
     pub late_s: f64,
-    /// For messages on their way.
+    /// For messages in flight.
     pub transfer_s: f64,
-    /// In collectives, for ranks that were not there yet.
+    /// In collectives that not all ranks had entered yet.
     pub collective_late_s: f64,
-    /// In collectives, when all were there.
+    /// In collectives that all ranks had entered.
     pub collective_s: f64,
-    /// The rest of `halo_wait`: for buffers, for the end of sending, for messages of which one end is missing.
+    /// The rest of `halo_wait`: for buffers, the end of sending, and messages with a missing end.
     pub other_s: f64,
 }
 
-/// What came of a timeline.
+/// Evaluation of a timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// By sender and receiver.
+    /// Messages and waits by sender and receiver.
     pub edges: BTreeMap<[usize; 2], EdgeSummary>,
-    /// By rank.
+    /// Waits by rank.
     pub waits: Vec<Waits>,
-    /// Messages and bytes by size: below 2^key bytes, and not below half of that.
+    /// Number of messages and of bytes by size: below 2^key bytes, and not below half of that.
     pub sizes: BTreeMap<u32, [u64; 2]>,
-    /// Messages of which one end is missing.
+    /// Number of messages with a missing end.
     pub halves: u64,
 }
 
 impl Summary {
-    /// Of a timeline.
+    /// Evaluates a timeline.
     pub fn of(timeline: &Timeline) -> Self {
         let mut summary = Self {
             edges: BTreeMap::new(),
@@ -89,7 +89,7 @@ impl Summary {
         self.halves += u64::from(message.started.is_none() || message.arrived.is_none());
     }
 
-    /// Books the wait for a message on the one that kept the rank waiting.
+    /// Attributes the wait for a message to the message that caused it.
     fn wait_for(&mut self, message: &Message, cause: &Message) {
         let waits = &mut self.waits[message.to];
         let (Some(started), Some(arrived)) = (cause.started, message.arrived) else {
@@ -119,7 +119,7 @@ impl Summary {
     }
 }
 
-/// By receiver and exchange, for backends that deliver all messages together.
+/// Returns the last message by receiver and exchange, for backends that deliver all at once.
 fn last_to_leave(timeline: &Timeline) -> HashMap<(usize, [u32; 2]), &Message> {
     let mut last: HashMap<_, &Message> = HashMap::new();
     let backend = timeline.strategy.split(' ').next().unwrap_or_default();

@@ -19,7 +19,7 @@ use crate::{RunContext, Strategy};
 const STEPS: u64 = 25;
 const SLOW: usize = 2;
 
-/// A trace of `ranks` ranks whose events are these.
+/// Returns a timeline of `ranks` ranks with these events.
 fn trace(backend: &str, ranks: usize, events: &str) -> Result<Timeline, TraceError> {
     let folder = tempfile::tempdir().unwrap();
     let heads = vec![r#"{"dropped":0,"clock_error_s":0}"#; ranks].join(",");
@@ -38,7 +38,7 @@ fn phase(rank: usize, name: &str, begun: f64, ended: f64) -> String {
     format!(r#"{{"ph":"X","cat":"phase","name":"{name}","pid":{rank},"tid":1,"ts":{begun},"dur":{lasted}}}"#)
 }
 
-/// A message of exchange 7 and 1000 bytes, with the time that its receiver waited.
+/// Returns a message of exchange 7 with 1000 bytes, for which its receiver waited this long.
 fn message(from: usize, to: usize, sent: f64, arrived: f64, waited: f64) -> String {
     let args = |peer| format!(r#""peer":{peer},"context":1,"exchange":7,"channel":0,"bytes":1000"#);
     format!(
@@ -60,7 +60,7 @@ fn near(seconds: f64, us: f64) -> bool {
     (seconds * 1e6 - us).abs() < 1e-3
 }
 
-/// Rank 0 is ready at 10 us and goes on at 40, 5 us after rank 1 has sent; 3 us of its wait are for something else.
+/// Rank 0 waits from 10 us to 40 us, 5 us after rank 1 has sent, and 3 us for something else.
 fn late_sender(backend: &str) -> Timeline {
     let events = [
         phase(0, "force", 0.0, 10.0),
@@ -103,7 +103,8 @@ fn the_critical_path_goes_through_the_late_sender() {
     assert!(traffic_picture(&Summary::of(&late_sender("p2p"))).svg().unwrap().contains("<rect"));
 }
 
-/// Where all messages come together, rank 0 waits for rank 2, though the message of rank 1 is what it takes first.
+/// If all messages become visible together, rank 0 waits for rank 2, although it takes the message
+/// of rank 1 first.
 #[test]
 fn of_messages_that_come_together_the_last_to_leave_is_waited_for() {
     let events = [message(1, 0, 5.0, 30.0, 20.0), message(2, 0, 25.0, 30.5, 0.0)].join(",");
@@ -193,7 +194,7 @@ fn context(ranks: usize) -> RunContext {
     }
 }
 
-/// What a run on three ranks leaves, where one of them sleeps after every step; `step` steps, and room for so many events.
+/// Records a run on three ranks, of which one sleeps after every step.
 fn recorded(steps: u64, capacity: usize) -> (Written, String) {
     let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [6, 5, 5]);
     let mut config = Config::new(lattice, LennardJones::reduced(2.5));
@@ -229,7 +230,7 @@ fn recorded(steps: u64, capacity: usize) -> (Written, String) {
         .into_iter()
         .map(|ended| ended.unwrap().unwrap())
         .collect();
-    // All ranks have the same clock here, but count from another time.
+    // All ranks have the same clock here, but count from different times.
     let origins: Vec<_> = ranks.iter().map(|rank| rank.3).collect();
     let (written, text, clocks, _) = ranks.remove(0);
     for (reading, rank) in clocks.iter().flat_map(|readings| readings.iter().zip(0..)) {
@@ -309,7 +310,7 @@ fn every_thread_of_a_rank_has_a_track_with_its_shares_of_the_phases() {
             let (first, last) = times(phase);
             phase["name"] == share["name"] && first <= begun + 0.002 && ended <= last + 0.002
         };
-        // What no phase claims has no slice.
+        // Work outside all phases is named `other` and lies in no phase.
         assert!(share["name"] == "other" || of("phase").any(within), "{share} lies in no phase of its name");
         shares_of_forces += u64::from(share["name"] == "force");
     }

@@ -1,4 +1,4 @@
-//! A world that records.
+//! A world that records events.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,18 +13,18 @@ use super::clocks::{ClockReading, read_clocks};
 use super::recorder::Recorder;
 use super::write::{Written, write};
 
-/// A world whose messages, and collectives that wait for all ranks, are recorded.
+/// A world that records messages, and collectives that wait for all ranks.
 pub struct TracedWorld<'w> {
     inner: &'w dyn World,
     pub(super) recorder: Rc<Recorder>,
-    /// When the maximum that is under way was begun.
+    /// Time at which the current maximum was begun.
     max_since: Cell<Option<Instant>>,
-    /// The clocks before and after, on rank 0.
+    /// Readings of the clocks before and after the recording, on rank 0.
     pub(super) clocks: RefCell<[Vec<ClockReading>; 2]>,
 }
 
 impl<'w> TracedWorld<'w> {
-    /// Over the ranks of another; each keeps so many events.
+    /// Wraps another world; each rank keeps this number of events.
     ///
     /// # Errors
     /// [`CommError::OutOfMemory`].
@@ -33,10 +33,10 @@ impl<'w> TracedWorld<'w> {
         Ok(Self { inner, recorder, max_since: Cell::new(None), clocks })
     }
 
-    /// Records from now on; `watch` lets the clock of the phases tell the recorder of them. *Collective.*
+    /// Starts recording; `watch` registers the recorder as an observer of phases. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Those of communication.
     pub fn start(&self, watch: impl FnOnce(Rc<dyn PhaseObserver>)) -> Result<(), CommError> {
         self.clocks.borrow_mut()[0] = read_clocks(self.inner, &self.recorder)?;
         watch(Rc::<Recorder>::clone(&self.recorder));
@@ -44,21 +44,22 @@ impl<'w> TracedWorld<'w> {
         Ok(())
     }
 
-    /// Records nothing more. *Collective.*
+    /// Stops recording. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Those of communication.
     pub fn stop(&self) -> Result<(), CommError> {
         self.recorder.stop();
         self.clocks.borrow_mut()[1] = read_clocks(self.inner, &self.recorder)?;
         Ok(())
     }
 
-    /// Writes the events of all ranks through `sink` on rank 0, rank by rank, with what the run was. If `sink` fails, rank 0 takes the rest of the
-    /// messages all the same, and returns the error. *Collective.*
+    /// Writes the events of all ranks through `sink` on rank 0, rank by rank, together with
+    /// `context`, the description of the run. If `sink` fails, rank 0 still receives the rest of
+    /// the messages, and then returns the error. *Collective.*
     ///
     /// # Errors
-    /// Communication; within, the first error of `sink`.
+    /// Those of communication; in the inner result, the first error of `sink`.
     pub fn write<E>(
         &self,
         context: &impl Serialize,
@@ -119,7 +120,7 @@ impl World for TracedWorld<'_> {
     }
 
     fn start_max(&self, values: &[f64]) -> Result<(), CommError> {
-        // Without a library, nothing begins before the second part.
+        // Without an MPI library, nothing is sent before `finish_max`.
         self.max_since.set((self.inner.platform().library() != "none").then(Instant::now));
         self.inner.start_max(values)
     }

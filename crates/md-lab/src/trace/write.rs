@@ -1,4 +1,4 @@
-//! Events of all ranks as Chrome trace JSON (<https://ui.perfetto.dev>), an event per line.
+//! Events of all ranks as Chrome trace JSON (<https://ui.perfetto.dev>), one event per line.
 
 use std::fmt::{self, Write};
 
@@ -13,15 +13,15 @@ use super::read::{HIDDEN_TRACK, MAIN_TRACK};
 use super::recorder::{Event, Kind, Recorder};
 use crate::ROOT;
 
-/// Events per message to rank 0: about 2 MB.
+/// Number of events per message to rank 0: about 2 MB.
 const EVENTS_PER_MESSAGE: usize = 1 << 16;
 
-/// What has been written.
+/// Numbers of a timeline that was written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Written {
-    /// Events in the file.
+    /// Number of events in the file.
     pub events: u64,
-    /// Older events that the recorders had no room for.
+    /// Number of older events that were overwritten in the recorders.
     pub dropped: u64,
     /// Largest error of a rank's clock, in seconds.
     pub clock_error_s: f64,
@@ -36,7 +36,8 @@ struct Counts {
     threads: u64,
 }
 
-/// As [`super::TracedWorld::write`]; `clocks` are the readings before and after. *Collective.*
+/// Implements [`super::TracedWorld::write`]; `clocks` are the first and last readings.
+/// *Collective.*
 pub(super) fn write<E>(
     world: &dyn World,
     recorder: &Recorder,
@@ -62,7 +63,7 @@ pub(super) fn write<E>(
             let all = world.gather(ROOT, bytemuck::cast_slice(&mine))?;
             let Some(bytes) = all.get(rank).filter(|_| outcome.is_ok()) else { continue };
             for event in &bytemuck::pod_collect_to_vec::<_, Event>(bytes) {
-                // Only memory can fail.
+                // Writing to a string cannot fail.
                 let _ = line(&mut text, rank, event, &maps[rank], &names);
             }
             outcome = sink(text.as_bytes());
@@ -104,7 +105,7 @@ fn head(text: &mut String, context: &impl Serialize, counts: &[Counts], maps: &[
     );
 }
 
-/// Number of the track of a thread.
+/// Returns the number of a thread's track.
 fn track(thread: u32) -> u32 {
     if thread == 0 { MAIN_TRACK } else { HIDDEN_TRACK + thread }
 }
@@ -158,7 +159,8 @@ fn line(text: &mut String, rank: usize, event: &Event, map: &ClockMap, contexts:
     }
 }
 
-/// The same at both ends of a message, and different for any two messages (but for one chance in 2^64): FNV-1a.
+/// Returns an identifier that is equal at both ends of a message, and different for any two
+/// messages except with a probability of 2^-64: FNV-1a.
 fn id(event: &Event, from: usize, to: usize) -> u64 {
     let words = [event.context, event.exchange, from as u32, to as u32, event.channel.into()];
     let bytes = words.into_iter().flat_map(u32::to_le_bytes);

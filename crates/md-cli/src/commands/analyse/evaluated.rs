@@ -1,4 +1,4 @@
-//! Energies, forces and pressures of the particles of a frame: what a run would have found had it been there.
+//! Energies, forces and pressures of the particles of a frame, as a run would compute them.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -15,27 +15,28 @@ use crate::output::{Verbosity, kept_whole};
 use crate::scenario::{IntegratorTable, Parallel};
 use crate::setup;
 
-/// Whether an output needs forces or energies.
+/// Returns whether an output needs energies, forces or virials.
 pub(super) fn is_of_forces(needs: Needs) -> bool {
     needs.contains(Needs::ENERGY_AND_VIRIAL) || needs.contains(Needs::PARTICLE_VIRIALS)
 }
 
-/// What acts between the particles of frames.
+/// Evaluates the interactions between the particles of frames.
 pub(super) struct Evaluation<'a> {
     world: &'a dyn World,
-    /// Without particles.
+    /// Inputs without particles.
     inputs: Inputs,
-    /// Whether it has been said that the whole system moves, if it does.
+    /// Whether the motion of the whole system has been reported, if there is one.
     is_drift_told: Cell<bool>,
 }
 
 impl<'a> Evaluation<'a> {
-    /// As the inputs say, with masses by species.
+    /// Creates the evaluation from inputs, with the masses of the species.
     pub(super) fn new(world: &'a dyn World, inputs: &Inputs, masses: &[f64]) -> Self {
         let mut inputs = inputs.clone();
         let scenario = &mut inputs.scenario;
         let threads = scenario.parallel.threads;
-        // In this process, with the velocities of the frame, and for no longer than a look.
+        // The evaluation uses this process only and the velocities of the frame, and makes no
+        // steps.
         scenario.parallel = Parallel { threads, ..Parallel::default() };
         scenario.stage.clear();
         (scenario.system.temperature, scenario.system.drift, scenario.system.file) = (None, None, None);
@@ -45,10 +46,10 @@ impl<'a> Evaluation<'a> {
         Self { world, inputs, is_drift_told: Cell::new(false) }
     }
 
-    /// Shows the frame of a step, and of the integrator that made it, to outputs.
+    /// Passes the frame of a step, and of the integrator that made it, to outputs.
     ///
     /// # Errors
-    /// A frame that cannot be what the scenario says; outputs.
+    /// Returns an error if the frame does not fit the scenario or an output fails.
     pub(super) fn show(
         &self,
         name: &str,
@@ -75,7 +76,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Outputs that look at the step before the first one of a simulation, as if it were that of the frame.
+/// Outputs that observe the initial state of a simulation as if it were the step of the frame.
 struct AtItsStep<'o> {
     step: u64,
     time: f64,

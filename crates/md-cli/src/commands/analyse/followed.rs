@@ -1,4 +1,4 @@
-//! Particles from frame to frame.
+//! Particles followed from frame to frame.
 
 use md_core::{Domain, ImageCounts, Particle, Particles};
 
@@ -6,8 +6,8 @@ use crate::commands::refused;
 use crate::error::RunError;
 use crate::input::InputParticles;
 
-/// How often each particle has crossed the periodic faces: as the file tells; where it does not, as if none moved by
-/// more than half of the box in between.
+/// Image counts of particles: those of the file, or else counts that assume that no particle moves
+/// by more than half of the box between two frames.
 pub(super) struct Followed {
     pub(super) ids: Vec<u64>,
     tells_images: [bool; 3],
@@ -21,7 +21,7 @@ impl Followed {
         Self { ids, tells_images: first.tells_images, positions, images: first.images.clone() }
     }
 
-    /// The particles of a frame as the engine has them.
+    /// Returns the particles of a frame in the form that the engine uses.
     pub(super) fn particles(
         &mut self,
         name: &str,
@@ -60,7 +60,7 @@ impl Followed {
     }
 }
 
-/// What the frame says of it, no number where it does not.
+/// Returns the velocity in the frame, or NaN if there is none.
 fn velocity(frame: &InputParticles, index: usize, mass: f64) -> [f64; 3] {
     let own = frame.velocities.as_ref().and_then(|all| all.get(index)).copied();
     let moved = || frame.momenta.as_ref()?.get(index).map(|momentum| momentum.map(|p| p / mass));

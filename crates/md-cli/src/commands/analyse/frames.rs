@@ -1,5 +1,6 @@
-//! The frames of a trajectory in the order of their steps. What a job that was killed and started again leaves behind is passed
-//! over: a frame that is cut at the end, and frames of steps that have been there.
+//! Frames of a trajectory in the order of their steps. Frames that a killed and restarted job
+//! leaves are skipped: a frame that is cut off at the end of the file, and frames of steps that
+//! have already been read.
 
 use std::path::Path;
 
@@ -15,32 +16,32 @@ use crate::scenario::Scenario;
 
 /// A frame and its step.
 pub(super) struct Stepped {
-    /// In messages.
+    /// Name of the frame in messages.
     pub(super) name: String,
     pub(super) step: u64,
     pub(super) frame: InputParticles,
 }
 
-/// The frames of a trajectory.
+/// Reader of the frames of a trajectory.
 pub(super) struct Frames<'a> {
     path: &'a Path,
     is_strict: bool,
     frames: TrajectoryFrames,
     steps: Steps,
-    /// Step and positions of the last frame.
+    /// Step and positions of the last frame that was returned.
     last: Option<(u64, Vec<[f64; 3]>)>,
     repeated: Repeated,
-    /// Why the last frame of the file cannot be read.
+    /// Reason why the last frame of the file cannot be read.
     cut: Option<String>,
 }
 
-/// Frames that were passed over because their steps had been there.
+/// Frames that were skipped because their steps had been read before.
 #[derive(Default)]
 struct Repeated {
     count: usize,
-    /// Their lowest and highest step.
+    /// Lowest and highest step of these frames.
     steps: Option<(u64, u64)>,
-    /// The largest difference of a coordinate to that of the first frame of the same step.
+    /// Largest difference of a coordinate from that in the first frame of the same step.
     difference: f64,
 }
 
@@ -48,7 +49,7 @@ impl<'a> Frames<'a> {
     /// Opens a trajectory.
     ///
     /// # Errors
-    /// A file that cannot be read, or whose name says nothing of its format.
+    /// Returns an error if the file cannot be read, or if its name does not give its format.
     pub(super) fn open(args: &'a AnalyseArgs, scenario: &Scenario) -> Result<Self, RunError> {
         let path = &*args.trajectory;
         let Some((format, _)) = format_of(&path.to_string_lossy()) else {
@@ -62,10 +63,11 @@ impl<'a> Frames<'a> {
         Ok(Self { path, is_strict: args.strict, frames, steps, last, repeated, cut })
     }
 
-    /// The next frame of a later step than all before.
+    /// Returns the next frame whose step is later than all before.
     ///
     /// # Errors
-    /// The first fault of the file; with `--strict` a cut frame, and one of a step that has been there.
+    /// Returns the first fault of the file. With `--strict`, a frame that is cut off and a frame of
+    /// an earlier step are errors too.
     pub(super) fn next(&mut self) -> Result<Option<Stepped>, RunError> {
         loop {
             let (name, frame) = match self.frames.next()? {
@@ -96,7 +98,7 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// What has been passed over, for the user.
+    /// Returns notes for the user about the frames that were skipped.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         let cut = self.cut.as_ref().map(|error| format!("{error}; the frame is passed over"));
         cut.into_iter().chain(self.repeated.text(self.path))
@@ -128,7 +130,8 @@ impl Repeated {
     }
 }
 
-/// The largest difference of a coordinate to that of the same particle, by the nearest image.
+/// Returns the largest difference of a coordinate from that of the same particle, by the nearest
+/// image.
 fn difference(frame: &InputParticles, positions: &[[f64; 3]]) -> f64 {
     let along = |dim: usize, now: &[f64; 3], then: &[f64; 3]| {
         let (apart, length) = (now[dim] - then[dim], frame.lengths[dim]);

@@ -1,7 +1,7 @@
-//! `md-cli analyse`: what a run computes of its particles as it goes, from the frames of a trajectory.
+//! `md-cli analyse`: the analyses of a run, computed from the frames of a trajectory.
 //!
-//! The outputs of a run look at frames instead of steps. They need a scenario: for the names and masses of species, the time
-//! step, what acts between particles, and what they are asked for.
+//! The outputs of a run observe frames instead of steps. They need a scenario for the names and
+//! masses of species, the time step, the interactions and the parameters of the analyses.
 
 mod evaluated;
 mod followed;
@@ -40,15 +40,17 @@ use followed::Followed;
 use frames::{Frames, Stepped};
 use rhythm::{Rhythm, Shifted};
 
-/// Folder beside a trajectory.
+/// Name of the default output folder, beside the trajectory.
 const ANALYSIS: &str = "analysis";
-/// Of a species that neither scenario nor file gives one.
+/// Mass of a species for which neither scenario nor file gives one.
 const DEFAULT_MASS: f64 = 1.0;
 
-/// Analyses a trajectory, in one process. Gives the files that were written, one a line.
+/// Analyses a trajectory, in one process. Returns the names of the files that were written, one per
+/// line.
 ///
 /// # Errors
-/// A file that cannot be read, or whose frames cannot be what the scenario asks for; the disk.
+/// Returns an error if a file cannot be read, if its frames do not fit the scenario, or if the disk
+/// fails.
 pub fn analyse(args: &AnalyseArgs) -> Result<String, RunError> {
     let name = args.trajectory.display();
     let missing = |reason: io::Error| refused(format!("cannot read the trajectory {name}: {reason}"));
@@ -66,7 +68,8 @@ fn failed(summary: String) -> RunError {
     summarised(summary, RUN_FAILED)
 }
 
-/// With the scenario that is given, or that of the run which wrote the trajectory; it asks for an analysis.
+/// Returns inputs with the given scenario, or with that of the run which wrote the trajectory. The
+/// scenario must request an analysis.
 fn inputs_of(args: &AnalyseArgs) -> Result<Inputs, RunError> {
     let path = args.scenario.clone().unwrap_or_else(|| beside(&args.trajectory, KnownFile::SCENARIO.name()));
     let name = path.display().to_string();
@@ -88,12 +91,12 @@ fn inputs_of(args: &AnalyseArgs) -> Result<Inputs, RunError> {
     Ok(Inputs { path, source, scenario, particles: None, beside: Vec::new(), list: OnceLock::new() })
 }
 
-/// A file or folder beside another file.
+/// Returns the path of a file or folder beside another file.
 fn beside(path: &Path, name: &str) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(name)
 }
 
-/// What the scenario's analyses write.
+/// Returns the files that the scenario's analyses write.
 fn files(scenario: &Scenario) -> Vec<KnownFile> {
     let output = &scenario.output;
     let of = |file: KnownFile, is_asked: bool| Some(file).filter(|_| is_asked);
@@ -108,7 +111,7 @@ fn files(scenario: &Scenario) -> Vec<KnownFile> {
     single.into_iter().flatten().chain(profiles).collect()
 }
 
-/// Makes sure that no results of a run are replaced.
+/// Checks that no results of a run are replaced.
 fn expect_no_run(folder: &Path) -> Result<(), RunError> {
     let of_run = KnownFile::SCENARIO.name();
     if !folder.join(of_run).exists() {
@@ -120,10 +123,11 @@ fn expect_no_run(folder: &Path) -> Result<(), RunError> {
     )))
 }
 
-/// Those of the files that can be made of such frames; says which are left out.
+/// Returns those of the files that can be computed from such frames, and prints a note about the
+/// others.
 ///
 /// # Errors
-/// None can be.
+/// Returns an error if none can be.
 fn possible(asked: Vec<KnownFile>, frame: &InputParticles) -> Result<Vec<KnownFile>, RunError> {
     let needs_velocities = |file: &KnownFile| [KnownFile::THERMO, KnownFile::VISCOSITY].contains(file);
     if frame.has_velocities() || !asked.iter().any(needs_velocities) {
@@ -207,17 +211,18 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
     Ok(files.iter().map(|file| format!("{}\n", folder.join(file.name()).display())).collect())
 }
 
-/// The first step of the last stage that outputs look at: they begin with it if they do not say when.
+/// Returns the first step that outputs observe in the last stage. Outputs without a `start` begin
+/// with it.
 fn first_of_last_stage(scenario: &Scenario, path: &Path) -> Result<u64, RunError> {
     match scenario.stages().split_last() {
         None | Some((_, [])) => Ok(0),
         _ if begin_by_themselves(scenario) => Ok(0),
-        // What a run looks at after the last step of a stage is that stage's.
+        // The state after the last step of a stage belongs to this stage.
         Some((_, earlier)) => Ok(steps_of(earlier, path).map_err(refused)? + 1),
     }
 }
 
-/// Whether all analyses say at which step they begin.
+/// Returns whether all analyses have a `start`.
 fn begin_by_themselves(scenario: &Scenario) -> bool {
     let output = &scenario.output;
     let single = [
@@ -231,14 +236,14 @@ fn begin_by_themselves(scenario: &Scenario) -> bool {
     single.into_iter().flatten().chain(profiles).all(|start| start.is_some())
 }
 
-/// Steps that the first stages of a run have made together.
+/// Returns the total number of steps of the first stages of a run.
 fn steps_of(stages: &[StagePlan], trajectory: &Path) -> Result<u64, String> {
     let made = steps_made(stages, trajectory);
     (1..).zip(made).map(|(number, steps)| steps.ok_or_else(|| unknown_end(number))).sum()
 }
 
-/// Steps that each of these stages has made: minimisations may have ended early, as the run's
-/// summary says if it is there.
+/// Returns the number of steps of each of these stages. Minimisations may have ended early; the
+/// run's summary, if there is one, contains the number of their steps.
 fn steps_made(stages: &[StagePlan], trajectory: &Path) -> Vec<Option<u64>> {
     let summary = fs::read(beside(trajectory, KnownFile::SUMMARY.name())).unwrap_or_default();
     let summary: Value = serde_json::from_slice(&summary).unwrap_or_default();
@@ -253,8 +258,8 @@ fn steps_made(stages: &[StagePlan], trajectory: &Path) -> Vec<Option<u64>> {
     (1..).zip(stages).map(steps).collect()
 }
 
-/// The integrator of a step in a run of these stages, which have made so many steps or, where that
-/// is unknown, those planned.
+/// Returns the integrator of a step in a run of these stages. `made` is the number of steps of
+/// each; where it is unknown, the planned number is used.
 fn integrator_at(step: u64, stages: &[StagePlan], made: &[Option<u64>]) -> Integrator {
     let mut last = 0;
     let ends = stages.iter().zip(made).map(|(stage, made)| {
@@ -273,7 +278,7 @@ fn unknown_end(number: usize) -> String {
     )
 }
 
-/// By species, where scenario or frame gives one.
+/// Returns the mass of each species, if scenario or frame gives one.
 fn known_masses(scenario: &Scenario, frame: &InputParticles) -> impl Iterator<Item = Option<f64>> {
     let of_file = |index: usize| frame.masses.get(index).copied().flatten();
     scenario.species.iter().enumerate().map(move |(index, species)| species.mass.or(of_file(index)))
@@ -283,7 +288,8 @@ fn masses(scenario: &Scenario, frame: &InputParticles) -> Vec<f64> {
     known_masses(scenario, frame).map(|mass| mass.unwrap_or(DEFAULT_MASS)).collect()
 }
 
-/// Says so if the run had its masses from a file that is not read here, and results depend on them.
+/// Prints a note if the run took masses from a file that is not read here, and results depend on
+/// them.
 fn note_masses(scenario: &Scenario, frame: &InputParticles) {
     let output = &scenario.output;
     let centres = [output.msd.map(|msd| msd.centre_of_mass), output.vacf.map(|vacf| vacf.centre_of_mass)];
@@ -304,23 +310,24 @@ fn note_masses(scenario: &Scenario, frame: &InputParticles) {
     }
 }
 
-/// Whether a trajectory is one that the scenario asks for with unwrapped positions: not every format says so itself.
+/// Returns whether the scenario requests unwrapped positions for this trajectory. Not every format
+/// marks them.
 fn is_unwrapped(scenario: &Scenario, path: &Path) -> bool {
     let same_name = |own: &Trajectory| Path::new(&own.path).file_name() == path.file_name();
     let own = scenario.output.trajectory.as_ref().filter(|own| same_name(own));
     own.is_some_and(|own| own.positions == Positions::Unwrapped)
 }
 
-/// Along which axes it is known how often particles have crossed the faces.
+/// Returns along which axes the number of crossings of the faces is known.
 fn told_images(frame: &InputParticles, is_unwrapped: bool) -> [bool; 3] {
     if frame.tells_images == [false; 3] { [is_unwrapped; 3] } else { frame.tells_images }
 }
 
-/// Says what is taken in the place of what the frames lack.
+/// Prints notes about the values that replace data missing in the frames.
 fn note_lacks(scenario: &Scenario, frame: &InputParticles) {
     let species: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
     if species.len() > 1 && frame.lacks_types {
-        // They are refused.
+        // The check of the content returns an error for these frames.
         return;
     }
     frame.notes_of_lacks(&species).iter().for_each(|text| note(text));
@@ -339,10 +346,10 @@ fn domain(scenario: &Scenario, frame: &InputParticles) -> Domain {
     Domain { dimension, origin, lengths, boundary: scenario.system.boundary }
 }
 
-/// The outputs, and what is known of the frames so far.
+/// The outputs, and the state that follows from the frames so far.
 struct Analysis<'a> {
     world: &'a dyn World,
-    /// Of the run, and the steps that they have made where that is known.
+    /// Stages of the run, and the number of steps that each has made, if known.
     stages: Vec<StagePlan>,
     made: Vec<Option<u64>>,
     inputs: &'a Inputs,
@@ -351,9 +358,9 @@ struct Analysis<'a> {
     outputs: Opened<'a>,
     followed: Followed,
     rhythms: Vec<Rhythm>,
-    /// Steps of the frames.
+    /// Steps of the frames so far.
     seen: Vec<u64>,
-    /// How often an output has looked at a frame.
+    /// Number of times that an output has observed a frame.
     looks: u64,
 }
 
@@ -404,7 +411,7 @@ impl Analysis<'_> {
         self.evaluation.show(name, frame, (step, integrator), of_forces)
     }
 
-    /// Whether a frame has what the analyses are made of.
+    /// Checks that a frame contains the data that the analyses need.
     fn check_content(&self, name: &str, frame: &InputParticles) -> Result<(), RunError> {
         let scenario = &self.inputs.scenario;
         if scenario.output.vacf.is_some() && !frame.has_velocities() {

@@ -1,7 +1,7 @@
-//! Analyses that correlate frames in time: how far apart their frames are.
+//! Intervals of analyses that correlate frames in time.
 //!
-//! A run looks every so many steps, whatever it writes; of a trajectory an analysis can only take the frames that there are. Where these
-//! are equally far apart, that is its interval.
+//! A run observes steps at a fixed interval, whatever it writes. An analysis of a trajectory can
+//! only use the frames that exist. If these are equally spaced, their spacing is its interval.
 
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
@@ -13,21 +13,22 @@ use crate::output::KnownFile;
 use crate::output::run_output::{Closing, OutputKind, RunOutput, StageBegin};
 use crate::scenario::Scenario;
 
-/// An analysis that correlates frames in time.
+/// Interval of an analysis that correlates frames in time.
 pub(super) struct Rhythm {
     pub(super) file: KnownFile,
     key: &'static str,
-    /// As the scenario has it.
+    /// Interval in the scenario.
     every: u64,
     from: u64,
-    /// The first step that is taken, the last so far, and the steps between two of them, as far as known.
+    /// First step that is used, last step so far, and steps between two of them, once known.
     first: Option<u64>,
     last: Option<u64>,
     interval: Option<u64>,
 }
 
 impl Rhythm {
-    /// Those that a scenario asks for, which begin with a step if they do not say when.
+    /// Returns the intervals of the analyses that a scenario requests. Analyses without a `start`
+    /// begin with step `begin`.
     pub(super) fn all(scenario: &Scenario, begin: u64) -> Vec<Self> {
         let output = &scenario.output;
         let rhythm = |file, key, every, start: Option<u64>| {
@@ -41,10 +42,10 @@ impl Rhythm {
         msd.into_iter().chain(vacf).chain(viscosity).collect()
     }
 
-    /// Looks at frames until all intervals are known.
+    /// Reads frames until all intervals are known.
     ///
     /// # Errors
-    /// As [`Frames::next`].
+    /// Returns the errors of [`Frames::next`].
     pub(super) fn find(all: &mut [Self], frames: &mut Frames<'_>) -> Result<(), RunError> {
         while all.iter().any(|rhythm| rhythm.interval.is_none()) {
             let Some(found) = frames.next()? else { break };
@@ -64,13 +65,14 @@ impl Rhythm {
         step >= self.from && step.is_multiple_of(self.every)
     }
 
-    /// The interval where it is not the scenario's, and how far the steps are behind multiples of it.
+    /// Returns the interval, if it is not the scenario's, and the offset of the steps from its
+    /// multiples.
     fn other(&self) -> Option<(u64, u64)> {
         let interval = self.interval.filter(|&interval| interval != self.every)?;
         Some((interval, self.first? % interval))
     }
 
-    /// Takes the interval of the frames into the scenario, and says so.
+    /// Sets the interval of the frames in the scenario, and prints a note.
     pub(super) fn adapt(&self, scenario: &mut Scenario) {
         let (Some((interval, shift)), Some(first)) = (self.other(), self.first) else { return };
         let Self { key, every, .. } = self;
@@ -98,16 +100,16 @@ impl Rhythm {
         }
     }
 
-    /// How far the steps of an output are behind multiples of its interval.
+    /// Returns the offset of the steps of an output from multiples of its interval.
     pub(super) fn shift(all: &[Self], kind: &OutputKind) -> u64 {
         let own = all.iter().find(|rhythm| kind.files.contains(&rhythm.file));
         own.and_then(Self::other).map_or(0, |(_, shift)| shift)
     }
 
-    /// Makes sure that a frame follows the one before as the others do.
+    /// Checks that the distance of a frame from the one before is the interval.
     ///
     /// # Errors
-    /// It does not.
+    /// Returns an error if it is not.
     pub(super) fn check(&mut self, name: &str, step: u64) -> Result<(), RunError> {
         if !self.takes(step) {
             return Ok(());
@@ -124,7 +126,8 @@ impl Rhythm {
     }
 }
 
-/// An output whose steps are some behind multiples of its interval: it sees them as if they were not.
+/// An output whose steps have an offset from multiples of its interval. It receives steps without
+/// this offset.
 pub(super) struct Shifted<'o> {
     pub(super) output: Box<dyn RunOutput + 'o>,
     pub(super) by: u64,

@@ -1,18 +1,20 @@
-//! At which step of its run a frame was written: its number in the file does not tell.
+//! Steps at which the frames of a trajectory were written. The number of a frame in the file does
+//! not give its step.
 
 use crate::commands::refused;
 use crate::error::RunError;
 use crate::input::{FrameTime, InputParticles};
 
-/// How far from a whole number the steps in a time may be, for the rounding of sums of time steps.
+/// Largest deviation of a time in units of the time step from a whole number, for the rounding of
+/// sums of time steps.
 const ROUNDING: f64 = 1e-3;
 
-/// Steps of frames, one after the other.
+/// Finds the steps of frames, one after the other.
 pub(super) struct Steps {
     timestep: f64,
-    /// Steps between two frames, where the user says so.
+    /// Number of steps between two frames, if the user gives it.
     interval: Option<u64>,
-    /// Frames so far.
+    /// Number of frames so far.
     count: u64,
     /// Step and time of the first frame.
     first: (u64, Option<FrameTime>),
@@ -23,10 +25,11 @@ impl Steps {
         Self { timestep, interval, count: 0, first: (0, None) }
     }
 
-    /// The step of the next frame: its own, or its time by the time step.
+    /// Returns the step of the next frame: the step in the file, or its time divided by the time
+    /// step.
     ///
     /// # Errors
-    /// A frame that says neither; a step and a time that contradict each other.
+    /// Returns an error if a frame has neither, or if its step and time contradict each other.
     pub(super) fn next(&mut self, name: &str, frame: &InputParticles) -> Result<u64, RunError> {
         let number = self.count;
         self.count += 1;
@@ -60,7 +63,7 @@ impl Steps {
         let steps = time.value() / timestep;
         let rounding = ROUNDING + time.resolution() / timestep;
         let is_whole = (steps - steps.round()).abs() <= rounding && rounding < 0.5;
-        // Below this all whole numbers are numbers of the type.
+        // Up to this limit, all whole numbers can be represented.
         if is_whole && (0.0..=(1_u64 << 53) as f64).contains(&steps.round()) {
             return Ok(steps.round() as u64);
         }
@@ -70,7 +73,7 @@ impl Steps {
         ))
     }
 
-    /// Whether as much time has passed since the first frame as its step says.
+    /// Checks that the time since the first frame agrees with the steps since then.
     fn check(&self, name: &str, step: u64, time: FrameTime) -> Result<(), RunError> {
         let Self { timestep, first: (first_step, Some(first)), .. } = *self else { return Ok(()) };
         let steps = step as f64 - first_step as f64;
@@ -142,7 +145,7 @@ mod tests {
                         two frames by --frame-steps N";
         assert_eq!(fault(0.007, &[timed(0.1)]), expected);
         assert!(fault(0.005, &[timed(-0.1)]).contains("its time -0.1 is -20.000 time steps of 0.005"));
-        // So late that an f32 cannot tell one step from the next.
+        // At this time, an `f32` cannot distinguish one step from the next.
         let late = frame(None, Some(FrameTime::Single(1e6)));
         assert!(fault(0.005, &[late]).contains("it has no step, and its time 1000000.0"));
         let both = |step, time| frame(Some(step), Some(FrameTime::Double(time)));

@@ -1,13 +1,14 @@
-//! What the library's answers mean for the backends: a build may have one that cannot be used where it runs.
+//! Restrictions of backends that follow from the properties of the MPI library. A build may contain
+//! a backend that cannot be used on the machine.
 
 use md_comm::mpi::{Survey, WindowSurvey};
 use md_comm::{Backend, Communication};
 
-/// What a scenario calls the other ways to make a window.
+/// Other calls that make a window, and their names in a scenario.
 const OTHER_WINDOWS: [(&str, &str); 2] =
     [("MPI_Win_create", "create"), ("MPI_Win_create_dynamic", "dynamic")];
 
-/// Restrictions of backends that this build has, in words.
+/// Returns the restrictions of the backends of this build, in words.
 pub(super) fn restrictions(survey: &Survey) -> Vec<(Backend, String)> {
     let all = Backend::ALL.iter();
     all.filter_map(|&backend| Some((backend, restriction(backend, survey)?))).collect()
@@ -39,7 +40,7 @@ fn window<'s>(survey: &'s Survey, call: &str) -> Option<&'s WindowSurvey> {
     survey.windows.iter().find(|window| window.call == call)
 }
 
-/// Why the library makes no such windows, if it does not.
+/// Returns the reason why the library makes no windows with this call, if it does not.
 fn refused(survey: &Survey, call: &str) -> Option<String> {
     window(survey, call)?.made.as_ref().err().cloned()
 }
@@ -64,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    /// Restrictions where the library refuses these calls.
+    /// Returns the restrictions if the library refuses these calls.
     fn listed(refused: &[&str], ranks_on_nodes: &[usize]) -> String {
         let calls =
             ["MPI_Win_allocate", "MPI_Win_create", "MPI_Win_create_dynamic", "MPI_Win_allocate_shared"];

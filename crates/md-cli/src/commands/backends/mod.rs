@@ -1,4 +1,4 @@
-//! `md-cli backends`: what moves the halo here.
+//! `md-cli backends`: transports of the halo that are available here.
 
 #[cfg(feature = "mpi")]
 mod here;
@@ -9,16 +9,17 @@ use std::fmt::Write as _;
 use md_comm::mpi::{MpiWorld, WindowSurvey};
 use md_comm::{Backend, Library, Purpose, known_problems};
 
-/// What the MPI library was asked.
+/// Properties of the MPI library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Findings {
-    /// As `name: value` lines below its own.
+    /// Properties, written as `name: value` lines below the name of the library.
     lines: Vec<(&'static str, String)>,
-    /// Backends of this build that can be used here in part or not at all, and why.
+    /// Backends of this build that can be used here only in part or not at all, with the reason.
     restrictions: Vec<(Backend, String)>,
 }
 
-/// One entry per backend, then the MPI library, what was found out about it, and its known problems.
+/// Returns one entry per backend, followed by the MPI library, its properties and its known
+/// problems.
 pub fn backends(library: &str, findings: &Findings) -> String {
     let mut text = String::new();
     let width = Backend::ALL.iter().map(|backend| backend.name().len()).max().unwrap_or(0);
@@ -59,15 +60,15 @@ fn problems_of(library: &Library) -> String {
     text
 }
 
-/// What there is to say without MPI.
+/// Returns the properties of a build without MPI.
 pub fn no_findings() -> Findings {
     Findings { lines: vec![("RMA component", "none".to_owned())], restrictions: Vec::new() }
 }
 
-/// Asks the library. *Collective.*
+/// Queries the MPI library. *Collective.*
 ///
 /// # Errors
-/// If ranks cannot be reached.
+/// Returns an error if ranks cannot be reached.
 #[cfg(feature = "mpi")]
 pub fn findings(world: &MpiWorld) -> Result<Findings, md_comm::CommError> {
     let survey = world.survey()?;
@@ -86,6 +87,7 @@ pub fn findings(world: &MpiWorld) -> Result<Findings, md_comm::CommError> {
     Ok(Findings { lines, restrictions: here::restrictions(&survey) })
 }
 
+/// Returns each value with the calls that it holds for:
 /// `osc/rdma [MPI_Win_allocate, MPI_Win_create]; osc/sm [MPI_Win_allocate_shared]`.
 #[cfg(feature = "mpi")]
 fn per_call(windows: &[WindowSurvey], fact: impl Fn(&WindowSurvey) -> String) -> String {

@@ -1,6 +1,7 @@
 //! `md-cli compare` on a grid: halo strategies on a stencil or a flow, checked bit by bit.
 //!
-//! The reference is the same problem with two-sided messages (threads: with their own): all strategies must give its bits.
+//! The reference is the same problem with two-sided messages (between threads, with their own
+//! transport). All strategies must reproduce its bits.
 
 use std::rc::Rc;
 
@@ -22,13 +23,15 @@ use crate::output::grid::GridContext;
 use crate::scenario::Scenario;
 use crate::strategies::{Choices, MESSAGES, adapt_variant, keys_of};
 
-/// Steps per sample.
+/// Default number of steps per sample.
 const STEPS: u64 = 10;
 
-/// Compares strategies on this rank; `end_job` ends all ranks with an exit code, from any thread. *Collective.*
+/// Compares strategies on this rank. `end_job` ends all ranks with an exit code, from any thread.
+/// *Collective.*
 ///
 /// # Errors
-/// [`Summarised`](crate::commands::ending::Summarised) if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
+/// Returns [`Summarised`](crate::commands::ending::Summarised) if a strategy was wrong, failed or
+/// timed out. See [`RunError`] for other errors.
 pub fn compare_on_grid<M: Runnable>(
     transports: &dyn Transports,
     inputs: &GridInputs<M>,
@@ -63,30 +66,30 @@ pub fn compare_on_grid<M: Runnable>(
     call.conduct(&grid, conditions, outputs, "wrong values")
 }
 
-/// Steps after which the bits are compared.
+/// Number of steps after which the bits are compared.
 const CHECKED_STEPS: u64 = 3;
 
-/// A scenario's grid, and the bits that every strategy must give.
+/// Grid of a scenario, and the fingerprint that every strategy must reproduce.
 struct Grid<'c, M: Runnable> {
     agreement: &'c dyn World,
     inputs: &'c GridInputs<M>,
-    /// Has its keys.
+    /// Scenario with the keys of the strategies.
     base: &'c Scenario,
     problem: M::Problem,
-    /// Per sample.
+    /// Number of steps per sample.
     steps: u64,
-    /// Of the values after [`CHECKED_STEPS`].
+    /// Fingerprint of the values after [`CHECKED_STEPS`].
     fingerprint: u64,
 }
 
-/// What a strategy becomes.
+/// Inputs and problem of a strategy.
 struct GridSetup<M: Runnable> {
     inputs: GridInputs<M>,
     problem: M::Problem,
 }
 
 impl<'c, M: Runnable> Grid<'c, M> {
-    /// With the bits of the first of the backends. *Collective.*
+    /// Computes the fingerprint with the first of the backends. *Collective.*
     fn of(
         transports: &'c dyn Transports,
         inputs: &'c GridInputs<M>,
@@ -97,7 +100,7 @@ impl<'c, M: Runnable> Grid<'c, M> {
         let agreement = transports.agreement();
         let world = &*transports.world(transports.backends()[0], RmaOptions::default())?;
         world.set_watchdog(timeout);
-        // That backend may not take datatypes.
+        // This backend may not support datatypes.
         let mut packed = inputs.clone();
         packed.scenario.parallel_mut().messages = Messages::default();
         let packed_problem = M::problem(&packed, agreement.ranks())?;
@@ -130,7 +133,7 @@ impl<'c, M: Runnable> Grid<'c, M> {
     }
 }
 
-/// How fields share messages, where that is varied.
+/// Returns the way in which fields share messages, if the variant sets it.
 fn messages_of(variant: &Variant) -> Option<Messages> {
     let is_meant = |messages: &Messages| {
         let value = Some(name_of(messages));
@@ -199,10 +202,10 @@ impl<M: Runnable> Ground for Grid<'_, M> {
     }
 }
 
-/// An application at work.
+/// A running application.
 struct GridAtWork<'s> {
     app: Box<dyn Application + 's>,
-    /// When measuring was started.
+    /// Traffic before the measurement.
     sent_before: Traffic,
 }
 

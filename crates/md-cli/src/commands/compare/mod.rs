@@ -1,6 +1,8 @@
-//! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and ranked.
+//! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and
+//! ranked.
 //!
-//! Here stands what comparisons on particles and on grids share: their outputs, and how the program ends.
+//! This module contains the outputs and the exit status that comparisons on particles and on grids
+//! share.
 
 mod grid;
 mod particles;
@@ -30,18 +32,19 @@ use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ResultFil
 pub use grid::compare_on_grid;
 pub use particles::compare;
 
-/// How a comparison was asked for.
+/// Arguments of a comparison.
 #[derive(Clone, Copy)]
 struct Call<'c> {
     transports: &'c dyn Transports,
     args: &'c CompareArgs,
-    /// Ends all ranks with an exit code, from any thread, also while a call does not return.
+    /// Ends all ranks with an exit code, from any thread, even while a call does not return.
     end_job: fn(u8),
 }
 
 impl<'c> Call<'c> {
-    /// What these strategies are compared in; `own` says which is the scenario's own setting. From here on the ranks' agreement has its
-    /// watchdog. *Collective.*
+    /// Returns the conditions under which these strategies are compared. `own` returns whether a
+    /// strategy is the scenario's own setting. The world of the ranks' agreement gets its watchdog.
+    /// *Collective.*
     fn conditions(
         &self,
         variants: &'c [Variant],
@@ -66,7 +69,7 @@ impl<'c> Call<'c> {
         Ok(conditions)
     }
 
-    /// Where results are written and shown, on rank 0, in a directory that is opened for these files.
+    /// Opens the outputs on rank 0, in the directory that `open` returns for these files.
     fn open<C: RowContext>(
         &self,
         variants: &[Variant],
@@ -83,10 +86,12 @@ impl<'c> Call<'c> {
         Ok(Outputs { directory, screen, progress, end_job })
     }
 
-    /// Checks and measures all strategies and publishes the results; `wrong` is what is said of a strategy that is not right. *Collective.*
+    /// Checks and measures all strategies and publishes the results. `wrong` is the message about
+    /// strategies with wrong results. *Collective.*
     ///
     /// # Errors
-    /// As [`of_outcomes`]; the agreement's world is broken; output.
+    /// Returns the errors of [`of_outcomes`], and an error if the agreement's world is broken or an
+    /// output fails.
     fn conduct<G: Ground>(
         &self,
         ground: &G,
@@ -108,7 +113,8 @@ impl<'c> Call<'c> {
     }
 }
 
-/// Ranks on rank 0's machine per hardware thread of it, or per core where a launcher has bound ranks to fewer. *Collective.*
+/// Returns the number of ranks on rank 0's machine per hardware thread, or per core if a launcher
+/// has bound ranks to fewer cores. *Collective.*
 fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
     let hosts = world.gather(ROOT, gethostname::gethostname().as_encoded_bytes())?;
     let here = hosts.iter().filter(|host| *host == &hosts[0]).count();
@@ -117,7 +123,7 @@ fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
     Ok(bound.max(here as f64 / cores::of_machine() as f64))
 }
 
-/// Where a comparison is written and shown, on rank 0.
+/// Outputs of a comparison on rank 0.
 struct Outputs {
     directory: OutputDirectory,
     screen: Screen,
@@ -132,7 +138,7 @@ impl<C: RowContext> Publisher<C> for Outputs {
         self.progress.tick(done as u64);
     }
 
-    /// The most precious file first.
+    /// Writes the most important files first.
     fn publish(&mut self, comparison: &Comparison<C>) -> Result<(), RunError> {
         let Self { directory, screen, progress, .. } = self;
         progress.finish();

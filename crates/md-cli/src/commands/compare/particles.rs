@@ -1,4 +1,4 @@
-//! Strategies on particles: their forces are checked against a reference.
+//! Comparison of strategies on particles, with a check of their forces against a reference.
 
 use std::cell::Cell;
 
@@ -21,14 +21,15 @@ use crate::scenario::{Neighbor, Parallel, Scenario};
 use crate::strategies::{Choices, adapt_variant, by_ghosts};
 use crate::{memory, setup};
 
-/// Steps per sample.
+/// Largest default number of steps per sample.
 const STEPS: u64 = 20;
 
-/// Compares strategies on this rank; `end_job` ends all ranks with an exit code, from any thread, also while a call does not
-/// return. *Collective.*
+/// Compares strategies on this rank. `end_job` ends all ranks with an exit code, from any thread,
+/// even while a call does not return. *Collective.*
 ///
 /// # Errors
-/// [`Summarised`](crate::commands::ending::Summarised) if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
+/// Returns [`Summarised`](crate::commands::ending::Summarised) if a strategy was wrong, failed or
+/// timed out. See [`RunError`] for other errors.
 pub fn compare(
     transports: &dyn Transports,
     inputs: &Inputs,
@@ -51,7 +52,8 @@ pub fn compare(
         |variant: &Variant| adapt_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
     let call = Call { transports, args, end_job };
     let conditions = call.conditions(&variants, is_own, scenario.parallel.between_nodes, steps)?;
-    // What cannot be computed or written is found out first, before old results are removed and new ones computed.
+    // Impossible computations and outputs are found before old results are removed and new ones
+    // computed.
     let setup = divided_by_any(inputs, agreement.ranks())?;
     memory::expect_timeline(agreement, &args.trace)?;
     let outputs = open_on_root(agreement, || {
@@ -70,17 +72,17 @@ pub fn compare(
     call.conduct(&ground, conditions, outputs, "wrong forces")
 }
 
-/// The scenario, and the forces that every strategy must give.
+/// The scenario, and the reference for the forces of every strategy.
 struct Particles<'c> {
     inputs: &'c Inputs,
     scenario: &'c Scenario,
     agreement: &'c dyn World,
-    /// Bytes that each rank can have; `None` where nothing tells.
+    /// Bytes available to each rank, or `None` if unknown.
     available: Option<f64>,
-    /// Per sample.
+    /// Number of steps per sample.
     steps: u64,
     reference: Reference,
-    /// Warns of stale neighbourhoods, once.
+    /// Warns of stale neighbour lists, once.
     look_at: &'c dyn Fn(&NeighborReport),
 }
 
@@ -129,7 +131,8 @@ impl Ground for Particles<'_> {
     }
 }
 
-/// The initial state, divided as any number of ranks can divide it.
+/// Returns the set-up of the initial state with a partition that is possible for any number of
+/// ranks.
 fn divided_by_any(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
     let mut scenario = inputs.scenario.clone();
     scenario.parallel = Parallel { partition: PartitionKind::Stripe, ..Parallel::default() };
@@ -146,7 +149,8 @@ fn terms(inputs: &Inputs) -> Terms {
     }
 }
 
-/// So many that the neighbourhood is not rebuilt in between, where it is rebuilt on a schedule that leaves room.
+/// Returns the number of steps per sample. If neighbour lists are rebuilt at an interval from 2 to
+/// [`STEPS`], it is one less, so that no rebuild comes in between.
 fn steps(neighbor: &Neighbor) -> u64 {
     match neighbor.rebuild.every {
         Some(every @ 2..=STEPS) => every - 1,

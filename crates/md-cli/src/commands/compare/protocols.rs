@@ -1,4 +1,5 @@
-//! `md-cli compare --protocols`: protocols and partitions in the columns of Matthey and Hansen (2000).
+//! `md-cli compare --protocols`: protocols and partitions in the columns of Matthey and Hansen
+//! (2000).
 
 use md_core::PartitionKind;
 use md_core::words::counted;
@@ -16,13 +17,13 @@ use crate::scenario::{Parallel, Scenario};
 use crate::strategies::Combined;
 use crate::{memory, setup};
 
-/// Steps of a run where nothing else is said.
+/// Default number of steps of a run.
 const STEPS: u64 = 20;
 
-/// Measures all combinations one after the other. *Collective.*
+/// Measures all combinations, one after another. *Collective.*
 ///
 /// # Errors
-/// See [`RunError`]; no combination that is possible.
+/// Returns [`RunError`], also if no combination is possible.
 pub(super) fn compare_protocols(
     transports: &dyn Transports,
     inputs: &Inputs,

@@ -1,4 +1,4 @@
-//! Comparisons over threads in which some transports are broken on purpose.
+//! Tests of comparisons over threads in which some transports are broken on purpose.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::commands::faulty::{self, FaultyTransports};
 use crate::grid_inputs::AnyInputs;
 use crate::strategies::Choices;
 
-/// Two ranks along x, forces at the start only after displacement.
+/// Two ranks along x. In the initial lattice, forces act only after a displacement.
 const SCENARIO: &str = r#"[simulation]
 steps = 20
 seed = 7
@@ -32,7 +32,8 @@ const RANKS: usize = 2;
 #[cfg(feature = "mpi")]
 const GRID: &str = "[stencil]\nkind = \"swap\"\ngrid = [12, 8, 8]\nfields = 2\ndepth = 2\nsteps = 4\n[parallel]\nbackend = \"local\"\nranks = 2\n";
 
-/// A comparison on two ranks; what rank 0 returned, and the files. The other rank ends alike, unless it was ended.
+/// Runs a comparison on two ranks, and returns the result of rank 0 and the folder of the files.
+/// The other rank must end with the same exit code, unless it was ended.
 fn compare_broken(scenario: &str, backends: &str, timeout_s: &str) -> (Result<(), RunError>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.toml");
@@ -64,7 +65,7 @@ fn compare_broken(scenario: &str, backends: &str, timeout_s: &str) -> (Result<()
     (first, folder)
 }
 
-/// But for nothing at all, as without MPI.
+/// An unavailable strategy is a failure only if no other is available, as without MPI.
 #[test]
 fn what_cannot_be_is_no_failure() {
     let (outcome, folder) = compare_broken(SCENARIO, "shm,p2p", "20");
@@ -74,13 +75,13 @@ fn what_cannot_be_is_no_failure() {
     }
 }
 
-/// Without MPI its backends are refused before anything is opened.
+/// Without MPI, its backends are refused before anything is opened.
 #[cfg(feature = "mpi")]
 mod faults {
     use super::*;
     use crate::error::Remains;
 
-    /// These columns of all rows.
+    /// Returns these columns of all rows.
     fn columns<const N: usize>(folder: &TempDir, names: [&str; N]) -> Vec<[String; N]> {
         let text = std::fs::read_to_string(folder.path().join("out/compare.csv")).unwrap();
         let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -90,7 +91,7 @@ mod faults {
         reader.records().map(|record| record.unwrap()).map(|row| columns.map(|i| row[i].to_owned())).collect()
     }
 
-    /// `backend correct status note` of all rows.
+    /// Returns `backend correct status note` of all rows.
     fn rows(folder: &TempDir) -> Vec<String> {
         let rows = columns(folder, ["backend", "correct", "status", "note"]);
         rows.iter().map(|row| row.join(" ").trim().to_owned()).collect()
@@ -136,7 +137,8 @@ mod faults {
         assert_eq!(rows[2], "p2p true ok");
     }
 
-    /// As a flush that hangs in the MPI library: no watchdog helps, the job is ended.
+    /// The fault is like a flush that hangs in the MPI library: no watchdog helps, so the job is
+    /// ended.
     #[test]
     fn a_flush_that_hangs_leaves_the_groups_before_it_complete() {
         let (outcome, folder) = compare_broken(SCENARIO, "rma-fence,rma-notify,p2p,p2p-persistent", "2");

@@ -1,4 +1,5 @@
-//! The step loop of an application on a grid, and what happens between two steps: rows, files, checkpoints, the end.
+//! The step loop of an application on a grid, with the work between two steps: rows, files,
+//! checkpoints and the check for an early end.
 
 use std::time::Instant;
 
@@ -16,19 +17,20 @@ use crate::output::grid::{GridContext, GridThermoWriter, header_line, row_line};
 use crate::output::run_output::Kept;
 use crate::output::{OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
 
-/// After so many steps the ranks ask each other whether to end.
+/// Number of steps after which the ranks agree on whether to end early.
 const LONGEST_SILENCE: u64 = 20;
 
-/// How a step loop has ended.
+/// State at the end of a step loop.
 pub(super) struct End {
-    /// The last step.
+    /// Number of the last step.
     pub(super) done: u64,
     pub(super) ended: Ended,
-    /// The first row and the last one.
+    /// The first and the last row.
     pub(super) ends: [Vec<f64>; 2],
 }
 
-/// What the program ends with after so many of all steps. A run that has made them all may fall short of what was asked for.
+/// Returns the result of the program after `done` of `steps` steps. A run that has made all steps
+/// may still fall short of its aim.
 pub(super) fn into_result(
     ended: Ended,
     [done, steps]: [u64; 2],
@@ -43,21 +45,21 @@ pub(super) fn into_result(
     }
 }
 
-/// Which steps, and after how many there is a row.
+/// Range of steps, and the interval between rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
-    /// Made before.
+    /// Number of steps that earlier runs have made.
     pub(super) first: u64,
     pub(super) last: u64,
     pub(super) interval: u64,
 }
 
-/// What rank 0 shows and writes row by row.
+/// Outputs that rank 0 writes row by row.
 pub(super) struct Console {
     pub(super) screen: Screen,
     pub(super) progress: Progress,
     pub(super) thermo: GridThermoWriter,
-    /// For `--trace`.
+    /// File of `--trace`.
     pub(super) timeline: Option<RecordFile>,
 }
 
@@ -87,11 +89,11 @@ impl Console {
     }
 }
 
-/// Makes the steps. Everything is *collective*.
+/// The step loop and its outputs. All methods are *collective*.
 pub(super) struct Steps<'r, E> {
     pub(super) world: &'r dyn World,
     pub(super) early_end: &'r EarlyEnd,
-    /// On rank 0.
+    /// Console of rank 0.
     pub(super) console: Option<Console>,
     pub(super) extension: E,
     pub(super) checkpoints: Checkpoints<'r>,
@@ -100,7 +102,8 @@ pub(super) struct Steps<'r, E> {
 }
 
 impl<E> Steps<'_, E> {
-    /// A row at the first step, the last, and at intervals. A run that goes on has had its first row.
+    /// Makes the steps. Rows are written at the first step, at the last step and at intervals. A
+    /// run that continues from a checkpoint already has its first row.
     pub(super) fn run<A: Application + ?Sized>(&mut self, app: &mut A) -> Result<End, RunError>
     where
         E: Extension<A>,
@@ -131,7 +134,7 @@ impl<E> Steps<'_, E> {
         Ok(End { done, ended, ends: [begin, end] })
     }
 
-    /// Rows, files and a checkpoint of this step, where they are due.
+    /// Writes the rows, files and checkpoint that are due at this step.
     fn look<A: Application + ?Sized>(
         &mut self,
         app: &mut A,
@@ -171,7 +174,7 @@ impl<E> Steps<'_, E> {
         self.console.as_mut().map_or(Ok(()), |console| console.take(step, row, interval))
     }
 
-    /// How far the files that grow have come.
+    /// Returns the state of the files that grow.
     fn kept<A: ?Sized>(&self) -> Result<Vec<Kept>, OutputError>
     where
         E: Extension<A>,
@@ -182,7 +185,7 @@ impl<E> Steps<'_, E> {
         Ok(kept)
     }
 
-    /// Whether any rank wants the end.
+    /// Returns whether an early end is requested on any rank.
     fn wants_end(&self) -> Result<bool, RunError> {
         let mut votes = [f64::from(u8::from(self.early_end.is_wanted()))];
         self.world.max(&mut votes)?;
@@ -190,7 +193,8 @@ impl<E> Steps<'_, E> {
     }
 }
 
-/// The state in a few numbers, or what is wrong with it: what has exploded says so, and not the file that cannot hold it.
+/// Returns the row of a step. A value that is not finite is reported as such, before a file rejects
+/// it.
 fn finite_row<A: Application + ?Sized>(app: &mut A, step: u64) -> Result<Vec<f64>, GridError> {
     let row = app.row()?;
     expect_finite(app.columns(), &row, step)?;

@@ -1,4 +1,4 @@
-//! From a scenario to a flow.
+//! Conversion of a scenario into a flow.
 
 use std::f64::consts::TAU;
 
@@ -14,7 +14,7 @@ use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::scenario::{InitialKind, Lbm, LbmScenario, ScenarioError};
 
-/// The division of the nodes among the ranks, or what is wrong with it, at its key.
+/// Returns the division of the nodes among the ranks, or an error at the key of its fault.
 pub(in crate::commands) fn decomposition(
     ranks: usize,
     inputs: &GridInputs<LbmScenario>,
@@ -30,7 +30,7 @@ pub(in crate::commands) fn decomposition(
     })
 }
 
-/// Bytes that a rank needs for its nodes.
+/// Returns the number of bytes that a rank needs for its nodes.
 pub(in crate::commands) fn needed_bytes(
     inputs: &GridInputs<LbmScenario>,
     decomposition: &Decomposition,
@@ -40,12 +40,12 @@ pub(in crate::commands) fn needed_bytes(
     let layout = Layout::new(decomposition.block(0).size, [1; 3], number_bytes).map_err(|error| {
         ScenarioError::at(&inputs.source, "lbm.grid", error.to_string(), "fewer nodes, or more ranks")
     })?;
-    // Beside populations, the mask.
+    // The mask is stored in addition to the populations.
     let per_place = (lbm.pattern.grids() * POPULATIONS * number_bytes + size_of::<f32>()) as f64;
     Ok(layout.component_stride() as f64 * per_place)
 }
 
-/// Makes sure that every rank has the memory for its nodes, where it is known how much there is.
+/// Checks that every rank has enough memory for its nodes, if the available memory is known.
 pub(in crate::commands) fn expect_room(
     inputs: &GridInputs<LbmScenario>,
     decomposition: &Decomposition,
@@ -60,7 +60,7 @@ pub(in crate::commands) fn expect_room(
     Err(ScenarioError::at(&inputs.source, "lbm.grid", message, help).into())
 }
 
-/// The flow at its start. *Collective.*
+/// Returns the flow in its initial state. *Collective.*
 pub(super) fn set_up<T: LaneReal>(
     world: &dyn World,
     inputs: &GridInputs<LbmScenario>,
@@ -92,16 +92,17 @@ fn initial(lbm: &Lbm, node: [usize; 3]) -> FlowState {
     }
 }
 
-/// Vortices that turn against each other (Taylor and Green 1937, in two dimensions), with the pressure and the gradients that belong to
-/// them: while they are slow against sound they keep their shape and decay as exp(-viscosity (a^2 + b^2) t), a and b being their
-/// wavenumbers.
+/// Returns the state of a node in counter-rotating vortices (Taylor and Green 1937, in two
+/// dimensions), with the pressure and gradients that belong to them. As long as they are slow
+/// compared with sound, they keep their shape and decay as exp(-viscosity (a^2 + b^2) t), where a
+/// and b are their wavenumbers.
 fn vortices(nodes: [usize; 3], speed: f64, node: [usize; 3]) -> FlowState {
     let long: Vec<usize> = (0..3).filter(|&axis| nodes[axis] > 1).collect();
     let &[first, second, ..] = long.as_slice() else { return FlowState::default() };
     let wavenumber = |axis: usize| TAU / nodes[axis] as f64;
     let (a, b) = (wavenumber(first), wavenumber(second));
     let (x, y) = (a * node[first] as f64, b * node[second] as f64);
-    // Without divergence also where the axes differ in length.
+    // The velocity is free of divergence even if the axes differ in length.
     let [u, v] = if a < b { [speed, speed * a / b] } else { [speed * b / a, speed] };
     let mut state = FlowState {
         excess_density: -0.75 * (u * u * (2.0 * x).cos() + v * v * (2.0 * y).cos()),

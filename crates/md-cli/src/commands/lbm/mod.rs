@@ -1,4 +1,4 @@
-//! `md-cli lbm`: a flow by the lattice Boltzmann method.
+//! `md-cli lbm`: flow by the lattice Boltzmann method.
 
 mod flow;
 mod obstacle;
@@ -63,10 +63,12 @@ fn run<T: LaneReal>(
     })
 }
 
-/// The effective scenario of checked inputs, for `ranks` ranks.
+/// Returns the effective scenario of checked inputs, for `ranks` ranks.
 ///
 /// # Errors
-/// A grid that cannot be divided so, or has no room, at its key; a mask that cannot be read; `MD_SIMD` that names no level of this CPU.
+/// Returns an error at the key of the grid if it cannot be divided among these ranks or does not
+/// fit in memory. A mask that cannot be read and an `MD_SIMD` that names no level of this CPU are
+/// errors too.
 pub fn check(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<String, RunError> {
     let decomposition = decomposition(ranks, inputs)?;
     expect_room(inputs, &decomposition, memory::available(ranks))?;
@@ -76,7 +78,7 @@ pub fn check(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<String, R
     Ok(inputs.effective_toml()? + &format!("\n# needs about {needed} of memory per rank\n"))
 }
 
-/// What a step sends and computes on so many ranks.
+/// Returns the messages and computations of a step on `ranks` ranks.
 pub(super) fn schedule(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<Schedule, RunError> {
     let LbmScenario { lbm, parallel, .. } = &inputs.scenario;
     let decomposition = decomposition(ranks, inputs)?;
@@ -116,7 +118,7 @@ impl Runnable for LbmScenario {
             messages: parallel.messages,
             kind: "lbm".to_owned(),
             nodes: crossed(lbm.grid),
-            // The flow: its populations are updated together.
+            // The only field is the flow, since its populations are updated together.
             fields: 1,
             depth: 1,
             grid: crossed(decomposition.ranks()),

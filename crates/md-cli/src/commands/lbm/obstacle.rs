@@ -1,4 +1,4 @@
-//! Solid nodes of a scenario: a sphere, or those of a mask file.
+//! Solid nodes of a scenario: those of a sphere or of a mask file.
 
 use std::path::Path;
 
@@ -14,7 +14,8 @@ use crate::scenario::{Boundary, Lbm, LbmScenario, ObstacleKind, ScenarioError, a
 use crate::text_file::told;
 use md_lab::significant;
 
-/// This rank's solid nodes, and what a mask file is known again by. *Collective.*
+/// Returns this rank's solid nodes, and path and checksum of the mask file, if there is one.
+/// *Collective.*
 pub(super) fn mask(
     world: &dyn World,
     inputs: &GridInputs<LbmScenario>,
@@ -36,14 +37,14 @@ pub(super) fn mask(
     Ok((mask, None))
 }
 
-/// Makes sure that the mask file, if there is one, can be read and is of this lattice.
+/// Checks that the mask file, if there is one, can be read and belongs to this lattice.
 pub(super) fn expect_readable(inputs: &GridInputs<LbmScenario>) -> Result<(), RunError> {
     let file = inputs.mask_file();
     file.map_or(Ok(()), |file| read(None, inputs, &file, |_| ()).map(drop))
 }
 
-/// Makes sure that some node is fluid, and says what is odd: an obstacle that has none of the nodes, or reaches beyond
-/// walls. *Collective.*
+/// Checks that some node is fluid, and returns warnings about an obstacle that contains no node or
+/// reaches beyond walls. *Collective.*
 pub(super) fn expect_fluid(
     world: &dyn World,
     inputs: &GridInputs<LbmScenario>,
@@ -75,7 +76,8 @@ pub(super) fn expect_fluid(
     )])
 }
 
-/// What to say of a sphere that reaches beyond walls, half a node outside the last nodes.
+/// Returns warnings about a sphere that reaches beyond walls, which are half a node outside the
+/// last nodes.
 fn walls_crossed(lbm: &Lbm) -> Vec<String> {
     let sphere = lbm.obstacle.as_ref().and_then(|it| it.center.zip(it.radius));
     let Some((center, radius)) = sphere else { return Vec::new() };
@@ -94,7 +96,7 @@ fn walls_crossed(lbm: &Lbm) -> Vec<String> {
     Face::ALL.into_iter().filter_map(beyond).collect()
 }
 
-/// Makes a node solid if it is one of this rank's.
+/// Makes a node solid if this rank owns it.
 fn set(mask: &mut Mask, block: Block, node: [usize; 3]) {
     let own = [0, 1, 2].map(|axis| node[axis].wrapping_sub(block.origin[axis]));
     if (0..3).all(|axis| own[axis] < block.size[axis]) {
@@ -107,7 +109,7 @@ fn every_node(Block { origin, size }: Block) -> impl Iterator<Item = [usize; 3]>
     along(0).flat_map(move |x| along(1).flat_map(move |y| along(2).map(move |z| [x, y, z])))
 }
 
-/// Whether a node lies in the sphere, or in its nearest image across periodic boundaries.
+/// Returns whether a node lies in the sphere, or in its nearest image across periodic boundaries.
 fn is_in_sphere(lbm: &Lbm, node: [usize; 3]) -> bool {
     let sphere = lbm.obstacle.as_ref().and_then(|it| it.center.zip(it.radius));
     sphere.is_some_and(|(center, radius)| {
@@ -122,8 +124,9 @@ fn is_in_sphere(lbm: &Lbm, node: [usize; 3]) -> bool {
     })
 }
 
-/// The solid nodes of a file, which rank 0 reads and tells piece by piece: nobody holds all of it. Their checksum. *Collective*, where
-/// there is a world.
+/// Passes the solid nodes of a file to `solid`, and returns the checksum of the file. Rank 0 reads
+/// the file and sends it piece by piece, so no rank holds all of it. *Collective*, if there is a
+/// world.
 fn read(
     world: Option<&dyn World>,
     inputs: &GridInputs<LbmScenario>,

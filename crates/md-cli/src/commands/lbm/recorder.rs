@@ -1,5 +1,5 @@
-//! What a flow leaves behind beside what all applications on grids do: rows of its tables, images, its own keys of
-//! summary.json.
+//! Outputs of a flow in addition to those of all applications on grids: rows of its tables, images
+//! and keys of summary.json.
 
 use std::path::PathBuf;
 
@@ -21,32 +21,34 @@ use crate::output::run_output::Kept;
 use crate::output::{KnownFile, OutputDirectory, OutputError};
 use crate::scenario::{Lbm, LbmOutput, LbmScenario};
 
-/// Populations of a rank, in bytes, below which caches may hold them: then memory does not count.
+/// Size of a rank's populations in bytes, below which caches may hold them and memory bandwidth is
+/// not relevant.
 const LARGE: usize = 64 << 20;
 
-/// What copying moves per second on all ranks together: one stream, and as many as there are populations.
+/// Rates of copying in bytes per second, on all ranks together: with one stream, and with one
+/// stream per population.
 #[derive(Debug, Clone, Copy)]
 struct Copying {
     one: f64,
     streams: f64,
 }
 
-/// Looks at a flow, on all ranks.
+/// Observer of a flow, on all ranks.
 pub(super) struct Recorder<'w> {
     world: &'w dyn World,
     lbm: Lbm,
     output: LbmOutput,
     folder: PathBuf,
-    /// On rank 0, those that are asked for.
+    /// Requested tables, on rank 0.
     tables: Vec<FlowTable>,
-    /// What has been warned of.
+    /// Warnings that have been given.
     warnings: Vec<String>,
     copying: Option<Copying>,
-    /// Whether high velocities are among the warnings.
+    /// Whether there was a warning about high velocities.
     is_warned: bool,
 }
 
-/// First lines of the tables that are asked for: probe.csv, then drag.csv.
+/// Returns the first lines of the requested tables: probe.csv, then drag.csv.
 pub(super) fn first_lines(output: &LbmOutput) -> Vec<(KnownFile, String)> {
     let probe = output.probe.as_ref().map(|probe| (KnownFile::PROBE, probe_line(&probe.nodes)));
     let drag = output.drag.map(|_| (KnownFile::DRAG, DRAG_LINE.to_owned()));
@@ -54,7 +56,8 @@ pub(super) fn first_lines(output: &LbmOutput) -> Vec<(KnownFile, String)> {
 }
 
 impl<'w> Recorder<'w> {
-    /// Opens what is written, before the run; `odd` are warnings of the obstacle. *Collective.*
+    /// Opens the outputs, before the run. `odd` contains the warnings about the obstacle.
+    /// *Collective.*
     pub(super) fn open(
         world: &'w dyn World,
         inputs: &GridInputs<LbmScenario>,
@@ -102,7 +105,7 @@ impl<'w> Recorder<'w> {
     fn write_probes<T: LaneReal>(&mut self, flow: &Flow<T>, step: u64) -> Result<(), RunError> {
         let nodes = self.output.probe.iter().flat_map(|probe| &probe.nodes);
         let mut values: Vec<f64> = nodes.flat_map(|&node| probed(flow, node)).collect();
-        // All but one rank add nothing.
+        // All ranks except the owner add zeros.
         self.world.sum(&mut values)?;
         self.write_row(KnownFile::PROBE, step, &values)
     }
@@ -113,14 +116,14 @@ impl<'w> Recorder<'w> {
         self.write_row(KnownFile::DRAG, step, [on_obstacles, on_walls].as_flattened())
     }
 
-    /// Where the table is open.
+    /// Writes a row of a table, if it is open.
     fn write_row(&mut self, kind: KnownFile, step: u64, values: &[f64]) -> Result<(), RunError> {
         let mut tables = self.tables.iter_mut();
         tables.find(|table| table.kind() == kind).map_or(Ok(()), |table| Ok(table.write(step, values)?))
     }
 }
 
-/// Density and velocity of a node, zero on ranks that do not own it.
+/// Returns density and velocity of a node, or zeros on ranks that do not own it.
 fn probed<T: LaneReal>(flow: &Flow<T>, node: [usize; 3]) -> [f64; 4] {
     let block = flow.block();
     let own = [0, 1, 2].map(|axis| node[axis].wrapping_sub(block.origin[axis]));
@@ -192,7 +195,7 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
             Collision::Bgk => None,
             Collision::Trt { magic } => Some(("magic", json!(magic))),
         };
-        // Rows and files are no part of a step.
+        // Rows and files are not part of a step.
         let busy_s = total.seconds.max - timings.phase(Phase::Output).seconds.max;
         let shares = self.copying.filter(|_| busy_s > 0.0).map(|Copying { one, streams }| {
             let moved = updates * bytes_per_update as f64 / busy_s;

@@ -1,4 +1,4 @@
-//! What puts the results of a flow in doubt.
+//! Warnings about the results of a flow.
 
 use md_grid::lbm::{MAGIC_OF_PLATES, SOUND_SPEED_SQUARED};
 use md_lab::{name_of, significant};
@@ -6,13 +6,14 @@ use md_lab::{name_of, significant};
 use super::super::intervals::beyond;
 use crate::scenario::{Boundary, CollisionKind, Lbm, LbmScenario};
 
-/// Mach number from which the flow is compressible: its errors grow with the square.
+/// Mach number above which the flow is compressible. Errors grow with its square.
 const HIGHEST_MACH: f64 = 0.3;
 
-/// Slip, by the greatest velocity, from which a magic parameter that the scenario names is warned of.
+/// Slip relative to the greatest velocity, above which a magic parameter in the scenario leads to a
+/// warning.
 const GREATEST_SLIP: f64 = 0.01;
 
-/// What to say of walls at which the fluid does not stand still.
+/// Returns a warning if the fluid slips at walls.
 pub(super) fn slip_warning(lbm: &Lbm) -> Option<String> {
     let (kind, collision) = (lbm.collision_kind(), lbm.collision());
     let (width, like) = narrowest(lbm).filter(|_| lbm.has_walls())?;
@@ -34,7 +35,8 @@ pub(super) fn slip_warning(lbm: &Lbm) -> Option<String> {
     })
 }
 
-/// Nodes of the narrowest channel that the boundary makes, and what is so wide: between walls, or else of the box.
+/// Returns the number of nodes across the narrowest channel that the boundary makes, and a
+/// description: the distance between walls, or else the width of the box.
 fn narrowest(lbm: &Lbm) -> Option<(usize, String)> {
     let axes = |is_wanted: &dyn Fn(usize) -> bool| {
         (0..3).filter(|&axis| is_wanted(axis)).min_by_key(|&axis| lbm.grid[axis])
@@ -48,7 +50,7 @@ fn narrowest(lbm: &Lbm) -> Option<(usize, String)> {
         .or_else(|| long().map(|axis| named(axis, "the box has")))
 }
 
-/// What to say of velocities that are too high for an incompressible flow.
+/// Returns a warning if velocities are too high for an incompressible flow.
 pub(super) fn mach_warning(speed: f64) -> Option<String> {
     let mach = speed / SOUND_SPEED_SQUARED.sqrt();
     (mach > HIGHEST_MACH).then(|| {
@@ -59,7 +61,7 @@ pub(super) fn mach_warning(speed: f64) -> Option<String> {
     })
 }
 
-/// Outputs that are written no more often than at the ends of the run.
+/// Returns warnings about outputs that are written only at the start or the end of the run.
 pub(super) fn interval_warnings(LbmScenario { lbm, output, .. }: &LbmScenario) -> Vec<String> {
     let probe = output.probe.as_ref().map(|probe| probe.every);
     let fields = output.fields.map(|fields| fields.every);

@@ -1,4 +1,5 @@
-//! What runs on a grid say of their costs: their summary.json, beside the messages that they must have sent.
+//! Costs from measured runs on a grid: their summary.json, combined with the messages that they
+//! must have sent.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,10 +20,10 @@ use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::text_file::read_text;
 
-/// Ranks of a run.
+/// Largest number of ranks of a measured run.
 const MOST_MEASURED: usize = 1 << 20;
 
-/// What a run's summary.json says of its costs.
+/// Entries of a run's summary.json that give its costs.
 #[derive(Deserialize)]
 struct Measured {
     kind: String,
@@ -53,7 +54,8 @@ impl Measured {
             .map_err(|error| refused(format!("{name} is no summary.json of a run on a grid: {error}")))
     }
 
-    /// The step that was run: the scenario's, on those nodes and ranks.
+    /// Returns the step of the measured run: that of the scenario, with the nodes and ranks of the
+    /// run.
     fn step<M: Scheduled>(&self, inputs: &GridInputs<M>) -> Result<GridStep, String> {
         let (kind, fields) = inputs.scenario.subject();
         if (&self.kind, self.fields) != (&kind, fields) {
@@ -113,7 +115,7 @@ impl Measured {
     }
 }
 
-/// Costs from the runs that the arguments name.
+/// Returns the costs from the runs that the arguments name.
 pub(super) fn costs<M: Scheduled>(
     inputs: &GridInputs<M>,
     paths: &[PathBuf],

@@ -1,4 +1,5 @@
-//! `md-cli predict` on a grid: the messages are those that a run would send, what computing costs is from a run's own phases.
+//! `md-cli predict` on a grid: messages are those that a run would send, and the costs of
+//! computation are those of measured runs.
 
 mod measured;
 
@@ -30,28 +31,30 @@ use crate::output::{
 use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
 use crate::strategies::keys_of;
 
-/// A scenario whose steps are known without running it.
+/// A scenario whose messages and computations per step are known without a run.
 pub trait Scheduled: GridModel {
-    /// Its step on so many ranks.
+    /// Returns the schedule of a step on `ranks` ranks.
     ///
     /// # Errors
-    /// A grid that cannot be divided so.
+    /// Returns an error if the grid cannot be divided among these ranks.
     fn schedule(inputs: &GridInputs<Self>, ranks: usize) -> Result<Schedule, RunError>;
 
-    /// What is computed, and the number of fields that an update of a node is counted for, as in summary.json.
+    /// Returns the kind of the problem, and the number of fields for which an update of a node
+    /// counts, as in summary.json.
     fn subject(&self) -> (String, usize);
 
-    /// What else decides how long an update takes, by its keys in summary.json.
+    /// Returns further properties that affect the time of an update, with their keys in
+    /// summary.json.
     fn ways(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// Whether it is what the closed formula of a flow is about, in double precision.
+    /// Returns whether the closed formula of a flow in double precision applies.
     fn has_formula(&self) -> bool {
         false
     }
 
-    /// Makes it a scenario of so many nodes along each axis, on any number of ranks.
+    /// Sets the number of nodes along each axis, for any number of ranks, and the precision.
     fn resize(&mut self, nodes: [usize; 3], precision: Precision);
 }
 
@@ -92,7 +95,7 @@ impl Scheduled for LbmScenario {
     }
 }
 
-/// Predicts, in one process.
+/// Predicts the time of a step, in one process.
 ///
 /// # Errors
 /// See [`RunError`].
@@ -106,7 +109,7 @@ pub fn predict_on_grid<M: Scheduled>(
     }
     expect_packed(inputs.scenario.parallel().messages, "the scenario's messages")?;
     let machine = super::predict::read_machine(&args.machine)?;
-    // What nodes cost is not the machine's, but that of measured runs.
+    // The costs of nodes are those of measured runs, not those of the machine file.
     warn_of_doubts(&machine, args, |_| false);
     let mut request = request(inputs, args, wish)?;
     let costs = costs(inputs, &args.measured, &machine, &request)?;
@@ -146,7 +149,8 @@ pub fn predict_on_grid<M: Scheduled>(
     publish(inputs, args, &request, &Forecast { predictions, remarks })
 }
 
-/// What the library takes to collect messages and to spread them out is in no benchmark, and in a run it is part of waiting.
+/// Checks that messages are packed. The time that the library takes to gather and scatter datatypes
+/// is in no benchmark, and in a run it is part of waiting.
 fn expect_packed(messages: Messages, whose: &str) -> Result<(), RunError> {
     if messages.are_packed() {
         return Ok(());
@@ -178,13 +182,13 @@ fn request<M: Scheduled>(
     })
 }
 
-/// Each once.
+/// Returns each exchange pattern of the strategies once.
 fn exchanges(strategies: &[Strategy]) -> Vec<ExchangePattern> {
     let is_wanted = |exchange: &ExchangePattern| strategies.iter().any(|it| it.exchange == *exchange);
     ExchangePattern::ALL.iter().copied().filter(is_wanted).collect()
 }
 
-/// What all ranks send and compute.
+/// Returns the messages and computations of all ranks.
 fn step<M: Scheduled>(
     inputs: &GridInputs<M>,
     ranks: usize,
@@ -192,7 +196,7 @@ fn step<M: Scheduled>(
     scaling: Scaling,
 ) -> Result<GridStep, RunError> {
     let mut inputs = inputs.clone();
-    // Other numbers of ranks have grids of their own.
+    // The grid of the scenario holds only for its number of ranks.
     let grid = &mut inputs.scenario.parallel_mut().grid;
     *grid = grid.filter(|grid| scaling == Scaling::Strong && grid.iter().product::<usize>() == ranks);
     if scaling == Scaling::Weak {

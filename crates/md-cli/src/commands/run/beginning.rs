@@ -1,4 +1,4 @@
-//! What a run begins with, or goes on from.
+//! Initial state of a run, from a scenario or a checkpoint.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -26,26 +26,27 @@ use crate::replay::Replay;
 use crate::scenario::StagePlan;
 use crate::{memory, replay, setup};
 
-/// On one rank.
+/// Initial state of a run on one rank.
 pub(super) struct Beginning {
     pub(super) setup: Setup,
     pub(super) stages: Vec<StagePlan>,
-    /// The stage that the run begins in.
+    /// Stage in which the run begins.
     pub(super) begun: BegunStage,
     pub(super) resumed_from_step: Option<u64>,
     pub(super) resumed: Option<Resumed>,
-    /// Of the stages that have some.
+    /// Outputs of the stages that have separate ones.
     pub(super) own_outputs: Vec<OwnOutputs>,
 }
 
-/// What becomes part of the simulation.
+/// Data that the simulation takes over.
 pub(super) struct Start {
     restored: Option<Restored>,
     replayed: Option<Replay>,
 }
 
 impl Beginning {
-    /// Of a scenario, or of the checkpoint that the arguments name. *Collective.*
+    /// Reads the initial state from a scenario, or from the checkpoint that the arguments name.
+    /// *Collective.*
     pub(super) fn of(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(Self, Start), RunError> {
         setup::expect_room_on_all(world, inputs)?;
         let mut setup = setup::of_inputs(inputs, world.ranks())?;
@@ -65,14 +66,14 @@ impl Beginning {
         Ok((beginning, Start { restored, replayed }))
     }
 
-    /// Steps that have been made.
+    /// Returns the number of steps that earlier runs have made.
     pub(super) fn first_step(&self) -> u64 {
         self.resumed_from_step.unwrap_or(0)
     }
 }
 
 impl Start {
-    /// The simulation. *Collective.*
+    /// Returns the simulation. *Collective.*
     pub(super) fn simulation<'w>(
         self,
         world: &'w dyn World,
@@ -87,18 +88,19 @@ impl Start {
     }
 }
 
-/// What rank 0 has beside the outputs.
+/// Directories, console and timeline of rank 0.
 pub(super) struct Root {
     pub(super) directory: OutputDirectory,
-    /// Of the stages that have outputs of their own.
+    /// Directories of the stages that have separate outputs.
     pub(super) stage_directories: Vec<OutputDirectory>,
     pub(super) console: SharedConsole,
-    /// For `--trace`.
+    /// File of `--trace`.
     pub(super) timeline: Option<RecordFile>,
 }
 
 impl Root {
-    /// Makes the output directory, in which all stays as it is, and says how the run begins.
+    /// Prepares the output directories, without changing their files, and prints how the run
+    /// begins.
     pub(super) fn open(inputs: &Inputs, beginning: &Beginning, args: &RunArgs) -> Result<Self, OutputError> {
         let scenario = &inputs.scenario;
         let verbosity = Verbosity::unless(args.quiet);
@@ -116,7 +118,7 @@ impl Root {
         let of_stages = beginning.own_outputs.iter().map(|own| own.directory(inputs));
         let stage_directories: Vec<_> = of_stages.collect::<Result<_, _>>()?;
         OwnOutputs::note_left(&beginning.own_outputs, &directory, verbosity);
-        // Before anything of it is removed or cut.
+        // This check precedes the removal or truncation of files.
         let kind = |(resumed, now)| expect_same_kind(&directory, resumed, now);
         resumed.zip(scenario.output.trajectory.as_ref()).map_or(Ok(()), kind)?;
         if let Some(resumed) = resumed {
@@ -130,7 +132,7 @@ impl Root {
         Ok(Self { directory, stage_directories, console, timeline: None })
     }
 
-    /// Now that the simulation stands: removes results of an earlier run.
+    /// Removes results of an earlier run, once the simulation is set up.
     pub(super) fn begin(&mut self, args: &RunArgs) -> Result<(), OutputError> {
         let Self { directory, stage_directories, timeline, .. } = self;
         for directory in std::iter::once(&mut *directory).chain(stage_directories) {
@@ -141,13 +143,14 @@ impl Root {
         Ok(())
     }
 
-    /// Once all outputs are open.
+    /// Prints the header of the table, once all outputs are open.
     pub(super) fn begin_table(&self) {
         self.console.borrow_mut().screen.print(&thermo_header());
     }
 }
 
-/// Says from where a run goes on, and what becomes of its results where the scenario is not as it was.
+/// Prints the step from which a run continues, and the effects of changes of the scenario on its
+/// results.
 fn note_resumption(resumed: &Resumed, verbosity: Verbosity) {
     let Differences { system, motion, ramp, ahead, over, start, rounding } = &resumed.differences;
     let step = resumed.header.step;

@@ -1,4 +1,4 @@
-//! `md-cli run`: the simulation, and the files and the screen as its observers.
+//! `md-cli run`: the simulation, with the files and the screen as its observers.
 
 mod beginning;
 mod observers;
@@ -47,7 +47,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let traced = traced(world, &args.trace)?;
     let world = traced.as_ref().map_or(world, |traced| traced);
     let mut simulation = start.simulation(world, &beginning.setup)?;
-    // What may still be refused has been: from here on results of an earlier run are gone.
+    // All checks have passed. From here on, results of an earlier run are removed.
     open_on_all(world, || root.as_mut().map_or(Ok(()), |root| root.begin(args)))?;
     note_drift(&mut simulation, world, Verbosity::unless(args.quiet), Some(&scenario.output))?;
     let timeline = root.as_mut().and_then(|root| root.timeline.take());
@@ -124,7 +124,7 @@ fn observers<'a>(
     Ok(RunObservers { outputs, of_stages, checkpoints, ticks })
 }
 
-/// Writes what is known at the end, whatever has happened to other files, and shows it. On rank 0.
+/// Writes the final results, even if other files have failed, and shows them. Called on rank 0.
 fn conclude(
     Root { directory, stage_directories, console, .. }: Root,
     results: &Results,

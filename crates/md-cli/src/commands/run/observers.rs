@@ -1,5 +1,5 @@
-//! What looks at a run, as one observer: the outputs, then the checkpoints, which know how far those have come, then the progress
-//! bar and the clock.
+//! All observers of a run, combined in one: the outputs, then the checkpoints, which contain the
+//! state of the outputs, then the progress bar and the clock.
 
 use md_core::Domain;
 use md_engine::{ColdStart, Needs, Observer, ObserverError, Snapshot};
@@ -12,17 +12,17 @@ use crate::output::outputs::{Outputs, StageOutputs};
 use crate::output::run_output::{Closing, Console, SharedConsole, StageBegin};
 use crate::output::warnings::{cold_start, first_danger};
 
-/// All of it, on one rank.
+/// All observers of one rank.
 pub(super) struct RunObservers<'a> {
     pub(super) outputs: Outputs<'a>,
-    /// Of the stages that have outputs of their own.
+    /// Outputs of the stages that have separate ones.
     pub(super) of_stages: Vec<StageOutputs<'a>>,
     pub(super) checkpoints: Checkpoints<'a>,
     pub(super) ticks: Ticks<'a>,
 }
 
 impl RunObservers<'_> {
-    /// From here on steps are those of a stage, which says its name on the screen.
+    /// Begins a stage, and prints its name if it has one.
     pub(super) fn begin_stage(&mut self, stage: &StageBegin, cold: Option<ColdStart>) {
         let StageBegin { plan, number, first_step, is_last } = *stage;
         self.outputs.begin_stage(stage);
@@ -35,8 +35,9 @@ impl RunObservers<'_> {
         cold.into_iter().for_each(|cold| self.ticks.warn(cold_start(cold, &plan.name)));
     }
 
-    /// Completes all files, and collects what outputs have to say in summary.json. What has happened to one file does not keep others
-    /// from being written; the first error comes back. *Collective.*
+    /// Completes all files, and collects the entries of outputs in summary.json. A failure of one
+    /// file does not prevent the others from being written; the first error is returned.
+    /// *Collective.*
     pub(super) fn finish(self, closing: &mut Closing) -> Result<(), RunError> {
         closing.warned.extend(self.ticks.warned);
         let of_stages: Vec<_> =
@@ -90,16 +91,17 @@ impl Observer for RunObservers<'_> {
     }
 }
 
-/// Looks at every step: the progress bar, the warning of stale neighbourhoods and of boxes that run away, signals and the clock.
+/// Work at every step: progress bar, warnings about stale neighbour lists and runaway boxes,
+/// signals and the clock.
 pub(super) struct Ticks<'a> {
-    /// On rank 0.
+    /// Console of rank 0.
     pub(super) console: Option<SharedConsole>,
     pub(super) early_end: &'a EarlyEnd,
-    /// The warning that is given once, as soon as there is reason.
+    /// Warning about stale neighbour lists, which is given once, as soon as there is a reason.
     pub(super) danger: Option<String>,
-    /// Warnings of the course of the box that have been given.
+    /// Number of warnings about the box that have been given.
     pub(super) box_warnings: usize,
-    /// What was said as stages began.
+    /// Warnings that were given at the beginning of stages.
     pub(super) warned: Vec<String>,
 }
 

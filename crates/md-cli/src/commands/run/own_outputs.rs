@@ -1,4 +1,5 @@
-//! Outputs of stages alone: each stage that has some has a folder inside that of the run, which is like one of a run by itself.
+//! Separate outputs of stages. Each stage with such outputs has a folder inside that of the run,
+//! which resembles the folder of a separate run.
 
 use md_core::ConservedMomentum;
 
@@ -15,14 +16,14 @@ use crate::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFile
 use crate::scenario::{Scenario, StageScenario};
 use crate::text_file::read_text;
 
-/// A stage with outputs of its own, and where they go on.
+/// A stage with separate outputs, and the checkpoint from which they continue.
 pub(super) struct OwnOutputs {
     stage: StageScenario,
     resumed: Option<Resumed>,
 }
 
 impl OwnOutputs {
-    /// Of all stages that have some.
+    /// Returns all stages that have separate outputs.
     pub(super) fn of(scenario: &Scenario, resumed: Option<&Resumed>) -> Vec<Self> {
         let own = |stage: StageScenario| {
             let resumed = resumed.map(|resumed| resumed.of_stage(&stage));
@@ -31,7 +32,8 @@ impl OwnOutputs {
         scenario.stages_with_outputs().into_iter().map(own).collect()
     }
 
-    /// Says which outputs of stages that have begun do not go on, or end, since they are not what they were at the checkpoint.
+    /// Prints which outputs of stages that have begun start at the checkpoint or end there, because
+    /// the scenario has changed.
     pub(super) fn note_changes(all: &[Self], resumed: &Resumed) {
         let begun = |number: usize| number <= resumed.header.stage.number;
         let then = folders_of_stages(&resumed.header.scenario);
@@ -54,7 +56,7 @@ impl OwnOutputs {
         }
     }
 
-    /// Says which folders an earlier run of this directory has left of stages that this one does not have.
+    /// Prints which folders of an earlier run belong to stages that this run does not have.
     pub(super) fn note_left(all: &[Self], directory: &OutputDirectory, verbosity: Verbosity) {
         let earlier = directory.path().join(KnownFile::SCENARIO.name());
         let earlier = read_text(&earlier, "scenario").unwrap_or_default();
@@ -67,7 +69,7 @@ impl OwnOutputs {
         }
     }
 
-    /// The folder, in which all stays as it is until it begins. On rank 0.
+    /// Prepares the folder, whose files stay until the run begins. Called on rank 0.
     pub(super) fn directory(&self, inputs: &Inputs) -> Result<OutputDirectory, OutputError> {
         let Scenario { output, .. } = &self.stage.scenario;
         let results = ResultFiles {
@@ -82,7 +84,8 @@ impl OwnOutputs {
     }
 }
 
-/// Opens the outputs of stages, whose directories there are on rank 0; `run` is what those of the run are opened with. *Collective.*
+/// Opens the outputs of stages, whose directories exist on rank 0. `run` is the opening of the
+/// run's outputs. *Collective.*
 pub(super) fn stage_outputs<'a>(
     run: &Opening<'a>,
     all: &'a [OwnOutputs],
@@ -93,7 +96,7 @@ pub(super) fn stage_outputs<'a>(
         let opening = Opening {
             scenario: &stage.scenario,
             resumed: resumed.as_ref(),
-            // Rows of thermo.csv are on the screen already.
+            // Rows of thermo.csv are already on the screen.
             root: directory.map(|directory| RootOpening { directory, console: Console::silent() }),
             within: stage.within(),
             ..run.clone()

@@ -1,4 +1,4 @@
-//! What is known at the end of a run.
+//! Results at the end of a run.
 
 use md_comm::World;
 use md_core::words::counted;
@@ -23,12 +23,12 @@ pub(super) struct Results {
     ranks: Vec<RankTiming>,
     pub(super) context: RunContext,
     pub(super) facts: RunFacts,
-    /// Threads per rank, if there are cores for more than there were.
+    /// Number of threads per rank that the cores permit, if it is larger than the number used.
     could_use: Option<usize>,
 }
 
 impl Results {
-    /// *Collective.*
+    /// Gathers the results. *Collective.*
     pub(super) fn of(
         simulation: &mut Simulation,
         world: &dyn World,
@@ -41,7 +41,7 @@ impl Results {
         let sums = simulation.system_sums()?;
         let threads = cores::share_of_ranks(world, scenario.parallel.ranks)?;
         let wall_s = timings.phase(Phase::Total).seconds.max;
-        // From step 0 on, wherever the run has gone on from.
+        // The change is counted from step 0, even if the run continues from a checkpoint.
         let drift_per_atom = simulation.energy_report().total_drift;
         let facts = facts(world, simulation, scenario, &RunSummary { sums, wall_s, drift_per_atom, ended });
         let trajectory = scenario.output.trajectory.as_ref().map(|trajectory| trajectory.path.clone());
@@ -65,7 +65,7 @@ impl Results {
         directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts, None)?)
     }
 
-    /// Once all files are complete.
+    /// Prints warnings and advice, once all files are complete.
     pub(super) fn show(&self, console: &mut Console) {
         let Self { context, facts, could_use, .. } = self;
         let Console { screen, progress } = console;

@@ -7,7 +7,7 @@ use crate::checkpoint::BegunStage;
 use crate::output::run_output::StageBegin;
 use crate::scenario::{IntegratorTable, StagePlan};
 
-/// Lets a simulation begin with the integrator of the stage in which a checkpoint was taken.
+/// Sets up a simulation with the integrator of the stage in which a checkpoint was taken.
 pub(super) fn go_on_in_stage(setup: &mut Setup, stages: &[StagePlan], begun: BegunStage) {
     if let Some(StagePlan { steps, integrator, .. }) = stages.get(begun.number) {
         let IntegratorTable { kind, barostat } = *integrator;
@@ -17,7 +17,8 @@ pub(super) fn go_on_in_stage(setup: &mut Setup, stages: &[StagePlan], begun: Beg
     }
 }
 
-/// Makes the steps of all stages, the first of which has begun; says whether none of them was ended early. *Collective.*
+/// Makes the steps of all stages, the first of which has begun. Returns whether none of them ended
+/// early. *Collective.*
 pub(super) fn run_stages(
     simulation: &mut Simulation,
     observers: &mut RunObservers,

@@ -1,4 +1,4 @@
-//! A run in which nothing will ever move.
+//! Warning about a run in which nothing ever moves.
 
 use md_comm::World;
 use md_engine::{Integrator, Simulation};
@@ -9,7 +9,8 @@ use crate::messages::warn;
 use crate::output::warnings::stillness;
 use crate::scenario::{IntegratorTable, Scenario, StagePlan};
 
-/// Warns if all particles are at rest, no force acts on them, and no stage sets them in motion; returns the warning. *Collective.*
+/// Warns if all particles are at rest, no force acts on them and no stage sets them in motion, and
+/// returns the warning. *Collective.*
 pub(super) fn warn_of_stillness(
     world: &dyn World,
     simulation: &Simulation,
@@ -21,7 +22,7 @@ pub(super) fn warn_of_stillness(
         stages.iter().any(|StagePlan { integrator: IntegratorTable { kind, barostat }, .. }| {
             barostat.is_some() || matches!(kind, Integrator::Langevin(_) | Integrator::Fire(_))
         });
-    // All ranks know the same of both.
+    // Both conditions have the same value on all ranks.
     let Some(text) = stillness(first_force, units(scenario)).filter(|_| !is_moved) else { return Ok(None) };
     let particles = &simulation.state().particles;
     let velocities = particles.velocity.iter().flat_map(|column| &column[..particles.owned()]);

@@ -1,4 +1,4 @@
-//! The rows to come: all combinations of ranks, threads, sizes and strategies that are possible.
+//! Jobs of a sweep: all possible combinations of ranks, threads, sizes and strategies.
 
 use md_comm::Backend;
 use md_core::words::counted;
@@ -18,7 +18,7 @@ use crate::scenario::{Scenario, ScenarioSource, effective_toml, fault, load_as};
 use crate::setup;
 use crate::strategies::{Choices, adapt, keys_of};
 
-/// Of nodes of a grid.
+/// Kind of a sweep over runs on grids.
 const GRID: Kind = Kind {
     context: GridContext::COLUMNS,
     strategy: &["backend", "exchange", "field_messages"],
@@ -27,7 +27,7 @@ const GRID: Kind = Kind {
     rate: "updates_per_s",
 };
 
-/// Of particles.
+/// Returns the jobs of a sweep with particles.
 pub(super) fn particle_jobs(
     inputs: &Inputs,
     args: &SweepArgs,
@@ -73,7 +73,7 @@ fn wanted(
     Ok(Wanted { kind, scaling, jobs, left_out, effective })
 }
 
-/// Backends that a job can have here.
+/// Returns the backends that a job can use here.
 fn movers_here() -> Vec<Backend> {
     let can_run = |backend: &Backend| {
         !matches!(backend, Backend::Local | Backend::Auto) && backend.availability().is_ok()
@@ -81,7 +81,7 @@ fn movers_here() -> Vec<Backend> {
     Backend::ALL.iter().copied().filter(can_run).collect()
 }
 
-/// Ranks and threads.
+/// Returns all pairs of numbers of ranks and threads.
 fn counts(args: &SweepArgs) -> impl Iterator<Item = [usize; 2]> {
     args.ranks.iter().flat_map(|&ranks| args.threads.iter().map(move |&threads| [ranks, threads]))
 }
@@ -130,7 +130,8 @@ fn of_particles(
     })
 }
 
-/// Of the nodes of a grid, as many as the scenario has, or as many per rank as it says.
+/// Returns the jobs of a sweep with a grid. The scenario gives the number of nodes, or of nodes per
+/// rank.
 pub(super) fn grid_jobs<M: Runnable>(
     inputs: &GridInputs<M>,
     args: &SweepArgs,

@@ -1,7 +1,9 @@
-//! `md-cli sweep`: runs of many sizes, ranks and strategies, one after another, into one table.
+//! `md-cli sweep`: runs of many sizes, ranks and strategies, one after another, collected in one
+//! table.
 //!
-//! Every run is a job of its own, started by the launcher, in a folder of its own in the output directory. After every row the table is
-//! written again as a whole, so it is complete whenever the sweep ends; what is in it is not run again.
+//! Every run is a separate job that the launcher starts, in a folder in the output directory. After
+//! every row the whole table is rewritten, so it is complete whenever the sweep ends. Jobs that
+//! have a row in it are not run again.
 
 mod jobs;
 
@@ -30,58 +32,59 @@ use crate::strategies::Choices;
 use crate::text_file::read_text;
 use jobs::{grid_jobs, particle_jobs};
 
-/// Folder of the job that runs; it is removed with all that is in it, so nobody else's may have that name.
+/// Folder of the running job. It is removed with its contents, so no other folder may have this
+/// name.
 const JOB: &str = ".md-cli.job";
 const DIGITS: usize = 4;
-/// Between two looks at a job.
+/// Time between two checks of a job.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// One row to come.
+/// A job that results in one row.
 struct Job {
-    /// The command that runs it, and its scenario.
+    /// Command that runs the job, and its scenario.
     command: &'static str,
     scenario: String,
     backend: Backend,
     ranks: usize,
     title: String,
-    /// What a row about it says.
+    /// Columns that identify the row of this job.
     columns: Vec<(&'static str, String)>,
 }
 
-/// All rows to come, and what is the same for them.
+/// All jobs of a sweep and their common parameters.
 struct Wanted {
     kind: Kind,
     scaling: Scaling,
     jobs: Vec<Job>,
     left_out: Vec<String>,
-    /// The scenario, by which a sweep knows its folder again.
+    /// Effective scenario, by which a later sweep recognises its folder.
     effective: String,
 }
 
-/// Who is to blame for a job that went wrong.
+/// Cause of a failed job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Blame {
-    /// What was asked for: it will go wrong again.
+    /// The request itself, so the job would fail again.
     Input,
-    /// Anything else.
+    /// Any other cause.
     Circumstances,
 }
 
-/// What became of a job.
+/// Failure of a job.
 struct Fault {
     reason: String,
     blame: Blame,
-    /// All that it and its launcher said.
+    /// Complete output of the job and its launcher.
     said: String,
 }
 
-/// Why there is no row.
+/// Reason why there is no row.
 enum Failure {
-    /// The job went wrong; others may go well.
+    /// The job failed. Others may succeed.
     Job(Fault),
-    /// The sweep is to end.
+    /// A signal ends the sweep.
     Signal(Signal),
-    /// The sweep cannot go on.
+    /// The sweep cannot continue.
     Sweep(RunError),
 }
 
@@ -91,10 +94,11 @@ impl<E: Into<RunError>> From<E> for Failure {
     }
 }
 
-/// Runs what is missing in the table.
+/// Runs the jobs that have no row in the table.
 ///
 /// # Errors
-/// [`Summarised`](super::ending::Summarised) if not all jobs ended well; see [`RunError`] for the others.
+/// Returns [`Summarised`](super::ending::Summarised) if jobs failed. See [`RunError`] for other
+/// errors.
 pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     if launch::processes_of_job().is_some() {
         return Err(refused("sweep starts the launcher itself: start it once, without mpirun".to_owned()));
@@ -141,7 +145,8 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     }
 }
 
-/// Of the jobs that failed, with who is to blame, among so many; and where all that they said is.
+/// Returns the error that summarises the failed jobs among `jobs` jobs. `file` contains their
+/// output.
 fn failure(failed: &[(String, Blame)], jobs: u64, file: Option<&Path>) -> RunError {
     let count = failed.len();
     let mut reasons = first_of(failed.iter().map(|(reason, _)| reason.as_str()));
@@ -155,7 +160,7 @@ fn failure(failed: &[(String, Blame)], jobs: u64, file: Option<&Path>) -> RunErr
     summarised(summary, COMMUNICATION_FAILED)
 }
 
-/// A line for each of the first reasons.
+/// Returns the first reasons, one per line.
 fn first_of<'r>(reasons: impl ExactSizeIterator<Item = &'r str>) -> String {
     const NAMED: usize = 5;
     let more = reasons.len().saturating_sub(NAMED);
@@ -167,12 +172,12 @@ fn first_of<'r>(reasons: impl ExactSizeIterator<Item = &'r str>) -> String {
 }
 
 impl Job {
-    /// Whether this is what a row is about.
+    /// Returns whether a row belongs to this job.
     fn is_in(&self, row: &Row) -> bool {
         self.columns.iter().all(|(name, value)| row.column(name) == value)
     }
 
-    /// A launcher may have started something else.
+    /// Checks that the row belongs to this job, since a launcher may have started something else.
     fn expect_itself(&self, row: &Row) -> Result<(), Failure> {
         match self.columns.iter().find(|(name, value)| row.column(name) != value) {
             None => Ok(()),
@@ -184,7 +189,7 @@ impl Job {
         }
     }
 
-    /// Runs it as often as is wanted.
+    /// Runs the job as many times as requested.
     fn repeat(&self, args: &SweepArgs, table: &Table, early_end: &EarlyEnd) -> Result<Row, Failure> {
         let folder = table.directory.path().join(JOB);
         let samples: Result<Vec<Sample>, Failure> =
@@ -192,7 +197,7 @@ impl Job {
         let row =
             Row::of(&samples?).ok_or_else(|| went_wrong("nothing was run".to_owned(), String::new()))?;
         self.expect_itself(&row)?;
-        // What is left is of no use; if it cannot be removed, the next job replaces it.
+        // The remaining files are of no use. If they cannot be removed, the next job replaces them.
         let _ = fs::remove_dir_all(&folder);
         Ok(row)
     }
@@ -234,7 +239,7 @@ impl Job {
         sample.map_err(|reason| went_wrong(reason, said))
     }
 
-    /// The program, started by the launcher unless its ranks are threads.
+    /// Returns the command of the program, started by the launcher unless its ranks are threads.
     fn start(&self, launcher: &str) -> Result<Command, String> {
         let program =
             std::env::current_exe().map_err(|reason| format!("cannot find this program: {reason}"))?;
@@ -253,7 +258,8 @@ impl Job {
     }
 }
 
-/// What Open MPI wants to be told before it runs as root, and before it runs more ranks than there are cores; other libraries do not look at it.
+/// Returns the environment variables by which Open MPI permits runs as root and runs of more ranks
+/// than cores. Other libraries ignore them.
 fn leave_of_open_mpi(as_root: bool, crowded: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
     let root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1"));
     let many = [
@@ -268,19 +274,19 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
-/// A job that may go well another time.
+/// Returns the failure of a job that may succeed another time.
 fn went_wrong(reason: String, said: String) -> Failure {
     Failure::Job(Fault { reason, blame: Blame::Circumstances, said })
 }
 
-/// A job that has said this.
+/// Returns the failure of a job that ended with this exit code and output.
 fn ended_with(code: Option<i32>, said: String) -> Failure {
     let ended = code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
     let error = said.lines().find(|line| line.starts_with("error: "));
-    // A launcher has exit codes of its own.
+    // Launchers have their own exit codes.
     let is_input = code == Some(i32::from(BAD_INPUT)) && error.is_some();
     let blame = if is_input { Blame::Input } else { Blame::Circumstances };
-    // A launcher begins with what is wrong, inside a frame, and ends with advice.
+    // A launcher begins with the error, inside a frame, and ends with advice.
     let tells = |line: &&str| {
         let is_aside = ["warning: ", "note: "].iter().any(|aside| line.starts_with(aside));
         !is_aside && line.contains(char::is_alphanumeric)
@@ -290,7 +296,7 @@ fn ended_with(code: Option<i32>, said: String) -> Failure {
     Failure::Job(Fault { reason, blame, said })
 }
 
-/// Waits for a job; where the sweep is to end, it asks the job to end too.
+/// Waits for a job. If a signal is to end the sweep, it ends the job too.
 fn wait(mut child: Child, early_end: &EarlyEnd) -> Option<i32> {
     let mut asked = false;
     loop {
@@ -301,14 +307,14 @@ fn wait(mut child: Child, early_end: &EarlyEnd) -> Option<i32> {
         }
         if !asked && early_end.signal().is_some() {
             asked = true;
-            // Ctrl-C has reached it already; SIGTERM to this process alone has not.
+            // Ctrl-C has already reached the job, but a SIGTERM to this process alone has not.
             let id = child.id().to_string();
             let _ = Command::new("kill").args(["-TERM", &id]).stderr(Stdio::null()).status();
         }
     }
 }
 
-/// The text of a file of an earlier sweep, if there is one.
+/// Returns the text of a file of an earlier sweep, if there is one.
 fn old_text(path: &Path) -> Result<Option<String>, RunError> {
     let is_missing = |error: Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
     if fs::symlink_metadata(path).is_err_and(is_missing) {
@@ -318,13 +324,13 @@ fn old_text(path: &Path) -> Result<Option<String>, RunError> {
     read_text(path, "table of a sweep").map(Some).map_err(unreadable)
 }
 
-/// The table as it grows.
+/// Table of a sweep.
 struct Table {
     kind: Kind,
     directory: OutputDirectory,
     screen: Screen,
     rows: Vec<Row>,
-    /// What jobs said that failed.
+    /// Output of failed jobs.
     failures: String,
 }
 
@@ -377,7 +383,7 @@ impl Table {
         Ok(())
     }
 
-    /// All that a job said that failed.
+    /// Keeps the output of a failed job.
     fn keep(&mut self, reason: &str, said: &str) -> Result<(), RunError> {
         if !said.is_empty() {
             self.failures += &format!("{reason}\n\n{}\n\n", said.trim_end());

@@ -4,12 +4,12 @@ use super::comment::Comment;
 use crate::input::error::{InputError, Problem};
 use crate::input::fields::{Line, Record};
 
-/// What a file without `Properties` has.
+/// Columns of a file without `Properties`.
 const DEFAULT: &str = "species:S:1:pos:R:3";
 const FORM: &str =
     "`Properties` is `name:type:columns`, joined by `:`, types S, R, I, L, e.g. species:S:1:pos:R:3";
 
-/// Where the columns stand.
+/// Positions of the columns.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     /// Number of columns.
@@ -26,15 +26,15 @@ pub(super) struct Columns {
     pub(super) images: Option<usize>,
     /// Column of masses.
     pub(super) mass: Option<usize>,
-    /// Names that mean nothing here.
+    /// Names of columns that have no meaning here.
     pub(super) unknown: Vec<String>,
 }
 
-/// Columns of our own trajectories that say nothing new.
+/// Columns of our own trajectories that contain nothing new.
 const REDUNDANT: [&str; 1] = ["Z"];
 
 impl Columns {
-    /// Reads `Properties`.
+    /// Parses `Properties`.
     pub(super) fn parse(line: Line<'_>, comment: &Comment<'_>) -> Result<Self, InputError> {
         let text = comment.get("Properties").unwrap_or(DEFAULT);
         let parts: Vec<&str> = text.split(':').collect();
@@ -85,29 +85,29 @@ impl Columns {
         Ok(self)
     }
 
-    /// The id of a row, if there is such a column.
+    /// Returns the id of a row, if there is such a column.
     pub(super) fn id(&self, line: Line<'_>, fields: &[&str]) -> Result<Option<u64>, InputError> {
         self.id.map(|column| line.id(fields[column], "column id")).transpose()
     }
 
-    /// The position of a row.
+    /// Returns the position of a row.
     pub(super) fn position(&self, line: Line<'_>, fields: &[&str]) -> Result<[f64; 3], InputError> {
         line.vector(&fields[self.position..self.position + 3], "column pos")
     }
 
-    /// The velocity of a row, if there is such a column.
+    /// Returns the velocity of a row, if there is such a column.
     pub(super) fn velocity(&self, line: Line<'_>, fields: &[&str]) -> Result<Option<[f64; 3]>, InputError> {
         let vector = |column: usize| line.vector(&fields[column..column + 3], "column of velocities");
         self.velocity.map(vector).transpose()
     }
 
-    /// The momentum of a row, if there is such a column.
+    /// Returns the momentum of a row, if there is such a column.
     pub(super) fn momentum(&self, line: Line<'_>, fields: &[&str]) -> Result<Option<[f64; 3]>, InputError> {
         let vector = |column: usize| line.vector(&fields[column..column + 3], "column momenta");
         self.momentum.map(vector).transpose()
     }
 
-    /// Takes the image counts of a row, if there are such columns.
+    /// Sets the image counts from a row, if there are such columns.
     pub(super) fn set_images(
         &self,
         line: Line<'_>,
@@ -120,7 +120,7 @@ impl Columns {
         Ok(())
     }
 
-    /// The mass of a row of type `kind`, if there is such a column.
+    /// Returns the mass of a row of type `kind`, if there is such a column.
     pub(super) fn mass(&self, line: Line<'_>, fields: &[&str], kind: u32) -> Result<Option<f64>, InputError> {
         let Some(column) = self.mass else { return Ok(None) };
         match line.number(fields[column], "column of masses")? {
@@ -129,8 +129,9 @@ impl Columns {
         }
     }
 
-    /// The type of a row: of its type column, else of its species. Where both are there they must agree, unless the
-    /// scenario does not have the species: then its name is taken as a mere label.
+    /// Returns the type of a row: that of its type column, or else that of its species. If both
+    /// exist, they must agree, unless the scenario does not contain the species. Then its name is
+    /// only a label.
     pub(super) fn kind(
         &self,
         line: Line<'_>,
@@ -158,7 +159,7 @@ impl Columns {
 }
 
 fn width(line: Line<'_>, kind: &str, count: &str) -> Result<usize, InputError> {
-    // More columns than this are a damaged line, not data.
+    // A line with more columns than this is damaged and does not contain data.
     const MOST: usize = 1000;
     match count.parse() {
         Ok(count) if (1..=MOST).contains(&count) && matches!(kind, "S" | "R" | "I" | "L") => Ok(count),

@@ -1,14 +1,14 @@
-//! The comment line: `key=value` entries, values with spaces in quotes, or arrays as `{1 2 3}`, `[1, 2, 3]`,
-//! `[[1, 2], [3, 4]]`.
+//! The comment line: `key=value` entries. Values with spaces are in quotes, or are arrays such as
+//! `{1 2 3}`, `[1, 2, 3]` and `[[1, 2], [3, 4]]`.
 
 use crate::input::FrameTime;
 use crate::input::error::{InputError, Problem};
 use crate::input::fields::{AXES, Line};
 
-/// Entries that mean something here.
+/// Entries that have a meaning here.
 const KNOWN: [&str; 7] = ["Lattice", "Properties", "pbc", "Origin", "Step", "Time", UNWRAPPED];
 
-/// Whether positions are unwrapped.
+/// Entry for unwrapped positions.
 const UNWRAPPED: &str = "unwrapped";
 
 /// Entries of the comment line, in order.
@@ -16,7 +16,8 @@ const UNWRAPPED: &str = "unwrapped";
 pub(super) struct Comment<'t>(Vec<(&'t str, &'t str)>);
 
 impl<'t> Comment<'t> {
-    /// Takes the line apart; a word without `=` is an entry without a value. What means something here must be there once.
+    /// Parses the line. A word without `=` is an entry without a value. Entries that have a meaning
+    /// here must not occur twice.
     pub(super) fn parse(line: Line<'t>) -> Result<Self, InputError> {
         let mut entries = Vec::new();
         let mut rest = line.text;
@@ -41,12 +42,12 @@ impl<'t> Comment<'t> {
         Ok(Self(entries))
     }
 
-    /// The value of an entry; keys are compared without regard to case.
+    /// Returns the value of an entry. Keys are compared without regard to case.
     pub(super) fn get(&self, key: &str) -> Option<&'t str> {
         self.0.iter().find(|(own, _)| own.eq_ignore_ascii_case(key)).map(|(_, value)| *value)
     }
 
-    /// Lower corner and edges of the box.
+    /// Returns the lower corner and the edges of the box.
     pub(super) fn region(&self, line: Line<'_>) -> Result<([f64; 3], [f64; 3]), InputError> {
         const FORM: &str = "`Lattice=\"ax 0 0 0 by 0 0 0 cz\"` in the comment line";
         let lattice = self.get("Lattice").ok_or_else(|| {
@@ -70,7 +71,7 @@ impl<'t> Comment<'t> {
         }
     }
 
-    /// Which dimensions are periodic, where the file says so.
+    /// Returns which dimensions are periodic, if the file specifies it.
     pub(super) fn periodic(&self, line: Line<'_>) -> Result<Option<[bool; 3]>, InputError> {
         let Some(text) = self.get("pbc") else { return Ok(None) };
         match flags(text).as_deref() {
@@ -82,7 +83,7 @@ impl<'t> Comment<'t> {
         }
     }
 
-    /// Whether positions are unwrapped, as the file says.
+    /// Returns whether positions are unwrapped, according to the file.
     pub(super) fn is_unwrapped(&self, line: Line<'_>) -> Result<bool, InputError> {
         let Some(text) = self.get(UNWRAPPED) else { return Ok(false) };
         match flags(text).as_deref() {
@@ -91,7 +92,7 @@ impl<'t> Comment<'t> {
         }
     }
 
-    /// The time of the frame, where the file says so by a number.
+    /// Returns the time of the frame, if the file contains it as a number.
     pub(super) fn time(&self) -> Option<FrameTime> {
         let time: f64 = self.get("Time")?.parse().ok()?;
         time.is_finite().then_some(FrameTime::Double(time))
@@ -109,13 +110,13 @@ impl<'t> Comment<'t> {
     }
 }
 
-/// The elements of an array.
+/// Returns the elements of an array.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| letter.is_whitespace() || matches!(letter, ',' | '[' | ']'))
         .filter(|word| !word.is_empty())
 }
 
-/// Words for true and false.
+/// Parses words for true and false.
 fn flags(text: &str) -> Option<Vec<bool>> {
     let one = |word: &str| match word {
         "T" | "True" | "true" | "1" => Some(true),
@@ -125,7 +126,7 @@ fn flags(text: &str) -> Option<Vec<bool>> {
     words(text).map(one).collect()
 }
 
-/// A value and what follows it; `None` when a quote or a bracket is not closed.
+/// Returns a value and the text after it, or `None` if a quote or a bracket is not closed.
 fn value(text: &str) -> Option<(&str, &str)> {
     match text.chars().next() {
         Some(quote @ ('"' | '\'')) => text[1..].split_once(quote),

@@ -1,10 +1,11 @@
 //! Extended XYZ: a count, a comment line with `Lattice` and `Properties`, one line per particle.
 //!
-//! Of several frames the last is read unless another is asked for. The box must be orthogonal; `Origin` is its lower
-//! corner, else zero; `pbc` must agree with the scenario. Needed columns are `pos` and one of `species` and `type`; `id`
-//! defaults to the order of the lines; velocities may be called `vel`, `velo` or `velocities`, or be given as `momenta`;
-//! `masses` (or `mass`) are those of the species; `images` are
-//! image counts, unless the entry `unwrapped` says that positions are unwrapped; further columns are skipped, with a note.
+//! The last of several frames is read, unless another is requested. The box must be orthogonal.
+//! `Origin` is its lower corner, zero by default; `pbc` must agree with the scenario. The column
+//! `pos` and one of `species` and `type` are required. `id` defaults to the order of the lines.
+//! Velocities may be called `vel`, `velo` or `velocities`, or be given as `momenta`; `masses` (or
+//! `mass`) are those of the species; `images` are image counts, unless the entry `unwrapped` says
+//! that positions are unwrapped. Further columns are skipped, with a note.
 
 mod columns;
 mod comment;
@@ -25,13 +26,14 @@ use comment::Comment;
 
 const PARTICLES: &str = "particles";
 
-/// What a frame of which little is left lacks.
+/// Name of the line that is missing if a frame is cut off early.
 pub(super) const COMMENT_LINE: &str = "the comment line";
 
-/// Reads the last frame. `name` is for messages; `species` are the scenario's names, their order gives the types.
+/// Reads the last frame. `name` is used in messages, and `species` are the scenario's names, whose
+/// order gives the types.
 ///
 /// # Errors
-/// The first fault, with its line and text.
+/// Returns the first fault, with its line and text.
 pub fn parse(name: &str, text: &str, species: &[String]) -> Result<InputParticles, RunError> {
     parse_frame(name, text, species, None)
 }
@@ -39,7 +41,7 @@ pub fn parse(name: &str, text: &str, species: &[String]) -> Result<InputParticle
 /// Reads a frame, counted from 1, or the last one.
 ///
 /// # Errors
-/// As [`parse`]; there is no such frame.
+/// Returns the errors of [`parse`], and an error if there is no such frame.
 pub fn parse_frame(
     name: &str,
     text: &str,
@@ -52,7 +54,8 @@ pub fn parse_frame(
 /// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
 ///
 /// # Errors
-/// As [`parse_frame`], the same on all ranks; a file that cannot be read; communication.
+/// Returns the errors of [`parse_frame`], the same on all ranks, and an error if the file cannot be
+/// read or communication fails.
 pub(crate) fn read(
     source: &Source<'_>,
     species: &[String],
@@ -67,7 +70,7 @@ pub(crate) fn read(
     let is_unwrapped = comment.is_unwrapped(second)?;
     let tells_images = is_unwrapped || columns.images.is_some();
     if is_unwrapped {
-        // What follows from positions is not added to them.
+        // Unwrapped positions already contain the image counts.
         columns.images = None;
     }
     let Frames { count, frame: Frame { number, promised, .. }, overview, .. } = &frames;
@@ -95,10 +98,10 @@ pub(crate) fn read(
     Ok(particles)
 }
 
-/// What a file holds, for `inspect`.
+/// Returns the contents of a file, for `inspect`.
 ///
 /// # Errors
-/// What is wrong with it, or with its last frame.
+/// Returns the fault of the file or of its last frame.
 pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     let frames = Frames::find(source, None)?;
     let (text, second) = frames.check(source.name, None)?;
@@ -120,39 +123,40 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     })
 }
 
-/// One frame, as far as its lines have been looked at.
+/// One frame, from the lines read so far.
 #[derive(Default, Serialize, Deserialize)]
 struct Frame {
-    /// From 1.
+    /// Number of the frame, from 1.
     number: u64,
-    /// Its first line.
+    /// First line of the frame.
     line: usize,
-    /// Its number of particles, as its first line has it.
+    /// Number of particles in the first line.
     promised: u64,
-    /// Its second line.
+    /// Second line of the frame.
     comment: Option<String>,
-    /// Lines with particles.
+    /// Number of lines with particles.
     found: u64,
-    /// Whether a line without any came before all were there.
+    /// Whether an empty line came before the last particle.
     is_broken: bool,
 }
 
-/// What a first look at all lines finds.
+/// Results of the first pass over all lines.
 #[derive(Default, Serialize, Deserialize)]
 struct Frames {
     overview: Overview,
-    /// Frames that have begun.
+    /// Number of frames that have begun.
     count: u64,
-    /// The wanted one, or the last so far.
+    /// The wanted frame, or the last so far.
     frame: Frame,
-    /// Particles of the last.
+    /// Number of particles in the last frame.
     promised: u64,
-    /// Lines that the last still lacks.
+    /// Number of lines that the last frame still lacks.
     missing: u64,
 }
 
 impl Frames {
-    /// What follows a frame must be nothing or the next one, else its count is wrong.
+    /// Finds the wanted frame. After a frame there must be nothing or the next frame; otherwise its
+    /// count is wrong.
     fn find(source: &Source<'_>, wanted: Option<u64>) -> Result<Self, RunError> {
         let (mut frames, text) = source.overview(Self::default(), |frames, number, raw| {
             frames.overview.note(raw);
@@ -190,7 +194,7 @@ impl Frames {
         Ok(())
     }
 
-    /// The comment line of the wanted frame, if that is there, and its place.
+    /// Returns the comment line of the wanted frame and its position, if it exists.
     fn check<'f>(&'f self, file: &'f str, wanted: Option<u64>) -> Result<(&'f str, Here<'f>), InputError> {
         let (whole, Self { overview, count, frame, missing, .. }) = (Here { file, line: None }, self);
         overview.expect_frame(whole, frame.number, wanted, *count)?;
@@ -210,7 +214,7 @@ impl Frames {
 }
 
 impl Frame {
-    /// Takes down the next line of its own.
+    /// Adds the next line of the frame.
     fn note(&mut self, text: &str) {
         if self.comment.is_none() {
             self.comment = Some(text.to_owned());
@@ -220,13 +224,13 @@ impl Frame {
         }
     }
 
-    /// The lines of its particles.
+    /// Returns the lines of the particles.
     fn rows(&self) -> Range<usize> {
         let start = self.line + 2;
         start..start + self.found as usize
     }
 
-    /// Whether all particles are there.
+    /// Checks that all particles exist.
     fn check_rows(&self, file: &str) -> Result<(), InputError> {
         let &Self { number, line, promised, found, .. } = self;
         if found == promised {
@@ -255,14 +259,14 @@ fn particle_count(line: Line<'_>) -> Result<u64, InputError> {
     }
 }
 
-/// This rank's particles so far.
+/// Particles that this rank has read so far.
 struct Rows<'r> {
     source: &'r Source<'r>,
     columns: &'r Columns,
     species: &'r [String],
     records: Vec<Record>,
     masses: Masses,
-    /// The first that this rank has found.
+    /// First fault that this rank has found.
     fault: Option<InputError>,
 }
 
@@ -272,7 +276,7 @@ impl<'r> Rows<'r> {
         Self { source, columns, species, records, masses, fault: None }
     }
 
-    /// Reads a row, the first being number 1.
+    /// Reads a row. `order` is its number, from 1.
     fn read(&mut self, line: Line<'_>, order: u64) -> Result<(), InputError> {
         let Self { columns, species, .. } = *self;
         let fields = line.fields();
@@ -295,7 +299,7 @@ impl<'r> Rows<'r> {
         Ok(())
     }
 
-    /// The particles of all rows. *Collective.*
+    /// Returns the particles of all rows. *Collective.*
     fn particles(self, atoms: u64) -> Result<InputParticles, RunError> {
         let Self { source, columns, species, records, masses, fault } = self;
         let (masses, contradiction) = masses.of_all(source, species)?;

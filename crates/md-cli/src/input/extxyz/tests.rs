@@ -20,7 +20,7 @@ fn message(text: &str) -> String {
     parse("a.extxyz", text, &species()).unwrap_err().to_string()
 }
 
-/// The error after one change.
+/// Returns the error after one change.
 fn after(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "nothing to replace: {from}");
     message(&SMALL.replacen(from, to, 1))
@@ -108,7 +108,7 @@ fn a_last_number_that_may_be_cut_is_refused() {
     assert!(parse("a", &format!("{} ", SMALL.trim_end()), &species()).is_ok());
 }
 
-/// As the format's specification has arrays, older and newer.
+/// The arrays have the forms of the format's specification, older and newer.
 #[test]
 fn arrays_are_read_in_every_form() {
     let expected = parse("a", SMALL, &species()).unwrap();

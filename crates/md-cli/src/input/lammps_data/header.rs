@@ -21,7 +21,7 @@ pub(super) struct Header {
     pub(super) lengths: [f64; 3],
 }
 
-/// What the lines said so far.
+/// Values from the lines read so far.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Draft {
     atoms: Option<u64>,
@@ -35,10 +35,10 @@ pub(super) const KEYWORDS: [&str; 5] = ["atoms", "types", "xhi", "yhi", "zhi"];
 
 const FORMS: &str = "the header has `N atoms`, `N atom types`, `LO HI xlo xhi`, the same for y and z";
 
-/// What a file may say that it has none of.
+/// Counts that must be zero.
 const ABSENT: [&str; 4] = ["ellipsoids", "lines", "triangles", "bodies"];
 
-/// What is left out, however many there are.
+/// Counts that are ignored, whatever their value.
 const LEFT_OUT: [&str; 13] = [
     "bonds",
     "angles",
@@ -56,7 +56,7 @@ const LEFT_OUT: [&str; 13] = [
 ];
 
 impl Draft {
-    /// What the lines before the first section have said.
+    /// Returns the header from the lines before the first section.
     pub(super) fn finished(&self, whole: Here<'_>) -> Result<Header, InputError> {
         let missing = |what: &str| {
             whole
@@ -78,7 +78,7 @@ impl Draft {
         Ok(header)
     }
 
-    /// Reads one of them.
+    /// Reads a line of the header.
     pub(super) fn read(&mut self, line: Line<'_>) -> Result<(), InputError> {
         let fields = line.fields();
         match fields.as_slice() {

@@ -1,7 +1,9 @@
-//! LAMMPS data files, optionally with velocities and the coefficients of `pair_style lj/cut`. Of the atom styles `charge`, `molecular` and `full`
-//! charges, molecules and bonds are left out, with a note; others than these and `atomic` are refused.
+//! LAMMPS data files, optionally with velocities and the coefficients of `pair_style lj/cut`. For
+//! the atom styles `charge`, `bond`, `angle`, `molecular` and `full`, charges, molecules and bonds
+//! are left out, with a note. Styles other than these and `atomic` are refused.
 //!
-//! The first line is a title. `xy xz yz` is accepted when zero. Header counts of particles that are no points (`ellipsoids`, ...) are accepted when zero.
+//! The first line is a title. `xy xz yz` is accepted if zero. Header counts of particles that are
+//! not points (`ellipsoids`, ...) are accepted if zero.
 
 mod header;
 mod sections;
@@ -26,7 +28,7 @@ use sections::Rows;
 pub(crate) use summary::{Summary, summary};
 use types::Types;
 
-/// The sections that can be read.
+/// Sections that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::VariantArray)]
 enum Section {
     TypeLabels,
@@ -51,7 +53,7 @@ impl Section {
         }
     }
 
-    /// What its lines are in messages.
+    /// Returns the name of the section's lines in messages.
     fn content(self) -> &'static str {
         match self {
             Self::TypeLabels => "labels",
@@ -62,7 +64,7 @@ impl Section {
         }
     }
 
-    /// Lines that it must have.
+    /// Returns the number of lines that the section must have.
     fn promised(self, header: &Header) -> u64 {
         let types = u64::from(header.types);
         match self {
@@ -73,24 +75,24 @@ impl Section {
     }
 }
 
-/// A section, as far as its lines have been looked at.
+/// A section, from the lines read so far.
 #[derive(Serialize, Deserialize)]
 struct Content {
     section: Section,
-    /// Line of its heading.
+    /// Line of the heading.
     heading: usize,
-    /// What the heading's comment says: the style of atoms or pairs.
+    /// Comment of the heading: the style of atoms or pairs.
     style: String,
     promised: u64,
-    /// Lines that are not empty.
+    /// Number of lines that are not empty.
     found: u64,
-    /// The last of them.
+    /// Line number of the last of them.
     last: usize,
-    /// Columns of the first.
+    /// Number of columns in the first of them.
     columns: usize,
-    /// The first one too many.
+    /// First line that exceeds the promised number.
     excess: Option<(usize, String)>,
-    /// The others, if they are no particles.
+    /// Lines up to the promised number, unless they are particles.
     kept: Vec<(usize, String)>,
 }
 
@@ -100,7 +102,7 @@ impl Content {
         Self { section, heading, style, promised, found: 0, last: heading, columns: 0, excess, kept }
     }
 
-    /// Takes down the next line.
+    /// Adds the next line.
     fn note(&mut self, number: usize, text: &str) {
         self.note_columns(text);
         let is_kept = !matches!(self.section, Section::Atoms | Section::Velocities);
@@ -112,7 +114,7 @@ impl Content {
         (self.found, self.last) = (self.found + 1, number);
     }
 
-    /// The atom style that its heading names.
+    /// Returns the atom style that the heading names.
     fn atom_style(&self) -> Option<AtomStyle> {
         self.style.split_whitespace().next().and_then(AtomStyle::named)
     }
@@ -123,7 +125,7 @@ impl Content {
         }
     }
 
-    /// Takes down a line that is plainly one of the particles; most lines are.
+    /// Adds a line if it is clearly one of the particles, as most lines are. Returns whether it is.
     fn notes_plainly(&mut self, number: usize, raw: &str) -> bool {
         let is_bulk = matches!(self.section, Section::Atoms | Section::Velocities);
         let is_plain =
@@ -153,18 +155,20 @@ impl Content {
     }
 }
 
-/// Reads a data file; `name` is for messages.
+/// Reads a data file. `name` is used in messages.
 ///
 /// # Errors
-/// The first fault, with its line and text.
+/// Returns the first fault, with its line and text.
 pub fn parse(name: &str, text: &str) -> Result<InputParticles, RunError> {
     read(&Source::given(name, text), &[], None)
 }
 
-/// Reads this rank's particles of a data file. `species` are the scenario's names, `style` is its atom style. *Collective.*
+/// Reads this rank's particles of a data file. `species` are the scenario's names, and `style` is
+/// its atom style. *Collective.*
 ///
 /// # Errors
-/// As [`parse`], the same on all ranks; a file that cannot be read; communication.
+/// Returns the errors of [`parse`], the same on all ranks, and an error if the file cannot be read
+/// or communication fails.
 pub(crate) fn read(
     source: &Source<'_>,
     species: &[String],
@@ -210,7 +214,7 @@ pub(crate) fn read(
     Ok(InputParticles { origin: header.origin, lengths: header.lengths, masses, ..particles })
 }
 
-/// This rank's particles, with velocities if there are some. *Collective.*
+/// Reads this rank's particles, with velocities if the file contains them. *Collective.*
 fn particles(
     source: &Source<'_>,
     header: &Header,
@@ -241,14 +245,14 @@ fn particles(
     Ok(particles)
 }
 
-/// What a first look at all lines finds.
+/// Results of the first pass over all lines.
 #[derive(Default, Serialize, Deserialize)]
 struct Layout {
     overview: Overview,
-    /// Sections that are left out.
+    /// Names of sections that are left out.
     left_out: Vec<String>,
     draft: Draft,
-    /// From the first section on.
+    /// Header, which is known from the first section on.
     header: Option<Header>,
     sections: BTreeMap<Section, Content>,
     current: Option<Section>,
@@ -274,7 +278,7 @@ impl Layout {
         Ok((header, layout))
     }
 
-    /// Takes down the next line; lines that begin with a letter are headings.
+    /// Adds the next line. Lines that begin with a letter are headings.
     fn note(&mut self, here: Here<'_>, number: usize, raw: &str) -> Result<(), InputError> {
         self.overview.note(raw);
         let content = self.current.and_then(|section| self.sections.get_mut(&section));
@@ -315,13 +319,14 @@ impl Layout {
     }
 }
 
-/// A line's content and its comment.
+/// Returns the content of a line and its comment.
 fn uncommented(line: &str) -> (&str, &str) {
     line.split_once('#').unwrap_or((line, ""))
 }
 
-/// Whether a line that begins with a letter is no heading but a row whose first column is a label or damaged: of a
-/// section, where no heading has numbers, or of the header, by its keyword.
+/// Returns whether a line that begins with a letter is not a heading but a row whose first column
+/// is a label or damaged. Rows of a section contain numbers, which headings do not; rows of the
+/// header end with a keyword.
 fn is_row(line: Line<'_>, is_in_section: bool) -> bool {
     let fields = line.fields();
     match is_in_section {

@@ -13,13 +13,13 @@ use crate::scenario::AtomStyle;
 
 const VELOCITY: &str = "a velocity: id vx vy vz";
 const MASS: &str = "a mass: type mass";
-/// The style of pairs whose parameters are read.
+/// Pair style whose parameters are read.
 pub(super) const LENNARD_JONES: &str = "lj/cut";
 
 /// Parameters by pair of types.
 pub(super) type Coefficients = BTreeMap<TypePair, PairCoefficients>;
 
-/// Masses by type number - 1.
+/// Reads masses, by type number - 1.
 pub(super) fn masses(content: &Content, file: &str, types: &Types) -> Result<Vec<Option<f64>>, InputError> {
     content.check_count(file)?;
     let mut masses = vec![None; types.count as usize];
@@ -40,16 +40,16 @@ pub(super) fn masses(content: &Content, file: &str, types: &Types) -> Result<Vec
     Ok(masses)
 }
 
-/// What lines of `Atoms` are made of.
+/// Format of the lines of `Atoms`.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'r> {
     pub(super) style: AtomStyle,
-    /// As many as the first line has.
+    /// Number of columns in the first line.
     pub(super) columns: usize,
     pub(super) types: &'r Types,
 }
 
-/// One atom.
+/// Reads an atom.
 pub(super) fn atom(line: Line<'_>, rows: Rows<'_>) -> Result<Record, InputError> {
     let Rows { style, columns, types } = rows;
     let (fields, form) = (line.fields(), style.form());
@@ -80,7 +80,7 @@ pub(super) fn atom(line: Line<'_>, rows: Rows<'_>) -> Result<Record, InputError>
     Ok(record)
 }
 
-/// One line of velocities.
+/// A line of velocities.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Velocity {
@@ -89,7 +89,7 @@ pub(super) struct Velocity {
     vector: [f64; 3],
 }
 
-/// One velocity.
+/// Reads a velocity.
 pub(super) fn velocity(line: Line<'_>) -> Result<Velocity, InputError> {
     let fields = line.fields();
     let [id, vector @ ..] = fields.as_slice() else {
@@ -102,7 +102,7 @@ pub(super) fn velocity(line: Line<'_>) -> Result<Velocity, InputError> {
     Ok(Velocity { id, line: line.number_kept().into(), vector })
 }
 
-/// Gives the particles, which are sorted by id, their velocities.
+/// Sets the velocities of the particles, which are sorted by id.
 pub(super) fn give_velocities(
     file: &str,
     mut rows: Vec<Velocity>,
@@ -126,8 +126,8 @@ pub(super) fn give_velocities(
     first.map_or(Ok(()), |(line, problem)| Err(Here { file, line: Some(line as usize) }.error(problem)))
 }
 
-/// Adds the parameters of `Pair Coeffs` (`type epsilon sigma [cutoff]`) or `PairIJ Coeffs` (`type type epsilon sigma
-/// [cutoff]`).
+/// Adds the parameters of `Pair Coeffs` (`type epsilon sigma [cutoff]`) or `PairIJ Coeffs`
+/// (`type type epsilon sigma [cutoff]`).
 pub(super) fn coefficients(
     content: &Content,
     file: &str,
@@ -142,7 +142,8 @@ pub(super) fn coefficients(
     Ok(())
 }
 
-/// The parameters of a section whatever its heading says; none of them may be among those of `before`.
+/// Returns the parameters of a section, whatever style its heading names. None of its pairs may be
+/// in `before`.
 pub(super) fn read_coefficients(
     content: &Content,
     file: &str,

@@ -1,14 +1,15 @@
-//! Atom styles, and what is left out of files that have more than positions and velocities of points.
+//! Atom styles, and the data that are left out of files with more than positions and velocities of
+//! points.
 
 use md_lab::name_of;
 
 use crate::scenario::AtomStyle;
 
-/// Columns of a position, and of the image counts that may follow it.
+/// Number of columns of a position, and of the image counts that may follow it.
 const POSITION: usize = 3;
 const IMAGES: usize = 3;
 
-/// Sections that have nothing to do with pair forces.
+/// Sections that do not concern pair forces.
 pub(super) const LEFT_OUT: [&str; 12] = [
     "Bonds",
     "Angles",
@@ -25,15 +26,17 @@ pub(super) const LEFT_OUT: [&str; 12] = [
 ];
 
 impl AtomStyle {
-    /// The style of this name, if it is one of these.
+    /// Returns the style with this name, if it is supported.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|style| name_of(style) == name)
     }
 
-    /// Returns the style of lines of `Atoms`: that which is wanted, or that of the heading, or the only one with as many columns.
+    /// Returns the style of lines of `Atoms`: the wanted style, or that of the heading, or the only
+    /// one with this number of columns.
     ///
     /// # Errors
-    /// A heading that names a style with other lines than the wanted one; several styles or none with as many columns.
+    /// Returns an error if the heading names a style with other lines than the wanted one, or if
+    /// the number of columns fits no style, several styles, or not the wanted one.
     pub(crate) fn of_lines(
         heading: Option<Self>,
         columns: usize,
@@ -72,17 +75,17 @@ impl AtomStyle {
         }
     }
 
-    /// Whether lines of this style may have so many columns.
+    /// Returns whether lines of this style may have this number of columns.
     pub(super) fn has_lines_of(self, columns: usize) -> bool {
         columns == self.columns() + POSITION || self.has_images(columns)
     }
 
-    /// Whether lines of so many columns have image counts.
+    /// Returns whether lines with this number of columns contain image counts.
     pub(super) fn has_images(self, columns: usize) -> bool {
         columns == self.columns() + POSITION + IMAGES
     }
 
-    /// For messages.
+    /// Returns the columns of a line, for messages.
     pub(super) fn form(self) -> &'static str {
         match self {
             Self::Atomic => "an atom: id type x y z [ix iy iz]",
@@ -92,7 +95,7 @@ impl AtomStyle {
         }
     }
 
-    /// Columns before the position.
+    /// Returns the number of columns before the position.
     pub(super) fn columns(self) -> usize {
         match self {
             Self::Atomic => 2,
@@ -101,7 +104,7 @@ impl AtomStyle {
         }
     }
 
-    /// Of the columns before the position.
+    /// Returns id and type from the columns before the position.
     pub(super) fn id_and_kind<'f>(self, columns: &[&'f str]) -> Option<(&'f str, &'f str)> {
         let kind = match self {
             Self::Atomic | Self::Charge => 1,
@@ -110,7 +113,7 @@ impl AtomStyle {
         Some((columns.first()?, columns.get(kind)?))
     }
 
-    /// Of the columns before the position.
+    /// Returns the charge from the columns before the position, if there is one.
     pub(super) fn charge<'f>(self, columns: &[&'f str]) -> Option<&'f str> {
         match self {
             Self::Atomic | Self::Bond | Self::Angle | Self::Molecular => None,
@@ -119,7 +122,7 @@ impl AtomStyle {
     }
 }
 
-/// What the user should know of what a file has and a run has not.
+/// Returns a note about data of a file that a run does not use.
 pub(super) fn note(style: AtomStyle, sections: &[String]) -> Option<String> {
     let of_atoms: &[&str] = match style {
         AtomStyle::Atomic => &[],

@@ -1,4 +1,4 @@
-//! What stands in a data file beside the particles, for who writes a scenario that is to take it.
+//! Contents of a data file other than the particles, for writing a scenario that reads it.
 
 use super::sections::{self, Coefficients, LENNARD_JONES};
 use super::{Layout, Section};
@@ -19,24 +19,25 @@ pub(crate) struct Summary {
     pub(crate) types: usize,
     /// Number of bonds, which are left out.
     pub(crate) bonds: u64,
-    /// By type number - 1; empty where the file has none.
+    /// Masses by type number - 1. Empty if the file contains none.
     pub(crate) masses: Vec<Option<f64>>,
-    /// Lennard-Jones parameters. A heading that says no style leaves it to the script, as LAMMPS does.
+    /// Lennard-Jones parameters. If the heading names no style, the script determines it, as in
+    /// LAMMPS.
     pub(crate) coefficients: Coefficients,
     /// Style of other coefficients, which are not read.
     pub(crate) other_pair_style: Option<String>,
     /// Atom style that the heading `Atoms` names.
     pub(crate) heading: Option<AtomStyle>,
-    /// Columns of the first line of `Atoms`.
+    /// Number of columns in the first line of `Atoms`.
     pub(crate) columns: usize,
     /// Whether the particles have velocities.
     pub(crate) has_velocities: bool,
 }
 
-/// Looks through a data file once.
+/// Reads a data file in one pass, without its particles.
 ///
 /// # Errors
-/// A file that cannot be read; a fault in what is read of it.
+/// Returns an error if the file cannot be read, or if the parts that are read have a fault.
 pub(crate) fn summary(source: &Source<'_>) -> Result<Summary, RunError> {
     let (header, layout) = Layout::find(source)?;
     let section = |section: Section| layout.sections.get(&section);

@@ -39,7 +39,7 @@ fn message(text: &str) -> String {
     parse("data.lammps", text).unwrap_err().to_string()
 }
 
-/// The error after one change.
+/// Returns the error after one change.
 fn after(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "nothing to replace: {from}");
     message(&SMALL.replacen(from, to, 1))
@@ -92,7 +92,7 @@ fn windows_line_ends_are_read() {
     assert_eq!(parse("a", &SMALL.replace('\n', "\r\n")).unwrap(), parse("a", SMALL).unwrap());
 }
 
-/// With every first text replaced by the second the message contains the third.
+/// Asserts that the message contains the third text if the first text is replaced by the second.
 fn assert_faults(faults: &[(&str, &str, &str)]) {
     for (from, to, expected) in faults {
         let found = after(from, to);
@@ -174,7 +174,7 @@ fn every_fault_of_atoms_is_named() {
     ]);
 }
 
-/// [`SMALL`] with other rows of `Atoms`, below a heading.
+/// Returns [`SMALL`] with other rows of `Atoms`, below a heading.
 fn with_rows(heading: &str, rows: [&str; 3]) -> String {
     let (before, rest) = SMALL.split_once("Atoms # atomic\n\n").unwrap();
     let (_, after) = rest.split_once("\n\n").unwrap();
@@ -222,7 +222,7 @@ fn a_heading_without_a_style_leaves_it_to_the_scenario_or_the_columns() {
     assert_eq!(said, expected);
 }
 
-/// Newer versions of LAMMPS name types, in any place where a number may stand.
+/// Newer versions of LAMMPS permit labels of types wherever a number may stand.
 #[test]
 fn labels_stand_for_types() {
     let expected = parse("a", SMALL).unwrap();
@@ -295,7 +295,7 @@ fn one_damaged_byte_gives_particles_or_an_error() {
     }
 }
 
-/// Of quadratic time there would be minutes.
+/// If the time were quadratic, this would take minutes.
 #[test]
 fn many_pairs_of_types_take_no_longer_than_their_lines() {
     const TYPES: u32 = 1000;
@@ -324,7 +324,7 @@ fn a_file_that_changes_while_it_is_read_is_refused() {
     assert_eq!(said(&SMALL.replace("3 0 -1.5e-3", "3 0 -2.5e-3")), format!("{begins}as many others"));
 }
 
-/// What LAMMPS writes for other atom styles, with the particles of [`SMALL`].
+/// The file is one that LAMMPS writes for other atom styles, with the particles of [`SMALL`].
 #[test]
 fn charges_molecules_and_bonds_are_left_out() {
     let expected = parse("a", SMALL).unwrap();

@@ -1,4 +1,4 @@
-//! Types of a data file: their numbers, and the labels that may stand for them.
+//! Types of a data file: their numbers, and the labels that may replace them.
 
 use md_core::words::counted;
 
@@ -8,12 +8,12 @@ use crate::input::fields::Line;
 
 const LABEL: &str = "a label: type label";
 
-/// The types that there are.
+/// The types of a file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Types {
-    /// Types are numbers from 1 to this.
+    /// Number of types, which are numbered from 1.
     pub(super) count: u32,
-    /// By type number - 1; empty where the file has none.
+    /// Labels by type number - 1. Empty if the file contains none.
     labels: Vec<Option<String>>,
 }
 
@@ -21,7 +21,7 @@ impl Types {
     /// Reads `Atom Type Labels`, if there is such a section.
     ///
     /// # Errors
-    /// A label or a type that comes twice; a label that may be a number.
+    /// Returns an error if a label or a type occurs twice, or if a label begins like a number.
     pub(super) fn read(count: u32, content: Option<&Content>, file: &str) -> Result<Self, InputError> {
         let Some(content) = content else { return Ok(Self { count, labels: Vec::new() }) };
         content.check_count(file)?;
@@ -41,7 +41,7 @@ impl Types {
         Ok(Self { count, labels })
     }
 
-    /// The number of a type that is given by its number or label.
+    /// Returns the number of a type that is given by its number or label.
     pub(super) fn kind(&self, line: Line<'_>, text: &str, form: &'static str) -> Result<u32, InputError> {
         match self.labels.iter().zip(1..).find(|(label, _)| label.as_deref() == Some(text)) {
             Some((_, kind)) => Ok(kind),
@@ -49,10 +49,10 @@ impl Types {
         }
     }
 
-    /// Says which types the labels stand for, where species are called otherwise.
+    /// Returns a note about the meaning of the labels, if species have other names.
     ///
     /// # Errors
-    /// A label that is the name of another species.
+    /// Returns an error if a label is the name of another species.
     pub(super) fn note(&self, line: Line<'_>, species: &[String]) -> Result<Option<String>, InputError> {
         let mut others = Vec::new();
         for (index, name) in self.labels.iter().enumerate() {

@@ -5,7 +5,7 @@ use crate::input::InputParticles;
 use crate::input::error::{InputError, Problem};
 use crate::input::fields::{AXES, Line, Record};
 
-/// Where the columns stand.
+/// Positions of the columns.
 #[derive(Debug)]
 pub(super) struct Columns {
     /// Number of columns.
@@ -13,40 +13,41 @@ pub(super) struct Columns {
     pub(super) id: Option<usize>,
     pub(super) kind: Option<usize>,
     position: [Coordinate; 3],
-    /// Of velocities.
+    /// Columns of velocities.
     pub(super) velocity: Option<[usize; 3]>,
     mass: Option<usize>,
     unknown: Vec<String>,
 }
 
-/// Where positions along an axis stand.
+/// Column of positions along an axis.
 #[derive(Debug, Clone, Copy)]
 struct Coordinate {
     column: usize,
     scale: Scale,
-    /// Column of the image counts that belong to them; none where positions are unwrapped.
+    /// Column of the image counts of these positions, or `None` if positions are unwrapped.
     images: Option<usize>,
-    /// Whether it is known how often particles have crossed the faces.
+    /// Whether the number of crossings of the faces is known.
     tells_images: bool,
 }
 
-/// What positions are given in.
+/// Scale of positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
-    /// As they are.
+    /// Unscaled.
     Lengths,
-    /// In edges of the box, from its lower corner.
+    /// In units of the box edges, from the lower corner.
     Edges,
 }
 
-/// What follows the axis in names of wrapped positions.
+/// Suffixes after the axis in names of wrapped positions.
 const WRAPPED: [(&str, Scale); 2] = [("", Scale::Lengths), ("s", Scale::Edges)];
 
-/// The same of unwrapped positions.
+/// Suffixes after the axis in names of unwrapped positions.
 const UNWRAPPED: [(&str, Scale); 2] = [("u", Scale::Lengths), ("su", Scale::Edges)];
 
 impl Coordinate {
-    /// Wrapped positions with image counts, or else unwrapped ones, or else wrapped ones alone.
+    /// Returns wrapped positions with image counts, or else unwrapped positions, or else wrapped
+    /// positions alone.
     fn find(axis: char, column: impl Fn(&str) -> Option<usize>) -> Option<Self> {
         let any = |names: [(&str, Scale); 2]| {
             names.into_iter().find_map(|(suffix, scale)| Some((column(&format!("{axis}{suffix}"))?, scale)))
@@ -62,10 +63,10 @@ impl Coordinate {
     }
 }
 
-/// What a frame may say of particles that a run has no use for, because it follows from the rest.
+/// Columns that a run does not need, because they follow from the others.
 const REDUNDANT: [&str; 4] = ["fx", "fy", "fz", "c_epot"];
 
-/// Whether a column is one of positions or image counts, which may be there in several forms.
+/// Returns whether a column contains positions or image counts, which may exist in several forms.
 fn is_of_position(name: &str) -> bool {
     let forms = WRAPPED.into_iter().chain(UNWRAPPED).map(|(suffix, _)| suffix);
     AXES.iter().any(|&axis| {
@@ -74,7 +75,8 @@ fn is_of_position(name: &str) -> bool {
 }
 
 impl Columns {
-    /// Reads the heading of the particles, without `ITEM: ATOMS`. There must be types if there are several species.
+    /// Parses the heading of the particles, without `ITEM: ATOMS`. A column of types is required if
+    /// there are several species.
     pub(super) fn parse(line: Line<'_>, names: &str, species: usize) -> Result<Self, InputError> {
         let names: Vec<&str> = names.split_whitespace().collect();
         if let Some((_, twice)) =
@@ -106,7 +108,7 @@ impl Columns {
         Ok(Self { width: names.len(), id, kind, position: [x, y, z], velocity, mass, unknown })
     }
 
-    /// The position of a row.
+    /// Returns the position of a row.
     pub(super) fn position(
         &self,
         line: Line<'_>,
@@ -120,12 +122,12 @@ impl Columns {
         }))
     }
 
-    /// Along which axes it is known how often particles have crossed the faces.
+    /// Returns along which axes the number of crossings of the faces is known.
     pub(super) fn tells_images(&self) -> [bool; 3] {
         self.position.map(|it| it.tells_images)
     }
 
-    /// Takes the image counts of a row.
+    /// Sets the image counts from a row.
     pub(super) fn set_images(
         &self,
         line: Line<'_>,
@@ -140,14 +142,14 @@ impl Columns {
         Ok(())
     }
 
-    /// The velocity of a row, zero if there are none.
+    /// Returns the velocity of a row, or zero if there is none.
     pub(super) fn velocity(&self, line: Line<'_>, fields: &[&str]) -> Result<[f64; 3], InputError> {
         let vector =
             |columns: [usize; 3]| line.vector(&columns.map(|column| fields[column]), "columns vx vy vz");
         self.velocity.map_or(Ok([0.0; 3]), vector)
     }
 
-    /// The mass of a row of type `kind`, if there is such a column.
+    /// Returns the mass of a row of type `kind`, if there is such a column.
     pub(super) fn mass(&self, line: Line<'_>, fields: &[&str], kind: u32) -> Result<Option<f64>, InputError> {
         let Some(column) = self.mass else { return Ok(None) };
         match line.number(fields[column], "column mass")? {
@@ -156,7 +158,7 @@ impl Columns {
         }
     }
 
-    /// Says which columns are left out.
+    /// Adds a note about the columns that are left out.
     pub(super) fn note_unknown(&self, particles: &mut InputParticles) {
         if !self.unknown.is_empty() {
             let names = self.unknown.join(", ");

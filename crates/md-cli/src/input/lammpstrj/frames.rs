@@ -1,4 +1,4 @@
-//! Frames and their sections.
+//! Frames of a dump, and their sections.
 
 use std::ops::Range;
 
@@ -15,17 +15,17 @@ use crate::input::source::Source;
 const HEADINGS: &str =
     "a frame has `ITEM: TIMESTEP`, `ITEM: NUMBER OF ATOMS`, `ITEM: BOX BOUNDS` and `ITEM: ATOMS`";
 
-/// What a first look at all lines finds.
+/// Results of the first pass over all lines.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Frames {
     pub(super) overview: Overview,
-    /// Frames that have begun.
+    /// Number of frames that have begun.
     pub(super) count: u64,
-    /// The wanted one, or the last so far.
+    /// The wanted frame, or the last so far.
     frame: Frame,
-    /// Particles of the last frame.
+    /// Number of particles in the last frame.
     promised: u64,
-    /// Lines of the section that is being read, still to come.
+    /// Number of lines of the present section that are still to come.
     awaited: u64,
     section: Section,
 }
@@ -43,23 +43,23 @@ enum Section {
     Rows,
 }
 
-/// One frame, as far as its lines have been looked at.
+/// One frame, from the lines read so far.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Frame {
-    /// From 1.
+    /// Number of the frame, from 1.
     pub(super) number: u64,
-    /// Its first line.
+    /// First line of the frame.
     line: usize,
     pub(super) step: String,
-    /// Empty where it does not say.
+    /// Time of the frame, empty if the frame contains none.
     pub(super) time: String,
-    /// Its number of particles, as it says.
+    /// Number of particles that the frame promises.
     pub(super) promised: u64,
     /// Heading of the box and its three lines.
     bounds: Vec<(usize, String)>,
     /// Heading of the particles.
     columns: Option<(usize, String)>,
-    /// Lines with particles.
+    /// Number of lines with particles.
     found: u64,
 }
 
@@ -80,7 +80,7 @@ impl Frames {
         Ok(frames)
     }
 
-    /// Takes down the next line.
+    /// Adds the next line.
     fn note(&mut self, line: Line<'_>, number: usize, wanted: Option<u64>) -> Result<(), InputError> {
         let is_kept = self.frame.number == self.count;
         if self.awaited == 0 {
@@ -132,7 +132,7 @@ impl Frames {
         Ok(())
     }
 
-    /// A section begins, and with it perhaps a frame.
+    /// Begins a section, and a frame if the section is its first.
     fn begin(
         &mut self,
         line: Line<'_>,
@@ -169,7 +169,7 @@ impl Frames {
         Ok(())
     }
 
-    /// The wanted frame, if all of it is there.
+    /// Returns the wanted frame, if it is complete.
     pub(super) fn checked(&self, file: &str, wanted: Option<u64>) -> Result<&Frame, InputError> {
         let (whole, Self { overview, count, frame, .. }) = (Here { file, line: None }, self);
         overview.expect_frame(whole, frame.number, wanted, *count)?;
@@ -189,12 +189,12 @@ impl Frames {
 }
 
 impl Frame {
-    /// What its particles have, as it says.
+    /// Returns the names of the columns of the particles.
     pub(super) fn names(&self) -> &str {
         self.columns.as_ref().map_or("", |(_, heading)| heading.trim_start_matches("ATOMS").trim())
     }
 
-    /// The lines of its particles.
+    /// Returns the lines of the particles.
     pub(super) fn rows(&self) -> Range<usize> {
         let start = self.columns.as_ref().map_or(0, |(heading, _)| heading + 1);
         start..start + self.found as usize
@@ -207,7 +207,7 @@ impl Frame {
         Columns::parse(line, self.names(), species)
     }
 
-    /// The box, which must be orthogonal.
+    /// Returns the box, which must be orthogonal.
     pub(super) fn region(&self, file: &str) -> Result<Region, InputError> {
         const PLACE: &str = "a bound of the box";
         let (mut origin, mut lengths) = ([0.0; 3], [0.0; 3]);

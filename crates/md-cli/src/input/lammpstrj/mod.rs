@@ -1,9 +1,11 @@
 //! Text dumps of LAMMPS (`dump custom`): frames of sections that begin with `ITEM:`.
 //!
-//! Of several frames the last is read unless another is asked for. The box must be orthogonal; its boundaries must agree with the
-//! scenario. Needed are columns of positions: `x y z`, scaled `xs ys zs`, unwrapped `xu yu zu` or both, `xsu ysu zsu`; of one species
-//! `type` may be missing, and `id` where particles are numbered by their rows. `ix iy iz` are the image counts of `x y z` and `xs ys zs`.
-//! `vx vy vz` are velocities, `mass` that of the species; further columns are skipped, with a note.
+//! The last of several frames is read, unless another is requested. The box must be orthogonal, and
+//! its boundaries must agree with the scenario. Columns of positions are required: `x y z`, scaled
+//! `xs ys zs`, unwrapped `xu yu zu`, or scaled and unwrapped `xsu ysu zsu`. `type` may be missing
+//! if there is one species. Without `id`, particles are numbered by their rows. `ix iy iz` are the
+//! image counts of `x y z` and `xs ys zs`, `vx vy vz` are velocities, and `mass` is the mass of the
+//! species. Further columns are skipped, with a note.
 
 mod columns;
 mod frames;
@@ -19,13 +21,14 @@ use frames::Frames;
 
 const PARTICLES: &str = "particles";
 
-/// What a frame of which little is left lacks.
+/// Name of the section that is missing if a frame is cut off early.
 pub(super) const ROWS: &str = "`ITEM: ATOMS`";
 
-/// Reads a frame, counted from 1, or the last one. `name` is for messages; `species` are the scenario's names.
+/// Reads a frame, counted from 1, or the last one. `name` is used in messages, and `species` are
+/// the scenario's names.
 ///
 /// # Errors
-/// The first fault, with its line and text; there is no such frame.
+/// Returns the first fault, with its line and text, or an error if there is no such frame.
 pub fn parse_frame(
     name: &str,
     text: &str,
@@ -38,7 +41,8 @@ pub fn parse_frame(
 /// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
 ///
 /// # Errors
-/// As [`parse_frame`], the same on all ranks; a file that cannot be read; communication.
+/// Returns the errors of [`parse_frame`], the same on all ranks, and an error if the file cannot be
+/// read or communication fails.
 pub(crate) fn read(
     source: &Source<'_>,
     species: &[String],
@@ -80,10 +84,10 @@ pub(crate) fn read(
     Ok(particles)
 }
 
-/// What a file holds, for `inspect`.
+/// Returns the contents of a file, for `inspect`.
 ///
 /// # Errors
-/// What is wrong with it, or with its last frame.
+/// Returns the fault of the file or of its last frame.
 pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     let frames = Frames::find(source, None)?;
     let frame = frames.checked(source.name, None)?;
@@ -101,7 +105,8 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     })
 }
 
-/// A particle, and its mass if the file has it. The first row is number 1 in their order.
+/// Reads a particle, and its mass if the file contains it. `order` is the number of the row, from
+/// 1.
 fn row(
     line: Line<'_>,
     order: u64,

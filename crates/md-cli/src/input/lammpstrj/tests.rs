@@ -1,10 +1,10 @@
-//! Frames of dumps: what LAMMPS writes, and what is wrong with others.
+//! Tests with frames of dumps, as LAMMPS writes them and with faults.
 
 use md_core::ImageCounts;
 
 use super::*;
 
-/// As LAMMPS 29 Sep 2021 writes `dump custom` with units, times and scaled positions.
+/// A frame that LAMMPS 29 Sep 2021 writes for `dump custom` with units, times and scaled positions.
 const FRAME: &str = "ITEM: UNITS
 lj
 ITEM: TIME

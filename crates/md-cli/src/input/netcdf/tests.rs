@@ -1,4 +1,4 @@
-//! `NetCDF` files made here, read back, and damaged.
+//! Tests with `NetCDF` files that are made here, read back and damaged.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use crate::netcdf::{Attribute, Dimension, Kind, Value, Variable};
 
 const ATOMS: usize = 4;
 
-/// A file of two frames.
+/// Returns a file of two frames.
 fn file() -> Vec<u8> {
     file_with(&[])
 }
 
-/// A file of two frames, with attributes of variables.
+/// Returns a file of two frames, with attributes of variables.
 fn file_with(attributes: &[(&str, &str, Value)]) -> Vec<u8> {
     let of = |variable: &str| {
         let own = attributes.iter().filter(|(own, ..)| *own == variable);
@@ -125,7 +125,7 @@ fn units_are_told_and_must_be_known_to_be_converted() {
     let amber = [("coordinates", "angstrom"), ("cell_lengths", "Angstrom "), ("velocities", "A/ps")];
     assert_eq!(units(&amber), note("lengths in `angstrom`, times in `ps`"));
     assert_eq!(units(&[("coordinates", "nanometer")]), note("lengths in `nanometer`"));
-    // As ASE writes it.
+    // ASE writes units in this form.
     let ase = [("coordinates", "Angstrom/Femtosecond"), ("cell_lengths", "Angstrom")];
     assert_eq!(units(&ase), note("lengths in `Angstrom`"));
     assert_eq!(
@@ -136,7 +136,8 @@ fn units_are_told_and_must_be_known_to_be_converted() {
     );
 }
 
-/// The file has positions, a box and velocities; in units of its own a variable is multiplied.
+/// The file contains positions, a box and velocities. Variables in different units are multiplied
+/// by a factor.
 #[test]
 fn units_of_a_variable_are_converted() {
     let read = |all: &[(&str, &str)]| read_with_units(all).unwrap();
@@ -175,7 +176,8 @@ fn damage_is_named() {
         bytes[size - from_end..][..with.len()].copy_from_slice(with);
         fault(&bytes, None)
     };
-    // From the end: velocities 48, coordinates 96, angles 12, lengths 24, ids 16; then the first frame and types.
+    // Bytes from the end: velocities 48, coordinates 96, angles 12, lengths 24, ids 16; then the
+    // first frame and types.
     assert_eq!(changed(48, &[0x7f, 0xc0, 0, 0]), "t.nc: particle 9: a number of `velocities` is NaN");
     assert_eq!(
         changed(48 + 96 + 12 + 24, &[0; 8]),

@@ -1,5 +1,5 @@
-//! Units that a file names. Its lengths are read in the unit of its positions, its times in that of its time, as reduced
-//! units whatever they are; variables in other units are converted.
+//! Units that a file names. Lengths are read in the unit of the positions and times in that of the
+//! time, and both are taken as reduced units. Variables in other units are converted.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::netcdf::{Header, Variable};
 /// Variables with lengths.
 const LENGTHS: [&str; 4] = ["coordinates", "unwrapped_coordinates", "cell_lengths", "cell_origin"];
 
-/// What LAMMPS calls reduced units.
+/// Name of reduced units in LAMMPS.
 const REDUCED: &str = "lj";
 
 /// Other spellings, in lower case and without an `s` at the end.
@@ -41,19 +41,20 @@ const SIZES: [(&str, f64); 8] = [
 /// The units of a file.
 #[derive(Debug, Default)]
 pub(super) struct Units {
-    /// For a note: `None` where it names none, where they are reduced ones, and in our own files.
+    /// Description for a note, or `None` if the file names no units, if they are reduced, or if the
+    /// file is one of our own.
     pub(super) told: Option<String>,
-    /// What the numbers of a variable are to be multiplied by, where that is not 1.
+    /// Factors of the variables whose numbers must be multiplied.
     factors: BTreeMap<String, f64>,
 }
 
 impl Units {
-    /// What the numbers of a variable are to be multiplied by.
+    /// Returns the factor for the numbers of a variable.
     pub(super) fn factor(&self, variable: &Variable) -> f64 {
         self.factors.get(&variable.name).copied().unwrap_or(1.0)
     }
 
-    /// Notes of the variables that are converted.
+    /// Returns notes about the variables that are converted.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         self.factors.iter().map(|(variable, factor)| {
             format!("`{variable}` has units of its own: its numbers are multiplied by {factor:?}")
@@ -61,10 +62,10 @@ impl Units {
     }
 }
 
-/// A unit of one quantity and the variable that names it.
+/// A unit of one quantity, and the variable that names it.
 struct Named<'h> {
     variable: &'h str,
-    /// As the file has it.
+    /// Name of the unit in the file.
     text: &'h str,
     unit: String,
 }
@@ -72,11 +73,11 @@ struct Named<'h> {
 /// Reads the units of a file.
 ///
 /// # Errors
-/// Two variables in different units of which one is not known.
+/// Returns an error if two variables have different units and one of these is unknown.
 pub(super) fn of_file(header: &Header) -> Result<Units, Problem> {
     let [mut lengths, mut times] = [Vec::new(), Vec::new()];
     for variable in LENGTHS.into_iter().filter_map(|name| header.variable(name)) {
-        // ASE writes the unit of the velocities to the coordinates.
+        // ASE attaches the unit of the velocities to the coordinates.
         lengths.extend(named(variable, variable.text("units").split('/').next().unwrap_or_default()));
     }
     times.extend(header.variable("time").and_then(|time| named(time, time.text("units"))));
@@ -114,7 +115,7 @@ fn named<'h>(variable: &'h Variable, text: &'h str) -> Option<Named<'h>> {
     (!text.is_empty()).then_some(Named { variable: &variable.name, text, unit })
 }
 
-/// Those that are not the first unit, and what they are in it.
+/// Returns the entries whose unit is not that of the first, with the factor that converts them.
 fn others<'n, 'h>(all: &'n [Named<'h>], what: &str) -> Result<Vec<(&'n Named<'h>, f64)>, Problem> {
     let Some((first, rest)) = all.split_first() else { return Ok(Vec::new()) };
     let size = |unit: &Named| SIZES.iter().find(|(name, _)| *name == unit.unit).map(|(_, size)| *size);

@@ -1,12 +1,17 @@
-//! Packed coordinates of XTC: whole numbers, by `xdr3dfcoord` of GROMACS's library (its source is the specification).
+//! Packed coordinates of XTC: whole numbers in the format of `xdr3dfcoord` of the GROMACS library,
+//! whose source is the specification.
 //!
 //! ```text
-//! particle        x, y, z within the ranges of the frame, as one number of just as many bits as that takes (three, where it is too large)
-//! 1 bit           whether the following five bits are there: three times the length of the run, and whether runs become finer or coarser
-//! run             particles near the one before, as one number of `size` bits each; the first of them stands before the particle itself
+//! particle    x, y, z within the ranges of the frame, as one number with the least number of bits
+//!             (three numbers, if it is too large)
+//! 1 bit       whether the following five bits exist: three times the length of the run, plus the
+//!             change of `size`: 0 (finer), 1 (none) or 2 (coarser)
+//! run         particles near the one before, as one number of `size` bits each; in the order of
+//!             the file, the first of them precedes the particle itself
 //! ```
 
-/// Bits of a number that hold a small difference: for each, numbers along an axis.
+/// Number of values of a small difference along an axis, by the number of bits that the three
+/// differences take together.
 const SIZES: [u32; 73] = [
     0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 101, 128, 161, 203, 256, 322, 406,
     512, 645, 812, 1024, 1290, 1625, 2048, 2580, 3250, 4096, 5060, 6501, 8192, 10321, 13003, 16384, 20642,
@@ -15,25 +20,25 @@ const SIZES: [u32; 73] = [
     10568983, 13316085, 16777216,
 ];
 
-/// Sizes beyond which the three coordinates of a particle have bits of their own.
+/// Size of a range above which the three coordinates of a particle are packed separately.
 const LARGE: u32 = 0xff_ffff;
 
-/// What coordinates of a frame lie in.
+/// Ranges of the coordinates of a frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ranges {
-    /// Numbers per unit of length.
+    /// Number of integer steps per unit of length.
     precision: f64,
     least: [i32; 3],
     sizes: [u32; 3],
-    /// The first of [`SIZES`].
+    /// Index of the first small difference in [`SIZES`].
     small: usize,
 }
 
 impl Ranges {
-    /// Eight big-endian words.
+    /// Reads eight big-endian words.
     ///
     /// # Errors
-    /// What cannot be, in words.
+    /// Returns a description of the impossible value.
     pub(super) fn from_bytes(bytes: &[u8; 32]) -> Result<Self, String> {
         let (words, _) = bytes.as_chunks::<4>();
         let word = |index: usize| words.get(index).map_or(0, |word| i32::from_be_bytes(*word));
@@ -56,13 +61,13 @@ impl Ranges {
     }
 }
 
-/// Goes through the particles of a frame.
+/// Decoder of the particles of a frame.
 pub(super) struct Coordinates<'b> {
     ranges: Ranges,
     bits: Bits<'b>,
-    /// Particles that are known already, the next one last.
+    /// Particles that have been decoded, the next one last.
     ready: Vec<[i64; 3]>,
-    /// Particles of a run, three times.
+    /// Three times the number of particles in a run.
     run: u64,
 }
 
@@ -71,10 +76,10 @@ impl<'b> Coordinates<'b> {
         Self { ranges, bits: Bits { bytes, at: 0 }, ready: Vec::new(), run: 0 }
     }
 
-    /// The next particle's.
+    /// Returns the coordinates of the next particle.
     ///
     /// # Errors
-    /// What cannot be, in words.
+    /// Returns a description of the impossible value.
     pub(super) fn next(&mut self) -> Result<[f64; 3], String> {
         if self.ready.is_empty() {
             self.unpack()?;
@@ -83,7 +88,7 @@ impl<'b> Coordinates<'b> {
         Ok(place.map(|number| number as f64 / self.ranges.precision))
     }
 
-    /// A particle, and the run that follows.
+    /// Decodes a particle and the run that follows it.
     fn unpack(&mut self) -> Result<(), String> {
         let Ranges { least, sizes, small, .. } = self.ranges;
         let numbers = if sizes.iter().fold(0, |all, size| all | size) > LARGE {
@@ -116,7 +121,7 @@ impl<'b> Coordinates<'b> {
         if self.run == 0 {
             self.ready.push(first);
         }
-        // The order was that of the file.
+        // Until here, they are in the order of the file.
         self.ready.reverse();
         self.ranges.small = (small + change as usize).wrapping_sub(1);
         match SIZES.get(self.ranges.small) {
@@ -126,15 +131,15 @@ impl<'b> Coordinates<'b> {
     }
 }
 
-/// Bits of bytes, the highest first.
+/// Reader of the bits of bytes, the highest first.
 struct Bits<'b> {
     bytes: &'b [u8],
-    /// In bits.
+    /// Position in bits.
     at: usize,
 }
 
 impl Bits<'_> {
-    /// A number of up to 32 bits.
+    /// Reads a number of up to 32 bits.
     fn number(&mut self, bits: u32) -> Result<u64, String> {
         let mut found = 0;
         let mut left = bits as usize;
@@ -150,7 +155,7 @@ impl Bits<'_> {
         Ok(found)
     }
 
-    /// Three numbers in one: its bytes stand with the lowest first.
+    /// Reads three numbers that are combined in one, whose lowest byte comes first.
     fn vector(&mut self, bits: u32, sizes: [u32; 3]) -> Result<[u64; 3], String> {
         let mut word = 0_u128;
         for place in (0..bits).step_by(8) {

@@ -1,7 +1,9 @@
-//! XTC of GROMACS: positions of particles, with as many digits as the file says, and nothing else.
+//! XTC of GROMACS: positions of particles, with the precision that the file contains, and no other
+//! data.
 //!
-//! Of several frames the last is read unless another is asked for. Particles have the ids 1, 2, ... in the order of the file, and are of
-//! the scenario's first species. The box must be orthogonal; its lower corner is the origin. Numbers are taken as reduced units.
+//! The last of several frames is read, unless another is requested. Particles have the ids 1, 2,
+//! ... in the order of the file, and belong to the scenario's first species. The box must be
+//! orthogonal; its lower corner is the origin. Numbers are taken as reduced units.
 
 mod coordinates;
 
@@ -16,22 +18,25 @@ use super::{Contents, FrameTime, InputParticles};
 use crate::error::RunError;
 use coordinates::{Coordinates, Ranges};
 
-/// Magic numbers of the format, and bytes of the length of a frame's particles in each.
+/// Magic numbers of the format, each with the number of bytes that contain the length of a frame's
+/// particles.
 const KINDS: [(u32, u64); 2] = [(1995, 4), (2023, 8)];
 
-/// Bytes of a frame before its particles.
+/// Number of bytes of a frame before its particles.
 const HEAD: usize = 56;
 
-/// So few particles are not compressed.
+/// Largest number of particles that are not compressed.
 const FEW: u64 = 9;
 
-/// Bytes between the head of a frame and the length of its particles: digits, and the ranges that coordinates lie in.
+/// Number of bytes between the head of a frame and the length of its particles. They contain the
+/// precision and the ranges of the coordinates.
 const RANGES: usize = 32;
 
 /// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
 ///
 /// # Errors
-/// A file that is damaged, or says what cannot be; the same on all ranks; communication.
+/// Returns an error, the same on all ranks, if the file is damaged or contains impossible values,
+/// or if communication fails.
 pub(crate) fn read(
     source: &Source<'_>,
     species: &[String],
@@ -40,19 +45,20 @@ pub(crate) fn read(
     Ok(read_after(source, Place::default(), species, wanted)?.0)
 }
 
-/// Where a frame ends: the one before begins the file.
+/// End of a frame. The default is the beginning of the file.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Place {
-    /// Frames so far.
+    /// Number of frames so far.
     number: u64,
-    /// In bytes.
+    /// Position in bytes.
     at: u64,
 }
 
-/// Reads the frame after a place, which moves on to its end; `None` at the end of the file.
+/// Reads the frame after `place`, and moves `place` to its end. Returns `None` at the end of the
+/// file.
 ///
 /// # Errors
-/// As [`read`].
+/// Returns the errors of [`read`].
 pub(crate) fn read_next(
     source: &Source<'_>,
     place: &mut Place,
@@ -68,7 +74,8 @@ pub(crate) fn read_next(
     Ok(Some(particles))
 }
 
-/// Reads this rank's particles of a frame after a place, and gives the end of the frame. *Collective.*
+/// Reads this rank's particles of a frame after a place, and returns the end of the frame.
+/// *Collective.*
 fn read_after(
     source: &Source<'_>,
     place: Place,
@@ -97,10 +104,10 @@ fn read_after(
     Ok((particles, Place { number, at: frames.wanted.end }))
 }
 
-/// What a file holds, for `inspect`.
+/// Returns the contents of a file, for `inspect`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns the fault of the file.
 pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     let whole = Here { file: source.name, line: None };
     let Frames { number, wanted, .. } =
@@ -118,12 +125,12 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     })
 }
 
-/// An open file, and the wanted frame of it.
+/// An open file, and its wanted frame.
 struct Frames {
     file: File,
-    /// From 1.
+    /// Number of the frame, from 1.
     number: u64,
-    /// How many there are, if all have been looked at.
+    /// Number of frames in the file, if all have been found.
     count: Option<u64>,
     wanted: Frame,
 }
@@ -148,7 +155,8 @@ impl Frames {
         }
     }
 
-    /// The particles of a rank: every rank goes through all, as the place of one depends on those before it.
+    /// Reads the particles of a rank. Every rank decodes all particles, because the position of one
+    /// in the data depends on those before it.
     fn records(&self, source: &Source<'_>) -> Result<Vec<Record>, Problem> {
         let Frame { particles, body, .. } = self.wanted;
         let own = source.part(particles);
@@ -195,13 +203,13 @@ struct Frame {
     step: u32,
     time: FrameTime,
     lengths: [f32; 3],
-    /// The first number of its vectors that is beside their axes, and not zero.
+    /// First number of the box vectors that is off the diagonal and not zero.
     tilt: Option<f32>,
-    /// Bytes of the length of the packed particles.
+    /// Number of bytes that contain the length of the packed particles.
     width: u64,
-    /// Where its particles begin.
+    /// Position of the particles in the file.
     body: u64,
-    /// Where the next one begins.
+    /// Position of the next frame.
     end: u64,
 }
 
@@ -234,7 +242,7 @@ impl Frame {
             let mut length = [0; 8];
             read(&mut length[8 - *width as usize..], body + RANGES as u64)?;
             let bytes = u64::from_be_bytes(length);
-            // A particle is at least a bit.
+            // A particle takes at least one bit.
             if particles > bytes.saturating_mul(8) {
                 return Err(damaged(format!("has {particles} particles in {bytes} bytes")));
             }
@@ -251,7 +259,7 @@ impl Frame {
         Ok(Self { particles, step: word(2), time, lengths, tilt, width: *width, body, end })
     }
 
-    /// Whether it can be a system.
+    /// Checks that the frame is a possible system.
     fn checked(self) -> Result<Self, Problem> {
         if self.particles == 0 {
             return Err(Problem::Told("its frame has 0 particles".to_owned()));

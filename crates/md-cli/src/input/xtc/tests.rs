@@ -1,4 +1,4 @@
-//! Against the crate `molly`, which writes and reads the same format.
+//! Tests against the crate `molly`, which writes and reads the same format.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The lengths of the box of [`file`].
+/// Edge lengths of the box of [`file`].
 const LENGTHS: [f32; 3] = [12.0, 9.5, 1e3];
 
 fn file(frames: &[Vec<[f32; 3]>], precision: f32) -> Vec<u8> {
@@ -31,7 +31,7 @@ fn read_bytes(bytes: &[u8], wanted: Option<u64>) -> Result<InputParticles, Strin
     read(&source, &["A".to_owned()], wanted).map_err(|error| error.to_string())
 }
 
-/// Near each other, as atoms of a molecule are, and far apart.
+/// Returns places that are close together, as atoms of a molecule are, and others far apart.
 fn places(count: usize, spread: f32) -> Vec<[f32; 3]> {
     let at = |index: usize, factor: f32| (index as f32 * factor).sin() * spread + (index / 3) as f32 * 0.4;
     (0..count).map(|index| [at(index, 1.3), at(index, 2.9), at(index, 0.7)]).collect()

@@ -1,18 +1,23 @@
-//! Who has which cell: the states of `dist` on one rank, without particles and without a network.
+//! State machine of `dist` on one rank: location of each shared cell, without particles and without
+//! a network.
 //!
 //! ```text
-//! own cell      home --GRANT--> lent --RECALL--> recalled --RETURN--> home          a queue of those who need it, the owner among them
-//! foreign cell  absent --REQUEST--> asked for --GRANT--> here --RETURN--> absent     back when recalled, or when all is computed
+//! own cell      home --GRANT--> lent --RECALL--> recalled --RETURN--> home
+//!               with a queue of the ranks that need it, which may include the owner
+//! foreign cell  absent --REQUEST--> asked for --GRANT--> here --RETURN--> absent
+//!               returned when recalled, or when everything is computed
 //! ```
 //!
-//! A portion is computed when its cells are here, at most two, without looking at letters meanwhile. One portion at a time is *pursued*:
-//! its cells are asked for, and those that have come are *pinned*, that is, neither lent nor given back until it is computed. Cells that
-//! are not pinned are given away at once. Nobody waits for ever:
+//! A portion is computed when its cells, at most two, are here; messages are not read meanwhile.
+//! One portion at a time is *pursued*: its cells are requested, and those that have arrived are
+//! *pinned*, that is, neither lent nor returned until it is computed. Cells that are not pinned are
+//! given away at once. No rank waits forever:
 //!
-//! - A rank that waits has pinned cells of one portion only, and takes them in the order of their numbers. So the rank that has pinned the
-//!   highest cell of all waits for none that is pinned, and gets it: no circle of ranks waits for each other.
-//! - Queues are served in their order, and a cell that comes is pinned for the portion that it was asked for: each grant leads to a
-//!   computation.
+//! - A waiting rank has pinned cells of one portion only, and takes them in ascending order. So the
+//!   rank that has pinned the highest cell of all waits for no pinned cell and gets the cell it
+//!   waits for: there is no cycle of waiting ranks.
+//! - Queues are served in order, and an arriving cell is pinned for the portion that it was
+//!   requested for: each grant leads to a computation.
 
 use std::collections::VecDeque;
 
@@ -20,18 +25,18 @@ use md_comm::Rank;
 
 use crate::protocol::post::Kind;
 
-/// Where a shared cell is, as far as this rank knows.
+/// Location of a shared cell as far as it is recorded on this rank.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Holding {
-    /// Own, and here.
+    /// Own cell, here.
     Home,
-    /// Own, and with another rank, which may have been asked for it.
+    /// Own cell, at another rank, from which it may have been recalled.
     Lent { to: Rank, recalled: bool },
-    /// Another's, not here.
+    /// Foreign cell, not here.
     Absent,
-    /// Another's, asked for.
+    /// Foreign cell, requested.
     Asked,
-    /// Another's, here; the owner may want it back.
+    /// Foreign cell, here; the owner may have recalled it.
     Held { recalled: bool },
 }
 
@@ -40,12 +45,12 @@ pub(super) enum Holding {
 pub(super) struct Cell {
     pub(super) owner: Rank,
     pub(super) holding: Holding,
-    /// Of an own cell: who needs it, in the order in which they have said so.
+    /// For an own cell: ranks that need it, in order of their requests.
     queue: VecDeque<Rank>,
     portions: Vec<usize>,
 }
 
-/// A letter to another rank, about a shared cell.
+/// A message to another rank about a shared cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Said {
     pub(super) to: Rank,
@@ -53,45 +58,46 @@ pub(super) struct Said {
     pub(super) cell: usize,
 }
 
-/// What is to be done next.
+/// Next action of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// This portion; then [`Machine::computed`].
+    /// Compute this portion, then call [`Machine::computed`].
     Compute(usize),
-    /// Nothing before the next letter.
+    /// Wait for the next message.
     Wait,
-    /// The end: all is computed, all own cells are here for good.
+    /// Finish: everything is computed, and all own cells are here for good.
     Over,
 }
 
-/// The states of one rank.
+/// State of one rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Machine {
     rank: Rank,
-    /// In the order in which they are taken.
+    /// Shared cells, in the order in which portions take them.
     pub(super) cells: Vec<Cell>,
-    /// By portion: its cells, ascending.
+    /// Cells of each portion, ascending.
     needs: Vec<Vec<usize>>,
     owners: Vec<Rank>,
     takers: usize,
     is_done: Vec<bool>,
     left: usize,
-    /// Portions before this one are done.
+    /// Index such that all earlier portions are done.
     first_left: usize,
-    /// May be there to be computed.
+    /// Portions whose cells may all be here.
     candidates: VecDeque<usize>,
     pursued: Option<usize>,
     pinned: Vec<usize>,
-    /// Ranks that may still ask.
+    /// Number of ranks that may still send requests.
     asking: usize,
-    /// Ranks that may still ask for a cell that was given back already.
+    /// Number of ranks that may still recall a cell that has already been returned.
     unclosed: usize,
     has_ended: bool,
     pub(super) outbox: Vec<Said>,
 }
 
 impl Machine {
-    /// `owners` are the ranks that this one asks, `takers` is the number of those that ask it.
+    /// Creates the machine of `rank`. `owners` are the ranks that this one requests cells from,
+    /// `takers` is the number of ranks that request cells from it.
     pub(super) fn new(
         rank: Rank,
         owner_of: impl Iterator<Item = Rank>,
@@ -110,7 +116,7 @@ impl Machine {
         Self { rank, cells, needs, owners, takers, ..Self::default() }
     }
 
-    /// All portions are to be computed anew.
+    /// Begins a new force computation, with all portions to be computed.
     pub(super) fn begin(&mut self) {
         self.is_done.clear();
         self.is_done.resize(self.needs.len(), false);
@@ -120,7 +126,7 @@ impl Machine {
         (self.has_ended, self.unclosed) = (false, self.owners.len());
     }
 
-    /// A letter from another rank.
+    /// Processes a message from another rank.
     pub(super) fn receive(&mut self, from: Rank, kind: Kind, cell: usize) {
         match kind {
             Kind::Request => {
@@ -138,7 +144,7 @@ impl Machine {
                 self.cells[cell].holding = Holding::Held { recalled: false };
                 self.arrived(cell);
             }
-            // It may have been given back already, and asked for again.
+            // The cell may already have been returned, and requested again.
             Kind::Recall => {
                 if let Holding::Held { recalled } = &mut self.cells[cell].holding {
                     *recalled = true;
@@ -206,7 +212,7 @@ impl Machine {
         self.outbox.push(Said { to, kind, cell });
     }
 
-    /// Unless another portion is pursued.
+    /// Pursues a portion unless another one is pursued.
     fn pursue(&mut self, portion: usize) {
         if self.pursued.is_none() {
             self.pursued = Some(portion);
@@ -214,7 +220,8 @@ impl Machine {
         }
     }
 
-    /// Pins the cells of the pursued portion that are here, in their order, and asks for the first that is not.
+    /// Pins the cells of the pursued portion that are here, in ascending order, and requests the
+    /// first that is not.
     fn take_next(&mut self) {
         let Some(portion) = self.pursued else { return };
         for place in 0..self.needs[portion].len() {
@@ -245,7 +252,8 @@ impl Machine {
         self.candidates.extend(&self.cells[cell].portions);
     }
 
-    /// Gives an own cell to the next who needs it, and asks for it back where somebody needs it who has not got it.
+    /// Gives an own cell to the next rank in the queue, and recalls a lent cell if the queue is not
+    /// empty.
     fn serve(&mut self, cell: usize) {
         if self.cells[cell].owner != self.rank {
             return;
@@ -283,7 +291,7 @@ impl Machine {
         self.say(self.cells[cell].owner, Kind::Return, cell);
     }
 
-    /// All is computed: foreign cells go back, and own ones are waited for.
+    /// Ends the computation: returns foreign cells and waits for own ones.
     fn wind_up(&mut self) -> Next {
         if !self.has_ended {
             self.has_ended = true;

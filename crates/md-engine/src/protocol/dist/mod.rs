@@ -1,4 +1,4 @@
-//! `dist`: cells on request. What is to be done says [`machine`]; here it is done.
+//! `dist`: cells on request. [`machine`] decides what to do; this module does it.
 
 mod machine;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use crate::error::EngineError;
 use crate::interaction::ForceContext;
 use machine::{Machine, Next, Said};
 
-/// The states of this rank.
+/// `dist` on this rank.
 #[derive(Debug, Default)]
 pub(super) struct Dist {
     machine: Machine,
@@ -38,7 +38,8 @@ impl Dist {
         );
     }
 
-    /// Letters are looked at between portions, and waited for where there is no other work.
+    /// Computes all portions. Messages are read between portions, and waited for if there is no
+    /// other work.
     pub(super) fn add_forces(&mut self, turn: &mut Turn) -> Result<(), EngineError> {
         self.machine.begin();
         loop {
@@ -75,7 +76,7 @@ impl Dist {
         self.speak(turn)
     }
 
-    /// Sends what the machine says, at once: a cell leaves as it is now.
+    /// Sends the messages of the machine at once, so that a cell leaves in its present state.
     fn speak(&mut self, turn: &mut Turn) -> Result<(), EngineError> {
         let Turn { portions, post, context, .. } = turn;
         let ForceContext { particles, cells, domain, clock, halo, .. } = &mut **context;

@@ -1,5 +1,5 @@
-//! The states of `dist` on a few ranks in all interleavings: every order in which letters can be taken and portions computed, as long as
-//! letters between two ranks do not overtake each other.
+//! Exhaustive test of `dist` on a few ranks: all orders in which messages are received and portions
+//! computed, given that messages between two ranks do not overtake each other.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,24 +8,24 @@ use md_comm::Rank;
 use super::machine::{Holding, Machine, Next, Said};
 use crate::protocol::post::Kind;
 
-/// Who owns the cells, and which rank computes which portions with them.
+/// Owners of the cells, and the cells that each portion of each rank needs.
 struct Case {
     name: &'static str,
     owners: &'static [Rank],
-    /// Rank and cells.
+    /// Rank and cells of each portion.
     portions: &'static [(Rank, &'static [usize])],
 }
 
-/// All ranks and what is under way, about cells by their numbers.
+/// States of all ranks and messages under way; cells are identified by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     machines: Vec<Machine>,
-    /// By sender and receiver.
+    /// Indexed by sender and receiver.
     under_way: Vec<Vec<VecDeque<(Kind, usize)>>>,
     is_over: Vec<bool>,
 }
 
-/// Of each rank: the cells that it knows, ascending.
+/// Cells that each rank needs or shares, ascending.
 type Known = Vec<Vec<usize>>;
 
 fn known(case: &Case, ranks: usize) -> Known {
@@ -58,7 +58,7 @@ fn first(case: &Case, known: &Known) -> State {
 }
 
 impl State {
-    /// Sends what a rank has said.
+    /// Sends the messages in the outbox of a rank.
     fn send(&mut self, from: Rank, known: &Known) {
         for Said { to, kind, cell } in std::mem::take(&mut self.machines[from].outbox) {
             let number =
@@ -67,7 +67,7 @@ impl State {
         }
     }
 
-    /// All that can happen next.
+    /// Returns all possible next states.
     fn next(&self, known: &Known) -> Vec<Self> {
         let ranks = self.machines.len();
         let mut all = Vec::new();
@@ -95,7 +95,7 @@ impl State {
         all
     }
 
-    /// Every cell is in one place, and nowhere else.
+    /// Checks that each shared cell is in exactly one place.
     fn check(&self, case: &Case, known: &Known) {
         let holding = |rank: Rank, cell: usize| {
             let place = known[rank].binary_search(&cell).ok();
@@ -119,7 +119,8 @@ impl State {
     }
 }
 
-/// Goes through all states; counts them. No state but the last may be without a next one, and none may come again.
+/// Visits all states and returns their number. Every state except the last must have a successor,
+/// and no state may recur.
 fn explore(case: &Case) -> usize {
     let ranks = case.owners.iter().max().unwrap() + 1;
     let known = known(case, ranks);
@@ -149,7 +150,8 @@ fn explore(case: &Case) -> usize {
     followers.len()
 }
 
-/// States without predecessors are taken away until none is left: in a circle each has one.
+/// Removes states without predecessors until none is left; in a cycle every state has a
+/// predecessor.
 fn expect_no_circle(case: &Case, mut before: HashMap<State, usize>, followers: &HashMap<State, Vec<State>>) {
     let mut free: Vec<State> =
         before.iter().filter(|(_, many)| **many == 0).map(|(state, _)| state.clone()).collect();

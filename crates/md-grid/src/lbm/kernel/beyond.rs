@@ -1,8 +1,9 @@
-//! What lies just beyond the joined ends of a row of whole vectors.
+//! Values just beyond the joined ends of a row of whole vectors.
 //!
-//! It is put there a whole vector at a time, because one that is read where a single number has just been written waits until all that was
-//! written before has reached the caches; and the first vector is the last to be computed, when what belongs there has been
-//! read with the others.
+//! These are inserted into whole vectors in registers. If single numbers were written to memory
+//! instead, reading a vector that includes one would wait until all earlier stores have reached the
+//! caches. The first vector is computed last, when the values that belong there have been read with
+//! the others.
 
 use md_core::simd::Simd;
 
@@ -10,7 +11,7 @@ use super::lanes;
 use crate::lbm::d3q19::{POPULATIONS, VELOCITIES};
 use crate::lbm::lanes::LaneReal;
 
-/// Of each component the number below the first node and that above the last one.
+/// For each component, the number below the first node and that above the last one.
 pub(super) struct Beyond<'g, T> {
     pub(super) values: [[&'g T; 2]; POPULATIONS],
     /// See [`super::Runs::below`].
@@ -18,7 +19,7 @@ pub(super) struct Beyond<'g, T> {
 }
 
 impl<T: LaneReal> Beyond<'_, T> {
-    /// Puts what belongs to the ends of the row there, if this vector is one of them.
+    /// Inserts the values that belong to the ends of the row, if this vector is one of them.
     #[inline(always)]
     pub(super) fn put<S: Simd>(&self, simd: S, rows: &mut [&mut [T::Lanes<S>]; POPULATIONS], at: usize) {
         let is_last = at + 1 == rows[0].len();
@@ -39,8 +40,8 @@ impl<T: LaneReal> Beyond<'_, T> {
     }
 }
 
-/// The vectors of a row in the order in which they are computed: the first one last. All are below `count`; said once more, so that the compiler knows it and
-/// checks no row.
+/// Returns the vectors of a row in the order of computation: the first one last. All are below
+/// `count`; the filter repeats this so that the compiler omits the bounds checks of the rows.
 #[inline(always)]
 pub(super) fn in_turn(count: usize) -> impl Iterator<Item = usize> {
     (1..=count).map(move |step| if step < count { step } else { 0 }).filter(move |&at| at < count)

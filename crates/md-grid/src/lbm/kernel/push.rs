@@ -1,8 +1,9 @@
-//! From one grid into the neighbours' places of another.
+//! Sweep from one grid into the neighbours' places of another.
 //!
-//! What a store into the caches writes is read from memory before. A grid that does not stay there is better written past them, whole
-//! cache lines at a time: so collided populations are first gathered in a block that the first-level cache holds. Components
-//! start such that the places that a row's populations move to start a line (`Flow`).
+//! A store through the caches first reads its line from memory. A grid that does not fit in the
+//! caches is better written past them, in whole cache lines: collided populations are first
+//! gathered in a block that fits in the first-level cache. Components start at such places that the
+//! targets of a row's populations start on lines (`Flow`).
 
 use md_core::simd::Simd;
 use pulp::WithSimd;
@@ -104,14 +105,14 @@ impl<T: LaneReal, F: Forcing> Push<'_, T, F> {
     }
 }
 
-/// Where populations are written.
+/// Destination of populations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
-    /// Where they are to be: far lines are fetched.
+    /// The target grid, with prefetching of far lines.
     InMemory,
-    /// The same, and no line is fetched.
+    /// The target grid, without prefetching.
     Unfetched,
-    /// In a [`Block`].
+    /// A [`Block`].
     #[cfg_attr(
         not(feature = "mpi"),
         expect(dead_code, reason = "only stores past the caches go through a block")
@@ -119,7 +120,7 @@ enum Target {
     InBlock,
 }
 
-/// The nodes of a vector, whose populations leave for another grid.
+/// Nodes of a vector whose populations are written to another grid.
 struct There<'n, 'g, V> {
     source: &'n [&'g mut [V]; POPULATIONS],
     target: &'n mut [&'g mut [V]; POPULATIONS],

@@ -1,12 +1,14 @@
-//! The lid-driven cavity against Ghia, Ghia and Shin, J. Comput. Phys. 48, 387 (1982), tables I and II.
+//! Lid-driven cavity compared with Ghia, Ghia and Shin, J. Comput. Phys. 48, 387 (1982), tables I
+//! and II.
 
 use super::*;
 use crate::lbm::{Face, MAGIC_OF_PLATES};
 
-/// Velocity on a line through the centre, by the speed of the lid: (place, at Reynolds number 100, at 400).
+/// Velocity on a line through the centre, relative to the speed of the lid: (place, at Reynolds
+/// number 100, at 400).
 type Line = &'static [(f64, f64, f64)];
 
-/// Along the lid's motion, on the line towards the lid.
+/// Velocity component along the lid's motion, on the line towards the lid.
 const TOWARDS_LID: Line = &[
     (0.0547, -0.03717, -0.08186),
     (0.0625, -0.04192, -0.09266),
@@ -25,8 +27,8 @@ const TOWARDS_LID: Line = &[
     (0.9766, 0.84123, 0.75837),
 ];
 
-/// Towards the lid, on the line along its motion. Left out is 0.9063, where the printed value for 400, -0.23827, is no part of a smooth
-/// curve.
+/// Velocity component towards the lid, on the line along its motion. 0.9063 is left out, since the
+/// printed value for 400, -0.23827, does not lie on a smooth curve.
 const ALONG_LID: Line = &[
     (0.0625, 0.09233, 0.18360),
     (0.0703, 0.10091, 0.19713),
@@ -49,7 +51,8 @@ enum Reynolds {
     R400,
 }
 
-/// Greatest difference to the tables, by the speed of the lid, of a cavity of n x n nodes after some turnovers (n / speed steps).
+/// Returns the greatest difference to the tables, relative to the speed of the lid, of a cavity of
+/// n x n nodes after some turnovers (n / speed steps).
 fn greatest_difference(n: usize, reynolds: &Reynolds, turnovers: usize) -> f64 {
     const LID: f64 = 0.1;
     let number = match reynolds {
@@ -84,7 +87,7 @@ fn greatest_difference(n: usize, reynolds: &Reynolds, turnovers: usize) -> f64 {
     difference(TOWARDS_LID, &towards).max(difference(ALONG_LID, &along))
 }
 
-/// Between nodes, by the parabola through the three nearest.
+/// Interpolates between nodes by the parabola through the three nearest.
 fn interpolated(value: &dyn Fn(usize) -> f64, place: f64, n: usize) -> f64 {
     let middle = (place.round().max(1.0) as usize).min(n - 2);
     let t = place - middle as f64;

@@ -6,7 +6,7 @@ use crate::lbm::{Face, MAGIC_OF_PLATES};
 
 const TRT: Collision = Collision::Trt { magic: MAGIC_OF_PLATES };
 
-/// In every step the fluid loses what obstacles and walls take up.
+/// In every step the fluid loses the momentum that obstacles and walls gain.
 #[test]
 fn forces_are_what_the_momentum_of_the_fluid_changes_by() {
     fn check<T: LaneReal>(tolerance: f64) {
@@ -29,7 +29,8 @@ fn forces_are_what_the_momentum_of_the_fluid_changes_by() {
     check::<f32>(1e-5);
 }
 
-/// A wall that slides above a layer of solid nodes: viscosity times shear on either, per area.
+/// A wall that slides above a layer of solid nodes: the force per area is viscosity times shear on
+/// either.
 #[test]
 fn shear_pulls_at_the_wall_and_at_the_obstacle() {
     let mut walls = WallVelocities::default();
@@ -53,7 +54,7 @@ fn shear_pulls_at_the_wall_and_at_the_obstacle() {
     }
 }
 
-/// In a steady flow all forces together are that which drives it.
+/// In a steady flow the sum of all forces equals the driving force.
 #[test]
 fn obstacle_and_walls_together_balance_the_body_force() {
     let case = Case {
@@ -76,8 +77,9 @@ fn obstacle_and_walls_together_balance_the_body_force() {
     }
 }
 
-/// A simple cubic array of spheres in a slow flow (Hasimoto 1959): drag over 6 pi viscosity radius velocity, the velocity that of
-/// the whole volume, the force that of a pressure that falls through the spheres too.
+/// A simple cubic array of spheres in a slow flow (Hasimoto 1959): drag divided by 6 pi viscosity
+/// radius velocity. The velocity is the mean over the whole volume; the force includes that of the
+/// pressure drop inside the spheres.
 #[test]
 fn the_drag_of_a_sphere_in_a_periodic_box_is_that_of_stokes_and_hasimoto() {
     let case = Case {

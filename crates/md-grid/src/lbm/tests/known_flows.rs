@@ -1,14 +1,15 @@
-//! Flows whose solution can be written down.
+//! Flows with analytical solutions.
 
 use std::f64::consts::TAU;
 
 use super::*;
 use crate::lbm::{Face, MAGIC_OF_PLATES};
 
-/// Times the number of nodes along an axis: so slow that sound waves, of the order of Mach squared, are no part of the error.
+/// Speed times the number of nodes along an axis: so slow that the error from sound waves, of the
+/// order of Mach squared, is negligible.
 const SPEED: f64 = 0.2;
 
-/// Vortices in the y-z plane (Taylor 1923); slower on a finer grid, as the viscosity wants it.
+/// Vortices in the y-z plane (Taylor 1923); slower on a finer grid, as the viscosity requires.
 fn vortices(node: [usize; 3], nodes: [usize; 3]) -> FlowState {
     taylor_green(node, nodes, 1.0)
 }
@@ -27,7 +28,8 @@ fn taylor_green(node: [usize; 3], nodes: [usize; 3], amplitude: f64) -> FlowStat
     }
 }
 
-/// Root mean square of the error of the velocity, by that of the velocity, after one e-folding of the speed.
+/// Returns the root mean square error of the velocity, relative to that of the velocity, after one
+/// e-folding of the speed.
 fn vortex_error<T: LaneReal>(n: usize, pattern: Pattern) -> f64 {
     let viscosity = 0.06;
     let decay = 2.0 * viscosity * (TAU / n as f64).powi(2);
@@ -83,7 +85,8 @@ fn couette_flow_is_exact() {
     }
 }
 
-/// Greatest error of a flow driven by a force between plates, by its greatest speed.
+/// Returns the greatest error of a force-driven flow between plates, relative to its greatest
+/// speed.
 fn plates_error(collision: Collision, viscosity: f64) -> f64 {
     let force = 1e-5;
     let case = Case { collision, viscosity, body_force: [0.0, force, 0.0], ..between_plates() };
@@ -103,12 +106,13 @@ fn the_magic_parameter_makes_a_parabola_exact_at_any_viscosity() {
         let error = plates_error(Collision::Trt { magic }, viscosity);
         assert!(error < 1e-10, "viscosity {viscosity}: {error}");
     }
-    // tau = 1/2 + sqrt(3)/4 has this magic parameter with one relaxation time.
+    // tau = 1/2 + sqrt(3)/4 gives this magic parameter with one relaxation time.
     let error = plates_error(Collision::Bgk, 3_f64.sqrt() / 12.0);
     assert!(error < 1e-10, "{error}");
 }
 
-/// At other magic parameters the flow is faster or slower at every node by the same velocity.
+/// At other magic parameters the flow is faster or slower by a velocity that is equal at every
+/// node.
 #[test]
 fn a_parabola_slips_along_the_walls_as_is_said() {
     for (collision, viscosity) in [

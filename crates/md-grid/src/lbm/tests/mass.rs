@@ -1,9 +1,9 @@
-//! Mass stays, whatever stands beside what.
+//! Conservation of mass for all combinations of walls and obstacles.
 
 use super::*;
 use crate::lbm::{Face, MAGIC_OF_PLATES};
 
-/// Numbers between 0 and 1 that follow from a seed.
+/// Pseudorandom numbers between 0 and 1.
 struct Draws(u64);
 
 impl Draws {
@@ -19,7 +19,8 @@ impl Draws {
     }
 }
 
-/// Any walls, which slide along any of their axes, around any nodes, of which any are solid.
+/// Returns a case with random sizes, random walls that slide along random axes, and random solid
+/// nodes.
 fn random_case(seed: u64) -> Case {
     let mut draws = Draws(seed);
     let edges = [0; 3].map(|_| if draws.below(3) == 0 { Edges::Periodic } else { Edges::Open });
@@ -41,7 +42,7 @@ fn random_case(seed: u64) -> Case {
     Case { nodes, edges, collision, body_force, walls, scattered, ranks, grid, steps: 150, ..Case::default() }
 }
 
-/// Mass that a case has lost or won in all its steps, by its fluid nodes.
+/// Returns the change of mass of a case over all its steps, per fluid node.
 fn drift<T: LaneReal>(case: &Case) -> f64 {
     let [before, after] = case.run::<T>().totals;
     assert!(after.highest_speed < 0.3, "{case:?}: {after:?}");

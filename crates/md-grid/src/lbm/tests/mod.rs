@@ -1,4 +1,4 @@
-//! Flows that are known, and what no way of computing may change.
+//! Tests with known flows, and of results that must not depend on the method of computation.
 
 mod cavity;
 mod drag;
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{Decomposition, Edges, Layout, Messages};
 
-/// A flow, and how it is computed.
+/// Flow and method of computation.
 #[derive(Debug, Clone)]
 struct Case {
     nodes: [usize; 3],
@@ -41,9 +41,9 @@ struct Case {
     threads: usize,
     ranks: usize,
     grid: Option<[usize; 3]>,
-    /// Exchanges between steps, which change nothing.
+    /// Number of exchanges between steps, which must not change anything.
     extra_exchanges: usize,
-    /// After so many steps another flow goes on, with this pattern.
+    /// Step after which another flow continues with this pattern.
     restart: Option<(usize, Pattern)>,
 }
 
@@ -77,7 +77,7 @@ impl Default for Case {
     }
 }
 
-/// What has become of a flow: populations of all nodes, x slowest, and totals before and after.
+/// Final state of a flow: populations of all nodes, x slowest, and totals before and after.
 struct Outcome<T> {
     nodes: [usize; 3],
     populations: Vec<[T; POPULATIONS]>,
@@ -100,7 +100,7 @@ impl<T: LaneReal> Outcome<T> {
 }
 
 impl Case {
-    /// Runs it on ranks that are threads of this process.
+    /// Runs the case on ranks that are threads of this process.
     fn run<T: LaneReal>(&self) -> Outcome<T> {
         let parts = local::run(self.ranks, Duration::from_secs(60), |world| self.run_rank::<T>(world));
         let mut populations = vec![[T::ZERO; POPULATIONS]; self.nodes.iter().product()];
@@ -126,7 +126,7 @@ impl Case {
         (self.solid)(node) || self.scattered.is_some_and(is_scattered)
     }
 
-    /// Populations of own nodes, and what is known at the end.
+    /// Returns the populations of own nodes, and the totals and forces at the end.
     fn run_rank<T: LaneReal>(&self, world: &dyn World) -> (Vec<OwnNode<T>>, ([Totals; 2], Forces)) {
         let grid = Decomposition::new(self.nodes, world.ranks(), self.grid, self.edges).unwrap();
         let block = grid.block(world.rank());

@@ -1,9 +1,9 @@
-//! The populations do not depend on how they are computed, to the last bit.
+//! Independence of the populations from the method of computation, to the last bit.
 
 use super::*;
 use crate::lbm::Face;
 
-/// Populations go from one grid to itself, or to another through the caches or past them.
+/// Patterns and stores: in place in one grid, or to another through the caches or past them.
 const WAYS: [(Pattern, Option<Stores>); 4] = [
     (Pattern::SingleGrid, None),
     (Pattern::TwoGrid, Some(Stores::Ordinary)),
@@ -11,7 +11,8 @@ const WAYS: [(Pattern, Option<Stores>); 4] = [
     (Pattern::TwoGrid, Some(Stores::PastCaches)),
 ];
 
-/// Everything at once: walls that move, obstacles across the borders of ranks, a force, rows that are no multiple of a vector.
+/// Returns a case with all features: moving walls, obstacles across the borders of ranks, a force,
+/// and row lengths that are not a multiple of a vector.
 pub(super) fn everything() -> Case {
     let mut walls = WallVelocities::default();
     walls.0[Face::YLow as usize] = [0.03, 0.0, -0.01];
@@ -103,8 +104,9 @@ fn on_axes_of_one_node() {
     }
 }
 
-/// Rows of one rank with solid nodes at both ends, within, and throughout, between walls along x: shorter and longer than vectors, whole
-/// numbers of them and not.
+/// Returns a case with rows of one rank that have solid nodes at both ends, within, and throughout,
+/// between walls along x. The rows are shorter and longer than vectors, whole numbers of them and
+/// not.
 fn joined_rows(length: usize) -> Case {
     let mut walls = WallVelocities::default();
     walls.0[Face::XHigh as usize] = [0.0, 0.02, 0.01];
@@ -123,7 +125,8 @@ fn joined_rows(length: usize) -> Case {
     }
 }
 
-/// Where rows are cut, what leaves them travels in messages; where they are not, sweeps look for it at the other end.
+/// Values that leave rows are sent in messages if rows are divided; otherwise sweeps read them at
+/// the other end.
 #[test]
 fn in_rows_that_are_cut_and_in_rows_whose_ends_are_joined() {
     fn check<T: LaneReal>(length: usize) {
@@ -148,7 +151,8 @@ fn in_rows_that_are_cut_and_in_rows_whose_ends_are_joined() {
     }
 }
 
-/// What `compare` exchanges between steps, and a checkpoint with which the other pattern goes on.
+/// With exchanges between steps, as in `compare`, and a checkpoint that resumes with the other
+/// pattern.
 #[test]
 fn with_exchanges_between_steps_and_after_a_restart_with_the_other_pattern() {
     let others = [(Pattern::SingleGrid, Pattern::TwoGrid), (Pattern::TwoGrid, Pattern::SingleGrid)];

@@ -1,8 +1,8 @@
-//! Which strategy to use, in words that say how sure that is.
+//! Recommendation of a strategy, in words that state how certain it is.
 //!
-//! A difference is called sure if the 95 % intervals of the medians do not touch; anything else is called noise, and
-//! nobody is asked to change a setting for noise. In this order: what makes all numbers worth less; which strategies are
-//! compared with which, and what follows; the sentences.
+//! A difference is called sure if the 95 % intervals of the medians do not touch; anything else is
+//! called noise, and noise is no reason to change a setting. Order of this file: warnings that
+//! concern all numbers; strategies that are compared and the conclusions; the sentences.
 
 #[cfg(test)]
 mod tests;
@@ -19,25 +19,26 @@ use crate::{Setting, significant};
 const DIGITS: usize = 3;
 const PERCENT: f64 = 100.0;
 
-/// The whole text.
+/// Returns the whole text.
 pub fn recommendation<C: RowContext>(comparison: &Comparison<C>) -> String {
     let mut paragraphs = warnings(comparison);
     paragraphs.extend(recommend(comparison));
     paragraphs.iter().map(|paragraph| format!("{paragraph}\n")).collect()
 }
 
-/// The baseline may differ by so much between its two measurements.
+/// Largest relative change of the baseline between its two measurements that still allows
+/// comparison.
 const LARGEST_DRIFT: f64 = 0.1;
 
-/// What the exchange alone says nothing about.
+/// Text for steps that all rebuild, where the exchange alone is not meaningful.
 const ALWAYS_REBUILDS: &str = "Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the \
      exchange alone is no part of such a step. So strategies are ranked by the step.";
 
-/// The same where it hides.
+/// Text for exchanges that hide behind computation.
 const HIDES: &str = "Messages travel while ranks compute (halo_hidden_s in compare.csv), and the exchange alone is not what a step pays for \
      them. So strategies are ranked by the step; with `overlap = false` they are ranked by the exchange.";
 
-/// What makes all numbers less worth.
+/// Returns the warnings that concern all numbers.
 fn warnings<C: RowContext>(comparison: &Comparison<C>) -> Vec<String> {
     let mut warnings = Vec::new();
     if comparison.ranks_per_core > 1.0 {
@@ -63,7 +64,8 @@ fn warnings<C: RowContext>(comparison: &Comparison<C>) -> Vec<String> {
     warnings
 }
 
-/// How the baseline has changed until it was measured again beside a later group.
+/// Returns a sentence on the change of the baseline between its first measurement and that next to
+/// a later group.
 fn drift<C: RowContext>(comparison: &Comparison<C>, control: &Control) -> Option<String> {
     let Control { beside, row, again } = control;
     let (by, row) = (comparison.ranked_by(), comparison.rows.get(*row)?);
@@ -90,7 +92,7 @@ fn drift<C: RowContext>(comparison: &Comparison<C>, control: &Control) -> Option
     ))
 }
 
-/// Whether one is surely better than another in what they are ranked by.
+/// Returns whether one is surely better than another in the time by which they are ranked.
 fn is_sure<C: RowContext>(comparison: &Comparison<C>, best: Ranked, other: Ranked) -> bool {
     comparison.is_surely_below(comparison.ranked_by(), best, other)
 }
@@ -98,7 +100,7 @@ fn is_sure<C: RowContext>(comparison: &Comparison<C>, best: Ranked, other: Ranke
 const ONE_RANK: &str = "One rank sends no messages: its exchange is empty, whatever the strategy, and there is nothing to choose. \
     Compare with the number of ranks that the scenario will run on.";
 
-/// What is compared with what, and what follows from it.
+/// Selects the strategies to compare and returns the conclusions.
 fn recommend<C: RowContext>(comparison: &Comparison<C>) -> Vec<String> {
     let ranking = comparison.ranking();
     match ranking[..] {
@@ -111,14 +113,14 @@ fn recommend<C: RowContext>(comparison: &Comparison<C>) -> Vec<String> {
     }
 }
 
-/// Which of at least two strategies to use.
+/// Chooses among at least two strategies.
 fn choose<C: RowContext>(comparison: &Comparison<C>, best: Ranked, next: Ranked) -> Vec<String> {
     let by = comparison.ranked_by();
     let own = comparison.own.and_then(|own| comparison.rows.get(own));
     let own = own.and_then(StrategyReport::valid);
     let marked = comparison.baseline();
     let baseline = marked.filter(|ranked| ranked.variant.strategy.backend == BASELINE);
-    // What stays if nothing is recommended.
+    // Strategy that stays in use if nothing is recommended.
     let present = own.or(marked).unwrap_or(best);
     let label = if own.or(baseline).is_some() { "in use" } else { "the baseline" };
     if comparison.ranks_per_core > 1.0 || comparison.repeat < SAMPLES_FOR_CONFIDENCE {
@@ -148,7 +150,7 @@ fn choose<C: RowContext>(comparison: &Comparison<C>, best: Ranked, next: Ranked)
     text
 }
 
-/// The numbers do not carry one.
+/// Returns the text for numbers that do not support a recommendation.
 fn no_recommendation(by: RankedBy, best: Ranked, present: Ranked, label: &str) -> String {
     let smallest = format!("Smallest median: {}", described(by, best));
     if best == present {
@@ -157,7 +159,8 @@ fn no_recommendation(by: RankedBy, best: Ranked, present: Ranked, label: &str) -
     format!("So nothing is recommended. {smallest}; {label}: {}.", described(by, present))
 }
 
-/// The halo is too small a part of the step, where nothing but the halo differs.
+/// Returns the text for a halo that is too small a part of the step, where strategies differ only
+/// in the halo.
 fn too_small(by: RankedBy, present: Ranked, best: Ranked) -> Option<String> {
     let share = present.measured.halo_share();
     let fastest = match by {
@@ -176,7 +179,7 @@ fn too_small(by: RankedBy, present: Ranked, best: Ranked) -> Option<String> {
     })
 }
 
-/// The best one is what is in use already.
+/// Returns the text for a best strategy that is already in use.
 fn stays_best<C: RowContext>(comparison: &Comparison<C>, best: Ranked, next: Ranked) -> String {
     let by = comparison.ranked_by();
     let two_sided = best.variant.strategy.backend == BASELINE;
@@ -196,7 +199,7 @@ fn noise(by: RankedBy, best: Ranked, present: Ranked) -> String {
     )
 }
 
-/// The exchange alone is faster, but not what it is for.
+/// Returns the text for a faster exchange but slower step.
 fn slower_step(best: Ranked, present: Ranked) -> String {
     format!(
         "Stay with {}. The exchange alone is faster over {}, {} instead of {}, but a step takes longer with it, {} \
@@ -220,7 +223,7 @@ fn surety<C: RowContext>(comparison: &Comparison<C>, best: Ranked, next: Ranked)
     format!("{how}: {}; next is {}.", decisive(by, best.measured), described(by, next))
 }
 
-/// What a change brings, in the step and in the exchange, if that is a part of it.
+/// Returns the gain of a change, in the step and, if steps contain it, in the exchange alone.
 fn gain<C: RowContext>(comparison: &Comparison<C>, best: Ranked, other: Ranked, label: &str) -> String {
     let [exchange, other_exchange] = [best, other].map(|ranked| ranked.measured.exchange);
     let [step, other_step] = [best, other].map(|ranked| ranked.measured.step);
@@ -246,7 +249,7 @@ fn gain<C: RowContext>(comparison: &Comparison<C>, best: Ranked, other: Ranked, 
     format!("{against}: the exchange alone takes {exchange} ({factor} times {direction}); {in_the_step}.")
 }
 
-/// The lines to put into the scenario.
+/// Returns the lines for the scenario.
 fn toml(best: Ranked) -> String {
     let chosen = best.variant.strategy.values(best.keys).map(|(key, name)| format!("\n{key} = {name:?}"));
     let set = best.variant.settings.iter().filter_map(|Setting { key, value }| {
@@ -258,7 +261,7 @@ fn toml(best: Ranked) -> String {
     format!("\n[parallel]{lines}")
 }
 
-/// A strategy and what it is ranked by.
+/// Returns a strategy with the time by which it is ranked.
 fn described(by: RankedBy, ranked: Ranked) -> String {
     format!("{ranked}, {}", decisive(by, ranked.measured))
 }
@@ -267,7 +270,7 @@ fn decisive(by: RankedBy, measured: &Measured) -> String {
     in_unit(unit_of(by), &by.interval(measured)) + per(by)
 }
 
-/// A median, without its bounds.
+/// Returns a median without its bounds.
 fn median(by: RankedBy, interval: &Interval) -> String {
     let unit = unit_of(by);
     format!("{} {}{}", significant(interval.median_s * unit.per_second, DIGITS), unit.symbol, per(by))

@@ -1,4 +1,4 @@
-//! The texts, for every case that is told apart.
+//! Texts for every case that is distinguished.
 
 use md_comm::{Backend, Blocking};
 use md_core::Shell;
@@ -8,7 +8,8 @@ use super::recommendation;
 use crate::compare::comparison::{Comparison, Control, RankedBy};
 use crate::compare::fixtures::{comparison, on_nodes, phases, strategy, unavailable};
 
-/// The sentences of a recommendation of `shm`, without the lines for the scenario, which must follow.
+/// Returns the sentences that recommend `shm`, without the lines for the scenario, which must
+/// follow.
 fn sentences(comparison: &Comparison, shell: &str) -> String {
     let settings = format!(
         "\n[parallel]\nbackend = \"shm\"\nshell = {shell:?}\nexchange = \"direct\"\npartition = \"rect\"\n"
@@ -33,7 +34,7 @@ fn a_clear_winner() {
     "#);
 }
 
-/// With the keys that a grid has, in the words and in the lines for its scenario.
+/// The sentences and the lines for the scenario contain only the keys of a grid.
 #[test]
 fn a_clear_winner_on_a_grid() {
     let comparison = on_nodes(&[(Backend::P2p, 12.0, 1.3), (Backend::Shm, 3.0, 1.0)]);
@@ -116,7 +117,8 @@ fn all_within_the_noise() {
     insta::assert_snapshot!(recommendation(&comparison), @"Within the noise: shm half direct rect, 3 us [2.85, 3.15], is not surely faster than p2p half direct rect, 3.1 us [2.94, 3.26]. Stay with p2p half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.");
 }
 
-/// Neither two-sided messages nor the scenario's own backend are compared: the row that is marked as baseline stays in use.
+/// If neither two-sided messages nor the scenario's own backend are compared, the row marked as
+/// baseline stays in use.
 #[test]
 fn without_what_is_in_use_the_baseline_stays() {
     let mut comparison = comparison(&[(Backend::RmaFence, 3.1, 1.0), (Backend::Shm, 3.0, 1.0)]);
