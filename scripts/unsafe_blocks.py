@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FFI = Path("crates/md-comm/src/mpi/ffi")
 COMM = "crates/md-comm/"
+SOURCES = Path(COMM + "src")
+FFI = [SOURCES / "buffer/ffi", SOURCES / "mpi/ffi"]
 CONFORMANCE = COMM + "tests/conformance/"
 
 # Checks that comments may name: the file, a text in it, and a description of how it detects a
@@ -35,7 +36,7 @@ CHECKS = {
     "component": ("tests/cli/outputs.rs", "fn the_summary_names_the_component", "the name of what moves a window's data"),
     "plain": ("tests/cli/bench.rs", "fn plain_calls_and_everything_over_mpi(", "contents after each kind of plain call, of one and two ranks"),
     "flow": ("crates/md-grid/src/lbm/tests/same_bits.rs", "PastCaches", "populations that are written past the caches, against those that are not"),
-    "large pages": (COMM + "src/mpi/ffi/large_pages.rs", "fn much_memory_is_advised_and_keeps_what_it_holds(", "what memory holds after the advice"),
+    "large pages": (COMM + "src/buffer/ffi/large_pages.rs", "fn much_memory_is_advised_and_keeps_what_it_holds(", "what memory holds after the advice"),
     "other": (CONFORMANCE + "cases.rs", "fn all(", "the suite, on processors other than x86-64"),
     "none": ("scripts/unsafe_blocks.py", "none", "nowhere on the machines at hand: tried, or the library says nothing"),
 }
@@ -43,7 +44,7 @@ CHECKS = {
 HEAD = """<!-- Made by scripts/unsafe_blocks.py from the sources. -->
 # Unsafe code
 
-All unsafe code of the project is in `{ffi}`, behind safe functions; every other crate and, without MPI, this one too forbid
+All unsafe code of the project is in {ffi}, behind safe functions; every other crate and, without MPI, this one too forbid
 it. The rules that the wrappers keep are in the documentation of that module and of its windows. Below is every block, in
 the order of the sources: the function it is in, the invariant it relies on, as its comment states it, and the checks that would
 see it broken:
@@ -91,9 +92,9 @@ def page():
     there = {check: text in (ROOT / path).read_text() for check, (path, text, _) in CHECKS.items() if (ROOT / path).exists()}
     wrong = [f"check `{check}` is gone from {CHECKS[check][0]}" for check in CHECKS if not there.get(check)]
     checks = "\n".join(f"| {check} | `{path}` | {how} |" for check, (path, _, how) in CHECKS.items())
-    out = [HEAD.format(ffi=f"{FFI}/", checks=checks)]
-    for source in sorted((ROOT / FFI).rglob("*.rs")):
-        name, found = str(source.relative_to(ROOT / FFI)), blocks(source.read_text())
+    out = [HEAD.format(ffi=" and ".join(f"`{folder}/`" for folder in FFI), checks=checks)]
+    for source in [source for folder in FFI for source in sorted((ROOT / folder).rglob("*.rs"))]:
+        name, found = str(source.relative_to(ROOT / SOURCES)), blocks(source.read_text())
         if found:
             out.append(f"\n## `{name}`\n\n| function | invariant | seen by |\n| --- | --- | --- |")
         for function, invariant, tests in found:
@@ -104,9 +105,9 @@ def page():
     elsewhere = [
         str(source.relative_to(ROOT))
         for source in sorted((ROOT / "crates").rglob("*.rs"))
-        if not source.is_relative_to(ROOT / FFI) and blocks(source.read_text())
+        if not any(source.is_relative_to(ROOT / folder) for folder in FFI) and blocks(source.read_text())
     ]
-    wrong += [f"{name}: unsafe code outside of {FFI}" for name in elsewhere]
+    wrong += [f"{name}: unsafe code outside of the `ffi` folders" for name in elsewhere]
     return "\n".join(out), wrong
 
 

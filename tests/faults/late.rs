@@ -169,7 +169,7 @@ impl conformance::Fault for Late {
 }
 
 impl World for LateWorld<'_> {
-    md_comm::forward_to_inner!(rank ranks mailbox open_file gather_all broadcast gather shift barrier abort);
+    md_comm::forward_to_inner!(rank ranks open_unexpected open_file gather_all broadcast gather shift barrier abort platform);
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         let (lateness, rank, notes) = (self.lateness, self.rank(), Rc::clone(&self.notes));
@@ -178,8 +178,5 @@ impl World for LateWorld<'_> {
             let (random, arrived) = (Random::new(rank as u64), [Vec::new(), Vec::new()]);
             Box::new(Late { lateness, is_slow, random, arrived, notes: Rc::clone(&notes) })
         }))
-    }
-    fn library(&self) -> String {
-        self.inner.library()
     }
 }

@@ -23,66 +23,13 @@
 //! negotiate zeros at the next point where nothing is in flight.
 
 use std::fmt;
-use std::iter::Sum;
 #[cfg(feature = "conformance")]
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::auto::Auto;
 use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
-use crate::{Choice, CommError, Edge, EdgeId, ExchangeSpec};
-
-/// A message that has arrived, borrowed from the transport until the next call on the context.
-#[derive(Debug)]
-pub struct Arrival<'a> {
-    /// The edge along which it arrived.
-    pub edge: EdgeId,
-    /// The payload, 64-byte aligned.
-    pub bytes: &'a [u8],
-}
-
-/// Messages and payload bytes that this rank has sent through a context so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Messages sent.
-    pub messages: u64,
-    /// Payload bytes sent.
-    pub bytes: u64,
-}
-
-/// Adds up the traffic of several contexts.
-impl Sum for Traffic {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), |sum, one| Self {
-            messages: sum.messages + one.messages,
-            bytes: sum.bytes + one.bytes,
-        })
-    }
-}
-
-/// Effect of a negotiation on the edges of this rank, in either direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Growth {
-    /// All capacities sufficed.
-    Unchanged,
-    /// At least one capacity has grown.
-    Grown,
-}
-
-/// Receives an event for each step of the messages of one context, at the moment it happens; used
-/// for timelines.
-pub trait MessageObserver {
-    /// A message of this number of bytes may leave along an edge.
-    fn started(&self, edge: &Edge, bytes: usize);
-
-    /// A message of this number of bytes has arrived along an edge. If this rank stood still for
-    /// it, `waits_since` is when it began to wait.
-    fn arrived(&self, edge: &Edge, bytes: usize, waits_since: Option<Instant>);
-
-    /// The exchange is over.
-    fn completed(&self);
-}
+use crate::{Arrival, Choice, CommError, EdgeId, ExchangeSpec, Growth, MessageObserver, Traffic};
 
 /// Opens a context of the same kind.
 type Opener = Box<dyn Fn(ExchangeSpec) -> Result<Exchange, CommError>>;
@@ -100,8 +47,6 @@ type Decorator = dyn Fn(&ExchangeSpec, Box<dyn Transport>) -> Box<dyn Transport>
 pub struct Exchange {
     ledger: Ledger,
     transport: Box<dyn Transport>,
-    /// Chooses the transport, for backend `auto`.
-    auto: Option<Box<Auto>>,
     observer: Option<Box<dyn MessageObserver>>,
     /// The last field, so that MPI is finalised after the transports are dropped.
     opener: Opener,
@@ -121,22 +66,16 @@ impl Exchange {
         transport: Box<dyn Transport>,
         opener: impl Fn(ExchangeSpec) -> Result<Self, CommError> + 'static,
     ) -> Self {
-        Self { ledger, transport, auto: None, observer: None, opener: Box::new(opener) }
-    }
-
-    /// Adds a choice of transports, of which the present one is the first.
-    #[cfg(any(feature = "mpi", test))]
-    pub(crate) fn with_choice(self, auto: Auto) -> Self {
-        Self { auto: Some(Box::new(auto)), ..self }
+        Self { ledger, transport, observer: None, opener: Box::new(opener) }
     }
 
     /// Decorates the transport of this context and of its reverse.
     #[cfg(feature = "conformance")]
     pub(crate) fn decorated(self, decorate: Rc<Decorator>) -> Self {
-        let Self { ledger, transport, auto, observer, opener } = self;
+        let Self { ledger, transport, observer, opener } = self;
         let transport = decorate(ledger.spec(), transport);
         let opener = Box::new(move |spec| Ok(opener(spec)?.decorated(Rc::clone(&decorate))));
-        Self { ledger, transport, auto, observer, opener }
+        Self { ledger, transport, observer, opener }
     }
 
     /// Attaches an observer to this context, but not to its reverse.
@@ -160,8 +99,6 @@ impl Exchange {
     #[inline]
     pub fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         self.ledger.pack(edge, bytes)?;
-        // The clock runs on until the message is packed: packing in place is part of moving it.
-        self.run_clock();
         self.transport.send_buffer(edge, bytes)
     }
 
@@ -176,7 +113,7 @@ impl Exchange {
         if let Some(observer) = &self.observer {
             observer.started(self.ledger.edge(edge), bytes);
         }
-        self.timed(|transport| transport.start(edge, bytes))
+        self.transport.start(edge, bytes)
     }
 
     /// Declares all sending edges started. Never blocks.
@@ -187,7 +124,7 @@ impl Exchange {
     #[inline]
     pub fn initiate(&mut self) -> Result<(), CommError> {
         self.ledger.initiate()?;
-        self.timed(|transport| transport.initiate())
+        self.transport.initiate()
     }
 
     /// Lets the transport move data; to be called from long computations.
@@ -244,14 +181,8 @@ impl Exchange {
     #[inline(always)]
     pub(crate) fn poll(&mut self, poll: Poll) -> Result<Option<EdgeId>, CommError> {
         self.ledger.expect_initiated()?;
-        self.run_clock();
         let poll = if poll == Poll::Wait && self.ledger.all_arrived() { Poll::Finish } else { poll };
-        let edge = self.transport.poll(&self.ledger, poll)?;
-        // The clock runs on while an arrival is read, in place or not.
-        if edge.is_none() {
-            self.pause_clock();
-        }
-        Ok(edge)
+        self.transport.poll(&self.ledger, poll)
     }
 
     #[cfg(feature = "mpi")]
@@ -284,12 +215,9 @@ impl Exchange {
     #[inline]
     pub fn complete(&mut self) -> Result<(), CommError> {
         self.ledger.complete()?;
-        self.timed(|transport| transport.complete())?;
+        self.transport.complete()?;
         if let Some(observer) = &self.observer {
             observer.completed();
-        }
-        if let Some(auto) = &mut self.auto {
-            auto.end_exchange(&mut self.transport);
         }
         Ok(())
     }
@@ -313,8 +241,7 @@ impl Exchange {
     /// communication.
     pub fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
         self.ledger.expect_needs(need)?;
-        let Some(auto) = &mut self.auto else { return self.transport.negotiate(&mut self.ledger, need) };
-        auto.negotiate(&mut self.ledger, &mut self.transport, need)
+        self.transport.negotiate(&mut self.ledger, need)
     }
 
     /// Returns what this rank has sent so far.
@@ -325,7 +252,7 @@ impl Exchange {
     /// Returns what was chosen and why, the same on all ranks, if this context chooses its
     /// transport by itself.
     pub fn choice(&self) -> Option<Choice> {
-        self.auto.as_ref().map(|auto| auto.choice(self.spec().name))
+        self.transport.choice(self.spec().name)
     }
 
     /// Ends the context. This is not done in `Drop` because window backends must free collectively.
@@ -335,35 +262,6 @@ impl Exchange {
     /// [`CommError::Misuse`] inside an exchange; communication.
     pub fn finalise(self) -> Result<(), CommError> {
         self.ledger.expect_idle("finalised")?;
-        self.transport.finalise()?;
-        self.auto.map_or(Ok(()), |auto| auto.finalise())
-    }
-
-    #[inline]
-    fn run_clock(&mut self) {
-        if let Some(auto) = &mut self.auto {
-            auto.clock.run();
-        }
-    }
-
-    #[inline]
-    fn pause_clock(&mut self) {
-        if let Some(auto) = &mut self.auto {
-            auto.clock.pause();
-        }
-    }
-
-    /// Makes a call that the clock of `auto` covers. Its result is not kept across the end of the
-    /// clock: a copy of it would wait for all earlier stores, including those to the memory of
-    /// another rank.
-    #[inline]
-    fn timed(
-        &mut self,
-        call: impl FnOnce(&mut dyn Transport) -> Result<(), CommError>,
-    ) -> Result<(), CommError> {
-        self.run_clock();
-        call(&mut *self.transport)?;
-        self.pause_clock();
-        Ok(())
+        self.transport.finalise()
     }
 }

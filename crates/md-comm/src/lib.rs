@@ -54,51 +54,51 @@ mod exchange;
 mod explore_model;
 #[cfg(any(feature = "mpi", test))]
 mod flag_protocol;
+mod ids;
 mod known_problems;
 pub mod launch;
 mod ledger;
 mod library;
 pub mod local;
-mod mailbox;
+mod messages;
 pub mod monitor;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod negotiation;
 mod options;
+mod platform;
 mod refusal;
 mod shared_file;
 mod spec;
 #[cfg(feature = "mpi")]
 mod spin_wait;
 mod transport;
+mod unexpected;
 mod unpacked;
 mod world;
 
 #[cfg(feature = "mpi")]
 pub use auto::Trials;
-pub use backend::{Backend, Blocking, Purpose};
-pub use buffer::{ALIGNMENT, AlignedBuffer};
+pub use backend::{Backend, Blocking, Communication, Purpose};
+pub use buffer::{ALIGNMENT, AlignedBuffer, prefer_large_pages};
 pub use choice::{Choice, Outcome, Tried};
 pub use chunk::Chunk;
 pub use deliver::{Message, deliver, deliver_items};
 pub use error::CommError;
-pub use exchange::{Arrival, Exchange, Growth, MessageObserver, Traffic};
+pub use exchange::Exchange;
+pub use ids::{Channel, EdgeId, MAX_CHANNEL, Rank};
 pub use known_problems::{KnownProblem, known_problems};
 pub use library::{Family, Library, Version};
-pub use mailbox::{Letter, Mailbox};
-#[cfg(feature = "mpi")]
-pub use mpi::prefer_large_pages;
+pub use messages::{Arrival, MessageObserver, Traffic};
+pub use negotiation::Growth;
 pub use options::{
-    Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, PutCount, RingForm,
+    Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, PutCount, RingForm, RmaKey,
     RmaOptions, WindowCount, WindowKind,
 };
-pub use refusal::{Refusal, RmaKey};
+pub use platform::{CrowdedCores, Platform};
+pub use refusal::Refusal;
 pub use shared_file::SharedFile;
-pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes};
+pub use spec::{Buffering, Edge, ExchangeSpec, Flow, Sizes};
+pub use unexpected::{UnexpectedMessage, UnexpectedMessages};
 pub use unpacked::{Subarray, Unpacked, UnpackedEdge, UnpackedSpec};
-pub use world::{CrowdedCores, Reduction, World};
-
-/// Asks the system for large pages for memory that has not been written to. Does nothing in a build
-/// without MPI, because the request needs unsafe code.
-#[cfg(not(feature = "mpi"))]
-pub fn prefer_large_pages<T>(_: &mut [T]) {}
+pub use world::{Reduction, World};

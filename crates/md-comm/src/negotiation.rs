@@ -2,6 +2,15 @@
 
 use crate::Sizes;
 
+/// Effect of a negotiation on the edges of this rank, in either direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// All capacities sufficed.
+    Unchanged,
+    /// At least one capacity has grown.
+    Grown,
+}
+
 /// Returns the capacity after a negotiation. Variable lengths get head-room, max(1.3 need, 2 old),
 /// so that a slowly growing message does not renegotiate every time; a fixed length is exactly what
 /// is needed.

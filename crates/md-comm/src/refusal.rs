@@ -4,89 +4,8 @@
 //! default. `asserts` is taken by all backends over windows, also by those whose only
 //! synchronisation asserts what is true in any case: these do not ignore it.
 
-use crate::{
-    Arrivals, Asserts, Backend, BarrierCount, Buffering, EpochOpening, Notice, Operation, Polling, PutCount,
-    RingForm, RmaOptions, WindowCount, WindowKind,
-};
-
-/// One key of `[parallel.rma]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
-#[strum(serialize_all = "kebab-case")]
-pub enum RmaKey {
-    /// [`RmaOptions::window`].
-    Window,
-    /// [`RmaOptions::windows`].
-    Windows,
-    /// [`RmaOptions::operation`].
-    Operation,
-    /// [`Buffering`].
-    Slots,
-    /// [`RmaOptions::asserts`].
-    Asserts,
-    /// [`RmaOptions::polling`].
-    Polling,
-    /// [`RmaOptions::ring`].
-    Ring,
-    /// [`RmaOptions::epoch`].
-    Epoch,
-    /// [`RmaOptions::notice`].
-    Notice,
-    /// [`RmaOptions::barriers`].
-    Barriers,
-    /// [`RmaOptions::arrivals`].
-    Arrivals,
-    /// [`RmaOptions::puts`].
-    Puts,
-}
-
-named!(RmaKey);
-
-impl RmaKey {
-    /// Returns the name of the key's value.
-    pub(crate) fn value(self, options: &RmaOptions, buffering: Buffering) -> &'static str {
-        match self {
-            Self::Window => options.window.name(),
-            Self::Windows => options.windows.name(),
-            Self::Operation => options.operation.name(),
-            Self::Slots => buffering.name(),
-            Self::Asserts => options.asserts.name(),
-            Self::Polling => options.polling.name(),
-            Self::Ring => options.ring.name(),
-            Self::Epoch => options.epoch.name(),
-            Self::Notice => options.notice.name(),
-            Self::Barriers => options.barriers.name(),
-            Self::Arrivals => options.arrivals.name(),
-            Self::Puts => options.puts.name(),
-        }
-    }
-
-    /// Returns the names of all values, the default first (except for [`Buffering`]).
-    pub fn values(self) -> Vec<&'static str> {
-        match self {
-            Self::Window => names(WindowKind::ALL),
-            Self::Windows => names(WindowCount::ALL),
-            Self::Operation => names(Operation::ALL),
-            Self::Slots => [Buffering::Single, Buffering::Double].map(Buffering::name).to_vec(),
-            Self::Asserts => names(Asserts::ALL),
-            Self::Polling => names(Polling::ALL),
-            Self::Ring => names(RingForm::ALL),
-            Self::Epoch => names(EpochOpening::ALL),
-            Self::Notice => names(Notice::ALL),
-            Self::Barriers => names(BarrierCount::ALL),
-            Self::Arrivals => names(Arrivals::ALL),
-            Self::Puts => names(PutCount::ALL),
-        }
-    }
-
-    /// Returns whether the key has another value than its default.
-    pub(crate) fn is_set(self, options: &RmaOptions, buffering: Buffering) -> bool {
-        self.value(options, buffering) != self.value(&RmaOptions::default(), Buffering::default())
-    }
-}
-
-fn names<T: Copy + Into<&'static str>>(values: &[T]) -> Vec<&'static str> {
-    values.iter().map(|&value| value.into()).collect()
-}
+use crate::backend::{NO_GET_BEHIND_BARRIER, Taken};
+use crate::{Backend, Buffering, Notice, Operation, RingForm, RmaKey, RmaOptions};
 
 /// The reason why a key must be left at its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,15 +24,6 @@ pub struct Refusal {
     /// What forbids it, and what would be right.
     pub reason: String,
 }
-
-const NO_GET_BETWEEN_POST_AND_WAIT: &str = "its epochs admit the senders of messages; a get would have to admit the \
-    receivers, once more after the data are packed; `rma-fence` and `rma-lock` can get";
-const NO_GET_AFTER_UNLOCK: &str = "its epoch has ended when the receiver is told, and a get needs an open one; \
-    `rma-fence` and `rma-lock` can get";
-const NO_GET_BEHIND_BARRIER: &str = "its barrier comes after the data have moved; a get needs one before; `rma-fence` \
-    and `rma-lock` can get";
-const NO_GET_BEHIND_FLAG: &str = "its flag says that data have arrived, and a get moves nothing to the receiver by \
-    itself; `rma-fence` and `rma-lock` can get";
 
 const NOTHING_TO_OPEN_OR_COPY: &str =
     "a get begins when its message has been packed, and brings it into memory beside the window";
@@ -147,52 +57,33 @@ impl Backend {
 
     /// Returns why a key must be left at its default, or `None` if it may have any value.
     fn against(self, key: RmaKey, options: &RmaOptions) -> Option<Against> {
-        if self.gets(options) && matches!(key, RmaKey::Epoch | RmaKey::Arrivals) {
-            return Some(Against::NoUse(NOTHING_TO_OPEN_OR_COPY));
+        match self.takes() {
+            Taken::TheOthers => None,
+            Taken::Nothing(reason) => Some(Against::NoUse(reason)),
+            Taken::Buffers(reason) => (key != RmaKey::Slots).then_some(Against::NoUse(reason)),
+            Taken::Stores => against_stores(key),
+            Taken::Window { against_get, own } => {
+                let gets = against_get.is_none() && options.operation == Operation::Get;
+                let no_use = if gets { useless_beside_get(key) } else { None };
+                let no_use =
+                    no_use.or_else(|| useless_in_ring(key, own.contains(&RmaKey::Ring), options.ring));
+                if let Some(reason) = no_use {
+                    return Some(Against::NoUse(reason));
+                }
+                let barrier = options.notice == Notice::NeighborBarrier && own.contains(&RmaKey::Notice);
+                let against_get = against_get.or(barrier.then_some(NO_GET_BEHIND_BARRIER));
+                against_window(key, against_get, own)
+            }
         }
-        if self.gets(options) && key == RmaKey::Puts {
-            return Some(Against::NoUse(NOTHING_TO_PUT));
-        }
-        match self {
-            // The options are those of its backend between nodes, which is checked itself.
-            Self::Hybrid => None,
-            Self::Auto => {
-                against_all_but_buffers(key, "the backends it chooses from are compared with their defaults")
-            }
-            Self::Local => {
-                against_all_but_buffers(key, "the ranks are threads that pass buffers: there is no window")
-            }
-            Self::P2p | Self::P2pPersistent => {
-                against_all_but_buffers(key, "the backend is two-sided: there is no window")
-            }
-            Self::NeighborCollective => {
-                Some(Against::NoUse("the library keeps the buffers of a collective: there is no window"))
-            }
-            Self::Shm => against_shared_memory(key),
-            Self::RmaFence => against_window(key, None, &[RmaKey::Epoch]),
-            Self::RmaPscw => against_window(key, Some(NO_GET_BETWEEN_POST_AND_WAIT), &[RmaKey::Epoch]),
-            Self::RmaLock => {
-                let barrier = options.notice == Notice::NeighborBarrier;
-                against_window(key, barrier.then_some(NO_GET_BEHIND_BARRIER), &[RmaKey::Notice])
-            }
-            Self::RmaLockEpoch => {
-                against_window(key, Some(NO_GET_AFTER_UNLOCK), &[RmaKey::Epoch, RmaKey::Notice])
-            }
-            Self::RmaBarrier => against_window(key, Some(NO_GET_BEHIND_BARRIER), &[RmaKey::Barriers]),
-            Self::RmaNotify => against_flags(key, &[RmaKey::Polling]),
-            Self::RmaRing => against_ring(key, options.ring),
-        }
-    }
-
-    /// Returns whether receivers read from the senders' windows.
-    fn gets(self, options: &RmaOptions) -> bool {
-        options.operation == Operation::Get && matches!(self, Self::RmaFence | Self::RmaLock)
     }
 }
 
-/// Returns refusals for backends that have buffers of their own but no window.
-fn against_all_but_buffers(key: RmaKey, reason: &'static str) -> Option<Against> {
-    (key != RmaKey::Slots).then_some(Against::NoUse(reason))
+/// Returns why a key means nothing where receivers read from the senders' windows.
+fn useless_beside_get(key: RmaKey) -> Option<&'static str> {
+    if matches!(key, RmaKey::Epoch | RmaKey::Arrivals) {
+        return Some(NOTHING_TO_OPEN_OR_COPY);
+    }
+    (key == RmaKey::Puts).then_some(NOTHING_TO_PUT)
 }
 
 /// Returns refusals for backends over windows. A get needs a synchronisation between packing and
@@ -222,13 +113,12 @@ fn against_window(key: RmaKey, against_get: Option<&'static str>, own: &[RmaKey]
     Some(Against::NoUse(no_use))
 }
 
-/// Returns refusals for backends over windows whose messages are announced by flags.
-fn against_flags(key: RmaKey, own: &[RmaKey]) -> Option<Against> {
-    against_window(key, Some(NO_GET_BEHIND_FLAG), own)
-}
-
-fn against_ring(key: RmaKey, ring: RingForm) -> Option<Against> {
-    let no_use = match (key, ring) {
+/// Returns why a key means nothing for a circular buffer of this form.
+fn useless_in_ring(key: RmaKey, is_ring: bool, form: RingForm) -> Option<&'static str> {
+    if !is_ring {
+        return None;
+    }
+    Some(match (key, form) {
         (RmaKey::Windows, RingForm::Shared) => {
             "all edges share one ring, so that there is nothing to divide among windows"
         }
@@ -237,12 +127,12 @@ fn against_ring(key: RmaKey, ring: RingForm) -> Option<Against> {
         (RmaKey::Polling, _) => {
             "tickets and flags of a ring are polled in memory; `rma-notify` can be strict"
         }
-        (key, _) => return against_flags(key, &[RmaKey::Ring]),
-    };
-    Some(Against::NoUse(no_use))
+        _ => return None,
+    })
 }
 
-fn against_shared_memory(key: RmaKey) -> Option<Against> {
+/// Returns refusals for backends that store into shared memory.
+fn against_stores(key: RmaKey) -> Option<Against> {
     let no_use = match key {
         RmaKey::Slots => return None,
         RmaKey::Window => "only MPI_Win_allocate_shared makes memory that all ranks of a node can store to",
@@ -265,6 +155,7 @@ fn against_shared_memory(key: RmaKey) -> Option<Against> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::WindowCount;
 
     /// Returns every option alone at every other value, in the order of [`RmaKey::ALL`].
     fn changed() -> Vec<(RmaKey, RmaOptions, Buffering)> {

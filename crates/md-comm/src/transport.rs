@@ -1,7 +1,7 @@
 //! The interface that a backend implements.
 
 use crate::ledger::Ledger;
-use crate::{CommError, EdgeId, Growth};
+use crate::{Choice, CommError, EdgeId, Growth};
 
 /// The reason for polling a transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,12 @@ pub(crate) trait Transport {
     /// Agrees with the peers on capacities for `need`, and records them in the ledger.
     /// *Collective.*
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError>;
+
+    /// Returns what was chosen for the context of this name, and why, if this transport chooses
+    /// among others.
+    fn choice(&self, _context: &str) -> Option<Choice> {
+        None
+    }
 
     /// Ends the context, between two exchanges. *Collective.*
     fn finalise(self: Box<Self>) -> Result<(), CommError>;

@@ -6,26 +6,9 @@ use std::time::Duration;
 
 use crate::shared_file::PlainFile;
 use crate::{
-    Backend, CommError, Exchange, ExchangeSpec, Mailbox, Rank, SharedFile, Unpacked, UnpackedSpec, exact_sum,
+    Backend, CommError, Exchange, ExchangeSpec, Platform, Rank, SharedFile, UnexpectedMessages, Unpacked,
+    UnpackedSpec, exact_sum,
 };
-
-/// Ranks that the launcher has bound to the same cores of one machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CrowdedCores {
-    /// Number of ranks that can use these cores and no others.
-    pub ranks: usize,
-    /// Number of cores.
-    pub cores: usize,
-}
-
-impl CrowdedCores {
-    /// Returns whether several ranks with this number of `threads` each have to take turns. Unknown
-    /// cores do not count as crowded.
-    pub fn is_crowded(self, threads: usize) -> bool {
-        let Self { ranks, cores } = self;
-        ranks > 1 && cores > 0 && ranks * threads > cores
-    }
-}
 
 /// All ranks of a run. There is one value per rank; methods marked *collective* are called by all
 /// ranks in the same order.
@@ -59,12 +42,12 @@ pub trait World {
         Err(CommError::Unavailable { backend: Backend::Local.name(), reason })
     }
 
-    /// Opens a mailbox for unplanned messages. *Collective.*
+    /// Opens a context of unexpected messages. *Collective.*
     ///
     /// # Errors
-    /// Fails if the communication fails or if this world has no mailboxes.
-    fn mailbox(&self, _name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
-        Err(CommError::Setup("this world carries no letters".to_owned()))
+    /// Fails if the communication fails or if this world has no such contexts.
+    fn open_unexpected(&self, _name: &'static str) -> Result<Box<dyn UnexpectedMessages>, CommError> {
+        Err(CommError::Setup("this world carries no unexpected messages".to_owned()))
     }
 
     /// Returns another world of the same ranks and the same transport. Messages and collectives of
@@ -132,23 +115,8 @@ pub trait World {
     /// process with `exit_code`.
     fn abort(&self, exit_code: i32);
 
-    /// Returns the version line of the MPI library, or `none`.
-    fn library(&self) -> String;
-
-    /// Returns the component of the MPI library that moves the data of the window made last on this
-    /// rank, if there is such a window.
-    fn rma_component(&self) -> Option<String> {
-        None
-    }
-
-    /// Returns the set of cores that is shared by most ranks of a machine, if ranks with this
-    /// number of threads each have to take turns on some cores. *Collective.*
-    ///
-    /// # Errors
-    /// Communication.
-    fn crowded_cores(&self, _threads: usize) -> Result<Option<CrowdedCores>, CommError> {
-        Ok(None)
-    }
+    /// Returns what is known of the library and the machine beneath this world.
+    fn platform(&self) -> &dyn Platform;
 
     /// Combines `words` over the ranks, element by element. All ranks have the same number of
     /// words. *Collective.*
@@ -252,9 +220,9 @@ macro_rules! forward_to_inner {
             self.inner.open_unpacked(spec)
         }
     };
-    (@ mailbox) => {
-        fn mailbox(&self, name: &'static str) -> Result<Box<dyn $crate::Mailbox>, $crate::CommError> {
-            self.inner.mailbox(name)
+    (@ open_unexpected) => {
+        fn open_unexpected(&self, name: &'static str) -> Result<Box<dyn $crate::UnexpectedMessages>, $crate::CommError> {
+            self.inner.open_unexpected(name)
         }
     };
     (@ open_file) => {
@@ -264,7 +232,7 @@ macro_rules! forward_to_inner {
     };
     (@ barrier) => { fn barrier(&self) -> Result<(), $crate::CommError> { self.inner.barrier() } };
     (@ abort) => { fn abort(&self, exit_code: i32) { self.inner.abort(exit_code); } };
-    (@ library) => { fn library(&self) -> String { self.inner.library() } };
+    (@ platform) => { fn platform(&self) -> &dyn $crate::Platform { self.inner.platform() } };
 }
 
 /// How the words of all ranks are combined into one.

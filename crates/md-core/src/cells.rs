@@ -16,8 +16,7 @@
 use crate::aligned::{Place, Storage};
 use crate::curve::Curve;
 use crate::fields::OnGhosts;
-use crate::grid::CellGrid;
-use crate::halo::HaloPlan;
+use crate::grid::{Cell, CellGrid};
 use crate::memory;
 use crate::particles::Particles;
 use crate::threads::Threads;
@@ -79,15 +78,22 @@ impl LocalCells {
     }
 
     /// Sorts the owned particles by cell and, inside a cell, along a curve. All of them must lie in
-    /// cells of this rank.
-    pub fn sort(&mut self, particles: &mut Particles, grid: &CellGrid, plan: &HaloPlan, threads: &Threads) {
-        let (owned, cells) = (particles.owned(), plan.owned.len());
+    /// the `cells` cells of this rank, which `local_cell` numbers.
+    pub(crate) fn sort_by_cell(
+        &mut self,
+        particles: &mut Particles,
+        grid: &CellGrid,
+        cells: usize,
+        local_cell: impl Fn(Cell) -> u32 + Sync,
+        threads: &Threads,
+    ) {
+        let owned = particles.owned();
         let curve = Curve::for_particles(owned / cells.max(1));
         let bins = curve.parts();
         memory::resize(&mut self.keys, owned, 0);
         let position = particles.position.each_ref().map(|column| &column[..owned]);
         threads.each((&mut self.keys[..], position), |(keys, position)| {
-            find_keys(keys, position, grid, plan, curve);
+            find_keys(keys, position, grid, &local_cell, curve);
         });
         self.lay_out(cells, bins);
         self.find_order(owned);
@@ -140,10 +146,10 @@ impl LocalCells {
         }
     }
 
-    /// Drops the ghost cells.
-    pub fn clear_ghosts(&mut self, plan: &HaloPlan) {
-        self.first.truncate(plan.owned.len());
-        self.end.truncate(plan.owned.len());
+    /// Drops all but the first cells, which are the owned ones.
+    pub(crate) fn keep_owned(&mut self, cells: usize) {
+        self.first.truncate(cells);
+        self.end.truncate(cells);
     }
 
     /// Appends the next ghost cell, which starts at index `first`.
@@ -154,14 +160,19 @@ impl LocalCells {
 }
 
 /// Computes the bin of each particle, numbered over all cells.
-fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], grid: &CellGrid, plan: &HaloPlan, curve: &Curve) {
+fn find_keys(
+    keys: &mut [u32],
+    [x, y, z]: [&[f64]; 3],
+    grid: &CellGrid,
+    local_cell: impl Fn(Cell) -> u32,
+    curve: &Curve,
+) {
     let bins = curve.parts() as u32;
     for (key, ((&x, &y), &z)) in keys.iter_mut().zip(x.iter().zip(y).zip(z)) {
         // A particle of another rank cannot occur here: migration has sent it away or reported it
         // as lost.
         let cell = grid.cell_of([x, y, z]);
-        let local = plan.local_cell(cell).unwrap_or(0);
-        *key = local * bins + curve.part(grid.depth_in_cell([x, y, z], cell));
+        *key = local_cell(cell) * bins + curve.part(grid.depth_in_cell([x, y, z], cell));
     }
 }
 
@@ -183,6 +194,7 @@ mod tests {
     use crate::Shell;
     use crate::domain::{Boundary, Dimension, Domain};
     use crate::halo::ExchangePattern;
+    use crate::halo::HaloPlan;
     use crate::particles::Particle;
     use crate::partition::{Partition, Rect};
     use crate::random;

@@ -115,7 +115,7 @@ fn hang() {
 }
 
 impl World for FaultyWorld<'_> {
-    md_comm::forward_to_inner!(rank ranks mailbox open_file set_watchdog gather_all broadcast gather shift barrier abort);
+    md_comm::forward_to_inner!(rank ranks open_unexpected open_file set_watchdog gather_all broadcast gather shift barrier abort platform);
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         if self.fault == Fault::Refuses {
@@ -128,8 +128,5 @@ impl World for FaultyWorld<'_> {
         }
         let (fault, rank) = (self.fault, self.rank());
         Ok(exchange.with_fault(move |_| Box::new(Wrong { fault, rank, exchanges: 0 })))
-    }
-    fn library(&self) -> String {
-        self.inner.library()
     }
 }

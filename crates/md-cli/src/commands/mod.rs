@@ -32,7 +32,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use intervals::interval_warnings;
-use md_comm::{Backend, World};
+use md_comm::{Backend, Communication, World};
 use md_core::observables::SystemSums;
 use md_engine::{Setup, SimdChoice, Simulation};
 
@@ -214,7 +214,7 @@ fn with_drift(output: &Output) -> String {
 
 /// Warns if ranks are bound to the same cores, and returns the warning. *Collective.*
 pub(crate) fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Option<String>, RunError> {
-    let text = world.crowded_cores(threads)?.map(|crowded| cores::crowding(crowded, threads));
+    let text = world.platform().crowded_cores(threads)?.map(|crowded| cores::crowding(crowded, threads));
     if world.rank() == ROOT {
         text.iter().for_each(|text| warn(text));
     }
@@ -257,7 +257,7 @@ fn context_without_setup(world: &dyn World, scenario: &Scenario, steps: u64) -> 
         atoms: 0,
         steps,
         seed: scenario.simulation.seed,
-        mpi_library: world.library().lines().next().unwrap_or_default().to_owned(),
+        mpi_library: world.platform().library().lines().next().unwrap_or_default().to_owned(),
         host: gethostname::gethostname().to_string_lossy().into_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
@@ -324,20 +324,11 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
 
 /// Returns the component of the MPI library that moves the data of a backend's windows, or `none`.
 fn rma_component(world: &dyn World, backend: Backend) -> String {
-    match backend {
-        Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
-            "none".to_owned()
+    match backend.communication() {
+        Communication::Threads | Communication::TwoSided | Communication::Collective => "none".to_owned(),
+        Communication::SharedMemory | Communication::OneSided | Communication::Composed => {
+            world.platform().rma_component().unwrap_or_else(|| "none".to_owned())
         }
-        Backend::Shm
-        | Backend::RmaFence
-        | Backend::RmaPscw
-        | Backend::RmaLock
-        | Backend::RmaLockEpoch
-        | Backend::RmaBarrier
-        | Backend::RmaNotify
-        | Backend::RmaRing
-        | Backend::Hybrid
-        | Backend::Auto => world.rma_component().unwrap_or_else(|| "none".to_owned()),
     }
 }
 

@@ -121,7 +121,7 @@ impl Runnable for StencilScenario {
             threads: parallel.threads,
             precision: name_of(stencil.precision),
             steps: stencil.steps,
-            mpi_library: world.library().lines().next().unwrap_or_default().to_owned(),
+            mpi_library: world.platform().library().lines().next().unwrap_or_default().to_owned(),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -90,7 +90,7 @@ pub(super) fn fit_over_mpi(args: &FitArgs) -> u8 {
 pub(super) fn show_backends() -> u8 {
     start_mpi(|world| {
         let findings = backends::findings(world).map_err(RunError::from)?;
-        let text = || backends::backends(&world.library(), &findings);
+        let text = || backends::backends(&world.platform().library(), &findings);
         if world.rank() == 0 { write_result(&text()) } else { Ok(()) }
     })
 }

@@ -1,12 +1,12 @@
 //! The steps from candidates to times, to a choice, and back to a new trial.
 
+use crate::auto::candidates::{Entry, everywhere, open_others};
 use crate::auto::decision::{decide, median};
-use crate::auto::trials::{ClockState, Trials};
+use crate::auto::trials::ClockState;
 use crate::auto::waiting::{Role, without_waiting};
 use crate::auto::{Auto, Phase};
 use crate::ledger::Ledger;
-use crate::transport::Transport;
-use crate::{Backend, CommError, Growth, Outcome, Reduction, Tried, World};
+use crate::{Backend, CommError, Growth, Outcome, Reduction, Tried};
 
 /// A new trial begins if the bytes per exchange differ by more than this fraction from those at the
 /// choice.
@@ -16,7 +16,7 @@ const SLOWER: f64 = 2.0;
 
 impl Auto {
     /// Records an exchange and gives the next one to the entry whose turn it is.
-    pub(crate) fn end_exchange(&mut self, transport: &mut Box<dyn Transport>) {
+    pub(super) fn end_exchange(&mut self) {
         self.exchanges += 1;
         let times_s = &mut self.entries[self.current].times_s;
         times_s.extend(self.clock.lap_s());
@@ -27,7 +27,7 @@ impl Auto {
             Phase::Unused => (),
             Phase::Trial => {
                 let turn = self.trials.turn(self.exchanges, self.entries.len());
-                self.change_to(turn.unwrap_or_default(), transport);
+                self.current = turn.unwrap_or_default();
                 self.clock.reset(if turn.is_some() { ClockState::On } else { ClockState::Off });
             }
             Phase::Settled { .. } => {
@@ -38,56 +38,38 @@ impl Auto {
         }
     }
 
-    /// Gives the next exchange to another entry.
-    fn change_to(&mut self, turn: usize, transport: &mut Box<dyn Transport>) {
-        if let Some(next) = self.entries[turn].waiting.take() {
-            self.entries[self.current].waiting = Some(std::mem::replace(transport, next));
-            self.current = turn;
-        }
-    }
-
     fn trial_is_over(&self) -> bool {
         self.exchanges >= self.trials.exchanges(self.entries.len())
     }
 
     /// Negotiates for all candidates of a trial. A candidate that fails on some rank is dropped,
     /// and the others begin anew. *Collective.*
-    pub(super) fn negotiate_all(
-        &mut self,
-        ledger: &mut Ledger,
-        transport: &mut Box<dyn Transport>,
-        need: &[usize],
-    ) -> Result<Growth, CommError> {
-        if self.entries.len() == 1 {
-            return transport.negotiate(ledger, need);
+    pub(super) fn negotiate_all(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
+        if let [only] = &mut self.entries[..] {
+            return only.transport.negotiate(ledger, need);
         }
         let (before, mut growth, mut refused) = (ledger.clone(), Growth::Unchanged, Vec::new());
-        for Entry { backend, waiting, .. } in &mut self.entries {
+        for Entry { backend, transport, .. } in &mut self.entries {
             let mut books = before.clone();
-            let mine = waiting.as_mut().unwrap_or(transport).negotiate(&mut books, need);
+            let mine = transport.negotiate(&mut books, need);
             match everywhere(self.candidates.world(), mine)? {
                 Ok(grown) => (*ledger, growth) = (books, grown),
                 Err(why) => refused.push(Tried { backend: *backend, outcome: Outcome::NotTimed { why } }),
             }
         }
         if !refused.is_empty() {
-            self.go_on_without(&refused, transport)?;
+            self.go_on_without(&refused)?;
         }
         Ok(growth)
     }
 
     /// Drops candidates and begins the trial anew.
-    fn go_on_without(
-        &mut self,
-        refused: &[Tried],
-        transport: &mut Box<dyn Transport>,
-    ) -> Result<(), CommError> {
+    fn go_on_without(&mut self, refused: &[Tried]) -> Result<(), CommError> {
         let stays = |entry: &Entry| refused.iter().all(|tried| tried.backend != entry.backend);
-        let Some(first) = self.entries.iter().position(stays) else {
+        if !self.entries.iter().any(stays) {
             let reason = "no candidate could go on with other lengths".to_owned();
             return Err(CommError::Unavailable { backend: Backend::Auto.name(), reason });
-        };
-        self.change_to(first, transport);
+        }
         self.current = 0;
         self.entries.retain(stays);
         self.entries.iter_mut().for_each(|entry| entry.times_s.clear());
@@ -104,29 +86,25 @@ impl Auto {
 
     /// Reconsiders the choice after the capacities were negotiated, when nothing is in flight on
     /// any rank. *Collective.*
-    pub(super) fn reconsider(
-        &mut self,
-        ledger: &Ledger,
-        transport: &mut Box<dyn Transport>,
-    ) -> Result<(), CommError> {
+    pub(super) fn reconsider(&mut self, ledger: &Ledger) -> Result<(), CommError> {
         match self.phase {
             Phase::Unused if self.exchanges == 0 => Ok(()),
-            Phase::Unused => self.try_all(ledger, transport),
-            Phase::Trial if self.trial_is_over() => self.choose(ledger, transport),
+            Phase::Unused => self.try_all(ledger),
+            Phase::Trial if self.trial_is_over() => self.choose(ledger),
             Phase::Trial => Ok(()),
             Phase::Settled { bytes, median_s } => {
                 let reason = self.reason_for_trial(ledger, bytes, median_s)?;
                 reason.map_or(Ok(()), |reason| {
                     self.rechecks += 1;
                     self.reason = reason;
-                    self.try_all(ledger, transport)
+                    self.try_all(ledger)
                 })
             }
         }
     }
 
     /// Agrees on the best candidate and ends the others.
-    fn choose(&mut self, ledger: &Ledger, transport: &mut Box<dyn Transport>) -> Result<(), CommError> {
+    fn choose(&mut self, ledger: &Ledger) -> Result<(), CommError> {
         let mine_s: Vec<f64> = self.entries.iter().flat_map(|entry| &entry.times_s).copied().collect();
         let times_s = without_waiting(self.candidates.world(), role(ledger), &mine_s)?;
         let blocks_s: Vec<f64> = times_s.chunks(self.trials.times_per_block()).map(median).collect();
@@ -135,17 +113,16 @@ impl Auto {
         for (&backend, &median_s) in backends.iter().zip(&decision.medians_s) {
             self.note(&Tried { backend, outcome: Outcome::Timed { median_s } });
         }
-        self.change_to(decision.chosen, transport);
         let mut others = std::mem::take(&mut self.entries);
         let mut best = others.remove(decision.chosen);
         best.times_s.clear();
         self.chosen = Some(best.backend);
         self.entries.push(best);
-        others.into_iter().filter_map(|entry| entry.waiting).try_for_each(<dyn Transport>::finalise)?;
+        self.current = 0;
+        others.into_iter().try_for_each(Entry::finalise)?;
         let bytes = self.bytes(ledger)?;
         let median_s = decision.medians_s[decision.chosen];
         self.reason = decision.reason;
-        self.current = 0;
         self.enter(Phase::Settled { bytes, median_s });
         Ok(())
     }
@@ -176,12 +153,12 @@ impl Auto {
     }
 
     /// Begins a trial of all candidates.
-    fn try_all(&mut self, ledger: &Ledger, transport: &mut Box<dyn Transport>) -> Result<(), CommError> {
+    fn try_all(&mut self, ledger: &Ledger) -> Result<(), CommError> {
         let opened = self.entries[self.current].backend;
-        (self.entries, self.results) =
-            open_all(&*self.candidates, self.trials, opened, &self.results, ledger)?;
-        self.current = self.entries.iter().position(|entry| entry.backend == opened).unwrap_or_default();
-        self.change_to(0, transport);
+        let mut others = open_others(&*self.candidates, self.trials, opened, &self.results, ledger)?;
+        others.entries.insert(others.place_of_opened, self.entries.swap_remove(self.current));
+        (self.entries, self.results) = (others.entries, others.results);
+        self.current = 0;
         self.enter(Phase::Trial);
         Ok(())
     }
@@ -239,92 +216,4 @@ fn role(ledger: &Ledger) -> Role {
     } else {
         Role::SendsOnly
     }
-}
-
-/// A source of candidates.
-pub(crate) trait Candidates {
-    /// Returns the world.
-    fn world(&self) -> &dyn World;
-
-    /// Returns the candidates in the order of preference, the same on all ranks. *Collective.*
-    fn list(&self) -> Result<Vec<Backend>, CommError>;
-
-    /// Opens a transport. *Collective.*
-    fn open(&self, backend: Backend, ledger: &mut Ledger) -> Result<Box<dyn Transport>, CommError>;
-}
-
-/// A candidate that is open.
-pub(super) struct Entry {
-    pub(super) backend: Backend,
-    /// Its transport while another entry has the exchange.
-    pub(super) waiting: Option<Box<dyn Transport>>,
-    /// Seconds that this rank has spent in each timed exchange.
-    pub(super) times_s: Vec<f64>,
-}
-
-impl Entry {
-    pub(super) fn new(trials: Trials, backend: Backend, waiting: Option<Box<dyn Transport>>) -> Self {
-        Self { backend, waiting, times_s: Vec::with_capacity(trials.most_times()) }
-    }
-}
-
-/// Opens all candidates except the one that is open already and those that were refused `before`;
-/// another attempt at these would only leak once more what some ranks have opened. *Collective.*
-pub(super) fn open_all(
-    candidates: &dyn Candidates,
-    trials: Trials,
-    opened: Backend,
-    before: &[Tried],
-    ledger: &Ledger,
-) -> Result<(Vec<Entry>, Vec<Tried>), CommError> {
-    let (mut entries, mut results) = (Vec::new(), Vec::new());
-    for backend in candidates.list()? {
-        let is_refused = |tried: &&Tried| match tried.outcome {
-            Outcome::NotTimed { .. } => tried.backend == backend,
-            Outcome::Timed { .. } => false,
-        };
-        if let Some(refused) = before.iter().find(is_refused) {
-            results.push(refused.clone());
-            continue;
-        }
-        let waiting = if backend == opened {
-            Ok(None)
-        } else {
-            everywhere(candidates.world(), candidates.open(backend, &mut ledger.clone()))?.map(Some)
-        };
-        let why = match waiting {
-            Ok(waiting) => {
-                entries.push(Entry::new(trials, backend, waiting));
-                "the trial is not over".to_owned()
-            }
-            Err(reason) => reason,
-        };
-        results.push(Tried { backend, outcome: Outcome::NotTimed { why } });
-    }
-    // The backend that was opened first need not be on the list.
-    if entries.iter().all(|entry| entry.backend != opened) {
-        entries.push(Entry::new(trials, opened, None));
-    }
-    Ok((entries, results))
-}
-
-/// Returns the result of a candidate on this rank or, if it is refused on some ranks, the reason of
-/// the first of them. *Collective.*
-fn everywhere<T>(world: &dyn World, mine: Result<T, CommError>) -> Result<Result<T, String>, CommError> {
-    let mine = match mine {
-        Err(CommError::Unavailable { reason, .. }) => Err(reason),
-        Err(error) if error.refused().is_none() => return Err(error),
-        mine => mine.map_err(|error| error.to_string()),
-    };
-    // The lowest rank that refuses has the highest number.
-    let mut refuses = [if mine.is_err() { (world.ranks() - world.rank()) as u64 } else { 0 }];
-    world.reduce(&mut refuses, Reduction::Highest)?;
-    if refuses == [0] {
-        return Ok(mine);
-    }
-    let first = world.ranks() - refuses[0] as usize;
-    // What some ranks have opened without the others cannot be ended collectively; it is dropped.
-    let mut reason = mine.err().unwrap_or_default().into_bytes();
-    world.broadcast(first, &mut reason)?;
-    Ok(Err(String::from_utf8_lossy(&reason).into_owned()))
 }

@@ -15,24 +15,25 @@
 //! some exchanges); all backends give the same bits, so that a result does not depend on the
 //! choice.
 //! Cost: memory and windows of all candidates during a trial, and exchanges with slow ones;
-//! afterwards a branch per call, a clock around one block of exchanges in ten, and one small
-//! collective per negotiation.
+//! afterwards a further virtual call per call, a clock around one block of exchanges in ten, and
+//! one small collective per negotiation.
 //! Advantage: measures the pattern, sizes and load that matter, where they matter.
 //! Disadvantage: a choice is only as good as the machine was quiet during the trial. Contexts of
 //! varying lengths (used at rebuilds only) are not worth a trial and use `p2p`.
 
+mod candidates;
 mod choosing;
 mod decision;
 #[cfg(test)]
 mod tests;
+mod transport;
 mod trials;
 mod waiting;
 
-use crate::ledger::Ledger;
 use crate::transport::Transport;
-use crate::{Backend, Choice, CommError, Growth, Tried};
-pub(crate) use choosing::Candidates;
-use choosing::Entry;
+use crate::{Backend, Tried};
+pub(crate) use candidates::Candidates;
+use candidates::Entry;
 use trials::TransportClock;
 pub use trials::Trials;
 
@@ -51,7 +52,7 @@ enum Phase {
     Settled { bytes: f64, median_s: f64 },
 }
 
-/// The choice of a context's transport.
+/// A transport that passes each exchange on to one of others.
 pub(crate) struct Auto {
     candidates: Box<dyn Candidates>,
     trials: Trials,
@@ -64,7 +65,7 @@ pub(crate) struct Auto {
     phase: Phase,
     /// Completed exchanges of this phase.
     exchanges: u64,
-    pub(crate) clock: TransportClock,
+    clock: TransportClock,
     /// The backend chosen in the last trial.
     chosen: Option<Backend>,
     /// The reason for the choice, or for another trial.
@@ -74,11 +75,15 @@ pub(crate) struct Auto {
 
 impl Auto {
     /// Creates the choice for a context that has been opened with the preferred transport.
-    pub(crate) fn new(candidates: Box<dyn Candidates>, trials: Trials) -> Self {
+    pub(crate) fn new(
+        candidates: Box<dyn Candidates>,
+        trials: Trials,
+        preferred: Box<dyn Transport>,
+    ) -> Self {
         Self {
             candidates,
             trials,
-            entries: vec![Entry::new(trials, PREFERRED, None)],
+            entries: vec![Entry::new(trials, PREFERRED, preferred)],
             current: 0,
             results: Vec::new(),
             phase: Phase::Unused,
@@ -88,33 +93,5 @@ impl Auto {
             reason: String::new(),
             rechecks: 0,
         }
-    }
-
-    /// Negotiates for all candidates, then considers the choice. *Collective.*
-    pub(crate) fn negotiate(
-        &mut self,
-        ledger: &mut Ledger,
-        transport: &mut Box<dyn Transport>,
-        need: &[usize],
-    ) -> Result<Growth, CommError> {
-        let growth = self.negotiate_all(ledger, transport, need)?;
-        self.reconsider(ledger, transport)?;
-        Ok(growth)
-    }
-
-    /// Returns what was chosen and why.
-    pub(crate) fn choice(&self, context: &str) -> Choice {
-        Choice {
-            context: context.to_owned(),
-            chosen: self.chosen,
-            candidates: self.results.clone(),
-            reason: self.account(),
-            rechecks: self.rechecks,
-        }
-    }
-
-    /// Ends the candidates that do not have the present exchange. *Collective.*
-    pub(crate) fn finalise(self) -> Result<(), CommError> {
-        self.entries.into_iter().filter_map(|entry| entry.waiting).try_for_each(<dyn Transport>::finalise)
     }
 }

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use super::*;
 use crate::conformance::{Call, Fault, Faulty, Then};
+use crate::ledger::Ledger;
 use crate::local::{LocalWorld, run_on};
-use crate::{Buffering, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Outcome, Sizes, World};
+use crate::{
+    Buffering, Choice, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Growth, Outcome, Sizes, World,
+};
 
 const WATCHDOG: Duration = Duration::from_secs(60);
 const TRIALS: Trials = Trials { exchanges_per_block: 2, blocks: 3, watched_blocks: 1 };
@@ -34,13 +37,13 @@ impl Stalls {
     fn exchange(&self, spec: ExchangeSpec) -> Exchange {
         let sizes = spec.sizes;
         let mut ledger = Ledger::new(self.world.rank(), self.world.ranks(), spec).unwrap();
-        let transport = Candidates::open(self, PREFERRED, &mut ledger).unwrap();
+        let preferred = Candidates::open(self, PREFERRED, &mut ledger).unwrap();
+        let transport = match sizes {
+            Sizes::Variable => preferred,
+            Sizes::Fixed => Box::new(Auto::new(Box::new(self.clone()), TRIALS, preferred)),
+        };
         let world = self.clone();
-        let exchange = Exchange::new(ledger, transport, move |spec| Ok(world.exchange(spec)));
-        match sizes {
-            Sizes::Variable => exchange,
-            Sizes::Fixed => exchange.with_choice(Auto::new(Box::new(self.clone()), TRIALS)),
-        }
+        Exchange::new(ledger, transport, move |spec| Ok(world.exchange(spec)))
     }
 }
 
@@ -82,28 +85,15 @@ impl Candidates for Stalls {
     fn open(&self, backend: Backend, ledger: &mut Ledger) -> Result<Box<dyn Transport>, CommError> {
         let refuse =
             |reason: &str| Err(CommError::Unavailable { backend: backend.name(), reason: reason.to_owned() });
-        let which = match backend {
-            Backend::P2p => 0,
-            Backend::Shm => 1,
-            Backend::RmaRing => 2,
+        if backend == Backend::RmaPscw {
             // Opening is collective, even if only one rank has a reason to refuse.
-            Backend::RmaPscw => {
-                let opened = self.world.transport(ledger)?;
-                return if self.world.rank() == 1 { refuse("rank 1 cannot") } else { Ok(opened) };
-            }
-            other @ (Backend::RmaLock
-            | Backend::Local
-            | Backend::P2pPersistent
-            | Backend::NeighborCollective
-            | Backend::RmaFence
-            | Backend::RmaLockEpoch
-            | Backend::RmaBarrier
-            | Backend::RmaNotify
-            | Backend::Hybrid
-            | Backend::Auto) => {
-                self.attempts.set(self.attempts.get() + 1);
-                return refuse(&format!("there is no {} here", other.name()));
-            }
+            let opened = self.world.transport(ledger)?;
+            return if self.world.rank() == 1 { refuse("rank 1 cannot") } else { Ok(opened) };
+        }
+        let known = [Backend::P2p, Backend::Shm, Backend::RmaRing];
+        let Some(which) = known.iter().position(|&known| known == backend) else {
+            self.attempts.set(self.attempts.get() + 1);
+            return refuse(&format!("there is no {} here", backend.name()));
         };
         let fails = self.world.rank() == 1 && self.failing == Some(backend);
         let stall = Stall { delays: Rc::clone(&self.delays), which, fails };

@@ -9,12 +9,14 @@
 //! library lets the kernel copy large messages from process to process (`process_vm_readv`), the
 //! cost of a copy grows with the number of pages that it touches.
 
+mod ffi;
 mod pool;
 
 use bytemuck::allocation::try_zeroed_vec;
 
 use self::pool::Piece;
-use crate::{CommError, prefer_large_pages};
+use crate::CommError;
+pub use ffi::prefer_large_pages;
 
 /// Alignment of every buffer, in bytes: one cache line, and the widest SIMD register.
 pub const ALIGNMENT: usize = 64;

@@ -14,8 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::allocation::try_zeroed_vec;
 use bytemuck::{Pod, Zeroable};
 
-use super::ALIGNMENT;
-use crate::prefer_large_pages;
+use super::{ALIGNMENT, prefer_large_pages};
 
 /// A page of the larger kind on most machines, in bytes.
 pub(super) const LARGE_PAGE: usize = 2 << 20;

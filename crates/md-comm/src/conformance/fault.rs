@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
-use crate::{ALIGNMENT, AlignedBuffer, CommError, EdgeId, Exchange, ExchangeSpec, Growth};
+use crate::{ALIGNMENT, AlignedBuffer, Choice, CommError, EdgeId, Exchange, ExchangeSpec, Growth};
 
 /// A call on its way to the transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,27 +13,27 @@ pub enum Call {
     Start,
     /// [`Exchange::initiate`]
     Initiate,
-    /// Treatment of a call.
+    /// [`Exchange::complete`]
     Complete,
 }
 
-/// The transport receives the call.
+/// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
-    /// The transport does not receive the call.
+    /// The transport receives the call.
     Proceed,
-    /// The transport does not get it.
+    /// The transport does not receive the call.
     Skip,
 }
 
-/// Edge along which it is delivered.
+/// A message on its way to the caller.
 #[derive(Debug)]
 pub struct Delivery {
-    /// Edge it is delivered along.
+    /// The edge along which it is delivered.
     pub edge: EdgeId,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Longest message that was agreed for the edge.
+    /// The longest message that was agreed for the edge.
     pub capacity: usize,
     /// Bytes between an aligned address and its start.
     pub misalignment: usize,
@@ -129,6 +129,10 @@ impl Transport for Faulty {
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         let growth = self.inner.negotiate(ledger, need)?;
         self.fault.report(growth)
+    }
+
+    fn choice(&self, context: &str) -> Option<Choice> {
+        self.inner.choice(context)
     }
 
     fn finalise(self: Box<Self>) -> Result<(), CommError> {

@@ -64,7 +64,7 @@ impl Fault for Wrong {
 }
 
 impl World for FaultyWorld<'_> {
-    crate::forward_to_inner!(rank ranks open_unpacked mailbox open_file gather_all gather shift abort library);
+    crate::forward_to_inner!(rank ranks open_unpacked open_unexpected open_file gather_all gather shift abort platform);
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         // Fixed lengths are checked before the caller gets a message.

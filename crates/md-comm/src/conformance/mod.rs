@@ -1,5 +1,5 @@
 //! The suite that every transport must pass. It uses only [`World`], [`crate::Exchange`] and
-//! [`crate::Mailbox`].
+//! [`crate::UnexpectedMessages`].
 //!
 //! Structure: a list of named checks, each a function that plays exchanges and records flaws. Every
 //! payload is a function of (context, sender, receiver, channel, sequence number, length), so that
@@ -18,7 +18,6 @@ mod fault;
 mod faulty;
 mod flaws;
 mod growth;
-mod letters;
 mod misuse;
 mod order;
 mod overflow;
@@ -29,6 +28,7 @@ mod script;
 mod shared_file;
 mod topologies;
 mod topology;
+mod unexpected;
 mod unpacked;
 
 use crate::{CommError, World};
@@ -36,9 +36,9 @@ use crate::{CommError, World};
 pub(crate) use fault::Faulty;
 pub use fault::{Call, Delivery, Fault, Then};
 pub use flaws::Flaws;
-pub use letters::HeldBack;
 #[cfg(any(feature = "mpi", test))]
 pub(crate) use random::Random;
+pub use unexpected::HeldBack;
 
 /// Function that runs a check on every rank.
 type Run = fn(&dyn World, &Flaws) -> Result<(), CommError>;
@@ -87,7 +87,7 @@ pub fn checks() -> impl Iterator<Item = Check> {
         overflow::CHECKS,
         misuse::CHECKS,
         collectives::CHECKS,
-        letters::CHECKS,
+        unexpected::CHECKS,
         shared_file::CHECKS,
         unpacked::CHECKS,
     ];

@@ -1,12 +1,12 @@
 //! All interleavings (up to a number of preemptions) of two ranks that exchange messages through
-//! their mailboxes.
+//! their queues.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use loom::thread;
 
-use super::mailbox::{Address, Kind, Shared};
+use super::queues::{Address, Kind, Shared};
 use super::world::{LocalWorld, copy_of};
 use crate::explore_model::explore;
 use crate::{Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, Rank, Sizes, World};

@@ -1,19 +1,20 @@
 //! The transport without MPI: ranks are threads of one process. It is the readable specification of
 //! the contract.
 //!
-//! Structure: every rank has one mailbox; a message is a buffer that moves from the sender into the
-//! receiver's mailbox and, when the receiver completes its exchange, back to the sender. Advantage:
-//! no copy, no unsafe code, every rule of the contract in a few lines, and whole runs can be tested
-//! and debugged in one process. Disadvantage: one mutex per rank; for tests and small runs, not for
-//! speed.
+//! Structure: every rank has queues of messages; a message is a buffer that moves from the sender
+//! into one of the receiver's queues and, when the receiver completes its exchange, back to the
+//! sender. Advantage: no copy, no unsafe code, every rule of the contract in a few lines, and whole
+//! runs can be tested and debugged in one process. Disadvantage: one mutex per rank; for tests and
+//! small runs, not for speed.
 
-mod letters;
 #[cfg(loom)]
 #[cfg(test)]
 mod loom_model;
-mod mailbox;
+mod member;
+mod queues;
 mod sync;
 mod transport;
+mod unexpected;
 mod world;
 
 use std::any::Any;
@@ -23,7 +24,7 @@ use std::thread::{Builder, ScopedJoinHandle, scope};
 use std::time::Duration;
 
 use crate::{Rank, World};
-use mailbox::Shared;
+use queues::Shared;
 pub(crate) use world::LocalWorld;
 
 /// Not used: threads have no exit code.

@@ -128,7 +128,7 @@ fn contexts_that_all_ranks_have_dropped_leave_nothing() {
         ring.complete().unwrap();
         drop(ring);
         send(&mut open_ring(&world).unwrap());
-        world.mailbox("letters").unwrap().send((rank + 1) % RANKS, b"letter").unwrap();
+        world.open_unexpected("messages").unwrap().send((rank + 1) % RANKS, b"message").unwrap();
     };
     scope(|threads| (0..RANKS).for_each(|rank| drop(threads.spawn(move || play(rank)))));
     assert_eq!(shared.queues(), 0);

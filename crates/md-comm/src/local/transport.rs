@@ -1,11 +1,11 @@
-//! The transport over mailboxes.
+//! The transport over queues of messages.
 //!
 //! Each sending edge owns one or two buffers. Sending moves a buffer to the receiver; the receiver
 //! keeps it while the caller reads it and returns it in `complete`. A sender without a buffer waits
 //! for one in `send_buffer`; there is no other flow control.
 
-use super::mailbox::{Address, Kind, NoMessage};
-use super::world::{Member, copy_of};
+use super::member::{Member, copy_of};
+use super::queues::{Address, Kind, NoMessage};
 use std::iter::repeat_with;
 use std::rc::Rc;
 

@@ -11,31 +11,15 @@ use crate::ledger::Ledger;
 use crate::transport::Transport;
 use crate::{Backend, CommError, World};
 
-/// Returns a candidate's place in the order of preference, the most trusted first: two-sided
-/// messages are what libraries test best; shared memory does not depend on the library; then
-/// one-sided schemes, those first that require least of the library. Returns `None` for a backend
-/// that is not tried.
+/// Returns a candidate's place in the order of preference, or `None` for a backend that is not
+/// tried.
 ///
 /// `hybrid` takes the place of `shm` if there are several nodes and some node has several ranks.
 /// With one rank per node neither can gain anything; `shm` itself then returns the reason for its
 /// refusal.
 fn preference(backend: Backend, layout: Layout) -> Option<usize> {
-    match backend {
-        Backend::P2p => Some(0),
-        Backend::P2pPersistent => Some(1),
-        Backend::Shm => (layout != Layout::SharedNodes).then_some(2),
-        Backend::Hybrid => (layout == Layout::SharedNodes).then_some(2),
-        Backend::RmaLock => Some(3),
-        Backend::RmaNotify => Some(4),
-        Backend::RmaRing => Some(5),
-        Backend::RmaPscw => Some(6),
-        Backend::Local
-        | Backend::NeighborCollective
-        | Backend::RmaFence
-        | Backend::RmaLockEpoch
-        | Backend::RmaBarrier
-        | Backend::Auto => None,
-    }
+    let not_here = if layout == Layout::SharedNodes { Backend::Shm } else { Backend::Hybrid };
+    if backend == not_here { None } else { backend.preference() }
 }
 
 impl Candidates for MpiWorld {
@@ -44,7 +28,7 @@ impl Candidates for MpiWorld {
     }
 
     fn list(&self) -> Result<Vec<Backend>, CommError> {
-        let layout = self.inner().find_node()?.layout;
+        let layout = self.state().find_node()?.layout;
         let mut list: Vec<_> =
             Backend::ALL.iter().copied().filter(|&one| preference(one, layout).is_some()).collect();
         list.sort_by_key(|&backend| preference(backend, layout));

@@ -23,7 +23,7 @@ use crate::ledger::{Ledger, Terms};
 use crate::mpi::edge_words::{self, Along, Heard};
 use crate::mpi::ffi::{Neighbours, Side};
 use crate::mpi::numbers::ContextNumber;
-use crate::mpi::world::Inner;
+use crate::mpi::world_state::WorldState;
 use crate::spin_wait::wait_until;
 use crate::transport::{Poll, Transport};
 use crate::{ALIGNMENT, AlignedBuffer, CommError, Edge, EdgeId, Growth, Rank, Sizes};
@@ -55,7 +55,7 @@ pub(super) struct Collective {
     source: Vec<Option<usize>>,
     ready: VecDeque<usize>,
     phase: Phase,
-    world: Rc<Inner>,
+    world: Rc<WorldState>,
 }
 
 impl Collective {
@@ -90,7 +90,7 @@ impl Collective {
 
 impl Collective {
     /// Opens a context. *Collective.*
-    pub(crate) fn open(world: Rc<Inner>, ledger: &mut Ledger) -> Result<Self, CommError> {
+    pub(crate) fn open(world: Rc<WorldState>, ledger: &mut Ledger) -> Result<Self, CommError> {
         let [number] = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
         let (blocks, to, from) = Blocks::new(edges, world.rank);

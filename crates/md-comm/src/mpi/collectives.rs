@@ -2,7 +2,7 @@
 
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
-use super::world::Inner;
+use super::world_state::WorldState;
 use crate::deliver::copied;
 use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
@@ -18,7 +18,7 @@ struct Pass {
     senders: Vec<Rank>,
 }
 
-impl Inner {
+impl WorldState {
     /// Broadcasts first the length, then the bytes in pieces.
     pub(super) fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
         let length = encode_length(bytes.len()).to_vec();

@@ -8,7 +8,7 @@
 
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
-use super::world::Inner;
+use super::world_state::WorldState;
 use crate::ledger::{Ledger, Terms};
 use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
@@ -51,7 +51,7 @@ pub(super) enum Heard {
 
 /// Sends the edge's capacity from every sender to its receiver. *Collective.*
 pub(super) fn tell_capacities(
-    world: &Inner,
+    world: &WorldState,
     ledger: &mut Ledger,
     number: ContextNumber,
     heard: Heard,
@@ -65,7 +65,7 @@ pub(super) fn tell_capacities(
 /// Sends `word(edge)` to the other end and returns what the other ends sent (0 where an end sends
 /// none). *Collective.*
 pub(super) fn tell(
-    world: &Inner,
+    world: &WorldState,
     terms: &Terms,
     number: ContextNumber,
     along: Along,
@@ -110,7 +110,7 @@ fn is_mutual(edges: &[Edge], peer: Rank) -> bool {
 }
 
 fn finish(
-    world: &Inner,
+    world: &WorldState,
     terms: &Terms,
     outgoing: &mut Transfers,
     incoming: &mut Transfers,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::CommError;
 use crate::mpi::ffi::OpenFile;
-use crate::mpi::world::Inner;
+use crate::mpi::world_state::WorldState;
 use crate::shared_file::{PlainFile, SharedFile};
 
 /// A file that all ranks of a world have opened.
@@ -15,12 +15,12 @@ pub(crate) struct MpiFile {
     file: OpenFile,
     path: PathBuf,
     /// Keeps MPI running.
-    _world: Rc<Inner>,
+    _world: Rc<WorldState>,
 }
 
 impl MpiFile {
     /// Opens the file. *Collective.*
-    pub(crate) fn open(world: Rc<Inner>, path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(world: Rc<WorldState>, path: &Path) -> io::Result<Self> {
         match OpenFile::open(&world.communicator, path) {
             Ok(file) => Ok(Self { file, path: path.to_owned(), _world: world }),
             // The library distinguishes fewer reasons than the operating system.

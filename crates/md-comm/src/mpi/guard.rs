@@ -1,75 +1,24 @@
 //! The watchdog of calls that block inside the MPI library, where no loop of this crate reads the
 //! clock.
 //!
-//! The thread that calls MPI stores in one atomic word which call it is in; a [`Monitor`] reads the
-//! word. If the same call lasts for longer than the limit, the monitor reports it and ends the job.
-//! Costs two stores per call.
+//! The thread that calls MPI stores in one atomic word which call it is in ([`watched`]); a
+//! [`Monitor`] reads the word. If the same call lasts for longer than the limit, the monitor
+//! reports it and ends the job. Costs two stores per call.
+//!
+//! [`watched`]: super::watched_calls::watched
 
 use std::io::Write;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use super::ffi;
+use super::watched_calls::{CURRENT, Call, EXIT_CODE};
 pub(super) use crate::monitor::CallLimit;
-use crate::monitor::{CallWord, Monitor, Standstill, call_in, peer_in};
+use crate::monitor::{Monitor, Standstill, call_in, peer_in};
 use crate::{CommError, Rank};
 
-/// Exit code of a job that is ended because a call has not returned: the communication has failed.
-pub(super) const EXIT_CODE: i32 = 3;
 /// Time for the library to end the job, before this process ends by itself and the launcher ends
 /// the rest.
 const TIME_TO_ABORT: Duration = Duration::from_secs(3);
-
-/// Calls that may wait for other ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::FromRepr, strum::IntoStaticStr)]
-#[repr(u8)]
-#[expect(non_camel_case_types, reason = "the names are the standard's")]
-pub(super) enum Call {
-    MPI_Init_thread = 1,
-    MPI_Finalize,
-    MPI_Comm_dup,
-    MPI_Comm_split,
-    MPI_Comm_split_type,
-    MPI_Comm_free,
-    MPI_Dist_graph_create_adjacent,
-    MPI_Win_allocate,
-    MPI_Win_create,
-    MPI_Win_create_dynamic,
-    MPI_Win_allocate_shared,
-    MPI_Win_free,
-    MPI_Win_fence,
-    MPI_Win_post,
-    MPI_Win_start,
-    MPI_Win_complete,
-    MPI_Win_test,
-    MPI_Win_lock,
-    MPI_Win_unlock,
-    MPI_Win_lock_all,
-    MPI_Win_unlock_all,
-    MPI_Win_flush,
-    MPI_Win_flush_all,
-    MPI_Win_sync,
-    MPI_Put,
-    MPI_Get,
-    MPI_Accumulate,
-    MPI_Fetch_and_op,
-    MPI_Mrecv,
-    MPI_File_open,
-    MPI_File_sync,
-    MPI_File_close,
-}
-
-/// The current call. One word per process, as there is one MPI per process. Only the thread that
-/// calls MPI stores.
-static CURRENT: CallWord = CallWord(AtomicU64::new(0));
-
-/// Makes a call under the watchdog; `peer` is the rank that it concerns, if there is only one.
-pub(super) fn watched<T>(call: Call, peer: Option<Rank>, make: impl FnOnce() -> T) -> T {
-    CURRENT.enter(call as u8, peer);
-    let made = make();
-    CURRENT.leave();
-    made
-}
 
 /// The rank of the watched process, and the number of ranks.
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +59,7 @@ fn end_job(watched: Watched, standstill: Standstill) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::monitor::CallWord;
 
     #[test]
     fn a_call_has_a_pulse_of_its_own() {

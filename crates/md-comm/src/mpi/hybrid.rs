@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use crate::error::Refused;
 use crate::ledger::Ledger;
-use crate::mpi::world::Inner;
+use crate::mpi::world_state::WorldState;
 use crate::transport::{Poll, Transport};
 use crate::{CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth};
 
@@ -26,13 +26,13 @@ pub(super) struct Hybrid {
     halves: [Exchange; 2],
     /// The half to poll first: the one that was not polled last.
     first: Half,
-    world: Rc<Inner>,
+    world: Rc<WorldState>,
 }
 
 impl Hybrid {
     /// Opens both halves, `inside` first. *Collective.*
     pub(super) fn open(
-        world: Rc<Inner>,
+        world: Rc<WorldState>,
         ledger: &mut Ledger,
         inside: impl FnOnce(ExchangeSpec) -> Result<Exchange, CommError>,
         between: impl FnOnce(ExchangeSpec) -> Result<Exchange, CommError>,

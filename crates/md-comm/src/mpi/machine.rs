@@ -10,7 +10,7 @@ use std::ffi::c_int;
 use std::fs::read_to_string;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::world::Inner;
+use super::world_state::WorldState;
 use crate::{CommError, CrowdedCores};
 
 const ALLOWED: &str = "Cpus_allowed_list:";
@@ -19,8 +19,8 @@ const ALLOWED: &str = "Cpus_allowed_list:";
 /// use.
 type Place = [u64; 2];
 
-impl Inner {
-    /// Implements [`crate::World::crowded_cores`]. *Collective.*
+impl WorldState {
+    /// Implements [`crate::Platform::crowded_cores`]. *Collective.*
     pub(super) fn crowded_cores(&self, threads: usize) -> Result<Option<CrowdedCores>, CommError> {
         if self.ranks == 1 {
             return Ok(None);

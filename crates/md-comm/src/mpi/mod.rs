@@ -11,6 +11,7 @@ mod adversity;
 #[cfg(not(feature = "conformance"))]
 #[path = "no_adversity.rs"]
 mod adversity;
+mod buffer_sets;
 mod candidates;
 mod collective;
 mod collectives;
@@ -19,7 +20,6 @@ mod ffi;
 mod file;
 mod guard;
 mod hybrid;
-mod letters;
 mod machine;
 mod node;
 mod numbers;
@@ -28,13 +28,16 @@ mod p2p;
 mod plain;
 mod rma;
 mod survey;
+mod unexpected;
 mod unpacked;
+mod watched_calls;
 mod world;
+mod world_state;
 
 pub use ::mpi as rsmpi;
 #[cfg(feature = "conformance")]
 pub use adversity::Adversity;
-pub use ffi::{PastCaches, prefer_large_pages, write_past_caches};
+pub use ffi::{PastCaches, write_past_caches};
 pub use node::check_environment;
 pub use plain::{At, PlainMemory, PlainSpec, PlainWindow, Strided, copy_streaming};
 pub use survey::{Survey, WindowFacts, WindowSurvey};

@@ -3,9 +3,8 @@
 //! For tests and experiments on one machine, the environment variable `MD_RANKS_PER_NODE=N` makes
 //! nodes smaller: consecutive blocks of N ranks count as a node.
 
-use super::ffi::Communicator;
-use super::world::Inner;
-use crate::{Backend, CommError, ExchangeSpec, Rank};
+use super::ffi::{Communicator, Limit};
+use crate::{CommError, Rank, Reduction};
 
 /// Variable for tests and experiments: consecutive blocks of this number of ranks count as a node.
 const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
@@ -31,6 +30,23 @@ pub(super) enum Layout {
 }
 
 impl Node {
+    /// Finds the node of this rank, one of the `ranks` of the world's communicator. *Collective.*
+    pub(super) fn find(world: &Communicator, ranks: usize, limit: Limit) -> Result<Self, CommError> {
+        let group = limit.rank / ranks_per_node()?;
+        let communicator = world.node()?.split(group as std::ffi::c_int)?;
+        let (_, members) = communicator.rank_and_ranks()?;
+        let mine = (limit.rank as u64).to_ne_bytes().to_vec();
+        let all = communicator.gather_all(mine, members, limit)?;
+        let on_node = bytemuck::pod_collect_to_vec::<u8, u64>(&all);
+        let most = world.reduce(vec![members as u64], Reduction::Highest, limit)?[0] as usize;
+        let layout = match most {
+            _ if most == ranks => Layout::OneNode,
+            1 => Layout::OneRankPerNode,
+            _ => Layout::SharedNodes,
+        };
+        Ok(Self { communicator, ranks: on_node.into_iter().map(|rank| rank as Rank).collect(), layout })
+    }
+
     /// Returns a rank's number on the node, if it is there.
     pub(super) fn member(&self, rank: Rank) -> Option<Rank> {
         self.ranks.binary_search(&rank).ok()
@@ -67,42 +83,4 @@ fn ranks_per_node() -> Result<usize, CommError> {
 /// Returns [`CommError::Environment`] if the value is invalid.
 pub fn check_environment() -> Result<(), CommError> {
     ranks_per_node().map(drop)
-}
-
-impl Inner {
-    /// Returns the node, which is found at the first call. *Collective.*
-    pub(super) fn find_node(&self) -> Result<&Node, CommError> {
-        if let Some(node) = self.node.get() {
-            return Ok(node);
-        }
-        let group = self.rank / ranks_per_node()?;
-        let communicator = self.communicator.node()?.split(group as std::ffi::c_int)?;
-        let (_, members) = communicator.rank_and_ranks()?;
-        let mine = (self.rank as u64).to_ne_bytes().to_vec();
-        let all = communicator.gather_all(mine, members, self.limit())?;
-        let ranks = bytemuck::pod_collect_to_vec::<u8, u64>(&all);
-        let ranks = ranks.into_iter().map(|rank| rank as Rank).collect();
-        let layout = match self.highest(members as u64)? as usize {
-            most if most == self.ranks => Layout::OneNode,
-            1 => Layout::OneRankPerNode,
-            _ => Layout::SharedNodes,
-        };
-        Ok(self.node.get_or_init(|| Node { communicator, ranks, layout }))
-    }
-
-    /// Refuses, on all ranks, a context with an edge that leads to another node. *Collective.*
-    pub(super) fn expect_on_node(&self, spec: &ExchangeSpec) -> Result<(), CommError> {
-        let node = self.find_node()?;
-        let away = spec.edges.iter().map(|edge| edge.peer).find(|&peer| node.member(peer).is_none());
-        if self.highest(away.is_some().into())? == 0 {
-            return Ok(());
-        }
-        let example = away.map(|peer| format!(", such as from rank {} to {peer}", self.rank));
-        let reason = format!(
-            "context `{}` has edges between nodes{}; shared memory ends at the node",
-            spec.name,
-            example.unwrap_or_default()
-        );
-        Err(Backend::Shm.unavailable(reason))
-    }
 }

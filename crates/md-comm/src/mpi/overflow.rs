@@ -12,10 +12,10 @@
 //! the next negotiation makes room.
 //! Advantage: no message is ever too long, and the ranks need not agree on lengths in advance.
 
+use super::buffer_sets::next_in_turn;
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
-use super::p2p::next_in_turn;
-use super::world::Inner;
+use super::world_state::WorldState;
 use crate::ledger::Terms;
 use crate::spin_wait::wait_until;
 use crate::{CommError, Edge, EdgeId};
@@ -46,7 +46,7 @@ impl Overflow {
     /// received.
     pub(super) fn buffer(
         &mut self,
-        world: &Inner,
+        world: &WorldState,
         terms: &Terms,
         edge: EdgeId,
         bytes: usize,
@@ -60,7 +60,7 @@ impl Overflow {
     }
 
     /// Sends the packed message.
-    pub(super) fn send(&mut self, world: &Inner, terms: &Terms, edge: EdgeId) -> Result<(), CommError> {
+    pub(super) fn send(&mut self, world: &WorldState, terms: &Terms, edge: EdgeId) -> Result<(), CommError> {
         let Edge { peer, send_channel, .. } = *terms.edge(edge);
         self.sends[self.current].send(edge.0, &world.communicator, peer, self.number.tag(send_channel))
     }
@@ -68,7 +68,7 @@ impl Overflow {
     /// Records that the edge's message has this length and takes this path.
     pub(super) fn expect(
         &mut self,
-        world: &Inner,
+        world: &WorldState,
         terms: &Terms,
         edge: EdgeId,
         bytes: usize,
@@ -105,7 +105,7 @@ impl Overflow {
     }
 
     /// Waits until everything sent has been received.
-    pub(super) fn finish(&mut self, world: &Inner, terms: &Terms) -> Result<(), CommError> {
+    pub(super) fn finish(&mut self, world: &WorldState, terms: &Terms) -> Result<(), CommError> {
         let late = |overflow: &Self, waited_s| {
             let stuck = |edge: &EdgeId| overflow.sends.iter().any(|sends| sends.is_active(edge.0));
             late(terms, terms.edge_ids().find(stuck).unwrap_or(EdgeId(0)), waited_s)

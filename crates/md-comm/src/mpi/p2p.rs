@@ -27,11 +27,12 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::ledger::{Ledger, Terms};
+use crate::mpi::buffer_sets::next_in_turn;
 use crate::mpi::edge_words::{self, Heard};
 use crate::mpi::ffi::{Cancelled, Transfers};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
-use crate::mpi::world::Inner;
+use crate::mpi::world_state::WorldState;
 use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
@@ -60,7 +61,7 @@ impl Requests {
 /// Returns the bytes of a piece, per edge; they are the same at both ends, because being on one
 /// node is mutual. Messages of variable length are sent whole: their receivers cannot compute the
 /// number of pieces. *Collective.*
-fn most_per_piece(world: &Inner, spec: &ExchangeSpec, chunk: Chunk) -> Result<Vec<usize>, CommError> {
+fn most_per_piece(world: &WorldState, spec: &ExchangeSpec, chunk: Chunk) -> Result<Vec<usize>, CommError> {
     const WHOLE: usize = usize::MAX;
     let all = |bytes| Ok(vec![bytes; spec.edges.len()]);
     match chunk {
@@ -73,12 +74,6 @@ fn most_per_piece(world: &Inner, spec: &ExchangeSpec, chunk: Chunk) -> Result<Ve
             Ok(spec.edges.iter().map(|edge| if here(edge) { WHOLE } else { Chunk::BETWEEN_NODES }).collect())
         }
     }
-}
-
-/// Returns the set of buffers after this one. Avoids a division, which would take measurable time
-/// beside a small message.
-pub(super) fn next_in_turn(current: usize, sets: usize) -> usize {
-    if current + 1 < sets { current + 1 } else { 0 }
 }
 
 /// A context over `MPI_Isend`/`MPI_Irecv`.
@@ -102,14 +97,14 @@ pub(super) struct P2p {
     arrived: Vec<EdgeId>,
     handed_out: usize,
     /// The last field, so that MPI is finalised after the requests are dropped.
-    world: Rc<Inner>,
+    world: Rc<WorldState>,
 }
 
 impl P2p {
     /// Opens the context: the peers receive the capacities and every receive is posted.
     /// *Collective.*
     pub(super) fn open(
-        world: Rc<Inner>,
+        world: Rc<WorldState>,
         ledger: &mut Ledger,
         requests: Requests,
         chunk: Chunk,

@@ -101,7 +101,7 @@ pub struct PlainWindow {
 }
 
 impl PlainWindow {
-    /// Makes the windows, full of zeros. [`rma_component`](crate::World::rma_component) of the
+    /// Makes the windows, full of zeros. [`rma_component`](crate::Platform::rma_component) of the
     /// world then returns the component that moves their data. *Collective.*
     ///
     /// # Errors
@@ -114,12 +114,12 @@ impl PlainWindow {
             PlainMemory::Allocated => Memory::Allocated,
             PlainMemory::Shared => Memory::Shared,
         };
-        let (extent, limit) = (word_of(bytes) + ALIGNMENT, world.inner().limit());
+        let (extent, limit) = (word_of(bytes) + ALIGNMENT, world.state().limit());
         let request = Request { memory, windows, extent, origins: 2, words: 1, asserts, limit };
-        let inner = world.inner();
-        let window = inner.make_window(&inner.communicator, request)?;
+        let state = world.state();
+        let window = state.make_window(&state.communicator, request)?;
         let window = window.map_err(|reason| CommError::Unavailable { backend: "windows", reason })?;
-        on.inner().note_component(&window)?;
+        on.state().note_component(&window)?;
         Ok(Self { world, window, spec, epoch: Epoch::Nobody })
     }
 
@@ -272,13 +272,13 @@ impl PlainWindow {
     /// [`CommError::Timeout`] if it never has this value; [`CommError::Mpi`].
     pub fn wait_for(&self, value: u64) -> Result<(), CommError> {
         let word = self.window.own_word(word_of(self.spec.bytes))?;
-        let inner = self.world.inner();
-        let mut wait = SpinWait::new(inner.watchdog());
+        let state = self.world.state();
+        let mut wait = SpinWait::new(state.watchdog());
         while word.load(Ordering::Acquire) != value {
-            inner.drive_progress()?;
+            state.drive_progress()?;
             wait.pause().map_err(|expired| CommError::Timeout {
                 context: CONTEXT,
-                rank: inner.rank,
+                rank: state.rank,
                 waited_s: expired.waited_s,
                 awaited: "a word of another rank".to_owned(),
             })?;

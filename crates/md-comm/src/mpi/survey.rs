@@ -10,7 +10,7 @@ use mpi::Threading;
 use super::MpiWorld;
 use super::ffi::{Memory, Request, Window};
 use super::node::Node;
-use super::world::Inner;
+use super::world_state::WorldState;
 use crate::library::{Family, Library};
 use crate::{Asserts, CommError, Rank};
 
@@ -54,7 +54,7 @@ impl MpiWorld {
     /// Fails if ranks cannot be reached. A window that cannot be made is not an error but a
     /// finding.
     pub fn survey(&self) -> Result<Survey, CommError> {
-        let world = self.inner();
+        let world = self.state();
         let ranks_on_nodes = sizes_of_groups(self.nodes()?);
         let kinds = [
             ("MPI_Win_allocate", Memory::Allocated),
@@ -72,14 +72,14 @@ impl MpiWorld {
     /// # Errors
     /// Fails if ranks cannot be reached.
     pub fn nodes(&self) -> Result<Vec<Rank>, CommError> {
-        let world = self.inner();
+        let world = self.state();
         let lowest = (world.find_node()?.lowest() as u64).to_ne_bytes().to_vec();
         let all = world.communicator.gather_all(lowest, world.ranks, world.limit())?;
         Ok(bytemuck::pod_collect_to_vec::<u8, u64>(&all).into_iter().map(|rank| rank as Rank).collect())
     }
 }
 
-impl Inner {
+impl WorldState {
     /// Makes a small window and frees it. *Collective.*
     fn try_window(&self, memory: Memory) -> Result<Result<WindowFacts, String>, CommError> {
         let node: &Node = self.find_node()?;

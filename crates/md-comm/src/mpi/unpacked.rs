@@ -12,7 +12,7 @@ use std::time::Instant;
 use super::edge_words::{self, Heard};
 use super::ffi::{Lent, Scattered, Way, lend};
 use super::numbers::ContextNumber;
-use super::world::Inner;
+use super::world_state::WorldState;
 use crate::ledger::{Ledger, Terms};
 use crate::spin_wait::wait_until;
 use crate::{
@@ -45,7 +45,7 @@ pub(super) struct Datatypes {
     traffic: Traffic,
     observer: Option<Box<dyn MessageObserver>>,
     /// The last field, so that MPI is finalised after the datatypes are dropped.
-    world: Rc<Inner>,
+    world: Rc<WorldState>,
 }
 
 impl std::fmt::Debug for Datatypes {
@@ -74,7 +74,7 @@ fn packed(edge: &UnpackedEdge) -> Option<Edge> {
 impl Datatypes {
     /// Opens the context: both ends of every edge check that they agree on the number of bytes.
     /// *Collective.*
-    pub(super) fn open(world: Rc<Inner>, spec: UnpackedSpec) -> Result<Self, CommError> {
+    pub(super) fn open(world: Rc<WorldState>, spec: UnpackedSpec) -> Result<Self, CommError> {
         let UnpackedSpec { name, mut edges } = spec;
         edges.retain(|edge| packed(edge).is_some());
         let spec = ExchangeSpec {

@@ -88,7 +88,7 @@ fn suite() -> Result<ExitCode, CommError> {
         failed |= outcome.is_err();
         if world.rank() == 0 {
             // Some libraries print their whole configuration after the first line.
-            let library = world.library();
+            let library = world.platform().library();
             let library = library.lines().next().unwrap_or_default();
             println!("{outcome:?} after {:.1} s, {library}", begun.elapsed().as_secs_f64());
         }

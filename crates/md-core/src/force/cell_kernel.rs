@@ -14,11 +14,12 @@
 //! cutoff are computed and masked: a branch would cost more than it saves.
 
 use super::PairSums;
-use super::cells::{CellItem, CellSpan};
+use super::cell_spans::{CellItem, CellSpan};
 use super::shares::Columns;
 use super::virial::add_virial;
 use crate::force::Newton;
-use crate::potential::{Distance, PairKernel, PairTerm, Scale};
+use crate::force::pair_kernel::{Distance, PairKernel, Scale};
+use crate::force::pair_potential::PairTerm;
 use crate::simd::{Arithmetic, Double, Inversion};
 use crate::tensor::SymmetricTensor;
 use crate::threads::Placed;

@@ -2,7 +2,7 @@
 //! dividing the work.
 
 use super::Method;
-use super::cells::{CellItem, CellSpan};
+use super::cell_spans::{CellItem, CellSpan};
 use crate::cells::LocalCells;
 use crate::grid::Cell;
 use crate::halo::HaloPlan;

@@ -5,7 +5,8 @@
 //! of them can be computed when.
 
 use super::cell_pairs::CellPairCounts;
-use super::cells::{CellItem, CellSpan, Task};
+use super::cell_spans::{CellItem, CellSpan};
+use super::cells::Task;
 use super::shares::Columns;
 use super::{Evaluation, Loop, Newton, PairLoop, PairSums, System};
 use crate::cells::LocalCells;

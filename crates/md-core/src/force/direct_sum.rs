@@ -5,9 +5,9 @@
 //! owner of the anchor of the two cells, otherwise both sides.
 
 use super::{Newton, PairSums, Region, System};
+use crate::force::PairPotential;
 use crate::grid::Cell;
 use crate::particles::Particles;
-use crate::potential::PairPotential;
 use crate::shell::ForceReturn;
 use crate::tensor::SymmetricTensor;
 use std::ops::Range;

@@ -3,17 +3,23 @@
 
 mod cell_kernel;
 mod cell_pairs;
+mod cell_spans;
 mod cell_tasks;
 mod cells;
 mod clusters;
 mod direct_sum;
+mod pair_kernel;
+mod pair_potential;
 mod pairs;
 mod shares;
 mod virial;
 
+pub use cell_spans::CellSpan;
 pub use cell_tasks::CellTasks;
-pub use cells::{CellSpan, CellWork};
+pub use cells::CellWork;
 pub use clusters::{ClusterWork, mixed_precision_problem};
+pub use pair_kernel::{Distance, PairKernel};
+pub use pair_potential::{PairPotential, PairTerm, Tail};
 pub use pairs::{CellPairs, Newton, Pair, PairWork, Region};
 
 use crate::analysis::{DistanceBins, PairCounts};
@@ -21,7 +27,6 @@ use crate::cells::LocalCells;
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
-use crate::potential::{PairKernel, PairPotential};
 use crate::shell::ForceReturn;
 use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
 use crate::tensor::SymmetricTensor;

@@ -10,7 +10,7 @@
 //! routes to the same ghost, both choose by the same order, and both sort by the importer's
 //! extended coordinates.
 
-use super::plan::ExchangePattern;
+use super::pattern::ExchangePattern;
 use crate::grid::{Cell, CellGrid, add, storage_order, subtract};
 use crate::partition::Partition;
 use std::collections::{BTreeMap, BTreeSet};

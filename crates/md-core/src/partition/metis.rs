@@ -36,7 +36,8 @@ pub(super) use graph::{of_loads, of_owners};
 
 #[cfg(feature = "metis")]
 mod graph {
-    use super::super::saved::{self, Form};
+    use super::super::form::Form;
+    use super::super::saved;
     use super::super::table::Table;
     use super::super::weights::{CellLoads, check_enough, imbalance};
     use super::super::{Ownership, Partition};

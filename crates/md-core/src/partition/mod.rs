@@ -2,6 +2,7 @@
 //! computed if possible: an [`Ownership`]. Each partition of this crate consists of a file in this
 //! directory and a variant of [`PartitionKind`].
 
+mod form;
 mod metis;
 mod pieces;
 mod rcb;
@@ -27,6 +28,7 @@ pub use weights::CellLoads;
 use crate::domain::Domain;
 use crate::grid::{Cell, CellGrid, GridError};
 use crate::memory;
+use form::Form;
 use std::sync::Arc;
 
 /// A rule that assigns every cell to a rank.
@@ -63,7 +65,7 @@ pub trait Ownership: std::fmt::Debug + Send + Sync {
     /// Returns the words from which [`saved::from_words`] restores the partition. By default they
     /// contain the owner of every cell.
     fn words(&self, grid: &CellGrid) -> Vec<u64> {
-        saved::Form::Table.with(saved::runs(self, grid))
+        Form::Table.with(saved::runs(self, grid))
     }
 }
 

@@ -12,7 +12,7 @@
 //! cells. Disadvantage: pieces are more jagged than blocks. (Campbell et al. 2003, Dynamic octree
 //! load balancing using space-filling curves.)
 
-use super::saved::Form;
+use super::form::Form;
 use super::weights::{CellLoads, check_enough};
 use super::{DivisionRequest, Ownership, Partition};
 use crate::curve;

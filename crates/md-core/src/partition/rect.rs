@@ -102,7 +102,7 @@ impl Ownership for Rect {
     }
 
     fn owners(&self, grid: &CellGrid) -> Vec<usize> {
-        Uneven::even(self, grid).owners(grid)
+        Uneven::even(self.grid, grid).owners(grid)
     }
 
     fn rank_grid(&self) -> Option<[usize; 3]> {
@@ -110,11 +110,11 @@ impl Ownership for Rect {
     }
 
     fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
-        Uneven::even(self, grid).rebalanced(grid, loads)
+        Uneven::even(self.grid, grid).rebalanced(grid, loads)
     }
 
     fn words(&self, grid: &CellGrid) -> Vec<u64> {
-        Uneven::even(self, grid).words(grid)
+        Uneven::even(self.grid, grid).words(grid)
     }
 }
 

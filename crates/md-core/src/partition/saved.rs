@@ -11,37 +11,11 @@
 //! Input is not trusted: words that do not describe a partition of these cells among these ranks
 //! are rejected.
 
+use super::form::Form;
 use super::{Ownership, Partition, Path, Pieces, Rcb, Scattered, Table, Uneven, metis};
 use crate::grid::CellGrid;
 use crate::memory;
 use std::sync::Arc;
-
-/// Kind of partition that the words describe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::FromRepr)]
-#[repr(u64)]
-pub(super) enum Form {
-    /// [`Uneven`].
-    Planes = 1,
-    /// [`Pieces`] in storage order.
-    Stripes,
-    /// [`Pieces`] of a Hilbert curve.
-    Curve,
-    /// [`Rcb`].
-    Cuts,
-    /// [`Scattered`]: no more words.
-    Scattered,
-    /// A table made by METIS.
-    Graph,
-    /// Any other [`Table`].
-    Table,
-}
-
-impl Form {
-    /// Returns the words with this form in front.
-    pub(super) fn with(self, words: impl IntoIterator<Item = u64>) -> Vec<u64> {
-        std::iter::once(self as u64).chain(words).collect()
-    }
-}
 
 /// Restores a partition from its [`Ownership::words`]. Returns `None` if the words do not describe
 /// a partition of these cells in which each rank has a cell.

@@ -5,7 +5,7 @@
 //! Disadvantage: nearly every neighbouring cell belongs to another rank, so there are more ghosts
 //! than particles.
 
-use super::saved::Form;
+use super::form::Form;
 use super::weights::check_enough;
 use super::{DivisionRequest, Ownership, Partition};
 use crate::grid::{Cell, CellGrid, GridError};

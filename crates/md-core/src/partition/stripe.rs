@@ -4,7 +4,7 @@
 //! neighbours. Disadvantage: the surface does not shrink as ranks are added, so the halo becomes
 //! larger than the interior.
 
-use super::saved::Form;
+use super::form::Form;
 use super::weights::check_enough;
 use super::{CellLoads, DivisionRequest, Ownership, Partition, Path, Pieces, Rect, piece_of, piece_start};
 use crate::grid::{Cell, CellGrid, GridError};

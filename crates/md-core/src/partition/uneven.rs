@@ -7,9 +7,9 @@
 //! Advantage: the neighbours are those of a grid. Disadvantage: planes extend through the whole
 //! box, so a droplet in a corner cannot be divided evenly; [`super::Rcb`] can do that.
 
-use super::saved::Form;
+use super::form::Form;
 use super::weights::CellLoads;
-use super::{Ownership, Partition, Rect, piece_start};
+use super::{Ownership, Partition, piece_start};
 use crate::grid::{Cell, CellGrid, GridError};
 use crate::memory;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ pub struct Uneven {
 }
 
 impl Uneven {
-    /// Creates the blocks of an even grid.
-    pub(super) fn even(rect: &Rect, grid: &CellGrid) -> Self {
+    /// Creates the blocks of an even grid, with this number of blocks per dimension.
+    pub(super) fn even(blocks: [usize; 3], grid: &CellGrid) -> Self {
         let planes = |dim: usize| {
-            let (layers, blocks) = (grid.counts()[dim] as usize, rect.grid[dim]);
+            let (layers, blocks) = (grid.counts()[dim] as usize, blocks[dim]);
             (0..=blocks).map(|block| piece_start(layers, blocks, block)).collect()
         };
         Self { planes: [0, 1, 2].map(planes) }

@@ -20,7 +20,8 @@ mod migration;
 use std::time::Duration;
 
 use md_comm::{
-    Arrival, Buffering, Choice, Edge, Exchange, ExchangeSpec, Flow, Mailbox, Rank, Sizes, Traffic, World,
+    Arrival, Buffering, Choice, Edge, Exchange, ExchangeSpec, Flow, Rank, Sizes, Traffic, UnexpectedMessages,
+    World,
 };
 use md_core::halo::{HaloEdge, HaloPlan, Selection};
 use md_core::shell::ForceReturn;
@@ -66,8 +67,8 @@ pub struct Halo<'w> {
     migration: Migration,
     border: Border,
     exchanges: Vec<FieldExchange>,
-    /// Mailbox of the protocols that replace the built-in exchanges.
-    mailbox: Option<Box<dyn Mailbox>>,
+    /// Unexpected messages of the protocols that replace the built-in exchanges.
+    mailbox: Option<Box<dyn UnexpectedMessages>>,
     /// The exchange that has been started but not finished.
     in_flight: Option<usize>,
     collected: Vec<Vec<u64>>,
@@ -100,7 +101,7 @@ impl<'w> Halo<'w> {
             migration: Migration::open(world, plan.neighbours.clone(), buffering)?,
             border: Border::open(world, plan, buffering)?,
             exchanges: Vec::new(),
-            mailbox: if by_letters { Some(world.mailbox("cells")?) } else { None },
+            mailbox: if by_letters { Some(world.open_unexpected("cells")?) } else { None },
             in_flight: None,
             collected: Vec::new(),
             world,
@@ -121,8 +122,8 @@ impl<'w> Halo<'w> {
         self.world.rank()
     }
 
-    pub(crate) fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
-        self.mailbox.as_mut().map(|mailbox| &mut **mailbox as &mut dyn Mailbox)
+    pub(crate) fn mailbox(&mut self) -> Option<&mut dyn UnexpectedMessages> {
+        self.mailbox.as_mut().map(|mailbox| &mut **mailbox as &mut dyn UnexpectedMessages)
     }
 
     /// Returns this rank's particles that have images on this rank, for the first stage.
@@ -266,7 +267,7 @@ impl<'w> Halo<'w> {
     pub(crate) fn finalise(self) -> Result<(), EngineError> {
         self.migration.finalise()?;
         self.border.finalise()?;
-        self.mailbox.map_or(Ok(()), Mailbox::finalise)?;
+        self.mailbox.map_or(Ok(()), UnexpectedMessages::finalise)?;
         self.exchanges.into_iter().try_for_each(FieldExchange::finalise)
     }
 }

@@ -29,7 +29,7 @@ mod portions;
 mod post;
 mod simple;
 
-use md_comm::Mailbox;
+use md_comm::UnexpectedMessages;
 use md_core::force::MethodKind;
 use md_core::potential::PairPotential;
 use md_core::{
@@ -224,6 +224,6 @@ impl Turn<'_, '_, '_> {
     }
 }
 
-fn mailbox<'h>(halo: &'h mut crate::Halo<'_>) -> Result<&'h mut dyn Mailbox, EngineError> {
+fn mailbox<'h>(halo: &'h mut crate::Halo<'_>) -> Result<&'h mut dyn UnexpectedMessages, EngineError> {
     halo.mailbox().ok_or_else(|| EngineError::Config("a protocol without letters".to_owned()))
 }

@@ -1,7 +1,7 @@
 //! Messages of one force computation. Messages from ranks that are already in a later computation
 //! are stored until this rank reaches it.
 
-use md_comm::{Letter, Mailbox, Rank};
+use md_comm::{Rank, UnexpectedMessage, UnexpectedMessages};
 
 use crate::error::EngineError;
 
@@ -70,7 +70,7 @@ impl Post {
 
     pub(super) fn send(
         &mut self,
-        mailbox: &mut dyn Mailbox,
+        mailbox: &mut dyn UnexpectedMessages,
         to: Rank,
         (kind, number): (Kind, u64),
         numbers: &[f64],
@@ -82,7 +82,10 @@ impl Post {
     }
 
     /// Returns a message of this computation if one has arrived.
-    pub(super) fn take(&mut self, mailbox: &mut dyn Mailbox) -> Result<Option<Received>, EngineError> {
+    pub(super) fn take(
+        &mut self,
+        mailbox: &mut dyn UnexpectedMessages,
+    ) -> Result<Option<Received>, EngineError> {
         if let Some(place) = self.early.iter().position(|(turn, _)| *turn == self.turn) {
             return Ok(Some(self.early.remove(place).1));
         }
@@ -97,7 +100,7 @@ impl Post {
     /// Waits for the next message of this computation.
     pub(super) fn wait(
         &mut self,
-        mailbox: &mut dyn Mailbox,
+        mailbox: &mut dyn UnexpectedMessages,
         awaited: &dyn Fn() -> String,
     ) -> Result<Received, EngineError> {
         if let Some(received) = self.take(mailbox)? {
@@ -112,7 +115,10 @@ impl Post {
     }
 
     /// Decodes a message. Returns `None` if it belongs to another computation and has been stored.
-    fn sort(&mut self, Letter { from, bytes }: Letter) -> Result<Option<Received>, EngineError> {
+    fn sort(
+        &mut self,
+        UnexpectedMessage { from, bytes }: UnexpectedMessage,
+    ) -> Result<Option<Received>, EngineError> {
         let words: &[u64] = bytemuck::try_cast_slice(bytes.bytes()).map_err(|_| unknown(from))?;
         let &[turn, kind, number, ..] = words else { return Err(unknown(from)) };
         let kind = Kind::ALL.into_iter().find(|known| *known as u64 == kind).ok_or_else(|| unknown(from))?;

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use md_comm::conformance::HeldBack;
-use md_comm::{CommError, Exchange, ExchangeSpec, Mailbox, World};
+use md_comm::{CommError, Exchange, ExchangeSpec, UnexpectedMessages, World};
 use md_core::force::MethodKind;
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::{Dimension, ExchangePattern, PartitionKind, Shell};
@@ -20,15 +20,15 @@ struct Unfair<'w> {
 }
 
 impl World for Unfair<'_> {
-    md_comm::forward_to_inner!(rank ranks gather_all broadcast gather shift barrier abort library);
+    md_comm::forward_to_inner!(rank ranks gather_all broadcast gather shift barrier abort platform);
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         self.inner.open(spec)
     }
 
-    fn mailbox(&self, name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
+    fn open_unexpected(&self, name: &'static str) -> Result<Box<dyn UnexpectedMessages>, CommError> {
         let seed = self.seed.replace(self.seed.get() + 1);
-        Ok(Box::new(HeldBack::new(self.inner.mailbox(name)?, seed * 100 + self.rank() as u64)))
+        Ok(Box::new(HeldBack::new(self.inner.open_unexpected(name)?, seed * 100 + self.rank() as u64)))
     }
 }
 

@@ -39,7 +39,7 @@ impl Machine {
         let binding: Vec<_> = all.iter().map(|list| String::from_utf8_lossy(list)).collect();
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Self {
-            mpi_library: world.library().lines().next().unwrap_or_default().to_owned(),
+            mpi_library: world.platform().library().lines().next().unwrap_or_default().to_owned(),
             host,
             cpu: entry("/proc/cpuinfo", "model name"),
             binding: binding.join(";"),

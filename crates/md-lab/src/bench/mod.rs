@@ -314,11 +314,11 @@ fn open(
 fn component(transports: &dyn Transports, world: &dyn World, mechanism: Mechanism) -> Option<String> {
     #[cfg(feature = "mpi")]
     if mechanism.has_plain_windows() {
-        return transports.mpi()?.rma_component();
+        return transports.mpi()?.platform().rma_component();
     }
     #[cfg(not(feature = "mpi"))]
     let _ = (transports, mechanism);
-    world.rma_component()
+    world.platform().rma_component()
 }
 
 fn measured(

@@ -1,6 +1,6 @@
 //! Waits of each transport: the diagrams of `docs/halo-exchange.md` as a table.
 
-use md_comm::Backend;
+use md_comm::{Backend, Communication};
 
 /// Synchronisation of all ranks or of neighbours, in addition to the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,19 +39,20 @@ impl Protocol {
         const FLUSHED: f64 = 2.0 / 3.0;
         /// Lock, grant, put and acknowledgement, out of these and the notice.
         const LOCKED_AND_FLUSHED: f64 = 4.0 / 5.0;
-        let (synchronisation, flushed, together) = match backend {
-            Backend::Local
-            | Backend::P2p
-            | Backend::P2pPersistent
-            | Backend::Shm
-            | Backend::Hybrid
-            | Backend::Auto => (None, 0.0, false),
-            Backend::NeighborCollective => (None, 0.0, true),
-            Backend::RmaFence => (Fence, 0.0, true),
-            Backend::RmaPscw => (Post, 0.0, true),
-            Backend::RmaLock | Backend::RmaNotify | Backend::RmaRing => (None, FLUSHED, false),
-            Backend::RmaLockEpoch => (None, LOCKED_AND_FLUSHED, false),
-            Backend::RmaBarrier => (Barrier, FLUSHED, true),
+        let (synchronisation, flushed, together) = match (backend, backend.communication()) {
+            (Backend::RmaFence, _) => (Fence, 0.0, true),
+            (Backend::RmaPscw, _) => (Post, 0.0, true),
+            (Backend::RmaLockEpoch, _) => (None, LOCKED_AND_FLUSHED, false),
+            (Backend::RmaBarrier, _) => (Barrier, FLUSHED, true),
+            (_, Communication::OneSided) => (None, FLUSHED, false),
+            (_, Communication::Collective) => (None, 0.0, true),
+            (
+                _,
+                Communication::Threads
+                | Communication::TwoSided
+                | Communication::SharedMemory
+                | Communication::Composed,
+            ) => (None, 0.0, false),
         };
         Self { synchronisation, flushed, together, advances: !backend.needs_same_order() }
     }
@@ -59,6 +60,5 @@ impl Protocol {
 
 /// Returns whether a negotiation involves all ranks, because windows may have to be created anew.
 pub(crate) fn has_windows(backend: Backend) -> bool {
-    use Backend::{Auto, Hybrid, Local, NeighborCollective, P2p, P2pPersistent};
-    !matches!(backend, Local | P2p | P2pPersistent | NeighborCollective | Hybrid | Auto)
+    matches!(backend.communication(), Communication::SharedMemory | Communication::OneSided)
 }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 
-use md_comm::{CommError, CrowdedCores, Exchange, ExchangeSpec, Reduction, Unpacked, UnpackedSpec, World};
+use md_comm::{CommError, Exchange, ExchangeSpec, Reduction, Unpacked, UnpackedSpec, World};
 
 use md_engine::clock::PhaseObserver;
 use serde::Serialize;
@@ -77,7 +77,7 @@ impl<'w> TracedWorld<'w> {
 }
 
 impl World for TracedWorld<'_> {
-    md_comm::forward_to_inner!(rank ranks mailbox open_file set_watchdog broadcast gather shift abort library);
+    md_comm::forward_to_inner!(rank ranks open_unexpected open_file set_watchdog broadcast gather shift abort platform);
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         let observer = self.recorder.context(spec.name);
@@ -107,14 +107,6 @@ impl World for TracedWorld<'_> {
         self.collective(|world| world.barrier())
     }
 
-    fn rma_component(&self) -> Option<String> {
-        self.inner.rma_component()
-    }
-
-    fn crowded_cores(&self, threads: usize) -> Result<Option<CrowdedCores>, CommError> {
-        self.inner.crowded_cores(threads)
-    }
-
     fn reduce(&self, words: &mut [u64], how: Reduction) -> Result<(), CommError> {
         self.collective(|world| world.reduce(words, how))
     }
@@ -129,7 +121,7 @@ impl World for TracedWorld<'_> {
 
     fn start_max(&self, values: &[f64]) -> Result<(), CommError> {
         // Without an MPI library, nothing is sent before `finish_max`.
-        self.max_since.set((self.inner.library() != "none").then(Instant::now));
+        self.max_since.set((self.inner.platform().library() != "none").then(Instant::now));
         self.inner.start_max(values)
     }
 

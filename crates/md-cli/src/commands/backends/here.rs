@@ -1,8 +1,8 @@
 //! Restrictions of backends that follow from the properties of the MPI library. A build may contain
 //! a backend that cannot be used on the machine.
 
-use md_comm::Backend;
 use md_comm::mpi::{Survey, WindowSurvey};
+use md_comm::{Backend, Communication};
 
 /// Other calls that make a window, and their names in a scenario.
 const OTHER_WINDOWS: [(&str, &str); 2] =
@@ -15,23 +15,20 @@ pub(super) fn restrictions(survey: &Survey) -> Vec<(Backend, String)> {
 }
 
 fn restriction(backend: Backend, survey: &Survey) -> Option<String> {
-    match backend {
-        Backend::Shm => {
+    match backend.communication() {
+        Communication::SharedMemory => {
             several_nodes(survey).or_else(|| refused(survey, "MPI_Win_allocate_shared")).map(|why| not(&why))
         }
-        Backend::Hybrid => refused(survey, "MPI_Win_allocate_shared").map(|why| not(&why)),
-        Backend::RmaFence
-        | Backend::RmaPscw
-        | Backend::RmaLock
-        | Backend::RmaLockEpoch
-        | Backend::RmaBarrier
-        | Backend::RmaNotify
-        | Backend::RmaRing => refused(survey, "MPI_Win_allocate").map(|why| with_other_windows(survey, &why)),
-        Backend::Local
-        | Backend::P2p
-        | Backend::P2pPersistent
-        | Backend::NeighborCollective
-        | Backend::Auto => None,
+        Communication::Composed if backend == Backend::Hybrid => {
+            refused(survey, "MPI_Win_allocate_shared").map(|why| not(&why))
+        }
+        Communication::OneSided => {
+            refused(survey, "MPI_Win_allocate").map(|why| with_other_windows(survey, &why))
+        }
+        Communication::Threads
+        | Communication::TwoSided
+        | Communication::Collective
+        | Communication::Composed => None,
     }
 }
 

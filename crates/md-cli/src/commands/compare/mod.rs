@@ -118,7 +118,8 @@ impl<'c> Call<'c> {
 fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
     let hosts = world.gather(ROOT, gethostname::gethostname().as_encoded_bytes())?;
     let here = hosts.iter().filter(|host| *host == &hosts[0]).count();
-    let bound = world.crowded_cores(1)?.map_or(0.0, |crowded| crowded.ranks as f64 / crowded.cores as f64);
+    let bound =
+        world.platform().crowded_cores(1)?.map_or(0.0, |crowded| crowded.ranks as f64 / crowded.cores as f64);
     Ok(bound.max(here as f64 / cores::of_machine() as f64))
 }
 

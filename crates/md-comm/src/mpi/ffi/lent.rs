@@ -16,7 +16,7 @@ use crate::mpi::ffi::transfers::Way;
 use crate::mpi::ffi::{
     Communicator, abort_all, blank_status, byte, check, count, end_process, is_running, null_request,
 };
-use crate::mpi::guard::EXIT_CODE;
+use crate::mpi::watched_calls::EXIT_CODE;
 use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank, Subarray};
 

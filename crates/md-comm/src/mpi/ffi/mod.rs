@@ -1,4 +1,5 @@
-//! The only unsafe code of the crate: raw MPI calls behind safe functions.
+//! Raw MPI calls behind safe functions: the unsafe code of the crate, but for one piece of advice to
+//! the system about its buffers.
 //!
 //! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point
 //! requests together with the buffers they use, [`lend`] for messages from and to memory of the
@@ -20,13 +21,12 @@
 //!
 //! Advantage over rsmpi's scoped requests: `initiate` and `complete` can be two methods of one
 //! object.
-//! Disadvantage: this module must keep the rules itself; hence no other file may be unsafe.
+//! Disadvantage: this module must keep the rules itself; hence no other file of `mpi` may be unsafe.
 #![expect(unsafe_code, reason = "MPI is a C interface; the rules are in the module's documentation")]
 
 mod communicator;
 mod constants;
 mod file;
-mod large_pages;
 mod lent;
 mod neighbours;
 mod probe;
@@ -39,12 +39,11 @@ use std::time::Duration;
 
 use mpi::ffi;
 
-use super::guard::{Call, watched};
+use super::watched_calls::{Call, watched};
 use crate::{CommError, Rank};
 pub(super) use communicator::{Barriers, Communicator, Limit, Reducing};
 pub(super) use constants::free_shared_memory;
 pub(super) use file::OpenFile;
-pub use large_pages::prefer_large_pages;
 pub(super) use lent::{Lent, Scattered, lend};
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use streaming::copy_streaming;

@@ -16,7 +16,7 @@
 
 use super::super::ffi::Barriers;
 use super::access::{Access, Epoch};
-use super::{Parts, Scheme};
+use super::{Scheme, WindowContext};
 use crate::{Backend, CommError, EdgeId};
 
 /// Non-blocking barriers of one context, on a communicator of its own, and the lock under which the
@@ -32,7 +32,7 @@ pub(crate) trait Meeting: Sized + std::fmt::Debug {
     const OTHERS: &'static str;
 
     /// Opens the barriers. *Collective.*
-    fn open(parts: &Parts) -> Result<Self, CommError>;
+    fn open(context: &WindowContext) -> Result<Self, CommError>;
 
     /// Enters the next barrier; the last one must have been passed.
     fn enter(&mut self) -> Result<(), CommError>;
@@ -53,8 +53,8 @@ impl Meeting for AllRanks {
     const EPOCH: Epoch = Epoch::Window;
     const OTHERS: &'static str = "all ranks";
 
-    fn open(parts: &Parts) -> Result<Self, CommError> {
-        Barriers::new(&parts.world.communicator).map(Self)
+    fn open(context: &WindowContext) -> Result<Self, CommError> {
+        Barriers::new(&context.world.communicator).map(Self)
     }
 
     fn enter(&mut self) -> Result<(), CommError> {
@@ -91,23 +91,23 @@ pub(crate) struct Barrier<M> {
 
 impl<M: Meeting> Barrier<M> {
     /// Advances as far as the other ranks allow.
-    fn advance(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn advance(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         if self.phase == Phase::Put && self.meeting.passed()? {
             self.meeting.enter()?;
             self.phase = Phase::Entered;
         }
         if self.phase == Phase::Entered && self.meeting.passed()? {
             self.phase = Phase::Open;
-            Access::see_puts(parts)?;
-            parts.notice_all();
+            Access::see_puts(context)?;
+            context.notice_all();
         }
         Ok(())
     }
 
     /// Waits for the barrier that was entered last.
-    fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.wait_for(M::OTHERS, |parts| {
-            self.advance(parts)?;
+    fn finish(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.wait_for(M::OTHERS, |context| {
+            self.advance(context)?;
             Ok(self.phase == Phase::Open && self.meeting.passed()?)
         })
     }
@@ -116,52 +116,52 @@ impl<M: Meeting> Barrier<M> {
 impl<M: Meeting> Scheme for Barrier<M> {
     const BACKEND: Backend = M::BACKEND;
 
-    fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        let access = Access::open(parts, M::EPOCH)?;
-        Ok(Self { meeting: M::open(parts)?, access, phase: Phase::Open })
+    fn open(context: &mut WindowContext) -> Result<Self, CommError> {
+        let access = Access::open(context, M::EPOCH)?;
+        Ok(Self { meeting: M::open(context)?, access, phase: Phase::Open })
     }
 
     /// Opens the epoch again; the communicator stays.
-    fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.access = Access::open(parts, M::EPOCH)?;
+    fn reopen(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.access = Access::open(context, M::EPOCH)?;
         Ok(())
     }
 
-    fn may_pack(&mut self, parts: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
+    fn may_pack(&mut self, context: &mut WindowContext, _: EdgeId) -> Result<bool, CommError> {
         let may = self.meeting.passed()?;
         if may {
-            self.access.begin(parts)?;
+            self.access.begin(context)?;
         }
         Ok(may)
     }
 
-    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.access.finish_puts(parts)?;
-        parts.jitter.pause();
+    fn initiate(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.access.finish_puts(context)?;
+        context.jitter.pause();
         // Senders have passed the last barrier in `send_buffer`. A rank that only receives waits
         // here, at most until the others have completed the last exchange. Entering later, from
         // `next` of this context, could deadlock with a rank that waits in another context first.
-        self.finish(parts)?;
+        self.finish(context)?;
         self.phase = Phase::Put;
-        self.advance(parts)
+        self.advance(context)
     }
 
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.advance(parts)
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.advance(context)
     }
 
     /// Waits for the barrier, which a rank that receives nothing has not tested yet.
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.finish(parts)?;
-        if parts.arena.buffers < 2 {
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.finish(context)?;
+        if context.arena.buffers < 2 {
             self.meeting.enter()?;
         }
-        self.access.complete(parts)
+        self.access.complete(context)
     }
 
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.finish(parts)?;
-        self.access.end(parts)
+    fn close(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.finish(context)?;
+        self.access.end(context)
     }
 
     fn end(&mut self) -> Result<(), CommError> {

@@ -17,7 +17,7 @@
 //! `try_next` blocks, and a wait that is too long can only end the job.
 
 use super::super::ffi::Assertion;
-use super::{Parts, Scheme};
+use super::{Scheme, WindowContext};
 use crate::{Backend, CommError, EdgeId};
 
 /// The fences of this exchange that have been passed.
@@ -30,80 +30,80 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
-    fn open_epoch(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn open_epoch(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         if std::mem::replace(&mut self.opened, true) {
             Ok(())
         } else {
-            parts.arena.window.fence(&[Assertion::NoStore])
+            context.arena.window.fence(&[Assertion::NoStore])
         }
     }
 
-    fn pass(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn pass(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         if !self.passed {
-            let pass = if parts.gets() { read } else { pass_puts };
-            pass(parts)?;
+            let pass = if context.gets() { read } else { pass_puts };
+            pass(context)?;
             self.passed = true;
-            parts.notice_all();
+            context.notice_all();
         }
         Ok(())
     }
 }
 
 /// Completes the puts of all ranks.
-fn pass_puts(parts: &mut Parts) -> Result<(), CommError> {
+fn pass_puts(context: &mut WindowContext) -> Result<(), CommError> {
     // With one buffer, or an epoch that is opened late, the next puts come after another fence.
     // `NOSUCCEED` would be true too, but then the fence would be one that need not be a barrier.
-    let also_opens = parts.arena.buffers > 1 && parts.opens_ahead();
+    let also_opens = context.arena.buffers > 1 && context.opens_ahead();
     let assertions: &[Assertion] =
         if also_opens { &[Assertion::NoStore] } else { &[Assertion::NoStore, Assertion::NoPut] };
-    parts.arena.window.fence(assertions)
+    context.arena.window.fence(assertions)
 }
 
 /// Reads between two fences: after the first, all ranks have packed; after the second, all ranks
 /// have read. The first fence is not given `NOPRECEDE` although it ends no accesses, because it
 /// must be a barrier.
-fn read(parts: &mut Parts) -> Result<(), CommError> {
-    parts.arena.window.fence(&[Assertion::NoPut])?;
-    for edge in parts.terms.edge_ids() {
-        if parts.receives_from_others(edge) {
-            parts.get(edge)?;
+fn read(context: &mut WindowContext) -> Result<(), CommError> {
+    context.arena.window.fence(&[Assertion::NoPut])?;
+    for edge in context.terms.edge_ids() {
+        if context.receives_from_others(edge) {
+            context.get(edge)?;
         }
     }
-    parts.arena.window.fence(&[Assertion::NoStore, Assertion::NoPut])
+    context.arena.window.fence(&[Assertion::NoStore, Assertion::NoPut])
 }
 
 impl Scheme for Fence {
     const BACKEND: Backend = Backend::RmaFence;
 
     /// Opens the first epoch. A barrier follows, so that this fence need not be one.
-    fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.fence(&[Assertion::NoPrecede])?;
-        Ok(Self { opened: parts.opens_ahead(), passed: false })
+    fn open(context: &mut WindowContext) -> Result<Self, CommError> {
+        context.arena.window.fence(&[Assertion::NoPrecede])?;
+        Ok(Self { opened: context.opens_ahead(), passed: false })
     }
 
-    fn may_pack(&mut self, parts: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
-        self.open_epoch(parts)?;
+    fn may_pack(&mut self, context: &mut WindowContext, _: EdgeId) -> Result<bool, CommError> {
+        self.open_epoch(context)?;
         Ok(true)
     }
 
     /// Fences also on a rank that sends nothing.
-    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.open_epoch(parts)
+    fn initiate(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.open_epoch(context)
     }
 
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.pass(parts)
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.pass(context)
     }
 
     /// Fences also on a rank that receives nothing.
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.pass(parts)?;
-        (self.opened, self.passed) = (parts.opens_ahead(), false);
-        let must_free_buffers = parts.arena.buffers < 2 && parts.opens_ahead() && !parts.gets();
-        if must_free_buffers { parts.arena.window.fence(&[Assertion::NoStore]) } else { Ok(()) }
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.pass(context)?;
+        (self.opened, self.passed) = (context.opens_ahead(), false);
+        let must_free_buffers = context.arena.buffers < 2 && context.opens_ahead() && !context.gets();
+        if must_free_buffers { context.arena.window.fence(&[Assertion::NoStore]) } else { Ok(()) }
     }
 
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.last_fence()
+    fn close(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.arena.window.last_fence()
     }
 }

@@ -3,7 +3,7 @@
 //! in between.
 
 use super::super::ffi::Memory;
-use super::{Parts, Scheme};
+use super::{Scheme, WindowContext};
 use crate::{Backend, CommError, EdgeId, RmaOptions};
 
 /// A scheme with flags, in the wrong order.
@@ -18,52 +18,52 @@ impl<S: Scheme> Scheme for FlagFirst<S> {
         S::memory(options)
     }
 
-    fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        S::open(parts).map(Self)
+    fn open(context: &mut WindowContext) -> Result<Self, CommError> {
+        S::open(context).map(Self)
     }
 
-    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
-        self.0.may_pack(parts, edge)
+    fn may_pack(&mut self, context: &mut WindowContext, edge: EdgeId) -> Result<bool, CommError> {
+        self.0.may_pack(context, edge)
     }
 
     fn buffer<'p>(
         &mut self,
-        parts: &'p mut Parts,
+        context: &'p mut WindowContext,
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&'p mut [u8], CommError> {
         // The message is packed in place; otherwise a put moves it.
-        if parts.is_shared() {
-            self.0.start(parts, edge)?;
-            parts.jitter.linger();
+        if context.is_shared() {
+            self.0.start(context, edge)?;
+            context.jitter.linger();
         }
-        self.0.buffer(parts, edge, bytes)
+        self.0.buffer(context, edge, bytes)
     }
 
-    fn start(&mut self, _: &mut Parts, _: EdgeId) -> Result<(), CommError> {
+    fn start(&mut self, _: &mut WindowContext, _: EdgeId) -> Result<(), CommError> {
         Ok(())
     }
 
-    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.0.initiate(parts)?;
-        if parts.is_shared() {
+    fn initiate(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.0.initiate(context)?;
+        if context.is_shared() {
             return Ok(());
         }
-        parts.jitter.linger();
-        let sending: Vec<_> = parts.sending().collect();
-        sending.into_iter().try_for_each(|edge| self.0.start(parts, edge))?;
-        parts.arena.window.flush()
+        context.jitter.linger();
+        let sending: Vec<_> = context.sending().collect();
+        sending.into_iter().try_for_each(|edge| self.0.start(context, edge))?;
+        context.arena.window.flush()
     }
 
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.0.poll(parts)
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.0.poll(context)
     }
 
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.0.complete(parts)
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.0.complete(context)
     }
 
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.0.close(parts)
+    fn close(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.0.close(context)
     }
 }

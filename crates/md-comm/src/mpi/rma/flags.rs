@@ -4,13 +4,13 @@
 use std::sync::atomic::Ordering;
 
 use super::super::ffi::Place;
-use super::Parts;
+use super::WindowContext;
 use crate::flag_protocol::awaited_credit;
 pub(super) use crate::flag_protocol::{flag, length_in};
 use crate::mpi::edge_words::Along;
 use crate::{CommError, EdgeId};
 
-impl Parts {
+impl WindowContext {
     /// Returns a word of the own part that another rank replaces.
     pub(super) fn polled_word(&self, offset: usize) -> Result<u64, CommError> {
         if !self.arena.window.is_unified() {

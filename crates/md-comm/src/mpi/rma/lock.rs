@@ -20,7 +20,7 @@
 
 use super::access::{Access, Epoch};
 use super::signals::Signals;
-use super::{Parts, Scheme};
+use super::{Scheme, WindowContext};
 use crate::mpi::edge_words::Along;
 use crate::{Backend, CommError, EdgeId};
 
@@ -38,7 +38,7 @@ pub(crate) struct Lock<const HELD: bool> {
 }
 
 impl<const HELD: bool> Lock<HELD> {
-    fn collect_credits(&mut self, parts: &Parts) -> Result<(), CommError> {
+    fn collect_credits(&mut self, context: &WindowContext) -> Result<(), CommError> {
         let heard = self.credits.poll()?;
         if heard.is_empty() {
             return Ok(());
@@ -46,83 +46,83 @@ impl<const HELD: bool> Lock<HELD> {
         for &i in heard {
             self.free[i] += 1;
         }
-        self.credits.listen(parts)
+        self.credits.listen(context)
     }
 
-    fn all_free(&self, parts: &Parts) -> bool {
-        self.credited.iter().all(|edge| self.free[edge.0] == parts.arena.buffers)
+    fn all_free(&self, context: &WindowContext) -> bool {
+        self.credited.iter().all(|edge| self.free[edge.0] == context.arena.buffers)
     }
 }
 
 impl<const HELD: bool> Scheme for Lock<HELD> {
     const BACKEND: Backend = if HELD { Backend::RmaLock } else { Backend::RmaLockEpoch };
 
-    fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        let access = Access::open(parts, if HELD { Epoch::Window } else { Epoch::Exchange })?;
+    fn open(context: &mut WindowContext) -> Result<Self, CommError> {
+        let access = Access::open(context, if HELD { Epoch::Window } else { Epoch::Exchange })?;
         let credited: Vec<_> =
-            parts.sending().filter(|&edge| parts.needs_credit(edge, Along::Forward)).collect();
-        let arrivals = Signals::open(parts, Along::Forward, parts.receiving().collect())?;
-        let credits = Signals::open(parts, Along::Backward, credited.clone())?;
-        let free = vec![parts.arena.buffers; parts.terms.spec().edges.len()];
-        Ok(Self { access, arrivals, credits, free, credited, crediting: parts.crediting() })
+            context.sending().filter(|&edge| context.needs_credit(edge, Along::Forward)).collect();
+        let arrivals = Signals::open(context, Along::Forward, context.receiving().collect())?;
+        let credits = Signals::open(context, Along::Backward, credited.clone())?;
+        let free = vec![context.arena.buffers; context.terms.spec().edges.len()];
+        Ok(Self { access, arrivals, credits, free, credited, crediting: context.crediting() })
     }
 
-    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
-        self.collect_credits(parts)?;
+    fn may_pack(&mut self, context: &mut WindowContext, edge: EdgeId) -> Result<bool, CommError> {
+        self.collect_credits(context)?;
         let may = self.free[edge.0] > 0 && self.arrivals.has_left(edge)?;
         if may {
-            self.access.begin(parts)?;
+            self.access.begin(context)?;
         }
         Ok(may)
     }
 
-    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if parts.gets() {
+    fn initiate(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        if context.gets() {
             // The packed data are visible before their arrival is announced.
-            parts.arena.window.sync()?;
+            context.arena.window.sync()?;
         } else {
-            self.access.finish_puts(parts)?;
+            self.access.finish_puts(context)?;
         }
         for &EdgeId(i) in &self.credited {
             self.free[i] -= 1;
         }
-        parts.sending().try_for_each(|edge| {
-            parts.jitter.pause();
-            self.arrivals.raise(parts, edge)
+        context.sending().try_for_each(|edge| {
+            context.jitter.pause();
+            self.arrivals.raise(context, edge)
         })
     }
 
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         let heard = self.arrivals.poll()?;
         if heard.is_empty() {
             return Ok(());
         }
-        if parts.gets() {
-            heard.iter().try_for_each(|&i| parts.get(EdgeId(i)))?;
-            parts.arena.window.flush()?;
+        if context.gets() {
+            heard.iter().try_for_each(|&i| context.get(EdgeId(i)))?;
+            context.arena.window.flush()?;
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         } else {
-            Access::see_puts(parts)?;
+            Access::see_puts(context)?;
         }
-        heard.iter().for_each(|&i| parts.notice(EdgeId(i), None));
+        heard.iter().for_each(|&i| context.notice(EdgeId(i), None));
         Ok(())
     }
 
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.arrivals.listen(parts)?;
-        self.credits.finish(parts)?;
-        self.crediting.iter().try_for_each(|&edge| self.credits.raise(parts, edge))?;
-        self.access.complete(parts)
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.arrivals.listen(context)?;
+        self.credits.finish(context)?;
+        self.crediting.iter().try_for_each(|&edge| self.credits.raise(context, edge))?;
+        self.access.complete(context)
     }
 
     /// Ends the epoch after every credit has come back to its sender.
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.wait_for("the last credits", |parts| {
-            self.collect_credits(parts)?;
-            Ok(self.all_free(parts))
+    fn close(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.wait_for("the last credits", |context| {
+            self.collect_credits(context)?;
+            Ok(self.all_free(context))
         })?;
-        self.arrivals.close(parts)?;
-        self.credits.close(parts)?;
-        self.access.end(parts)
+        self.arrivals.close(context)?;
+        self.credits.close(context)?;
+        self.access.end(context)
     }
 }

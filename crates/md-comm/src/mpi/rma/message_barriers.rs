@@ -15,7 +15,7 @@
 
 use super::super::ffi::Barriers;
 use super::access::{Access, Epoch};
-use super::{Parts, Scheme};
+use super::{Scheme, WindowContext};
 use crate::{Backend, CommError, EdgeId};
 
 /// Progress of this exchange.
@@ -43,34 +43,34 @@ pub(crate) struct MessageBarriers {
 
 impl MessageBarriers {
     /// Advances as far as the other ranks allow.
-    fn advance(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn advance(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         while self.phase != Phase::Open && self.barriers.passed()? {
             match self.phase {
                 Phase::Open => (),
                 Phase::Before(round) => {
                     if let Some(&edge) = self.sending.get(round) {
-                        parts.jitter.pause();
-                        parts.put(edge)?;
-                        self.access.finish_puts(parts)?;
+                        context.jitter.pause();
+                        context.put(edge)?;
+                        self.access.finish_puts(context)?;
                     }
                     self.barriers.enter()?;
                     self.phase = Phase::Behind(round);
                 }
-                Phase::Behind(round) => self.begin(parts, round + 1)?,
+                Phase::Behind(round) => self.begin(context, round + 1)?,
             }
         }
         Ok(())
     }
 
     /// Begins a round, or records that everything has arrived after the last one.
-    fn begin(&mut self, parts: &mut Parts, round: usize) -> Result<(), CommError> {
+    fn begin(&mut self, context: &mut WindowContext, round: usize) -> Result<(), CommError> {
         if round < self.rounds {
             self.phase = Phase::Before(round);
             return self.barriers.enter();
         }
         self.phase = Phase::Open;
-        Access::see_puts(parts)?;
-        parts.notice_all();
+        Access::see_puts(context)?;
+        context.notice_all();
         Ok(())
     }
 }
@@ -78,48 +78,48 @@ impl MessageBarriers {
 impl Scheme for MessageBarriers {
     const BACKEND: Backend = Backend::RmaBarrier;
 
-    fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        let sending: Vec<_> = parts.sending().collect();
-        let rounds = parts.world.highest(sending.len() as u64)? as usize;
-        let access = Access::open(parts, Epoch::Window)?;
-        let barriers = Barriers::new(&parts.world.communicator)?;
+    fn open(context: &mut WindowContext) -> Result<Self, CommError> {
+        let sending: Vec<_> = context.sending().collect();
+        let rounds = context.world.highest(sending.len() as u64)? as usize;
+        let access = Access::open(context, Epoch::Window)?;
+        let barriers = Barriers::new(&context.world.communicator)?;
         Ok(Self { barriers, access, sending, rounds, phase: Phase::Open })
     }
 
     /// Opens the epoch again; communicator and rounds stay.
-    fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.access = Access::open(parts, Epoch::Window)?;
+    fn reopen(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.access = Access::open(context, Epoch::Window)?;
         Ok(())
     }
 
-    fn may_pack(&mut self, _: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
+    fn may_pack(&mut self, _: &mut WindowContext, _: EdgeId) -> Result<bool, CommError> {
         Ok(true)
     }
 
     /// Does nothing: the edge is put in its round.
-    fn start(&mut self, _: &mut Parts, _: EdgeId) -> Result<(), CommError> {
+    fn start(&mut self, _: &mut WindowContext, _: EdgeId) -> Result<(), CommError> {
         Ok(())
     }
 
-    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.begin(parts, 0)?;
-        self.advance(parts)
+    fn initiate(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.begin(context, 0)?;
+        self.advance(context)
     }
 
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.advance(parts)
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.advance(context)
     }
 
     /// Waits for the barriers, which a rank that receives nothing has not tested yet.
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.wait_for("all ranks", |parts| {
-            self.advance(parts)?;
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.wait_for("all ranks", |context| {
+            self.advance(context)?;
             Ok(self.phase == Phase::Open)
         })
     }
 
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.access.end(parts)
+    fn close(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.access.end(context)
     }
 
     fn end(&mut self) -> Result<(), CommError> {

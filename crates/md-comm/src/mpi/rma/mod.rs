@@ -1,8 +1,8 @@
 //! One-sided transports: every receiving edge has its buffers in a window of its rank, and senders
 //! put into them.
 //!
-//! Structure: [`OneSided`] is the contract, the same for all; [`Parts`] is common to all (ledger,
-//! window, buffers); a [`Scheme`] is the difference: how a sender is notified that a buffer is
+//! Structure: [`OneSided`] is the contract, the same for all; [`WindowContext`] is common to all
+//! (terms, window, buffers); a [`Scheme`] is the difference: how a sender is notified that a buffer is
 //! free, and how a receiver is notified that a message is complete. One file per scheme. After MONC
 //! (Brown et al. 2020): one window per context, its addresses agreed when the context is opened;
 //! put, not get; the next exchange's epoch is opened at the end of `complete`.
@@ -23,6 +23,7 @@
 mod access;
 mod arena;
 mod barrier;
+mod context;
 mod fence;
 #[cfg(feature = "conformance")]
 mod flag_first;
@@ -31,7 +32,6 @@ mod lock;
 mod message_barriers;
 mod neighbour_barrier;
 mod notify;
-mod parts;
 mod pscw;
 mod rehearsal;
 mod ring;
@@ -44,6 +44,7 @@ use super::ffi::Memory;
 use crate::{Backend, CommError, EdgeId, RmaOptions, WindowKind};
 use arena::Form;
 pub(super) use barrier::{AllRanks, Barrier};
+use context::WindowContext;
 pub(super) use fence::Fence;
 #[cfg(feature = "conformance")]
 pub(super) use flag_first::FlagFirst;
@@ -51,7 +52,6 @@ pub(super) use lock::Lock;
 pub(super) use message_barriers::MessageBarriers;
 pub(super) use neighbour_barrier::NeighbourRanks;
 pub(super) use notify::Notify;
-use parts::Parts;
 pub(super) use pscw::Pscw;
 pub(super) use ring::Ring;
 pub(super) use shared_ring::SharedRing;
@@ -81,46 +81,46 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
     }
 
     /// Opens the first epoch of a new window.
-    fn open(parts: &mut Parts) -> Result<Self, CommError>;
+    fn open(context: &mut WindowContext) -> Result<Self, CommError>;
 
     /// Opens the first epoch again after `close`; the window may be another one now.
-    fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        *self = Self::open(parts)?;
+    fn reopen(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        *self = Self::open(context)?;
         Ok(())
     }
 
     /// Returns whether the edge's buffer of this exchange may be written.
-    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError>;
+    fn may_pack(&mut self, context: &mut WindowContext, edge: EdgeId) -> Result<bool, CommError>;
 
     /// Returns the buffer in which the caller packs the edge's message.
     fn buffer<'p>(
         &mut self,
-        parts: &'p mut Parts,
+        context: &'p mut WindowContext,
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&'p mut [u8], CommError> {
-        if parts.gets() { parts.own_buffer(edge, bytes) } else { parts.origin(edge, bytes) }
+        if context.gets() { context.own_buffer(edge, bytes) } else { context.origin(edge, bytes) }
     }
 
     /// Starts the edge, which is packed.
-    fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
-        if parts.gets() { parts.offer(edge) } else { parts.put(edge) }
+    fn start(&mut self, context: &mut WindowContext, edge: EdgeId) -> Result<(), CommError> {
+        if context.gets() { context.offer(edge) } else { context.put(edge) }
     }
 
     /// Initiates the exchange; all edges are packed.
-    fn initiate(&mut self, _: &mut Parts) -> Result<(), CommError> {
+    fn initiate(&mut self, _: &mut WindowContext) -> Result<(), CommError> {
         Ok(())
     }
 
     /// Records the messages that have arrived.
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError>;
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError>;
 
     /// Releases the buffers of this exchange.
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError>;
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError>;
 
     /// Ends all epochs and messages; between two exchanges.
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.unlock_all()
+    fn close(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.arena.window.unlock_all()
     }
 
     /// Frees what the scheme has beside the window, after the last `close`.

@@ -13,7 +13,7 @@
 //! Disadvantage: no message is found before the last one has arrived.
 
 use super::super::ffi::{Neighbours, Side};
-use super::Parts;
+use super::WindowContext;
 use super::access::Epoch;
 use super::barrier::Meeting;
 use crate::{Backend, CommError};
@@ -27,15 +27,15 @@ impl<const HELD: bool> Meeting for NeighbourRanks<HELD> {
     const EPOCH: Epoch = if HELD { Epoch::Window } else { Epoch::Exchange };
     const OTHERS: &'static str = "the neighbours";
 
-    fn open(parts: &Parts) -> Result<Self, CommError> {
-        let edges = parts.terms.edge_ids().filter(|&edge| !parts.is_to_self(edge));
-        let mut ranks: Vec<_> = edges.map(|edge| parts.edge(edge).peer).collect();
+    fn open(context: &WindowContext) -> Result<Self, CommError> {
+        let edges = context.terms.edge_ids().filter(|&edge| !context.is_to_self(edge));
+        let mut ranks: Vec<_> = edges.map(|edge| context.edge(edge).peer).collect();
         ranks.sort_unstable();
         ranks.dedup();
         let bytes = vec![1; ranks.len()];
         let sides = [ranks.clone(), ranks].map(Side::new);
         let [to, from] = sides;
-        let mut neighbours = Neighbours::new(&parts.world.communicator, to, from)?;
+        let mut neighbours = Neighbours::new(&context.world.communicator, to, from)?;
         neighbours.lay_out(&bytes, &bytes)?;
         Ok(Self(neighbours))
     }

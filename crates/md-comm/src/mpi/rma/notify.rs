@@ -18,7 +18,7 @@
 use std::sync::atomic::Ordering;
 
 use super::super::ffi::Place;
-use super::{Parts, Scheme};
+use super::{Scheme, WindowContext};
 use crate::{Backend, CommError, EdgeId};
 
 /// Put and flag; `STRICT`: flags are polled with MPI calls.
@@ -29,11 +29,11 @@ pub(crate) struct Notify<const STRICT: bool> {
     sending: Vec<EdgeId>,
 }
 
-fn read<const STRICT: bool>(parts: &Parts, offset: usize) -> Result<u64, CommError> {
+fn read<const STRICT: bool>(context: &WindowContext, offset: usize) -> Result<u64, CommError> {
     if !STRICT {
-        return parts.polled_word(offset);
+        return context.polled_word(offset);
     }
-    let value = parts.arena.window.fetch(Place { member: parts.world.rank, offset })?;
+    let value = context.arena.window.fetch(Place { member: context.world.rank, offset })?;
     std::sync::atomic::fence(Ordering::SeqCst);
     Ok(value)
 }
@@ -41,29 +41,29 @@ fn read<const STRICT: bool>(parts: &Parts, offset: usize) -> Result<u64, CommErr
 impl<const STRICT: bool> Scheme for Notify<STRICT> {
     const BACKEND: Backend = Backend::RmaNotify;
 
-    fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.hold_all()?;
-        parts.arena.window.sync()?;
-        Ok(Self { crediting: parts.crediting(), sending: parts.sending().collect() })
+    fn open(context: &mut WindowContext) -> Result<Self, CommError> {
+        context.arena.window.hold_all()?;
+        context.arena.window.sync()?;
+        Ok(Self { crediting: context.crediting(), sending: context.sending().collect() })
     }
 
-    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
-        parts.has_credit(edge, read::<STRICT>)
+    fn may_pack(&mut self, context: &mut WindowContext, edge: EdgeId) -> Result<bool, CommError> {
+        context.has_credit(edge, read::<STRICT>)
     }
 
-    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.raise_flags(&self.sending, Parts::flag_place)
+    fn initiate(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.raise_flags(&self.sending, WindowContext::flag_place)
     }
 
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.poll_flags(read::<STRICT>)?;
-        if parts.any_noticed() && !parts.arena.window.is_unified() {
-            parts.arena.window.sync()?;
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.poll_flags(read::<STRICT>)?;
+        if context.any_noticed() && !context.arena.window.is_unified() {
+            context.arena.window.sync()?;
         }
         Ok(())
     }
 
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.return_credits(&self.crediting, Parts::credit)
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.return_credits(&self.crediting, WindowContext::credit)
     }
 }

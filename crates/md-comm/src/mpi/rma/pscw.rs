@@ -15,7 +15,7 @@
 //! others, because an epoch ends as a whole.
 
 use super::super::ffi::{Assertion, Group};
-use super::{Parts, Scheme};
+use super::{Scheme, WindowContext};
 use crate::{Backend, CommError, EdgeId};
 
 /// Epochs of one context.
@@ -34,34 +34,34 @@ pub(crate) struct Pscw {
 }
 
 impl Pscw {
-    fn expose(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn expose(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         if !self.sources.is_empty() && !self.exposed {
             let assertions: &[Assertion] = if self.zeroed { &[] } else { &[Assertion::NoStore] };
-            parts.arena.window.post(&self.sources, assertions)?;
+            context.arena.window.post(&self.sources, assertions)?;
             (self.exposed, self.zeroed) = (true, false);
         }
         Ok(())
     }
 
     /// Admits the senders of the next exchange, unless they are to be admitted at its beginning.
-    fn expose_ahead(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if parts.opens_ahead() { self.expose(parts) } else { Ok(()) }
+    fn expose_ahead(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        if context.opens_ahead() { self.expose(context) } else { Ok(()) }
     }
 
-    fn access(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn access(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         if !self.targets.is_empty() && !self.accessing {
-            parts.arena.window.start(&self.targets)?;
+            context.arena.window.start(&self.targets)?;
             self.accessing = true;
         }
         Ok(())
     }
 
-    fn end_access(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if std::mem::take(&mut self.accessing) { parts.arena.window.complete() } else { Ok(()) }
+    fn end_access(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        if std::mem::take(&mut self.accessing) { context.arena.window.complete() } else { Ok(()) }
     }
 
-    fn end_exposure(&mut self, parts: &mut Parts) -> Result<bool, CommError> {
-        if self.exposed && parts.arena.window.test()? {
+    fn end_exposure(&mut self, context: &mut WindowContext) -> Result<bool, CommError> {
+        if self.exposed && context.arena.window.test()? {
             self.exposed = false;
         }
         Ok(!self.exposed)
@@ -71,58 +71,58 @@ impl Pscw {
 impl Scheme for Pscw {
     const BACKEND: Backend = Backend::RmaPscw;
 
-    fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        let peers = |edges: Vec<EdgeId>| edges.into_iter().map(|edge| parts.edge(edge).peer).collect();
-        let sources = Group::new(&parts.world.communicator, peers(parts.receiving().collect()))?;
-        let targets = Group::new(&parts.world.communicator, peers(parts.sending().collect()))?;
+    fn open(context: &mut WindowContext) -> Result<Self, CommError> {
+        let peers = |edges: Vec<EdgeId>| edges.into_iter().map(|edge| context.edge(edge).peer).collect();
+        let sources = Group::new(&context.world.communicator, peers(context.receiving().collect()))?;
+        let targets = Group::new(&context.world.communicator, peers(context.sending().collect()))?;
         let mut scheme =
             Self { sources, targets, accessing: false, exposed: false, arrived: false, zeroed: true };
-        scheme.expose_ahead(parts)?;
+        scheme.expose_ahead(context)?;
         Ok(scheme)
     }
 
     /// Opens the epoch again. The groups stay: peers do not change, and making a group of some
     /// ranks takes a table of all.
-    fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn reopen(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         (self.arrived, self.zeroed) = (false, true);
-        self.expose_ahead(parts)
+        self.expose_ahead(context)
     }
 
     /// Starts the epoch. Blocks until the receivers have posted, which is the same wait as for a
     /// credit.
-    fn may_pack(&mut self, parts: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
-        self.expose(parts)?;
-        self.access(parts)?;
+    fn may_pack(&mut self, context: &mut WindowContext, _: EdgeId) -> Result<bool, CommError> {
+        self.expose(context)?;
+        self.access(context)?;
         Ok(true)
     }
 
-    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.expose(parts)?;
-        self.end_access(parts)
+    fn initiate(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.expose(context)?;
+        self.end_access(context)
     }
 
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if !self.arrived && !self.sources.is_empty() && self.end_exposure(parts)? {
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        if !self.arrived && !self.sources.is_empty() && self.end_exposure(context)? {
             self.arrived = true;
-            parts.notice_all();
-            if parts.arena.buffers > 1 {
-                self.expose_ahead(parts)?;
+            context.notice_all();
+            if context.arena.buffers > 1 {
+                self.expose_ahead(context)?;
             }
         }
         Ok(())
     }
 
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         self.arrived = false;
-        self.expose_ahead(parts)
+        self.expose_ahead(context)
     }
 
     /// Ends the epoch that was opened ahead, without puts.
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if parts.opens_ahead() {
-            self.access(parts)?;
-            self.end_access(parts)?;
+    fn close(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        if context.opens_ahead() {
+            self.access(context)?;
+            self.end_access(context)?;
         }
-        parts.wait_for("the end of the last epoch", |parts| self.end_exposure(parts))
+        context.wait_for("the end of the last epoch", |context| self.end_exposure(context))
     }
 }

@@ -15,7 +15,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{OneSided, Parts, Scheme};
+use super::{OneSided, Scheme, WindowContext};
 use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
 use crate::{AlignedBuffer, CommError, Edge, Sizes};
@@ -36,7 +36,7 @@ const SHORTEST_BYTES: u64 = 2048;
 /// Negotiations from one rehearsal to the next, if the window stays.
 const INTERVAL: u32 = 32;
 
-impl Parts {
+impl WindowContext {
     /// Returns how the buffers of this exchange are written.
     pub(super) fn stores(&self) -> Stores {
         match self.jitter.forces_streaming(self.sequence) {
@@ -50,7 +50,7 @@ impl Parts {
 impl<S: Scheme + 'static> OneSided<S> {
     /// Rehearses if it is due and there is a choice. *Collective*, with nothing in flight.
     pub(super) fn rehearse_now_and_then(&mut self, ledger: &Ledger) -> Result<(), CommError> {
-        if !self.parts.is_shared() || self.parts.terms.spec().sizes != Sizes::Fixed {
+        if !self.context.is_shared() || self.context.terms.spec().sizes != Sizes::Fixed {
             return Ok(());
         }
         self.until_rehearsal = self.until_rehearsal.saturating_sub(1);
@@ -59,18 +59,18 @@ impl<S: Scheme + 'static> OneSided<S> {
         }
         self.until_rehearsal = INTERVAL;
         let lengths: Vec<usize> =
-            self.parts.sending().map(|edge| self.parts.edge(edge).send_capacity).collect();
+            self.context.sending().map(|edge| self.context.edge(edge).send_capacity).collect();
         let longest = lengths.iter().copied().max().unwrap_or(0) as u64;
-        if self.parts.world.highest(longest)? < SHORTEST_BYTES {
-            self.parts.stores = Stores::Cached;
+        if self.context.world.highest(longest)? < SHORTEST_BYTES {
+            self.context.stores = Stores::Cached;
             return Ok(());
         }
         let [cached, streaming] = self.rehearse(ledger)?;
         let [cached, streaming] = [
-            self.parts.world.highest(cached.as_nanos() as u64)?,
-            self.parts.world.highest(streaming.as_nanos() as u64)?,
+            self.context.world.highest(cached.as_nanos() as u64)?,
+            self.context.world.highest(streaming.as_nanos() as u64)?,
         ];
-        self.parts.stores = if streaming < cached { Stores::Streaming } else { Stores::Cached };
+        self.context.stores = if streaming < cached { Stores::Streaming } else { Stores::Cached };
         Ok(())
     }
 
@@ -80,7 +80,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         let mut shortest = [Duration::MAX; 2];
         for _ in 0..ROUNDS {
             for (stores, shortest) in [Stores::Cached, Stores::Streaming].into_iter().zip(&mut shortest) {
-                self.parts.stores = stores;
+                self.context.stores = stores;
                 let begun = Instant::now();
                 self.exchange_anything(ledger, &mut scratch)?;
                 *shortest = begun.elapsed().min(*shortest);
@@ -102,7 +102,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         self.initiate()?;
         for _ in ledger.spec().edges.iter().filter(|edge| edge.flow.receives()) {
             let Some(edge) = self.poll(ledger, Poll::Wait)? else { continue };
-            let message = self.parts.deliver(edge)?;
+            let message = self.context.deliver(edge)?;
             scratch.set_length(message.len())?;
             scratch.bytes_mut().copy_from_slice(message);
         }

@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 
 use super::arena::ORIGIN_HEAD;
 use super::flags::length_in;
-use super::{Parts, Scheme};
+use super::{Scheme, WindowContext};
 use crate::{ALIGNMENT, Backend, CommError, EdgeId};
 
 /// Number of flags per edge, which is the largest number of messages under way.
@@ -79,28 +79,28 @@ impl Scheme for Ring {
     const FLAGS: usize = MOST_UNDER_WAY;
 
     /// Resets all tickets, including those returned, for a new window.
-    fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.hold_all()?;
-        for edge in parts.terms.edge_ids() {
-            parts.arena.window.own_word(parts.arena.credit_here(edge.0, 0))?.store(0, Ordering::SeqCst);
+    fn open(context: &mut WindowContext) -> Result<Self, CommError> {
+        context.arena.window.hold_all()?;
+        for edge in context.terms.edge_ids() {
+            context.arena.window.own_word(context.arena.credit_here(edge.0, 0))?.store(0, Ordering::SeqCst);
         }
-        parts.arena.window.sync()?;
+        context.arena.window.sync()?;
         let tickets =
             |_| Tickets { under_way: VecDeque::with_capacity(MOST_UNDER_WAY), ..Tickets::default() };
-        let out = parts.terms.edge_ids().map(tickets).collect();
-        let into = parts.terms.edge_ids().map(|_| Tickets::default()).collect();
-        Ok(Self { out, into, receiving: parts.receiving().collect(), sending: parts.sending().collect() })
+        let out = context.terms.edge_ids().map(tickets).collect();
+        let into = context.terms.edge_ids().map(|_| Tickets::default()).collect();
+        Ok(Self { out, into, receiving: context.receiving().collect(), sending: context.sending().collect() })
     }
 
-    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
-        let read = parts.polled_word(parts.arena.credit_here(edge.0, 0))?;
+    fn may_pack(&mut self, context: &mut WindowContext, edge: EdgeId) -> Result<bool, CommError> {
+        let read = context.polled_word(context.arena.credit_here(edge.0, 0))?;
         let tickets = &mut self.out[edge.0];
         tickets.release(read);
-        Ok(tickets.fits(parts.length_in_buffer(edge), parts.arena.ring_there(edge.0).size))
+        Ok(tickets.fits(context.length_in_buffer(edge), context.arena.ring_there(edge.0).size))
     }
 
-    fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
-        let (length, ring) = (parts.length_in_buffer(edge), parts.arena.ring_there(edge.0));
+    fn start(&mut self, context: &mut WindowContext, edge: EdgeId) -> Result<(), CommError> {
+        let (length, ring) = (context.length_in_buffer(edge), context.arena.ring_there(edge.0));
         let tickets = &mut self.out[edge.0];
         let (start, end) = tickets.next(length, ring.size);
         tickets.end = end;
@@ -108,37 +108,38 @@ impl Scheme for Ring {
         if length == 0 {
             return Ok(());
         }
-        parts.put_pieces(edge, ORIGIN_HEAD..ORIGIN_HEAD + length, ring.byte(start))
+        context.put_pieces(edge, ORIGIN_HEAD..ORIGIN_HEAD + length, ring.byte(start))
     }
 
-    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.raise_flags(&self.sending, |parts, edge| {
-            parts.arena.ring_there(edge.0).word(flag_number(parts.sequence))
+    fn initiate(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.raise_flags(&self.sending, |context, edge| {
+            context.arena.ring_there(edge.0).word(flag_number(context.sequence))
         })
     }
 
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         for &edge in &self.receiving {
-            if parts.is_noticed(edge) {
+            if context.is_noticed(edge) {
                 continue;
             }
-            let ring = parts.arena.ring_here(edge.0);
-            let flag = parts.polled_word(ring.word(flag_number(parts.sequence)).offset)?;
-            if let Some(length) = length_in(flag, parts.sequence) {
+            let ring = context.arena.ring_here(edge.0);
+            let flag = context.polled_word(ring.word(flag_number(context.sequence)).offset)?;
+            if let Some(length) = length_in(flag, context.sequence) {
                 // A message without room takes another path.
-                let in_ring = if length > parts.arena.sizes.room_in[edge.0] { 0 } else { length };
+                let in_ring = if length > context.arena.sizes.room_in[edge.0] { 0 } else { length };
                 let (start, end) = self.into[edge.0].next(in_ring, ring.size);
                 self.into[edge.0].end = end;
-                parts.notice_at(edge, length, ring.byte(start).offset);
+                context.notice_at(edge, length, ring.byte(start).offset);
             }
         }
         Ok(())
     }
 
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        let credit =
-            |parts: &Parts, edge: EdgeId| (self.into[edge.0].end, parts.arena.credit_there(edge.0, 0));
-        parts.return_credits(&self.receiving, credit)
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        let credit = |context: &WindowContext, edge: EdgeId| {
+            (self.into[edge.0].end, context.arena.credit_there(edge.0, 0))
+        };
+        context.return_credits(&self.receiving, credit)
     }
 }
 

@@ -24,12 +24,16 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::mpi::edge_words::Along;
 use crate::mpi::ffi::Place;
-use crate::mpi::rma::arena::{Ends, Form, ORIGIN_HEAD, RingPlace, WORD_STRIDE};
+use crate::mpi::rma::arena::{Form, ORIGIN_HEAD, RingPlace};
 use crate::mpi::rma::flags::length_in;
-use crate::mpi::rma::{Parts, Scheme};
-use crate::{ALIGNMENT, Backend, CommError, EdgeId, Rank};
+use crate::mpi::rma::{Scheme, WindowContext};
+use crate::{ALIGNMENT, Backend, CommError, EdgeId};
+
+/// The word before a ring that has the ticket up to which its owner has read.
+const READ: usize = 0;
+/// The word before it that has the number of tickets given out.
+const WRITTEN: usize = 1;
 
 /// State of one context.
 #[derive(Debug)]
@@ -66,43 +70,43 @@ fn pieces(ticket: u64, length: usize, size: u64) -> (usize, usize) {
 
 impl SharedRing {
     /// Puts the messages whose pieces are free and raises their flags.
-    fn send_what_fits(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn send_what_fits(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         self.leaving.clear();
         let mut i = 0;
         while i < self.waiting.len() {
             let (edge, ticket) = self.waiting[i];
-            if self.has_room(parts, edge, ticket)? {
-                put(parts, edge, ticket)?;
+            if self.has_room(context, edge, ticket)? {
+                put(context, edge, ticket)?;
                 self.leaving.push(edge);
                 self.waiting.swap_remove(i);
             } else {
                 i += 1;
             }
         }
-        parts.raise_flags(&self.leaving, Parts::flag_place)
+        context.raise_flags(&self.leaving, WindowContext::flag_place)
     }
 
-    fn has_room(&mut self, parts: &Parts, edge: EdgeId, ticket: u64) -> Result<bool, CommError> {
-        let bytes = footprint(parts.length_in_buffer(edge));
-        let ring = parts.arena.shared.there[edge.0];
+    fn has_room(&mut self, context: &WindowContext, edge: EdgeId, ticket: u64) -> Result<bool, CommError> {
+        let bytes = footprint(context.length_in_buffer(edge));
+        let ring = context.arena.shared.there[edge.0];
         let fits = |read: u64| bytes == 0 || read + ring.size >= ticket + bytes;
         if !fits(self.read_there[edge.0]) {
-            self.read_there[edge.0] = parts.arena.window.fetch(ring.word(READ))?;
+            self.read_there[edge.0] = context.arena.window.fetch(ring.word(READ))?;
         }
         Ok(fits(self.read_there[edge.0]))
     }
 
     /// Copies out what has arrived, and publishes the progress to the senders.
-    fn drain(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn drain(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         for i in 0..self.receiving.len() {
             let edge = self.receiving[i];
             // No sender is further ahead than its buffers allow: otherwise a credit or a message of
             // this rank would be missing.
-            while self.next[edge.0] < parts.sequence + parts.arena.buffers {
+            while self.next[edge.0] < context.sequence + context.arena.buffers {
                 let sequence = self.next[edge.0];
-                let flag = parts.polled_word(parts.arena.flag_here(edge.0, sequence))?;
+                let flag = context.polled_word(context.arena.flag_here(edge.0, sequence))?;
                 let Some(length) = length_in(flag, sequence) else { break };
-                self.take(parts, edge, sequence, length)?;
+                self.take(context, edge, sequence, length)?;
                 self.next[edge.0] += 1;
             }
         }
@@ -113,72 +117,72 @@ impl SharedRing {
         if self.read == before {
             return Ok(());
         }
-        parts.jitter.pause();
-        let (word, place) = (2 * self.next.len(), parts.arena.shared.here.word(READ));
-        parts.arena.window.replace(word, self.read, place)?;
-        parts.arena.window.flush()
+        context.jitter.pause();
+        let (word, place) = (2 * self.next.len(), context.arena.shared.here.word(READ));
+        context.arena.window.replace(word, self.read, place)?;
+        context.arena.window.flush()
     }
 
     fn take(
         &mut self,
-        parts: &mut Parts,
+        context: &mut WindowContext,
         edge: EdgeId,
         sequence: u64,
         length: usize,
     ) -> Result<(), CommError> {
-        let buffer = held(parts, edge, sequence);
+        let buffer = held(context, edge, sequence);
         self.lengths[buffer] = length;
-        if length == 0 || length > parts.arena.sizes.room_in[edge.0] {
+        if length == 0 || length > context.arena.sizes.room_in[edge.0] {
             return Ok(());
         }
-        let ticket = parts.polled_word(parts.arena.flag_here(edge.0, sequence) + ALIGNMENT)?;
-        let RingPlace { start: Place { offset: ring, .. }, size } = parts.arena.shared.here;
+        let ticket = context.polled_word(context.arena.flag_here(edge.0, sequence) + ALIGNMENT)?;
+        let RingPlace { start: Place { offset: ring, .. }, size } = context.arena.shared.here;
         let (first, start) = pieces(ticket, length, size);
-        let message = &mut parts.held[buffer];
+        let message = &mut context.held[buffer];
         message.set_length(length)?;
         let (left, right) = message.bytes_mut().split_at_mut(first);
-        left.copy_from_slice(parts.arena.window.arrived(ring + start, first)?);
-        right.copy_from_slice(parts.arena.window.arrived(ring, length - first)?);
-        parts.jitter.note_read(ring + start, first);
-        parts.jitter.note_read(ring, length - first);
-        parts.poison_read()?;
+        left.copy_from_slice(context.arena.window.arrived(ring + start, first)?);
+        right.copy_from_slice(context.arena.window.arrived(ring, length - first)?);
+        context.jitter.note_read(ring + start, first);
+        context.jitter.note_read(ring, length - first);
+        context.poison_read()?;
         self.read_ahead.push((ticket, ticket + footprint(length)));
         Ok(())
     }
 
     /// Records the messages of this exchange.
-    fn notice(&self, parts: &mut Parts) {
+    fn notice(&self, context: &mut WindowContext) {
         for &edge in &self.receiving {
-            if self.next[edge.0] > parts.sequence && !parts.is_noticed(edge) {
-                let buffer = held(parts, edge, parts.sequence);
-                parts.notice_held(edge, self.lengths[buffer], buffer);
+            if self.next[edge.0] > context.sequence && !context.is_noticed(edge) {
+                let buffer = held(context, edge, context.sequence);
+                context.notice_held(edge, self.lengths[buffer], buffer);
             }
         }
     }
 }
 
 /// Returns the number of the buffer for an edge's message of an exchange.
-fn held(parts: &Parts, EdgeId(i): EdgeId, sequence: u64) -> usize {
-    let buffers = parts.arena.buffers;
+fn held(context: &WindowContext, EdgeId(i): EdgeId, sequence: u64) -> usize {
+    let buffers = context.arena.buffers;
     i * buffers as usize + (sequence % buffers) as usize
 }
 
 /// Puts the message and its ticket.
-fn put(parts: &mut Parts, edge: EdgeId, ticket: u64) -> Result<(), CommError> {
-    let length = parts.length_in_buffer(edge);
+fn put(context: &mut WindowContext, edge: EdgeId, ticket: u64) -> Result<(), CommError> {
+    let length = context.length_in_buffer(edge);
     if length == 0 {
         return Ok(());
     }
-    let ring = parts.arena.shared.there[edge.0];
+    let ring = context.arena.shared.there[edge.0];
     let (first, _) = pieces(ticket, length, ring.size);
     let (middle, end) = (ORIGIN_HEAD + first, ORIGIN_HEAD + length);
-    parts.arena.window.put(edge.0, ORIGIN_HEAD..middle, ring.byte(ticket))?;
+    context.arena.window.put(edge.0, ORIGIN_HEAD..middle, ring.byte(ticket))?;
     if middle < end {
-        parts.arena.window.put(edge.0, middle..end, ring.start)?;
+        context.arena.window.put(edge.0, middle..end, ring.start)?;
     }
-    let mut place = parts.flag_place(edge);
+    let mut place = context.flag_place(edge);
     place.offset += ALIGNMENT;
-    parts.arena.window.replace(2 * edge.0, ticket, place)
+    context.arena.window.replace(2 * edge.0, ticket, place)
 }
 
 impl Scheme for SharedRing {
@@ -186,73 +190,73 @@ impl Scheme for SharedRing {
     const FORM: Form = Form::SharedRing;
 
     /// Resets all tickets, for a new window.
-    fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.hold_all()?;
+    fn open(context: &mut WindowContext) -> Result<Self, CommError> {
+        context.arena.window.hold_all()?;
         for number in [READ, WRITTEN] {
-            let offset = parts.arena.shared.here.word(number).offset;
-            parts.arena.window.own_word(offset)?.store(0, Ordering::SeqCst);
+            let offset = context.arena.shared.here.word(number).offset;
+            context.arena.window.own_word(offset)?.store(0, Ordering::SeqCst);
         }
-        parts.arena.window.sync()?;
-        let edges = parts.terms.spec().edges.len();
-        let buffers = parts.arena.buffers as usize;
-        parts.held.resize_with(edges * buffers, Default::default);
+        context.arena.window.sync()?;
+        let edges = context.terms.spec().edges.len();
+        let buffers = context.arena.buffers as usize;
+        context.held.resize_with(edges * buffers, Default::default);
         Ok(Self {
-            sending: parts.sending().collect(),
-            receiving: parts.receiving().collect(),
-            crediting: parts.crediting(),
+            sending: context.sending().collect(),
+            receiving: context.receiving().collect(),
+            crediting: context.crediting(),
             waiting: Vec::with_capacity(edges),
             leaving: Vec::with_capacity(edges),
             read_there: vec![0; edges],
             read: 0,
             read_ahead: Vec::with_capacity(edges * buffers),
-            next: vec![parts.sequence; edges],
+            next: vec![context.sequence; edges],
             lengths: vec![0; edges * buffers],
         })
     }
 
-    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
-        if parts.has_credit(edge, Parts::polled_word)? {
+    fn may_pack(&mut self, context: &mut WindowContext, edge: EdgeId) -> Result<bool, CommError> {
+        if context.has_credit(edge, WindowContext::polled_word)? {
             return Ok(true);
         }
-        self.drain(parts)?;
+        self.drain(context)?;
         Ok(false)
     }
 
     /// Does nothing: messages leave only when their final lengths are known.
-    fn start(&mut self, _: &mut Parts, _: EdgeId) -> Result<(), CommError> {
+    fn start(&mut self, _: &mut WindowContext, _: EdgeId) -> Result<(), CommError> {
         Ok(())
     }
 
-    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+    fn initiate(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
         for &edge in &self.sending {
-            let bytes = footprint(parts.length_in_buffer(edge));
-            let counter = parts.arena.shared.there[edge.0].word(WRITTEN);
-            let ticket = if bytes == 0 { 0 } else { parts.arena.window.fetch_and_add(bytes, counter)? };
+            let bytes = footprint(context.length_in_buffer(edge));
+            let counter = context.arena.shared.there[edge.0].word(WRITTEN);
+            let ticket = if bytes == 0 { 0 } else { context.arena.window.fetch_and_add(bytes, counter)? };
             self.waiting.push((edge, ticket));
             // Between ticket and message other senders reserve, and put first.
-            parts.jitter.pause();
+            context.jitter.pause();
         }
-        self.send_what_fits(parts)
+        self.send_what_fits(context)
     }
 
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.send_what_fits(parts)?;
-        self.drain(parts)?;
-        self.notice(parts);
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.send_what_fits(context)?;
+        self.drain(context)?;
+        self.notice(context);
         Ok(())
     }
 
     /// Sends what has not left yet.
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.wait_for("room in the rings of other ranks", |parts| {
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.wait_for("room in the rings of other ranks", |context| {
             if !self.waiting.is_empty() {
-                self.send_what_fits(parts)?;
-                self.drain(parts)?;
-                parts.drive_progress()?;
+                self.send_what_fits(context)?;
+                self.drain(context)?;
+                context.drive_progress()?;
             }
             Ok(self.waiting.is_empty())
         })?;
-        parts.return_credits(&self.crediting, Parts::credit)
+        context.return_credits(&self.crediting, WindowContext::credit)
     }
 }
 
@@ -270,45 +274,5 @@ mod tests {
     #[test]
     fn messages_take_whole_lines() {
         assert_eq!([0, 1, 64, 65].map(footprint), [0, 64, 64, 128]);
-    }
-}
-
-/// The word before a ring that has the ticket up to which its owner has read.
-pub(super) const READ: usize = 0;
-/// The word before it that has the number of tickets given out.
-pub(super) const WRITTEN: usize = 1;
-
-/// The part of the window that all senders of a rank share, two counters and a ring: of this rank,
-/// and of the peer of each edge.
-#[derive(Debug)]
-pub(super) struct SharedPart {
-    pub(super) here: RingPlace,
-    pub(super) there: Vec<RingPlace>,
-}
-
-impl SharedPart {
-    /// Lays out a ring behind `end`, for `buffers` messages of each of these lengths. Also returns
-    /// the new end.
-    pub(super) fn lay_out(end: usize, buffers: usize, rooms: impl Iterator<Item = usize>) -> (Self, usize) {
-        let size: usize = rooms.map(|room| buffers * room.max(1).next_multiple_of(ALIGNMENT)).sum();
-        let start = Place { member: 0, offset: end + 2 * WORD_STRIDE };
-        let here = RingPlace { start, size: size as u64 };
-        (Self { here, there: Vec::new() }, start.offset + size)
-    }
-
-    /// Sets where this rank's ring begins, and receives where the peers' rings begin. *Collective.*
-    pub(super) fn settle(
-        &mut self,
-        begin: usize,
-        ends: &Ends<'_, impl Fn(Rank) -> Rank>,
-    ) -> Result<(), CommError> {
-        self.here.start.member = (ends.member)(ends.world.rank);
-        self.here.start.offset += begin;
-        let edges = ends.spec().edges.len();
-        let starts = ends.tell_places(Along::Backward, &vec![self.here.start.offset; edges])?;
-        let sizes = ends.tell(Along::Backward, &vec![self.here.size as usize; edges])?;
-        let ring = |(start, size): (Place, usize)| RingPlace { start, size: size as u64 };
-        self.there = starts.into_iter().zip(sizes).map(ring).collect();
-        Ok(())
     }
 }

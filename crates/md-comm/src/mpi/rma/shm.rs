@@ -20,7 +20,7 @@
 use super::super::ffi::Memory;
 use super::flags::flag;
 use super::rehearsal::Stores;
-use super::{Parts, Scheme};
+use super::{Scheme, WindowContext};
 use crate::flag_protocol::Word;
 use crate::mpi::edge_words::Along;
 use crate::{Backend, CommError, EdgeId, RmaOptions};
@@ -29,8 +29,8 @@ use crate::{Backend, CommError, EdgeId, RmaOptions};
 #[derive(Debug)]
 pub(crate) struct Shm;
 
-fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
-    Ok(parts.arena.window.own_word(offset)?.observe())
+fn read(context: &WindowContext, offset: usize) -> Result<u64, CommError> {
+    Ok(context.arena.window.own_word(offset)?.observe())
 }
 
 impl Scheme for Shm {
@@ -40,49 +40,49 @@ impl Scheme for Shm {
         Memory::Shared
     }
 
-    fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.hold_all()?;
-        parts.arena.window.sync()?;
+    fn open(context: &mut WindowContext) -> Result<Self, CommError> {
+        context.arena.window.hold_all()?;
+        context.arena.window.sync()?;
         Ok(Self)
     }
 
-    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
-        parts.has_credit(edge, read)
+    fn may_pack(&mut self, context: &mut WindowContext, edge: EdgeId) -> Result<bool, CommError> {
+        context.has_credit(edge, read)
     }
 
     fn buffer<'p>(
         &mut self,
-        parts: &'p mut Parts,
+        context: &'p mut WindowContext,
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&'p mut [u8], CommError> {
-        match parts.stores() {
+        match context.stores() {
             Stores::Cached => {
-                let payload = parts.arena.payload_there(edge.0, parts.sequence);
-                parts.arena.window.shared_buffer(payload, bytes)
+                let payload = context.arena.payload_there(edge.0, context.sequence);
+                context.arena.window.shared_buffer(payload, bytes)
             }
-            Stores::Streaming => parts.origin(edge, bytes),
+            Stores::Streaming => context.origin(edge, bytes),
         }
     }
 
-    fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
-        if parts.stores() == Stores::Streaming {
-            parts.stream(edge)?;
+    fn start(&mut self, context: &mut WindowContext, edge: EdgeId) -> Result<(), CommError> {
+        if context.stores() == Stores::Streaming {
+            context.stream(edge)?;
         }
-        let place = parts.arena.flag_there(edge.0, parts.sequence);
-        let flag = flag(parts.sequence, parts.length(edge));
-        parts.arena.window.shared_word(place)?.publish(flag);
+        let place = context.arena.flag_there(edge.0, context.sequence);
+        let flag = flag(context.sequence, context.length(edge));
+        context.arena.window.shared_word(place)?.publish(flag);
         Ok(())
     }
 
-    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.poll_flags(read)
+    fn poll(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.poll_flags(read)
     }
 
-    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        for edge in parts.receiving().filter(|&edge| parts.needs_credit(edge, Along::Backward)) {
-            let place = parts.arena.credit_there(edge.0, parts.sequence);
-            parts.arena.window.shared_word(place)?.publish(parts.sequence);
+    fn complete(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        for edge in context.receiving().filter(|&edge| context.needs_credit(edge, Along::Backward)) {
+            let place = context.arena.credit_there(edge.0, context.sequence);
+            context.arena.window.shared_word(place)?.publish(context.sequence);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use super::super::ffi::{Cancelled, Transfers};
 use super::super::numbers::ContextNumber;
-use super::Parts;
+use super::WindowContext;
 use crate::mpi::edge_words::Along;
 use crate::{CommError, EdgeId};
 
@@ -24,27 +24,31 @@ pub(super) struct Signals {
 impl Signals {
     /// Posts receives on the given edges. Backward signals have numbers of their own, because
     /// otherwise they would match forward ones of another edge with the same channel.
-    pub(super) fn open(parts: &Parts, along: Along, listened: Vec<EdgeId>) -> Result<Self, CommError> {
-        let edges = parts.terms.spec().edges.len();
+    pub(super) fn open(
+        context: &WindowContext,
+        along: Along,
+        listened: Vec<EdgeId>,
+    ) -> Result<Self, CommError> {
+        let edges = context.terms.spec().edges.len();
         let number = match along {
-            Along::Forward => parts.number,
-            Along::Backward => parts.backward_number,
+            Along::Forward => context.number,
+            Along::Backward => context.backward_number,
         };
         let (leaving, coming) = (Transfers::outgoing(edges), Transfers::incoming(edges));
         let heard = Vec::with_capacity(edges);
         let mut signals = Self { number, along, leaving, coming, listened, heard };
-        signals.listen(parts)?;
+        signals.listen(context)?;
         Ok(signals)
     }
 
     /// Posts the receives that are not posted.
-    pub(super) fn listen(&mut self, parts: &Parts) -> Result<(), CommError> {
+    pub(super) fn listen(&mut self, context: &WindowContext) -> Result<(), CommError> {
         for &edge in &self.listened {
             if self.coming.is_active(edge.0) {
                 continue;
             }
-            let (peer, [_, channel]) = (parts.edge(edge).peer, self.along.channels(parts.edge(edge)));
-            self.coming.receive(edge.0, &parts.world.communicator, peer, self.number.tag(channel), 0)?;
+            let (peer, [_, channel]) = (context.edge(edge).peer, self.along.channels(context.edge(edge)));
+            self.coming.receive(edge.0, &context.world.communicator, peer, self.number.tag(channel), 0)?;
         }
         Ok(())
     }
@@ -56,9 +60,9 @@ impl Signals {
     }
 
     /// Sends a signal; the last one must have left.
-    pub(super) fn raise(&mut self, parts: &Parts, edge: EdgeId) -> Result<(), CommError> {
-        let (peer, [channel, _]) = (parts.edge(edge).peer, self.along.channels(parts.edge(edge)));
-        self.leaving.send(edge.0, &parts.world.communicator, peer, self.number.tag(channel))
+    pub(super) fn raise(&mut self, context: &WindowContext, edge: EdgeId) -> Result<(), CommError> {
+        let (peer, [channel, _]) = (context.edge(edge).peer, self.along.channels(context.edge(edge)));
+        self.leaving.send(edge.0, &context.world.communicator, peer, self.number.tag(channel))
     }
 
     /// Returns the edges whose signals have arrived since the last call.
@@ -71,21 +75,21 @@ impl Signals {
 
     /// Waits until all signals have left. They have no content, so that the library sends them at
     /// once.
-    pub(super) fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.wait_for("signals to leave", |_| {
+    pub(super) fn finish(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        context.wait_for("signals to leave", |_| {
             self.leaving.poll(|_| ())?;
             Ok(!self.leaving.any_active())
         })
     }
 
     /// Cancels the receives posted ahead.
-    pub(super) fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.finish(parts)?;
+    pub(super) fn close(&mut self, context: &mut WindowContext) -> Result<(), CommError> {
+        self.finish(context)?;
         for &edge in &self.listened {
             if self.coming.is_active(edge.0)
-                && self.coming.cancel(edge.0, parts.world.watchdog())? == Cancelled::Delivered
+                && self.coming.cancel(edge.0, context.world.watchdog())? == Cancelled::Delivered
             {
-                return Err(parts.terms.mismatch(edge, "came between two exchanges"));
+                return Err(context.terms.mismatch(edge, "came between two exchanges"));
             }
         }
         Ok(())

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::super::edge_words::{self, Heard};
-use super::super::world::Inner;
+use super::super::world_state::WorldState;
 use super::arena::WindowRequest;
-use super::{Parts, Scheme};
+use super::{Scheme, WindowContext};
 use crate::error::Refused;
 use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
@@ -23,7 +23,7 @@ enum Change {
 /// A context over a window.
 #[derive(Debug)]
 pub(crate) struct OneSided<S> {
-    pub(super) parts: Parts,
+    pub(super) context: WindowContext,
     scheme: S,
     /// Negotiations until the stores into shared memory are timed again.
     pub(super) until_rehearsal: u32,
@@ -32,7 +32,7 @@ pub(crate) struct OneSided<S> {
 impl<S: Scheme + 'static> OneSided<S> {
     /// Opens the context. *Collective.*
     pub(crate) fn open(
-        world: Rc<Inner>,
+        world: Rc<WorldState>,
         ledger: &mut Ledger,
         options: RmaOptions,
     ) -> Result<Self, CommError> {
@@ -43,12 +43,12 @@ impl<S: Scheme + 'static> OneSided<S> {
             form: S::FORM,
             options,
         };
-        let mut parts = Parts::open(world, ledger, request)?;
-        let scheme = S::open(&mut parts);
+        let mut context = WindowContext::open(world, ledger, request)?;
+        let scheme = S::open(&mut context);
         // No rank puts before all have opened their first epoch.
-        match scheme.and_then(|scheme| parts.world.barrier().map(|()| scheme)) {
-            Ok(scheme) => Ok(Self { parts, scheme, until_rehearsal: 0 }),
-            Err(error) if error.refused() == Some(Refused::Everywhere) => parts.end().and(Err(error)),
+        match scheme.and_then(|scheme| context.world.barrier().map(|()| scheme)) {
+            Ok(scheme) => Ok(Self { context, scheme, until_rehearsal: 0 }),
+            Err(error) if error.refused() == Some(Refused::Everywhere) => context.end().and(Err(error)),
             Err(error) => Err(error),
         }
     }
@@ -57,113 +57,113 @@ impl<S: Scheme + 'static> OneSided<S> {
 impl<S: Scheme + 'static> Transport for OneSided<S> {
     /// Returns the send buffer, waiting for a free one.
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
-        let Self { parts, scheme, .. } = self;
-        parts.book_length(edge, bytes);
-        if parts.is_to_self(edge) {
-            return parts.origin(edge, bytes);
+        let Self { context, scheme, .. } = self;
+        context.book_length(edge, bytes);
+        if context.is_to_self(edge) {
+            return context.origin(edge, bytes);
         }
-        let Edge { peer, send_channel, .. } = *parts.edge(edge);
+        let Edge { peer, send_channel, .. } = *context.edge(edge);
         let awaited = format_args!("a free buffer of rank {peer} (channel {send_channel})");
-        parts.wait_for(awaited, |parts| {
-            let is_free = scheme.may_pack(parts, edge)?;
+        context.wait_for(awaited, |context| {
+            let is_free = scheme.may_pack(context, edge)?;
             if !is_free {
-                parts.drive_progress()?;
+                context.drive_progress()?;
             }
             Ok(is_free)
         })?;
-        if parts.overflows(edge) {
-            return parts.overflow.buffer(&parts.world, &parts.terms, edge, bytes);
+        if context.overflows(edge) {
+            return context.overflow.buffer(&context.world, &context.terms, edge, bytes);
         }
-        scheme.buffer(parts, edge, bytes)
+        scheme.buffer(context, edge, bytes)
     }
 
     fn start(&mut self, edge: EdgeId, _: usize) -> Result<(), CommError> {
-        let Self { parts, scheme, .. } = self;
-        if parts.is_to_self(edge) {
+        let Self { context, scheme, .. } = self;
+        if context.is_to_self(edge) {
             return Ok(());
         }
-        if parts.overflows(edge) {
-            parts.overflow.send(&parts.world, &parts.terms, edge)?;
+        if context.overflows(edge) {
+            context.overflow.send(&context.world, &context.terms, edge)?;
         }
-        parts.jitter.pause();
-        scheme.start(parts, edge)
+        context.jitter.pause();
+        scheme.start(context, edge)
     }
 
     fn initiate(&mut self) -> Result<(), CommError> {
-        let Self { parts, scheme, .. } = self;
-        parts.notice_own();
-        parts.jitter.pause();
-        scheme.initiate(parts)
+        let Self { context, scheme, .. } = self;
+        context.notice_own();
+        context.jitter.pause();
+        scheme.initiate(context)
     }
 
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
-        let parts = &self.parts;
+        let context = &self.context;
         match poll {
-            Poll::Progress => return parts.world.drive_progress().map(|()| None),
+            Poll::Progress => return context.world.drive_progress().map(|()| None),
             Poll::Finish => return Ok(None),
             Poll::Probe if ledger.all_arrived() => return Ok(None),
             Poll::Probe | Poll::Wait => (),
         }
-        poll.answer(parts.world.watchdog(), ledger, self, |Self { parts, scheme, .. }| {
-            if let Some(edge) = parts.take_ready() {
+        poll.answer(context.world.watchdog(), ledger, self, |Self { context, scheme, .. }| {
+            if let Some(edge) = context.take_ready() {
                 return Ok(Some(edge));
             }
-            scheme.poll(parts)?;
-            parts.settle()?;
-            let edge = parts.take_ready();
+            scheme.poll(context)?;
+            context.settle()?;
+            let edge = context.take_ready();
             if edge.is_none() {
-                parts.drive_progress()?;
+                context.drive_progress()?;
             }
             Ok(edge)
         })
     }
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
-        self.parts.deliver(edge)
+        self.context.deliver(edge)
     }
 
     fn complete(&mut self) -> Result<(), CommError> {
-        let Self { parts, scheme, .. } = self;
-        parts.poison_read()?;
-        parts.jitter.pause();
-        scheme.complete(parts)?;
-        parts.next_exchange();
+        let Self { context, scheme, .. } = self;
+        context.poison_read()?;
+        context.jitter.pause();
+        scheme.complete(context)?;
+        context.next_exchange();
         Ok(())
     }
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
-        let Self { parts, scheme, .. } = self;
+        let Self { context, scheme, .. } = self;
         let before = ledger.terms();
-        parts.overflow.finish(&parts.world, &parts.terms)?;
-        scheme.close(parts)?;
-        let mine = if !parts.arena.has_room(ledger.capacities_for(need)) {
+        context.overflow.finish(&context.world, &context.terms)?;
+        scheme.close(context)?;
+        let mine = if !context.arena.has_room(ledger.capacities_for(need)) {
             Change::Window
         } else if ledger.changes(need) {
             Change::Capacities
         } else {
             Change::Nothing
         };
-        let change = parts.world.highest(mine as u64)?;
+        let change = context.world.highest(mine as u64)?;
         if change > Change::Nothing as u64 {
             ledger.apply(need);
-            edge_words::tell_capacities(&parts.world, ledger, parts.number, Heard::Receivers)?;
-            parts.terms = ledger.terms();
+            edge_words::tell_capacities(&context.world, ledger, context.number, Heard::Receivers)?;
+            context.terms = ledger.terms();
         }
         if change == Change::Window as u64 {
-            parts.renew_window()?;
+            context.renew_window()?;
             self.until_rehearsal = 0;
         }
-        scheme.reopen(parts)?;
-        parts.world.barrier()?;
+        scheme.reopen(context)?;
+        context.world.barrier()?;
         self.rehearse_now_and_then(ledger)?;
         Ok(ledger.growth_since(&before))
     }
 
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
-        let Self { parts, scheme, .. } = &mut *self;
-        parts.overflow.finish(&parts.world, &parts.terms)?;
-        scheme.close(parts)?;
+        let Self { context, scheme, .. } = &mut *self;
+        context.overflow.finish(&context.world, &context.terms)?;
+        scheme.close(context)?;
         scheme.end()?;
-        parts.end()
+        context.end()
     }
 }

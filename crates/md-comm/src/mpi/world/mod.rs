@@ -1,57 +1,45 @@
 //! The world of an MPI run: start, end and abort.
 //!
-//! One owner ([`running::Running`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; all
-//! worlds and contexts share it, so that finalisation comes after the last of them. Finalising is
-//! collective: a rank that fails must call [`World::abort`] before it drops its world; otherwise
-//! the others wait for it until their watchdog ends the wait. A panic aborts by itself, through the
-//! panic hook. A program that has initialised MPI itself ([`start_with`]) is responsible for all of
-//! this.
+//! One owner ([`Running`](super::world_state::Running)) holds rsmpi's `Universe`, whose drop calls
+//! `MPI_Finalize`; all worlds and contexts share it, so that finalisation comes after the last of
+//! them. Finalising is collective: a rank that fails must call [`World::abort`] before it drops its
+//! world; otherwise the others wait for it until their watchdog ends the wait. A panic aborts by
+//! itself, through the panic hook. A program that has initialised MPI itself ([`start_with`]) is
+//! responsible for all of this.
 //!
 //! | file | has |
 //! | --- | --- |
-//! | `running` | starting, finalising, aborting |
-//! | `inner` | what the world and its contexts share |
+//! | `start` | starting, aborting |
+//! | `transports` | the transport of each backend |
 
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::auto::{Auto, Trials};
+use crate::auto::Trials;
 use crate::backend::Communication;
-use crate::ledger::Ledger;
 #[cfg(feature = "conformance")]
 use crate::mpi::adversity::Adversity;
-use crate::mpi::collective::Collective;
 use crate::mpi::ffi;
 use crate::mpi::file::MpiFile;
-use crate::mpi::hybrid::Hybrid;
-use crate::mpi::letters::Letters;
-use crate::mpi::p2p::{P2p, Requests};
-#[cfg(feature = "conformance")]
-use crate::mpi::rma::FlagFirst;
-use crate::mpi::rma::{
-    AllRanks, Barrier, Fence, Lock, MessageBarriers, NeighbourRanks, Notify, OneSided, Pscw, Ring, Scheme,
-    SharedRing, Shm,
-};
+use crate::mpi::unexpected::Unexpected;
 use crate::mpi::unpacked::Datatypes;
-use crate::transport::Transport;
+use crate::mpi::world_state::WorldState;
 use crate::world::{from_ordered, ordered};
 use crate::{
-    Backend, BarrierCount, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Mailbox,
-    Notice, Polling, Rank, Reduction, RingForm, RmaOptions, SharedFile, Sizes, Unpacked, UnpackedSpec, World,
-    auto,
+    Backend, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Platform, Rank, Reduction,
+    RmaOptions, SharedFile, UnexpectedMessages, Unpacked, UnpackedSpec, World,
 };
-pub(crate) use inner::Inner;
-pub use running::{abort, start, start_with};
+pub use start::{abort, start, start_with};
 
-mod inner;
-mod running;
+mod start;
+mod transports;
 
 /// This process as a rank of an MPI run.
 #[derive(Debug, Clone)]
 pub struct MpiWorld {
-    inner: Rc<Inner>,
+    state: Rc<WorldState>,
     backend: Backend,
     options: RmaOptions,
     /// Backend that moves messages between nodes, for `hybrid`.
@@ -88,7 +76,7 @@ impl MpiWorld {
     /// Sets bad circumstances for the contexts opened from now on.
     #[cfg(feature = "conformance")]
     pub fn under(self, adversity: Adversity) -> Self {
-        self.inner.adversity.set(adversity);
+        self.state.adversity.set(adversity);
         self
     }
 
@@ -121,8 +109,8 @@ impl MpiWorld {
         self.between_nodes
     }
 
-    pub(crate) fn inner(&self) -> &Inner {
-        &self.inner
+    pub(crate) fn state(&self) -> &WorldState {
+        &self.state
     }
 
     /// Does what [`World::duplicate`] does, with this world's backend: the new world has a
@@ -131,25 +119,25 @@ impl MpiWorld {
     /// # Errors
     /// [`CommError::Mpi`] if a call fails.
     pub fn duplicate(&self) -> Result<Self, CommError> {
-        let Inner { communicator, quiet, running, .. } = &*self.inner;
+        let WorldState { communicator, quiet, running, .. } = &*self.state;
         let own = communicator.duplicate()?;
-        let inner = Inner::new(Rc::clone(running), own, Rc::clone(quiet), self.inner.watchdog(), None)?;
-        Ok(Self { inner: Rc::new(inner), ..self.clone() })
+        let state = WorldState::new(Rc::clone(running), own, Rc::clone(quiet), self.state.watchdog(), None)?;
+        Ok(Self { state: Rc::new(state), ..self.clone() })
     }
 }
 
 impl World for MpiWorld {
     fn rank(&self) -> Rank {
-        self.inner.rank
+        self.state.rank
     }
 
     fn ranks(&self) -> usize {
-        self.inner.ranks
+        self.state.ranks
     }
 
     fn set_watchdog(&self, limit: Duration) {
-        self.inner.watchdog.set(limit);
-        self.inner.call_limit.iter().for_each(|calls| calls.set(limit));
+        self.state.watchdog.set(limit);
+        self.state.call_limit.iter().for_each(|calls| calls.set(limit));
     }
 
     fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {
@@ -165,15 +153,15 @@ impl World for MpiWorld {
         if !matches!(self.backend, Backend::P2p | Backend::Auto) {
             return Err(self.backend.unavailable("messages as MPI datatypes go by `p2p` alone"));
         }
-        Ok(Box::new(Datatypes::open(Rc::clone(&self.inner), spec)?))
+        Ok(Box::new(Datatypes::open(Rc::clone(&self.state), spec)?))
     }
 
-    fn mailbox(&self, name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
-        Ok(Box::new(Letters::open(Rc::clone(&self.inner), name)?))
+    fn open_unexpected(&self, name: &'static str) -> Result<Box<dyn UnexpectedMessages>, CommError> {
+        Ok(Box::new(Unexpected::open(Rc::clone(&self.state), name)?))
     }
 
     fn open_file(&self, path: &Path) -> io::Result<Box<dyn SharedFile>> {
-        Ok(Box::new(MpiFile::open(Rc::clone(&self.inner), path)?))
+        Ok(Box::new(MpiFile::open(Rc::clone(&self.state), path)?))
     }
 
     fn needs_same_order(&self) -> bool {
@@ -182,41 +170,41 @@ impl World for MpiWorld {
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        self.inner.communicator.gather_all(mine.to_vec(), self.inner.ranks, self.inner.limit())
+        self.state.communicator.gather_all(mine.to_vec(), self.state.ranks, self.state.limit())
     }
 
     fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
-        self.inner.broadcast(root, bytes)
+        self.state.broadcast(root, bytes)
     }
 
     fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        self.inner.gather(root, mine)
+        self.state.gather(root, mine)
     }
 
     fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        self.inner.shift(by, mine)
+        self.state.shift(by, mine)
     }
 
     fn barrier(&self) -> Result<(), CommError> {
-        self.inner.barrier()
+        self.state.barrier()
     }
 
     /// Reduces without gathering, so that the cost hardly grows with the number of ranks.
     fn reduce(&self, words: &mut [u64], how: Reduction) -> Result<(), CommError> {
-        if self.inner.ranks == 1 {
+        if self.state.ranks == 1 {
             return Ok(());
         }
-        let reduced = self.inner.communicator.reduce(words.to_vec(), how, self.inner.limit())?;
+        let reduced = self.state.communicator.reduce(words.to_vec(), how, self.state.limit())?;
         words.copy_from_slice(&reduced);
         Ok(())
     }
 
     fn start_max(&self, values: &[f64]) -> Result<(), CommError> {
-        self.inner.start_highest(values.iter().copied().map(ordered).collect())
+        self.state.start_highest(values.iter().copied().map(ordered).collect())
     }
 
     fn finish_max(&self, values: &mut [f64]) -> Result<(), CommError> {
-        let highest = self.inner.finish_highest()?;
+        let highest = self.state.finish_highest()?;
         values.iter_mut().zip(highest).for_each(|(value, word)| *value = from_ordered(word));
         Ok(())
     }
@@ -225,96 +213,21 @@ impl World for MpiWorld {
         ffi::abort_all(exit_code);
     }
 
+    fn platform(&self) -> &dyn Platform {
+        self
+    }
+}
+
+impl Platform for MpiWorld {
     fn library(&self) -> String {
-        self.inner.library().to_owned()
+        self.state.library().to_owned()
     }
 
     fn crowded_cores(&self, threads: usize) -> Result<Option<CrowdedCores>, CommError> {
-        self.inner.crowded_cores(threads)
+        self.state.crowded_cores(threads)
     }
 
     fn rma_component(&self) -> Option<String> {
-        self.inner.component.borrow().clone()
+        self.state.component.borrow().clone()
     }
-}
-
-impl MpiWorld {
-    /// Opens a context with another backend than the world's own; the world's number of ranks does
-    /// not change. *Collective.*
-    ///
-    /// # Errors
-    /// Fails as [`World::open`](crate::World::open) does; also [`CommError::Unavailable`] if the
-    /// backend cannot serve this context.
-    pub fn open_with(&self, backend: Backend, spec: ExchangeSpec) -> Result<Exchange, CommError> {
-        let mut ledger = Ledger::new(self.inner.rank, self.inner.ranks, spec)?;
-        let is_chosen = backend == Backend::Auto && ledger.spec().sizes == Sizes::Fixed;
-        let transport = self.transport(backend, &mut ledger)?;
-        let world = self.clone();
-        let exchange = Exchange::new(ledger, transport, move |spec| world.open_with(backend, spec));
-        let auto = || Auto::new(Box::new(self.clone()), self.trials);
-        Ok(if is_chosen { exchange.with_choice(auto()) } else { exchange })
-    }
-
-    /// Opens the transport of a context. *Collective.*
-    pub(crate) fn transport(
-        &self,
-        backend: Backend,
-        ledger: &mut Ledger,
-    ) -> Result<Box<dyn Transport>, CommError> {
-        let (world, options) = (Rc::clone(&self.inner), self.options);
-        #[cfg(feature = "conformance")]
-        let wrong = world.adversity.get() == Adversity::FlagFirst;
-        Ok(match backend {
-            // `with_backend` refuses `local`.
-            Backend::P2p | Backend::Local => Box::new(P2p::open(world, ledger, Requests::Fresh, self.chunk)?),
-            Backend::P2pPersistent => Box::new(P2p::open(world, ledger, Requests::Persistent, self.chunk)?),
-            Backend::NeighborCollective => Box::new(Collective::open(world, ledger)?),
-            #[cfg(feature = "conformance")]
-            Backend::Shm if wrong => one_sided::<FlagFirst<Shm>>(world, ledger, options)?,
-            Backend::Shm => one_sided::<Shm>(world, ledger, RmaOptions::default())?,
-            Backend::RmaFence => one_sided::<Fence>(world, ledger, options)?,
-            Backend::RmaPscw => one_sided::<Pscw>(world, ledger, options)?,
-            Backend::RmaLock => locked::<true>(world, ledger, options)?,
-            Backend::RmaLockEpoch => locked::<false>(world, ledger, options)?,
-            Backend::RmaBarrier => match options.barriers {
-                BarrierCount::PerExchange => one_sided::<Barrier<AllRanks>>(world, ledger, options)?,
-                BarrierCount::PerMessage => one_sided::<MessageBarriers>(world, ledger, options)?,
-            },
-            #[cfg(feature = "conformance")]
-            Backend::RmaNotify if wrong => one_sided::<FlagFirst<Notify<false>>>(world, ledger, options)?,
-            Backend::RmaNotify => match options.polling {
-                Polling::Fast => one_sided::<Notify<false>>(world, ledger, options)?,
-                Polling::Strict => one_sided::<Notify<true>>(world, ledger, options)?,
-            },
-            Backend::RmaRing => match options.ring {
-                RingForm::PerEdge => one_sided::<Ring>(world, ledger, options)?,
-                RingForm::Shared => one_sided::<SharedRing>(world, ledger, options)?,
-            },
-            Backend::Hybrid => {
-                let inside = |spec| self.open_with(Backend::Shm, spec);
-                let between = |spec| self.open_with(self.between_nodes, spec);
-                Box::new(Hybrid::open(world, ledger, inside, between)?)
-            }
-            Backend::Auto => self.transport(auto::PREFERRED, ledger)?,
-        })
-    }
-}
-
-fn locked<const HELD: bool>(
-    world: Rc<Inner>,
-    ledger: &mut Ledger,
-    options: RmaOptions,
-) -> Result<Box<dyn Transport>, CommError> {
-    match options.notice {
-        Notice::Message => one_sided::<Lock<HELD>>(world, ledger, options),
-        Notice::NeighborBarrier => one_sided::<Barrier<NeighbourRanks<HELD>>>(world, ledger, options),
-    }
-}
-
-fn one_sided<S: Scheme + 'static>(
-    world: Rc<Inner>,
-    ledger: &mut Ledger,
-    options: RmaOptions,
-) -> Result<Box<dyn Transport>, CommError> {
-    Ok(Box::new(OneSided::<S>::open(world, ledger, options)?))
 }

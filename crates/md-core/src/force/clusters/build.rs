@@ -8,7 +8,7 @@ use super::kernel::vectors;
 use super::lists::{EntryShape, Extent, Lists, View};
 use crate::aligned::LINE;
 use crate::force::Newton;
-use crate::force::cells::{CellItem, CellSpan};
+use crate::force::cell_spans::{CellItem, CellSpan};
 use crate::force::shares::{ReactionBuffer, Work};
 use crate::simd::{Arithmetic, LevelKernel, Registers};
 use pulp::Simd;

@@ -2,7 +2,7 @@
 //! particles.
 
 use super::words::Entry;
-use crate::force::cells::CellSpan;
+use crate::force::cell_spans::CellSpan;
 use std::ops::Range;
 
 /// The candidates of one cell.

@@ -172,7 +172,7 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
 mod tests {
     use super::*;
     use crate::force::Newton;
-    use crate::force::cells::CellSpan;
+    use crate::force::cell_spans::CellSpan;
     use crate::force::clusters::kernel::vectors;
     use crate::force::clusters::words::{IClusterList, IClusters};
     use crate::random;

@@ -13,12 +13,12 @@
 
 use super::accumulators::AccumulatedForces;
 use super::lists::View;
-use super::pipeline::{Collected, ICluster};
+use super::pipeline::{Collected, ICluster, Sweep};
 use super::words::Entry;
 use crate::force::Newton;
 use crate::force::PairSums;
+use crate::force::pair_kernel::{PairKernel, Scale};
 use crate::force::shares::Columns;
-use crate::potential::{PairKernel, Scale};
 use crate::simd::{Arithmetic, ClusterForces, Inversion, LevelKernel, Pipeline, Registers};
 use crate::tensor::SymmetricTensor;
 use crate::threads::Placed;
@@ -96,26 +96,6 @@ fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &mut [T]) -> &mut [V
     let width = size_of::<V>() / size_of::<T>();
     let whole = numbers.len() / width * width;
     bytemuck::cast_slice_mut(&mut numbers[..whole])
-}
-
-/// State of a sweep, in registers as far as they suffice.
-pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic, R> {
-    pub simd: S,
-    pub kernel: K,
-    pub positions: [&'a [P::Cluster<S>]; 3],
-    pub kinds: &'a [P::ClusterSpecies<S>],
-    /// Forces by cluster or by accumulator.
-    pub forces: [&'a mut [P::Lanes<S>]; 3],
-    /// Forces by particle, to which accumulators are flushed.
-    pub particle_forces: [&'a mut [f64]; 3],
-    pub i_force: Option<Placed<[&'a mut [f64]; 3]>>,
-    pub unit: f64,
-    pub scale: Scale<P::Lanes<S>>,
-    pub cutoff2: P::Lanes<S>,
-    pub lane_bits: P::SpeciesLanes<S>,
-    pub i_sums: Collected<P::Lanes<S>>,
-    pub sums: PairSums,
-    registers: PhantomData<R>,
 }
 
 impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> {

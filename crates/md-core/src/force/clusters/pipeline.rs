@@ -7,14 +7,36 @@
 //!                on the j-cluster in memory
 //! ```
 
-use super::kernel::Sweep;
 use super::words::Entry;
-use crate::force::Newton;
+use crate::force::pair_kernel::{Distance, PairKernel, Scale};
+use crate::force::pair_potential::PairTerm;
 use crate::force::virial::add_virial;
-use crate::potential::{Distance, PairKernel, PairTerm};
+use crate::force::{Newton, PairSums};
 use crate::simd::{Arithmetic, ClusterForces, Registers};
 use crate::tensor::SymmetricTensor;
+use crate::threads::Placed;
 use pulp::Simd;
+use std::marker::PhantomData;
+
+/// State of a sweep, in registers as far as they suffice.
+pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic, R> {
+    pub simd: S,
+    pub kernel: K,
+    pub positions: [&'a [P::Cluster<S>]; 3],
+    pub kinds: &'a [P::ClusterSpecies<S>],
+    /// Forces by cluster or by accumulator.
+    pub forces: [&'a mut [P::Lanes<S>]; 3],
+    /// Forces by particle, to which accumulators are flushed.
+    pub particle_forces: [&'a mut [f64]; 3],
+    pub i_force: Option<Placed<[&'a mut [f64]; 3]>>,
+    pub unit: f64,
+    pub scale: Scale<P::Lanes<S>>,
+    pub cutoff2: P::Lanes<S>,
+    pub lane_bits: P::SpeciesLanes<S>,
+    pub i_sums: Collected<P::Lanes<S>>,
+    pub sums: PairSums,
+    pub registers: PhantomData<R>,
+}
 
 /// Energy, virial and useful pairs of an i-cluster, one sum per lane.
 pub(super) struct Collected<V> {

@@ -25,7 +25,7 @@ mod reaction_buffer;
 
 pub(in crate::force) use reaction_buffer::{ReactionBuffer, add_reactions_after};
 
-use super::cells::CellItem;
+use super::cell_spans::CellItem;
 use super::{PairSums, Part};
 use crate::aligned::Column;
 use crate::force::Region;

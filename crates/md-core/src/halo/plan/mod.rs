@@ -21,6 +21,7 @@ mod cell_index;
 #[cfg(test)]
 mod tests;
 
+use super::pattern::ExchangePattern;
 use super::routes::{Exports, Imports, Routes};
 use crate::grid::{Cell, CellGrid, add};
 use crate::memory;
@@ -29,28 +30,6 @@ use crate::shell::neighbours;
 use cell_index::CellIndex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-
-/// Exchange pattern: direct or staged.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, strum::VariantArray)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
-pub enum ExchangePattern {
-    /// One message per neighbour.
-    // Every ghost comes from its owner: up to 26 partners, one latency.
-    #[default]
-    Direct,
-    /// x, then y, then z; corners are forwarded.
-    // Up to two partners and one latency per dimension.
-    Staged,
-}
-
-impl ExchangePattern {
-    /// All patterns, in the order of their declaration.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
-}
 
 /// A cell to be sent, and the displacement of its image on the receiving rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@
 
 mod bisection;
 
-use super::saved::Form;
+use super::form::Form;
 use super::weights::{CellLoads, check_enough};
 use super::{DivisionRequest, Ownership, Partition};
 use crate::grid::{Cell, CellGrid, GridError};

@@ -12,35 +12,12 @@
 mod tests;
 
 use super::{Distance, Formula, Mixing, PairPotential, PairTable, PairTerm, PotentialError};
-use super::{Shift, SpeciesPair, Tail};
+use super::{Shift, SpeciesPair, Tail, Well};
 use crate::Dimension;
 use crate::force::{PairLoop, PairSums};
 use crate::simd::Arithmetic;
 use pulp::Simd;
 use std::f64::consts::PI;
-use std::ops::RangeInclusive;
-
-/// Depth and diameter of one pair's potential well.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Well {
-    /// Depth, \[energy\].
-    pub epsilon: f64,
-    /// Distance at which the uncut potential is zero, \[length\].
-    pub sigma: f64,
-}
-
-impl Well {
-    /// Depths, other than 0, for which constants (including mixed ones) and pair terms neither
-    /// overflow nor underflow.
-    pub const EPSILONS: RangeInclusive<f64> = 1e-50..=1e50;
-    /// Diameters for which constants and pair terms neither overflow nor underflow.
-    pub const SIGMAS: RangeInclusive<f64> = 1e-15..=1e15;
-
-    fn is_in_range(self) -> bool {
-        let Self { epsilon, sigma } = self;
-        (epsilon == 0.0 || Self::EPSILONS.contains(&epsilon.abs())) && Self::SIGMAS.contains(&sigma)
-    }
-}
 
 /// c12, c6, f12, f6, energy shift, force shift.
 type Constants = [f64; 6];

@@ -1,41 +1,13 @@
 //! Creation of a window, and the exchange of addresses with the peers.
 
-use crate::ledger::Terms;
-use crate::mpi::edge_words;
-use crate::mpi::edge_words::{Along, Heard};
-use crate::mpi::ffi::{Communicator, Memory, Place, Request, Window};
-use crate::mpi::numbers::ContextNumber;
+use crate::mpi::edge_words::Along;
+use crate::mpi::ffi::{Communicator, Memory, Request, Window};
+use crate::mpi::rma::arena::ends::Ends;
+use crate::mpi::rma::arena::shared_ring_places::SharedRingPlaces;
 use crate::mpi::rma::arena::{Arena, Form, HEAD, PAGE_BYTES, WORD_STRIDE, WindowRequest};
-use crate::mpi::rma::shared_ring::SharedPart;
-use crate::mpi::world::Inner;
+use crate::mpi::world_state::WorldState;
 use crate::negotiation::with_head_room;
-use crate::{ALIGNMENT, Buffering, CommError, Edge, ExchangeSpec, Rank, Sizes, WindowCount};
-
-/// The exchange of words between the two ends of each edge. `member` is a rank's number in the
-/// window's communicator.
-pub(crate) struct Ends<'a, M> {
-    pub(crate) world: &'a Inner,
-    pub(crate) terms: &'a Terms,
-    pub(crate) number: ContextNumber,
-    pub(crate) member: M,
-}
-
-impl<M: Fn(Rank) -> Rank> Ends<'_, M> {
-    pub(crate) fn spec(&self) -> &ExchangeSpec {
-        self.terms.spec()
-    }
-
-    /// Sends the words, one for each edge, and returns those of the other ends. *Collective.*
-    pub(crate) fn tell(&self, along: Along, words: &[usize]) -> Result<Vec<usize>, CommError> {
-        edge_words::tell(self.world, self.terms, self.number, along, Heard::Receivers, |i| words[i])
-    }
-
-    /// Returns the places at the other ends of what is at these offsets here. *Collective.*
-    pub(crate) fn tell_places(&self, along: Along, offsets: &[usize]) -> Result<Vec<Place>, CommError> {
-        let place = |(edge, offset): (&Edge, usize)| Place { member: (self.member)(edge.peer), offset };
-        Ok(self.spec().edges.iter().zip(self.tell(along, offsets)?).map(place).collect())
-    }
-}
+use crate::{ALIGNMENT, Buffering, CommError, ExchangeSpec, Rank, Sizes, WindowCount};
 
 impl Arena {
     /// Makes the window and sends the peers the places to put to. *Collective.*
@@ -51,7 +23,7 @@ impl Arena {
         let Layout { mut credits, buffers: mut here, end } = Layout::new(&sizes, request, has_buffers);
         let ring = request.form == Form::SharedRing;
         let senders = (0..edges).filter(|&i| ring && has_buffers(i)).map(|i| sizes.room_in[i]);
-        let (mut shared, end) = SharedPart::lay_out(end, buffers, senders);
+        let (mut shared, end) = SharedRingPlaces::lay_out(end, buffers, senders);
         let (mut window, origins) = make(ends.world, on, request, edges, end)?;
         tell_addresses(ends, &mut window, request)?;
         for i in 0..edges {
@@ -81,7 +53,7 @@ impl Arena {
 /// # Errors
 /// [`CommError::Unavailable`], on all ranks, if the library refuses the window to one of them.
 fn make(
-    world: &Inner,
+    world: &WorldState,
     on: &Communicator,
     WindowRequest { backend, memory, options, .. }: WindowRequest,
     edges: usize,

@@ -9,14 +9,16 @@
 //! buffers are in the window that has its number at the rank whose part it is. (`making`: sizes and
 //! places, the window, and the exchange of places between peers.)
 
+mod ends;
 mod making;
+mod shared_ring_places;
 
-use super::shared_ring::SharedPart;
 use crate::flag_protocol::buffer_of;
 use crate::mpi::ffi::{Memory, Place, Window};
 use crate::{ALIGNMENT, Backend, Edge, Operation, Rank, RmaOptions};
+pub(super) use ends::Ends;
 use making::BufferSizes;
-pub(super) use making::Ends;
+use shared_ring_places::SharedRingPlaces;
 
 /// Distance of words that different ranks poll or set, in bytes.
 pub(super) const WORD_STRIDE: usize = 128;
@@ -98,7 +100,7 @@ pub(crate) struct Arena {
     /// This rank's number in the window's communicator.
     member: Rank,
     /// Used only with [`Form::SharedRing`].
-    pub(super) shared: SharedPart,
+    pub(super) shared: SharedRingPlaces,
 }
 
 impl Arena {

@@ -1,4 +1,4 @@
-//! The common parts of all one-sided contexts, and the operations that schemes use.
+//! What all contexts over windows have, and the operations that schemes use.
 //!
 //! Sending is in this file, receiving in `arrivals`.
 
@@ -18,7 +18,7 @@ use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
 use crate::mpi::rma::arena::{Arena, Ends, LENGTH_BYTES, ORIGIN_HEAD, WindowRequest};
 use crate::mpi::rma::rehearsal::Stores;
-use crate::mpi::world::Inner;
+use crate::mpi::world_state::WorldState;
 use crate::spin_wait::wait_until;
 use crate::{AlignedBuffer, Backend, CommError, Edge, EdgeId, EpochOpening, PutCount, Sizes};
 use arrivals::MessagePlace;
@@ -28,9 +28,9 @@ mod arrivals;
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
 const POLLS_PER_PROGRESS_CALL: u32 = 16;
 
-/// Ledger, window and addresses of one context.
+/// A context over a window: its terms, window and addresses, and the messages of this exchange.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct WindowContext {
     pub(crate) terms: Rc<Terms>,
     pub(crate) number: ContextNumber,
     /// Number for messages against the direction of the edges.
@@ -63,13 +63,13 @@ pub(crate) struct Parts {
     /// Path of messages that fit in no buffer.
     pub(crate) overflow: Overflow,
     pub(crate) jitter: Jitter,
-    pub(crate) world: Rc<Inner>,
+    pub(crate) world: Rc<WorldState>,
 }
 
-impl Parts {
-    /// Opens the parts of a context. *Collective.*
+impl WindowContext {
+    /// Opens the context. *Collective.*
     pub(crate) fn open(
-        world: Rc<Inner>,
+        world: Rc<WorldState>,
         ledger: &mut Ledger,
         request: WindowRequest,
     ) -> Result<Self, CommError> {
@@ -198,7 +198,7 @@ impl Parts {
         awaited: impl Display,
         is_over: impl FnMut(&mut Self) -> Result<bool, CommError>,
     ) -> Result<(), CommError> {
-        let late = |parts: &Self, waited_s| parts.terms.timeout(waited_s, awaited.to_string());
+        let late = |context: &Self, waited_s| context.terms.timeout(waited_s, awaited.to_string());
         wait_until(self.world.watchdog(), self, late, is_over)
     }
 
@@ -210,7 +210,7 @@ impl Parts {
 }
 
 fn arena(
-    world: &Inner,
+    world: &WorldState,
     terms: &Terms,
     number: ContextNumber,
     request: WindowRequest,
@@ -223,7 +223,7 @@ fn arena(
     Arena::new(&Ends { world, terms, number, member }, &node.communicator, request)
 }
 
-impl Parts {
+impl WindowContext {
     pub(crate) fn book_length(&mut self, edge: EdgeId, length: usize) {
         self.lengths[edge.0] = length;
     }

@@ -1,12 +1,17 @@
 //! The list of transports. It is closed, so that a scenario can name one and a help text can show
 //! all.
 //!
-//! Adding a backend takes one file with its `Transport` and a line in the tables of this file, of
-//! `refusal` and of `mpi/candidates`; the compiler finds them.
+//! Adding a backend takes one file with its `Transport`, a line in the tables of this file, and an
+//! arm in `mpi/world/transports`; the compiler finds them.
+
+mod properties;
 
 #[cfg(feature = "mpi")]
 use crate::CommError;
-use crate::{BarrierCount, EpochOpening, RmaOptions};
+use crate::{BarrierCount, EpochOpening, RmaKey, RmaOptions};
+pub(crate) use properties::Taken;
+pub use properties::{Blocking, Communication, Purpose};
+use properties::{ContextOrder, Properties};
 
 /// A way to move messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
@@ -44,72 +49,20 @@ pub enum Backend {
     Auto,
 }
 
-/// Where an exchange can stand still inside the MPI library. Only the end of the job helps then;
-/// the watchdog of calls ends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::VariantArray)]
-pub enum Blocking {
-    /// Nowhere: all waiting is in loops of this crate.
-    Never,
-    /// In flushes and unlocks, which wait for the library to move data. A standstill is a defect of
-    /// the library or of the network.
-    InFlush,
-    /// In fences, and in start and complete, which also wait for other ranks to arrive.
-    InSynchronisation,
-}
-
-impl Blocking {
-    /// All values, the safest first.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
-}
-
-/// Purpose of a backend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Purpose {
-    /// Production runs.
-    Production,
-    /// Experiments: the backend is known to be slower and shows the cost of something.
-    Control {
-        /// The cost that it shows.
-        shows: &'static str,
-    },
-}
-
-/// How messages move from rank to rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Communication {
-    /// Between threads of one process.
-    Threads,
-    /// Point-to-point, MPI-3.1 chapter 3.
-    TwoSided,
-    /// Collective, MPI-3.1 chapter 7.
-    Collective,
-    /// By loads and stores.
-    SharedMemory,
-    /// By access to windows, MPI-3.1 chapter 11.
-    OneSided,
-    /// By other backends.
-    Composed,
-}
-
-/// Order in which the ranks may use their contexts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ContextOrder {
-    /// Each rank in an order of its own.
-    Any,
-    /// All ranks in the same order: an exchange is a blocking collective, or advances only in calls
-    /// of its own context.
-    Same,
-}
-
-/// The properties in which backends differ, apart from their protocols.
-struct Properties {
-    communication: Communication,
-    blocking: Blocking,
-    order: ContextOrder,
-    purpose: Purpose,
-}
-
 named!(Backend);
+
+const OF_THREADS: &str = "the ranks are threads that pass buffers: there is no window";
+const TWO_SIDED: &str = "the backend is two-sided: there is no window";
+const OF_COLLECTIVE: &str = "the library keeps the buffers of a collective: there is no window";
+const COMPARED: &str = "the backends it chooses from are compared with their defaults";
+const NO_GET_BETWEEN_POST_AND_WAIT: &str = "its epochs admit the senders of messages; a get would have to admit the \
+    receivers, once more after the data are packed; `rma-fence` and `rma-lock` can get";
+const NO_GET_AFTER_UNLOCK: &str = "its epoch has ended when the receiver is told, and a get needs an open one; \
+    `rma-fence` and `rma-lock` can get";
+pub(crate) const NO_GET_BEHIND_BARRIER: &str = "its barrier comes after the data have moved; a get needs one before; \
+    `rma-fence` and `rma-lock` can get";
+const NO_GET_BEHIND_FLAG: &str = "its flag says that data have arrived, and a get moves nothing to the receiver by \
+    itself; `rma-fence` and `rma-lock` can get";
 
 impl Default for Backend {
     /// Returns two-sided MPI in a build with MPI, otherwise threads.
@@ -146,33 +99,51 @@ impl Backend {
     /// Returns the properties. Every backend has its line, so that a new one must decide all of
     /// them.
     fn properties(self) -> Properties {
-        use Blocking::{InFlush, InSynchronisation, Never};
-        use Communication::{Collective, Composed, OneSided, SharedMemory, Threads, TwoSided};
+        use Blocking::{InFlush, InSynchronisation};
+        use Communication::{Collective, Composed, SharedMemory, Threads, TwoSided};
         use ContextOrder::{Any, Same};
-        use Purpose::{Control, Production};
-        let has =
-            |communication, blocking, order, purpose| Properties { communication, blocking, order, purpose };
+        use RmaKey::{Barriers, Epoch, Notice, Polling, Ring};
+        use Taken::{Buffers, Nothing, Stores, TheOthers};
+        let (of, rma) = (Properties::new, Properties::one_sided);
         match self {
-            Self::Local => has(Threads, Never, Any, Production),
-            Self::P2p | Self::P2pPersistent => has(TwoSided, Never, Any, Production),
-            Self::NeighborCollective => has(Collective, Never, Same, Production),
-            Self::Shm => has(SharedMemory, Never, Any, Production),
-            Self::RmaFence => has(OneSided, InSynchronisation, Same, Production),
-            Self::RmaPscw => has(OneSided, InSynchronisation, Any, Production),
-            Self::RmaLock | Self::RmaNotify | Self::RmaRing => has(OneSided, InFlush, Any, Production),
-            Self::RmaLockEpoch => {
-                let shows = "what a lock and an unlock in every exchange cost beside rma-lock";
-                has(OneSided, InFlush, Any, Control { shows })
+            Self::Local => of(Threads, Any, None, Buffers(OF_THREADS)),
+            Self::P2p => of(TwoSided, Any, Some(0), Buffers(TWO_SIDED)),
+            Self::P2pPersistent => of(TwoSided, Any, Some(1), Buffers(TWO_SIDED)),
+            Self::NeighborCollective => of(Collective, Same, None, Nothing(OF_COLLECTIVE)),
+            Self::Shm => of(SharedMemory, Any, Some(2), Stores),
+            Self::RmaFence => rma(InSynchronisation, Same, None, None, &[Epoch]),
+            Self::RmaPscw => {
+                rma(InSynchronisation, Any, Some(6), Some(NO_GET_BETWEEN_POST_AND_WAIT), &[Epoch])
             }
-            Self::RmaBarrier => {
-                has(OneSided, InFlush, Any, Control { shows: "what waiting for all ranks costs" })
-            }
-            Self::Hybrid | Self::Auto => has(Composed, Never, Any, Production),
+            Self::RmaLock => rma(InFlush, Any, Some(3), None, &[Notice]),
+            Self::RmaLockEpoch => rma(InFlush, Any, None, Some(NO_GET_AFTER_UNLOCK), &[Epoch, Notice])
+                .control("what a lock and an unlock in every exchange cost beside rma-lock"),
+            Self::RmaBarrier => rma(InFlush, Any, None, Some(NO_GET_BEHIND_BARRIER), &[Barriers])
+                .control("what waiting for all ranks costs"),
+            Self::RmaNotify => rma(InFlush, Any, Some(4), Some(NO_GET_BEHIND_FLAG), &[Polling]),
+            Self::RmaRing => rma(InFlush, Any, Some(5), Some(NO_GET_BEHIND_FLAG), &[Ring]),
+            Self::Hybrid => of(Composed, Any, Some(2), TheOthers),
+            Self::Auto => of(Composed, Any, None, Buffers(COMPARED)),
         }
     }
 
-    pub(crate) fn communication(self) -> Communication {
+    /// Returns how messages move from rank to rank.
+    pub fn communication(self) -> Communication {
         self.properties().communication
+    }
+
+    /// Returns the backend's place in the order of preference of `auto`, the most trusted first:
+    /// two-sided messages are what libraries test best; shared memory does not depend on the
+    /// library; then one-sided schemes, those first that require least of the library. Returns
+    /// `None` for a backend that is not tried.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn preference(self) -> Option<usize> {
+        self.properties().preference
+    }
+
+    /// Returns the options that the backend takes.
+    pub(crate) fn takes(self) -> Taken {
+        self.properties().takes
     }
 
     /// Returns whether the backend is meant for runs or is a control for experiments.

@@ -1,4 +1,5 @@
-//! One mailbox per rank: queues by (kind, context, sender, channel), first in, first out.
+//! The messages that wait at each rank: queues by (kind, context, sender, channel), first in, first
+//! out.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::PoisonError;
@@ -19,15 +20,15 @@ pub(super) enum Kind {
     FreeBuffer,
     /// A capacity, at opening or negotiation.
     Capacity,
-    /// A letter of a [`crate::Mailbox`].
-    Letter,
+    /// One of [`crate::UnexpectedMessages`].
+    Unexpected,
     GatherAll,
     Gather,
     Broadcast,
     Shift,
 }
 
-/// Address of a queue inside a mailbox.
+/// Address of a queue among those of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Address {
     pub(super) kind: Kind,
@@ -54,7 +55,7 @@ impl NoMessage {
 }
 
 #[derive(Debug, Default)]
-struct Mailbox {
+struct RankQueues {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -65,7 +66,7 @@ struct State {
     failed: Option<Rank>,
 }
 
-impl Mailbox {
+impl RankQueues {
     /// A thread that panics while it holds the lock leaves complete queues behind, so poisoning is
     /// not an error here.
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -76,31 +77,31 @@ impl Mailbox {
 /// What the threads of one world share.
 #[derive(Debug)]
 pub(super) struct Shared {
-    mailboxes: Vec<Mailbox>,
+    ranks: Vec<RankQueues>,
     /// Number of ranks that have closed each context, for contexts closed by some.
     closed: Mutex<HashMap<u64, usize>>,
 }
 
 impl Shared {
     pub(super) fn new(ranks: usize) -> Self {
-        Self { mailboxes: (0..ranks).map(|_| Mailbox::default()).collect(), closed: Mutex::default() }
+        Self { ranks: (0..ranks).map(|_| RankQueues::default()).collect(), closed: Mutex::default() }
     }
 
     pub(super) fn ranks(&self) -> usize {
-        self.mailboxes.len()
+        self.ranks.len()
     }
 
-    /// Puts a message into a rank's mailbox. Never blocks.
+    /// Puts a message into a rank's queues. Never blocks.
     pub(super) fn post(&self, to: Rank, address: Address, message: AlignedBuffer) {
-        let mailbox = &self.mailboxes[to];
-        mailbox.lock().queues.entry(address).or_default().push_back(message);
-        mailbox.changed.notify_all();
+        let queues = &self.ranks[to];
+        queues.lock().queues.entry(address).or_default().push_back(message);
+        queues.changed.notify_all();
     }
 
     /// Posts a message without waking the receiver: wrong, to show that the model finds it.
     #[cfg(all(test, loom))]
     pub(super) fn post_unheard(&self, to: Rank, address: Address, message: AlignedBuffer) {
-        self.mailboxes[to].lock().queues.entry(address).or_default().push_back(message);
+        self.ranks[to].lock().queues.entry(address).or_default().push_back(message);
     }
 
     /// Returns whether any of the queues has a message, or `Err` if a rank has failed. Only the
@@ -110,7 +111,7 @@ impl Shared {
         of: Rank,
         mut choices: impl Iterator<Item = (usize, Address)>,
     ) -> Result<bool, NoMessage> {
-        let state = self.mailboxes[of].lock();
+        let state = self.ranks[of].lock();
         match state.failed {
             Some(rank) => Err(NoMessage::PeerFailed(rank)),
             None => {
@@ -131,9 +132,9 @@ impl Shared {
     where
         I: Iterator<Item = (usize, Address)>,
     {
-        let mailbox = &self.mailboxes[of];
+        let queues = &self.ranks[of];
         let mut time = WaitingTime::start();
-        let mut state = mailbox.lock();
+        let mut state = queues.lock();
         loop {
             if let Some(found) = state.take(choices())? {
                 return Ok(found);
@@ -143,14 +144,14 @@ impl Shared {
                 return Err(NoMessage::Expired { waited_s: waited.as_secs_f64() });
             };
             let pause = left.min(LONGEST_LOOK);
-            state = mailbox.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0;
+            state = queues.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
     /// Returns the number of queues of all ranks.
     #[cfg(test)]
     pub(super) fn queues(&self) -> usize {
-        self.mailboxes.iter().map(|mailbox| mailbox.lock().queues.len()).sum()
+        self.ranks.iter().map(|queues| queues.lock().queues.len()).sum()
     }
 
     /// Closes a context on one rank. The queues are removed once all ranks have closed it: until
@@ -164,17 +165,17 @@ impl Shared {
         }
         closed.remove(&context);
         drop(closed);
-        for mailbox in &self.mailboxes {
-            mailbox.lock().queues.retain(|address, _| address.context != context);
+        for queues in &self.ranks {
+            queues.lock().queues.retain(|address, _| address.context != context);
         }
     }
 
     /// Wakes and fails every present and future wait of every rank. The first failure is the one
     /// reported.
     pub(super) fn fail(&self, rank: Rank) {
-        for mailbox in &self.mailboxes {
-            mailbox.lock().failed.get_or_insert(rank);
-            mailbox.changed.notify_all();
+        for queues in &self.ranks {
+            queues.lock().failed.get_or_insert(rank);
+            queues.changed.notify_all();
         }
     }
 }

@@ -5,12 +5,14 @@
 //! each call of the transport, so that misuse is refused with the same words for all transports. A
 //! refused call changes nothing: the caller may go on as if it had not been made.
 
-use std::fmt::Display;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use crate::negotiation::grown_capacity;
-use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Flow, Growth, Rank, Sizes, Traffic};
+use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Flow, Rank, Sizes, Traffic};
+pub(crate) use terms::Terms;
+
+mod capacities;
+mod terms;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outgoing {
@@ -239,137 +241,5 @@ impl Deref for Ledger {
 
     fn deref(&self) -> &Terms {
         &self.terms
-    }
-}
-
-impl Ledger {
-    /// Stores the capacities that the senders announced for their edges.
-    pub(crate) fn learn_capacities(&mut self, capacities: &[usize]) {
-        if self.terms.receive_capacity != capacities {
-            Rc::make_mut(&mut self.terms).receive_capacity.copy_from_slice(capacities);
-        }
-    }
-
-    /// Checks a `negotiate`: nothing is in flight, and `need` has an entry for every edge.
-    pub(crate) fn expect_needs(&self, need: &[usize]) -> Result<(), CommError> {
-        self.expect_idle("negotiated")?;
-        if need.len() == self.spec().edges.len() {
-            return Ok(());
-        }
-        let (needs, edges) = (need.len(), self.spec().edges.len());
-        Err(self.misuse(format_args!("negotiated {needs} lengths for {edges} edges")))
-    }
-
-    /// Returns whether `need` would change a capacity of this rank.
-    pub(crate) fn changes(&self, need: &[usize]) -> bool {
-        let edges = self.spec().edges.iter().zip(self.capacities_for(need));
-        edges.into_iter().any(|(edge, capacity)| edge.flow.sends() && edge.send_capacity != capacity)
-    }
-
-    /// Returns how the capacities have changed since these terms.
-    pub(crate) fn growth_since(&self, before: &Terms) -> Growth {
-        let sent = self.spec.edges.iter().zip(&before.spec.edges);
-        let mut sent = sent.map(|(now, before)| (now.send_capacity, before.send_capacity));
-        let received = self.receive_capacity.iter().zip(&before.receive_capacity);
-        let grown =
-            sent.any(|(now, before)| now > before) || received.into_iter().any(|(now, before)| now > before);
-        if grown { Growth::Grown } else { Growth::Unchanged }
-    }
-
-    /// Raises each need to the longest message sent so far.
-    fn with_longest(&self, need: &[usize]) -> impl Iterator<Item = usize> {
-        need.iter().zip(&self.longest_sent).map(|(&need, &longest)| need.max(longest))
-    }
-
-    /// Returns the capacities that [`Self::apply`] would set (0 for edges that do not send).
-    pub(crate) fn capacities_for(&self, need: &[usize]) -> impl Iterator<Item = usize> {
-        let sizes = self.spec().sizes;
-        let capacity = move |(edge, need): (&Edge, usize)| {
-            if edge.flow.sends() { grown_capacity(sizes, edge.send_capacity, need) } else { 0 }
-        };
-        self.spec().edges.iter().zip(self.with_longest(need)).map(capacity)
-    }
-
-    /// Applies `need` to the capacities of the sending edges.
-    pub(crate) fn apply(&mut self, need: &[usize]) {
-        if !self.changes(need) {
-            return;
-        }
-        let capacities: Vec<usize> = self.capacities_for(need).collect();
-        let edges = Rc::make_mut(&mut self.terms).spec.edges.iter_mut().zip(capacities);
-        for (edge, capacity) in edges.filter(|(edge, _)| edge.flow.sends()) {
-            edge.send_capacity = capacity;
-        }
-    }
-
-    /// Returns the spec of the same edges in the opposite direction. This rank may send to each
-    /// peer what the peer could send to this rank.
-    pub(crate) fn reversed_spec(&self) -> ExchangeSpec {
-        let reversed = |(edge, &send_capacity): (&Edge, &usize)| Edge {
-            peer: edge.peer,
-            send_channel: edge.receive_channel,
-            receive_channel: edge.send_channel,
-            flow: edge.flow.reversed(),
-            send_capacity: if edge.flow == Flow::SendOnly { 0 } else { send_capacity },
-        };
-        let edges = self.spec().edges.iter().zip(&self.terms.receive_capacity).map(reversed).collect();
-        ExchangeSpec { edges, ..self.spec().clone() }
-    }
-}
-
-/// The terms of a context, shared by its ledger and its transport, and replaced when capacities
-/// change.
-#[derive(Debug, Clone)]
-pub(crate) struct Terms {
-    pub(super) rank: Rank,
-    pub(super) spec: ExchangeSpec,
-    pub(super) receive_capacity: Vec<usize>,
-}
-
-impl Terms {
-    pub(crate) fn spec(&self) -> &ExchangeSpec {
-        &self.spec
-    }
-
-    /// Returns an edge, which must exist.
-    pub(crate) fn edge(&self, EdgeId(i): EdgeId) -> &Edge {
-        &self.spec.edges[i]
-    }
-
-    pub(crate) fn edge_ids(&self) -> impl Iterator<Item = EdgeId> + use<> {
-        (0..self.spec.edges.len()).map(EdgeId)
-    }
-
-    /// Returns the largest message (for fixed sizes: the exact length) that may arrive along an
-    /// edge.
-    pub(crate) fn receive_capacity(&self, edge: EdgeId) -> usize {
-        self.receive_capacity[edge.0]
-    }
-
-    /// Returns the sending edge whose messages arrive along a receiving edge, if both ends are this
-    /// rank.
-    #[cfg(feature = "mpi")]
-    pub(crate) fn source(&self, receiving: usize) -> Option<usize> {
-        let edges = &self.spec.edges;
-        let Edge { peer, receive_channel, flow, .. } = edges[receiving];
-        let sends_here =
-            |edge: &Edge| edge.peer == peer && edge.flow.sends() && edge.send_channel == receive_channel;
-        if peer == self.rank && flow.receives() { edges.iter().position(sends_here) } else { None }
-    }
-
-    #[cold]
-    pub(crate) fn timeout(&self, waited_s: f64, awaited: String) -> CommError {
-        CommError::Timeout { context: self.spec.name, rank: self.rank, waited_s, awaited }
-    }
-
-    #[cold]
-    pub(crate) fn misuse(&self, what: impl Display) -> CommError {
-        CommError::Misuse { context: self.spec.name, what: what.to_string() }
-    }
-
-    #[cold]
-    pub(crate) fn mismatch(&self, edge: EdgeId, what: impl Display) -> CommError {
-        let Edge { peer, receive_channel: channel, .. } = *self.edge(edge);
-        CommError::Mismatch { context: self.spec.name, peer, channel, what: what.to_string() }
     }
 }

@@ -1,23 +1,20 @@
-//! The start of MPI, and its three ends: finalising, a call of [`abort`], a panic.
+//! The start of MPI, and its ends by a call of [`abort`] or by a panic; [`Running`] finalises it.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use mpi::Threading;
-use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator as Communicates;
 
-use super::{Inner, MpiWorld};
+use super::MpiWorld;
 use crate::auto::Trials;
 use crate::library::{Family, Library};
-use crate::monitor::Monitor;
 use crate::mpi::ffi::{self, Communicator};
-use crate::mpi::guard::{self, Call, CallLimit, Watched, watched};
+use crate::mpi::guard::{self, CallLimit, Watched};
+use crate::mpi::watched_calls::{Call, watched};
+use crate::mpi::world_state::{PANIC_EXIT_CODE, Running, WorldState};
 use crate::{Backend, Chunk, CommError, Rank, RmaOptions, launch};
-
-/// Exit code of all ranks when one panics.
-const PANIC_EXIT_CODE: i32 = 1;
 
 /// Initialises MPI with backend `p2p`, at the thread level that the library needs:
 /// `MPI_THREAD_FUNNELED` (MPI-3.1 section 12.4.3), with Open MPI `MPI_THREAD_SINGLE`. Works under a
@@ -44,7 +41,7 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     expect_level(level, needed)?;
     Communicator::return_errors(&universe)?;
     let world = universe.world();
-    let running = Running { universe: Some(universe), _monitor: monitor };
+    let running = Running::new(Some(universe), monitor);
     world_over(&world, running, limit, watchdog)
 }
 
@@ -77,7 +74,7 @@ pub fn start_with(communicator: &impl Communicates, watchdog: Duration) -> Resul
     expect_level(mpi::environment::threading_support(), level_needed()?)?;
     let limit = CallLimit::new(watchdog);
     let process = Watched { rank: communicator.rank() as Rank, ranks: communicator.size() as usize };
-    let running = Running { universe: None, _monitor: guard::start(process, &limit) };
+    let running = Running::new(None, guard::start(process, &limit));
     world_over(communicator, running, limit, watchdog)
 }
 
@@ -109,11 +106,11 @@ fn world_over(
     let own = Communicator::duplicate_of(communicator)?;
     // For this rank alone: the library keeps no table over all ranks for it.
     let quiet = Communicator::duplicate_of(&SimpleCommunicator::self_comm())?;
-    let inner = Inner::new(Rc::new(running), own, Rc::new(quiet), watchdog, Some(call_limit))?;
-    let inner = Rc::new(inner);
+    let state = WorldState::new(Rc::new(running), own, Rc::new(quiet), watchdog, Some(call_limit))?;
+    let state = Rc::new(state);
     let (backend, between_nodes) = (Backend::P2p, Backend::P2p);
     let (options, chunk, trials) = (RmaOptions::default(), Chunk::default(), Trials::default());
-    Ok(MpiWorld { inner, backend, options, between_nodes, chunk, trials })
+    Ok(MpiWorld { state, backend, options, between_nodes, chunk, trials })
 }
 
 /// Ends all ranks of the run with this exit code, as [`World::abort`](crate::World::abort) does.
@@ -131,24 +128,4 @@ fn abort_on_panic() {
         earlier(panic);
         ffi::abort_all(PANIC_EXIT_CODE);
     }));
-}
-
-/// The library, and the watchdog of its calls.
-pub(super) struct Running {
-    /// Present if MPI was initialised here; `None` if the program has initialised it, and while
-    /// dropping.
-    universe: Option<Universe>,
-    _monitor: Monitor,
-}
-
-impl Drop for Running {
-    /// Finalises MPI (MPI-3.1 section 8.7), or aborts it if this rank is unwinding with the panic
-    /// hook replaced.
-    fn drop(&mut self) {
-        let Some(universe) = self.universe.take() else { return };
-        if std::thread::panicking() {
-            ffi::abort_all(PANIC_EXIT_CODE);
-        }
-        watched(Call::MPI_Finalize, None, || drop(universe));
-    }
 }

@@ -1,15 +1,15 @@
-//! Letters of the `local` transport: queues by sender in the rank's mailbox.
+//! Unexpected messages of the `local` transport: one of the rank's queues for each sender.
 
 use std::time::Duration;
 
-use super::mailbox::{Address, Kind, NoMessage};
-use super::world::{Member, copy_of};
-use crate::mailbox::{Letter, Mailbox, left_over};
+use super::member::{Member, copy_of};
+use super::queues::{Address, Kind, NoMessage};
+use crate::unexpected::{UnexpectedMessage, UnexpectedMessages, left_over};
 use crate::{AlignedBuffer, CommError, Rank, Traffic};
 
-/// This rank's letters in one context.
+/// A context of unexpected messages.
 #[derive(Debug)]
-pub(super) struct Letters {
+pub(super) struct Unexpected {
     member: Member,
     context: u64,
     name: &'static str,
@@ -18,15 +18,15 @@ pub(super) struct Letters {
     first: Rank,
 }
 
-impl Letters {
-    /// Opens a mailbox. *Collective.*
+impl Unexpected {
+    /// Opens the context. *Collective.*
     pub(super) fn open(member: Member, name: &'static str) -> Self {
         let context = member.next_context();
         Self { member, context, name, traffic: Traffic::default(), first: 0 }
     }
 
     fn address(&self, from: Rank) -> Address {
-        Address { kind: Kind::Letter, context: self.context, from, channel: 0 }
+        Address { kind: Kind::Unexpected, context: self.context, from, channel: 0 }
     }
 
     fn senders(&self) -> impl Iterator<Item = (usize, Address)> {
@@ -34,9 +34,9 @@ impl Letters {
         (0..ranks).map(move |i| (self.first + i) % ranks).map(|from| (from, self.address(from)))
     }
 
-    fn came(&mut self, (from, bytes): (Rank, AlignedBuffer)) -> Letter {
+    fn came(&mut self, (from, bytes): (Rank, AlignedBuffer)) -> UnexpectedMessage {
         self.first = from + 1;
-        Letter { from, bytes }
+        UnexpectedMessage { from, bytes }
     }
 
     fn late(&self, waited_s: f64, awaited: String) -> CommError {
@@ -44,7 +44,7 @@ impl Letters {
     }
 }
 
-impl Mailbox for Letters {
+impl UnexpectedMessages for Unexpected {
     fn send(&mut self, to: Rank, bytes: &[u8]) -> Result<(), CommError> {
         self.traffic.messages += 1;
         self.traffic.bytes += bytes.len() as u64;
@@ -52,7 +52,7 @@ impl Mailbox for Letters {
         Ok(())
     }
 
-    fn take(&mut self) -> Result<Option<Letter>, CommError> {
+    fn take(&mut self) -> Result<Option<UnexpectedMessage>, CommError> {
         match self.member.shared.take(self.member.rank, Duration::ZERO, || self.senders()) {
             Ok(found) => Ok(Some(self.came(found))),
             Err(NoMessage::Expired { .. }) => Ok(None),
@@ -62,7 +62,7 @@ impl Mailbox for Letters {
         }
     }
 
-    fn wait(&mut self, awaited: &dyn Fn() -> String) -> Result<Letter, CommError> {
+    fn wait(&mut self, awaited: &dyn Fn() -> String) -> Result<UnexpectedMessage, CommError> {
         let found = self.member.take(|| self.senders());
         let found = found.map_err(|none| none.error(|waited_s| self.late(waited_s, awaited())))?;
         Ok(self.came(found))
@@ -74,11 +74,11 @@ impl Mailbox for Letters {
 
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         self.member.barrier()?;
-        self.take()?.map_or(Ok(()), |letter| Err(left_over(self.name, letter.from)))
+        self.take()?.map_or(Ok(()), |message| Err(left_over(self.name, message.from)))
     }
 }
 
-impl Drop for Letters {
+impl Drop for Unexpected {
     fn drop(&mut self) {
         self.member.shared.close(self.context);
     }

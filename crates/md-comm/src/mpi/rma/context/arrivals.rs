@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::Parts;
+use super::WindowContext;
 use crate::mpi::rma::arena::{LENGTH_BYTES, ORIGIN_HEAD};
 use crate::{AlignedBuffer, Arrivals, CommError, EdgeId, Sizes};
 
@@ -19,11 +19,11 @@ pub(super) enum MessagePlace {
     Buffer,
     /// At an offset of the own part.
     Window(usize),
-    /// In one of [`Parts::held`].
+    /// In one of [`WindowContext::held`].
     Held(usize),
 }
 
-impl Parts {
+impl WindowContext {
     /// Records that a message has arrived. Its length is known if its flag carried it.
     pub(crate) fn notice(&mut self, edge: EdgeId, length: Option<usize>) {
         if !std::mem::replace(&mut self.noticed[edge.0], true) {

@@ -1,0 +1,42 @@
+//! What a world reports of the library and the machine beneath it. Nothing here moves data of a run.
+
+use crate::CommError;
+
+/// Ranks that the launcher has bound to the same cores of one machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrowdedCores {
+    /// Number of ranks that can use these cores and no others.
+    pub ranks: usize,
+    /// Number of cores.
+    pub cores: usize,
+}
+
+impl CrowdedCores {
+    /// Returns whether several ranks with this number of `threads` each have to take turns. Unknown
+    /// cores do not count as crowded.
+    pub fn is_crowded(self, threads: usize) -> bool {
+        let Self { ranks, cores } = self;
+        ranks > 1 && cores > 0 && ranks * threads > cores
+    }
+}
+
+/// The library and the machine beneath a world.
+pub trait Platform {
+    /// Returns the version line of the MPI library, or `none`.
+    fn library(&self) -> String;
+
+    /// Returns the component of the MPI library that moves the data of the window made last on this
+    /// rank, if there is such a window.
+    fn rma_component(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the set of cores that is shared by most ranks of a machine, if ranks with this
+    /// number of threads each have to take turns on some cores. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    fn crowded_cores(&self, _threads: usize) -> Result<Option<CrowdedCores>, CommError> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,75 @@
+//! The interface of a pair potential.
+
+use super::{PairLoop, PairSums};
+use crate::Dimension;
+
+/// Contribution of one pair, or of each pair in a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PairTerm<V = f64> {
+    /// Pair energy.
+    pub energy: V,
+    /// -(dU/dr)/r. Multiplied by the distance vector from j to i, it is the force on i, \[energy /
+    /// length^2\].
+    pub force_over_r: V,
+}
+
+/// Mean-field correction for pairs beyond the cutoff, for the whole system.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Tail {
+    /// Energy.
+    pub energy: f64,
+    /// Pressure.
+    pub pressure: f64,
+}
+
+impl Tail {
+    /// Sums over all pairs of species. `of_species` returns the correction for one pair of
+    /// particles in unit volume and a factor for it.
+    pub(crate) fn of_pairs(
+        counts: &[u64],
+        volume: f64,
+        of_species: impl Fn(usize, usize) -> (f64, Self),
+    ) -> Self {
+        let mut tail = Self::default();
+        for (a, &count_a) in counts.iter().enumerate() {
+            for (b, &count_b) in counts.iter().enumerate() {
+                let pairs = count_a as f64 * count_b as f64 / volume;
+                let (factor, Self { energy, pressure }) = of_species(a, b);
+                tail.energy += pairs * factor * energy;
+                tail.pressure += pairs / volume * factor * pressure;
+            }
+        }
+        tail
+    }
+}
+
+/// A cut-off, spherically symmetric pair potential.
+pub trait PairPotential: std::fmt::Debug + Send + Sync {
+    /// Returns the cutoff radius, \[length\].
+    fn cutoff(&self) -> f64;
+
+    /// Returns the number of species.
+    fn species(&self) -> usize;
+
+    /// Returns whether the kernel accepts i-clusters of several species
+    /// ([`PairKernel::parameters`](super::PairKernel::parameters)). Otherwise i-clusters have one particle if there are several
+    /// species.
+    fn takes_unlike_particles(&self) -> bool {
+        false
+    }
+
+    /// Returns the pair term of species `a` and `b` at the squared distance `r2`, which is less
+    /// than the squared cutoff.
+    fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm;
+
+    /// Returns the mean-field correction of energy and pressure for `counts[species]` particles in
+    /// `volume`.
+    fn tail(&self, counts: &[u64], volume: f64, dimension: Dimension) -> Tail;
+
+    /// Returns whether f32 can represent, without loss of digits, every number in the pair terms of
+    /// particles at usual distances.
+    fn fits_single_precision(&self) -> bool;
+
+    /// Runs a loop over pairs with the kernel for these parameters.
+    fn compute(&self, pairs: PairLoop) -> PairSums;
+}
