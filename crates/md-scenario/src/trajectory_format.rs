@@ -21,7 +21,7 @@ pub enum TrajectoryFormat {
     Extxyz,
     /// Text dump of LAMMPS.
     Lammpstrj,
-    /// NetCDF in the AMBER convention.
+    /// `NetCDF` in the AMBER convention.
     Netcdf,
     /// Compressed trajectory of GROMACS.
     Xtc,
