@@ -10,7 +10,7 @@ use md_core::memory::OutOfMemory;
 use md_core::migrate::LostParticle;
 use md_core::threads::ThreadsError;
 
-use crate::integrator::KeyFault;
+use crate::motion::integrator::KeyFault;
 
 /// Number of lost particles that a message lists.
 const NAMED: usize = 5;

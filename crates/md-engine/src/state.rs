@@ -3,9 +3,9 @@
 
 use md_core::{Domain, Particles};
 
-use crate::barostat::BoxCoupling;
 use crate::error::EngineError;
-use crate::integrator::Integrate;
+use crate::motion::barostat::BoxCoupling;
+use crate::motion::integrator::Integrate;
 use crate::setup::Setup;
 
 /// State of one rank.

@@ -10,9 +10,9 @@ use md_core::partition::{CellLoads, Partition};
 use super::cost::{Change, LoadUnit};
 use super::{BalanceReport, BalanceRule, BalanceWeights, Balancing, loads, replay};
 use crate::clock::Phase;
-use crate::decomposition::{Decomposition, Division};
+use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
-use crate::interaction::Interaction;
+use crate::forces::interaction::Interaction;
 use crate::simulation::Simulation;
 
 /// A proposal must reduce the highest load at least to this fraction of the present one.

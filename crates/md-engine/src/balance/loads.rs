@@ -5,10 +5,10 @@ use md_core::Shell;
 use md_core::partition::CellLoads;
 
 use crate::config::Config;
-use crate::decomposition::Division;
+use crate::division::Division;
 use crate::error::EngineError;
-use crate::initial;
 use crate::setup::Setup;
+use crate::start::initial;
 
 /// Returns the loads that follow from the particle counts at the start. *Collective.*
 pub(crate) fn at_start(setup: &Setup, shell: Shell, world: &dyn World) -> Result<CellLoads, EngineError> {
@@ -28,7 +28,7 @@ pub(crate) fn at_start(setup: &Setup, shell: Shell, world: &dyn World) -> Result
 /// Returns a table of zeros for all cells.
 pub(super) fn words(cells: usize) -> Result<Vec<u64>, EngineError> {
     let mut words = Vec::new();
-    crate::checks::expect_room(&mut words, cells, "a table of all cells")?;
+    crate::simulation::checks::expect_room(&mut words, cells, "a table of all cells")?;
     words.resize(cells, 0);
     Ok(words)
 }

@@ -24,7 +24,7 @@ use std::time::Instant;
 
 use crate::config::ParallelConfig;
 use crate::error::EngineError;
-use crate::protocol::Protocol;
+use crate::forces::protocol::Protocol;
 
 /// Default number of steps between two balance checks.
 pub const DEFAULT_INTERVAL: u64 = 100;

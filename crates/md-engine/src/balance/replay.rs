@@ -10,7 +10,7 @@ use std::sync::Arc;
 use md_core::partition::{Partition, Table};
 use md_core::{CellGrid, memory};
 
-use crate::decomposition::Division;
+use crate::division::Division;
 use crate::error::EngineError;
 use crate::simulation::Simulation;
 

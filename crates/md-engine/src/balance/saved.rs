@@ -6,7 +6,7 @@ use md_core::partition::saved::from_words;
 
 use super::{BalanceReport, Balancing};
 use crate::checkpoint::{Continuation, MOST_STEPS};
-use crate::decomposition::{Decomposition, Division};
+use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
