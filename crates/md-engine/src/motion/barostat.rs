@@ -25,7 +25,8 @@ use md_core::random;
 use md_core::{Boundary, Dimension, SymmetricTensor};
 
 use crate::config::Config;
-use crate::motion::integrator::{Integrator, KeyFault};
+use crate::error::KeyFault;
+use crate::motion::integrator::Integrator;
 
 /// Keys of a barostat.
 #[derive(Debug, Clone, Copy, PartialEq)]

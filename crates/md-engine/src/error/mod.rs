@@ -1,5 +1,7 @@
 //! Errors of a simulation, and the ranks on which they occur.
 
+mod fault;
+
 use std::error::Error;
 
 use md_comm::CommError;
@@ -10,7 +12,7 @@ use md_core::memory::OutOfMemory;
 use md_core::migrate::LostParticle;
 use md_core::threads::ThreadsError;
 
-use crate::motion::integrator::KeyFault;
+pub use fault::{Attribute, KeyFault, ParticleFault};
 
 /// Number of lost particles that a message lists.
 const NAMED: usize = 5;
@@ -191,27 +193,6 @@ pub enum EngineError {
     /// An observer failed on this rank.
     #[error(transparent)]
     Observer(Box<dyn Error + Send + Sync>),
-}
-
-/// Particle with an invalid position or velocity.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("particle {id}: {problem}")]
-pub struct ParticleFault {
-    /// Id of the particle.
-    pub id: u64,
-    /// Invalid attribute.
-    pub attribute: Attribute,
-    /// Why it is invalid.
-    pub problem: String,
-}
-
-/// Attribute of a particle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attribute {
-    /// Position.
-    Position,
-    /// Velocity.
-    Velocity,
 }
 
 /// Ranks on which an error occurs.
