@@ -42,6 +42,7 @@
 pub mod balance;
 mod checkpoint;
 pub mod clock;
+mod collective;
 pub mod config;
 mod division;
 mod error;
@@ -59,6 +60,7 @@ mod wall;
 pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
 pub use checkpoint::{Carried, Continuation, Restored, SavedState, id_of_row};
 pub use clock::Phase;
+pub use collective::for_each_rank;
 pub use config::{
     Config, FirstOfAll, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, SecondShare, Share,
     SimdChoice, TailCorrection,
@@ -78,6 +80,6 @@ pub use motion::integrator::{Integrate, Integrator};
 pub use motion::{barostat, integrator};
 pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
 pub use setup::Setup;
-pub use simulation::{ColdStart, Simulation, for_each_rank};
+pub use simulation::{ColdStart, Simulation};
 pub use state::State;
 pub use wall::{Side, SolidWall};

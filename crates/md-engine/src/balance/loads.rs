@@ -28,7 +28,7 @@ pub(crate) fn at_start(setup: &Setup, shell: Shell, world: &dyn World) -> Result
 /// Returns a table of zeros for all cells.
 pub(super) fn words(cells: usize) -> Result<Vec<u64>, EngineError> {
     let mut words = Vec::new();
-    crate::simulation::checks::expect_room(&mut words, cells, "a table of all cells")?;
+    crate::collective::expect_room(&mut words, cells, "a table of all cells")?;
     words.resize(cells, 0);
     Ok(words)
 }

@@ -26,11 +26,11 @@ use md_core::rebuild::RebuildHistory;
 use md_core::{Domain, Particles, SimdLevel};
 
 use crate::balance::BalanceReport;
+use crate::collective::expect_room;
 use crate::error::EngineError;
 use crate::motion::barostat::BoxReport;
 use crate::report::{EnergyReport, NeighborReport};
 use crate::setup::Setup;
-use crate::simulation::checks::expect_room;
 
 /// Words of a row after those that move with a particle: position at the last rebuild, force.
 const WORDS_BEHIND: usize = 6;

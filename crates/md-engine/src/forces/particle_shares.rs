@@ -7,9 +7,9 @@ use md_core::potential::{PairPotential, PairTerm};
 use md_core::{Field, force::Newton, force::Pair};
 
 use crate::clock::Phase;
+use crate::collective::expect_room;
 use crate::error::EngineError;
 use crate::forces::interaction::ForceContext;
-use crate::simulation::checks::expect_room;
 
 const FORCES: &[Field] = &[Field::FORCE];
 

@@ -8,11 +8,11 @@ use md_core::grid::{Cell, add};
 use md_core::potential::PairPotential;
 use md_core::{Particle, Shell, memory};
 
+use crate::collective::{expect_room, for_each_rank};
 use crate::config::Forces;
 use crate::error::EngineError;
 use crate::report::ParticleRow;
 use crate::setup::Setup;
-use crate::simulation::checks::{expect_room, for_each_rank};
 use crate::start::initial::{self, particle, words};
 
 /// Returns the forces on this rank's particles in the initial state, by plain loops over all pairs

@@ -1,7 +1,7 @@
 //! Simulation on one rank, and the time step.
 
 mod box_course;
-pub(crate) mod checks;
+mod checks;
 mod cold_start;
 mod ending;
 mod frozen;
@@ -35,7 +35,6 @@ use crate::start::initial;
 use crate::start::placement;
 use crate::state::State;
 use box_course::BoxCourse;
-pub use checks::for_each_rank;
 pub use cold_start::ColdStart;
 use ending::Ending;
 use rebuild::RebuildAnswer;

@@ -10,10 +10,10 @@ use md_core::potential::Tail;
 use md_core::{ConservedMomentum, Domain, Particles, SymmetricTensor};
 
 use super::Simulation;
-use super::checks::expect_room;
 use crate::balance::saved;
 use crate::checkpoint::{SavedState, Shared};
 use crate::clock::{Phase, PhaseObserver};
+use crate::collective::expect_room;
 use crate::division::Decomposition;
 use crate::division::halo::total;
 use crate::error::EngineError;

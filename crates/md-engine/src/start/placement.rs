@@ -4,9 +4,9 @@ use md_comm::World;
 use md_core::grid::axis;
 use md_core::{Boundary, Dimension, Domain, ImageCounts, Particle, Particles};
 
+use crate::collective::gather_all;
 use crate::config::FirstOfAll;
 use crate::error::{Attribute, EngineError, ParticleFault};
-use crate::simulation::checks::gather_all;
 use crate::wall::SolidWall;
 
 /// Distance from the box, in box lengths, at which wrapping loses half of a coordinate's digits.
