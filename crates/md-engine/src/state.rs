@@ -30,7 +30,7 @@ impl State {
     pub(crate) fn new(particles: Particles, setup: &Setup) -> Result<Self, EngineError> {
         let config = &setup.config;
         let integrator = config.integrator.build(setup)?;
-        let barostat = config.barostat.map(|keys| BoxCoupling::new(keys, config));
+        let barostat = config.barostat.map(|keys| BoxCoupling::new(keys, &setup.system()));
         Ok(Self { particles, domain: setup.domain, integrator, barostat, step: 0, time: 0.0 })
     }
 }

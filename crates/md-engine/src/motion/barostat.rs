@@ -24,8 +24,8 @@ use std::ops::RangeInclusive;
 use md_core::random;
 use md_core::{Boundary, Dimension, SymmetricTensor};
 
-use crate::config::Config;
 use crate::error::KeyFault;
+use crate::motion::System;
 use crate::motion::integrator::Integrator;
 
 /// Keys of a barostat.
@@ -347,14 +347,14 @@ impl Barostat {
 }
 
 impl BoxCoupling {
-    pub(crate) fn new(keys: Barostat, config: &Config) -> Self {
-        let interval = keys.interval(config.timestep);
+    pub(crate) fn new(keys: Barostat, system: &System) -> Self {
+        let interval = keys.interval(system.timestep);
         Self {
             keys,
-            seed: config.seed,
-            dimension: config.dimension,
+            seed: system.seed,
+            dimension: system.domain.dimension,
             interval,
-            span: interval as f64 * config.timestep,
+            span: interval as f64 * system.timestep,
             work: 0.0,
         }
     }
@@ -410,17 +410,29 @@ impl BoxCoupling {
 
 #[cfg(test)]
 mod tests {
-    use md_core::lattice::{Lattice, LatticeKind};
-    use md_core::potential::LennardJones;
+    use md_core::{Domain, SimdLevel};
 
     use super::*;
 
     fn coupling(kind: BarostatKind, axes: CoupledAxes) -> BoxCoupling {
-        let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [5; 3]);
-        let config = Config::new(lattice, LennardJones::reduced(2.5));
+        let domain = Domain {
+            dimension: Dimension::Three,
+            origin: [0.0; 3],
+            lengths: [8.0; 3],
+            boundary: [Boundary::Periodic; 3],
+        };
+        let system = System {
+            domain: &domain,
+            masses: &[1.0],
+            atoms: 500,
+            timestep: 0.005,
+            schedule: &(0..0),
+            seed: 0,
+            simd: SimdLevel::Baseline,
+        };
         let keys =
             Barostat { kind, pressure: 1.0, relaxation: 1.0, compressibility: 0.05, axes, every: Some(2) };
-        BoxCoupling::new(keys, &config)
+        BoxCoupling::new(keys, &system)
     }
 
     /// An ideal gas of N particles whose box follows only the barostat, with momenta drawn anew

@@ -5,12 +5,14 @@ mod memory;
 use md_comm::World;
 use md_core::force::{Precision, mixed_precision_problem};
 use md_core::grid::axis;
-use md_core::{CellGrid, ConservedMomentum, Domain, SimdLevel, TotalMomentum};
+use md_core::{CellGrid, Domain, SimdLevel, TotalMomentum};
 
 use crate::balance::loads;
 use crate::config::{Config, Forces, NeighborConfig, ParallelConfig, SimdChoice};
 use crate::division::Division;
 use crate::error::EngineError;
+use crate::motion::System;
+use crate::motion::integrator::{Integrate, Integrator};
 
 /// Checked configuration and what follows from it and the number of ranks without communication.
 #[derive(Debug, Clone)]
@@ -144,7 +146,21 @@ impl Setup {
 
     /// Returns the degrees of freedom under an integrator with this effect on the total momentum.
     pub fn degrees_of_freedom(&self, momentum: TotalMomentum) -> u64 {
-        ConservedMomentum::new(&self.domain, momentum).degrees_of_freedom(self.atoms(), self.domain.dimension)
+        self.system().degrees_of_freedom(momentum)
+    }
+
+    /// Returns the system for which integrators and barostats are built.
+    pub(crate) fn system(&self) -> System<'_> {
+        let Config { masses, timestep, schedule, seed, .. } = &self.config;
+        System {
+            domain: &self.domain,
+            masses,
+            atoms: self.atoms(),
+            timestep: *timestep,
+            schedule,
+            seed: *seed,
+            simd: self.simd,
+        }
     }
 
     /// Returns the number of particles of the whole system.
@@ -156,5 +172,15 @@ impl Setup {
     pub fn grid_text(&self) -> String {
         let rank_grid = self.division.partition.rank_grid();
         rank_grid.map_or_else(|| "-".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"))
+    }
+}
+
+impl Integrator {
+    /// Builds the integrator for the system of a setup.
+    ///
+    /// # Errors
+    /// [`EngineError::Config`] for an invalid key, for instance a negative temperature.
+    pub fn build(self, setup: &Setup) -> Result<Box<dyn Integrate>, EngineError> {
+        self.build_for(&setup.system())
     }
 }

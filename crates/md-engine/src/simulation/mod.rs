@@ -383,7 +383,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             barostat.check(config.dimension, config.boundary, &integrator)?;
             barostat.check_relaxation(config.timestep)?;
         }
-        self.state.barostat = barostat.map(|keys| BoxCoupling::new(keys, config));
+        self.state.barostat = barostat.map(|keys| BoxCoupling::new(keys, &self.setup.system()));
         self.state.integrator = integrator.build(&self.setup)?;
         Ok(())
     }

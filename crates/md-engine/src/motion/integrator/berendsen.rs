@@ -5,7 +5,7 @@
 use super::scaling::{Moment, Scaled, ScalingRule, Timing};
 use super::{KeyFault, Keys, Temperature};
 use crate::error::EngineError;
-use crate::setup::Setup;
+use crate::motion::System;
 
 /// Keys of the Berendsen thermostat.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,10 +38,10 @@ impl Keys for BerendsenKeys {
         KeyFault::unless_at_least_one("every", self.every)
     }
 
-    fn build(self, setup: &Setup) -> Result<Scaled, EngineError> {
-        let timing = Timing::new(self.temperature, self.every, self.relaxation, setup);
-        timing.expect_longer(self.relaxation, setup)?;
-        Ok(Scaled::new(Berendsen { relaxation: self.relaxation }, &timing, setup))
+    fn build(self, system: &System) -> Result<Scaled, EngineError> {
+        let timing = Timing::new(self.temperature, self.every, self.relaxation, system);
+        timing.expect_longer(self.relaxation, system)?;
+        Ok(Scaled::new(Berendsen { relaxation: self.relaxation }, &timing, system))
     }
 }
 

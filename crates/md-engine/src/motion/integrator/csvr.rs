@@ -7,7 +7,7 @@ use md_core::random;
 use super::scaling::{Moment, Scaled, ScalingRule, Timing};
 use super::{KeyFault, Keys, Temperature};
 use crate::error::EngineError;
-use crate::setup::Setup;
+use crate::motion::System;
 
 /// Keys of stochastic velocity rescaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,10 +40,10 @@ impl Keys for CsvrKeys {
         KeyFault::unless_at_least_one("every", self.every)
     }
 
-    fn build(self, setup: &Setup) -> Result<Scaled, EngineError> {
-        let timing = Timing::new(self.temperature, self.every, self.relaxation, setup);
-        let rule = Csvr { relaxation: self.relaxation, seed: setup.config.seed };
-        Ok(Scaled::new(rule, &timing, setup))
+    fn build(self, system: &System) -> Result<Scaled, EngineError> {
+        let timing = Timing::new(self.temperature, self.every, self.relaxation, system);
+        let rule = Csvr { relaxation: self.relaxation, seed: system.seed };
+        Ok(Scaled::new(rule, &timing, system))
     }
 }
 

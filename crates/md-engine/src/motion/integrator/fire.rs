@@ -13,7 +13,7 @@ use md_core::integrate::HalfKicks;
 
 use super::{Completion, Integrate, KeyFault, Keys, Minimisation, Motion, Temperature};
 use crate::error::EngineError;
-use crate::setup::Setup;
+use crate::motion::System;
 
 /// Keys of minimisation by FIRE.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,8 +50,8 @@ impl Keys for FireKeys {
         KeyFault::unless_positive("force_tolerance", self.force_tolerance)
     }
 
-    fn build(self, setup: &Setup) -> Result<Fire, EngineError> {
-        let timestep = setup.config.timestep;
+    fn build(self, system: &System) -> Result<Fire, EngineError> {
+        let timestep = system.timestep;
         Ok(Fire {
             tolerance: self.force_tolerance,
             first_timestep: timestep,

@@ -15,7 +15,7 @@ use md_core::noise::NoiseKey;
 use super::target::Schedule;
 use super::{Completion, Integrate, KeyFault, Keys, Motion, Temperature};
 use crate::error::EngineError;
-use crate::setup::Setup;
+use crate::motion::System;
 
 /// Keys of Langevin dynamics.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,18 +62,17 @@ impl Keys for LangevinKeys {
         KeyFault::unless_positive("friction", self.friction)
     }
 
-    fn build(self, setup: &Setup) -> Result<Langevin, EngineError> {
-        let config = &setup.config;
-        let over_a_step = self.friction * config.timestep;
+    fn build(self, system: &System) -> Result<Langevin, EngineError> {
+        let over_a_step = self.friction * system.timestep;
         let decay = match self.scheme {
             LangevinScheme::Baoab => (-over_a_step).exp(),
             LangevinScheme::Gjf => (1.0 - 0.5 * over_a_step) / (1.0 + 0.5 * over_a_step),
         };
-        let verlet = VelocityVerlet::new(config.timestep, &config.masses, setup.simd);
-        let key = NoiseKey::of_seed(config.seed);
+        let verlet = VelocityVerlet::new(system.timestep, system.masses, system.simd);
+        let key = NoiseKey::of_seed(system.seed);
         Ok(Langevin {
-            dynamics: LangevinDynamics::new(verlet, &config.masses, decay, key),
-            schedule: Schedule::new(self.temperature, config.schedule.clone()),
+            dynamics: LangevinDynamics::new(verlet, system.masses, decay, key),
+            schedule: Schedule::new(self.temperature, system.schedule.clone()),
             heat: ExactSum::default(),
             own_heat: ExactSum::default(),
         })

@@ -25,7 +25,7 @@ use md_core::{Domain, Particles, Threads, TotalMomentum};
 
 use crate::error::EngineError;
 pub use crate::error::KeyFault;
-use crate::setup::Setup;
+use crate::motion::System;
 pub use berendsen::BerendsenKeys;
 pub use csvr::CsvrKeys;
 pub use fire::FireKeys;
@@ -169,7 +169,7 @@ trait Keys: Copy {
     fn check(&self) -> Result<(), KeyFault>;
 
     /// Builds the integrator for a system.
-    fn build(self, setup: &Setup) -> Result<Self::Built, EngineError>;
+    fn build(self, system: &System) -> Result<Self::Built, EngineError>;
 }
 
 macro_rules! integrators {
@@ -205,10 +205,10 @@ macro_rules! integrators {
             ///
             /// # Errors
             /// [`EngineError::Config`] for an invalid key, for instance a negative temperature.
-            pub fn build(self, setup: &Setup) -> Result<Box<dyn Integrate>, EngineError> {
+            pub(crate) fn build_for(self, system: &System) -> Result<Box<dyn Integrate>, EngineError> {
                 self.check()?;
                 match self {
-                    $(Self::$name(keys) => Ok(Box::new(keys.build(setup)?)),)+
+                    $(Self::$name(keys) => Ok(Box::new(keys.build(system)?)),)+
                 }
             }
         }

@@ -19,7 +19,7 @@ use md_core::TotalMomentum;
 use super::scaling::{Moment, Scaled, ScalingRule, Timing};
 use super::{KeyFault, Keys, Temperature};
 use crate::error::EngineError;
-use crate::setup::Setup;
+use crate::motion::System;
 
 /// Keys of a Nose-Hoover chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,14 +71,14 @@ impl Keys for NoseHooverKeys {
         KeyFault::unless_at_least_one("every", self.every)
     }
 
-    fn build(self, setup: &Setup) -> Result<Scaled, EngineError> {
-        let timing = Timing::new(self.temperature, self.every, self.relaxation, setup);
-        timing.expect_longer(self.relaxation, setup)?;
+    fn build(self, system: &System) -> Result<Scaled, EngineError> {
+        let timing = Timing::new(self.temperature, self.every, self.relaxation, system);
+        timing.expect_longer(self.relaxation, system)?;
         let [temperature, _] = self.temperature.ends();
         let mass = temperature * self.relaxation * self.relaxation;
         let mut links = vec![Link { friction: 0.0, mass }; self.chain as usize];
-        links[0].mass *= setup.degrees_of_freedom(TotalMomentum::Conserved) as f64;
-        Ok(Scaled::new(NoseHoover { links, absorbed: 0.0 }, &timing, setup))
+        links[0].mass *= system.degrees_of_freedom(TotalMomentum::Conserved) as f64;
+        Ok(Scaled::new(NoseHoover { links, absorbed: 0.0 }, &timing, system))
     }
 }
 

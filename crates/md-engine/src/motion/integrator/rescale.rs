@@ -3,7 +3,7 @@
 use super::scaling::{Moment, Scaled, ScalingRule, Timing};
 use super::{KeyFault, Keys, Temperature};
 use crate::error::EngineError;
-use crate::setup::Setup;
+use crate::motion::System;
 
 /// Keys of plain rescaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,9 +38,9 @@ impl Keys for RescaleKeys {
         KeyFault::unless_at_least_one("every", Some(self.every))
     }
 
-    fn build(self, setup: &Setup) -> Result<Scaled, EngineError> {
+    fn build(self, system: &System) -> Result<Scaled, EngineError> {
         let timing = Timing { temperature: self.temperature, interval: self.every };
-        Ok(Scaled::new(Rescale, &timing, setup))
+        Ok(Scaled::new(Rescale, &timing, system))
     }
 }
 

@@ -18,8 +18,8 @@ use md_core::{ConservedMomentum, TotalMomentum};
 use super::target::Schedule;
 use super::{Completion, Integrate, KeyFault, Motion, Temperature};
 use crate::error::EngineError;
+use crate::motion::System;
 use crate::motion::thermal::Thermal;
-use crate::setup::Setup;
 
 /// Input of a thermostat when it acts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,23 +85,28 @@ pub(super) struct Timing {
 impl Timing {
     /// Creates the timing from `every` if it is given; otherwise with the longest interval within a
     /// twentieth of the relaxation time, from 1 to 10 steps.
-    pub(super) fn new(temperature: Temperature, every: Option<u64>, relaxation: f64, setup: &Setup) -> Self {
+    pub(super) fn new(
+        temperature: Temperature,
+        every: Option<u64>,
+        relaxation: f64,
+        system: &System,
+    ) -> Self {
         /// With these values the kinetic energy changes little between actions, and the sums over
         /// all ranks cost little.
         const PART: f64 = 20.0;
         const LONGEST: f64 = 10.0;
-        let interval = (relaxation / (PART * setup.config.timestep)).floor().clamp(1.0, LONGEST) as u64;
+        let interval = (relaxation / (PART * system.timestep)).floor().clamp(1.0, LONGEST) as u64;
         Self { temperature, interval: every.unwrap_or(interval) }
     }
 
     /// Returns the time between two actions.
-    pub(super) fn span(&self, setup: &Setup) -> f64 {
-        self.interval as f64 * setup.config.timestep
+    pub(super) fn span(&self, system: &System) -> f64 {
+        self.interval as f64 * system.timestep
     }
 
     /// Returns an error if the relaxation time is shorter than the time between two actions.
-    pub(super) fn expect_longer(&self, relaxation: f64, setup: &Setup) -> Result<(), EngineError> {
-        let span = self.span(setup);
+    pub(super) fn expect_longer(&self, relaxation: f64, system: &System) -> Result<(), EngineError> {
+        let span = self.span(system);
         if relaxation >= span {
             return Ok(());
         }
@@ -112,16 +117,15 @@ impl Timing {
 }
 
 impl Scaled {
-    pub(super) fn new(rule: impl ScalingRule + 'static, timing: &Timing, setup: &Setup) -> Self {
-        let config = &setup.config;
+    pub(super) fn new(rule: impl ScalingRule + 'static, timing: &Timing, system: &System) -> Self {
         Self {
-            verlet: VelocityVerlet::new(config.timestep, &config.masses, setup.simd),
+            verlet: VelocityVerlet::new(system.timestep, system.masses, system.simd),
             rule: Box::new(rule),
-            schedule: Schedule::new(timing.temperature, config.schedule.clone()),
+            schedule: Schedule::new(timing.temperature, system.schedule.clone()),
             interval: timing.interval,
-            timestep: config.timestep,
-            conserved: ConservedMomentum::new(&setup.domain, TotalMomentum::Conserved),
-            degrees: setup.degrees_of_freedom(TotalMomentum::Conserved),
+            timestep: system.timestep,
+            conserved: ConservedMomentum::new(system.domain, TotalMomentum::Conserved),
+            degrees: system.degrees_of_freedom(TotalMomentum::Conserved),
             step: 0,
             heat: 0.0,
         }

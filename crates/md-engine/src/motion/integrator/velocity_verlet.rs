@@ -5,7 +5,7 @@ use md_core::integrate::{HalfKicks, VelocityVerlet};
 
 use super::{Completion, Integrate, KeyFault, Keys, Motion, Temperature};
 use crate::error::EngineError;
-use crate::setup::Setup;
+use crate::motion::System;
 
 /// Keys of velocity Verlet: none.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -27,8 +27,8 @@ impl Keys for VelocityVerletKeys {
         Ok(())
     }
 
-    fn build(self, setup: &Setup) -> Result<VelocityVerlet, EngineError> {
-        Ok(VelocityVerlet::new(setup.config.timestep, &setup.config.masses, setup.simd))
+    fn build(self, system: &System) -> Result<VelocityVerlet, EngineError> {
+        Ok(VelocityVerlet::new(system.timestep, system.masses, system.simd))
     }
 }
 
