@@ -57,18 +57,18 @@ mod start;
 mod state;
 mod wall;
 
-pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
+pub use balance::{BalanceReport, Balancing};
 pub use checkpoint::{Carried, Continuation, Restored, SavedState, id_of_row};
 pub use clock::Phase;
 pub use collective::for_each_rank;
 pub use config::{
-    Config, FirstOfAll, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, SecondShare, Share,
-    SimdChoice, TailCorrection,
+    Balance, BalanceRule, BalanceWeights, Config, FirstOfAll, Forces, NeighborConfig, Overlap,
+    ParallelConfig, ParticleSource, Protocol, SecondShare, Share, SimdChoice, TailCorrection,
 };
 pub use division::{Decomposition, Division, Flight, FrozenHalo, Halo};
 pub use error::{Attribute, EngineError, ParticleFault, Scope};
 pub use forces::{
-    ForceContext, Interaction, NearPairs, PairForces, Protocol, forces_by_direct_sum, forces_without_halo,
+    ForceContext, Interaction, NearPairs, PairForces, forces_by_direct_sum, forces_without_halo,
 };
 pub use generate::{GasKeys, LatticeRegion, LatticeRegions, RandomGas};
 pub use measure::{

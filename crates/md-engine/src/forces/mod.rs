@@ -4,10 +4,9 @@
 pub(crate) mod interaction;
 pub(crate) mod near_pairs;
 mod particle_shares;
-pub(crate) mod protocol;
+mod protocol;
 mod reference;
 
 pub use interaction::{ForceContext, Interaction, PairForces};
 pub use near_pairs::NearPairs;
-pub use protocol::Protocol;
 pub use reference::{forces_by_direct_sum, forces_without_halo};

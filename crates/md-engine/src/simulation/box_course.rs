@@ -7,11 +7,11 @@ use md_core::Domain;
 use md_core::diagnose::largest_force;
 
 use super::Simulation;
+use crate::config::placement;
 use crate::error::EngineError;
 use crate::forces::interaction::Interaction;
 use crate::measure::Observer;
 use crate::motion::barostat::{Barostat, Extent, PressureMoment, Stretch};
-use crate::start::placement;
 
 /// Action of the barostat before the next step.
 #[derive(Debug, Clone)]

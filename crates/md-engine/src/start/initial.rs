@@ -10,7 +10,7 @@ use md_core::lattice::Lattice;
 use md_core::velocities::{self, MomentumSums};
 use md_core::{ImageCounts, Particle, Particles, random};
 
-use crate::config::{Config, ParticleSource};
+use crate::config::ParticleSource;
 use crate::division::Division;
 use crate::error::EngineError;
 use crate::generate::Site;
@@ -171,40 +171,6 @@ fn draw_velocities(
     Ok(())
 }
 
-/// Checks that velocities of a temperature can be drawn: their sums and squares must be finite and
-/// have enough digits.
-pub(crate) fn check_temperature(config: &Config, temperature: f64) -> Result<(), EngineError> {
-    /// Terms of exact sums are multiples of 2^-64 = 5e-20.
-    const LEAST_MASS: f64 = 1e-12;
-    /// Exact sums stay below 2^63 = 9e18.
-    const MOST_MASS_OF_ALL: f64 = 4e18;
-    /// Within these limits, squares of velocities are finite for all accepted masses.
-    const LEAST: f64 = 1e-280;
-    const MOST: f64 = 1e280;
-    let atoms = config.particles.len();
-    if temperature == 0.0 {
-        return Ok(());
-    }
-    if atoms < 2 {
-        let problem =
-            "velocities are drawn without a total momentum, so one particle alone has none".to_owned();
-        return Err(EngineError::Temperature { temperature, problem });
-    }
-    if !(LEAST..=MOST).contains(&temperature) {
-        let problem = format!("velocities can be drawn for 0 and from {LEAST:e} to {MOST:e} only");
-        return Err(EngineError::Temperature { temperature, problem });
-    }
-    // No memory holds enough particles to bring this below 1.
-    let most = (MOST_MASS_OF_ALL / atoms as f64).max(1.0);
-    let fault = config.masses.iter().position(|mass| !(LEAST_MASS..=most).contains(mass));
-    fault.map_or(Ok(()), |species| {
-        let problem = format!(
-            "velocities of a temperature can be drawn for masses from {LEAST_MASS:e} to {most:.1e} only ({atoms} particles)"
-        );
-        Err(EngineError::Mass { species, mass: config.masses[species], problem })
-    })
-}
-
 /// Returns sums over all ranks, without rounding. *Collective.*
 fn sum_exactly<const N: usize>(
     what: &'static str,
@@ -233,6 +199,7 @@ mod tests {
     use md_core::{CellGrid, PartitionKind};
 
     use super::*;
+    use crate::config::{Config, check_temperature};
 
     /// A partition in which every rank has cells everywhere.
     #[derive(Debug)]

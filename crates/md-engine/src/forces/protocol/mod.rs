@@ -30,91 +30,16 @@ mod post;
 mod simple;
 
 use md_comm::Mailbox;
-use md_core::force::MethodKind;
 use md_core::potential::PairPotential;
-use md_core::{
-    CellGrid, Dimension, Evaluation, ExchangePattern, Field, HaloPlan, LocalCells, PairSums, PartitionKind,
-    Shell,
-};
+use md_core::{Evaluation, Field, HaloPlan, LocalCells, PairSums};
 
 use crate::clock::Phase;
-use crate::config::{Config, ParallelConfig};
+use crate::config::Protocol;
 use crate::error::EngineError;
 use crate::forces::interaction::{Carried, ForceContext, GhostPositions, system};
 use dist::Dist;
 use portions::Portions;
 use post::Post;
-
-/// How pairs of particles of different ranks get their forces (Matthey and Hansen 2000).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
-pub enum Protocol {
-    /// Ghosts, by any backend.
-    #[default]
-    One,
-    /// Whole rows to the neighbour and back, two-sided; for `stripe`.
-    Simple,
-    /// Cells on request, two-sided.
-    Dist,
-}
-
-impl Protocol {
-    /// All protocols, in the order of their declaration.
-    pub const ALL: &'static [Self] = &[Self::One, Self::Simple, Self::Dist];
-
-    /// Least number of rows (layers in three dimensions) per rank for `simple`: the first row is
-    /// away while the last is computed with.
-    pub const ROWS_OF_SIMPLE: usize = 2;
-
-    /// Returns an error that names the first setting of `config` that this protocol does not
-    /// support.
-    pub(crate) fn check(self, config: &Config) -> Result<(), EngineError> {
-        let ParallelConfig { partition, shell, exchange, threads, .. } = config.parallel;
-        let wanted = [
-            (config.neighbor.method == MethodKind::Cells, "the method `cells`"),
-            (shell == Shell::Half, "the half shell"),
-            (exchange == ExchangePattern::Direct, "the direct exchange"),
-            (threads == 1, "one thread per rank"),
-            (self != Self::Simple || partition == PartitionKind::Stripe, "the partition `stripe`"),
-        ];
-        match wanted.into_iter().find(|(is_so, _)| !is_so) {
-            Some((_, what)) if self != Self::One => {
-                Err(EngineError::Config(format!("the protocol `{}` needs {what}", self.name())))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks that there are enough rows of cells for the ranks.
-    pub(crate) fn check_rows(self, grid: &CellGrid, ranks: usize) -> Result<(), EngineError> {
-        let (last, rows) = match grid.domain().dimension {
-            Dimension::Two => (1, "rows"),
-            Dimension::Three => (2, "layers"),
-        };
-        let (count, least) = (grid.counts()[last] as usize, Self::ROWS_OF_SIMPLE * ranks);
-        if self != Self::Simple || ranks == 1 || count >= least {
-            return Ok(());
-        }
-        let what = format!(
-            "the protocol `simple` needs {least} {rows} of cells for {ranks} ranks, {} for each, but there are {count}",
-            Self::ROWS_OF_SIMPLE
-        );
-        Err(EngineError::Config(what))
-    }
-
-    /// Returns the name used in scenarios.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::One => "one",
-            Self::Simple => "simple",
-            Self::Dist => "dist",
-        }
-    }
-}
 
 /// Force computation by `simple` or `dist`.
 #[derive(Debug)]
