@@ -14,16 +14,18 @@
 //! steps in the same way, to the last bit. With weights by measured time it does not;
 //! [`Balancing::division`] then records the changes, and [`replay`] repeats them.
 
-mod cost;
-mod decide;
+pub(crate) mod cost;
 pub(crate) mod loads;
+pub(crate) mod proposal;
 pub mod replay;
-pub(crate) mod saved;
 
 use std::time::Instant;
 
 pub use crate::config::balance::{Balance, BalanceRule, BalanceWeights, DEFAULT_INTERVAL, DEFAULT_THRESHOLD};
 use crate::config::{ParallelConfig, Protocol};
+use crate::division::Division;
+use crate::error::EngineError;
+use replay::{Replay, Replayed};
 
 /// Record of one balancing.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,13 +78,13 @@ impl BalanceReport {
 #[derive(Debug)]
 pub(crate) struct Balancer {
     rule: Option<BalanceRule>,
-    is_auto: bool,
-    replay: Option<replay::Replay>,
+    pub(crate) is_auto: bool,
+    pub(crate) replay: Option<Replay>,
     pub(crate) report: BalanceReport,
     /// Seconds worked until the last check.
-    worked_s: f64,
+    pub(crate) worked_s: f64,
     /// Start of the check that has led to a pending change of the division.
-    begun: Option<Instant>,
+    pub(crate) begun: Option<Instant>,
 }
 
 impl Balancer {
@@ -100,8 +102,22 @@ impl Balancer {
         }
     }
 
-    fn due(&self, steps_done: u64) -> Option<BalanceRule> {
+    pub(crate) fn due(&self, steps_done: u64) -> Option<BalanceRule> {
         self.rule.filter(|rule| steps_done > 0 && steps_done.is_multiple_of(rule.every))
+    }
+
+    /// Repeats the balancings of another run, as [`Replay::new`], instead of checking the balance.
+    pub(crate) fn replay(
+        &mut self,
+        all: Vec<Replayed>,
+        division: &Division,
+        ranks: usize,
+        steps_done: u64,
+    ) -> Result<(), EngineError> {
+        let every = self.rule.map(|rule| rule.every);
+        self.replay = Some(Replay::new(all, division, ranks, every, steps_done)?);
+        self.rule = None;
+        Ok(())
     }
 
     /// Records the time spent, once the new division is in place.

@@ -21,6 +21,8 @@
 //! every particle to its owner in the present decomposition and recomputes the forces: the results
 //! agree to rounding.
 
+pub(crate) mod division;
+
 use md_comm::{Message, Reduction, World, deliver};
 use md_core::rebuild::RebuildHistory;
 use md_core::{Domain, Particles, SimdLevel};

@@ -2,12 +2,10 @@
 
 mod memory;
 
-use md_comm::World;
 use md_core::force::{Precision, mixed_precision_problem};
 use md_core::grid::axis;
 use md_core::{CellGrid, Domain, SimdLevel, TotalMomentum};
 
-use crate::balance::loads;
 use crate::config::{Config, Forces, NeighborConfig, ParallelConfig, SimdChoice};
 use crate::division::Division;
 use crate::error::EngineError;
@@ -58,24 +56,6 @@ impl Setup {
             }
             Forces::Pairs(_) | Forces::Own { .. } => Ok(setup),
         }
-    }
-
-    /// Returns the setup divided by the number of particles in each cell, if the partition depends
-    /// on the cost of cells; otherwise returns it unchanged. *Collective.*
-    ///
-    /// # Errors
-    /// [`EngineError::Grid`]; communication.
-    pub(crate) fn weighted(self, world: &dyn World) -> Result<Self, EngineError> {
-        let ParallelConfig { partition, shell, .. } = self.config.parallel;
-        if !partition.is_weighted() || world.ranks() == 1 {
-            return Ok(self);
-        }
-        let loads = loads::at_start(&self, shell, world)?;
-        let weighted = self.division.weighted(partition, self.ranks, &loads)?;
-        if let Some(division) = &weighted {
-            loads::agree(&division.partition.owners(&division.grid), world)?;
-        }
-        Ok(Self { division: weighted.unwrap_or(self.division.clone()), ..self })
     }
 
     /// Returns the setup in another box, with a new division.

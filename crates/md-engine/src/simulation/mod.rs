@@ -1,5 +1,6 @@
 //! Simulation on one rank, and the time step.
 
+mod balance;
 mod box_course;
 mod checks;
 mod cold_start;

@@ -10,8 +10,7 @@ use md_core::potential::Tail;
 use md_core::{ConservedMomentum, Domain, Particles, SymmetricTensor};
 
 use super::Simulation;
-use crate::balance::saved;
-use crate::checkpoint::{SavedState, Shared};
+use crate::checkpoint::{SavedState, Shared, division};
 use crate::clock::{Phase, PhaseObserver};
 use crate::collective::expect_room;
 use crate::division::Decomposition;
@@ -142,7 +141,7 @@ impl<I: Interaction> Simulation<'_, I> {
             energy: self.energy,
             box_changes: self.box_changes,
             reservoirs: [self.earlier_reservoirs, work],
-            division: saved::words(&self.setup, &self.decomposition),
+            division: division::words(&self.setup, &self.decomposition),
             balance: self.balancer.report.clone(),
             memory: integrator.memory(),
         }

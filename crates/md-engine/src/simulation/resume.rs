@@ -4,8 +4,8 @@ use md_comm::World;
 use md_core::{Domain, Evaluation, Particles, memory};
 
 use super::{Simulation, check_ranks, pair_forces};
-use crate::balance::{BalanceReport, saved};
-use crate::checkpoint::{AtCheckpoint, Carried, Continuation, Restored, Shared};
+use crate::balance::BalanceReport;
+use crate::checkpoint::{AtCheckpoint, Carried, Continuation, Restored, Shared, division};
 use crate::error::EngineError;
 use crate::forces::interaction::{GhostPositions, Interaction, PairForces};
 use crate::setup::Setup;
@@ -108,7 +108,7 @@ fn divided(
     world: &dyn World,
 ) -> Result<Setup, EngineError> {
     let setup = Restored::setup(shared, setup, continuation)?;
-    if let Some(division) = saved::division(&shared.division, &setup, continuation)? {
+    if let Some(division) = division::division(&shared.division, &setup, continuation)? {
         return Ok(Setup { division, ..setup });
     }
     shared.balance = BalanceReport::default();

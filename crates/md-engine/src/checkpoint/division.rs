@@ -4,8 +4,8 @@
 use md_core::CellGrid;
 use md_core::partition::saved::from_words;
 
-use super::{BalanceReport, Balancing};
-use crate::checkpoint::{Continuation, MOST_STEPS};
+use super::{Continuation, MOST_STEPS};
+use crate::balance::{BalanceReport, Balancing};
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
 use crate::setup::Setup;
@@ -76,7 +76,7 @@ fn grid(cells: [u64; 3], setup: &Setup) -> Option<CellGrid> {
 impl BalanceReport {
     /// Returns the words for a checkpoint; none before the first check. The time spent is left out:
     /// like the times of all phases it is counted anew in a continued run.
-    pub(crate) fn words(&self) -> Vec<u64> {
+    pub(super) fn words(&self) -> Vec<u64> {
         let Self { checks, imbalance_first, imbalance_last, balancings, .. } = self;
         if *checks == 0 {
             return Vec::new();
@@ -87,7 +87,7 @@ impl BalanceReport {
     }
 
     /// Returns the report with these words, or `None` if they are invalid.
-    pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
+    pub(super) fn from_words(words: &[u64]) -> Option<Self> {
         if words.is_empty() {
             return Some(Self::default());
         }

@@ -1,34 +1,22 @@
-//! Balance checks and the decisions that follow from them.
+//! Balance checks of a simulation, and changes of the division that follow from them.
 
 use std::time::Instant;
 
 use md_comm::Reduction;
 use md_core::memory;
-use md_core::partition::weights::{PARTICLE_WORK, imbalance};
-use md_core::partition::{CellLoads, Partition};
+use md_core::partition::CellLoads;
+use md_core::partition::weights::PARTICLE_WORK;
 
-use super::cost::{Change, LoadUnit};
-use super::{BalanceReport, BalanceRule, BalanceWeights, Balancing, loads, replay};
+use super::Simulation;
+use crate::balance::cost::{Change, LoadUnit};
+use crate::balance::proposal::Proposal;
+use crate::balance::replay::{Replay, Replayed, changed_cells};
+use crate::balance::{BalanceReport, BalanceRule, BalanceWeights, Balancing, loads};
 use crate::clock::Phase;
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
 use crate::forces::interaction::Interaction;
-use crate::simulation::Simulation;
-
-/// A proposal must reduce the highest load at least to this fraction of the present one.
-const LEAST_IMPROVEMENT: f64 = 0.99;
-
-/// A partition that may replace the present one.
-struct Proposal {
-    partition: Partition,
-    /// Owner of every cell.
-    owners: Vec<usize>,
-    imbalance: f64,
-    particles_moved: f64,
-    /// Nanoseconds saved until the next check.
-    won_ns: f64,
-    cost_ns: f64,
-}
+use crate::setup::Setup;
 
 impl<I: Interaction> Simulation<'_, I> {
     /// Returns the history of load balancing.
@@ -72,7 +60,7 @@ impl<I: Interaction> Simulation<'_, I> {
             BalanceWeights::Pairs => LoadUnit::PairsOfAStep { steps: rule.every },
             BalanceWeights::Time => LoadUnit::Nanoseconds,
         };
-        let least = self.change(0.0).least_ns();
+        let least = self.change().least_ns();
         let can_pay = !self.balancer.is_auto || unit.ns(most - mean) > least;
         if before > rule.threshold && can_pay {
             self.divide_anew(&own, before, unit, rule.weights, begun)?;
@@ -83,9 +71,10 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(())
     }
 
-    fn change(&self, particles_moved: f64) -> Change {
+    /// Returns a change of the division in which no particle changes rank.
+    fn change(&self) -> Change {
         Change {
-            particles_moved,
+            particles_moved: 0.0,
             particles: self.setup.atoms() as f64,
             cells: self.decomposition.grid.len(),
             ranks: self.world.ranks(),
@@ -144,13 +133,14 @@ impl<I: Interaction> Simulation<'_, I> {
         begun: Instant,
     ) -> Result<(), EngineError> {
         let loads = self.gather_loads(own)?;
-        let Some(best) = self.best_proposal(&loads, unit)? else { return Ok(()) };
+        let (change, is_auto) = (self.change(), self.balancer.is_auto);
+        let best = Proposal::best(&self.decomposition, &loads, unit, change, is_auto)?;
+        let Some(best) = best else { return Ok(()) };
         let Decomposition { grid, partition, .. } = &self.decomposition;
         let division = Division { grid: grid.clone(), partition: best.partition.clone() };
         loads::agree(&best.owners, self.world)?;
         let is_told = weights == BalanceWeights::Time && self.world.rank() == 0;
-        let changed =
-            if is_told { replay::changed_cells(grid, partition, &best.partition) } else { String::new() };
+        let changed = if is_told { changed_cells(grid, partition, &best.partition) } else { String::new() };
         self.balancer.report.balancings.push(Balancing {
             step: self.state.step,
             imbalance_before: before,
@@ -165,31 +155,21 @@ impl<I: Interaction> Simulation<'_, I> {
         self.replace_decomposition(division)
     }
 
-    fn best_proposal(&self, loads: &CellLoads, unit: LoadUnit) -> Result<Option<Proposal>, EngineError> {
-        let (Decomposition { grid, partition, .. }, ranks) = (&self.decomposition, self.world.ranks());
-        let most = |work: &[f64]| work.iter().copied().fold(0.0, f64::max);
-        let now = partition.owners(grid);
-        let present = most(&loads.by_owner(&now, ranks));
-        let propose = |partition: Partition| {
-            let then = partition.owners(grid);
-            let work = loads.by_owner(&then, ranks);
-            let particles_moved = loads::particles_moved(loads, &now, &then);
-            Proposal {
-                imbalance: imbalance(&work),
-                won_ns: unit.ns(present - most(&work)),
-                cost_ns: self.change(particles_moved).ns(),
-                particles_moved,
-                owners: then,
-                partition,
-            }
-        };
-        let proposals = partition.rebalanced(grid, loads)?.into_iter().map(propose);
-        let net = |proposal: &Proposal| proposal.won_ns - proposal.cost_ns;
-        let best = proposals.reduce(|best, next| if net(&next) > net(&best) { next } else { best });
-        let pays = |proposal: &Proposal| {
-            let is_better = proposal.won_ns > unit.ns(present * (1.0 - LEAST_IMPROVEMENT));
-            is_better && (!self.balancer.is_auto || net(proposal) > 0.0)
-        };
-        Ok(best.filter(pays))
+    /// Changes the division as in another run of the same scenario on the same number of ranks,
+    /// instead of checking the balance. Steps must ascend; changes before the current step are
+    /// taken as done.
+    ///
+    /// # Errors
+    /// [`EngineError::Replay`]: a change does not follow from the initial division, or its step is
+    /// not one of a balance check.
+    pub fn replay_balancing(&mut self, all: Vec<Replayed>) -> Result<(), EngineError> {
+        let Setup { division, ranks, .. } = &self.setup;
+        self.balancer.replay(all, division, *ranks, self.state.step)
+    }
+
+    /// Returns the number of balancings of [`Self::replay_balancing`] that are still to come, and
+    /// their total number.
+    pub fn unreached_balancings(&self) -> Option<[usize; 2]> {
+        self.balancer.replay.as_ref().map(Replay::unreached)
     }
 }
