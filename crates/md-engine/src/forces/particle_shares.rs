@@ -6,12 +6,10 @@ use std::time::Instant;
 use md_core::potential::{PairPotential, PairTerm};
 use md_core::{Field, force::Newton, force::Pair};
 
+use super::context::{FORCES, ForceContext};
 use crate::clock::Phase;
 use crate::collective::expect_room;
 use crate::error::EngineError;
-use crate::forces::interaction::ForceContext;
-
-const FORCES: &[Field] = &[Field::FORCE];
 
 /// Returns the energy of a pair.
 pub(crate) fn energy(_: &Pair, term: PairTerm) -> [f64; 1] {

@@ -7,7 +7,7 @@ use md_core::observables::SystemSums;
 use md_core::{ConservedMomentum, Domain, Particles};
 
 use crate::checkpoint::SavedState;
-use crate::forces::near_pairs::NearPairs;
+use crate::forces::NearPairs;
 use crate::motion::integrator::Minimisation;
 use crate::report::{NeighborReport, ParticleRow, Thermo};
 

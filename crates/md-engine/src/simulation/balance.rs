@@ -15,7 +15,7 @@ use crate::balance::{BalanceReport, BalanceRule, BalanceWeights, Balancing, load
 use crate::clock::Phase;
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
-use crate::forces::interaction::Interaction;
+use crate::forces::Interaction;
 use crate::setup::Setup;
 
 impl<I: Interaction> Simulation<'_, I> {
@@ -154,7 +154,9 @@ impl<I: Interaction> Simulation<'_, I> {
         self.balancer.begun = Some(begun);
         self.replace_decomposition(division)
     }
+}
 
+impl<I> Simulation<'_, I> {
     /// Changes the division as in another run of the same scenario on the same number of ranks,
     /// instead of checking the balance. Steps must ascend; changes before the current step are
     /// taken as done.

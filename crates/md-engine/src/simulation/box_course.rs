@@ -9,7 +9,7 @@ use md_core::diagnose::largest_force;
 use super::Simulation;
 use crate::config::placement;
 use crate::error::EngineError;
-use crate::forces::interaction::Interaction;
+use crate::forces::Interaction;
 use crate::measure::Observer;
 use crate::motion::barostat::{Barostat, Extent, PressureMoment, Stretch};
 

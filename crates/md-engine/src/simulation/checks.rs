@@ -9,7 +9,7 @@ use md_core::migrate::{LostParticle, find_lost};
 use super::Simulation;
 use crate::collective::gather_all;
 use crate::error::EngineError;
-use crate::forces::interaction::Interaction;
+use crate::forces::Interaction;
 
 /// Number of lost particles that each rank reports.
 const EXAMPLES: usize = 5;

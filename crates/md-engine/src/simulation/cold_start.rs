@@ -4,7 +4,7 @@ use md_core::diagnose::largest_force;
 
 use super::Simulation;
 use crate::error::EngineError;
-use crate::forces::interaction::Interaction;
+use crate::forces::Interaction;
 use crate::motion::integrator::Integrator;
 use crate::motion::thermal::Thermal;
 

@@ -3,7 +3,7 @@
 use super::Simulation;
 use crate::clock::Phase;
 use crate::error::EngineError;
-use crate::forces::interaction::Interaction;
+use crate::forces::Interaction;
 use crate::measure::Observer;
 
 /// Number of steps after which the ranks vote, unless the votes have been exchanged with other data

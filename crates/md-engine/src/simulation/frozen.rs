@@ -7,7 +7,7 @@ use super::Simulation;
 use crate::division::Decomposition;
 use crate::division::halo::{FrozenHalo, HaloView};
 use crate::error::EngineError;
-use crate::forces::interaction::{GhostPositions, Interaction};
+use crate::forces::{GhostPositions, Interaction};
 use crate::state::State;
 
 /// Coordinate beyond every cutoff. Not NaN: at the end of a run of particles, the spare vector

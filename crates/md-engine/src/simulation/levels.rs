@@ -7,7 +7,7 @@ use md_core::{Evaluation, SimdLevel};
 use super::Simulation;
 use crate::config::SimdChoice;
 use crate::error::EngineError;
-use crate::forces::interaction::{GhostPositions, Interaction};
+use crate::forces::{GhostPositions, Interaction};
 
 /// Levels that are compared; narrower vectors are slower.
 const WIDE: [SimdLevel; 3] = [SimdLevel::Avx2, SimdLevel::Avx512Vl, SimdLevel::Avx512];

@@ -26,7 +26,7 @@ use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
-use crate::forces::interaction::{ForceContext, GhostPositions, Interaction, PairForces};
+use crate::forces::{ForceContext, GhostPositions, Interaction, PairForces};
 use crate::measure::{Needs, Observer};
 use crate::motion::barostat::{Barostat, BoxCoupling, BoxReport};
 use crate::motion::integrator::{Completion, Integrate, Integrator, Motion};

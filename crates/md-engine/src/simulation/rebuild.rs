@@ -12,7 +12,7 @@ use crate::clock::Phase;
 use crate::division::halo::{HaloView, Messages, Migration, total};
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
-use crate::forces::interaction::{GhostPositions, Interaction};
+use crate::forces::{GhostPositions, Interaction};
 use crate::state::State;
 
 /// Whether a step rebuilds, and the displacement on which the decision is based.

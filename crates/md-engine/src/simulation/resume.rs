@@ -7,7 +7,7 @@ use super::{Simulation, check_ranks, pair_forces};
 use crate::balance::BalanceReport;
 use crate::checkpoint::{AtCheckpoint, Carried, Continuation, Restored, Shared, division};
 use crate::error::EngineError;
-use crate::forces::interaction::{GhostPositions, Interaction, PairForces};
+use crate::forces::{GhostPositions, Interaction, PairForces};
 use crate::setup::Setup;
 use crate::state::State;
 

@@ -13,7 +13,7 @@ use super::box_course::PlannedChange;
 use crate::config::NeighborConfig;
 use crate::division::Division;
 use crate::error::EngineError;
-use crate::forces::interaction::{GhostPositions, Interaction};
+use crate::forces::{GhostPositions, Interaction};
 use crate::motion::barostat::Stretch;
 
 /// Minimum cell length, in units of cutoff + skin, for a new division into more cells, so that a

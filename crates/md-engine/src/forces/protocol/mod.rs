@@ -4,7 +4,7 @@
 //! How a pair of particles on different ranks is computed:
 //!
 //! - `one`: with ghosts. Positions are copied to other ranks, forces on copies are sent back
-//!   (`interaction`, `halo`).
+//!   (`pair`, `halo`).
 //! - `simple`: with whole rows. A rank first computes all pairs that involve its first row and
 //!   sends the row with its partial forces to the previous rank, which adds its own forces and
 //!   sends it back.
@@ -36,7 +36,7 @@ use md_core::{Evaluation, Field, HaloPlan, LocalCells, PairSums};
 use crate::clock::Phase;
 use crate::config::Protocol;
 use crate::error::EngineError;
-use crate::forces::interaction::{Carried, ForceContext, GhostPositions, system};
+use crate::forces::context::{Carried, ForceContext, GhostPositions, system};
 use dist::Dist;
 use portions::Portions;
 use post::Post;

@@ -17,7 +17,7 @@ use super::post::{Kind, Received, unknown};
 use super::{Turn, mailbox};
 use crate::clock::Phase;
 use crate::error::EngineError;
-use crate::forces::interaction::ForceContext;
+use crate::forces::context::ForceContext;
 
 /// Checks that at most one rank needs cells of this rank, that this rank needs cells of at most one
 /// rank, and that no pair needs both kinds of cell.

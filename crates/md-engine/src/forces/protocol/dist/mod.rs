@@ -12,7 +12,7 @@ use super::post::{Kind, Received, unknown};
 use super::{Turn, mailbox};
 use crate::clock::Phase;
 use crate::error::EngineError;
-use crate::forces::interaction::ForceContext;
+use crate::forces::context::ForceContext;
 use machine::{Machine, Next, Said};
 
 /// `dist` on this rank.
