@@ -4,7 +4,8 @@
 use md_core::CellGrid;
 use md_core::partition::saved::from_words;
 
-use super::{Continuation, MOST_STEPS};
+use super::Continuation;
+use super::shared::MOST_STEPS;
 use crate::balance::{BalanceReport, Balancing};
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
