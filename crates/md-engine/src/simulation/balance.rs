@@ -26,7 +26,7 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Checks the balance if a check is due, and prepares a new division for the next step.
     /// *Collective.*
-    pub(crate) fn balance(&mut self) -> Result<(), EngineError> {
+    pub(super) fn balance(&mut self) -> Result<(), EngineError> {
         let done = self.state.step;
         let (grid, ranks) = (&self.decomposition.grid, self.world.ranks());
         let replayed = self.balancer.replay.as_mut().map(|replay| replay.take(done, grid, ranks));

@@ -15,7 +15,7 @@ use crate::motion::barostat::{Barostat, Extent, PressureMoment, Stretch};
 
 /// Action of the barostat before the next step.
 #[derive(Debug, Clone)]
-pub(crate) enum PlannedChange {
+pub(super) enum PlannedChange {
     /// No change: the barostat does not act, or the box has to stay as it is.
     None,
     /// A change of the box.
@@ -32,7 +32,7 @@ pub(crate) enum PlannedChange {
 
 /// Plan, end and warnings of the box; the same on all ranks.
 #[derive(Debug, Default)]
-pub(crate) struct BoxCourse {
+pub(super) struct BoxCourse {
     /// Change planned for the next step.
     planned: Option<PlannedChange>,
     /// Reason why the box could not follow the pressure, which ends the run.
@@ -52,11 +52,11 @@ struct Warned {
 
 impl BoxCourse {
     /// Clears the end of the previous run.
-    pub(crate) fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.end = None;
     }
 
-    pub(crate) fn take_plan(&mut self) -> Option<PlannedChange> {
+    pub(super) fn take_plan(&mut self) -> Option<PlannedChange> {
         self.planned.take()
     }
 }
@@ -75,7 +75,7 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Plans the action of the barostat before the next step. Returns whether that step is the last
     /// one because the run or an observer cannot continue in the planned box. *Collective.*
-    pub(crate) fn plan_box(&mut self, observers: &[&mut dyn Observer]) -> Result<bool, EngineError> {
+    pub(super) fn plan_box(&mut self, observers: &[&mut dyn Observer]) -> Result<bool, EngineError> {
         let planned = self.planned_change()?;
         self.box_course.planned = Some(planned.clone());
         let PlannedChange::Stretch { stretch, .. } = planned else { return Ok(false) };
@@ -92,7 +92,7 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Returns the change of the box that the barostat requires after the present step.
     /// *Collective.*
-    pub(crate) fn planned_change(&mut self) -> Result<PlannedChange, EngineError> {
+    pub(super) fn planned_change(&mut self) -> Result<PlannedChange, EngineError> {
         let step = self.state.step;
         if !self.barostat_acts_after(step) {
             return Ok(PlannedChange::None);
@@ -113,7 +113,7 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Returns a message if a box that shrinks at the limit compresses particles so much that the
     /// time step is too large for their forces. *Collective.*
-    pub(crate) fn stretch_problem(&self, stretch: &Stretch) -> Result<Option<String>, EngineError> {
+    pub(super) fn stretch_problem(&self, stretch: &Stretch) -> Result<Option<String>, EngineError> {
         /// In units of the cutoff: a force that moves a particle further in a time step is about to
         /// eject it.
         const LONGEST_MOVE: f64 = 0.01;
@@ -136,7 +136,7 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Returns why the run, or one of its observers, cannot continue in this box, if so; the
     /// same on all ranks.
-    pub(crate) fn box_problem(&self, domain: &Domain, observers: &[&mut dyn Observer]) -> Option<String> {
+    pub(super) fn box_problem(&self, domain: &Domain, observers: &[&mut dyn Observer]) -> Option<String> {
         let cutoff = self.interaction.cutoff();
         let cells = || {
             let grid = self.decomposition.grid.over(*domain);

@@ -19,7 +19,7 @@ const WORDS: usize = 7;
 impl<I: Interaction> Simulation<'_, I> {
     /// Checks that no particle has moved too far to be tracked, and returns the largest squared
     /// displacement since the last rebuild, which the caller may pass if it is known. *Collective.*
-    pub(crate) fn check_lost(&mut self, displacement2: Option<f64>) -> Result<f64, EngineError> {
+    pub(super) fn check_lost(&mut self, displacement2: Option<f64>) -> Result<f64, EngineError> {
         let most = self.decomposition.grid.shortest_cell_length();
         let largest = match displacement2 {
             Some(known) => known,
@@ -45,7 +45,7 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Ends the run if the present force on a particle would move it further than the cutoff in one
     /// step. *Collective.*
-    pub(crate) fn check_overlaps(&mut self) -> Result<(), EngineError> {
+    pub(super) fn check_overlaps(&mut self) -> Result<(), EngineError> {
         let cutoff = self.interaction.cutoff();
         let lightest = self.setup.config.masses.iter().copied().fold(f64::INFINITY, f64::min);
         let timestep = self.timestep();

@@ -14,7 +14,7 @@ const LONGEST_SILENCE: u64 = 20;
 /// [`Simulation::largest_displacement2`], which rebuilds and thermo steps need anyway, so that they
 /// cost nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Ending {
+pub(super) struct Ending {
     wanted: bool,
     /// Result of the last vote, the same on all ranks.
     agreed: bool,
@@ -23,24 +23,24 @@ pub(crate) struct Ending {
 
 impl Ending {
     /// Returns the state at the start of a run, without votes.
-    pub(crate) fn not_before(step: u64) -> Self {
+    pub(super) fn not_before(step: u64) -> Self {
         Self { asked_at: step, ..Self::default() }
     }
 
     /// Returns this rank's vote, for a maximum over all ranks.
-    pub(crate) fn vote(&self) -> f64 {
+    pub(super) fn vote(&self) -> f64 {
         f64::from(u8::from(self.wanted))
     }
 
     /// Stores the result of a vote: the maximum over all ranks.
-    pub(crate) fn count(&mut self, votes: f64, step: u64) {
+    pub(super) fn count(&mut self, votes: f64, step: u64) {
         (self.agreed, self.asked_at) = (votes > 0.0, step);
     }
 }
 
 impl<I: Interaction> Simulation<'_, I> {
     /// Returns whether the ranks have agreed to end. *Collective.*
-    pub(crate) fn ends_early(&mut self, observers: &[&mut dyn Observer]) -> Result<bool, EngineError> {
+    pub(super) fn ends_early(&mut self, observers: &[&mut dyn Observer]) -> Result<bool, EngineError> {
         if observers.is_empty() {
             return Ok(false);
         }

@@ -25,7 +25,7 @@ impl<I: Interaction> Simulation<'_, I> {
     /// If so configured, selects the level at which the forces take the slowest rank the least
     /// time, among those that all ranks support. Must be called after a rebuild, before forces are
     /// computed. *Collective.*
-    pub(crate) fn measure_levels(&mut self) -> Result<(), EngineError> {
+    pub(super) fn measure_levels(&mut self) -> Result<(), EngineError> {
         let choice = &mut self.setup.config.parallel.simd;
         if *choice != SimdChoice::Measured {
             return Ok(());

@@ -16,10 +16,10 @@ use crate::forces::{GhostPositions, Interaction};
 use crate::state::State;
 
 /// Whether a step rebuilds, and the displacement on which the decision is based.
-pub(crate) struct RebuildAnswer {
-    pub(crate) due: Due,
+pub(super) struct RebuildAnswer {
+    pub(super) due: Due,
     /// Largest displacement over all ranks, squared, if the decision required it.
-    pub(crate) displacement2: Option<f64>,
+    pub(super) displacement2: Option<f64>,
 }
 
 /// Owner rank of each particle.
@@ -44,7 +44,7 @@ impl Owners<'_> {
 impl<'w, I: Interaction> Simulation<'w, I> {
     /// Returns whether this step rebuilds. If the policy checks displacements, this takes the
     /// maximum over all ranks.
-    pub(crate) fn rebuild_due(&mut self) -> Result<RebuildAnswer, EngineError> {
+    pub(super) fn rebuild_due(&mut self) -> Result<RebuildAnswer, EngineError> {
         self.hear_of_last_step()?;
         match self.watch.count_step() {
             _ if self.next_division.is_some() => Ok(RebuildAnswer { due: Due::Yes, displacement2: None }),
@@ -62,7 +62,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Checks that a kept neighbourhood is still valid, and counts the step if it is not: the
     /// results about to be reported may lack pairs. *Collective.*
-    pub(crate) fn check_neighborhood(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
+    pub(super) fn check_neighborhood(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
         let displacement = self.check_lost(displacement2)?;
         if !self.can_lack_pairs() {
             return Ok(());
@@ -82,7 +82,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 
     /// Rebuilds during the run: checks for lost particles and counts the rebuild. *Collective.*
-    pub(crate) fn rebuild(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
+    pub(super) fn rebuild(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
         let largest = self.check_lost(displacement2)?;
         self.neighborhood.rebuilds += 1;
         if self.watch.can_be_late() && self.can_lack_pairs() {
@@ -108,7 +108,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Returns the largest squared displacement over all ranks since the last rebuild.
     /// *Collective.*
-    pub(crate) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
+    pub(super) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
         if self.asked.is_none() {
             self.ask_displacement2()?;
         }
@@ -116,7 +116,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 
     /// Finishes the reduction in progress, at the latest before the next one starts. *Collective.*
-    pub(crate) fn hear_displacement2(&mut self) -> Result<f64, EngineError> {
+    pub(super) fn hear_displacement2(&mut self) -> Result<f64, EngineError> {
         let Self { watch, clock, world, ending, .. } = self;
         let Some((step, mut largest)) = self.asked.take() else { return Ok(0.0) };
         clock.time(Phase::HaloWait, || world.finish_max(&mut largest))?;
@@ -128,7 +128,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Finishes the reduction of the last step if no rank has waited for it. The step is not
     /// expected to have been dangerous; if it was, it is counted. *Collective.*
-    pub(crate) fn hear_of_last_step(&mut self) -> Result<(), EngineError> {
+    pub(super) fn hear_of_last_step(&mut self) -> Result<(), EngineError> {
         let Some((step, _)) = self.asked else { return Ok(()) };
         let largest = self.hear_displacement2()?;
         if self.watch.decide(largest) == Due::Yes {
@@ -164,7 +164,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Migrates and sorts particles, makes the border and rebuilds the data of the interaction.
     /// *Collective.*
-    pub(crate) fn move_and_rebuild(&mut self) -> Result<(), EngineError> {
+    pub(super) fn move_and_rebuild(&mut self) -> Result<(), EngineError> {
         let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
         let Decomposition { grid, partition, plan, halo, .. } = decomposition;
         clock.time(Phase::Migrate, || {

@@ -3,7 +3,8 @@
 use md_comm::World;
 use md_core::{Domain, Evaluation, Particles, memory};
 
-use super::{Simulation, check_ranks, pair_forces};
+use super::Simulation;
+use super::create::{check_ranks, pair_forces};
 use crate::balance::BalanceReport;
 use crate::checkpoint::{AtCheckpoint, Carried, Continuation, Restored, Shared, division};
 use crate::error::EngineError;

@@ -22,13 +22,13 @@ const MORE_CELLS_AT: f64 = 1.05;
 
 impl<I: Interaction> Simulation<'_, I> {
     /// Returns whether the box changes after this step, which requires energy and virial.
-    pub(crate) fn barostat_acts_after(&self, step: u64) -> bool {
+    pub(super) fn barostat_acts_after(&self, step: u64) -> bool {
         self.state.barostat.as_ref().is_some_and(|barostat| barostat.acts_after(step))
     }
 
     /// Changes the box if the barostat acts after the present step. Must be called before the next
     /// step, after observers have seen this one. *Collective.*
-    pub(crate) fn couple_pressure(&mut self) -> Result<(), EngineError> {
+    pub(super) fn couple_pressure(&mut self) -> Result<(), EngineError> {
         let planned = match self.box_course.take_plan() {
             Some(planned) => planned,
             None => self.unwatched_change()?,
@@ -86,7 +86,7 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Adapts everything that depends on the box, except the particles, until the next rebuild. The
     /// bits of the result do not depend on the number of changes since the last rebuild.
-    pub(crate) fn follow_box(&mut self, domain: Domain) {
+    pub(super) fn follow_box(&mut self, domain: Domain) {
         let list_radius = self.list_radius();
         let Self { decomposition, watch, state, setup, .. } = self;
         (state.domain, setup.domain) = (domain, domain);
