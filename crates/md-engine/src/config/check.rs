@@ -34,13 +34,7 @@ impl Config {
             return wrong(format!("the box is {lengths:?} long, not positive numbers"));
         }
         placement::check_digits(&self.domain(), self.forces.cutoff())?;
-        positive("the time step", self.timestep)?;
-        self.max_drift.map_or(Ok(()), |max_drift| positive("the largest drift of the energy", max_drift))?;
-        self.integrator.check()?;
-        if let Some(barostat) = &self.barostat {
-            barostat.check(self.dimension, self.boundary, &self.integrator)?;
-            barostat.check_relaxation(self.timestep)?;
-        }
+        self.check_motion()?;
         placement::check_walls(&self.walls, &self.domain())?;
         check_neighbor(self.neighbor)?;
         let share = self.parallel.second_share.at_first();
@@ -50,6 +44,17 @@ impl Config {
         self.parallel.balance.check()?;
         check_protocol(self)?;
         self.check_particles(species)
+    }
+
+    fn check_motion(&self) -> Result<(), EngineError> {
+        positive("the time step", self.timestep)?;
+        self.max_drift.map_or(Ok(()), |max_drift| positive("the largest drift of the energy", max_drift))?;
+        self.integrator.check()?;
+        if let Some(barostat) = &self.barostat {
+            barostat.check(self.dimension, self.boundary, &self.integrator)?;
+            barostat.check_relaxation(self.timestep)?;
+        }
+        Ok(())
     }
 
     fn check_particles(&self, species: usize) -> Result<(), EngineError> {

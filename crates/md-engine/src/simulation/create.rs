@@ -20,7 +20,7 @@ use crate::forces::{GhostPositions, Interaction, PairForces};
 use crate::motion::barostat::BoxReport;
 use crate::report::{EnergyReport, NeighborReport};
 use crate::setup::Setup;
-use crate::start::{initial, placement};
+use crate::start::{initial, walls};
 use crate::state::State;
 
 impl<'w> Simulation<'w> {
@@ -109,7 +109,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// Builds the neighbourhood and computes the forces of the present positions.
     pub(super) fn begin(&mut self) -> Result<(), EngineError> {
         let Setup { config, domain, .. } = &self.setup;
-        placement::check_inside(&self.state.particles, &config.walls, domain, self.world)?;
+        walls::check_inside(&self.state.particles, &config.walls, domain, self.world)?;
         self.move_and_rebuild()?;
         self.measure_levels()?;
         self.cells.make_room(&self.state.particles);

@@ -1,4 +1,4 @@
-//! Check of the particles at the start: solid walls.
+//! Check that the particles are inside the solid walls at the start.
 
 use md_comm::World;
 use md_core::{Domain, Particles};
