@@ -85,8 +85,8 @@ pub trait Interaction {
     ) -> Result<PairSums, EngineError>;
 }
 
-/// Pairs of one rank already found by the interaction, for observers. Ghosts are at their present positions, those at which the forces of this step
-/// were computed.
+/// Pairs of one rank that the interaction has already found, for observers. Ghosts are at their
+/// present positions, those at which the forces of this step were computed.
 #[derive(Clone, Copy)]
 pub struct NearPairs<'a> {
     pub(crate) interaction: &'a dyn Interaction,
