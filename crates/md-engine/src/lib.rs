@@ -39,70 +39,47 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod analysis;
 pub mod balance;
-pub mod barostat;
-mod box_course;
 mod checkpoint;
-mod checks;
 pub mod clock;
-mod cold_start;
+mod collective;
 pub mod config;
-mod decomposition;
-mod ending;
+mod division;
 mod error;
-mod frozen;
+mod forces;
 mod generate;
-mod going_on;
-mod halo;
-mod initial;
-pub mod integrator;
-mod interaction;
-mod levels;
 mod measure;
-mod memory;
-mod near_pairs;
-mod observer;
-mod particle_shares;
-mod placement;
-mod protocol;
-mod rebuild;
-mod reference;
+mod motion;
 pub mod report;
-mod second_share;
 mod setup;
 mod simulation;
+mod start;
 mod state;
-mod stretch;
-mod thermal;
-mod timing;
 mod wall;
 
-pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
-pub use barostat::{Barostat, BoxReport};
+pub use balance::{BalanceReport, Balancing};
 pub use checkpoint::{Carried, Continuation, Restored, SavedState, id_of_row};
-pub use checks::for_each_rank;
 pub use clock::Phase;
-pub use cold_start::ColdStart;
+pub use collective::for_each_rank;
 pub use config::{
-    Config, FirstOfAll, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Share, SimdChoice,
-    TailCorrection,
+    Balance, BalanceRule, BalanceWeights, Config, FirstOfAll, Forces, NeighborConfig, Overlap,
+    ParallelConfig, ParticleSource, Protocol, SecondShare, Share, SimdChoice, TailCorrection,
 };
-pub use decomposition::{Decomposition, Division};
+pub use division::{Decomposition, Division, Flight, FrozenHalo, Halo};
 pub use error::{Attribute, EngineError, ParticleFault, Scope};
-pub use frozen::FrozenHalo;
+pub use forces::{
+    ForceContext, Interaction, NearPairs, PairForces, forces_by_direct_sum, forces_without_halo,
+};
 pub use generate::{GasKeys, LatticeRegion, LatticeRegions, RandomGas};
-pub use halo::{Flight, Halo};
-pub use integrator::{Integrate, Integrator};
-pub use interaction::{ForceContext, Interaction, PairForces};
-pub use near_pairs::NearPairs;
-pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};
-pub use protocol::Protocol;
-pub use reference::{forces_by_direct_sum, forces_without_halo};
+pub use measure::{
+    Every, Needs, Observer, ObserverError, PhaseSpread, RankTiming, RunsOn, Snapshot, Spread, Timings,
+    analysis, every,
+};
+pub use motion::barostat::{Barostat, BoxReport};
+pub use motion::integrator::{Integrate, Integrator};
+pub use motion::{barostat, integrator};
 pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
-pub use second_share::SecondShare;
 pub use setup::Setup;
-pub use simulation::Simulation;
+pub use simulation::{ColdStart, Simulation};
 pub use state::State;
-pub use timing::{PhaseSpread, RankTiming, Spread, Timings};
 pub use wall::{Side, SolidWall};

@@ -3,9 +3,9 @@
 
 use md_core::{Domain, Particles};
 
-use crate::barostat::BoxCoupling;
 use crate::error::EngineError;
-use crate::integrator::Integrate;
+use crate::motion::barostat::BoxCoupling;
+use crate::motion::integrator::Integrate;
 use crate::setup::Setup;
 
 /// State of one rank.
@@ -30,7 +30,7 @@ impl State {
     pub(crate) fn new(particles: Particles, setup: &Setup) -> Result<Self, EngineError> {
         let config = &setup.config;
         let integrator = config.integrator.build(setup)?;
-        let barostat = config.barostat.map(|keys| BoxCoupling::new(keys, config));
+        let barostat = config.barostat.map(|keys| BoxCoupling::new(keys, &setup.system()));
         Ok(Self { particles, domain: setup.domain, integrator, barostat, step: 0, time: 0.0 })
     }
 }

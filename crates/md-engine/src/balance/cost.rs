@@ -20,7 +20,7 @@ const CELL_NS: f64 = 290.0;
 
 /// Unit of the loads.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum LoadUnit {
+pub(crate) enum LoadUnit {
     /// Computed pairs of one step.
     PairsOfAStep {
         /// Steps until the next check.
@@ -32,7 +32,7 @@ pub(super) enum LoadUnit {
 
 impl LoadUnit {
     /// Returns the nanoseconds that `work` takes until the next check.
-    pub(super) fn ns(self, work: f64) -> f64 {
+    pub(crate) fn ns(self, work: f64) -> f64 {
         match self {
             Self::PairsOfAStep { steps } => work * PAIR_NS * steps as f64,
             Self::Nanoseconds => work,
@@ -42,7 +42,7 @@ impl LoadUnit {
 
 /// Size of a change of the division.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// Particles that change rank.
     pub particles_moved: f64,
     /// Particles of the whole system.
@@ -55,12 +55,12 @@ pub(super) struct Change {
 
 impl Change {
     /// Returns the least cost of any change.
-    pub(super) fn least_ns(self) -> f64 {
+    pub(crate) fn least_ns(self) -> f64 {
         Self { particles_moved: 0.0, ..self }.ns()
     }
 
     /// Returns the cost per rank.
-    pub(super) fn ns(self) -> f64 {
+    pub(crate) fn ns(self) -> f64 {
         let Self { particles_moved, particles, cells, ranks } = self;
         let per_rank = (particles_moved * MOVED_PARTICLE_NS + particles * REBUILT_PARTICLE_NS) / ranks as f64;
         REPLACEMENT_NS + per_rank + cells as f64 * CELL_NS

@@ -1,34 +1,15 @@
-//! Particles and work of all cells of the box, on every rank: counted by the owners and summed.
+//! Loads of all cells of the box, which every rank has.
 
 use md_comm::{CommError, Reduction, World};
-use md_core::Shell;
 use md_core::partition::CellLoads;
 
-use crate::config::Config;
-use crate::decomposition::Division;
+use crate::collective::expect_room;
 use crate::error::EngineError;
-use crate::initial;
-use crate::setup::Setup;
-
-/// Returns the loads that follow from the particle counts at the start. *Collective.*
-pub(crate) fn at_start(setup: &Setup, shell: Shell, world: &dyn World) -> Result<CellLoads, EngineError> {
-    let Division { grid, .. } = &setup.division;
-    // Velocities are omitted: they are drawn after the particles have reached their ranks.
-    let still = Setup { config: Config { temperature: None, ..setup.config.clone() }, ..setup.clone() };
-    let particles = initial::particles(&still, world)?;
-    let mut counts = words(grid.len())?;
-    for index in 0..particles.owned() {
-        counts[grid.linear(grid.cell_of(particles.position_of(index)))] += 1;
-    }
-    world.reduce(&mut counts, Reduction::Sum)?;
-    let counts = counts.into_iter().map(|count| count as f64).collect();
-    Ok(CellLoads::of_counts(grid, counts, shell))
-}
 
 /// Returns a table of zeros for all cells.
-pub(super) fn words(cells: usize) -> Result<Vec<u64>, EngineError> {
+pub(crate) fn words(cells: usize) -> Result<Vec<u64>, EngineError> {
     let mut words = Vec::new();
-    crate::checks::expect_room(&mut words, cells, "a table of all cells")?;
+    expect_room(&mut words, cells, "a table of all cells")?;
     words.resize(cells, 0);
     Ok(words)
 }
@@ -51,7 +32,7 @@ pub(crate) fn agree(owners: &[usize], world: &dyn World) -> Result<(), EngineErr
 }
 
 /// Returns the number of particles whose cells change rank.
-pub(super) fn particles_moved(loads: &CellLoads, from: &[usize], to: &[usize]) -> f64 {
+pub(crate) fn particles_moved(loads: &CellLoads, from: &[usize], to: &[usize]) -> f64 {
     let changed = from.iter().zip(to).zip(&loads.particles).filter(|((from, to), _)| from != to);
     changed.map(|(_, count)| count).sum()
 }

@@ -14,96 +14,18 @@
 //! steps in the same way, to the last bit. With weights by measured time it does not;
 //! [`Balancing::division`] then records the changes, and [`replay`] repeats them.
 
-mod cost;
-mod decide;
+pub(crate) mod cost;
 pub(crate) mod loads;
+pub(crate) mod proposal;
 pub mod replay;
-pub(crate) mod saved;
 
 use std::time::Instant;
 
-use crate::config::ParallelConfig;
+pub use crate::config::balance::{Balance, BalanceRule, BalanceWeights, DEFAULT_INTERVAL, DEFAULT_THRESHOLD};
+use crate::config::{ParallelConfig, Protocol};
+use crate::division::Division;
 use crate::error::EngineError;
-use crate::protocol::Protocol;
-
-/// Default number of steps between two balance checks.
-pub const DEFAULT_INTERVAL: u64 = 100;
-/// Default imbalance up to which nothing is changed.
-pub const DEFAULT_THRESHOLD: f64 = 1.05;
-
-/// Measure of the work of a cell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "lowercase")
-)]
-pub enum BalanceWeights {
-    /// Computed pairs: a repeated run gives the same bits.
-    #[default]
-    Pairs,
-    /// Working time of the ranks, without waiting: accounts for slow cores too, but runs are not
-    /// reproducible.
-    Time,
-}
-
-/// Rule of load balancing: interval, threshold and weights.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields, default)
-)]
-pub struct BalanceRule {
-    /// Steps between two balance checks.
-    #[cfg_attr(feature = "serde", schemars(range(min = 1)))]
-    pub every: u64,
-    /// Imbalance (highest work of a rank over the mean) up to which nothing is changed.
-    #[cfg_attr(feature = "serde", schemars(range(min = 1)))]
-    pub threshold: f64,
-    /// Measure of the work.
-    pub weights: BalanceWeights,
-}
-
-impl Default for BalanceRule {
-    fn default() -> Self {
-        Self { every: DEFAULT_INTERVAL, threshold: DEFAULT_THRESHOLD, weights: BalanceWeights::default() }
-    }
-}
-
-/// Load balancing: "off", "auto" (every 100 steps, where the saving until the next check is
-/// expected to exceed the cost), or a table with interval, threshold and weights.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(from = "written::Written", into = "written::Written"))]
-pub enum Balance {
-    /// The division is never changed.
-    Off,
-    /// The division is changed when it pays.
-    Auto,
-    /// The division is changed whenever the imbalance exceeds a threshold.
-    By(BalanceRule),
-}
-
-impl Balance {
-    fn rule(self) -> Option<BalanceRule> {
-        match self {
-            Self::Off => None,
-            Self::Auto => Some(BalanceRule::default()),
-            Self::By(rule) => Some(rule),
-        }
-    }
-
-    pub(crate) fn check(self) -> Result<(), EngineError> {
-        let Some(BalanceRule { every, threshold, .. }) = self.rule() else { return Ok(()) };
-        if every > 0 && threshold >= 1.0 && threshold.is_finite() {
-            return Ok(());
-        }
-        let what =
-            format!("balance every {every} steps above {threshold}, not every 1 or more above 1 or more");
-        Err(EngineError::Config(what))
-    }
-}
+use replay::{Replay, Replayed};
 
 /// Record of one balancing.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,13 +78,13 @@ impl BalanceReport {
 #[derive(Debug)]
 pub(crate) struct Balancer {
     rule: Option<BalanceRule>,
-    is_auto: bool,
-    replay: Option<replay::Replay>,
+    pub(crate) is_auto: bool,
+    pub(crate) replay: Option<Replay>,
     pub(crate) report: BalanceReport,
     /// Seconds worked until the last check.
-    worked_s: f64,
+    pub(crate) worked_s: f64,
     /// Start of the check that has led to a pending change of the division.
-    begun: Option<Instant>,
+    pub(crate) begun: Option<Instant>,
 }
 
 impl Balancer {
@@ -180,8 +102,22 @@ impl Balancer {
         }
     }
 
-    fn due(&self, steps_done: u64) -> Option<BalanceRule> {
+    pub(crate) fn due(&self, steps_done: u64) -> Option<BalanceRule> {
         self.rule.filter(|rule| steps_done > 0 && steps_done.is_multiple_of(rule.every))
+    }
+
+    /// Repeats the balancings of another run, as [`Replay::new`], instead of checking the balance.
+    pub(crate) fn replay(
+        &mut self,
+        all: Vec<Replayed>,
+        division: &Division,
+        ranks: usize,
+        steps_done: u64,
+    ) -> Result<(), EngineError> {
+        let every = self.rule.map(|rule| rule.every);
+        self.replay = Some(Replay::new(all, division, ranks, every, steps_done)?);
+        self.rule = None;
+        Ok(())
     }
 
     /// Records the time spent, once the new division is in place.
@@ -191,49 +127,6 @@ impl Balancer {
         self.report.spent_s += spent_s;
         if let Some(last) = self.report.balancings.last_mut() {
             last.spent_s = spent_s;
-        }
-    }
-}
-
-/// Form of [`Balance`] in a scenario.
-#[cfg(feature = "serde")]
-mod written {
-    use schemars::JsonSchema;
-    use serde::{Deserialize, Serialize};
-
-    use super::{Balance, BalanceRule};
-
-    #[derive(Serialize, Deserialize, JsonSchema)]
-    #[serde(untagged)]
-    pub(super) enum Written {
-        Rule(BalanceRule),
-        Name(Name),
-    }
-
-    #[derive(Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "lowercase")]
-    pub(super) enum Name {
-        Off,
-        Auto,
-    }
-
-    impl From<Written> for Balance {
-        fn from(written: Written) -> Self {
-            match written {
-                Written::Name(Name::Off) => Self::Off,
-                Written::Name(Name::Auto) => Self::Auto,
-                Written::Rule(rule) => Self::By(rule),
-            }
-        }
-    }
-
-    impl From<Balance> for Written {
-        fn from(balance: Balance) -> Self {
-            match balance {
-                Balance::Off => Self::Name(Name::Off),
-                Balance::Auto => Self::Name(Name::Auto),
-                Balance::By(rule) => Self::Rule(rule),
-            }
         }
     }
 }

@@ -10,9 +10,8 @@ use std::sync::Arc;
 use md_core::partition::{Partition, Table};
 use md_core::{CellGrid, memory};
 
-use crate::decomposition::Division;
+use crate::division::Division;
 use crate::error::EngineError;
-use crate::simulation::Simulation;
 
 /// A step at which the division changed, and the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +23,7 @@ pub struct Replayed {
 }
 
 /// Returns the cells that change rank, as text.
-pub(super) fn changed_cells(grid: &CellGrid, from: &Partition, to: &Partition) -> String {
+pub(crate) fn changed_cells(grid: &CellGrid, from: &Partition, to: &Partition) -> String {
     let mut text = String::new();
     let mut run: Option<(usize, usize, usize)> = None;
     let mut end_run = |run: Option<(usize, usize, usize)>| {
@@ -77,50 +76,6 @@ fn change(owners: &mut [u32], text: &str, ranks: usize) -> Result<(), String> {
     Ok(())
 }
 
-impl<I> Simulation<'_, I> {
-    /// Changes the division as in another run of the same scenario on the same number of ranks,
-    /// instead of checking the balance. Steps must ascend; changes before the current step are
-    /// taken as done.
-    ///
-    /// # Errors
-    /// [`EngineError::Replay`]: a change does not follow from the initial division, or its step is
-    /// not one of a balance check.
-    pub fn replay_balancing(&mut self, all: Vec<Replayed>) -> Result<(), EngineError> {
-        let (Division { grid, partition }, ranks) = (&self.setup.division, self.setup.ranks);
-        let owners = memory::or_error(|| Table::of(partition, grid, ranks))?.owners().to_vec();
-        let (mut tried, mut last) = (owners.clone(), 0);
-        let taken = all.iter().take_while(|replayed| replayed.step < self.state.step).count();
-        for (index, Replayed { step, division }) in all.iter().enumerate() {
-            let misfit = |problem| EngineError::Replay { index, problem };
-            if *step <= last {
-                return Err(misfit(format!("step {step} does not come after step {last}")));
-            }
-            if let Some(rule) = self.balancer.rule.filter(|rule| !step.is_multiple_of(rule.every)) {
-                let every = rule.every;
-                return Err(misfit(format!(
-                    "step {step} is none of those at which this run looks, every {every}"
-                )));
-            }
-            last = *step;
-            if index < taken {
-                continue;
-            }
-            change(&mut tried, division, ranks).map_err(|problem| {
-                misfit(format!("the division of step {step} does not follow: {problem}"))
-            })?;
-        }
-        self.balancer.rule = None;
-        self.balancer.replay = Some(Replay { owners, all, taken });
-        Ok(())
-    }
-
-    /// Returns the number of balancings of [`Self::replay_balancing`] that are still to come, and
-    /// their total number.
-    pub fn unreached_balancings(&self) -> Option<[usize; 2]> {
-        self.balancer.replay.as_ref().map(|Replay { all, taken, .. }| [all.len() - taken, all.len()])
-    }
-}
-
 /// Balancings that are to be repeated.
 #[derive(Debug)]
 pub(crate) struct Replay {
@@ -133,8 +88,51 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
+    /// Creates the replay of `all` balancings of a run that began with `division`, of which those
+    /// before `steps_done` are taken as done; `every` is the number of steps between two balance
+    /// checks.
+    ///
+    /// # Errors
+    /// [`EngineError::Replay`]: a change does not follow from the division, or its step is not one
+    /// of a balance check or does not come after that of the change before.
+    pub(super) fn new(
+        all: Vec<Replayed>,
+        Division { grid, partition }: &Division,
+        ranks: usize,
+        every: Option<u64>,
+        steps_done: u64,
+    ) -> Result<Self, EngineError> {
+        let owners = memory::or_error(|| Table::of(partition, grid, ranks))?.owners().to_vec();
+        let (mut tried, mut last) = (owners.clone(), 0);
+        let taken = all.iter().take_while(|replayed| replayed.step < steps_done).count();
+        for (index, Replayed { step, division }) in all.iter().enumerate() {
+            let misfit = |problem| EngineError::Replay { index, problem };
+            if *step <= last {
+                return Err(misfit(format!("step {step} does not come after step {last}")));
+            }
+            if let Some(every) = every.filter(|&every| !step.is_multiple_of(every)) {
+                return Err(misfit(format!(
+                    "step {step} is none of those at which this run looks, every {every}"
+                )));
+            }
+            last = *step;
+            if index < taken {
+                continue;
+            }
+            change(&mut tried, division, ranks).map_err(|problem| {
+                misfit(format!("the division of step {step} does not follow: {problem}"))
+            })?;
+        }
+        Ok(Self { owners, all, taken })
+    }
+
+    /// Returns the number of balancings that are still to come, and their total number.
+    pub(crate) fn unreached(&self) -> [usize; 2] {
+        [self.all.len() - self.taken, self.all.len()]
+    }
+
     /// Returns the new division that is due after `steps_done` steps.
-    pub(super) fn take(&mut self, steps_done: u64, grid: &CellGrid, ranks: usize) -> Option<Division> {
+    pub(crate) fn take(&mut self, steps_done: u64, grid: &CellGrid, ranks: usize) -> Option<Division> {
         let Self { owners, all, taken } = self;
         let Replayed { division, .. } = all.get(*taken).filter(|replayed| replayed.step == steps_done)?;
         change(owners, division, ranks).ok()?;

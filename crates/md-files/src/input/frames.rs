@@ -75,7 +75,7 @@ impl TrajectoryFrames {
     ///
     /// # Errors
     /// Returns the first fault. In a text, lines are counted from the first line of the frame.
-    pub fn next(&mut self) -> Result<Next, RunError> {
+    pub fn next_frame(&mut self) -> Result<Next, RunError> {
         let Self { path, species, read, place } = self;
         let number = *read + 1;
         let shown = path.display().to_string();
@@ -208,7 +208,7 @@ mod tests {
         let mut frames = TrajectoryFrames::open(&path, FrameReader::Text(format), vec!["A".to_owned()])?;
         let mut all = Vec::new();
         loop {
-            match frames.next()? {
+            match frames.next_frame()? {
                 Next::Frame(_, particles) => all.push(*particles),
                 Next::Cut(error) => return Err(error),
                 Next::End => return Ok(all),
@@ -267,9 +267,9 @@ mod tests {
         let reader = FrameReader::Text(TextFormat::Extxyz);
         let mut frames = TrajectoryFrames::open(&path, reader, vec!["A".to_owned()]).unwrap();
         for number in 1..=3 {
-            assert!(matches!(frames.next().unwrap(), Next::Frame(..)), "{number}");
+            assert!(matches!(frames.next_frame().unwrap(), Next::Frame(..)), "{number}");
         }
-        let Next::Cut(error) = frames.next().unwrap() else { panic!("it is cut") };
+        let Next::Cut(error) = frames.next_frame().unwrap() else { panic!("it is cut") };
         let text = error.to_string();
         assert!(text.contains("it is compressed by gzip, and cut"), "{text}");
     }

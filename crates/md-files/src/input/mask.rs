@@ -58,7 +58,7 @@ impl MaskFile {
     }
 
     /// Returns the next piece as text, or `None` at the end.
-    pub fn next(&mut self) -> Result<Option<String>, String> {
+    pub fn next_piece(&mut self) -> Result<Option<String>, String> {
         let Self { file, content } = self;
         match content {
             Content::Text => {

@@ -70,7 +70,7 @@ impl<'a> Frames<'a> {
     /// an earlier step are errors too.
     pub(super) fn next(&mut self) -> Result<Option<Stepped>, RunError> {
         loop {
-            let (name, frame) = match self.frames.next()? {
+            let (name, frame) = match self.frames.next_frame()? {
                 Next::Frame(name, frame) => (name, *frame),
                 Next::Cut(error) if self.is_strict || self.last.is_none() => return Err(error),
                 Next::Cut(error) => {

@@ -141,7 +141,7 @@ fn read(
     .map_err(|error| at_key(error, &inputs.source, "lbm.obstacle.path"))?;
     let mut reader = MaskReader::new(path.display().to_string(), inputs.scenario.lbm.grid, solid);
     loop {
-        let piece = || file.as_mut().map_or(Ok(None), MaskFile::next);
+        let piece = || file.as_mut().map_or(Ok(None), MaskFile::next_piece);
         match told(world, path, piece)? {
             Some(piece) => reader.read(&piece)?,
             None => return Ok(reader.finish()?),

@@ -1,0 +1,145 @@
+//! Forces from a pair potential: with ghosts, or by another protocol.
+
+use std::sync::Arc;
+
+use md_core::analysis::{DistanceBins, PairCounts};
+use md_core::force::{Method, Part, System};
+use md_core::potential::{PairPotential, Tail};
+use md_core::{Dimension, Evaluation, HaloPlan, LocalCells, PairSums, Region};
+
+use super::context::{FORCES, ForceContext, POSITIONS, system};
+use super::interaction::{Interaction, NearPairs};
+use super::particle_shares::{energy, particle_shares, virial};
+use super::protocol::CellForces;
+use crate::config::{NeighborConfig, Overlap, ParallelConfig, SecondShare};
+use crate::division::Flight;
+use crate::error::EngineError;
+
+/// Forces from a pair potential.
+#[derive(Debug)]
+pub struct PairForces {
+    potential: Arc<dyn PairPotential>,
+    method: Method,
+    overlap: Overlap,
+    second_share: SecondShare,
+    /// Replaces the method if forces are not computed with ghosts.
+    protocol: Option<CellForces>,
+}
+
+impl PairForces {
+    /// Creates the forces of a potential.
+    pub fn new(
+        potential: Arc<dyn PairPotential>,
+        neighbor: NeighborConfig,
+        parallel: &ParallelConfig,
+    ) -> Self {
+        let NeighborConfig { method, skin, precision, .. } = neighbor;
+        let ParallelConfig { overlap, second_share, protocol, .. } = *parallel;
+        let (method, protocol) = (Method::new(method, skin, precision), CellForces::new(protocol));
+        Self { potential, method, overlap, second_share, protocol }
+    }
+
+    /// Adds the forces of a region: block by block as long as messages are in flight, the rest at
+    /// once.
+    fn add_region(
+        &mut self,
+        context: &mut ForceContext,
+        region: Region,
+        evaluation: Evaluation,
+    ) -> Result<PairSums, EngineError> {
+        let Self { potential, method, .. } = self;
+        let (mut done, all) = (0, method.blocks(region));
+        let mut total = PairSums::default();
+        while done < all {
+            let blocks = match context.progress()? {
+                Flight::UnderWay => done..done + 1,
+                Flight::Over => done..all,
+            };
+            done = blocks.end;
+            total += context.compute(|context| {
+                let (system, particles) = system(context, &**potential);
+                method.add_forces(system, particles, &Part { region, blocks }, evaluation)
+            });
+        }
+        Ok(total)
+    }
+}
+
+impl Interaction for PairForces {
+    fn cutoff(&self) -> f64 {
+        self.potential.cutoff()
+    }
+
+    fn tail(&self, counts: &[u64], volume: f64, dimension: Dimension) -> Tail {
+        self.potential.tail(counts, volume, dimension)
+    }
+
+    fn rebuild(&mut self, context: &mut ForceContext) -> Result<(), EngineError> {
+        if let Some(protocol) = &mut self.protocol {
+            return protocol.rebuild(context);
+        }
+        let flights = context.halo.take_flights();
+        if self.overlap == Overlap::On
+            && let Some(share) = self.second_share.choose(context.pairs.second_share(), flights)
+        {
+            context.pairs.set_second_share(share, context.plan);
+        }
+        let (system, particles) = system(context, &*self.potential);
+        self.method.rebuild(system, particles);
+        Ok(())
+    }
+
+    fn pairs_by_cell(&self, cells: &LocalCells, plan: &HaloPlan) -> Option<Vec<f64>> {
+        match &self.protocol {
+            Some(protocol) => Some(protocol.pairs_by_cell(cells, plan)),
+            None => self.method.pairs_by_cell(cells, plan),
+        }
+    }
+
+    fn particle_energies(&mut self, context: &mut ForceContext) -> Result<Option<Vec<f64>>, EngineError> {
+        let [energies] = particle_shares(&*self.potential, context, energy)?;
+        Ok(Some(energies))
+    }
+
+    fn particle_virials(&mut self, context: &mut ForceContext) -> Result<Option<[Vec<f64>; 3]>, EngineError> {
+        particle_shares(&*self.potential, context, virial).map(Some)
+    }
+
+    fn count_distances(&self, near: &NearPairs, species: usize, bins: DistanceBins) -> Option<PairCounts> {
+        let NearPairs { particles, cells, grid, plan, pairs, threads, simd, .. } = *near;
+        let system = System { grid, potential: &*self.potential, plan, pairs, cells, simd, threads };
+        self.method.count_distances(system, particles, species, bins)
+    }
+
+    /// Computes inner pairs while positions are in flight, then boundary pairs, then the other
+    /// inner pairs while forces on ghosts are sent to their owners. The order of the sums, and
+    /// therefore all bits, are the same with and without overlap.
+    fn add_forces(
+        &mut self,
+        context: &mut ForceContext,
+        evaluation: Evaluation,
+    ) -> Result<PairSums, EngineError> {
+        if let Some(protocol) = &mut self.protocol {
+            return protocol.add_forces(context, &*self.potential, evaluation);
+        }
+        context.start_gather(POSITIONS)?;
+        if self.overlap == Overlap::Off {
+            context.finish_gather(POSITIONS)?;
+        }
+        context.particles.clear_ghost_forces(context.threads);
+        let mut total = self.add_region(context, Region::InnerFirst, evaluation)?;
+        if self.overlap == Overlap::On {
+            context.finish_gather(POSITIONS)?;
+        }
+        total += self.add_region(context, Region::Boundary, evaluation)?;
+        if self.overlap == Overlap::On {
+            context.start_scatter_add(FORCES)?;
+        }
+        total += self.add_region(context, Region::InnerSecond, evaluation)?;
+        if self.overlap == Overlap::Off {
+            context.start_scatter_add(FORCES)?;
+        }
+        context.finish_scatter_add(FORCES)?;
+        Ok(total)
+    }
+}

@@ -1,0 +1,75 @@
+//! Contributions of pairs to single particles: half to each of the two, as in LAMMPS's
+//! `compute pe/atom` and `compute stress/atom`.
+
+use std::time::Instant;
+
+use md_core::potential::{PairPotential, PairTerm};
+use md_core::{Field, force::Newton, force::Pair};
+
+use super::context::{FORCES, ForceContext};
+use crate::clock::Phase;
+use crate::collective::expect_room;
+use crate::error::EngineError;
+
+/// Returns the energy of a pair.
+pub(crate) fn energy(_: &Pair, term: PairTerm) -> [f64; 1] {
+    [term.energy]
+}
+
+/// Returns the diagonal of the virial of a pair.
+pub(crate) fn virial(pair: &Pair, term: PairTerm) -> [f64; 3] {
+    pair.distance.map(|along| term.force_over_r * along * along)
+}
+
+/// Returns half of the sum over all pairs of each of this rank's particles, in their order, for up
+/// to three quantities of a pair. *Collective.*
+///
+/// The contributions to ghosts are sent to their owners in place of forces, for which an exchange
+/// is already open; the forces do not change.
+///
+/// # Errors
+/// Communication; no memory.
+pub(crate) fn particle_shares<const N: usize>(
+    potential: &dyn PairPotential,
+    context: &mut ForceContext,
+    of_pair: fn(&Pair, PairTerm) -> [f64; N],
+) -> Result<[Vec<f64>; N], EngineError> {
+    const { assert!(N <= 3, "as many as forces have components") };
+    context.gather(&[Field::POSITION])?;
+    let begun = Instant::now();
+    let (owned, all) = (context.particles.owned(), context.particles.len());
+    let (mut shares, mut forces) = ([const { Vec::new() }; N], [const { Vec::new() }; 3]);
+    for share in &mut shares {
+        expect_room(share, all, "what pairs give to this rank's particles")?;
+        share.resize(all, 0.0);
+    }
+    for (kept, column) in forces.iter_mut().zip(&context.particles.force) {
+        expect_room(kept, owned, "the forces on this rank's particles")?;
+        kept.extend_from_slice(&column[..owned]);
+    }
+    let ForceContext { particles, cells, pairs, threads, .. } = context;
+    pairs.visit(cells, particles, potential.cutoff(), |pair| {
+        let [a, b] = [pair.i, pair.j].map(|index| particles.species[index] as usize);
+        let values = of_pair(&pair, potential.term(a, b, pair.r2));
+        for (share, value) in shares.iter_mut().zip(values) {
+            share[pair.i] += 0.5 * value;
+            if pair.newton == Newton::On {
+                share[pair.j] += 0.5 * value;
+            }
+        }
+    });
+    particles.clear_ghost_forces(threads);
+    for (column, share) in particles.force.iter_mut().zip(&shares) {
+        column[..all].copy_from_slice(share);
+    }
+    context.clock.book_since(Phase::Output, begun);
+    context.scatter_add(FORCES)?;
+    for (share, column) in shares.iter_mut().zip(&context.particles.force) {
+        share.truncate(owned);
+        share.copy_from_slice(&column[..owned]);
+    }
+    for (kept, column) in forces.iter().zip(&mut context.particles.force) {
+        column[..owned].copy_from_slice(kept);
+    }
+    Ok(shares)
+}

@@ -1,0 +1,145 @@
+//! What observers of a simulation get to see.
+
+use std::time::Instant;
+
+use md_core::observables::SystemSums;
+
+use super::{FIRST_RANK, Simulation};
+use crate::checkpoint::{SavedState, Shared, division};
+use crate::clock::Phase;
+use crate::division::Decomposition;
+use crate::error::EngineError;
+use crate::forces::{GhostPositions, Interaction, NearPairs};
+use crate::measure::{Needs, Observer, RunsOn, Snapshot};
+use crate::report::{ParticleRow, RowVector, Thermo};
+use crate::state::State;
+
+impl<I: Interaction> Simulation<'_, I> {
+    /// Passes the present state to the observers that are due. *Collective.*
+    pub(super) fn observe(&mut self, observers: &mut [&mut dyn Observer]) -> Result<(), EngineError> {
+        let step = self.state.step;
+        let rank = self.world.rank();
+        if !observers.is_empty() {
+            self.observed = Some(step);
+        }
+        let mut seen = Seen::default();
+        for observer in observers {
+            let Some(needs) = observer.due(step) else { continue };
+            self.provide(needs, &mut seen)?;
+            if observer.runs_on() == RunsOn::FirstRank && rank != FIRST_RANK {
+                continue;
+            }
+            let State { particles, domain, time, integrator, .. } = &self.state;
+            let Decomposition { grid, plan, pairs, .. } = &self.decomposition;
+            let near_pairs = NearPairs {
+                interaction: &self.interaction,
+                particles,
+                cells: &self.cells,
+                grid,
+                plan,
+                pairs,
+                threads: &self.threads,
+                simd: self.setup.simd,
+            };
+            let snapshot = Snapshot {
+                sums: seen.thermo.as_ref().map(|(sums, _)| sums),
+                thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
+                gathered: seen.gathered.as_deref().filter(|_| rank == FIRST_RANK),
+                particle_energies: seen.particle_energies.as_deref(),
+                particle_virials: seen.particle_virials.as_ref(),
+                near_pairs: Some(near_pairs),
+                neighborhood: self.neighborhood,
+                box_warnings: self.box_warnings(),
+                minimisation: integrator.minimisation(),
+                conserved_momentum: self.conserved_momentum(),
+                saved: seen.shared.as_deref().map(|shared| SavedState {
+                    shared,
+                    particles,
+                    reference: self.watch.reference(),
+                }),
+                time: *time,
+                rank,
+                step,
+                domain,
+                particles,
+            };
+            let begun = Instant::now();
+            let observed = observer.observe(&snapshot);
+            self.clock.book_since(Phase::Output, begun);
+            observed.map_err(EngineError::Observer)?;
+        }
+        Ok(())
+    }
+
+    /// Computes the data that an observer needs and that are not in `seen` yet.
+    fn provide(&mut self, needs: Needs, seen: &mut Seen) -> Result<(), EngineError> {
+        if needs.contains(Needs::VELOCITIES) {
+            self.complete_step()?;
+        }
+        if needs.contains(Needs::ENERGY_AND_VIRIAL) && seen.thermo.is_none() {
+            let sums = self.system_sums()?;
+            let thermo = self.thermo(&sums);
+            self.check_drift(&thermo)?;
+            seen.thermo = Some((sums, thermo));
+        }
+        if needs.contains(Needs::GATHERED_PARTICLES) && seen.gathered.is_none() {
+            // This time counts as integration, not as output.
+            self.complete_step()?;
+            let begun = Instant::now();
+            seen.gathered = Some(self.gather_rows(RowVector::Velocity)?);
+            self.clock.book_since(Phase::Output, begun);
+        }
+        if needs.contains(Needs::PARTICLE_ENERGIES) && seen.particle_energies.is_none() {
+            seen.particle_energies = self.with_forces(GhostPositions::Stale, |interaction, context| {
+                interaction.particle_energies(context)
+            })?;
+        }
+        if needs.contains(Needs::PARTICLE_VIRIALS) && seen.particle_virials.is_none() {
+            seen.particle_virials = self.with_forces(GhostPositions::Stale, |interaction, context| {
+                interaction.particle_virials(context)
+            })?;
+        }
+        if needs.contains(Needs::SAVED_STATE) && seen.shared.is_none() {
+            self.complete_step()?;
+            self.hear_of_last_step()?;
+            // Combines the contributions of the ranks to the integrator's memory.
+            self.reservoir_now()?;
+            seen.shared = Some(self.shared().words());
+        }
+        Ok(())
+    }
+
+    /// Returns the part of the state after this complete step that is the same on all ranks.
+    fn shared(&self) -> Shared {
+        let State { domain, step, time, integrator, barostat, .. } = &self.state;
+        let work = barostat.as_ref().map_or(0.0, |barostat| barostat.work);
+        Shared {
+            step: *step,
+            time: *time,
+            timestep: self.timestep(),
+            time_at_start: self.time_at_start,
+            origin: domain.origin,
+            lengths: domain.lengths,
+            lengths_at_rebuild: self.watch.lengths(),
+            simd: self.setup.simd,
+            history: self.watch.history(),
+            neighborhood: self.neighborhood,
+            energy: self.energy,
+            box_changes: self.box_changes,
+            reservoirs: [self.earlier_reservoirs, work],
+            division: division::words(&self.setup, &self.decomposition),
+            balance: self.balancer.report.clone(),
+            memory: integrator.memory(),
+        }
+    }
+}
+
+/// Data computed so far for the observers of one step.
+#[derive(Default)]
+struct Seen {
+    thermo: Option<(SystemSums, Thermo)>,
+    gathered: Option<Vec<ParticleRow>>,
+    shared: Option<Vec<u64>>,
+    particle_energies: Option<Vec<f64>>,
+    particle_virials: Option<[Vec<f64>; 3]>,
+}
