@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::commands::{number, whole};
+use super::numbers::{number, whole};
 use super::outcome::{Outcome, Taken};
 
 /// Steps between two evaluations where no fix sets them.

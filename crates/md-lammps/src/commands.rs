@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::dump::Dump;
-use super::integrators::Ramp;
+use super::numbers::{count, number, whole, yes};
 use super::outcome::{Outcome, Taken};
 use super::{Script, kinds};
 use md_scenario::AtomStyle;
@@ -249,38 +249,4 @@ pub(super) fn of_group(what: &str, group: &str) -> String {
 fn is_lennard_jones(style: &str) -> bool {
     let suffix = style.strip_prefix("lj/cut");
     matches!(suffix, Some("" | "/opt" | "/omp" | "/intel" | "/gpu" | "/kk" | "/kk/host" | "/kk/device"))
-}
-
-pub(super) fn number(word: &str) -> Result<f64, String> {
-    let value: Option<f64> = word.parse().ok();
-    value.filter(|value| value.is_finite()).ok_or_else(|| format!("`{word}` is not a number"))
-}
-
-/// Parses a whole number, which a formula may have written as `20.0`.
-pub(super) fn whole(word: &str) -> Result<u64, String> {
-    /// Above this, not every whole number is representable as f64.
-    const MOST: f64 = 9e15;
-    let value = number(word)?;
-    let is_whole = (0.0..MOST).contains(&value) && value.fract() == 0.0;
-    if is_whole { Ok(value as u64) } else { Err(format!("`{word}` is not a whole number")) }
-}
-
-/// Parses a number of types or a type.
-pub(super) fn count(word: &str) -> Result<usize, String> {
-    match whole(word)? {
-        count @ 1..=1000 => Ok(count as usize),
-        _ => Err(format!("`{word}` is not from 1 to 1000")),
-    }
-}
-
-fn yes(word: &str) -> Result<bool, String> {
-    match word {
-        "yes" | "on" => Ok(true),
-        "no" | "off" => Ok(false),
-        _ => Err(format!("`{word}` is neither yes nor no")),
-    }
-}
-
-pub(super) fn ramp(from: &str, to: &str) -> Result<Ramp, String> {
-    Ok([number(from)?, number(to)?])
 }

@@ -2,7 +2,6 @@
 
 use super::faces::Ends;
 use super::lattice::{Planes, ScriptLattice};
-use super::system::species_name;
 
 /// Particles of one command.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -189,4 +188,12 @@ fn entry(keys: &str, kind: usize) -> String {
 pub(super) fn joined(one: [Ends; 3], other: [Ends; 3]) -> [Ends; 3] {
     [0, 1, 2]
         .map(|dim| Ends { low: one[dim].low.min(other[dim].low), high: one[dim].high.max(other[dim].high) })
+}
+
+/// Returns the name of a type: A, B, C ... for types 1, 2, 3 ...
+pub(super) fn species_name(kind: usize) -> String {
+    match u8::try_from(kind) {
+        Ok(kind @ 1..=26) => char::from(b'A' + kind - 1).to_string(),
+        _ => format!("T{kind}"),
+    }
 }

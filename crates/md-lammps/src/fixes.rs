@@ -1,10 +1,10 @@
 //! `fix` and `unfix`: integrators, thermostats and walls.
 
 use super::Script;
-use super::commands::{number, ramp, whole};
 use super::faces::Face;
 use super::integrators::Fix;
 use super::kinds::unlike_fix;
+use super::numbers::{number, ramp, whole};
 use super::outcome::{Outcome, Taken};
 
 /// Remark on commands that would end the drift.

@@ -1,7 +1,7 @@
 //! `dump`, `dump_modify` and `undump`: the runs that have frames, and the steps between frames.
 
-use super::commands::whole;
 use super::dump::Dump;
+use super::numbers::whole;
 use super::outcome::{Outcome, Taken};
 
 /// The trajectory of all runs.

@@ -1,9 +1,6 @@
 //! Translation of fixes that move particles to integrators.
 
-use super::commands::{number, ramp, whole};
-
-/// Temperature at the beginning and at the end of a run.
-pub(super) type Ramp = [f64; 2];
+use super::numbers::{Ramp, number, ramp, whole};
 
 /// A fix on all particles.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@
 use md_core::lattice::{Lattice, LatticeKind};
 use md_lab::name_of;
 
-use super::commands::number;
+use super::numbers::number;
 
 /// `lattice STYLE SCALE [KEYWORD ...]`
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -22,6 +22,7 @@ mod kinds;
 mod lattice;
 mod lines;
 mod motion;
+mod numbers;
 mod outcome;
 mod pairs;
 mod printf;

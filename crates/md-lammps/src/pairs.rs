@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::system::species_name;
+use super::created::species_name;
 
 /// Masses and Lennard-Jones parameters, with the cutoff.
 #[derive(Debug, Clone, Default)]

@@ -1,9 +1,9 @@
 //! `boundary`, `lattice`, `region`, `create_box` and `create_atoms`, and their values in formulas.
 
 use super::Script;
-use super::commands::{count, number, whole};
 use super::faces::{self, Ends};
 use super::lattice::ScriptLattice;
+use super::numbers::{count, number, whole};
 use super::outcome::{Outcome, Taken};
 use super::system::Block;
 

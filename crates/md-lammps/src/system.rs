@@ -264,11 +264,3 @@ impl System {
         }
     }
 }
-
-/// Returns the name of a type: A, B, C ... for types 1, 2, 3 ...
-pub(super) fn species_name(kind: usize) -> String {
-    match u8::try_from(kind) {
-        Ok(kind @ 1..=26) => char::from(b'A' + kind - 1).to_string(),
-        _ => format!("T{kind}"),
-    }
-}

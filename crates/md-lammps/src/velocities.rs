@@ -1,8 +1,9 @@
 //! `velocity`: initial velocities of the particles.
 
-use super::commands::{number, of_group, whole};
+use super::commands::of_group;
 use super::fixes::DRIFT_STAYS;
 use super::integrators::Fix;
+use super::numbers::{number, whole};
 use super::outcome::{Outcome, Taken};
 use super::{Script, System};
 

@@ -8,7 +8,7 @@ use super::excerpt::Excerpt;
 use super::finding::Finding;
 use super::origin::{Place, Places};
 use super::overrides::Fault;
-use super::source::ScenarioSource;
+use super::text::ScenarioSource;
 use md_comm::CommError;
 use md_lab::{Problem, Status};
 

@@ -11,8 +11,8 @@ use super::error::ScenarioError;
 use super::finding::{Checked, Finding};
 use super::schema::lift_kind;
 use super::simulation::Simulation;
-use super::source::ScenarioSource;
 use super::system::System;
+use super::text::ScenarioSource;
 
 /// `[integrator]`
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,6 +2,9 @@
 
 use clap::ValueEnum;
 
+use super::schema::ModelSchema;
+use super::{LbmScenario, Scenario, StencilScenario};
+
 /// Kind of a scenario, named after the command that runs it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ScenarioKind {
@@ -12,4 +15,14 @@ pub enum ScenarioKind {
     Stencil,
     /// A flow
     Lbm,
+}
+
+/// Returns the JSON Schema of the scenarios of a kind, for editors.
+pub fn schema(kind: ScenarioKind) -> String {
+    let schema = match kind {
+        ScenarioKind::Run => ModelSchema::of::<Scenario>(),
+        ScenarioKind::Stencil => ModelSchema::of::<StencilScenario>(),
+        ScenarioKind::Lbm => ModelSchema::of::<LbmScenario>(),
+    };
+    format!("{:#}\n", schema.0)
 }

@@ -28,13 +28,11 @@
 
 #![forbid(unsafe_code)]
 
-mod analysis;
 mod atom_style;
 mod error;
 mod excerpt;
 pub mod failure;
 mod finding;
-mod generators;
 mod grid;
 mod integrator;
 mod interaction;
@@ -60,47 +58,45 @@ mod stage;
 mod stage_output;
 mod stencil;
 mod system;
-mod trajectory;
-mod trajectory_format;
-mod wall;
+mod text;
 mod wording;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use analysis::{Averages, CentreOfMass, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity};
 pub use atom_style::AtomStyle;
 pub use error::ScenarioError;
 pub use error::at_key;
-pub use generators::{Gas, RegionLattice, Regions};
-pub use generators::{gas, regions};
 pub use grid::{GridOutput, GridParallel};
 pub use integrator::IntegratorTable;
 pub use integrator::integrator_fault;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
-pub use kind::ScenarioKind;
+pub use kind::{ScenarioKind, schema};
 pub use lbm::{
     Boundary, CollisionKind, Initial, InitialKind, Lbm, LbmOutput, LbmScenario, Obstacle, ObstacleKind,
     Probe, WallVelocity,
 };
 pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape};
+pub use output::analysis::{Averages, CentreOfMass, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity};
+pub use output::trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
+pub use output::trajectory_format::{Compressible, Compression, FormatProperties, TrajectoryFormat};
 pub use output::{Checkpoint, Every, Output};
 pub use parallel::{Parallel, Rma};
-pub use schema::schema;
 pub use simulation::Simulation;
 pub use source::has_table;
-pub use source::{ScenarioSource, effective_toml, fault, load, load_as, same_elsewhere};
+pub use source::{effective_toml, fault, load, load_as, same_elsewhere};
 pub use species::MOST as MOST_SPECIES;
 pub use species::Species;
 pub use stage::{Stage, StagePlan};
 pub use stage_output::{StageOutput, StageScenario};
 pub use stencil::{Stencil, StencilScenario};
+pub use system::generators::{Gas, RegionLattice, Regions};
+pub use system::generators::{gas, regions};
+pub use system::wall::WallPair;
 pub use system::{Axis, InputFile, InputFormat, Lattice, System};
-pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
-pub use trajectory_format::{Compressible, Compression, FormatProperties, TrajectoryFormat};
-pub use wall::WallPair;
+pub use text::ScenarioSource;
 pub use wording::{listed, nearest};
 
 /// A whole scenario, with all defaults filled in.

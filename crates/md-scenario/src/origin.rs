@@ -9,7 +9,7 @@ use super::excerpt::Excerpt;
 use super::finding::Part;
 use super::overrides::Override;
 use super::path::{KeyPath, Segment};
-use super::source::ScenarioSource;
+use super::text::ScenarioSource;
 
 /// Prefix of an override where it is shown like the text of a file.
 const SET: &str = "--set ";

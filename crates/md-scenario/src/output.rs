@@ -1,18 +1,22 @@
 //! `[output]`: files and their intervals.
 
+pub(crate) mod analysis;
+pub(crate) mod trajectory;
+pub(crate) mod trajectory_format;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::analysis::{
-    Averages, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity, check_msd, check_profiles, check_rdf,
-    check_surface_tension, check_vacf, check_viscosity,
-};
 use super::finding::{Checked, Finding, at_least_one};
 use super::simulation::Simulation;
 use super::species::Species;
 use super::species_columns;
-use super::trajectory::{self, Trajectory};
 use crate::known_file::KnownFile;
+use analysis::{
+    Averages, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity, check_msd, check_profiles, check_rdf,
+    check_surface_tension, check_vacf, check_viscosity,
+};
+use trajectory::Trajectory;
 
 /// `[output]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

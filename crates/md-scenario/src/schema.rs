@@ -7,21 +7,9 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value as Json, json};
 use toml::Table;
 
-use super::{LbmScenario, Scenario, ScenarioKind, StencilScenario};
-
-/// Returns the JSON Schema of the scenarios of a kind, for editors.
-pub fn schema(kind: ScenarioKind) -> String {
-    let schema = match kind {
-        ScenarioKind::Run => ModelSchema::of::<Scenario>(),
-        ScenarioKind::Stencil => ModelSchema::of::<StencilScenario>(),
-        ScenarioKind::Lbm => ModelSchema::of::<LbmScenario>(),
-    };
-    format!("{:#}\n", schema.0)
-}
-
 /// The JSON Schema of a [`super::Model`], derived from it.
 #[derive(Debug)]
-pub(super) struct ModelSchema(Json);
+pub(super) struct ModelSchema(pub(super) Json);
 
 /// The key that decides which other keys a table has.
 const KIND: &str = "kind";

@@ -9,35 +9,13 @@ use super::origin::{Place, Places};
 use super::overrides;
 use super::schema::ModelSchema;
 use super::shape::{self, Missing};
+use super::text::ScenarioSource;
 use super::{Model, Scenario};
 
 /// Returns whether a text has a table of this name at its top level. Text that is not TOML has
 /// none.
 pub fn has_table(text: &str, name: &str) -> bool {
     text.parse::<Table>().is_ok_and(|tree| tree.get(name).is_some_and(Value::is_table))
-}
-
-/// A scenario before it is parsed. It contains the text instead of a path, because under MPI only
-/// rank 0 reads the file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ScenarioSource {
-    /// Path of the file as the user gave it, for messages.
-    pub name: String,
-    /// Content of the file.
-    pub text: String,
-    /// Arguments of `--set`, `key.path=value`, in order. Later arguments override earlier ones.
-    pub overrides: Vec<String>,
-}
-
-impl ScenarioSource {
-    /// Returns whether the file or the overrides set a key such as `interaction.cutoff`, or
-    /// anything below it.
-    pub fn gives(&self, path: &str) -> bool {
-        let in_override = |text: &String| text.trim_start().starts_with(path);
-        let tree: Table = self.text.parse().unwrap_or_default();
-        let (mut keys, tree) = (path.split('.'), Value::Table(tree));
-        keys.try_fold(&tree, |value, key| value.get(key)).is_some() || self.overrides.iter().any(in_override)
-    }
 }
 
 /// Reads a scenario, applies its overrides and checks everything that can be checked without

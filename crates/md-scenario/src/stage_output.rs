@@ -5,11 +5,11 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::analysis::{Averages, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity};
 use super::finding::{Checked, Finding};
 use super::output::{self, Every, Output};
-use super::trajectory::Trajectory;
 use super::{Scenario, Simulation};
+use crate::output::analysis::{Averages, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity};
+use crate::output::trajectory::Trajectory;
 
 /// `stage.output`: keys of `[output]` for this stage alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

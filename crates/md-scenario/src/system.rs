@@ -1,5 +1,8 @@
 //! `[system]`: source of the particles, and the faces of their box.
 
+pub(crate) mod generators;
+pub(crate) mod wall;
+
 use md_core::lattice::{Lattice as CoreLattice, LatticeKind};
 use md_core::thinned::Region;
 use md_core::{Boundary, Dimension};
@@ -8,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::atom_style::AtomStyle;
 use super::finding::{Checked, Finding, at_least_one, not_negative, positive};
-use super::generators::{Gas, Regions, check_gas, check_regions};
 use super::simulation::Simulation;
-use super::wall::{self, WallPair};
+use generators::{Gas, Regions, check_gas, check_regions};
 use md_lab::name_of;
+use wall::WallPair;
 
 /// `[system]`: exactly one of `lattice`, `regions`, `gas` and `file`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

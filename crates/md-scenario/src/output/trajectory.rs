@@ -6,8 +6,8 @@ use md_lab::name_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one};
 use super::trajectory_format::TrajectoryFormat;
+use crate::finding::{Checked, Finding, at_least_one};
 
 /// `output.trajectory`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

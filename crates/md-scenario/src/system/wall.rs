@@ -7,9 +7,9 @@ use md_lab::name_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, positive, within};
-use super::simulation::Simulation;
-use super::system::{Axis, System};
+use super::{Axis, System};
+use crate::finding::{Checked, Finding, positive, within};
+use crate::simulation::Simulation;
 
 /// `system.walls`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

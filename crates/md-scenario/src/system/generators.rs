@@ -5,10 +5,10 @@ use md_engine::{GasKeys, LatticeRegion, LatticeRegions, RandomGas};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one, not_negative, positive};
-use super::simulation::Simulation;
-use super::system::{System, check_kind, check_spacing};
-use super::{Scenario, ScenarioError, ScenarioSource};
+use super::{System, check_kind, check_spacing};
+use crate::finding::{Checked, Finding, at_least_one, not_negative, positive};
+use crate::simulation::Simulation;
+use crate::{Scenario, ScenarioError, ScenarioSource};
 use md_core::Boundary;
 
 /// `system.regions`

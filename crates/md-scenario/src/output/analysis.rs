@@ -4,8 +4,8 @@ use md_lab::name_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one, positive};
-use super::system::Axis;
+use crate::finding::{Checked, Finding, at_least_one, positive};
+use crate::system::Axis;
 
 /// `output.averages`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
