@@ -45,6 +45,7 @@ test: setup
 
 lint:
 	cargo fmt --all --check
+	scripts/check_cycles.py
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --no-default-features -- -D warnings
 
