@@ -7,9 +7,9 @@ use md_comm::World;
 use md_grid::{Decomposition, GridError};
 
 use crate::args::ScenarioArgs;
-use crate::inputs::{Inputs, Job};
+use crate::inputs::{Inputs, ReadInputs};
 use md_files::output::OutputError;
-use md_files::text_file::{is_open_already, read_text, told};
+use md_files::text_file::{broadcast_read, is_open_already, read_text};
 use md_scenario::failure::RunError;
 use md_scenario::{
     GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, Stencil, StencilScenario,
@@ -158,10 +158,11 @@ impl<M: GridModel> GridInputs<M> {
     }
 }
 
-impl<M: GridModel> Job for GridInputs<M> {
+impl<M: GridModel> ReadInputs for GridInputs<M> {
     fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
         let (path, name) = (args.scenario.clone(), args.scenario.display().to_string());
-        let text = told(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
+        let text =
+            broadcast_read(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
         Self::load(path, ScenarioSource { name, text, overrides: args.overrides_of(M::TABLE) })
     }
 
@@ -202,14 +203,15 @@ impl AnyInputs {
     /// # Errors
     /// An unreadable file, a fault in the scenario or in the particle file.
     pub fn read_file(args: &ScenarioArgs) -> Result<Self, RunError> {
-        <Self as Job>::read(args, None)
+        <Self as ReadInputs>::read(args, None)
     }
 }
 
-impl Job for AnyInputs {
+impl ReadInputs for AnyInputs {
     fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
         let (path, name) = (args.scenario.clone(), args.scenario.display().to_string());
-        let text = told(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
+        let text =
+            broadcast_read(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
         if has_table(&text, StencilScenario::TABLE) {
             let overrides = args.overrides_of(StencilScenario::TABLE);
             let source = ScenarioSource { name, text, overrides };

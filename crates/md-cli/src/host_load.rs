@@ -55,7 +55,7 @@ impl HostLoad {
         let rank = [host, u64::from(std::process::id()), own_s.to_bits()];
         let all = world.gather_all(&rank.map(u64::to_ne_bytes).concat())?;
         let Some(host_s) = host_s().zip(self.host_s).map(|(now, then)| now - then) else { return Ok(None) };
-        let Job { ranks, used_s } = Job::on(host, &all);
+        let JobOnHost { ranks, used_s } = JobOnHost::on(host, &all);
         let by_others = if elapsed_s < SHORTEST_S { 0.0 } else { ((host_s - used_s) / elapsed_s).max(0.0) };
         let found = HostUse { by_others, cores: cores::of_machine(), threads: ranks * threads };
         Ok(by_others.is_finite().then_some(found))
@@ -93,13 +93,13 @@ impl HostUse {
 
 /// Part of a job that is on one host.
 #[derive(Debug, PartialEq)]
-struct Job {
+struct JobOnHost {
     ranks: usize,
     /// CPU time of all its processes, in seconds.
     used_s: f64,
 }
 
-impl Job {
+impl JobOnHost {
     /// Sums up the processes on `host`. Ranks that are threads of one process all report the time
     /// of that process, which counts once.
     fn on(host: u64, gathered: &[u8]) -> Self {
@@ -161,6 +161,6 @@ mod tests {
         let rank = |host: u64, process: u64, seconds: f64| [host, process, seconds.to_bits()];
         let words = [rank(7, 1, 2.0), rank(7, 1, 2.0), rank(7, 2, 3.0), rank(8, 1, 9.0)].concat();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        assert_eq!(Job::on(7, &bytes), Job { ranks: 3, used_s: 5.0 });
+        assert_eq!(JobOnHost::on(7, &bytes), JobOnHost { ranks: 3, used_s: 5.0 });
     }
 }

@@ -11,7 +11,7 @@ use crate::args::ScenarioArgs;
 use crate::setup;
 pub use crate::setup::Inputs;
 use md_files::input::{self, InputError, InputParticles, Source};
-use md_files::text_file::{read_text, told};
+use md_files::text_file::{broadcast_read, read_text};
 use md_scenario::failure::RunError;
 use md_scenario::{
     self as scenario, InputFile, InputFormat, Parallel, Positions, Scenario, ScenarioSource, Trajectory,
@@ -48,7 +48,7 @@ impl Inputs {
 
     fn with(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
         let (path, name) = (&args.scenario, args.scenario.display().to_string());
-        let text = told(world, path, || read_text(path, "scenario").map(Some))?.unwrap_or_default();
+        let text = broadcast_read(world, path, || read_text(path, "scenario").map(Some))?.unwrap_or_default();
         Self::load(path.clone(), ScenarioSource { name, text, overrides: args.overrides() }, world)
     }
 
@@ -145,7 +145,7 @@ fn note_images(
 }
 
 /// The inputs of a command that runs on ranks.
-pub(crate) trait Job: Sync + Sized {
+pub(crate) trait ReadInputs: Sync + Sized {
     /// Reads them: in a single process, or on the first rank of a world for all ranks (then
     /// *collective*).
     ///
@@ -160,7 +160,7 @@ pub(crate) trait Job: Sync + Sized {
     fn set_threads(&mut self, threads: usize);
 }
 
-impl Job for Inputs {
+impl ReadInputs for Inputs {
     fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
         world.map_or_else(|| Self::read(args), |world| Self::read_on_first_rank(args, world))
     }

@@ -24,7 +24,6 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
-mod asked_level;
 pub mod commands;
 mod cores;
 pub mod early_end;
@@ -34,6 +33,7 @@ pub mod inputs;
 mod plot;
 pub mod replay;
 pub mod report;
+mod requested_level;
 pub mod session;
 pub mod setup;
 pub mod strategies;

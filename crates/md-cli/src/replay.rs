@@ -9,7 +9,7 @@ use md_engine::{EngineError, Simulation};
 
 use crate::inputs::Inputs;
 use crate::report::tables::BALANCING_COLUMNS;
-use md_files::text_file::{read_text, told};
+use md_files::text_file::{broadcast_read, read_text};
 use md_scenario::failure::RunError;
 use md_scenario::name_of;
 
@@ -35,7 +35,7 @@ struct Place {
 /// # Errors
 /// [`md_scenario::failure::Unreadable`], with the line if there is one.
 pub fn read(path: &Path, world: &dyn World, inputs: &Inputs) -> Result<Replay, RunError> {
-    let text = told(Some(world), path, || read_text(path, "table of balancings").map(Some))?;
+    let text = broadcast_read(Some(world), path, || read_text(path, "table of balancings").map(Some))?;
     let here = Place { ranks: world.ranks(), partition: name_of(inputs.scenario.parallel.partition) };
     let all = balancings(&text.unwrap_or_default(), &here).map_err(|reason| unreadable(path, reason))?;
     Ok(Replay { path: path.to_owned(), all })

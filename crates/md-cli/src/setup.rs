@@ -19,7 +19,7 @@ use md_engine::{
     TailCorrection,
 };
 
-use crate::asked_level::{asked_level, available, level_named};
+use crate::requested_level::{available, level_named, requested_level};
 use md_files::output::analysis::longest_distance;
 use md_files::output::trajectory::format_of;
 use md_scenario::failure::RunError;
@@ -267,7 +267,7 @@ fn parallel_config(parallel: &Parallel) -> ParallelConfig {
 /// Returns the instruction set that the scenario or else the environment requests.
 fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunError> {
     match shape {
-        Shape::Cpu => Ok(asked_level()?.map_or(SimdChoice::Cpu, SimdChoice::Named)),
+        Shape::Cpu => Ok(requested_level()?.map_or(SimdChoice::Cpu, SimdChoice::Named)),
         Shape::Auto => Ok(SimdChoice::Measured),
         _ => {
             let wanted = name_of(shape);

@@ -59,7 +59,7 @@ impl fmt::Debug for Exchange {
 }
 
 impl Exchange {
-    /// Creates a context from a transport that was opened on these terms; `opener` opens its
+    /// Creates a context from a transport that was opened with this layout; `opener` opens its
     /// reverse.
     pub(crate) fn new(
         ledger: Ledger,

@@ -18,7 +18,7 @@ pub(crate) enum Poll {
 
 /// Moves the messages of one context. [`crate::Exchange`] has checked every call before: edges
 /// exist, calls come in order, lengths are agreed. From one negotiation to the next, the transport
-/// keeps what depends on the terms of the context ([`Ledger::terms`]).
+/// keeps what depends on the layout of the context ([`Ledger::layout`]).
 pub(crate) trait Transport {
     /// Returns the aligned buffer of the edge's next message, waiting for a free one.
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError>;

@@ -71,7 +71,7 @@ fn open_any(path: &Path) -> Result<(File, u64), String> {
 ///
 /// # Errors
 /// [`md_scenario::failure::Unreadable`], the same on all ranks; communication.
-pub fn told(
+pub fn broadcast_read(
     world: Option<&dyn World>,
     path: &Path,
     read: impl FnOnce() -> Result<Option<String>, String>,

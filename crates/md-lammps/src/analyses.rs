@@ -23,7 +23,7 @@ enum Analysis {
 
 /// Schedule of an analysis.
 #[derive(Debug, Clone, PartialEq)]
-struct Looks {
+struct AnalysisSchedule {
     analysis: Analysis,
     /// Steps between two evaluations.
     every: u64,
@@ -34,7 +34,7 @@ struct Looks {
 /// All analyses of a script.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Analyses {
-    by_id: BTreeMap<String, Looks>,
+    by_id: BTreeMap<String, AnalysisSchedule>,
     /// Ids of the fixes that use them.
     pub(super) fixes: BTreeSet<String>,
 }
@@ -50,12 +50,13 @@ impl Analyses {
             ("vacf", []) => Analysis::Vacf,
             _ => return Err(format!("a compute `{kind}` of this form has no equivalent here")),
         };
-        let is_there =
-            |other: &Looks| std::mem::discriminant(&other.analysis) == std::mem::discriminant(&analysis);
+        let is_there = |other: &AnalysisSchedule| {
+            std::mem::discriminant(&other.analysis) == std::mem::discriminant(&analysis)
+        };
         if self.by_id.values().any(is_there) {
             return Err(format!("a run has one `{kind}`"));
         }
-        self.by_id.insert(id.to_owned(), Looks { analysis, every: USUAL, start });
+        self.by_id.insert(id.to_owned(), AnalysisSchedule { analysis, every: USUAL, start });
         Ok(Outcome::differing((kind != "rdf").then(|| "over several time origins, by species".to_owned())))
     }
 
@@ -76,7 +77,7 @@ impl Analyses {
     /// Returns the keys of `[output]`; the last run covers the steps `last_run`. An analysis
     /// without a start begins with that run.
     pub(super) fn keys(&self, timestep: f64, last_run: Range<u64>) -> String {
-        let key = |Looks { analysis, every, start }: &Looks| {
+        let key = |AnalysisSchedule { analysis, every, start }: &AnalysisSchedule| {
             let start = if *start == last_run.start { String::new() } else { format!(", start = {start}") };
             match analysis {
                 Analysis::Rdf(bins, most) => {
@@ -94,7 +95,7 @@ impl Analyses {
             }
         };
         // A compute after the last run is never evaluated.
-        let is_seen = |looks: &&Looks| looks.start < last_run.end || last_run.is_empty();
+        let is_seen = |looks: &&AnalysisSchedule| looks.start < last_run.end || last_run.is_empty();
         self.by_id.values().filter(is_seen).map(key).collect()
     }
 }

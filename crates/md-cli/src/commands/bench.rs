@@ -36,13 +36,13 @@ enum Calls {
 }
 
 /// Benchmarks and backends to measure.
-pub struct Wanted {
+pub struct BenchmarkSelection {
     benchmarks: Vec<&'static dyn Benchmark>,
     backends: Selection<Backend>,
     calls: Calls,
 }
 
-impl Wanted {
+impl BenchmarkSelection {
     /// Selects these benchmarks of contexts over these backends.
     pub fn of_contexts(names: &[&str], backends: Vec<Backend>) -> Self {
         let is_wanted = |benchmark: &&&dyn Benchmark| names.contains(&benchmark.name());
@@ -130,7 +130,7 @@ impl Outputs {
 pub fn bench(
     transports: &dyn Transports,
     args: &BenchArgs,
-    wanted: &Wanted,
+    wanted: &BenchmarkSelection,
     end_job: fn(u8),
 ) -> Result<(), RunError> {
     let agreement = transports.agreement();
@@ -174,7 +174,11 @@ pub fn bench(
 }
 
 /// Returns the settings of the benchmarks. *Collective.*
-fn settings(transports: &dyn Transports, args: &BenchArgs, wanted: &Wanted) -> Result<Settings, RunError> {
+fn settings(
+    transports: &dyn Transports,
+    args: &BenchArgs,
+    wanted: &BenchmarkSelection,
+) -> Result<Settings, RunError> {
     let (agreement, here) = (transports.agreement(), transports.backends());
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let sizes: Vec<usize> = args.sizes.iter().map(|&bytes| bytes as usize).collect();
@@ -196,7 +200,7 @@ fn settings(transports: &dyn Transports, args: &BenchArgs, wanted: &Wanted) -> R
     })
 }
 
-fn open(args: &BenchArgs, wanted: &Wanted) -> Result<Outputs, OutputError> {
+fn open(args: &BenchArgs, wanted: &BenchmarkSelection) -> Result<Outputs, OutputError> {
     let results = &KnownFile::RESULTS_OF_A_BENCHMARK;
     let elsewhere: Vec<PathBuf> = args.samples.iter().cloned().collect();
     let directory = OutputDirectory::without_scenario(args.output.clone(), results, &[], &elsewhere)?;
@@ -257,7 +261,7 @@ mod tests {
         let Command::Bench(args) = Cli::parse_from(words.into_iter().chain(call.split(' '))).command else {
             panic!("another command")
         };
-        let wanted = Wanted::read(&args).unwrap();
+        let wanted = BenchmarkSelection::read(&args).unwrap();
         let ended = local::run(2, Duration::from_secs(60), |world| {
             bench(&FaultyTransports(world), &args, &wanted, faulty::end).unwrap_err()
         });

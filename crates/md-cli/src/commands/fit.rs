@@ -9,7 +9,7 @@ use md_lab::fit::{self, BENCHMARKS, Fitted, Measurement, movers, picture, table}
 use md_lab::machine::Provenance;
 use md_lab::plot::Picture;
 
-use super::bench::{Wanted, bench};
+use super::bench::{BenchmarkSelection, bench};
 use super::ending::Summarised;
 use super::open_on_root;
 use crate::args::{BenchArgs, FitArgs};
@@ -83,7 +83,7 @@ fn benchmark(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Re
         quiet: true,
         progress: args.progress,
     };
-    bench(transports, &args, &Wanted::of_contexts(&BENCHMARKS, movers().collect()), end_job)
+    bench(transports, &args, &BenchmarkSelection::of_contexts(&BENCHMARKS, movers().collect()), end_job)
 }
 
 fn publish(fitted: &Fitted, directory: &OutputDirectory, args: &FitArgs) -> Result<(), RunError> {

@@ -21,7 +21,7 @@ use crate::report::breakdown::phase_table;
 use crate::report::grid::{
     GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
-use md_files::checkpoint::Kept;
+use md_files::checkpoint::OutputState;
 use md_files::checkpoint::{self, Checkpoints, Resumed, SavedMask, SavedNodes};
 use md_files::output::screen::where_results_are;
 use md_files::output::{
@@ -99,7 +99,7 @@ pub(super) trait Extension<A: ?Sized> {
     ///
     /// # Errors
     /// Returns an error if the disk fails.
-    fn kept(&self) -> Result<Vec<Kept>, OutputError> {
+    fn kept(&self) -> Result<Vec<OutputState>, OutputError> {
         Ok(Vec::new())
     }
 

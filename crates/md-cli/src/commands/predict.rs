@@ -25,12 +25,12 @@ use md_scenario::listed;
 use md_scenario::messages::warn;
 
 /// Strategies and placement that the user chose by name.
-pub struct Wish {
+pub struct PredictionChoices {
     pub(super) choices: Choices,
     pub(super) placement: Placement,
 }
 
-impl Wish {
+impl PredictionChoices {
     /// Reads the names on the command line.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Wish {
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), RunError> {
+pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &PredictionChoices) -> Result<(), RunError> {
     if !args.measured.is_empty() {
         return Err(refused(
             "--measured is for scenarios with a grid, and this one has particles".to_owned(),

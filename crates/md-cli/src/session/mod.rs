@@ -23,19 +23,19 @@ use std::time::Duration;
 use md_comm::{Backend, CommError, World, launch, local};
 
 use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, ScenarioArgs, ThreadChoice};
-use crate::commands::bench::{Wanted, bench};
+use crate::commands::bench::{BenchmarkSelection, bench};
 use crate::commands::compare::{compare, compare_on_grid};
 use crate::commands::fit::fit;
 use crate::commands::note_particles;
 use crate::commands::partition::{partition, partitions};
-use crate::commands::predict::{Wish, predict};
+use crate::commands::predict::{PredictionChoices, predict};
 use crate::commands::predict_grid::predict_on_grid;
 use crate::commands::{self, check::check};
 use crate::cores;
 use crate::early_end::{EarlyEnd, fail_in_order};
 use crate::grid_inputs::AnyInputs;
 use crate::inputs::Inputs;
-use crate::inputs::Job;
+use crate::inputs::ReadInputs;
 use crate::strategies::Choices;
 use md_files::output::Verbosity;
 use md_lab::{Threads, Transports};
@@ -107,12 +107,12 @@ pub fn main() -> u8 {
             let swept = commands::sweep::sweep(&args, &EarlyEnd::new(None));
             swept.map_or_else(|error| fail_alone(&error), |()| 0)
         }
-        Command::Bench(args) => match Wanted::read(&args) {
+        Command::Bench(args) => match BenchmarkSelection::read(&args) {
             Ok(wanted) => run_benchmarks(&args, &wanted),
             Err(unknown) => refuse(&unknown),
         },
         Command::Fit(args) => fit_machine(&args),
-        Command::Predict(args) => match Wish::read(&args) {
+        Command::Predict(args) => match PredictionChoices::read(&args) {
             Ok(wish) => on_one_process(|| match read_alone(&args.scenario)? {
                 AnyInputs::Particles(inputs) => predict(*inputs, &args, &wish),
                 AnyInputs::Stencil(inputs) => predict_on_grid(&inputs, &args, &wish),
@@ -171,12 +171,12 @@ fn error_with_escapes(error: clap::Error) -> clap::Error {
 }
 
 /// Returns the number of ranks that would run the scenario if it were started as this process was.
-fn ranks_to_come(inputs: &impl Job) -> usize {
+fn ranks_to_come(inputs: &impl ReadInputs) -> usize {
     launch::processes_of_job().unwrap_or(inputs.parallel().ranks)
 }
 
 /// Reads the inputs in a single process.
-fn read_alone<J: Job>(args: &ScenarioArgs) -> Result<J, RunError> {
+fn read_alone<J: ReadInputs>(args: &ScenarioArgs) -> Result<J, RunError> {
     let mut inputs = J::read(args, None)?;
     if args.threads == Some(ThreadChoice::Auto) {
         let ranks = ranks_to_come(&inputs);
@@ -186,7 +186,7 @@ fn read_alone<J: Job>(args: &ScenarioArgs) -> Result<J, RunError> {
 }
 
 /// Reads the inputs in a world of processes. *Collective.*
-fn read_together<J: Job>(args: &ScenarioArgs, world: &dyn World) -> Result<J, RunError> {
+fn read_together<J: ReadInputs>(args: &ScenarioArgs, world: &dyn World) -> Result<J, RunError> {
     let mut inputs = J::read(args, Some(world))?;
     if args.threads == Some(ThreadChoice::Auto) {
         inputs.set_threads(cores::share_of_ranks(world, 1)?);
@@ -195,7 +195,10 @@ fn read_together<J: Job>(args: &ScenarioArgs, world: &dyn World) -> Result<J, Ru
 }
 
 /// Runs `work` on every rank of the world that launcher and scenario determine.
-fn compute<J: Job>(args: &ScenarioArgs, work: impl Fn(&dyn World, &J) -> Result<(), RunError> + Sync) -> u8 {
+fn compute<J: ReadInputs>(
+    args: &ScenarioArgs,
+    work: impl Fn(&dyn World, &J) -> Result<(), RunError> + Sync,
+) -> u8 {
     match launch::processes_of_job() {
         Some(ranks) if cfg!(not(feature = "mpi")) => refuse_copies(ranks),
         Some(_) => {
@@ -251,7 +254,7 @@ fn compare_any(
 
 /// Runs the benchmarks on the processes of the launcher, or on threads where `--ranks` requests
 /// them.
-fn run_benchmarks(args: &BenchArgs, wanted: &Wanted) -> u8 {
+fn run_benchmarks(args: &BenchArgs, wanted: &BenchmarkSelection) -> u8 {
     match (launch::processes_of_job(), args.ranks) {
         (Some(ranks), _) if cfg!(not(feature = "mpi")) => refuse_copies(ranks),
         (Some(_), Some(_)) => refuse("`--ranks` is for a start without mpirun"),
@@ -304,7 +307,10 @@ fn local_under_launcher(ranks: usize) -> RunError {
     CommError::Unavailable { backend: "local", reason }.into()
 }
 
-fn over_threads<J: Job>(inputs: &J, work: impl Fn(&dyn World, &J) -> Result<(), RunError> + Sync) -> u8 {
+fn over_threads<J: ReadInputs>(
+    inputs: &J,
+    work: impl Fn(&dyn World, &J) -> Result<(), RunError> + Sync,
+) -> u8 {
     let parallel = inputs.parallel();
     warn_of_threads(parallel.ranks, parallel.threads);
     highest_code(local::run(parallel.ranks, watchdog(&parallel), |world| end(world, work(world, inputs))))

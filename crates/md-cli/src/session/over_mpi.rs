@@ -9,17 +9,17 @@ use super::alike::expect_alike;
 use super::speak::{end, fail_at_start, warn_of_threads, write_result};
 use super::{compare_any, watchdog};
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
-use crate::commands::bench::{Wanted, bench};
+use crate::commands::bench::{BenchmarkSelection, bench};
 use crate::commands::fit::fit;
 use crate::commands::{backends, warn_of_crowding};
 use crate::grid_inputs::AnyInputs;
-use crate::inputs::Job;
+use crate::inputs::ReadInputs;
 use crate::strategies::Choices;
 use md_lab::Processes;
 use md_scenario::failure::RunError;
 
 /// Runs `work` over MPI with the scenario's backend and watchdog.
-pub(super) fn over_mpi<J: Job>(
+pub(super) fn over_mpi<J: ReadInputs>(
     read: impl FnOnce(&dyn World) -> Result<J, RunError>,
     work: impl FnOnce(&dyn World, &J) -> Result<(), RunError>,
 ) -> u8 {
@@ -72,7 +72,7 @@ pub(super) fn compare_over_mpi(
     })
 }
 
-pub(super) fn bench_over_mpi(args: &BenchArgs, wanted: &Wanted) -> u8 {
+pub(super) fn bench_over_mpi(args: &BenchArgs, wanted: &BenchmarkSelection) -> u8 {
     start_mpi(|world| {
         warn_of_crowding(world, 1)?;
         bench(&Processes(world), args, wanted, |code| md_comm::mpi::abort(i32::from(code)))

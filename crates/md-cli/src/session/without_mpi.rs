@@ -5,15 +5,15 @@ use md_comm::World;
 use super::speak::show;
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::backends;
-use crate::commands::bench::Wanted;
+use crate::commands::bench::BenchmarkSelection;
 use crate::grid_inputs::AnyInputs;
-use crate::inputs::Job;
+use crate::inputs::ReadInputs;
 use crate::strategies::Choices;
 use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
 use md_scenario::messages::print_error;
 
 /// Prints that there is no MPI.
-pub(super) fn over_mpi<J: Job>(
+pub(super) fn over_mpi<J: ReadInputs>(
     _read: impl FnOnce(&dyn World) -> Result<J, RunError>,
     _work: impl FnOnce(&dyn World, &J) -> Result<(), RunError>,
 ) -> u8 {
@@ -34,7 +34,7 @@ pub(super) fn compare_over_mpi(
 }
 
 /// Never called: without MPI the ranks of a benchmark are threads.
-pub(super) fn bench_over_mpi(_args: &BenchArgs, _wanted: &Wanted) -> u8 {
+pub(super) fn bench_over_mpi(_args: &BenchArgs, _wanted: &BenchmarkSelection) -> u8 {
     COMMUNICATION_FAILED
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use md_cli::args::{Cli, Command};
-use md_cli::commands::predict::{Wish, predict};
+use md_cli::commands::predict::{PredictionChoices, predict};
 use md_cli::inputs::Inputs;
 use md_cli::setup;
 use md_scenario::failure::RunError;
@@ -121,7 +121,7 @@ impl Prediction {
             let Ok(Cli { command: Command::Predict(args) }) = Cli::try_parse_from(words) else {
                 return Ok(());
             };
-            let Ok(wish) = Wish::read(&args) else { return Ok(()) };
+            let Ok(wish) = PredictionChoices::read(&args) else { return Ok(()) };
             let inputs = match Inputs::read(&args.scenario) {
                 Err(error) => return refused(&error),
                 Ok(inputs) => inputs,

@@ -2,15 +2,15 @@
 
 use std::rc::Rc;
 
-use super::{Ledger, Terms};
+use super::{ExchangeLayout, Ledger};
 use crate::negotiation::{Growth, grown_capacity};
 use crate::{CommError, Edge, ExchangeSpec, Flow};
 
 impl Ledger {
     /// Stores the capacities that the senders announced for their edges.
     pub(crate) fn learn_capacities(&mut self, capacities: &[usize]) {
-        if self.terms.receive_capacity != capacities {
-            Rc::make_mut(&mut self.terms).receive_capacity.copy_from_slice(capacities);
+        if self.layout.receive_capacity != capacities {
+            Rc::make_mut(&mut self.layout).receive_capacity.copy_from_slice(capacities);
         }
     }
 
@@ -30,8 +30,8 @@ impl Ledger {
         edges.into_iter().any(|(edge, capacity)| edge.flow.sends() && edge.send_capacity != capacity)
     }
 
-    /// Returns how the capacities have changed since these terms.
-    pub(crate) fn growth_since(&self, before: &Terms) -> Growth {
+    /// Returns how the capacities have changed since this layout.
+    pub(crate) fn growth_since(&self, before: &ExchangeLayout) -> Growth {
         let sent = self.spec.edges.iter().zip(&before.spec.edges);
         let mut sent = sent.map(|(now, before)| (now.send_capacity, before.send_capacity));
         let received = self.receive_capacity.iter().zip(&before.receive_capacity);
@@ -60,7 +60,7 @@ impl Ledger {
             return;
         }
         let capacities: Vec<usize> = self.capacities_for(need).collect();
-        let edges = Rc::make_mut(&mut self.terms).spec.edges.iter_mut().zip(capacities);
+        let edges = Rc::make_mut(&mut self.layout).spec.edges.iter_mut().zip(capacities);
         for (edge, capacity) in edges.filter(|(edge, _)| edge.flow.sends()) {
             edge.send_capacity = capacity;
         }
@@ -76,7 +76,7 @@ impl Ledger {
             flow: edge.flow.reversed(),
             send_capacity: if edge.flow == Flow::SendOnly { 0 } else { send_capacity },
         };
-        let edges = self.spec().edges.iter().zip(&self.terms.receive_capacity).map(reversed).collect();
+        let edges = self.spec().edges.iter().zip(&self.layout.receive_capacity).map(reversed).collect();
         ExchangeSpec { edges, ..self.spec().clone() }
     }
 }

@@ -9,10 +9,10 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Flow, Rank, Sizes, Traffic};
-pub(crate) use terms::Terms;
+pub(crate) use layout::ExchangeLayout;
 
 mod capacities;
-mod terms;
+mod layout;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outgoing {
@@ -43,7 +43,7 @@ enum Phase {
 /// State of one context on one rank.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
-    terms: Rc<Terms>,
+    layout: Rc<ExchangeLayout>,
     /// Longest message sent so far, for variable sizes: the next negotiation makes room for it.
     longest_sent: Vec<usize>,
     states: Vec<EdgeState>,
@@ -69,7 +69,7 @@ impl Ledger {
         let count = |flows: fn(Flow) -> bool| spec.edges.iter().filter(|edge| flows(edge.flow)).count();
         let (sending, receiving) = (count(Flow::sends), count(Flow::receives));
         Ok(Self {
-            terms: Rc::new(Terms { rank, spec, receive_capacity: vec![0; edges] }),
+            layout: Rc::new(ExchangeLayout { rank, spec, receive_capacity: vec![0; edges] }),
             longest_sent: vec![0; edges],
             states: vec![EdgeState::IDLE; edges],
             sending,
@@ -81,9 +81,9 @@ impl Ledger {
         })
     }
 
-    /// Returns the terms, which the transport keeps until the next negotiation.
-    pub(crate) fn terms(&self) -> Rc<Terms> {
-        Rc::clone(&self.terms)
+    /// Returns the layout, which the transport keeps until the next negotiation.
+    pub(crate) fn layout(&self) -> Rc<ExchangeLayout> {
+        Rc::clone(&self.layout)
     }
 
     pub(crate) fn traffic(&self) -> Traffic {
@@ -237,9 +237,9 @@ impl Ledger {
 }
 
 impl Deref for Ledger {
-    type Target = Terms;
+    type Target = ExchangeLayout;
 
-    fn deref(&self) -> &Terms {
-        &self.terms
+    fn deref(&self) -> &ExchangeLayout {
+        &self.layout
     }
 }

@@ -10,7 +10,7 @@ use std::iter::repeat_with;
 use std::rc::Rc;
 
 use crate::buffer::AlignedBuffer;
-use crate::ledger::{Ledger, Terms};
+use crate::ledger::{ExchangeLayout, Ledger};
 use crate::negotiation::{decode_length, encode_length};
 use crate::transport::{Poll, Transport};
 use crate::{CommError, Edge, EdgeId, Growth};
@@ -19,7 +19,7 @@ use crate::{CommError, Edge, EdgeId, Growth};
 pub(super) struct LocalTransport {
     member: Member,
     context: u64,
-    terms: Rc<Terms>,
+    layout: Rc<ExchangeLayout>,
     /// Per edge: buffers at hand.
     free: Vec<Vec<AlignedBuffer>>,
     /// Per edge: the buffer being packed.
@@ -30,56 +30,56 @@ pub(super) struct LocalTransport {
 
 impl LocalTransport {
     pub(super) fn open(member: Member, ledger: &mut Ledger) -> Result<Self, CommError> {
-        let terms = ledger.terms();
-        let buffers = terms.spec().buffering.count();
+        let layout = ledger.layout();
+        let buffers = layout.spec().buffering.count();
         let buffers_of = |edge: &Edge| {
             let many = if edge.flow.sends() { buffers } else { 0 };
             (0..many).map(|_| AlignedBuffer::new(edge.send_capacity)).collect()
         };
-        let free = terms.spec().edges.iter().map(buffers_of).collect::<Result<Vec<Vec<_>>, _>>()?;
+        let free = layout.spec().edges.iter().map(buffers_of).collect::<Result<Vec<Vec<_>>, _>>()?;
         let edges = free.len();
         let context = member.next_context();
         let [packing, arrived] = [0; 2].map(|_| repeat_with(|| None).take(edges).collect());
-        let mut exchange = Self { member, context, terms, free, packing, arrived };
+        let mut exchange = Self { member, context, layout, free, packing, arrived };
         exchange.tell_capacities(ledger)?;
         Ok(exchange)
     }
 
     /// Sends the edge's capacity from every sender to its receiver.
     fn tell_capacities(&mut self, ledger: &mut Ledger) -> Result<(), CommError> {
-        self.terms = ledger.terms();
-        for edge in self.terms.edge_ids() {
-            let Edge { flow, send_capacity, .. } = *self.terms.edge(edge);
+        self.layout = ledger.layout();
+        for edge in self.layout.edge_ids() {
+            let Edge { flow, send_capacity, .. } = *self.layout.edge(edge);
             if flow.sends() {
                 let message = copy_of(&encode_length(send_capacity))?;
                 self.post_to_receiver(Kind::Capacity, edge, message);
             }
         }
         let capacity = |edge: EdgeId| {
-            if !self.terms.edge(edge).flow.receives() {
+            if !self.layout.edge(edge).flow.receives() {
                 return Ok(0);
             }
             let message = self.take_from_sender(Kind::Capacity, edge)?;
             let length = decode_length(message.bytes());
-            length.ok_or_else(|| self.terms.mismatch(edge, "is no capacity"))
+            length.ok_or_else(|| self.layout.mismatch(edge, "is no capacity"))
         };
-        let capacities = self.terms.edge_ids().map(capacity).collect::<Result<Vec<_>, _>>()?;
+        let capacities = self.layout.edge_ids().map(capacity).collect::<Result<Vec<_>, _>>()?;
         ledger.learn_capacities(&capacities);
-        self.terms = ledger.terms();
+        self.layout = ledger.layout();
         Ok(())
     }
 
     fn post_to_receiver(&self, kind: Kind, edge: EdgeId, message: AlignedBuffer) {
-        let Edge { peer, send_channel: channel, .. } = *self.terms.edge(edge);
+        let Edge { peer, send_channel: channel, .. } = *self.layout.edge(edge);
         let address = Address { kind, context: self.context, from: self.member.rank, channel };
         self.member.shared.post(peer, address, message);
     }
 
     fn take_from_sender(&self, kind: Kind, edge: EdgeId) -> Result<AlignedBuffer, CommError> {
-        let Edge { peer, receive_channel, .. } = *self.terms.edge(edge);
+        let Edge { peer, receive_channel, .. } = *self.layout.edge(edge);
         let address = Address { kind, context: self.context, from: peer, channel: receive_channel };
         let awaited = || format!("rank {peer} (channel {receive_channel})");
-        self.member.take_one(address, |waited_s| self.terms.timeout(waited_s, awaited()))
+        self.member.take_one(address, |waited_s| self.layout.timeout(waited_s, awaited()))
     }
 
     /// Returns a free buffer, or waits for the next one that comes back.
@@ -87,17 +87,17 @@ impl LocalTransport {
         if let Some(buffer) = self.free[edge.0].pop() {
             return Ok(buffer);
         }
-        let Edge { peer, send_channel: channel, .. } = *self.terms.edge(edge);
+        let Edge { peer, send_channel: channel, .. } = *self.layout.edge(edge);
         let address = Address { kind: Kind::FreeBuffer, context: self.context, from: peer, channel };
         let awaited = || format!("a free buffer of rank {peer} (channel {channel})");
-        self.member.take_one(address, |waited_s| self.terms.timeout(waited_s, awaited()))
+        self.member.take_one(address, |waited_s| self.layout.timeout(waited_s, awaited()))
     }
 
     /// The queues that may hold messages still awaited.
     fn awaited(&self, ledger: &Ledger) -> impl Iterator<Item = (usize, Address)> {
-        let edges = self.terms.edge_ids().filter(|&edge| ledger.awaits(edge));
+        let edges = self.layout.edge_ids().filter(|&edge| ledger.awaits(edge));
         edges.map(|edge| {
-            let Edge { peer: from, receive_channel: channel, .. } = *self.terms.edge(edge);
+            let Edge { peer: from, receive_channel: channel, .. } = *self.layout.edge(edge);
             (edge.0, Address { kind: Kind::Payload, context: self.context, from, channel })
         })
     }
@@ -127,7 +127,7 @@ impl Transport for LocalTransport {
 
     /// Messages move by themselves.
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
-        let late = |waited_s| self.terms.timeout(waited_s, ledger.awaited_edges());
+        let late = |waited_s| self.layout.timeout(waited_s, ledger.awaited_edges());
         let error = |none: NoMessage| none.error(late);
         match poll {
             Poll::Progress | Poll::Finish => return Ok(None),
@@ -145,11 +145,11 @@ impl Transport for LocalTransport {
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
         let message = self.arrived[edge.0].as_ref().map(AlignedBuffer::bytes);
-        message.ok_or_else(|| self.terms.mismatch(edge, "is not there"))
+        message.ok_or_else(|| self.layout.mismatch(edge, "is not there"))
     }
 
     fn complete(&mut self) -> Result<(), CommError> {
-        for (edge, message) in self.terms.spec().edges.iter().zip(&mut self.arrived) {
+        for (edge, message) in self.layout.spec().edges.iter().zip(&mut self.arrived) {
             let Some(message) = message.take() else { continue };
             let (context, from) = (self.context, self.member.rank);
             let address = Address { kind: Kind::FreeBuffer, context, from, channel: edge.receive_channel };
@@ -159,7 +159,7 @@ impl Transport for LocalTransport {
     }
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
-        let before = ledger.terms();
+        let before = ledger.layout();
         ledger.apply(need);
         self.tell_capacities(ledger)?;
         Ok(ledger.growth_since(&before))

@@ -19,8 +19,8 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use crate::ledger::{Ledger, Terms};
-use crate::mpi::edge_words::{self, Along, Heard};
+use crate::ledger::{ExchangeLayout, Ledger};
+use crate::mpi::edge_words::{self, Along, Recipients};
 use crate::mpi::ffi::{Neighbours, Side};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::world_state::WorldState;
@@ -42,7 +42,7 @@ enum Phase {
 /// A context over a neighbourhood collective.
 #[derive(Debug)]
 pub(super) struct Collective {
-    terms: Rc<Terms>,
+    layout: Rc<ExchangeLayout>,
     number: ContextNumber,
     neighbours: Neighbours,
     blocks: Blocks,
@@ -100,18 +100,18 @@ impl Collective {
             edges.iter().map(|edge| AlignedBuffer::new(edge.send_capacity)).collect::<Result<_, _>>()?;
         let source = (0..many).map(|i| ledger.source(i)).collect();
         let (sent, received) = (vec![0; many], vec![0; many]);
-        let (ready, phase, terms) = (VecDeque::with_capacity(many), Phase::Open, ledger.terms());
+        let (ready, phase, layout) = (VecDeque::with_capacity(many), Phase::Open, ledger.layout());
         let mut context =
-            Self { terms, number, neighbours, blocks, packed, sent, received, source, ready, phase, world };
+            Self { layout, number, neighbours, blocks, packed, sent, received, source, ready, phase, world };
         context.tell_capacities(ledger)?;
         Ok(context)
     }
 
     fn tell_capacities(&mut self, ledger: &mut Ledger) -> Result<(), CommError> {
-        edge_words::tell_capacities(&self.world, ledger, self.number, Heard::Receivers)?;
-        self.terms = ledger.terms();
-        if self.terms.spec().sizes == Sizes::Fixed {
-            let capacities = self.terms.edge_ids().map(|edge| self.terms.receive_capacity(edge));
+        edge_words::tell_capacities(&self.world, ledger, self.number, Recipients::Receivers)?;
+        self.layout = ledger.layout();
+        if self.layout.spec().sizes == Sizes::Fixed {
+            let capacities = self.layout.edge_ids().map(|edge| self.layout.receive_capacity(edge));
             self.received = capacities.collect();
         }
         Ok(())
@@ -120,7 +120,7 @@ impl Collective {
     /// Waits until this rank's part of the collective is over.
     fn finish(&mut self) -> Result<(), CommError> {
         let late = |context: &Self, waited_s| {
-            context.terms.timeout(waited_s, "the neighbours to receive".to_owned())
+            context.layout.timeout(waited_s, "the neighbours to receive".to_owned())
         };
         wait_until(self.world.watchdog(), self, late, |context| {
             context.advance()?;
@@ -142,7 +142,7 @@ impl Transport for Collective {
 
     fn initiate(&mut self) -> Result<(), CommError> {
         self.ready.extend((0..self.source.len()).filter(|&i| self.source[i].is_some()));
-        if self.terms.spec().sizes == Sizes::Fixed { self.send_messages() } else { self.send_lengths() }
+        if self.layout.spec().sizes == Sizes::Fixed { self.send_messages() } else { self.send_lengths() }
     }
 
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
@@ -173,7 +173,7 @@ impl Transport for Collective {
     }
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
-        let before = ledger.terms();
+        let before = ledger.layout();
         ledger.apply(need);
         self.tell_capacities(ledger)?;
         Ok(ledger.growth_since(&before))

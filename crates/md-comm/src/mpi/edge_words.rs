@@ -9,7 +9,7 @@
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world_state::WorldState;
-use crate::ledger::{Ledger, Terms};
+use crate::ledger::{ExchangeLayout, Ledger};
 use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
 use crate::{CommError, Edge, EdgeId, Flow, Rank};
@@ -41,7 +41,7 @@ impl Along {
 
 /// The ranks that receive a message from the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum Recipients {
     /// The ranks for which a number is meant.
     Receivers,
     /// Senders too, from peers that have no number for them: no rank goes on before all of its
@@ -54,7 +54,7 @@ pub(super) fn tell_capacities(
     world: &WorldState,
     ledger: &mut Ledger,
     number: ContextNumber,
-    heard: Heard,
+    heard: Recipients,
 ) -> Result<(), CommError> {
     let edges = &ledger.spec().edges;
     let capacities = tell(world, ledger, number, Along::Forward, heard, |i| edges[i].send_capacity)?;
@@ -66,13 +66,13 @@ pub(super) fn tell_capacities(
 /// none). *Collective.*
 pub(super) fn tell(
     world: &WorldState,
-    terms: &Terms,
+    layout: &ExchangeLayout,
     number: ContextNumber,
     along: Along,
-    heard: Heard,
+    heard: Recipients,
     word: impl Fn(usize) -> usize,
 ) -> Result<Vec<usize>, CommError> {
-    let edges = &terms.spec().edges;
+    let edges = &layout.spec().edges;
     let mut outgoing = Transfers::outgoing(edges.len());
     let mut incoming = Transfers::incoming(edges.len());
     for (i, edge) in edges.iter().enumerate() {
@@ -80,7 +80,7 @@ pub(super) fn tell(
         let [sends, receives] = [along.sends(edge), along.receives(edge)];
         // An answer travels against the direction of an edge that has only one, hence on the same
         // channel.
-        let answers = heard == Heard::All && !is_mutual(edges, edge.peer);
+        let answers = heard == Recipients::All && !is_mutual(edges, edge.peer);
         if receives || answers {
             let tag = if receives { receive } else { send };
             incoming.receive(i, &world.communicator, edge.peer, tag, LENGTH_BYTES)?;
@@ -91,13 +91,13 @@ pub(super) fn tell(
             outgoing.send(i, &world.communicator, edge.peer, tag)?;
         }
     }
-    finish(world, terms, &mut outgoing, &mut incoming)?;
+    finish(world, layout, &mut outgoing, &mut incoming)?;
     let number = |(i, edge): (usize, &Edge)| {
         if !along.receives(edge) {
             return Ok(0);
         }
         let number = decode_length(incoming.bytes(i)?);
-        number.ok_or_else(|| terms.mismatch(EdgeId(i), "is no number"))
+        number.ok_or_else(|| layout.mismatch(EdgeId(i), "is no number"))
     };
     edges.iter().enumerate().map(number).collect()
 }
@@ -111,7 +111,7 @@ fn is_mutual(edges: &[Edge], peer: Rank) -> bool {
 
 fn finish(
     world: &WorldState,
-    terms: &Terms,
+    layout: &ExchangeLayout,
     outgoing: &mut Transfers,
     incoming: &mut Transfers,
 ) -> Result<(), CommError> {
@@ -120,10 +120,10 @@ fn finish(
         outgoing.poll(|_| ())?;
         incoming.poll(|_| ())?;
         wait.pause().map_err(|expired| {
-            let edges = terms.spec().edges.iter().enumerate();
+            let edges = layout.spec().edges.iter().enumerate();
             let late = edges.filter(|&(i, _)| incoming.is_active(i) || outgoing.is_active(i));
             let late = late.map(|(_, edge)| format!("rank {}", edge.peer)).collect::<Vec<_>>();
-            terms.timeout(expired.waited_s, format!("the capacities of {}", late.join(", ")))
+            layout.timeout(expired.waited_s, format!("the capacities of {}", late.join(", ")))
         })?;
     }
     Ok(())

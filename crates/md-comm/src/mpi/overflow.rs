@@ -16,7 +16,7 @@ use super::buffer_sets::next_in_turn;
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world_state::WorldState;
-use crate::ledger::Terms;
+use crate::ledger::ExchangeLayout;
 use crate::spin_wait::wait_until;
 use crate::{CommError, Edge, EdgeId};
 
@@ -35,9 +35,9 @@ pub(super) struct Overflow {
 
 impl Overflow {
     /// Creates the overflow of a context, with a number beside that of the context itself.
-    pub(super) fn new(number: ContextNumber, terms: &Terms) -> Self {
-        let many = terms.spec().edges.len();
-        let sends = (0..terms.spec().buffering.count()).map(|_| Transfers::outgoing(many)).collect();
+    pub(super) fn new(number: ContextNumber, layout: &ExchangeLayout) -> Self {
+        let many = layout.spec().edges.len();
+        let sends = (0..layout.spec().buffering.count()).map(|_| Transfers::outgoing(many)).collect();
         let receives = Transfers::incoming(many);
         Self { number, sends, current: 0, receives, expected: vec![None; many] }
     }
@@ -47,11 +47,11 @@ impl Overflow {
     pub(super) fn buffer(
         &mut self,
         world: &WorldState,
-        terms: &Terms,
+        layout: &ExchangeLayout,
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&mut [u8], CommError> {
-        let late = |_: &Self, waited_s| late(terms, edge, waited_s);
+        let late = |_: &Self, waited_s| late(layout, edge, waited_s);
         wait_until(world.watchdog(), self, late, |overflow| {
             overflow.poll_sends()?;
             Ok(!overflow.sends[overflow.current].is_active(edge.0))
@@ -60,8 +60,13 @@ impl Overflow {
     }
 
     /// Sends the packed message.
-    pub(super) fn send(&mut self, world: &WorldState, terms: &Terms, edge: EdgeId) -> Result<(), CommError> {
-        let Edge { peer, send_channel, .. } = *terms.edge(edge);
+    pub(super) fn send(
+        &mut self,
+        world: &WorldState,
+        layout: &ExchangeLayout,
+        edge: EdgeId,
+    ) -> Result<(), CommError> {
+        let Edge { peer, send_channel, .. } = *layout.edge(edge);
         self.sends[self.current].send(edge.0, &world.communicator, peer, self.number.tag(send_channel))
     }
 
@@ -69,11 +74,11 @@ impl Overflow {
     pub(super) fn expect(
         &mut self,
         world: &WorldState,
-        terms: &Terms,
+        layout: &ExchangeLayout,
         edge: EdgeId,
         bytes: usize,
     ) -> Result<(), CommError> {
-        let Edge { peer, receive_channel, .. } = *terms.edge(edge);
+        let Edge { peer, receive_channel, .. } = *layout.edge(edge);
         self.expected[edge.0] = Some(bytes);
         self.receives.receive(edge.0, &world.communicator, peer, self.number.tag(receive_channel), bytes)
     }
@@ -89,13 +94,13 @@ impl Overflow {
     }
 
     /// Returns this exchange's message along the edge, if it has taken this path.
-    pub(super) fn message(&self, terms: &Terms, edge: EdgeId) -> Result<Option<&[u8]>, CommError> {
+    pub(super) fn message(&self, layout: &ExchangeLayout, edge: EdgeId) -> Result<Option<&[u8]>, CommError> {
         let Some(expected) = self.expected[edge.0] else { return Ok(None) };
         let bytes = self.receives.bytes(edge.0)?;
         if bytes.len() == expected {
             return Ok(Some(bytes));
         }
-        Err(terms.mismatch(edge, format_args!("has {} bytes, announced were {expected}", bytes.len())))
+        Err(layout.mismatch(edge, format_args!("has {} bytes, announced were {expected}", bytes.len())))
     }
 
     /// Ends the exchange.
@@ -105,10 +110,10 @@ impl Overflow {
     }
 
     /// Waits until everything sent has been received.
-    pub(super) fn finish(&mut self, world: &WorldState, terms: &Terms) -> Result<(), CommError> {
+    pub(super) fn finish(&mut self, world: &WorldState, layout: &ExchangeLayout) -> Result<(), CommError> {
         let late = |overflow: &Self, waited_s| {
             let stuck = |edge: &EdgeId| overflow.sends.iter().any(|sends| sends.is_active(edge.0));
-            late(terms, terms.edge_ids().find(stuck).unwrap_or(EdgeId(0)), waited_s)
+            late(layout, layout.edge_ids().find(stuck).unwrap_or(EdgeId(0)), waited_s)
         };
         wait_until(world.watchdog(), self, late, |overflow| {
             overflow.poll_sends()?;
@@ -117,9 +122,9 @@ impl Overflow {
     }
 }
 
-fn late(terms: &Terms, EdgeId(i): EdgeId, waited_s: f64) -> CommError {
-    let awaited = terms.spec().edges.get(i).map_or_else(String::new, |edge| {
+fn late(layout: &ExchangeLayout, EdgeId(i): EdgeId, waited_s: f64) -> CommError {
+    let awaited = layout.spec().edges.get(i).map_or_else(String::new, |edge| {
         format!("rank {} (channel {}) to receive a long message", edge.peer, edge.send_channel)
     });
-    terms.timeout(waited_s, awaited)
+    layout.timeout(waited_s, awaited)
 }

@@ -26,9 +26,9 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use crate::ledger::{Ledger, Terms};
+use crate::ledger::{ExchangeLayout, Ledger};
 use crate::mpi::buffer_sets::next_in_turn;
-use crate::mpi::edge_words::{self, Heard};
+use crate::mpi::edge_words::{self, Recipients};
 use crate::mpi::ffi::{Cancelled, Transfers};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
@@ -79,7 +79,7 @@ fn most_per_piece(world: &WorldState, spec: &ExchangeSpec, chunk: Chunk) -> Resu
 /// A context over `MPI_Isend`/`MPI_Irecv`.
 #[derive(Debug)]
 pub(super) struct P2p {
-    terms: Rc<Terms>,
+    layout: Rc<ExchangeLayout>,
     number: ContextNumber,
     /// Edges that also receive.
     answered: Vec<usize>,
@@ -110,25 +110,25 @@ impl P2p {
         chunk: Chunk,
     ) -> Result<Self, CommError> {
         let [number, overflowing] = world.numbers.borrow_mut().take()?;
-        edge_words::tell_capacities(&world, ledger, number, Heard::Receivers)?;
-        let terms = ledger.terms();
-        let edges = &terms.spec().edges;
-        let chunks = most_per_piece(&world, terms.spec(), chunk)?;
+        edge_words::tell_capacities(&world, ledger, number, Recipients::Receivers)?;
+        let layout = ledger.layout();
+        let edges = &layout.spec().edges;
+        let chunks = most_per_piece(&world, layout.spec(), chunk)?;
         let outgoing = |_| {
             let mut sends = requests.prepare(Transfers::outgoing(edges.len()).in_pieces(&chunks));
             let mut capacities = edges.iter().map(|edge| edge.send_capacity).enumerate();
             capacities.try_for_each(|(i, capacity)| sends.bytes_mut(i, capacity).map(drop))?;
             Ok(sends)
         };
-        let sends = (0..terms.spec().buffering.count()).map(outgoing).collect::<Result<_, CommError>>()?;
+        let sends = (0..layout.spec().buffering.count()).map(outgoing).collect::<Result<_, CommError>>()?;
         let receives = Transfers::incoming(edges.len()).in_pieces(&chunks);
-        let receives = requests.prepare(receives.of_exact_lengths(terms.spec().sizes == Sizes::Fixed));
+        let receives = requests.prepare(receives.of_exact_lengths(layout.spec().sizes == Sizes::Fixed));
         let answered = (0..edges.len()).filter(|&i| edges[i].flow == Flow::Both).collect();
         let (completed_receives, arrived) =
             (VecDeque::with_capacity(edges.len()), Vec::with_capacity(edges.len()));
-        let overflow = Overflow::new(overflowing, &terms);
+        let overflow = Overflow::new(overflowing, &layout);
         let mut context = Self {
-            terms,
+            layout,
             number,
             answered,
             sends,
@@ -150,7 +150,7 @@ impl P2p {
     #[inline(always)]
     fn collect(&mut self) -> Result<(), CommError> {
         let awaits_receives = self.receives.any_active();
-        match self.terms.spec().sizes {
+        match self.layout.spec().sizes {
             Sizes::Fixed => self.receives.poll(|i| self.arrived.push(EdgeId(i)))?,
             Sizes::Variable => self.collect_of_any_length()?,
         }
@@ -167,7 +167,7 @@ impl P2p {
         self.receives.poll(|i| self.completed_receives.push_back(i))?;
         while let Some(i) = self.completed_receives.pop_front() {
             match self.announced(EdgeId(i))? {
-                Some(bytes) => self.overflow.expect(&self.world, &self.terms, EdgeId(i), bytes)?,
+                Some(bytes) => self.overflow.expect(&self.world, &self.layout, EdgeId(i), bytes)?,
                 None => self.arrived.push(EdgeId(i)),
             }
         }
@@ -186,7 +186,7 @@ impl P2p {
         while self.sends[set].any_active() && !is_over(self) {
             self.sends[set].poll(|_| ())?;
             if self.sends[set].any_active() {
-                wait.pause().map_err(|expired| self.terms.timeout(expired.waited_s, self.stuck(set)))?;
+                wait.pause().map_err(|expired| self.layout.timeout(expired.waited_s, self.stuck(set)))?;
             }
         }
         Ok(())
@@ -199,7 +199,7 @@ impl P2p {
 
     /// Returns the ranks for which a set of buffers waits.
     fn stuck(&self, set: usize) -> String {
-        let edges = self.terms.spec().edges.iter().enumerate();
+        let edges = self.layout.spec().edges.iter().enumerate();
         let stuck = edges.filter(|&(i, _)| self.sends[set].is_active(i));
         let name = |(_, edge): (usize, &Edge)| {
             format!("rank {} (channel {}) to receive", edge.peer, edge.send_channel)
@@ -209,24 +209,24 @@ impl P2p {
 
     fn finish_all_sends(&mut self) -> Result<(), CommError> {
         (0..self.sends.len()).try_for_each(|set| self.finish_sends(set, |_| false))?;
-        self.overflow.finish(&self.world, &self.terms)
+        self.overflow.finish(&self.world, &self.layout)
     }
 }
 
 impl Transport for P2p {
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
-        if bytes > self.terms.edge(edge).send_capacity {
-            return self.overflow.buffer(&self.world, &self.terms, edge, bytes);
+        if bytes > self.layout.edge(edge).send_capacity {
+            return self.overflow.buffer(&self.world, &self.layout, edge, bytes);
         }
         self.sends[self.current].bytes_mut(edge.0, bytes)
     }
 
     fn start(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError> {
-        let Edge { peer, send_channel, send_capacity, .. } = *self.terms.edge(edge);
+        let Edge { peer, send_channel, send_capacity, .. } = *self.layout.edge(edge);
         if bytes > send_capacity {
             let notice = self.sends[self.current].bytes_mut(edge.0, send_capacity + NOTICE_BYTES)?;
             notice[send_capacity..].copy_from_slice(&encode_length(bytes));
-            self.overflow.send(&self.world, &self.terms, edge)?;
+            self.overflow.send(&self.world, &self.layout, edge)?;
         }
         self.sends[self.current].send(edge.0, &self.world.communicator, peer, self.number.tag(send_channel))
     }
@@ -259,8 +259,8 @@ impl Transport for P2p {
     }
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
-        if self.terms.spec().sizes == Sizes::Variable
-            && let Some(bytes) = self.overflow.message(&self.terms, edge)?
+        if self.layout.spec().sizes == Sizes::Variable
+            && let Some(bytes) = self.overflow.message(&self.layout, edge)?
         {
             return Ok(bytes);
         }
@@ -270,7 +270,7 @@ impl Transport for P2p {
     /// With two buffers per edge the sends of this exchange may still be under way; those of the
     /// last one, whose buffers are used next, are finished.
     fn complete(&mut self) -> Result<(), CommError> {
-        if self.terms.spec().sizes == Sizes::Variable {
+        if self.layout.spec().sizes == Sizes::Variable {
             self.overflow.next_exchange();
         }
         self.arrived.clear();
@@ -283,10 +283,10 @@ impl Transport for P2p {
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         self.finish_all_sends()?;
         self.withdraw_receives()?;
-        let before = ledger.terms();
+        let before = ledger.layout();
         ledger.apply(need);
-        edge_words::tell_capacities(&self.world, ledger, self.number, Heard::All)?;
-        self.terms = ledger.terms();
+        edge_words::tell_capacities(&self.world, ledger, self.number, Recipients::All)?;
+        self.layout = ledger.layout();
         self.post_receives()?;
         Ok(ledger.growth_since(&before))
     }
@@ -303,10 +303,10 @@ impl Transport for P2p {
 impl P2p {
     #[inline(always)]
     pub(super) fn post_receives(&mut self) -> Result<(), CommError> {
-        for (i, edge) in self.terms.spec().edges.iter().enumerate() {
+        for (i, edge) in self.layout.spec().edges.iter().enumerate() {
             if edge.flow.receives() {
-                let notice = if self.terms.spec().sizes == Sizes::Variable { NOTICE_BYTES } else { 0 };
-                let most = self.terms.receive_capacity(EdgeId(i)) + notice;
+                let notice = if self.layout.spec().sizes == Sizes::Variable { NOTICE_BYTES } else { 0 };
+                let most = self.layout.receive_capacity(EdgeId(i)) + notice;
                 let tag = self.number.tag(edge.receive_channel);
                 self.receives.receive(i, &self.world.communicator, edge.peer, tag, most)?;
             }
@@ -317,14 +317,14 @@ impl P2p {
     /// Returns the length of a message that takes another path, if what was received is a notice of
     /// one.
     pub(super) fn announced(&self, edge: EdgeId) -> Result<Option<usize>, CommError> {
-        if self.terms.spec().sizes == Sizes::Fixed {
+        if self.layout.spec().sizes == Sizes::Fixed {
             return Ok(None);
         }
         let bytes = self.receives.bytes(edge.0)?;
-        match bytes.get(self.terms.receive_capacity(edge)..) {
+        match bytes.get(self.layout.receive_capacity(edge)..) {
             Some(notice) if !notice.is_empty() => {
                 let length = decode_length(notice);
-                length.map(Some).ok_or_else(|| self.terms.mismatch(edge, "is too long"))
+                length.map(Some).ok_or_else(|| self.layout.mismatch(edge, "is too long"))
             }
             _ => Ok(None),
         }
@@ -332,11 +332,11 @@ impl P2p {
 
     /// Cancels the receives that were posted for the next exchange.
     pub(super) fn withdraw_receives(&mut self) -> Result<(), CommError> {
-        for edge in self.terms.edge_ids().filter(|&EdgeId(i)| self.terms.spec().edges[i].flow.receives()) {
+        for edge in self.layout.edge_ids().filter(|&EdgeId(i)| self.layout.spec().edges[i].flow.receives()) {
             let early = !self.receives.is_active(edge.0)
                 || self.receives.cancel(edge.0, self.world.watchdog())? == Cancelled::Delivered;
             if early {
-                return Err(self.terms.mismatch(edge, "came between two exchanges"));
+                return Err(self.layout.mismatch(edge, "came between two exchanges"));
             }
         }
         Ok(())

@@ -9,11 +9,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use super::edge_words::{self, Heard};
+use super::edge_words::{self, Recipients};
 use super::ffi::{Lent, Scattered, Way, lend};
 use super::numbers::ContextNumber;
 use super::world_state::WorldState;
-use crate::ledger::{Ledger, Terms};
+use crate::ledger::{ExchangeLayout, Ledger};
 use crate::spin_wait::wait_until;
 use crate::{
     Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, MessageObserver, Sizes, Subarray, Traffic,
@@ -37,7 +37,7 @@ struct Description {
 
 /// A context over derived datatypes.
 pub(super) struct Datatypes {
-    terms: Rc<Terms>,
+    layout: Rc<ExchangeLayout>,
     number: ContextNumber,
     edges: Vec<UnpackedEdge>,
     /// One description for each kind of memory used so far: a solver with two grids has two.
@@ -50,7 +50,7 @@ pub(super) struct Datatypes {
 
 impl std::fmt::Debug for Datatypes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Datatypes").field("terms", &self.terms).finish_non_exhaustive()
+        f.debug_struct("Datatypes").field("layout", &self.layout).finish_non_exhaustive()
     }
 }
 
@@ -85,16 +85,18 @@ impl Datatypes {
         };
         let mut ledger = Ledger::new(world.rank, world.ranks, spec)?;
         let [number] = world.numbers.borrow_mut().take()?;
-        edge_words::tell_capacities(&world, &mut ledger, number, Heard::Receivers)?;
-        let terms = ledger.terms();
-        for (edge, unpacked) in terms.edge_ids().zip(&edges) {
-            let (comes, room) = (terms.receive_capacity(edge), bytes(&unpacked.receives));
+        edge_words::tell_capacities(&world, &mut ledger, number, Recipients::Receivers)?;
+        let layout = ledger.layout();
+        for (edge, unpacked) in layout.edge_ids().zip(&edges) {
+            let (comes, room) = (layout.receive_capacity(edge), bytes(&unpacked.receives));
             if comes != room {
-                return Err(terms.mismatch(edge, format_args!("has {comes} bytes, there is room for {room}")));
+                return Err(
+                    layout.mismatch(edge, format_args!("has {comes} bytes, there is room for {room}"))
+                );
             }
         }
         let (traffic, observer) = (Traffic::default(), None);
-        Ok(Self { terms, number, edges, known: Vec::new(), traffic, observer, world })
+        Ok(Self { layout, number, edges, known: Vec::new(), traffic, observer, world })
     }
 
     /// Describes to the library the messages of memory whose parts have these starts.
@@ -127,12 +129,12 @@ impl Datatypes {
     /// Posts all receives, then all sends.
     fn begin(&self, description: &Description, lent: &mut Lent<'_>) -> Result<(), CommError> {
         for Described { edge, datatype } in &description.receives {
-            let Edge { peer, receive_channel, .. } = *self.terms.edge(*edge);
+            let Edge { peer, receive_channel, .. } = *self.layout.edge(*edge);
             let tag = self.number.tag(receive_channel);
             lent.begin(Way::In, datatype, &self.world.communicator, peer, tag)?;
         }
         for Described { edge, datatype } in &description.sends {
-            let edge = self.terms.edge(*edge);
+            let edge = self.layout.edge(*edge);
             if let Some(observer) = &self.observer {
                 observer.started(edge, edge.send_capacity);
             }
@@ -148,12 +150,12 @@ impl Datatypes {
         let since = Cell::new(Instant::now());
         let over = |number: usize| {
             if let (Some(observer), Some(message)) = (&self.observer, description.receives.get(number)) {
-                let bytes = self.terms.receive_capacity(message.edge);
+                let bytes = self.layout.receive_capacity(message.edge);
                 let waits_since = since.replace(Instant::now());
-                observer.arrived(self.terms.edge(message.edge), bytes, Some(waits_since));
+                observer.arrived(self.layout.edge(message.edge), bytes, Some(waits_since));
             }
         };
-        let late = |lent: &Lent<'_>, waited_s| self.terms.timeout(waited_s, self.stuck(description, lent));
+        let late = |lent: &Lent<'_>, waited_s| self.layout.timeout(waited_s, self.stuck(description, lent));
         wait_until(self.world.watchdog(), lent, late, |lent| lent.poll(over))?;
         if let Some(observer) = &self.observer {
             observer.completed();
@@ -164,11 +166,11 @@ impl Datatypes {
     /// Returns the ranks for which messages under way wait, receives first.
     fn stuck(&self, description: &Description, lent: &Lent<'_>) -> String {
         let received = description.receives.iter().map(|message| {
-            let Edge { peer, receive_channel, .. } = self.terms.edge(message.edge);
+            let Edge { peer, receive_channel, .. } = self.layout.edge(message.edge);
             format!("rank {peer} (channel {receive_channel})")
         });
         let sent = description.sends.iter().map(|message| {
-            let Edge { peer, send_channel, .. } = self.terms.edge(message.edge);
+            let Edge { peer, send_channel, .. } = self.layout.edge(message.edge);
             format!("rank {peer} (channel {send_channel}) to receive")
         });
         let all = received.chain(sent).enumerate().filter(|&(number, _)| lent.is_active(number));
@@ -182,7 +184,7 @@ impl Datatypes {
             None => Ok(()),
             Some(subarray) => {
                 let what = format!("{subarray:?} is not inside {memory} bytes with {} parts", starts.len());
-                Err(self.terms.misuse(what))
+                Err(self.layout.misuse(what))
             }
         }
     }
@@ -199,7 +201,7 @@ impl Unpacked for Datatypes {
             self.wait(description, lent)
         })?;
         self.traffic.messages += description.sends.len() as u64;
-        let sent = description.sends.iter().map(|message| self.terms.edge(message.edge).send_capacity);
+        let sent = description.sends.iter().map(|message| self.layout.edge(message.edge).send_capacity);
         self.traffic.bytes += sent.sum::<usize>() as u64;
         Ok(())
     }

@@ -97,7 +97,7 @@ impl<I: Interaction> Simulation<'_, I> {
         if !self.barostat_acts_after(step) {
             return Ok(PlannedChange::None);
         }
-        self.hear_of_last_step()?;
+        self.finish_last_reduction()?;
         let sums = self.system_sums()?;
         let now = PressureMoment {
             step,

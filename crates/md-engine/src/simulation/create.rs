@@ -80,7 +80,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             cells: LocalCells::default(),
             half_kicks: HalfKicks::Single,
             watch: RebuildWatch::new(rebuild, skin, setup.simd),
-            asked: None,
+            pending_displacement2: None,
             clock: PhaseClock::default(),
             measured_from: 0,
             traffic_before: Traffic::default(),

@@ -59,7 +59,7 @@ pub struct Simulation<'w, I = PairForces> {
     watch: RebuildWatch,
     /// Reduction over all ranks in progress: its step, the largest squared displacement and the
     /// votes to end.
-    asked: Option<(u64, [f64; 2])>,
+    pending_displacement2: Option<(u64, [f64; 2])>,
     clock: PhaseClock,
     tail: Tail,
     /// Particles of each species in the whole system; empty without tail correction.
@@ -175,7 +175,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// # Errors
     /// Communication.
     pub fn finalise(mut self) -> Result<(), EngineError> {
-        self.hear_displacement2()?;
+        self.receive_displacement2()?;
         self.decomposition.halo.finalise()
     }
 }

@@ -101,7 +101,7 @@ impl<I: Interaction> Simulation<'_, I> {
         }
         if needs.contains(Needs::SAVED_STATE) && seen.shared.is_none() {
             self.complete_step()?;
-            self.hear_of_last_step()?;
+            self.finish_last_reduction()?;
             // Combines the contributions of the ranks to the integrator's memory.
             self.reservoir_now()?;
             seen.shared = Some(self.shared().words());

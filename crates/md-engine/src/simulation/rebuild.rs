@@ -45,12 +45,12 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// Returns whether this step rebuilds. If the policy checks displacements, this takes the
     /// maximum over all ranks.
     pub(super) fn rebuild_due(&mut self) -> Result<RebuildAnswer, EngineError> {
-        self.hear_of_last_step()?;
+        self.finish_last_reduction()?;
         match self.watch.count_step() {
             _ if self.next_division.is_some() => Ok(RebuildAnswer { due: Due::Yes, displacement2: None }),
             RebuildDecision::Known(due) => Ok(RebuildAnswer { due, displacement2: None }),
             RebuildDecision::AskAllRanks => {
-                self.ask_displacement2()?;
+                self.start_displacement2()?;
                 if self.world.ranks() > 1 && !self.watch.may_be_due() {
                     return Ok(RebuildAnswer { due: Due::No, displacement2: None });
                 }
@@ -97,28 +97,28 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 
     /// Starts the reduction of the largest displacement over all ranks. *Collective.*
-    fn ask_displacement2(&mut self) -> Result<(), EngineError> {
+    fn start_displacement2(&mut self) -> Result<(), EngineError> {
         let Self { state, watch, threads, clock, world, ending, .. } = self;
         let displacement2 = clock.time(Phase::Neighbor, || watch.displacement2(&state.particles, threads));
         let asked = [displacement2, ending.vote()];
         clock.time(Phase::HaloWait, || world.start_max(&asked))?;
-        self.asked = Some((state.step, asked));
+        self.pending_displacement2 = Some((state.step, asked));
         Ok(())
     }
 
     /// Returns the largest squared displacement over all ranks since the last rebuild.
     /// *Collective.*
     pub(super) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
-        if self.asked.is_none() {
-            self.ask_displacement2()?;
+        if self.pending_displacement2.is_none() {
+            self.start_displacement2()?;
         }
-        self.hear_displacement2()
+        self.receive_displacement2()
     }
 
     /// Finishes the reduction in progress, at the latest before the next one starts. *Collective.*
-    pub(super) fn hear_displacement2(&mut self) -> Result<f64, EngineError> {
+    pub(super) fn receive_displacement2(&mut self) -> Result<f64, EngineError> {
         let Self { watch, clock, world, ending, .. } = self;
-        let Some((step, mut largest)) = self.asked.take() else { return Ok(0.0) };
+        let Some((step, mut largest)) = self.pending_displacement2.take() else { return Ok(0.0) };
         clock.time(Phase::HaloWait, || world.finish_max(&mut largest))?;
         let [displacement2, votes] = largest;
         ending.count(votes, step);
@@ -128,9 +128,9 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Finishes the reduction of the last step if no rank has waited for it. The step is not
     /// expected to have been dangerous; if it was, it is counted. *Collective.*
-    pub(super) fn hear_of_last_step(&mut self) -> Result<(), EngineError> {
-        let Some((step, _)) = self.asked else { return Ok(()) };
-        let largest = self.hear_displacement2()?;
+    pub(super) fn finish_last_reduction(&mut self) -> Result<(), EngineError> {
+        let Some((step, _)) = self.pending_displacement2 else { return Ok(()) };
+        let largest = self.receive_displacement2()?;
         if self.watch.decide(largest) == Due::Yes {
             self.neighborhood.note(step, self.watch.over_half_skin(largest));
             self.neighborhood.dangerous_checks += 1;

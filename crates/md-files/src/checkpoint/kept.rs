@@ -5,7 +5,7 @@ use crate::store::OutputMark;
 
 /// Data of an output in a checkpoint.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Kept {
+pub struct OutputState {
     /// State of a file that grows.
     pub mark: Option<OutputMark>,
     /// Data that an output has gathered and writes at the end.

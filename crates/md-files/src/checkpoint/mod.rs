@@ -45,7 +45,7 @@ use md_scenario::failure::{DONE, Failure};
 pub use differences::Differences;
 pub use grid::read_nodes;
 pub use header::{BegunStage, Header, OutputMemory, ParticleWords, SavedMask, SavedNodes};
-pub use kept::{Kept, ParticleMemory};
+pub use kept::{OutputState, ParticleMemory};
 pub use observer::{Checkpoints, Root};
 pub use read::{Resumed, folders_of_stages, inspect, read};
 

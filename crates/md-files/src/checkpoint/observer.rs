@@ -9,7 +9,7 @@ use md_grid::Application;
 use super::choice::in_folder;
 use super::file_name;
 use super::header::{BegunStage, Header, SavedNodes};
-use super::kept::{Kept, ParticleMemory};
+use super::kept::{OutputState, ParticleMemory};
 use super::write::{NodeRows, ParticleRows, Place, Rows, Sizes, WriteError, write};
 use crate::store::{OutputDirectory, OutputError};
 use md_scenario::Checkpoint;
@@ -92,7 +92,7 @@ impl<'a> Checkpoints<'a> {
     pub fn write(
         &self,
         now: &Snapshot,
-        kept: Vec<Kept>,
+        kept: Vec<OutputState>,
         memories: &[ParticleMemory],
     ) -> Result<(), ObserverError> {
         let Some(state) = &now.saved else { return Ok(()) };
@@ -119,7 +119,7 @@ impl<'a> Checkpoints<'a> {
         step: u64,
         app: &A,
         nodes: &SavedNodes,
-        kept: Vec<Kept>,
+        kept: Vec<OutputState>,
     ) -> Result<(), RunError> {
         let moment = Moment {
             step,
@@ -153,7 +153,7 @@ impl<'a> Checkpoints<'a> {
         (self.last_step, self.ends_early) = (step, true);
     }
 
-    fn write_file(&self, now: &Moment, kept: Vec<Kept>) -> Result<(), WriteError> {
+    fn write_file(&self, now: &Moment, kept: Vec<OutputState>) -> Result<(), WriteError> {
         let sizes = Sizes::of(now.rows, self.world)?;
         // If preparation fails on rank 0, the error is returned there before anything is written.
         // The other ranks wait until they are terminated.
@@ -172,7 +172,7 @@ impl Root<'_> {
         sizes: &Sizes,
         stage: BegunStage,
         world: &dyn World,
-        kept: Vec<Kept>,
+        kept: Vec<OutputState>,
     ) -> Result<(Place, Header), OutputError> {
         let [unfinished, finished] = self.directory.places_of(&file_name(now.step))?;
         let header = Header {

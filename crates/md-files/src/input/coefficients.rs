@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{Here, InputError, Problem};
+use super::error::{InputError, Position, Problem};
 use super::{InputParticles, PairCoefficients, TypePair};
 use md_scenario::{LennardJonesPair, PotentialKind, Scenario, ScenarioSource, Species, fault};
 
@@ -35,7 +35,7 @@ pub fn adopt(
         None => replace(coefficients, source, scenario),
     };
     let used = used.and_then(|()| fault(scenario).map_or(Ok(()), Err));
-    used.map_err(|reason| Here { file: name, line: None }.error(Problem::Coefficients { reason }))?;
+    used.map_err(|reason| Position { file: name, line: None }.error(Problem::Coefficients { reason }))?;
     let what = match (has_cutoffs, source.gives("interaction.cutoff")) {
         (false, _) => "epsilon and sigma are those of the file",
         (true, true) => {

@@ -130,14 +130,14 @@ pub enum Problem {
 
 /// Position of a reader in a file, for errors.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Here<'t> {
+pub(super) struct Position<'t> {
     /// Name of the file.
     pub(super) file: &'t str,
     /// Line, from 1.
     pub(super) line: Option<usize>,
 }
 
-impl Here<'_> {
+impl Position<'_> {
     /// Returns an error at this position.
     pub(super) fn error(self, problem: Problem) -> InputError {
         InputError { file: self.file.to_owned(), line: self.line, problem }

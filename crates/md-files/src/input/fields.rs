@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use md_core::ImageCounts;
 
-use super::error::{Here, InputError, Problem};
+use super::error::{InputError, Position, Problem};
 use super::source::Source;
 use super::{InputParticles, ParticleLines};
 use md_scenario::failure::RunError;
@@ -15,7 +15,7 @@ pub(super) const AXES: [char; 3] = ['x', 'y', 'z'];
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'t> {
     /// Position of the line.
-    pub(super) here: Here<'t>,
+    pub(super) here: Position<'t>,
     /// Text of the line, trimmed.
     pub(super) text: &'t str,
 }
@@ -23,7 +23,7 @@ pub(super) struct Line<'t> {
 impl<'t> Line<'t> {
     /// Creates a line of a file.
     pub(super) fn new(file: &'t str, number: usize, text: &'t str) -> Self {
-        Self { here: Here { file, line: Some(number) }, text: text.trim() }
+        Self { here: Position { file, line: Some(number) }, text: text.trim() }
     }
 
     /// Returns the line number as it is stored.
@@ -152,7 +152,7 @@ pub(super) fn sorted_by_id(
     let twice = records.windows(2).filter(|pair| pair[0].id == pair[1].id).map(|pair| {
         let [first, line] =
             [pair[0].line, pair[1].line].map(|line| Some(line as usize).filter(|line| *line > 0));
-        Here { file: source.name, line }.error(Problem::DuplicateId { id: pair[0].id, first })
+        Position { file: source.name, line }.error(Problem::DuplicateId { id: pair[0].id, first })
     });
     let first = fault.into_iter().chain(twice).min_by_key(|error| error.line);
     source.agree(first.map_or(Ok(()), Err))?;
@@ -189,7 +189,7 @@ const OTHER_UNITS: [&str; 7] = ["real", "metal", "si", "cgs", "electron", "micro
 ///
 /// # Errors
 /// Returns an error if the units are not reduced.
-pub(super) fn check_units(here: Here<'_>, remark: &str) -> Result<(), InputError> {
+pub(super) fn check_units(here: Position<'_>, remark: &str) -> Result<(), InputError> {
     let is_mark = |letter: char| !letter.is_alphanumeric() && letter != '=';
     let spaced = remark.replace('=', " = ");
     let words: Vec<&str> = spaced.split_whitespace().map(|word| word.trim_matches(is_mark)).collect();

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::error::{Here, InputError, Problem};
+use super::error::{InputError, Position, Problem};
 
 /// Number of bytes that are read at a time.
 const PIECE: u64 = 1 << 20;
@@ -378,7 +378,7 @@ impl<F: FnMut([usize; 3])> MaskReader<F> {
             return Ok(self.checksum.finalize());
         }
         let (promised, found) = (self.count(), self.next);
-        Err(Here { file: &self.file, line: None }.error(Problem::Truncated {
+        Err(Position { file: &self.file, line: None }.error(Problem::Truncated {
             what: "nodes",
             promised,
             found,
@@ -407,6 +407,6 @@ impl<F: FnMut([usize; 3])> MaskReader<F> {
     }
 
     fn error(&self, problem: Problem) -> InputError {
-        Here { file: &self.file, line: Some(self.line) }.error(problem)
+        Position { file: &self.file, line: Some(self.line) }.error(problem)
     }
 }

@@ -1,6 +1,6 @@
 //! Masses that a file contains per particle. All particles of a species must have the same mass.
 
-use super::error::{Here, InputError, Problem};
+use super::error::{InputError, Position, Problem};
 use super::fields::Line;
 use super::source::Source;
 use md_scenario::failure::RunError;
@@ -69,7 +69,7 @@ impl Masses {
                     first,
                     line: !lines[index] as usize,
                 };
-                Here { file: source.name, line: Some(line) }.error(problem)
+                Position { file: source.name, line: Some(line) }.error(problem)
             })
         });
         let fault = faults.min_by_key(|error| error.line);

@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::os::unix::fs::FileExt;
 
-use super::error::{Here, Problem};
+use super::error::{Position, Problem};
 use super::fields::{self, AXES, Record};
 use super::masses::Masses;
 use super::source::Source;
@@ -49,7 +49,7 @@ pub fn read(
     species: &[String],
     wanted: Option<u64>,
 ) -> Result<InputParticles, RunError> {
-    let whole = Here { file: source.name, line: None };
+    let whole = Position { file: source.name, line: None };
     let open = || Frames::open(source, wanted).map_err(|problem| whole.error(problem));
     let frames = source.agree(open())?;
     let part = source.part(frames.atoms);
@@ -79,7 +79,7 @@ pub fn read(
 /// # Errors
 /// Returns the fault of the file.
 pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
-    let whole = |problem| Here { file: source.name, line: None }.error(problem);
+    let whole = |problem| Position { file: source.name, line: None }.error(problem);
     let frames = Frames::open(source, None).map_err(whole)?;
     let header = &frames.header;
     let of_atoms = |variable: &&Variable| header.dimensions_of(variable).any(|name| name == "atom");

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::{Here, InputError, Problem};
+use super::error::{InputError, Position, Problem};
 
 /// 2^64 divided by the golden ratio. Its multiples are spread evenly for any steps between the
 /// factors.
@@ -104,7 +104,7 @@ impl Overview {
     /// else the last of `count`.
     pub(super) fn expect_frame(
         &self,
-        whole: Here<'_>,
+        whole: Position<'_>,
         found: u64,
         wanted: Option<u64>,
         count: u64,
@@ -121,7 +121,7 @@ impl Overview {
     /// wanted by number. The number of the last frame is unknown.
     pub(super) fn expect_uncut(&self, file: &str, wanted: Option<u64>, whole: u64) -> Result<(), InputError> {
         match (self.text.is_cut, wanted) {
-            (true, None) => Err(Here { file, line: None }.error(Problem::CutGzip { whole })),
+            (true, None) => Err(Position { file, line: None }.error(Problem::CutGzip { whole })),
             _ => Ok(()),
         }
     }

@@ -15,10 +15,10 @@ use md_engine::{FirstOfAll, Share};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::error::{Here, InputError, Problem};
+use super::error::{InputError, Position, Problem};
 use super::overview::{Fingerprint, GOLDEN, Overview, Piece};
 use super::{InputParticles, NoRoom};
-use crate::text_file::{Blocks, told};
+use crate::text_file::{Blocks, broadcast_read};
 use md_scenario::failure::RunError;
 
 /// Largest number of pieces of the text that rank 0 holds at once, for as many ranks.
@@ -118,7 +118,7 @@ impl<'s> Source<'s> {
             fault = lines.try_for_each(|(number, line)| visit(&mut found, number, line)).err();
             Ok(fault.is_none().then(String::new))
         };
-        while told(self.world, Path::new(self.name), &mut look)?.is_some() {}
+        while broadcast_read(self.world, Path::new(self.name), &mut look)?.is_some() {}
         self.agree(fault.map_or(Ok(()), Err))?;
         let Some(world) = self.shared() else { return Ok((found, seen)) };
         let mut text = Vec::new();
@@ -156,7 +156,7 @@ impl<'s> Source<'s> {
         let Some(after) = after else { return Ok(()) };
         let has_read = self.world.is_none_or(|world| world.rank() == 0);
         let problem = Problem::Changed { before: before.size(), after: after.size_beside(before) };
-        let changed = || Here { file: self.name, line: None }.error(problem);
+        let changed = || Position { file: self.name, line: None }.error(problem);
         self.agree(if has_read && after != *before { Err(changed()) } else { Ok(()) })
     }
 
@@ -219,7 +219,7 @@ impl<'s> Source<'s> {
                 }
                 Ok(Some(String::new()))
             };
-            if told(self.world, Path::new(self.name), &mut read)?.is_none() {
+            if broadcast_read(self.world, Path::new(self.name), &mut read)?.is_none() {
                 return Ok(after);
             }
             let own = match self.world {
@@ -321,7 +321,7 @@ impl<'s> Source<'s> {
         if found == promised {
             return Ok(());
         }
-        Err(Here { file: self.name, line: None }.error(Problem::Lost { what, promised, found }).into())
+        Err(Position { file: self.name, line: None }.error(Problem::Lost { what, promised, found }).into())
     }
 
     /// Sets the data about the particles of all ranks, on all ranks. *Collective.*

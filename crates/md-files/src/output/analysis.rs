@@ -6,7 +6,7 @@ use super::run_output::{Opening, StageBegin};
 use md_scenario::messages::note;
 
 /// Schedule of the samples of an analysis.
-pub(super) struct Looks {
+pub(super) struct SampleSchedule {
     /// Steps between two samples.
     pub(super) every: u64,
     /// First step as the scenario gives it.
@@ -14,7 +14,7 @@ pub(super) struct Looks {
     from: u64,
 }
 
-impl Looks {
+impl SampleSchedule {
     /// Creates a schedule with a sample every `every` steps, from the step `start` or else from the
     /// beginning of the last stage.
     pub(super) fn new(every: u64, start: Option<u64>) -> Self {

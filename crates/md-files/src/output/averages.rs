@@ -5,7 +5,7 @@ use md_core::analysis::{Blocking, Estimate};
 use md_engine::Thermo;
 use serde_json::{Map, Value, json};
 
-use super::analysis::{Looks, recalled};
+use super::analysis::{SampleSchedule, recalled};
 use super::run_output::{Opening, StageBegin};
 use super::thermo::{columns, values};
 use crate::checkpoint::OutputMemory;
@@ -16,7 +16,7 @@ const NAME: &str = "averages";
 
 /// Accumulated rows of the columns, on rank 0.
 pub(super) struct Averages {
-    looks: Looks,
+    looks: SampleSchedule,
     tension: Option<SurfaceTension>,
     /// Prefix of `output` in the scenario of the run.
     within: String,
@@ -39,7 +39,7 @@ struct Seen {
 impl Averages {
     pub(super) fn open(opening: &Opening) -> Self {
         let output = &opening.scenario.output;
-        let looks = Looks::new(output.thermo.every, output.averages.map(|averages| averages.start));
+        let looks = SampleSchedule::new(output.thermo.every, output.averages.map(|averages| averages.start));
         let tension = output.surface_tension;
         let recalled = recalled(opening, NAME, |words| Seen::from_words(words, tension));
         let seen = recalled.unwrap_or_else(|| Seen::new(looks.every, tension));

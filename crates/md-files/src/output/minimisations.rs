@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::analysis::recalled;
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin};
-use crate::checkpoint::Kept;
 use crate::checkpoint::OutputMemory;
+use crate::checkpoint::OutputState;
 use crate::store::OutputError;
 use md_scenario::StagePlan;
 use md_scenario::failure::RunError;
@@ -148,13 +148,13 @@ impl RunOutput for Minimisations {
         self.last_step = stage.first_step + stage.plan.steps;
     }
 
-    fn kept(&mut self) -> Result<Kept, ObserverError> {
+    fn kept(&mut self) -> Result<OutputState, ObserverError> {
         let words = self.ended.iter().flat_map(|Ended { stage, steps, came_to }| {
             let Minimisation { largest_force, force_tolerance } = came_to;
             [*stage as u64, *steps, largest_force.to_bits(), force_tolerance.to_bits()]
         });
         let memory = OutputMemory { name: NAME.to_owned(), words: words.collect() };
-        Ok(Kept { memory: Some(memory), ..Kept::default() })
+        Ok(OutputState { memory: Some(memory), ..OutputState::default() })
     }
 
     fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {

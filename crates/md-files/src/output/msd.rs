@@ -8,11 +8,11 @@ use md_engine::{Needs, Observer, ObserverError, Snapshot};
 use serde_json::{Map, Value, json};
 
 use super::KnownFile;
-use super::analysis::{Looks, recalled};
+use super::analysis::{SampleSchedule, recalled};
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use crate::checkpoint::{Kept, ParticleMemory};
 use crate::checkpoint::{OutputMemory, ParticleRows};
+use crate::checkpoint::{OutputState, ParticleMemory};
 use crate::store::OutputError;
 use md_scenario::CentreOfMass;
 use md_scenario::failure::RunError;
@@ -25,7 +25,7 @@ const NAME: &str = "msd";
 
 struct Msd<'a> {
     world: &'a dyn World,
-    looks: Looks,
+    looks: SampleSchedule,
     names: Vec<String>,
     masses: Vec<f64>,
     centre_of_mass: CentreOfMass,
@@ -58,7 +58,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     };
     Ok(vec![Box::new(Msd {
         world,
-        looks: Looks::new(keys.every, keys.start),
+        looks: SampleSchedule::new(keys.every, keys.start),
         names,
         masses: subject.masses.to_vec(),
         centre_of_mass: keys.centre_of_mass,
@@ -241,10 +241,13 @@ impl RunOutput for Msd<'_> {
         self.looks.begin_stage(stage);
     }
 
-    fn kept(&mut self) -> Result<Kept, ObserverError> {
+    fn kept(&mut self) -> Result<OutputState, ObserverError> {
         let keys = [self.interval.to_bits(), self.centre_of_mass as u64];
         let words = keys.into_iter().chain(self.origins.words()).collect();
-        Ok(Kept { memory: Some(OutputMemory { name: NAME.to_owned(), words }), ..Kept::default() })
+        Ok(OutputState {
+            memory: Some(OutputMemory { name: NAME.to_owned(), words }),
+            ..OutputState::default()
+        })
     }
 
     fn particle_memory(&mut self, now: &Snapshot) -> Result<Option<ParticleMemory>, ObserverError> {

@@ -8,7 +8,7 @@ use serde_json::Map;
 
 use super::KnownFile;
 use super::run_output::{Closing, Opened, StageBegin};
-use crate::checkpoint::{Kept, ParticleMemory};
+use crate::checkpoint::{OutputState, ParticleMemory};
 use crate::store::{OutputDirectory, OutputError, kept_whole};
 use md_scenario::StageScenario;
 use md_scenario::failure::RunError;
@@ -31,7 +31,7 @@ impl<'a> Outputs<'a> {
     ///
     /// # Errors
     /// Returns the errors of that function.
-    pub fn kept(&mut self) -> Result<Vec<Kept>, ObserverError> {
+    pub fn kept(&mut self) -> Result<Vec<OutputState>, ObserverError> {
         self.0.iter_mut().map(|output| output.kept().map_err(kept_whole)).collect()
     }
 
@@ -127,9 +127,9 @@ impl<'a> StageOutputs<'a> {
     ///
     /// # Errors
     /// Returns an error if the disk or communication fails.
-    pub fn kept(&mut self) -> Result<Vec<Kept>, ObserverError> {
+    pub fn kept(&mut self) -> Result<Vec<OutputState>, ObserverError> {
         let mut all = self.outputs.kept()?;
-        for Kept { mark, memory } in &mut all {
+        for OutputState { mark, memory } in &mut all {
             mark.iter_mut().for_each(|mark| mark.file = self.stage.in_folder(&mark.file));
             memory.iter_mut().for_each(|memory| memory.name = self.stage.in_folder(&memory.name));
         }

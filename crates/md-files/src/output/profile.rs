@@ -7,11 +7,11 @@ use md_engine::analysis::{SlabSums, Slabs};
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use super::KnownFile;
-use super::analysis::{Looks, recalled};
+use super::analysis::{SampleSchedule, recalled};
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use crate::checkpoint::Kept;
 use crate::checkpoint::OutputMemory;
+use crate::checkpoint::OutputState;
 use crate::store::OutputError;
 use md_scenario::failure::RunError;
 use md_scenario::name_of;
@@ -22,7 +22,7 @@ pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &KnownFile
 
 struct Profile<'a> {
     world: &'a dyn World,
-    looks: Looks,
+    looks: SampleSchedule,
     slabs: Slabs,
     axis: String,
     species: Vec<String>,
@@ -41,7 +41,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         let read = |words: &[u64]| Averages::from_words(words, slabs.bins, species.len());
         let averages = recalled(opening, &memory_name(&axis), read);
         let averages = averages.unwrap_or_else(|| Averages::new(slabs.bins, species.len()));
-        let looks = Looks::new(keys.every, keys.start);
+        let looks = SampleSchedule::new(keys.every, keys.start);
         let (species, dimensions) = (species.clone(), subject.domain.dimension.count());
         let masses = subject.masses;
         Box::new(Profile { world, looks, slabs, axis, species, masses, dimensions, averages }) as Box<_>
@@ -73,9 +73,9 @@ impl RunOutput for Profile<'_> {
         self.looks.begin_stage(stage);
     }
 
-    fn kept(&mut self) -> Result<Kept, ObserverError> {
+    fn kept(&mut self) -> Result<OutputState, ObserverError> {
         let memory = OutputMemory { name: memory_name(&self.axis), words: self.averages.words() };
-        Ok(Kept { memory: Some(memory), ..Kept::default() })
+        Ok(OutputState { memory: Some(memory), ..OutputState::default() })
     }
 
     fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {

@@ -8,11 +8,11 @@ use md_engine::analysis::{DistanceCount, PairsByDistance};
 use md_engine::{EngineError, Needs, Observer, ObserverError, Snapshot};
 
 use super::KnownFile;
-use super::analysis::{Looks, distance_problem, recalled};
+use super::analysis::{SampleSchedule, distance_problem, recalled};
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use crate::checkpoint::Kept;
 use crate::checkpoint::OutputMemory;
+use crate::checkpoint::OutputState;
 use crate::store::OutputError;
 use md_scenario::failure::RunError;
 use md_scenario::species_columns;
@@ -27,7 +27,7 @@ const MOST_WAITING: usize = 1 << 14;
 
 struct Rdf<'a> {
     world: &'a dyn World,
-    looks: Looks,
+    looks: SampleSchedule,
     bins: DistanceBins,
     names: Vec<String>,
     simd: SimdLevel,
@@ -50,7 +50,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let averages = recalled(opening, NAME, read).unwrap_or_else(|| RdfAverages::new(names.len(), bins));
     Ok(vec![Box::new(Rdf {
         world,
-        looks: Looks::new(keys.every, keys.start),
+        looks: SampleSchedule::new(keys.every, keys.start),
         bins,
         names,
         simd: subject.simd,
@@ -101,10 +101,10 @@ impl RunOutput for Rdf<'_> {
         self.looks.begin_stage(stage);
     }
 
-    fn kept(&mut self) -> Result<Kept, ObserverError> {
+    fn kept(&mut self) -> Result<OutputState, ObserverError> {
         self.add_waiting()?;
         let memory = OutputMemory { name: NAME.to_owned(), words: self.averages.words() };
-        Ok(Kept { memory: Some(memory), ..Kept::default() })
+        Ok(OutputState { memory: Some(memory), ..OutputState::default() })
     }
 
     fn finish(mut self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {

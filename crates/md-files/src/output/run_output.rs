@@ -20,7 +20,7 @@ use super::{
     KnownFile, Progress, ProgressMode, Screen, Verbosity, minimisations, msd, profile, rdf, thermo,
     trajectory, vacf, viscosity,
 };
-use crate::checkpoint::{Kept, OutputMemory, ParticleMemory, ParticleRows, Resumed};
+use crate::checkpoint::{OutputMemory, OutputState, ParticleMemory, ParticleRows, Resumed};
 use crate::store::{OutputDirectory, OutputError, OutputMark};
 use md_scenario::failure::RunError;
 use md_scenario::{Scenario, StagePlan};
@@ -71,8 +71,8 @@ pub trait RunOutput: Observer {
     ///
     /// # Errors
     /// Returns an error if the disk or communication fails.
-    fn kept(&mut self) -> Result<Kept, ObserverError> {
-        Ok(Kept::default())
+    fn kept(&mut self) -> Result<OutputState, ObserverError> {
+        Ok(OutputState::default())
     }
 
     /// Returns the data per particle for a checkpoint after the present step. They are stored with

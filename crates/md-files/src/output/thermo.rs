@@ -10,7 +10,7 @@ use super::averages::Averages;
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin};
 use super::screen::thermo_row;
 use super::tables::rows;
-use crate::checkpoint::Kept;
+use crate::checkpoint::OutputState;
 use crate::store::OutputDirectory;
 use crate::store::OutputError;
 use crate::store::RecordFile;
@@ -80,9 +80,9 @@ impl RunOutput for ThermoTable {
         self.rows.iter_mut().for_each(|rows| rows.averages.begin_stage(stage));
     }
 
-    fn kept(&mut self) -> Result<Kept, ObserverError> {
+    fn kept(&mut self) -> Result<OutputState, ObserverError> {
         let mark = self.rows.as_ref().map(|rows| rows.writer.mark()).transpose()?;
-        Ok(Kept { mark, memory: self.rows.as_ref().map(|rows| rows.averages.memory()) })
+        Ok(OutputState { mark, memory: self.rows.as_ref().map(|rows| rows.averages.memory()) })
     }
 
     fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {

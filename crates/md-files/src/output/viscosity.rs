@@ -5,11 +5,11 @@ use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
 use serde_json::json;
 
 use super::KnownFile;
-use super::analysis::{Looks, recalled};
+use super::analysis::{SampleSchedule, recalled};
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::table;
-use crate::checkpoint::Kept;
 use crate::checkpoint::OutputMemory;
+use crate::checkpoint::OutputState;
 use crate::store::OutputError;
 use md_scenario::failure::RunError;
 
@@ -19,7 +19,7 @@ pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFil
 const NAME: &str = "viscosity";
 
 struct Viscosity {
-    looks: Looks,
+    looks: SampleSchedule,
     /// Time between two samples, \[time\].
     interval: f64,
     dimensions: usize,
@@ -54,7 +54,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         volume: Blocking::default(),
     };
     let seen = recalled(opening, NAME, read).unwrap_or_else(begin);
-    let looks = Looks::new(keys.every, keys.start);
+    let looks = SampleSchedule::new(keys.every, keys.start);
     Ok(vec![Box::new(Viscosity { looks, interval, dimensions, seen })])
 }
 
@@ -118,11 +118,14 @@ impl RunOutput for Viscosity {
         self.looks.begin_stage(stage);
     }
 
-    fn kept(&mut self) -> Result<Kept, ObserverError> {
+    fn kept(&mut self) -> Result<OutputState, ObserverError> {
         let Seen { stress, temperature, volume } = &self.seen;
         let head = std::iter::once(self.interval.to_bits()).chain(temperature.words()).chain(volume.words());
         let words = head.chain(stress.words()).collect();
-        Ok(Kept { memory: Some(OutputMemory { name: NAME.to_owned(), words }), ..Kept::default() })
+        Ok(OutputState {
+            memory: Some(OutputMemory { name: NAME.to_owned(), words }),
+            ..OutputState::default()
+        })
     }
 
     fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {

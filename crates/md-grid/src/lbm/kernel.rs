@@ -86,9 +86,9 @@ impl<'g, T> Part<'g, T> {
 }
 
 /// All components of a grid, or of a thread's part of it.
-struct Parts<'g, T>([Part<'g, T>; POPULATIONS]);
+struct GridParts<'g, T>([Part<'g, T>; POPULATIONS]);
 
-impl<'g, T> Parts<'g, T> {
+impl<'g, T> GridParts<'g, T> {
     fn split_at(self, node: usize) -> (Self, Self) {
         let halves = self.0.map(|part| part.split_at(node));
         let mut second = Vec::with_capacity(POPULATIONS);
@@ -113,7 +113,7 @@ struct Runs<'g> {
     below: i8,
 }
 
-impl<T: LaneReal> Parts<'_, T> {
+impl<T: LaneReal> GridParts<'_, T> {
     /// Returns the nodes of a run. Values that belong to joined ends of its row are copied there,
     /// or, if the run consists of whole vectors, returned separately.
     #[inline(always)]
@@ -244,18 +244,18 @@ impl<T: LaneReal> Sweeper<T> {
     }
 }
 
-fn parts<T>(components: Components<'_, T>, shifts: [isize; POPULATIONS]) -> Parts<'_, T> {
+fn parts<T>(components: Components<'_, T>, shifts: [isize; POPULATIONS]) -> GridParts<'_, T> {
     let mut shifts = shifts.into_iter();
-    Parts(components.map(|values| Part { values, shift: shifts.next().unwrap_or(0) }))
+    GridParts(components.map(|values| Part { values, shift: shifts.next().unwrap_or(0) }))
 }
 
 /// A thread's part of a sweep.
 struct Share<'g, T> {
     runs: Runs<'g>,
     /// Parts to read.
-    parts: Parts<'g, T>,
+    parts: GridParts<'g, T>,
     /// Parts to write, if they are of another grid.
-    target: Option<(Parts<'g, T>, Stores)>,
+    target: Option<(GridParts<'g, T>, Stores)>,
 }
 
 impl<T: LaneReal> Share<'_, T> {
@@ -286,7 +286,7 @@ impl<T: LaneReal> Share<'_, T> {
 
 struct InPlace<'g, T, F> {
     coefficients: &'g Coefficients<T>,
-    parts: Parts<'g, T>,
+    parts: GridParts<'g, T>,
     runs: Runs<'g>,
     forcing: std::marker::PhantomData<F>,
 }
@@ -317,12 +317,12 @@ impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
 
 /// Nodes of a vector whose populations are written to the places from which their opposites were
 /// read.
-struct Here<'n, 'g, V> {
+struct InPlaceNodes<'n, 'g, V> {
     grid: &'n mut [&'g mut [V]; POPULATIONS],
     at: usize,
 }
 
-impl<V: Copy> Node<V> for Here<'_, '_, V> {
+impl<V: Copy> Node<V> for InPlaceNodes<'_, '_, V> {
     #[inline(always)]
     fn get(&self, population: usize) -> V {
         self.grid[population][self.at]
@@ -349,7 +349,7 @@ fn in_place_vectors<S: Simd, T: LaneReal, F: Forcing>(
         if let Some(beyond) = beyond {
             beyond.put::<S>(simd, &mut grid, at);
         }
-        collide::<S, T, F>(simd, coefficients, &mut Here { grid: &mut grid, at });
+        collide::<S, T, F>(simd, coefficients, &mut InPlaceNodes { grid: &mut grid, at });
     }
 }
 

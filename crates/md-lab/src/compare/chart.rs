@@ -4,7 +4,7 @@
 use md_core::words::counted;
 use md_engine::Phase;
 
-use super::comparison::{Comparison, HALO_PHASES, Job, Ranked, RankedBy, RowContext};
+use super::comparison::{Comparison, HALO_PHASES, MeasurementContext, Ranked, RankedBy, RowContext};
 use super::{MICROSECONDS, unit_of};
 use crate::plot::{Bars, Stacks};
 
@@ -52,7 +52,7 @@ fn parts(ranking: &[Ranked]) -> Stacks {
 fn title<C: RowContext>(comparison: &Comparison<C>) -> String {
     let context = comparison.rows.first().map(|row| &row.context);
     context.map_or_else(String::new, |context| {
-        let Job { ranks, host, .. } = context.job();
+        let MeasurementContext { ranks, host, .. } = context.job();
         format!("Halo exchange, {}, {}, {host}", context.extent(), counted(ranks, "rank"))
     })
 }

@@ -77,12 +77,12 @@ pub trait RowContext: Clone + Serialize + Send + 'static {
     fn extent(&self) -> String;
 
     /// Returns the ranks, steps and host of the measurement.
-    fn job(&self) -> Job<'_>;
+    fn job(&self) -> MeasurementContext<'_>;
 }
 
 /// Ranks, steps and host of a row's measurement.
 #[derive(Debug, Clone, Copy)]
-pub struct Job<'c> {
+pub struct MeasurementContext<'c> {
     /// Number of ranks.
     pub ranks: usize,
     /// Steps of a sample.

@@ -8,7 +8,7 @@ use md_core::partition::PartitionKind;
 use md_engine::Phase;
 use serde::Serialize;
 
-use super::comparison::{Comparison, Job, Measured, RowContext, StepPhases, StrategyReport};
+use super::comparison::{Comparison, Measured, MeasurementContext, RowContext, StepPhases, StrategyReport};
 use crate::statistics::Interval;
 use crate::{RunContext, Setting, Status, Strategy};
 
@@ -93,8 +93,8 @@ impl RowContext for Nodes {
         "512 nodes".to_owned()
     }
 
-    fn job(&self) -> Job<'_> {
-        Job { ranks: 2, steps: 10, host: "node-1" }
+    fn job(&self) -> MeasurementContext<'_> {
+        MeasurementContext { ranks: 2, steps: 10, host: "node-1" }
     }
 }
 

@@ -24,12 +24,12 @@ mod trials;
 mod fixtures;
 
 pub use chart::chart;
-pub use comparison::{Comparison, Job, RowContext, StrategyReport};
+pub use comparison::{Comparison, MeasurementContext, RowContext, StrategyReport};
 pub use conduct::{Conditions, Publisher, conduct};
 pub use measure::{Exchanged, Place, Running, WARM_UP};
 pub use particles::ParticlesAtWork;
 pub use recommendation::recommendation;
-pub use reference::{Reference, ReferenceError, Terms};
+pub use reference::{Reference, ReferenceConditions, ReferenceError};
 pub use rows::compare_csv;
 pub use table::table;
 pub use trials::{Ground, Prepared, Recording};

@@ -10,7 +10,7 @@ use md_engine::clock::PhaseObserver;
 use md_engine::{NeighborReport, Phase, Setup, Simulation, Timings};
 use serde::Serialize;
 
-use super::comparison::{HALO_PHASES, Job, RowContext};
+use super::comparison::{HALO_PHASES, MeasurementContext, RowContext};
 use super::measure::{Exchanged, Place, Running};
 use crate::{Problem, ROOT, RunContext, Strategy};
 
@@ -35,8 +35,8 @@ impl RowContext for RunContext {
         counted(self.atoms, "atom")
     }
 
-    fn job(&self) -> Job<'_> {
-        Job { ranks: self.ranks, steps: self.steps, host: &self.host }
+    fn job(&self) -> MeasurementContext<'_> {
+        MeasurementContext { ranks: self.ranks, steps: self.steps, host: &self.host }
     }
 }
 

@@ -51,7 +51,7 @@ pub enum ReferenceError {
 
 /// Properties of the configuration that a reference depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Terms {
+pub struct ReferenceConditions {
     /// Diameter of a particle, the unit in which the initial state is displaced.
     pub diameter: f64,
     /// Order of magnitude of a pair force.
@@ -69,7 +69,7 @@ pub struct Reference {
     atoms: u64,
     /// Rms force, not less than its lower bound.
     scale: f64,
-    terms: Terms,
+    terms: ReferenceConditions,
 }
 
 impl Reference {
@@ -77,7 +77,11 @@ impl Reference {
     ///
     /// # Errors
     /// [`ReferenceError`].
-    pub fn compute(world: &dyn World, setup: &Setup, terms: Terms) -> Result<Self, ReferenceError> {
+    pub fn compute(
+        world: &dyn World,
+        setup: &Setup,
+        terms: ReferenceConditions,
+    ) -> Result<Self, ReferenceError> {
         let setup = setup.displaced(terms.diameter);
         let reference = Self::new(world, forces_without_halo(world, &setup)?, terms)?;
         if reference.atoms <= MOST_DIRECT {
@@ -95,7 +99,11 @@ impl Reference {
         }
     }
 
-    fn new(world: &dyn World, mut rows: Vec<ParticleRow>, terms: Terms) -> Result<Self, EngineError> {
+    fn new(
+        world: &dyn World,
+        mut rows: Vec<ParticleRow>,
+        terms: ReferenceConditions,
+    ) -> Result<Self, EngineError> {
         rows.sort_by_key(|row| row.id);
         let squares: f64 = rows.iter().flat_map(|row| row.vector).map(|force| force * force).sum();
         let mut sums = [squares, rows.len() as f64];
@@ -198,7 +206,7 @@ mod tests {
             let half = |rows: Vec<ParticleRow>, wanted: usize| {
                 rows.into_iter().filter(|row| row.id as usize % 2 == wanted).collect::<Vec<_>>()
             };
-            let terms = Terms { diameter: 1.0, force_unit: 1.0, precision: Precision::Double };
+            let terms = ReferenceConditions { diameter: 1.0, force_unit: 1.0, precision: Precision::Double };
             let reference = Reference::new(world, half(rows(reference), world.rank()), terms).unwrap();
             judge(&reference, world, &half(rows(found), 1 - world.rank()))
         });

@@ -1,6 +1,6 @@
 //! Ranked table on the screen.
 
-use super::comparison::{Comparison, Job, RankedBy, RowContext, StrategyReport};
+use super::comparison::{Comparison, MeasurementContext, RankedBy, RowContext, StrategyReport};
 use super::{MICROSECONDS, MILLISECONDS, Unit};
 use crate::statistics::Interval;
 use crate::{Setting, Variant, name_of};
@@ -38,7 +38,7 @@ pub fn table<C: RowContext>(comparison: &Comparison<C>) -> String {
 
 fn heading<C: RowContext>(comparison: &Comparison<C>) -> String {
     let Some(first) = comparison.rows.first() else { return String::new() };
-    let Job { ranks, steps, .. } = first.context.job();
+    let MeasurementContext { ranks, steps, .. } = first.context.job();
     let by = match comparison.ranked_by() {
         RankedBy::Exchange => "the exchange alone",
         RankedBy::Step | RankedBy::WholeStep => "the step",

@@ -308,7 +308,7 @@ fn fit((method, precision): (MethodKind, Precision), observations: &[Observation
     let is_alone = all().all(|it| it.ghosts[0] == 0.0);
     let [residuals, held_out] =
         parts.first().map(|forces| [forces.residuals, forces.held_out]).unwrap_or_default();
-    let [held_out_rms_residual, held_out_largest_residual] = held_out.told();
+    let [held_out_rms_residual, held_out_largest_residual] = held_out.deviations();
     let cost = ComputeCost {
         method,
         precision,

@@ -72,7 +72,7 @@ impl Residuals {
     }
 
     /// Returns `rms` and `largest`, if there are any measurements.
-    pub(super) fn told(&self) -> [Option<f64>; 2] {
+    pub(super) fn deviations(&self) -> [Option<f64>; 2] {
         [self.rms, self.largest].map(|it| Some(it).filter(|_| self.count > 0))
     }
 

@@ -149,7 +149,7 @@ fn ranges(rows: &[Measurement], (backend, distance): (Backend, Distance)) -> Vec
         };
         let held = points.iter().filter(|point| point.held_out);
         let held_out = Residuals::of(held.map(|point| (cost.one_way_s(point.bytes), point.one_way_s)));
-        [cost.held_out_rms_residual, cost.held_out_largest_residual] = held_out.told();
+        [cost.held_out_rms_residual, cost.held_out_largest_residual] = held_out.deviations();
         let coefficients = [latency, byte, Coefficient::UNKNOWN, Coefficient::UNKNOWN];
         MessageFit { held_out, coefficients, cost, points }
     };

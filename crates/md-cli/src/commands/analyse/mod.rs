@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 use super::ending::summarised;
 use super::{note_lock, refused};
 use crate::args::AnalyseArgs;
-use crate::asked_level::asked_or_widest;
 use crate::inputs::Inputs;
+use crate::requested_level::requested_or_widest;
 use crate::setup;
 use evaluated::{Evaluation, is_of_forces};
 use followed::Followed;
@@ -171,7 +171,7 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
     note_lacks(scenario, &first.frame);
     let (masses, domain) = (masses(scenario, &first.frame), domain(scenario, &first.frame));
     let atoms = first.frame.ids.len() as u64;
-    let subject = Subject { domain: &domain, atoms, masses: &masses, simd: asked_or_widest()? };
+    let subject = Subject { domain: &domain, atoms, masses: &masses, simd: requested_or_widest()? };
     let root = Some(RootOpening { directory: &directory, console: Console::silent() });
     let opening = Opening { world, scenario, subject, resumed: None, root, within: String::new() };
     let mut outputs = Opened::new();

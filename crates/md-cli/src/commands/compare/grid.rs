@@ -10,7 +10,9 @@ use md_core::words::counted;
 use md_engine::clock::PhaseObserver;
 use md_engine::{Phase, Timings};
 use md_grid::{Application, GridError, Messages, application};
-use md_lab::compare::{Conditions, Exchanged, Ground, Job, Place, Prepared, RowContext, Running, WARM_UP};
+use md_lab::compare::{
+    Conditions, Exchanged, Ground, MeasurementContext, Place, Prepared, RowContext, Running, WARM_UP,
+};
 use md_lab::{Problem, Transports, Variant, name_of};
 
 use super::{Call, open_on_root, refused};
@@ -155,8 +157,8 @@ impl RowContext for GridContext {
         format!("{kind} on {nodes} nodes, {}", counted(*fields, "field"))
     }
 
-    fn job(&self) -> Job<'_> {
-        Job { ranks: self.ranks, steps: self.steps, host: &self.host }
+    fn job(&self) -> MeasurementContext<'_> {
+        MeasurementContext { ranks: self.ranks, steps: self.steps, host: &self.host }
     }
 }
 

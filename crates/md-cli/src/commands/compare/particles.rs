@@ -6,7 +6,7 @@ use md_comm::World;
 use md_core::force::Precision;
 use md_core::partition::PartitionKind;
 use md_engine::{EngineError, NeighborReport, ParticleRow, RowVector, Setup};
-use md_lab::compare::{self as lab, Ground, Place, Prepared, Reference, Terms};
+use md_lab::compare::{self as lab, Ground, Place, Prepared, Reference, ReferenceConditions};
 use md_lab::{Problem, RunContext, Transports, Variant};
 
 use super::protocols::compare_protocols;
@@ -142,9 +142,9 @@ fn divided_by_any(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
     setup::of_scenario(inputs, &scenario, ranks)
 }
 
-fn terms(inputs: &Inputs) -> Terms {
+fn terms(inputs: &Inputs) -> ReferenceConditions {
     let (interaction, species) = (&inputs.scenario.interaction, &inputs.scenario.species);
-    Terms {
+    ReferenceConditions {
         diameter: interaction.diameter(species),
         force_unit: interaction.force_unit(species),
         precision: inputs.scenario.neighbor.precision,

@@ -12,7 +12,7 @@ use crate::args::GridArgs;
 use crate::commands::ending::Ending;
 use crate::early_end::{EarlyEnd, Ended};
 use crate::report::grid::{GridContext, GridThermoWriter, header_line, row_line};
-use md_files::checkpoint::Kept;
+use md_files::checkpoint::OutputState;
 use md_files::checkpoint::{Checkpoints, Resumed, SavedNodes};
 use md_files::output::{OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
 use md_scenario::failure::RunError;
@@ -175,12 +175,12 @@ impl<E> Steps<'_, E> {
     }
 
     /// Returns the state of the files that grow.
-    fn kept<A: ?Sized>(&self) -> Result<Vec<Kept>, OutputError>
+    fn kept<A: ?Sized>(&self) -> Result<Vec<OutputState>, OutputError>
     where
         E: Extension<A>,
     {
         let mark = self.console.as_ref().map(|console| console.thermo.mark()).transpose()?;
-        let mut kept = vec![Kept { mark, memory: None }];
+        let mut kept = vec![OutputState { mark, memory: None }];
         kept.append(&mut self.extension.kept()?);
         Ok(kept)
     }

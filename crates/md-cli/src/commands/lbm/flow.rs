@@ -9,8 +9,8 @@ use md_grid::lbm::{Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULA
 use md_grid::{Decomposition, Layout};
 use md_lab::in_words;
 
-use crate::asked_level::asked_or_widest;
 use crate::grid_inputs::GridInputs;
+use crate::requested_level::requested_or_widest;
 use md_scenario::failure::RunError;
 use md_scenario::{InitialKind, Lbm, LbmScenario, ScenarioError};
 
@@ -79,7 +79,7 @@ pub(super) fn set_up<T: LaneReal>(
         overlap: if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing },
         messages: parallel.messages,
         buffering: parallel.rma.buffering(),
-        simd: asked_or_widest()?,
+        simd: requested_or_widest()?,
         threads: Threads::new(parallel.threads).map_err(EngineError::from)?,
     };
     Ok(Flow::new(world, decomposition, mask, options, |node| initial(lbm, node))?)

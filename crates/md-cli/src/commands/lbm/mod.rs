@@ -13,10 +13,10 @@ use md_grid::{Application, Decomposition, Schedule};
 use super::grid_run::{self, GridJob, Runnable};
 use super::timeline::traced;
 use crate::args::GridArgs;
-use crate::asked_level::asked_level;
 use crate::early_end::EarlyEnd;
 use crate::grid_inputs::GridInputs;
 use crate::report::grid::GridContext;
+use crate::requested_level::requested_level;
 use md_files::memory;
 use md_lab::in_words;
 use md_scenario::failure::RunError;
@@ -73,7 +73,7 @@ pub fn check(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<String, R
     let decomposition = decomposition(ranks, inputs)?;
     expect_room(inputs, &decomposition, memory::available(ranks))?;
     obstacle::expect_readable(inputs)?;
-    asked_level()?;
+    requested_level()?;
     let needed = in_words(flow::needed_bytes(inputs, &decomposition)?);
     Ok(inputs.effective_toml()? + &format!("\n# needs about {needed} of memory per rank\n"))
 }

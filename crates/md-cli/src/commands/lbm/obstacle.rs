@@ -9,7 +9,7 @@ use md_grid::{Block, Decomposition, Layout};
 use crate::grid_inputs::GridInputs;
 use md_files::checkpoint::SavedMask;
 use md_files::input::mask::{MaskFile, MaskReader};
-use md_files::text_file::told;
+use md_files::text_file::broadcast_read;
 use md_lab::significant;
 use md_scenario::failure::RunError;
 use md_scenario::{Boundary, Lbm, LbmScenario, ObstacleKind, ScenarioError, at_key};
@@ -134,7 +134,7 @@ fn read(
     solid: impl FnMut([usize; 3]),
 ) -> Result<u32, RunError> {
     let mut file = None;
-    told(world, path, || {
+    broadcast_read(world, path, || {
         file = Some(MaskFile::open(path)?);
         Ok(None)
     })
@@ -142,7 +142,7 @@ fn read(
     let mut reader = MaskReader::new(path.display().to_string(), inputs.scenario.lbm.grid, solid);
     loop {
         let piece = || file.as_mut().map_or(Ok(None), MaskFile::next_piece);
-        match told(world, path, piece)? {
+        match broadcast_read(world, path, piece)? {
             Some(piece) => reader.read(&piece)?,
             None => return Ok(reader.finish()?),
         }

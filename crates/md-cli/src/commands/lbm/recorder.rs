@@ -13,7 +13,7 @@ use super::super::ROOT;
 use super::super::grid_run::{Extension, Observed};
 use super::warnings::{interval_warnings, mach_warning, slip_warning};
 use crate::grid_inputs::GridInputs;
-use md_files::checkpoint::Kept;
+use md_files::checkpoint::OutputState;
 use md_files::checkpoint::Resumed;
 use md_files::output::flow::{DRAG_LINE, FlowTable, images, probe_line};
 use md_files::output::{KnownFile, OutputDirectory, OutputError};
@@ -215,8 +215,8 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
             .collect()
     }
 
-    fn kept(&self) -> Result<Vec<Kept>, OutputError> {
-        let kept = |table: &FlowTable| Ok(Kept { mark: Some(table.mark()?), memory: None });
+    fn kept(&self) -> Result<Vec<OutputState>, OutputError> {
+        let kept = |table: &FlowTable| Ok(OutputState { mark: Some(table.mark()?), memory: None });
         self.tables.iter().map(kept).collect()
     }
 

@@ -19,7 +19,7 @@ use md_lab::predict::{
 use md_lab::{Strategy, name_of};
 use measured::costs;
 
-use super::predict::{Wish, each_once, warn_of_doubts, warn_of_missing};
+use super::predict::{PredictionChoices, each_once, warn_of_doubts, warn_of_missing};
 use super::{lbm, note_lock, note_removal, refused};
 use crate::args::PredictArgs;
 use crate::grid_inputs::{GridInputs, GridModel};
@@ -102,7 +102,7 @@ impl Scheduled for LbmScenario {
 pub fn predict_on_grid<M: Scheduled>(
     inputs: &GridInputs<M>,
     args: &PredictArgs,
-    wish: &Wish,
+    wish: &PredictionChoices,
 ) -> Result<(), RunError> {
     if let Some(option) = wish.choices.of_particles() {
         return Err(refused(format!("{option} is for scenarios of particles, and this one has a grid")));
@@ -164,7 +164,7 @@ fn expect_packed(messages: Messages, whose: &str) -> Result<(), RunError> {
 fn request<M: Scheduled>(
     inputs: &GridInputs<M>,
     args: &PredictArgs,
-    wish: &Wish,
+    wish: &PredictionChoices,
 ) -> Result<Request, RunError> {
     let is_no_mover = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);
     let backends: Vec<Backend> = Backend::ALL.iter().copied().filter(|it| !is_no_mover(it)).collect();

@@ -6,7 +6,7 @@ use md_grid::application::PHASES;
 use md_lab::sweep::{Kind, PARTICLES, Scaling, repeated_cells, scaled_cells};
 use md_lab::{Strategy, name_of};
 
-use super::{Job, Wanted, first_of};
+use super::{SweepJob, SweepSettings, first_of};
 use crate::args::SweepArgs;
 use crate::commands::grid_run::Runnable;
 use crate::commands::{found_from_anywhere, refused};
@@ -32,7 +32,7 @@ pub(super) fn particle_jobs(
     inputs: &Inputs,
     args: &SweepArgs,
     choices: &Choices,
-) -> Result<Wanted, RunError> {
+) -> Result<SweepSettings, RunError> {
     let base = found_from_anywhere(inputs, &inputs.scenario)?;
     let mut alone = base.clone();
     (alone.parallel.ranks, alone.parallel.grid) = (1, None);
@@ -62,15 +62,15 @@ pub(super) fn particle_jobs(
 fn wanted(
     kind: Kind,
     scaling: Scaling,
-    jobs: Vec<Job>,
+    jobs: Vec<SweepJob>,
     left_out: Vec<String>,
     effective: String,
-) -> Result<Wanted, RunError> {
+) -> Result<SweepSettings, RunError> {
     if jobs.is_empty() {
         let reasons = first_of(left_out.iter().map(String::as_str));
         return Err(refused(format!("no job is possible\n{reasons}")));
     }
-    Ok(Wanted { kind, scaling, jobs, left_out, effective })
+    Ok(SweepSettings { kind, scaling, jobs, left_out, effective })
 }
 
 /// Returns the backends that a job can use here.
@@ -92,7 +92,7 @@ fn of_particles(
     [own, size, copies]: [u64; 3],
     [ranks, threads]: [usize; 2],
     strategy: Strategy,
-) -> Result<Job, String> {
+) -> Result<SweepJob, String> {
     let mut scenario = adapt(strategy, base)?.scenario;
     let parallel = &mut scenario.parallel;
     (parallel.threads, parallel.grid) = (threads, None);
@@ -112,7 +112,7 @@ fn of_particles(
     fault(&scenario).map_or(Ok(()), Err)?;
     let atoms = setup::of_scenario(inputs, &scenario, ranks).map_err(|error| error.to_string())?.atoms();
     let [backend, shell, exchange, partition] = strategy.names();
-    Ok(Job {
+    Ok(SweepJob {
         command: "run",
         scenario: effective_toml(&scenario),
         backend: strategy.backend,
@@ -136,7 +136,7 @@ pub(super) fn grid_jobs<M: Runnable>(
     inputs: &GridInputs<M>,
     args: &SweepArgs,
     choices: &Choices,
-) -> Result<Wanted, RunError> {
+) -> Result<SweepSettings, RunError> {
     let of_particles = [
         (choices.of_particles(), ""),
         ((!args.atoms.is_empty()).then_some("--atoms"), ": the scenario says how many nodes there are"),
@@ -174,7 +174,7 @@ fn on_grid<M: Runnable>(
     [ranks, threads]: [usize; 2],
     backend: Backend,
     exchange: md_core::ExchangePattern,
-) -> Result<Job, String> {
+) -> Result<SweepJob, String> {
     let mut inputs = inputs.clone();
     M::find_files(&mut inputs).map_err(|error| error.to_string())?;
     let parallel = inputs.scenario.parallel_mut();
@@ -186,7 +186,7 @@ fn on_grid<M: Runnable>(
     let problem = M::problem(&inputs, ranks).map_err(|error| error.to_string())?;
     let nodes = M::decomposition(&problem).nodes().map(|count| count.to_string()).join("x");
     let (names, how) = ([name_of(backend), name_of(exchange)], inputs.scenario.parallel().messages);
-    Ok(Job {
+    Ok(SweepJob {
         command: M::TABLE,
         scenario: text,
         backend,

@@ -40,7 +40,7 @@ const DIGITS: usize = 4;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A job that results in one row.
-struct Job {
+struct SweepJob {
     /// Command that runs the job, and its scenario.
     command: &'static str,
     scenario: String,
@@ -52,10 +52,10 @@ struct Job {
 }
 
 /// All jobs of a sweep and their common parameters.
-struct Wanted {
+struct SweepSettings {
     kind: Kind,
     scaling: Scaling,
-    jobs: Vec<Job>,
+    jobs: Vec<SweepJob>,
     left_out: Vec<String>,
     /// Effective scenario, by which a later sweep recognises its folder.
     effective: String,
@@ -81,7 +81,7 @@ struct Fault {
 /// Reason why there is no row.
 enum Failure {
     /// The job failed. Others may succeed.
-    Job(Fault),
+    SweepJob(Fault),
     /// A signal ends the sweep.
     Signal(Signal),
     /// The sweep cannot continue.
@@ -123,7 +123,7 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
         }
         match job.repeat(args, &table, early_end) {
             Ok(row) => table.add(&title, row)?,
-            Err(Failure::Job(Fault { reason, blame, said })) => {
+            Err(Failure::SweepJob(Fault { reason, blame, said })) => {
                 table.screen.print(&format!("{title}: failed: {reason}\n"));
                 let reason = format!("{title}: {reason}");
                 table.keep(&reason, &said)?;
@@ -171,7 +171,7 @@ fn first_of<'r>(reasons: impl ExactSizeIterator<Item = &'r str>) -> String {
     lines.join("\n")
 }
 
-impl Job {
+impl SweepJob {
     /// Returns whether a row belongs to this job.
     fn is_in(&self, row: &Row) -> bool {
         self.columns.iter().all(|(name, value)| row.column(name) == value)
@@ -276,7 +276,7 @@ fn is_root() -> bool {
 
 /// Returns the failure of a job that may succeed another time.
 fn went_wrong(reason: String, said: String) -> Failure {
-    Failure::Job(Fault { reason, blame: Blame::Circumstances, said })
+    Failure::SweepJob(Fault { reason, blame: Blame::Circumstances, said })
 }
 
 /// Returns the failure of a job that ended with this exit code and output.
@@ -293,7 +293,7 @@ fn ended_with(code: Option<i32>, said: String) -> Failure {
     };
     let line = error.or_else(|| said.lines().find(tells));
     let reason = line.map_or_else(|| ended.clone(), |line| format!("{ended}: {}", line.trim()));
-    Failure::Job(Fault { reason, blame, said })
+    Failure::SweepJob(Fault { reason, blame, said })
 }
 
 /// Waits for a job. If a signal is to end the sweep, it ends the job too.
@@ -335,7 +335,7 @@ struct Table {
 }
 
 impl Table {
-    fn open(inputs: &AnyInputs, args: &SweepArgs, wanted: &Wanted) -> Result<Self, RunError> {
+    fn open(inputs: &AnyInputs, args: &SweepArgs, wanted: &SweepSettings) -> Result<Self, RunError> {
         let path = match inputs {
             AnyInputs::Particles(inputs) => &inputs.scenario.output.directory,
             AnyInputs::Stencil(inputs) => &inputs.scenario.output().directory,

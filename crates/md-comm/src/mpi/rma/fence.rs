@@ -64,7 +64,7 @@ fn pass_puts(context: &mut WindowContext) -> Result<(), CommError> {
 /// must be a barrier.
 fn read(context: &mut WindowContext) -> Result<(), CommError> {
     context.arena.window.fence(&[Assertion::NoPut])?;
-    for edge in context.terms.edge_ids() {
+    for edge in context.layout.edge_ids() {
         if context.receives_from_others(edge) {
             context.get(edge)?;
         }

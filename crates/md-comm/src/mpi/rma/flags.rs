@@ -70,7 +70,7 @@ impl WindowContext {
         &mut self,
         read: impl Fn(&Self, usize) -> Result<u64, CommError>,
     ) -> Result<(), CommError> {
-        for edge in (0..self.terms.spec().edges.len()).map(EdgeId) {
+        for edge in (0..self.layout.spec().edges.len()).map(EdgeId) {
             if !self.edge(edge).flow.receives() || self.is_to_self(edge) || self.is_noticed(edge) {
                 continue;
             }

@@ -63,7 +63,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
             context.sending().filter(|&edge| context.needs_credit(edge, Along::Forward)).collect();
         let arrivals = Signals::open(context, Along::Forward, context.receiving().collect())?;
         let credits = Signals::open(context, Along::Backward, credited.clone())?;
-        let free = vec![context.arena.buffers; context.terms.spec().edges.len()];
+        let free = vec![context.arena.buffers; context.layout.spec().edges.len()];
         Ok(Self { access, arrivals, credits, free, credited, crediting: context.crediting() })
     }
 

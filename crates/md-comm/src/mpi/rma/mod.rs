@@ -2,7 +2,7 @@
 //! put into them.
 //!
 //! Structure: [`OneSided`] is the contract, the same for all; [`WindowContext`] is common to all
-//! (terms, window, buffers); a [`Scheme`] is the difference: how a sender is notified that a buffer is
+//! (layout, window, buffers); a [`Scheme`] is the difference: how a sender is notified that a buffer is
 //! free, and how a receiver is notified that a message is complete. One file per scheme. After MONC
 //! (Brown et al. 2020): one window per context, its addresses agreed when the context is opened;
 //! put, not get; the next exchange's epoch is opened at the end of `complete`.

@@ -28,7 +28,7 @@ impl<const HELD: bool> Meeting for NeighbourRanks<HELD> {
     const OTHERS: &'static str = "the neighbours";
 
     fn open(context: &WindowContext) -> Result<Self, CommError> {
-        let edges = context.terms.edge_ids().filter(|&edge| !context.is_to_self(edge));
+        let edges = context.layout.edge_ids().filter(|&edge| !context.is_to_self(edge));
         let mut ranks: Vec<_> = edges.map(|edge| context.edge(edge).peer).collect();
         ranks.sort_unstable();
         ranks.dedup();

@@ -50,7 +50,7 @@ impl WindowContext {
 impl<S: Scheme + 'static> OneSided<S> {
     /// Rehearses if it is due and there is a choice. *Collective*, with nothing in flight.
     pub(super) fn rehearse_now_and_then(&mut self, ledger: &Ledger) -> Result<(), CommError> {
-        if !self.context.is_shared() || self.context.terms.spec().sizes != Sizes::Fixed {
+        if !self.context.is_shared() || self.context.layout.spec().sizes != Sizes::Fixed {
             return Ok(());
         }
         self.until_rehearsal = self.until_rehearsal.saturating_sub(1);

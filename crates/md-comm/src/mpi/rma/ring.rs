@@ -81,14 +81,14 @@ impl Scheme for Ring {
     /// Resets all tickets, including those returned, for a new window.
     fn open(context: &mut WindowContext) -> Result<Self, CommError> {
         context.arena.window.hold_all()?;
-        for edge in context.terms.edge_ids() {
+        for edge in context.layout.edge_ids() {
             context.arena.window.own_word(context.arena.credit_here(edge.0, 0))?.store(0, Ordering::SeqCst);
         }
         context.arena.window.sync()?;
         let tickets =
             |_| Tickets { under_way: VecDeque::with_capacity(MOST_UNDER_WAY), ..Tickets::default() };
-        let out = context.terms.edge_ids().map(tickets).collect();
-        let into = context.terms.edge_ids().map(|_| Tickets::default()).collect();
+        let out = context.layout.edge_ids().map(tickets).collect();
+        let into = context.layout.edge_ids().map(|_| Tickets::default()).collect();
         Ok(Self { out, into, receiving: context.receiving().collect(), sending: context.sending().collect() })
     }
 

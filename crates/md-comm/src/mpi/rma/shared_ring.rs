@@ -197,7 +197,7 @@ impl Scheme for SharedRing {
             context.arena.window.own_word(offset)?.store(0, Ordering::SeqCst);
         }
         context.arena.window.sync()?;
-        let edges = context.terms.spec().edges.len();
+        let edges = context.layout.spec().edges.len();
         let buffers = context.arena.buffers as usize;
         context.held.resize_with(edges * buffers, Default::default);
         Ok(Self {

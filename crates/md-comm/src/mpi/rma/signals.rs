@@ -29,7 +29,7 @@ impl Signals {
         along: Along,
         listened: Vec<EdgeId>,
     ) -> Result<Self, CommError> {
-        let edges = context.terms.spec().edges.len();
+        let edges = context.layout.spec().edges.len();
         let number = match along {
             Along::Forward => context.number,
             Along::Backward => context.backward_number,
@@ -89,7 +89,7 @@ impl Signals {
             if self.coming.is_active(edge.0)
                 && self.coming.cancel(edge.0, context.world.watchdog())? == Cancelled::Delivered
             {
-                return Err(context.terms.mismatch(edge, "came between two exchanges"));
+                return Err(context.layout.mismatch(edge, "came between two exchanges"));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::super::edge_words::{self, Heard};
+use super::super::edge_words::{self, Recipients};
 use super::super::world_state::WorldState;
 use super::arena::WindowRequest;
 use super::{Scheme, WindowContext};
@@ -72,7 +72,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
             Ok(is_free)
         })?;
         if context.overflows(edge) {
-            return context.overflow.buffer(&context.world, &context.terms, edge, bytes);
+            return context.overflow.buffer(&context.world, &context.layout, edge, bytes);
         }
         scheme.buffer(context, edge, bytes)
     }
@@ -83,7 +83,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
             return Ok(());
         }
         if context.overflows(edge) {
-            context.overflow.send(&context.world, &context.terms, edge)?;
+            context.overflow.send(&context.world, &context.layout, edge)?;
         }
         context.jitter.pause();
         scheme.start(context, edge)
@@ -133,8 +133,8 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         let Self { context, scheme, .. } = self;
-        let before = ledger.terms();
-        context.overflow.finish(&context.world, &context.terms)?;
+        let before = ledger.layout();
+        context.overflow.finish(&context.world, &context.layout)?;
         scheme.close(context)?;
         let mine = if !context.arena.has_room(ledger.capacities_for(need)) {
             Change::Window
@@ -146,8 +146,8 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         let change = context.world.highest(mine as u64)?;
         if change > Change::Nothing as u64 {
             ledger.apply(need);
-            edge_words::tell_capacities(&context.world, ledger, context.number, Heard::Receivers)?;
-            context.terms = ledger.terms();
+            edge_words::tell_capacities(&context.world, ledger, context.number, Recipients::Receivers)?;
+            context.layout = ledger.layout();
         }
         if change == Change::Window as u64 {
             context.renew_window()?;
@@ -161,7 +161,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
 
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         let Self { context, scheme, .. } = &mut *self;
-        context.overflow.finish(&context.world, &context.terms)?;
+        context.overflow.finish(&context.world, &context.layout)?;
         scheme.close(context)?;
         scheme.end()?;
         context.end()

@@ -68,7 +68,7 @@ pub struct Halo<'w> {
     border: Border,
     exchanges: Vec<FieldExchange>,
     /// Unexpected messages of the protocols that replace the built-in exchanges.
-    mailbox: Option<Box<dyn UnexpectedMessages>>,
+    unexpected: Option<Box<dyn UnexpectedMessages>>,
     /// The exchange that has been started but not finished.
     in_flight: Option<usize>,
     collected: Vec<Vec<u64>>,
@@ -96,12 +96,12 @@ impl<'w> Halo<'w> {
     ) -> Result<Self, EngineError> {
         let ParallelConfig { shell, buffering, protocol, .. } = *parallel;
         let force_return = shell.force_return();
-        let by_letters = protocol != Protocol::One;
+        let by_unexpected = protocol != Protocol::One;
         let mut halo = Self {
             migration: Migration::open(world, plan.neighbours.clone(), buffering)?,
             border: Border::open(world, plan, buffering)?,
             exchanges: Vec::new(),
-            mailbox: if by_letters { Some(world.open_unexpected("cells")?) } else { None },
+            unexpected: if by_unexpected { Some(world.open_unexpected("cells")?) } else { None },
             in_flight: None,
             collected: Vec::new(),
             world,
@@ -110,7 +110,7 @@ impl<'w> Halo<'w> {
         };
         for (direction, fields) in BUILT_IN {
             let is_used = direction == Direction::Gather || force_return == ForceReturn::Needed;
-            if is_used && !by_letters {
+            if is_used && !by_unexpected {
                 halo.exchanges
                     .push(FieldExchange::open(world, plan, direction, fields, particles, buffering)?);
             }
@@ -122,8 +122,8 @@ impl<'w> Halo<'w> {
         self.world.rank()
     }
 
-    pub(crate) fn mailbox(&mut self) -> Option<&mut dyn UnexpectedMessages> {
-        self.mailbox.as_mut().map(|mailbox| &mut **mailbox as &mut dyn UnexpectedMessages)
+    pub(crate) fn unexpected(&mut self) -> Option<&mut dyn UnexpectedMessages> {
+        self.unexpected.as_mut().map(|unexpected| &mut **unexpected as &mut dyn UnexpectedMessages)
     }
 
     /// Returns this rank's particles that have images on this rank, for the first stage.
@@ -241,8 +241,8 @@ impl<'w> Halo<'w> {
     pub fn traffic(&self) -> Traffic {
         let contexts = self.exchanges.iter().flat_map(FieldExchange::contexts);
         let contexts = contexts.chain(self.border.contexts()).chain([self.migration.context()]);
-        let letters = self.mailbox.as_ref().map(|mailbox| mailbox.traffic());
-        total(contexts.map(Exchange::traffic).chain(letters))
+        let unexpected = self.unexpected.as_ref().map(|unexpected| unexpected.traffic());
+        total(contexts.map(Exchange::traffic).chain(unexpected))
     }
 
     /// Returns the transports chosen by the contexts that choose automatically.
@@ -264,7 +264,7 @@ impl<'w> Halo<'w> {
     pub(crate) fn finalise(self) -> Result<(), EngineError> {
         self.migration.finalise()?;
         self.border.finalise()?;
-        self.mailbox.map_or(Ok(()), UnexpectedMessages::finalise)?;
+        self.unexpected.map_or(Ok(()), UnexpectedMessages::finalise)?;
         self.exchanges.into_iter().try_for_each(FieldExchange::finalise)
     }
 }

@@ -145,10 +145,10 @@ impl Turn<'_, '_, '_> {
     fn wait(&mut self, awaited: &dyn Fn() -> String) -> Result<post::Received, EngineError> {
         let Self { post, context, .. } = self;
         let ForceContext { halo, clock, .. } = &mut **context;
-        clock.time(Phase::HaloWait, || post.wait(mailbox(halo)?, awaited))
+        clock.time(Phase::HaloWait, || post.wait(unexpected(halo)?, awaited))
     }
 }
 
-fn mailbox<'h>(halo: &'h mut crate::Halo<'_>) -> Result<&'h mut dyn UnexpectedMessages, EngineError> {
-    halo.mailbox().ok_or_else(|| EngineError::Config("a protocol without letters".to_owned()))
+fn unexpected<'h>(halo: &'h mut crate::Halo<'_>) -> Result<&'h mut dyn UnexpectedMessages, EngineError> {
+    halo.unexpected().ok_or_else(|| EngineError::Config("a protocol without letters".to_owned()))
 }

@@ -70,7 +70,7 @@ impl Post {
 
     pub(super) fn send(
         &mut self,
-        mailbox: &mut dyn UnexpectedMessages,
+        unexpected: &mut dyn UnexpectedMessages,
         to: Rank,
         (kind, number): (Kind, u64),
         numbers: &[f64],
@@ -78,19 +78,19 @@ impl Post {
         self.words.clear();
         self.words.extend([self.turn, kind as u64, number]);
         self.words.extend_from_slice(bytemuck::cast_slice(numbers));
-        Ok(mailbox.send(to, bytemuck::cast_slice(&self.words))?)
+        Ok(unexpected.send(to, bytemuck::cast_slice(&self.words))?)
     }
 
     /// Returns a message of this computation if one has arrived.
     pub(super) fn take(
         &mut self,
-        mailbox: &mut dyn UnexpectedMessages,
+        unexpected: &mut dyn UnexpectedMessages,
     ) -> Result<Option<Received>, EngineError> {
         if let Some(place) = self.early.iter().position(|(turn, _)| *turn == self.turn) {
             return Ok(Some(self.early.remove(place).1));
         }
-        while let Some(letter) = mailbox.take()? {
-            if let Some(received) = self.sort(letter)? {
+        while let Some(message) = unexpected.take()? {
+            if let Some(received) = self.sort(message)? {
                 return Ok(Some(received));
             }
         }
@@ -100,15 +100,15 @@ impl Post {
     /// Waits for the next message of this computation.
     pub(super) fn wait(
         &mut self,
-        mailbox: &mut dyn UnexpectedMessages,
+        unexpected: &mut dyn UnexpectedMessages,
         awaited: &dyn Fn() -> String,
     ) -> Result<Received, EngineError> {
-        if let Some(received) = self.take(mailbox)? {
+        if let Some(received) = self.take(unexpected)? {
             return Ok(received);
         }
         loop {
-            let letter = mailbox.wait(awaited)?;
-            if let Some(received) = self.sort(letter)? {
+            let message = unexpected.wait(awaited)?;
+            if let Some(received) = self.sort(message)? {
                 return Ok(received);
             }
         }

@@ -14,7 +14,7 @@ use md_comm::Rank;
 use super::carry::Hold;
 use super::portions::{Home, Portions};
 use super::post::{Kind, Received, unknown};
-use super::{Turn, mailbox};
+use super::{Turn, unexpected};
 use crate::clock::Phase;
 use crate::error::EngineError;
 use crate::forces::context::ForceContext;
@@ -86,7 +86,7 @@ fn send(turn: &mut Turn, to: Rank, kind: Kind) -> Result<(), EngineError> {
             }
         }
     });
-    clock.time(Phase::HaloTransfer, || post.send(mailbox(halo)?, to, (kind, 0), &numbers))
+    clock.time(Phase::HaloTransfer, || post.send(unexpected(halo)?, to, (kind, 0), &numbers))
 }
 
 fn receive(turn: &mut Turn, from: Rank, kind: Kind) -> Result<(), EngineError> {

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::{Here, InputError, Problem};
+use super::error::{InputError, Position, Problem};
 use super::fields::{self, Line, Record};
 use super::masses::Masses;
 use super::overview::Overview;
@@ -178,7 +178,7 @@ impl Frames {
             return Ok(());
         }
         if self.count == 0 && number > 1 {
-            let first = Line { here: Here { line: Some(1), ..line.here }, text: "" };
+            let first = Line { here: Position { line: Some(1), ..line.here }, text: "" };
             particle_count(first)?;
         }
         if self.count > 0 && line.text.parse::<u64>().is_err() {
@@ -195,21 +195,25 @@ impl Frames {
     }
 
     /// Returns the comment line of the wanted frame and its position, if it exists.
-    fn check<'f>(&'f self, file: &'f str, wanted: Option<u64>) -> Result<(&'f str, Here<'f>), InputError> {
-        let (whole, Self { overview, count, frame, missing, .. }) = (Here { file, line: None }, self);
+    fn check<'f>(
+        &'f self,
+        file: &'f str,
+        wanted: Option<u64>,
+    ) -> Result<(&'f str, Position<'f>), InputError> {
+        let (whole, Self { overview, count, frame, missing, .. }) = (Position { file, line: None }, self);
         overview.expect_frame(whole, frame.number, wanted, *count)?;
         let number = frame.number;
         overview.expect_uncut(file, wanted, number - u64::from(*missing > 0))?;
         if number == *count && number > 1 && *missing > 0 {
             let found = frame.promised.saturating_sub(*missing);
-            let last = Here { file, line: Some(overview.text.lines) };
+            let last = Position { file, line: Some(overview.text.lines) };
             return Err(last.error(frame.cut(found)));
         }
         let comment = frame.comment.as_deref().ok_or_else(|| {
             let expected = "line 2 with `Lattice=\"...\"` and `Properties=...`".to_owned();
             whole.error(Problem::Missing { what: COMMENT_LINE.to_owned(), expected })
         })?;
-        Ok((comment, Here { file, line: Some(frame.line + 1) }))
+        Ok((comment, Position { file, line: Some(frame.line + 1) }))
     }
 }
 
@@ -237,7 +241,7 @@ impl Frame {
             return Ok(());
         }
         let last = if found == 0 { line } else { self.rows().end - 1 };
-        Err(Here { file, line: Some(last) }.error(match number {
+        Err(Position { file, line: Some(last) }.error(match number {
             1 => Problem::Truncated { what: PARTICLES, promised, found },
             _ => self.cut(found),
         }))

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::input::error::{Here, InputError, Problem};
+use crate::input::error::{InputError, Position, Problem};
 use crate::input::fields::{AXES, Line};
 use md_scenario::MOST_SPECIES;
 
@@ -57,7 +57,7 @@ const LEFT_OUT: [&str; 13] = [
 
 impl Draft {
     /// Returns the header from the lines before the first section.
-    pub(super) fn finished(&self, whole: Here<'_>) -> Result<Header, InputError> {
+    pub(super) fn finished(&self, whole: Position<'_>) -> Result<Header, InputError> {
         let missing = |what: &str| {
             whole
                 .error(Problem::Missing { what: format!("header line `{what}`"), expected: FORMS.to_owned() })

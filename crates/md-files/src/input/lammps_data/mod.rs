@@ -17,7 +17,7 @@ use md_lab::name_of;
 use serde::{Deserialize, Serialize};
 
 use super::InputParticles;
-use super::error::{Here, InputError, Problem};
+use super::error::{InputError, Position, Problem};
 use super::fields::{self, Line};
 use super::overview::Overview;
 use super::source::Source;
@@ -146,11 +146,11 @@ impl Content {
         let &Self { promised, found, .. } = self;
         let what = self.section.content();
         if found < promised {
-            let last = Here { file, line: Some(self.last) };
+            let last = Position { file, line: Some(self.last) };
             return Err(last.error(Problem::Truncated { what, promised, found }));
         }
         self.excess.clone().map_or(Ok(()), |(number, text)| {
-            Err(Here { file, line: Some(number) }.error(Problem::TooMany { what, promised, text }))
+            Err(Position { file, line: Some(number) }.error(Problem::TooMany { what, promised, text }))
         })
     }
 }
@@ -183,13 +183,13 @@ pub fn read(
     let Some(atoms) = section(Section::Atoms) else {
         let expected = format!("a section `Atoms # atomic` with {} lines", header.atoms);
         let problem = Problem::Missing { what: "section `Atoms`".to_owned(), expected };
-        return Err(Here { file, line: None }.error(problem).into());
+        return Err(Position { file, line: None }.error(problem).into());
     };
     let velocities = section(Section::Velocities);
     [Some(atoms), velocities].into_iter().flatten().try_for_each(|content| content.check_count(file))?;
     let named = atoms.atom_style();
     let chosen = AtomStyle::of_lines(named, atoms.columns, style);
-    let here = Here { file, line: Some(atoms.heading) };
+    let here = Position { file, line: Some(atoms.heading) };
     let chosen = chosen.map_err(|text| here.error(Problem::Told(text)))?;
     let rows = Rows { style: chosen, columns: atoms.columns, types: &types };
     let mut particles = particles(source, &header, &layout, rows)?;
@@ -265,9 +265,9 @@ impl Layout {
     }
 
     fn find(source: &Source<'_>) -> Result<(Header, Self), RunError> {
-        let whole = Here { file: source.name, line: None };
+        let whole = Position { file: source.name, line: None };
         let (mut layout, text) = source.overview(Self::default(), |layout, number, raw| {
-            layout.note(Here { line: Some(number), ..whole }, number, raw)
+            layout.note(Position { line: Some(number), ..whole }, number, raw)
         })?;
         layout.overview.text = text;
         layout.overview.expect_uncut(source.name, None, 0)?;
@@ -279,7 +279,7 @@ impl Layout {
     }
 
     /// Adds the next line. Lines that begin with a letter are headings.
-    fn note(&mut self, here: Here<'_>, number: usize, raw: &str) -> Result<(), InputError> {
+    fn note(&mut self, here: Position<'_>, number: usize, raw: &str) -> Result<(), InputError> {
         self.overview.note(raw);
         let content = self.current.and_then(|section| self.sections.get_mut(&section));
         if content.is_some_and(|content| content.notes_plainly(number, raw)) {
@@ -302,7 +302,8 @@ impl Layout {
             }
             self.is_in_left_out = false;
             let section = heading(line, comment.trim())?;
-            let header = self.header.map_or_else(|| self.draft.finished(Here { line: None, ..here }), Ok)?;
+            let header =
+                self.header.map_or_else(|| self.draft.finished(Position { line: None, ..here }), Ok)?;
             let content = Content::new(section, number, comment.trim(), section.promised(&header));
             if self.sections.insert(section, content).is_some() {
                 return Err(here.error(Problem::Twice { what: format!("section `{}`", section.name()) }));

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::types::Types;
 use super::{Content, Section};
-use crate::input::error::{Here, InputError, Problem};
+use crate::input::error::{InputError, Position, Problem};
 use crate::input::fields::{Line, Record};
 use crate::input::{InputParticles, PairCoefficients, TypePair};
 use md_scenario::AtomStyle;
@@ -123,7 +123,7 @@ pub(super) fn give_velocities(
         }
     }
     let first = faults.into_iter().min_by_key(|(line, _)| *line);
-    first.map_or(Ok(()), |(line, problem)| Err(Here { file, line: Some(line as usize) }.error(problem)))
+    first.map_or(Ok(()), |(line, problem)| Err(Position { file, line: Some(line as usize) }.error(problem)))
 }
 
 /// Adds the parameters of `Pair Coeffs` (`type epsilon sigma [cutoff]`) or `PairIJ Coeffs`

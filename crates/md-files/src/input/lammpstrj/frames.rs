@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::Columns;
 use super::{PARTICLES, ROWS};
-use crate::input::error::{Here, InputError, Problem};
+use crate::input::error::{InputError, Position, Problem};
 use crate::input::fields::{AXES, Line};
 use crate::input::overview::Overview;
 use crate::input::source::Source;
@@ -171,12 +171,12 @@ impl Frames {
 
     /// Returns the wanted frame, if it is complete.
     pub(super) fn checked(&self, file: &str, wanted: Option<u64>) -> Result<&Frame, InputError> {
-        let (whole, Self { overview, count, frame, .. }) = (Here { file, line: None }, self);
+        let (whole, Self { overview, count, frame, .. }) = (Position { file, line: None }, self);
         overview.expect_frame(whole, frame.number, wanted, *count)?;
         let &Frame { number, promised, found, .. } = frame;
         let is_whole = frame.columns.is_some() && found == promised && frame.bounds.len() == 4;
         overview.expect_uncut(file, wanted, number - u64::from(!is_whole))?;
-        let last = Here { file, line: Some(overview.text.lines) };
+        let last = Position { file, line: Some(overview.text.lines) };
         match number {
             _ if is_whole => Ok(frame),
             1 if frame.columns.is_none() => {

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::error::{Here, Problem};
+use super::error::{Position, Problem};
 use super::fields::{self, AXES, Record};
 use super::source::Source;
 use super::{Contents, FrameTime, InputParticles};
@@ -65,7 +65,7 @@ pub(crate) fn read_next(
     species: &[String],
 ) -> Result<Option<InputParticles>, RunError> {
     let (_, size) =
-        source.opened().map_err(|problem| Here { file: source.name, line: None }.error(problem))?;
+        source.opened().map_err(|problem| Position { file: source.name, line: None }.error(problem))?;
     if place.at == size {
         return Ok(None);
     }
@@ -82,7 +82,7 @@ fn read_after(
     species: &[String],
     wanted: Option<u64>,
 ) -> Result<(InputParticles, Place), RunError> {
-    let whole = Here { file: source.name, line: None };
+    let whole = Position { file: source.name, line: None };
     let read = || {
         let frames = Frames::open(source, place, wanted)?;
         let records = frames.records(source)?;
@@ -109,7 +109,7 @@ fn read_after(
 /// # Errors
 /// Returns the fault of the file.
 pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
-    let whole = Here { file: source.name, line: None };
+    let whole = Position { file: source.name, line: None };
     let Frames { number, wanted, .. } =
         Frames::open(source, Place::default(), None).map_err(|problem| whole.error(problem))?;
     Ok(Contents {

@@ -23,7 +23,7 @@ use md_engine::{Needs, Observer, ObserverError, Snapshot};
 
 use super::gathers::Gathers;
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
-use crate::checkpoint::Kept;
+use crate::checkpoint::OutputState;
 use crate::input::{Contents, FrameReader, Source};
 use crate::store::OutputError;
 use crate::store::OutputMark;
@@ -137,8 +137,8 @@ impl RunOutput for Frames<'_> {
         self.interval = stage.plan.trajectory;
     }
 
-    fn kept(&mut self) -> Result<Kept, ObserverError> {
-        Ok(Kept { mark: self.sink.mark()?, ..Kept::default() })
+    fn kept(&mut self) -> Result<OutputState, ObserverError> {
+        Ok(OutputState { mark: self.sink.mark()?, ..OutputState::default() })
     }
 
     fn finish(self: Box<Self>, _: &mut Closing) -> Result<(), RunError> {

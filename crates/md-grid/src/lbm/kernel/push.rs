@@ -9,7 +9,7 @@ use md_core::simd::Simd;
 use pulp::WithSimd;
 
 use super::beyond::{Beyond, in_turn};
-use super::{Block, Parts, Runs, whole_and_rest, whole_vectors};
+use super::{Block, GridParts, Runs, whole_and_rest, whole_vectors};
 use crate::lbm::collision::{Coefficients, Forcing, Node, collide};
 use crate::lbm::d3q19::POPULATIONS;
 use crate::lbm::lanes::{LaneReal, fetch_ahead};
@@ -17,8 +17,8 @@ use crate::lbm::stores::Stores;
 
 pub(super) struct Push<'g, T, F> {
     pub coefficients: &'g Coefficients<T>,
-    pub source: Parts<'g, T>,
-    pub target: Parts<'g, T>,
+    pub source: GridParts<'g, T>,
+    pub target: GridParts<'g, T>,
     pub stores: Stores,
     pub runs: Runs<'g>,
     pub forcing: std::marker::PhantomData<F>,

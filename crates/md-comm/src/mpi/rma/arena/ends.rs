@@ -1,7 +1,7 @@
 //! The exchange of words with the peers while a window is made.
 
-use crate::ledger::Terms;
-use crate::mpi::edge_words::{self, Along, Heard};
+use crate::ledger::ExchangeLayout;
+use crate::mpi::edge_words::{self, Along, Recipients};
 use crate::mpi::ffi::Place;
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::world_state::WorldState;
@@ -11,19 +11,19 @@ use crate::{CommError, Edge, ExchangeSpec, Rank};
 /// window's communicator.
 pub(crate) struct Ends<'a, M> {
     pub(crate) world: &'a WorldState,
-    pub(crate) terms: &'a Terms,
+    pub(crate) layout: &'a ExchangeLayout,
     pub(crate) number: ContextNumber,
     pub(crate) member: M,
 }
 
 impl<M: Fn(Rank) -> Rank> Ends<'_, M> {
     pub(crate) fn spec(&self) -> &ExchangeSpec {
-        self.terms.spec()
+        self.layout.spec()
     }
 
     /// Sends the words, one for each edge, and returns those of the other ends. *Collective.*
     pub(crate) fn tell(&self, along: Along, words: &[usize]) -> Result<Vec<usize>, CommError> {
-        edge_words::tell(self.world, self.terms, self.number, along, Heard::Receivers, |i| words[i])
+        edge_words::tell(self.world, self.layout, self.number, along, Recipients::Receivers, |i| words[i])
     }
 
     /// Returns the places at the other ends of what is at these offsets here. *Collective.*

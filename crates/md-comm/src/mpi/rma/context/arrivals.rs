@@ -50,7 +50,7 @@ impl WindowContext {
 
     /// Records that all messages from other ranks have arrived.
     pub(crate) fn notice_all(&mut self) {
-        for edge in self.terms.edge_ids() {
+        for edge in self.layout.edge_ids() {
             if self.receives_from_others(edge) {
                 self.notice(edge, None);
             }
@@ -76,16 +76,16 @@ impl WindowContext {
     /// overflow.
     pub(crate) fn settle(&mut self) -> Result<(), CommError> {
         while let Some(i) = self.noticed_edges.pop_front() {
-            let (length, sizes) = (self.find_length(EdgeId(i))?, self.terms.spec().sizes);
+            let (length, sizes) = (self.find_length(EdgeId(i))?, self.layout.spec().sizes);
             self.arrived_lengths[i] = length;
             match (length > self.arena.sizes.room_in[i], sizes) {
                 (false, _) => self.ready.push_back(i),
                 (true, Sizes::Variable) => {
-                    self.overflow.expect(&self.world, &self.terms, EdgeId(i), length)?;
+                    self.overflow.expect(&self.world, &self.layout, EdgeId(i), length)?;
                 }
                 (true, Sizes::Fixed) => {
                     return Err(self
-                        .terms
+                        .layout
                         .mismatch(EdgeId(i), format_args!("claims to have {length} bytes")));
                 }
             }
@@ -102,7 +102,7 @@ impl WindowContext {
     pub(crate) fn deliver(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
         let EdgeId(i) = edge;
         let length = self.arrived_lengths[i];
-        Ok(match (self.source[i], self.overflow.message(&self.terms, edge)?) {
+        Ok(match (self.source[i], self.overflow.message(&self.layout, edge)?) {
             (Some(source), _) => &self.arena.window.origin(source)?[ORIGIN_HEAD..],
             (None, Some(message)) => message,
             (None, None) if self.gets() => {
@@ -142,9 +142,9 @@ impl WindowContext {
     /// Returns the length of a message: already recorded, carried by its flag, or stored beside its
     /// payload.
     fn find_length(&self, edge: EdgeId) -> Result<usize, CommError> {
-        match (self.flagged_lengths[edge.0], self.terms.spec().sizes) {
+        match (self.flagged_lengths[edge.0], self.layout.spec().sizes) {
             (Some(length), _) => return Ok(length),
-            (None, Sizes::Fixed) => return Ok(self.terms.receive_capacity(edge)),
+            (None, Sizes::Fixed) => return Ok(self.layout.receive_capacity(edge)),
             (None, Sizes::Variable) => (),
         }
         let word = if self.gets() {

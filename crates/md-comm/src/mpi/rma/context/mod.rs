@@ -10,9 +10,9 @@ use std::rc::Rc;
 
 use crate::error::Refused;
 use crate::flag_protocol::{Answer, needs_credit};
-use crate::ledger::{Ledger, Terms};
+use crate::ledger::{ExchangeLayout, Ledger};
 use crate::mpi::adversity::Jitter;
-use crate::mpi::edge_words::{self, Along, Heard};
+use crate::mpi::edge_words::{self, Along, Recipients};
 use crate::mpi::ffi::{Memory, Place};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
@@ -28,10 +28,10 @@ mod arrivals;
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
 const POLLS_PER_PROGRESS_CALL: u32 = 16;
 
-/// A context over a window: its terms, window and addresses, and the messages of this exchange.
+/// A context over a window: its layout, window and addresses, and the messages of this exchange.
 #[derive(Debug)]
 pub(crate) struct WindowContext {
-    pub(crate) terms: Rc<Terms>,
+    pub(crate) layout: Rc<ExchangeLayout>,
     pub(crate) number: ContextNumber,
     /// Number for messages against the direction of the edges.
     pub(crate) backward_number: ContextNumber,
@@ -77,15 +77,15 @@ impl WindowContext {
             world.expect_on_node(ledger.spec())?;
         }
         let [number, backward_number, overflowing] = world.numbers.borrow_mut().take()?;
-        edge_words::tell_capacities(&world, ledger, number, Heard::Receivers)?;
-        let terms = ledger.terms();
-        let arena = arena(&world, &terms, number, request).inspect_err(|error| {
+        edge_words::tell_capacities(&world, ledger, number, Recipients::Receivers)?;
+        let layout = ledger.layout();
+        let arena = arena(&world, &layout, number, request).inspect_err(|error| {
             if error.refused() == Some(Refused::Everywhere) {
                 world.numbers.borrow_mut().release(&[number, backward_number, overflowing]);
             }
         })?;
-        let edges = terms.spec().edges.len();
-        let overflow = Overflow::new(overflowing, &terms);
+        let edges = layout.spec().edges.len();
+        let overflow = Overflow::new(overflowing, &layout);
         let [noticed_edges, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
         Ok(Self {
             number,
@@ -103,11 +103,11 @@ impl WindowContext {
             places: vec![MessagePlace::Buffer; edges],
             copies: repeat_with(AlignedBuffer::default).take(edges).collect(),
             held: Vec::new(),
-            source: (0..edges).map(|i| terms.source(i)).collect(),
+            source: (0..edges).map(|i| layout.source(i)).collect(),
             polls: 0,
             overflow,
             jitter: Jitter::new(world.adversity.get(), world.rank, number.tag(0) as u64),
-            terms,
+            layout,
             world,
         })
     }
@@ -116,7 +116,7 @@ impl WindowContext {
     /// all epochs are closed. *Collective.*
     pub(crate) fn renew_window(&mut self) -> Result<(), CommError> {
         self.arena.window.free()?;
-        self.arena = arena(&self.world, &self.terms, self.number, self.request)?;
+        self.arena = arena(&self.world, &self.layout, self.number, self.request)?;
         self.sequence = 1;
         Ok(())
     }
@@ -150,7 +150,7 @@ impl WindowContext {
     }
 
     pub(crate) fn edge(&self, edge: EdgeId) -> &Edge {
-        self.terms.edge(edge)
+        self.layout.edge(edge)
     }
 
     pub(crate) fn is_to_self(&self, edge: EdgeId) -> bool {
@@ -159,12 +159,12 @@ impl WindowContext {
 
     /// Returns the edges to other ranks on which messages leave.
     pub(crate) fn sending(&self) -> impl Iterator<Item = EdgeId> + '_ {
-        self.terms.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.is_to_self(edge))
+        self.layout.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.is_to_self(edge))
     }
 
     /// Returns the edges to other ranks on which messages arrive.
     pub(crate) fn receiving(&self) -> impl Iterator<Item = EdgeId> + '_ {
-        self.terms.edge_ids().filter(|&edge| self.receives_from_others(edge))
+        self.layout.edge_ids().filter(|&edge| self.receives_from_others(edge))
     }
 
     /// Returns the receiving edges, from other ranks, whose senders wait for credits.
@@ -181,7 +181,7 @@ impl WindowContext {
     /// sends here is an edge that receives there.
     pub(crate) fn needs_credit(&self, edge: EdgeId, along: Along) -> bool {
         let peer = self.edge(edge).peer;
-        let answered = self.terms.spec().edges.iter().any(|edge| edge.peer == peer && along.receives(edge));
+        let answered = self.layout.spec().edges.iter().any(|edge| edge.peer == peer && along.receives(edge));
         needs_credit(self.arena.buffers, if answered { Answer::Message } else { Answer::Nothing })
     }
 
@@ -198,7 +198,7 @@ impl WindowContext {
         awaited: impl Display,
         is_over: impl FnMut(&mut Self) -> Result<bool, CommError>,
     ) -> Result<(), CommError> {
-        let late = |context: &Self, waited_s| context.terms.timeout(waited_s, awaited.to_string());
+        let late = |context: &Self, waited_s| context.layout.timeout(waited_s, awaited.to_string());
         wait_until(self.world.watchdog(), self, late, is_over)
     }
 
@@ -211,16 +211,20 @@ impl WindowContext {
 
 fn arena(
     world: &WorldState,
-    terms: &Terms,
+    layout: &ExchangeLayout,
     number: ContextNumber,
     request: WindowRequest,
 ) -> Result<Arena, CommError> {
     if request.memory != Memory::Shared {
-        return Arena::new(&Ends { world, terms, number, member: |rank| rank }, &world.communicator, request);
+        return Arena::new(
+            &Ends { world, layout, number, member: |rank| rank },
+            &world.communicator,
+            request,
+        );
     }
     let node = world.find_node()?;
     let member = |rank| node.member(rank).unwrap_or_default();
-    Arena::new(&Ends { world, terms, number, member }, &node.communicator, request)
+    Arena::new(&Ends { world, layout, number, member }, &node.communicator, request)
 }
 
 impl WindowContext {
@@ -271,7 +275,7 @@ impl WindowContext {
         let (true_length, length) = (self.length(edge) as u64, self.length_in_buffer(edge));
         let end = ORIGIN_HEAD + length;
         let mut to = self.arena.payload_there(edge.0, self.sequence);
-        match self.terms.spec().sizes {
+        match self.layout.spec().sizes {
             Sizes::Fixed if length == 0 => Ok(()),
             Sizes::Fixed => self.put_pieces(edge, ORIGIN_HEAD..end, to),
             Sizes::Variable => {
@@ -303,7 +307,7 @@ impl WindowContext {
 
     /// Completes the buffer that the receiver gets from: the payload is there, the length is not.
     pub(crate) fn offer(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        if self.terms.spec().sizes == Sizes::Variable {
+        if self.layout.spec().sizes == Sizes::Variable {
             let (true_length, word) =
                 (self.length(edge) as u64, self.arena.payload_here(edge.0, self.sequence));
             let word = self.arena.window.own_buffer(word - LENGTH_BYTES, LENGTH_BYTES)?;
@@ -317,8 +321,8 @@ impl WindowContext {
     pub(crate) fn get(&mut self, edge: EdgeId) -> Result<(), CommError> {
         self.jitter.pause();
         let mut from = self.arena.payload_there(edge.0, self.sequence);
-        match self.terms.spec().sizes {
-            Sizes::Fixed => match self.terms.receive_capacity(edge) {
+        match self.layout.spec().sizes {
+            Sizes::Fixed => match self.layout.receive_capacity(edge) {
                 0 => Ok(()),
                 length => self.arena.window.get(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, from),
             },

@@ -9,7 +9,7 @@ use md_comm::Rank;
 use super::carry::Hold;
 use super::portions::{Home, Portions};
 use super::post::{Kind, Received, unknown};
-use super::{Turn, mailbox};
+use super::{Turn, unexpected};
 use crate::clock::Phase;
 use crate::error::EngineError;
 use crate::forces::context::ForceContext;
@@ -93,7 +93,7 @@ impl Dist {
             });
             let number = shared.map_or(0, |shared| shared.number);
             let said = (kind, number);
-            clock.time(Phase::HaloTransfer, || post.send(mailbox(halo)?, to, said, &self.numbers))?;
+            clock.time(Phase::HaloTransfer, || post.send(unexpected(halo)?, to, said, &self.numbers))?;
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Dist {
 fn take(turn: &mut Turn) -> Result<Option<Received>, EngineError> {
     let Turn { post, context, .. } = turn;
     let ForceContext { halo, clock, .. } = &mut **context;
-    clock.time(Phase::HaloTransfer, || post.take(mailbox(halo)?))
+    clock.time(Phase::HaloTransfer, || post.take(unexpected(halo)?))
 }
 
 fn unpack(turn: &mut Turn, index: usize, numbers: &[f64], from: Rank) -> Result<(), EngineError> {

@@ -21,7 +21,7 @@ impl Failure for UnknownSimd {}
 ///
 /// # Errors
 /// [`UnknownSimd`] for a level that this CPU lacks and for a word that names no level.
-pub(crate) fn asked_level() -> Result<Option<SimdLevel>, RunError> {
+pub(crate) fn requested_level() -> Result<Option<SimdLevel>, RunError> {
     let wanted = std::env::var_os(VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
     if wanted.is_empty() {
         return Ok(None);
@@ -33,9 +33,9 @@ pub(crate) fn asked_level() -> Result<Option<SimdLevel>, RunError> {
 /// Returns the level named by the variable, or else the widest of this CPU.
 ///
 /// # Errors
-/// The errors of [`asked_level`].
-pub(crate) fn asked_or_widest() -> Result<SimdLevel, RunError> {
-    Ok(asked_level()?.unwrap_or_else(SimdLevel::detect))
+/// The errors of [`requested_level`].
+pub(crate) fn requested_or_widest() -> Result<SimdLevel, RunError> {
+    Ok(requested_level()?.unwrap_or_else(SimdLevel::detect))
 }
 
 /// Returns the level of this name, if this CPU has it.

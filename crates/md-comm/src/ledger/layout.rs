@@ -1,19 +1,19 @@
-//! The terms of a context.
+//! The layout of a context: its specification and capacities.
 
 use std::fmt::Display;
 
 use crate::{CommError, Edge, EdgeId, ExchangeSpec, Rank};
 
-/// The terms of a context, shared by its ledger and its transport, and replaced when capacities
+/// The layout of a context, shared by its ledger and its transport, and replaced when capacities
 /// change.
 #[derive(Debug, Clone)]
-pub(crate) struct Terms {
+pub(crate) struct ExchangeLayout {
     pub(super) rank: Rank,
     pub(super) spec: ExchangeSpec,
     pub(super) receive_capacity: Vec<usize>,
 }
 
-impl Terms {
+impl ExchangeLayout {
     pub(crate) fn spec(&self) -> &ExchangeSpec {
         &self.spec
     }
