@@ -1,14 +1,15 @@
-"""Halos of grids, measured: grids.py MD_CLI [PART...] [--short] [--output DIR]
+"""Measures halos of grids: grids.py MD_CLI [PART...] [--short] [--output DIR]
 
 | part | what | file |
 | --- | --- | --- |
-| monc | MONC's weak shape (29 fields, depth 2, 16 x 16 x 256 nodes a rank) on 2 ranks: every backend against two-sided messages, fields together and one by one, packed and (two-sided) as MPI datatypes | monc.csv |
-| divisions | a flow on 2 ranks, cut along x, y and z, with one buffer a message (slots 1) and two, and with none: as MPI datatypes | divisions.csv |
+| monc | MONC's weak shape (29 fields, depth 2, 16 x 16 x 256 nodes per rank) on 2 ranks: every backend and two-sided messages, fields together and one by one, packed and (two-sided) as MPI datatypes | monc.csv |
+| divisions | a flow on 2 ranks, divided along x, y and z, with one buffer per message (slots 1), with two, and with none: as MPI datatypes | divisions.csv |
 | strong | a flow of one size on 1 and 2 ranks | strong.csv |
-| weak | a flow of one size a rank on 1 and 2 ranks | weak.csv |
+| weak | a flow of one size per rank on 1 and 2 ranks | weak.csv |
 
-Without parts, all of them. Times are medians with 95 % intervals; runs take turns, so that what slows the machine for a while slows all of them. PREFIX in
-the environment stands before every command, for instance "chrt -f 20".
+All parts are measured by default. Times are medians with 95 % intervals. Runs are interleaved, so
+that a temporary slow-down of the machine affects all of them. The environment variable PREFIX is
+put before every command, for instance "chrt -f 20".
 """
 
 import argparse
@@ -56,7 +57,7 @@ def write(path, rows):
 
 
 def monc(program, folder, given):
-    """The rows of compare.csv, with how fields share messages."""
+    """Returns the rows of compare.csv, with the way in which fields share messages."""
     rows = []
     effort = ["--steps", "20", "--repeat", "5" if given.short else "15"]
     ways = {messages: given.backends for messages in ["aggregated", "per-field"]}
@@ -73,7 +74,8 @@ def monc(program, folder, given):
 
 
 def flow(program, folder, grid, ranks, steps, backend="p2p", slots=2, messages="aggregated"):
-    """Million updates of a node per second, without the rows of totals at both ends, and seconds of a step's halo."""
+    """Returns million node updates per second, without the rows of totals at both ends, and the
+    seconds of a step's halo."""
     scenario, out = folder / "flow.toml", folder / "flow"
     keys = {"grid": list(grid), "steps": steps, "backend": backend, "ranks": list(ranks)}
     scenario.write_text(FLOW.format(**keys, slots=slots, messages=messages))
@@ -84,14 +86,15 @@ def flow(program, folder, grid, ranks, steps, backend="p2p", slots=2, messages="
 
 
 def interval(values):
-    """Median, and the 95 % interval of the median by ranks of a binomial distribution; of few values, all of them."""
+    """Returns the median and its 95 % interval by ranks of a binomial distribution; the extremes
+    for few values."""
     values = sorted(values)
     skipped = max(0, int((len(values) - 1.96 * len(values) ** 0.5) / 2))
     return statistics.median(values), values[skipped], values[-1 - skipped]
 
 
 def measured(program, folder, given, cases):
-    """One row per case, whose runs take turns."""
+    """Returns one row per case; the runs of all cases are interleaved."""
     kept = given.output / f"{given.part}-samples.csv"
     samples = read(kept) if given.add and kept.exists() else []
     for _ in range(given.samples or (3 if given.short else 11)):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a trajectory with ASE and compares what ASE understood with the text of the file.
+"""Reads a trajectory with ASE and compares the result with the text of the file.
 
 usage: check_ase.py TRAJECTORY N_FRAMES N_ATOMS
 needs ASE (pip install ase); exits with 1 and a reason if anything differs.
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def columns_of(properties):
-    """Name -> slice of the columns, from a Properties entry such as species:S:1:pos:R:3."""
+    """Returns name -> slice of the columns, from a Properties entry such as species:S:1:pos:R:3."""
     fields = properties.split(":")
     columns, start = {}, 0
     for name, count in zip(fields[::3], map(int, fields[2::3])):
@@ -23,7 +23,7 @@ def columns_of(properties):
 
 
 def frames_of(path):
-    """The frames as the file states them: the entries of the comment line and the table of words."""
+    """Yields the frames in the file: the entries of the comment line and the table of words."""
     with open(path, encoding="utf-8") as file:
         while first := file.readline():
             comment = file.readline()
@@ -34,7 +34,7 @@ def frames_of(path):
 
 
 def check(what, actual, expected):
-    """Ends the program unless both are equal to the last bit."""
+    """Exits unless both are equal to the last bit."""
     if not np.array_equal(np.asarray(actual), np.asarray(expected)):
         sys.exit(f"check_ase: {what} differ: ASE has\n{actual}\nthe file has\n{expected}")
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the documentation: every relative link and picture leads to a file and a heading, those of the book's pages to
-one of the book; every include finds its file and its anchor; every page of docs/ stands in SUMMARY.md."""
+"""Checks the documentation: every relative link and picture leads to a file and a heading, in the
+book's pages to one of the book; every include finds its file and its anchor; every page of docs/ is
+listed in SUMMARY.md.
+"""
 
 import re
 import sys
@@ -14,12 +16,13 @@ INCLUDE = re.compile(r"\{\{#include ([^}:\s]+)(?::([\w-]+))?[^}]*\}\}")
 
 
 def prose(text):
-    """The text without code blocks and code spans."""
+    """Returns the text without code blocks and code spans."""
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S))
 
 
 def heading_ids(page):
-    """Ids of a page's headings, as GitHub and mdBook make them, also of pages it includes."""
+    """Returns the ids of a page's headings, as in GitHub and mdBook, including those of included
+    pages."""
     text = page.read_text()
     for name, _ in INCLUDE.findall(text):
         included = page.parent / name
@@ -29,7 +32,8 @@ def heading_ids(page):
 
 
 def is_in_book(page):
-    """Pages of docs/, and the one that is included as a whole from elsewhere."""
+    """Returns whether a page is in docs/, or is the one that is included as a whole from elsewhere.
+    """
     return page.is_relative_to(BOOK) or page.name == "ARCHITECTURE.md"
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the pieces of Python in a page of the guide and compares what the readers have then with what a run says.
+"""Runs the Python code in a page of the guide and compares the readers' results with those of a
+run.
 
 usage: check_guide.py PAGE FOLDER
-FOLDER holds traj.extxyz, traj.lammpstrj, traj.nc and traj.xtc of the last run of the page's scenario, and its thermo.csv. Needs
-ASE, MDAnalysis and netCDF4; OVITO's module is used where it is installed. Exits with 1 and a reason if anything differs.
+FOLDER contains traj.extxyz, traj.lammpstrj, traj.nc and traj.xtc of the last run of the page's
+scenario, and its thermo.csv. Needs ASE, MDAnalysis and netCDF4; OVITO's module is used if it is
+installed. Exits with 1 and a reason if anything differs.
 """
 
 import csv
@@ -24,14 +26,14 @@ XTC = 0.00051
 
 
 def check(what, actual, expected, tolerance):
-    """Ends the program unless both agree to an absolute difference."""
+    """Exits unless both agree to an absolute difference."""
     worst = np.max(np.abs(np.asarray(actual, float) - np.asarray(expected, float)))
     if not worst <= tolerance:
         sys.exit(f"check_guide: {what}: found\n{actual}\nexpected\n{expected}")
 
 
 def check_block(block, found, last, kinetic):
-    """Compares what a piece of the page has left behind."""
+    """Checks the variables that a code block of the page has set."""
     entries, table = last
     positions = table[:, columns_of(entries["Properties"])["pos"]].astype(float)
     lengths = np.array(entries["Lattice"].split(), float).reshape(3, 3).diagonal()
@@ -55,7 +57,7 @@ def check_block(block, found, last, kinetic):
 
 
 def main():
-    """Runs and checks all pieces."""
+    """Runs and checks all code blocks."""
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     page, folder = Path(sys.argv[1]), Path(sys.argv[2])

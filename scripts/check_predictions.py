@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Checks `md-cli predict` against `md-cli compare`: the machine is fitted, scenarios are measured and predicted with every backend, and what
-is between the two is printed, with the median and the worst.
+"""Checks `md-cli predict` against `md-cli compare`: fits the machine, measures and predicts
+scenarios with every backend, and prints the differences with their median and maximum.
 
-check_predictions.py [--cases melt,sparse,dense,monc,tvd,poisson,flow] [--ranks 1,2] [--output DIR] [--launcher 'scripts/mpirun.sh {ranks}']
-                     [--program target/release/md-cli] [--repeat 10] [--ranks-per-node N] [--keep]
+check_predictions.py [--cases melt,sparse,dense,monc,tvd,poisson,flow] [--ranks 1,2] [--output DIR]
+                     [--launcher 'scripts/mpirun.sh {ranks}'] [--program target/release/md-cli]
+                     [--repeat 10] [--ranks-per-node N] [--keep]
 
-Every number of ranks is fitted by itself: how fast a rank computes depends on how many compute beside it. Of scenarios with a grid, every
-second size is run by itself, to tell `predict --measured` what computing and packing cost; the sizes between are held out. --keep takes what an
-earlier call has fitted and measured, and measures what is missing. Between nodes: --launcher 'scripts/nodes.sh run 1 --mca osc pt2pt,sm'
---ranks 2 --ranks-per-node 1. Writes DIR/machine-P/, DIR/SCENARIO-P/ and DIR/predictions.md. Exit code 1 if one of the programs fails.
+Every number of ranks is fitted separately: the speed of a rank depends on how many others compute
+at the same time. For scenarios with a grid, every second size is run separately to give `predict
+--measured` the costs of computing and packing; the sizes in between are held out. --keep reuses the
+results of an earlier call and measures only those that are missing. Between nodes: --launcher
+'scripts/nodes.sh run 1 --mca osc pt2pt,sm' --ranks 2 --ranks-per-node 1. Writes DIR/machine-P/,
+DIR/SCENARIO-P/ and DIR/predictions.md. Exit code 1 if one of the programs fails.
 """
 
 import argparse
@@ -46,7 +49,7 @@ class Case:
 
 
 def of_grid(family, scenario, steps, key, sizes, run, run_steps, fixed=()):
-    """One case per size, every second of them to be run; the others are held out."""
+    """Yields one case per size, every second of them to be run; the others are held out."""
     for number, size in enumerate(sizes):
         size = size if isinstance(size, tuple) else (size,) * 3
         settings = [*fixed, f"{key}={list(size)}"]
@@ -90,7 +93,8 @@ def arguments():
 
 
 def run(words):
-    """What was measured is kept where one backend fails: its row says so."""
+    """Runs a command. If one backend fails, the other measurements are kept, and its row reports
+    the failure."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     if done.returncode not in (0, 3):
         sys.exit(f"{shlex.join(map(str, words))}\nexit code {done.returncode}\n{done.stderr}")
@@ -140,7 +144,8 @@ def predict(options, ranks):
 
 
 def errors(options, ranks):
-    """Of every scenario and backend that was measured and predicted: times in seconds, and predicted / measured - 1."""
+    """Yields times in seconds and predicted / measured - 1 for every scenario and backend that was
+    measured and predicted."""
     for case in cases(options):
         predicted = rows(options.output / f"predicted-{case.name}-{ranks}" / "predict.csv")
         for backend, measured in rows(options.output / f"{case.name}-{ranks}" / "compare.csv").items():
@@ -166,7 +171,7 @@ def cells(found):
 
 
 def summed_up(what, found):
-    """A line per quantity: median and worst of these."""
+    """Yields one line per quantity with the median and the maximum."""
     for quantity in QUANTITIES:
         known = [it for it in found if it[quantity] is not None]
         if known:

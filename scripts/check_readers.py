@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Lets the readers that people use read one run's trajectories in all formats, and compares what they understood.
+"""Reads one run's trajectories in all formats with common readers, and compares their results.
 
 usage: check_readers.py FOLDER
-FOLDER holds traj.extxyz with all columns, and the same frames as traj.* in other formats. Needs ASE, MDAnalysis and netCDF4; OVITO's
-module is used where it is installed. Exits with 1 and a reason if anything differs.
+FOLDER contains traj.extxyz with all columns, and the same frames as traj.* in other formats. Needs
+ASE, MDAnalysis and netCDF4; OVITO's module is used if it is installed. Exits with 1 and a reason if
+anything differs.
 """
 
 import sys
@@ -23,7 +24,7 @@ KCAL = 4.184  # MDAnalysis assumes forces in kcal/mol and returns them in kJ/mol
 
 
 class Expected:
-    """A frame as the text of traj.extxyz states it."""
+    """A frame according to the text of traj.extxyz."""
 
     def __init__(self, entries, table):
         columns = columns_of(entries["Properties"])
@@ -37,7 +38,7 @@ class Expected:
 
 
 def check(what, actual, expected, tolerance=0.0, absolute=0.0):
-    """Ends the program unless both agree; without tolerances to the last bit."""
+    """Exits unless both agree, to the last bit if no tolerances are given."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     if actual.shape != expected.shape:
         sys.exit(f"check_readers: {what}: {actual.shape} values, expected {expected.shape}")

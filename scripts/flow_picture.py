@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A picture of a flow: flow_picture.py FIELDS.vti PICTURE.png [--scale 8]
+"""Draws a picture of a flow: flow_picture.py FIELDS.vti PICTURE.png [--scale 8]
 
-The speed in the plane x = middle, z to the right, y upwards, from dark (at rest) to light (fastest); solid nodes are grey. Reads what
-`md-cli lbm` writes on one rank; needs nothing but Python.
+The picture shows the speed in the plane x = middle, with z to the right and y upwards, from dark
+(at rest) to light (fastest); solid nodes are grey. Reads the output of `md-cli lbm` on one rank;
+needs only Python.
 """
 
 import argparse
@@ -18,7 +19,7 @@ SOLID = (150, 150, 150)
 
 
 def arrays(path):
-    """Numbers of nodes, and the arrays of the file by their names."""
+    """Returns the numbers of nodes, and the arrays of the file by name."""
     data = path.read_bytes()
     begin = data.index(b"\n_") + 2
     head = data[:begin].decode()
@@ -39,7 +40,7 @@ def colour(share):
 
 
 def png(rows):
-    """Rows of (red, green, blue)."""
+    """Encodes rows of (red, green, blue) as PNG."""
     def chunk(kind, content):
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 

@@ -13,7 +13,7 @@ MICROSECONDS_PER_SECOND = 1e6
 
 
 def read(folder, names):
-    """All rows with their library, and the libraries that have none."""
+    """Returns all rows with their library, and the libraries that have none."""
     rows, missing = [], []
     for name in names:
         path = folder / name / "compare.csv"
@@ -34,7 +34,7 @@ def write_csv(path, rows):
 
 
 def microseconds(row, bound):
-    """A time of the row, or None where it was not measured."""
+    """Returns a time of the row, or None if it was not measured."""
     try:
         return float(row[f"exchange_{bound}_s"]) * MICROSECONDS_PER_SECOND
     except ValueError:
@@ -42,7 +42,8 @@ def microseconds(row, bound):
 
 
 def cell(row, best):
-    """`12.3 [11.9, 12.8]`, bold for the library's fastest; why there is no number."""
+    """Formats `12.3 [11.9, 12.8]`, bold for the library's fastest, or the reason why there is no
+    number."""
     if row is None:
         return ""
     median, low, high = (microseconds(row, bound) for bound in ("median", "low", "high"))

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A switch in user space that lets every frame wait: relay.py DELAY NODES, e.g. relay.py 50us 2.
+"""A switch in user space that delays every frame: relay.py DELAY NODES, e.g. relay.py 50us 2.
 
-Makes the tap devices tap1 to tapN, which nodes.sh moves into the nodes, and passes frames between them by their
-addresses, in the background. Where the kernel has netem, that does the same at less cost; many machines have it not.
+Creates the tap devices tap1 to tapN, which nodes.sh moves into the nodes, and passes frames between
+them by their addresses, in the background. If the kernel has netem, that has the same effect at
+less cost, but many machines do not have it.
 """
 
 import fcntl

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Prints docs/reference/scenario-keys.md: every key of a scenario, from `md-cli schema` of each kind.
+"""Prints docs/reference/scenario-keys.md: every key of a scenario, from `md-cli schema` of each
+kind.
 
 Usage: scenario_reference.py MD_CLI
 
-Values that `md-cli check` refuses with "not available yet" are marked so: the program itself is asked.
+Values that `md-cli check` refuses with "not available yet" are marked; this is determined by
+running the program.
 """
 
 import json
@@ -46,7 +48,7 @@ TYPES = {"string": "text", "number": "number", "integer": "integer", "boolean": 
 
 
 class Schema:
-    """The schema, and the program that knows which of its values are available."""
+    """The schema, and the program that reports which of its values are available."""
 
     def __init__(self, program, kind, probe):
         self.program, self.probe = program, probe
@@ -56,7 +58,7 @@ class Schema:
         return subprocess.run([self.program, *arguments], input=stdin, capture_output=True, text=True, check=False)
 
     def resolve(self, node):
-        """Follows `$ref`, also that of an optional value."""
+        """Follows `$ref`, including that of an optional value."""
         for variant in node.get("anyOf", []):
             if variant.get("type") != "null":
                 return self.resolve(variant)
@@ -65,31 +67,32 @@ class Schema:
         return node
 
     def other_names(self, node):
-        """The names that may stand instead of the first alternative."""
+        """Returns the names that are allowed instead of the first alternative."""
         return [name for other in self.others(node) for name, _ in choices(other)]
 
     def others(self, node):
-        """What may stand instead of the first alternative."""
+        """Returns the alternatives to the first one."""
         if "$ref" in node:
             return self.others(self.root["$defs"][node["$ref"].rsplit("/", 1)[1]])
         return list(map(self.resolve, [variant for variant in node.get("anyOf", []) if variant.get("type") != "null"][1:]))
 
     def other_table(self, node):
-        """The table that may stand instead of the first alternative."""
+        """Returns the table that is allowed instead of the first alternative."""
         return next((table for table in self.others(node) if "properties" in table), None)
 
     def has_other_array(self, node):
-        """Whether an array may stand instead of the first alternative."""
+        """Returns whether an array is allowed instead of the first alternative."""
         return any(other.get("type") == "array" for other in self.others(node))
 
     def is_available(self, path, value):
-        """Whether the program takes the value, as far as it says that it is not available yet."""
+        """Returns whether the program accepts the value, that is does not report it as not
+        available yet."""
         answer = self.run("check", "/dev/stdin", "--set", f"{path}={value}", stdin=self.probe)
         return "not available yet" not in answer.stderr
 
 
 def choices(node):
-    """The names of an enum with what is said about them, or nothing."""
+    """Returns the names of an enum with their descriptions, or nothing."""
     found = [(name, "") for name in node.get("enum", [])]
     for variant in node.get("oneOf", []):
         if isinstance(variant.get("const"), str):
@@ -100,7 +103,7 @@ def choices(node):
 
 
 def variants(node):
-    """The tables of a tagged enum: tag, its value, what is said about it, the table; or nothing."""
+    """Returns the tables of a tagged enum: tag, its value, description, table; or nothing."""
     found = []
     for variant in node.get("oneOf", node.get("anyOf", [])):
         for tag, value in variant.get("properties", {}).items():
@@ -110,7 +113,7 @@ def variants(node):
 
 
 def first(node):
-    """The first paragraph of a description, in one line."""
+    """Returns the first paragraph of a description in one line."""
     return " ".join(node.get("description", "").split("\n\n")[0].split())
 
 
@@ -148,7 +151,8 @@ def default_of(node, key, required):
 
 
 def choice_rows(schema, path, target):
-    """What the names of a key mean, and which of them are to come."""
+    """Yields the descriptions of a key's names, with a mark for those that are not available yet.
+    """
     plain = []
     for name, text in choices(target):
         later = "" if schema.is_available(path, f'"{name}"') else "(*not available yet*)"
@@ -161,8 +165,8 @@ def choice_rows(schema, path, target):
 
 
 def rows(schema, path, table, skip=()):
-    """A list entry per key, those of small tables below it. A variant of a tagged enum (`skip` is its tag) has no sections
-    of its own: its arrays of tables are shown in place."""
+    """Yields a list entry per key, with those of small tables below it. A variant of a tagged enum
+    (`skip` is its tag) has no separate sections: its arrays of tables are shown in place."""
     required = table.get("required", [])
     for key, node in table.get("properties", {}).items():
         if key in skip or not skip and is_own_section(schema, path, node):
@@ -191,7 +195,7 @@ def rows(schema, path, table, skip=()):
 
 
 def table_rows(schema, path, table):
-    """The keys of a table, those of every variant under its name."""
+    """Yields the keys of a table, with those of every variant under its name."""
     yield from rows(schema, path, table)
     for tag, name, said, variant in variants(table):
         if set(variant["properties"]) == {tag}:
@@ -202,14 +206,15 @@ def table_rows(schema, path, table):
 
 
 def sample(schema, table):
-    """A value of a table's required keys, to ask with whether it is available."""
+    """Returns a value of a table's required keys, for checking whether it is available."""
     values = {"integer": 1, "string": "x.extxyz"}
     properties = table.get("properties", {})
     return toml({key: values.get(properties[key].get("type"), "x") for key in table.get("required", [])})
 
 
 def is_own_section(schema, path, node):
-    """Tables of the first level, arrays of tables, and `parallel.rma` have sections of their own."""
+    """Returns whether a table has a separate section: first level, arrays of tables, and
+    `parallel.rma`."""
     target = schema.resolve(node)
     if "items" in target:
         return is_table(schema, target["items"])

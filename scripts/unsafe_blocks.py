@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Prints docs/reference/unsafe.md: every `unsafe` block of the project with its invariant, which is its `SAFETY` comment, and
-the checks that would see it broken, which that comment names after `Test:`. Fails if a block has no comment of its own or names no
-check, or if a check is gone."""
+"""Prints docs/reference/unsafe.md: every `unsafe` block of the project with its invariant, which is
+its `SAFETY` comment, and the checks that would detect a violation, which that comment names after
+`Test:`. Fails if a block has no comment or names no check, or if a check no longer exists.
+"""
 
 import re
 import sys
@@ -56,7 +57,8 @@ see it broken:
 
 
 def blocks(text):
-    """Function, invariant and checks of each unsafe block; of one without a comment of its own, the function alone."""
+    """Returns function, invariant and checks of each unsafe block; for one without a comment, only
+    the function."""
     lines = text.split("\n")
     function, found, used = "", [], set()
     for number, line in enumerate(lines):
@@ -76,7 +78,8 @@ def blocks(text):
 
 
 def comment_before(lines, number):
-    """Last line and text of the comment above a line, if only lines of the same statement are in between."""
+    """Returns last line and text of the comment above a line, if only lines of the same statement
+    are in between."""
     last = number - 1
     while not lines[last].strip().startswith("//"):
         if not lines[last].strip() or lines[last].rstrip().endswith((";", "}")):

@@ -1,7 +1,7 @@
-"""What compare.sh measured, as tables: compare.py CSV.
+"""Tables of compare.sh's measurements: compare.py CSV.
 
-Times are minimum, median and maximum over the repetitions. A ratio is formed within a repetition, so that what slows the
-machine for a while slows both programs.
+Times are minimum, median and maximum over the repetitions. Ratios are formed within a repetition,
+so that a temporary slow-down of the machine affects both programs.
 """
 
 import csv
@@ -12,7 +12,7 @@ OURS = "md"
 
 
 def read(path):
-    """Times by program (code, precision, SIMD) and repetition."""
+    """Returns times by program (code, precision, SIMD) and repetition."""
     times = {}
     with open(path, newline="") as file:
         for row in csv.DictReader(file):

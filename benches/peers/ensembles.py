@@ -1,8 +1,11 @@
-"""What ensembles and analyses cost, beside LAMMPS: ensembles.py MD_CLI [--lmp lmp] [--suffix opt] [--cells 32] [--steps 200] [--ranks 1,2] [--repeat 5]
+"""Cost of ensembles and analyses, compared with LAMMPS:
+ensembles.py MD_CLI [--lmp lmp] [--suffix opt] [--cells 32] [--steps 200] [--ranks 1,2] [--repeat 5]
 
-The melt with 4 CELLS^3 atoms, cutoff 2.5, skin 0.3, lists made every 20 steps. Programs and cases take turns, so that what slows the machine
-for a while slows all. Of each case: nanoseconds per atom and step, how many times as fast md is as LAMMPS with the fix or compute that does
-the same (medians of the ratios within a turn), and what it adds to md's own step of velocity-verlet (likewise; least and most).
+The melt with 4 CELLS^3 atoms, cutoff 2.5, skin 0.3, lists rebuilt every 20 steps. Programs and
+cases are interleaved, so that a temporary slow-down of the machine affects all of them. The results
+per case are the nanoseconds per atom and step, the speed of md relative to LAMMPS with the
+equivalent fix or compute (median of the ratios within a round), and the cost in addition to md's
+own step of velocity-verlet (likewise; minimum and maximum).
 """
 
 import argparse

@@ -1,7 +1,8 @@
-"""Medians and ratios of the samples that exchange.sh collects: exchange.py CSV < samples.
+"""Medians and ratios of the samples of exchange.sh: exchange.py CSV < samples.
 
-A sample is a line `backend,bytes,exchanges,exchange_s`. Writes `backend,bytes,exchanges,repeats,median_s,low_s,high_s`
-and prints a table: microseconds per exchange, and each backend's median relative to C's.
+A sample is a line `backend,bytes,exchanges,exchange_s`. Writes
+`backend,bytes,exchanges,repeats,median_s,low_s,high_s` and prints a table: microseconds per
+exchange, and each backend's median relative to that of C.
 """
 
 import csv
@@ -15,7 +16,8 @@ REFERENCE = "c"
 
 
 def interval(values):
-    """Order statistics that bound the median with 95 % confidence (binomial); the extremes of few values."""
+    """Returns order statistics that bound the median with 95 % confidence (binomial); the extremes
+    for few values."""
     values = sorted(values)
     many = len(values)
     outside = 0.0

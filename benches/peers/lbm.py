@@ -1,11 +1,15 @@
-"""Lattice Boltzmann against lbmpy's generated kernels: lbm.py MD_CLI [--nodes 128] [--steps 20] [--repeat 5] [--single] [--simd avx2+fma]
+"""Lattice Boltzmann compared with lbmpy's generated kernels:
+lbm.py MD_CLI [--nodes 128] [--steps 20] [--repeat 5] [--single] [--simd avx2+fma]
 
-The same lattice (D3Q19), collision (BGK), layout (velocity index slowest), number of nodes, one thread, a periodic box, and as patterns two
-grids and one (AA). lbmpy's kernels are timed alone, without the copies that make a box periodic; md's time is that of the whole step.
-The programs take turns, so that what slows the machine for a while slows both. Beside them stands the copy bandwidth of md-cli bench,
-measured in the same turns, and the share of it that bytes per update times updates per second make.
+Both use the same lattice (D3Q19), collision (BGK), layout (velocity index slowest), number of
+nodes, one thread, a periodic box, and as patterns two grids and one (AA). lbmpy's kernels are timed
+alone, without the copies that make a box periodic; md's time is that of the whole step. The
+programs are interleaved, so that a temporary slow-down of the machine affects both. The table also
+has the copy bandwidth of md-cli bench, measured in the same rounds, and the fraction of it given by
+bytes per update times updates per second.
 
-Both use the widest vectors of this CPU, or those of --simd. Needs `pip install lbmpy cython` and a C compiler. Prints a table.
+Both use the widest vectors of this CPU, or those of --simd. Needs `pip install lbmpy cython` and a
+C compiler. Prints a table.
 """
 
 import argparse
@@ -82,7 +86,7 @@ def stencil_weight(direction):
 
 
 def own(program, pattern, nodes, steps, precision, level, folder):
-    """Of md: million updates per second, and bytes per update."""
+    """Returns md's million updates per second, and bytes per update."""
     scenario = folder / "flow.toml"
     scenario.write_text(
         f"""[lbm]
@@ -107,7 +111,7 @@ thermo = {{ every = {steps} }}
 
 
 def copy_bytes_per_s(program, folder):
-    """Of md-cli bench copy, beyond caches: by part."""
+    """Returns the results of md-cli bench copy, beyond the caches, by part."""
     command = [program, "bench", "copy", "--budget", "10", "--quiet", "--output", folder / "bench"]
     subprocess.run(command, check=True)
     with open(folder / "bench" / "bench.csv", newline="") as file:

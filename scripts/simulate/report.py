@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What simulate.sh does with numbers.
+"""Calculations of simulate.sh.
 
-report.py machine FIT_CSV                    a machine for `predict`, of two simulated ranks and of barriers
+report.py machine FIT_CSV                    a machine for `predict`, from two simulated ranks and barriers
 report.py shapes PREDICT_CSV                 numbers of ranks and their grids
-report.py table SIMULATED_CSV PREDICT_CSV... simulation beside prediction, as Markdown; fails if fewer than
-                                             MD_LEAST_SAME_ORDER per cent of the pairs of backends are in the same order
+report.py table SIMULATED_CSV PREDICT_CSV... compares simulation and prediction, as Markdown; fails if
+                                             fewer than MD_LEAST_SAME_ORDER per cent of the pairs of
+                                             backends are in the same order
 """
 
 import csv
@@ -31,7 +32,8 @@ TIE = 0.02
 
 
 def line_through(points):
-    """Latency and time per byte of least relative residuals, and the largest of these."""
+    """Returns latency and time per byte with the smallest relative residuals, and the largest of
+    these."""
     weights = [(1.0 / y, x / y) for x, y in points]
     aa, ab, bb = (sum(w[i] * w[j] for w in weights) for i, j in ((0, 0), (0, 1), (1, 1)))
     a, b = (sum(w[i] for w in weights) for i in (0, 1))
@@ -40,13 +42,15 @@ def line_through(points):
 
 
 def busy(alone, messages, seconds, ends):
-    """How long each of several messages keeps its sender, and with two ends its receiver, busy: in the model, which sends all of them and then takes
-    all, they take as long as in the simulation."""
+    """Returns the time that each of several messages keeps its sender, and with two ends its
+    receiver, busy, such that in the model, which sends all of them and then receives all, they take
+    as long as in the simulation."""
     return max(0.0, min((seconds - alone) / (messages - 1), seconds / (ends * messages)))
 
 
 def machine(fit_csv):
-    """Of several messages between two ranks, the shortest tell the overhead, and the longest the serial share."""
+    """Fits a machine: among several messages between two ranks, the shortest determine the
+    overhead, and the longest the serial share."""
     points, several, barriers = {}, {}, []
     for backend, ranks, messages, size, seconds in csv.reader(open(fit_csv)):
         if backend == "barrier":
