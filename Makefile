@@ -20,7 +20,7 @@ help:
 	@echo "make test-libraries  the conformance suite with every MPI library that can be installed; takes long"
 	@echo "make soak   $(STEPS) steps of a small system on four backends (STEPS=200000)"
 	@echo "make nightly  soak (200000 steps), every fault, ten minutes of fuzz"
-	@echo "make loom   flag protocol, mailboxes and watchdog, in all interleavings"
+	@echo "make loom   flag protocol, queues of messages and watchdog, in all interleavings"
 	@echo "make fuzz   scenarios and other files that nobody has thought of, for FUZZ_SECONDS=3600 each"
 	@echo "make bench  micro-benchmarks"
 	@echo "make simulate  transports on 4 to 64 ranks simulated by SimGrid, beside predictions"

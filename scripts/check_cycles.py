@@ -9,13 +9,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = re.compile(r"/(tests|loom_model|fixtures)(\.rs$|/)")
+TEST_MODULE = re.compile(r"^( *)#\[cfg\((?:all\()?test[^\n]*\n\1mod \w+ \{\n.*?^\1\}$", re.M | re.S)
 USE = re.compile(r"\buse\s+([^;]+);")
-ABSOLUTE = re.compile(r"\bcrate::(\w+)")
+INLINE = re.compile(r"\b(?:crate|super)(?:::\w+)+")
 
 
 def leaves(tree):
-    """The paths of a `use` declaration without its braces: `a::{b, c::d}` is `a::b` and `a::c::d`."""
-    tree = re.sub(r"\s+as\s+\w+|\s+", "", tree)
+    """The paths of a `use` declaration without its braces: `a::{b, c::d}` is `a::b` and `a::c::d`.
+    An alias stands after an `@`."""
+    tree = re.sub(r"\s+", "", re.sub(r"\s+as\s+", "@", tree))
     before, brace, inside = tree.partition("{")
     if not brace:
         return [tree]
@@ -32,12 +34,12 @@ def leaves(tree):
 def code(path):
     """The text of a file without comments and without its tests."""
     text = re.sub(r"//.*", "", path.read_text())
-    return re.split(r"#\[cfg\((?:all\()?test[^\]]*\]\s*mod \w+ \{", text)[0]
+    return TEST_MODULE.sub("", text)
 
 
 def modules(source):
     """For each module, the modules that it imports from, with a file that does."""
-    files = [path for path in sorted(source.rglob("*.rs")) if not TESTS.search(str(path))]
+    files = [path for path in sorted(source.rglob("*.rs")) if not TESTS.search(f"/{path.relative_to(source)}")]
     top = {path: path.relative_to(source).with_suffix("").parts[0] for path in files}
     names = set(top.values()) - {"lib", "main"}
     root = source / "lib.rs"
@@ -45,7 +47,7 @@ def modules(source):
     for tree in re.findall(r"pub(?:\([^)]*\))?\s+use\s+([^;]+);", code(root)):
         for path in leaves(tree):
             parts = [part for part in path.split("::") if part not in ("crate", "self")]
-            exported[parts[-1]] = parts[0]
+            exported[parts[-1].partition("@")[2] or parts[-1]] = parts[0]
     graph = {name: {} for name in names}
     for path in files:
         if top[path] not in names:
@@ -53,11 +55,10 @@ def modules(source):
         depth = len(path.relative_to(source).with_suffix("").parts) - (path.name == "mod.rs")
         text = code(path)
         paths = [leaf for tree in USE.findall(text) for leaf in leaves(tree)]
-        paths += [f"crate::{name}" for name in ABSOLUTE.findall(text)]
-        for imported in paths:
-            parts = imported.split("::")
-            climbed = sum(1 for part in parts if part == "super")
-            if parts[0] == "crate":
+        for imported in paths + INLINE.findall(text):
+            parts = imported.partition("@")[0].split("::")
+            climbed = parts.count("super")
+            if parts[0] == "crate" and len(parts) > 1:
                 name = parts[1]
             elif climbed == depth and len(parts) > climbed:
                 name = parts[climbed]

@@ -47,7 +47,7 @@ pub(super) fn check(parallel: &Parallel, method: MethodKind) -> Checked {
         return other("parallel.threads", format!("{threads} threads"), "threads = 1");
     }
     let nothing = |key: &str| {
-        let what = format!("knows no `{key}`: letters are sent between computations, as they come");
+        let what = format!("knows no `{key}`: messages are sent between computations, as they come");
         refuse(&format!("parallel.{key}"), what, "leave it out".to_owned())
     };
     if !overlap {

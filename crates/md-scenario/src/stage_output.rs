@@ -105,10 +105,10 @@ impl StageScenario {
 impl Scenario {
     /// Returns the stages that have outputs of their own.
     pub fn stages_with_outputs(&self) -> Vec<StageScenario> {
-        let own = |(number, stage): (usize, &super::Stage)| {
-            stage.output.as_ref().and_then(|own| StageScenario::new(self, number, own))
-        };
-        self.stage.iter().enumerate().filter_map(own).collect()
+        let stages = self.stage.iter().enumerate();
+        stages
+            .filter_map(|(number, stage)| StageScenario::new(self, number, stage.output.as_ref()?))
+            .collect()
     }
 }
 

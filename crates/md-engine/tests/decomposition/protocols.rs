@@ -106,7 +106,7 @@ fn forces_in_a_box_do_not_depend_on_the_protocol() {
 }
 
 #[test]
-fn forces_do_not_depend_on_the_order_of_letters() {
+fn forces_do_not_depend_on_the_order_of_messages() {
     let held_back = (1..4).flat_map(|seed| {
         let scattered = (Protocol::Dist, PartitionKind::Scattered, 5, Order::HeldBack(seed));
         let stripe = (Protocol::Dist, PartitionKind::Stripe, 4, Order::HeldBack(seed));
@@ -156,8 +156,8 @@ fn a_run_has_the_thermodynamics_of_one_by_ghosts() {
 /// Rows are sent with positions and forces and returned with forces; nothing else is sent between
 /// two rebuilds.
 #[test]
-fn a_step_of_simple_sends_two_letters_per_rank() {
-    let (letters, bytes, particles) = on_ranks(2, |world| {
+fn a_step_of_simple_sends_two_messages_per_rank() {
+    let (messages, bytes, particles) = on_ranks(2, |world| {
         let setup = Setup::new(by(Protocol::Simple, PartitionKind::Stripe, &droplet(Dimension::Two)), 2)?;
         let mut simulation = Simulation::new(world, &setup)?;
         let before = simulation.decomposition().halo.traffic();
@@ -172,7 +172,7 @@ fn a_step_of_simple_sends_two_letters_per_rank() {
         simulation.finalise()?;
         Ok((after.messages - before.messages, after.bytes - before.bytes, own_row))
     });
-    assert_eq!(letters, 2);
+    assert_eq!(messages, 2);
     let header = 3 * 8;
     // This rank's own row is sent, and the other's is returned with two numbers per particle.
     let out = header + particles * 4 * 8;

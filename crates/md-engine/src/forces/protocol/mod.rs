@@ -150,5 +150,5 @@ impl Turn<'_, '_, '_> {
 }
 
 fn unexpected<'h>(halo: &'h mut crate::Halo<'_>) -> Result<&'h mut dyn UnexpectedMessages, EngineError> {
-    halo.unexpected().ok_or_else(|| EngineError::Config("a protocol without letters".to_owned()))
+    halo.unexpected().ok_or_else(|| EngineError::Config("a protocol without unexpected messages".to_owned()))
 }

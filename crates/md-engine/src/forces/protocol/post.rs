@@ -134,6 +134,6 @@ impl Post {
 
 /// Error for a message that this program does not send.
 pub(super) fn unknown(from: Rank) -> EngineError {
-    let what = format!("a letter from rank {from} cannot be understood");
+    let what = format!("a message from rank {from} has an unknown form");
     md_comm::CommError::Misuse { context: "cells", what }.into()
 }

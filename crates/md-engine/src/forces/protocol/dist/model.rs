@@ -135,7 +135,7 @@ fn explore(case: &Case) -> usize {
         assert!(is_end || !next.is_empty(), "{}: nobody can go on: {state:?}", case.name);
         assert!(
             !is_end || state.under_way.iter().flatten().all(VecDeque::is_empty),
-            "{}: letters are left",
+            "{}: messages are left",
             case.name
         );
         for state in &next {
