@@ -9,38 +9,13 @@ use super::{Script, kinds};
 use md_scenario::AtomStyle;
 
 impl Script<'_> {
+    /// Carries out a command. This function has those of the system; each group passes on the
+    /// commands that it does not have.
     pub(super) fn carry_out(&mut self, command: &str, words: &[&str]) -> Taken {
-        if let ("atom_style", [style, ..]) = (command, words) {
-            self.system.atom_style = AtomStyle::named(style);
-        }
         match (command, words) {
-            ("units", ["lj"])
-            | ("atom_style", ["atomic"])
-            | ("thermo_modify", ["norm", "yes"])
-            | ("run_style", ["verlet"]) => Ok(Outcome::Same),
-            ("thermo_modify", options) => self.thermo_options(options),
-            ("thermo_style", columns) => {
-                let of_script =
-                    |column: &&str| ["c_", "f_", "v_"].iter().any(|kind| column.starts_with(kind));
-                let note = "columns of computes, fixes and variables are left out";
-                Ok(if columns.iter().any(of_script) { Outcome::no_effect(note) } else { Outcome::Same })
-            }
-            ("run_style", _) => Err("only verlet can be taken".to_owned()),
-            ("reset_timestep", _) => Ok(Outcome::no_effect("steps are counted from the first run on")),
-            ("restart", ["0"]) => {
-                self.motion.restart = None;
-                Ok(Outcome::Same)
-            }
+            ("units", ["lj"]) => Ok(Outcome::Same),
             ("units", _) => Err("only reduced units (lj) can be taken".to_owned()),
-            ("atom_style", ["charge"]) => {
-                Ok(Outcome::no_effect("charges are left out: only pairs have forces"))
-            }
-            ("atom_style", ["bond" | "angle" | "molecular" | "full"]) => Ok(Outcome::no_effect(
-                "molecules and charges are left out; commands that make bonds are told by themselves",
-            )),
-            ("atom_style", _) => {
-                Err("only atomic, charge, bond, angle, molecular and full can be taken".to_owned())
-            }
+            ("atom_style", words) => self.atom_style(words),
             ("dimension", [dimension]) => self.dimension(dimension),
             ("boundary", &[x, y, z]) => self.boundary([x, y, z]),
             ("lattice", words) => self.lattice(words),
@@ -54,6 +29,13 @@ impl Script<'_> {
             ("replicate", [x, y, z]) => self.replicate([x, y, z]),
             ("mass", [kind, mass]) => self.mass(kind, mass),
             ("velocity", words) => self.velocity(words),
+            _ => self.carry_out_motion(command, words),
+        }
+    }
+
+    /// Carries out a command of pairs, neighbour lists and runs.
+    fn carry_out_motion(&mut self, command: &str, words: &[&str]) -> Taken {
+        match (command, words) {
             ("pair_style", [style, cutoff]) if is_lennard_jones(style) => {
                 self.pairs.begin(style, number(cutoff)?);
                 Ok(Outcome::Same)
@@ -66,6 +48,30 @@ impl Script<'_> {
                 Ok(Outcome::Same)
             }
             ("neigh_modify", options) => self.neighbors(options),
+            ("run_style", ["verlet"]) => Ok(Outcome::Same),
+            ("run_style", _) => Err("only verlet can be taken".to_owned()),
+            ("timestep", [timestep]) => {
+                self.motion.timestep = number(timestep)?;
+                Ok(Outcome::Same)
+            }
+            ("reset_timestep", _) => Ok(Outcome::no_effect("steps are counted from the first run on")),
+            ("minimize", [_, force_tolerance, steps, _]) => self.minimise(force_tolerance, steps),
+            ("min_style" | "min_modify", _) => Ok(Outcome::differs("minimised by FIRE")),
+            ("run", [steps, options @ ..])
+                if options.chunks(2).all(|pair| matches!(pair, ["pre" | "post", "no" | "yes"])) =>
+            {
+                self.run(whole(steps)?)
+            }
+            ("run", [_, keyword, ..]) => {
+                Err(format!("the keyword `{keyword}` of run has no equivalent here"))
+            }
+            ("balance", _) => Ok(Outcome::no_effect("`parallel.balance` does it where it pays")),
+            _ => self.carry_out_fix_or_compute(command, words),
+        }
+    }
+
+    fn carry_out_fix_or_compute(&mut self, command: &str, words: &[&str]) -> Taken {
+        match (command, words) {
             ("fix", [id, "all", style @ ("ave/time" | "vector"), every, values @ ..])
                 if self.analyses.is_of(values) =>
             {
@@ -75,8 +81,6 @@ impl Script<'_> {
                 let file = "analyses have files of their own, with the whole run's averages";
                 Ok(Outcome::differing((*style == "ave/time").then(|| file.to_owned())))
             }
-            ("minimize", [_, force_tolerance, steps, _]) => self.minimise(force_tolerance, steps),
-            ("min_style" | "min_modify", _) => Ok(Outcome::differs("minimised by FIRE")),
             ("fix", [_, _, style, ..]) if kinds::is_observing(command, words) => {
                 Ok(Outcome::no_effect(format!("what the fix `{style}` computes is not written here")))
             }
@@ -84,11 +88,32 @@ impl Script<'_> {
             ("fix", [_, group, style, ..]) => Err(of_group(&format!("the fix `{style}`"), group)),
             ("fix_modify", [id, options @ ..]) => self.modify_fix(id, options),
             ("unfix", [id]) => self.unfix(id),
-            ("timestep", [timestep]) => {
-                self.motion.timestep = number(timestep)?;
-                Ok(Outcome::Same)
+            ("compute", [id, "all", kind @ ("rdf" | "msd" | "vacf"), rest @ ..]) => {
+                self.analyses.compute(id, kind, rest, self.motion.steps())
             }
+            ("compute", [_, _, kind, ..]) => {
+                Err(format!("what the compute `{kind}` computes is not written here"))
+            }
+            ("compute_modify", [id, ..]) if id.ends_with("_temp") => Err(
+                "a temperature that is computed in another way: thermostats and output have the usual one"
+                    .to_owned(),
+            ),
+            ("compute_modify", _) => Ok(Outcome::no_effect("what computes give is not written here")),
+            _ => self.carry_out_output(command, words),
+        }
+    }
+
+    fn carry_out_output(&mut self, command: &str, words: &[&str]) -> Taken {
+        match (command, words) {
             ("thermo", [every]) => self.thermo(every),
+            ("thermo_modify", ["norm", "yes"]) => Ok(Outcome::Same),
+            ("thermo_modify", options) => self.thermo_options(options),
+            ("thermo_style", columns) => {
+                let of_script =
+                    |column: &&str| ["c_", "f_", "v_"].iter().any(|kind| column.starts_with(kind));
+                let note = "columns of computes, fixes and variables are left out";
+                Ok(if columns.iter().any(of_script) { Outcome::no_effect(note) } else { Outcome::Same })
+            }
             ("dump", [id, "all", style, every, file, columns @ ..]) => {
                 let (dump, difference) = Dump::read(style, whole(every)?.max(1), file, columns)?;
                 self.motion.frames.begin(id, dump, self.motion.has_run(), difference)
@@ -96,31 +121,29 @@ impl Script<'_> {
             ("dump", [_, group, ..]) => Err(of_group("it", group)),
             ("dump_modify", [id, options @ ..]) => self.motion.frames.modify(id, options),
             ("undump", [id]) => self.motion.frames.end(id),
+            ("restart", ["0"]) => {
+                self.motion.restart = None;
+                Ok(Outcome::Same)
+            }
             ("restart", [every, ..]) => {
                 self.motion.restart = Some(whole(every)?);
                 Ok(Outcome::differs("checkpoints of md"))
             }
-            ("run", [steps, options @ ..])
-                if options.chunks(2).all(|pair| matches!(pair, ["pre" | "post", "no" | "yes"])) =>
-            {
-                self.run(whole(steps)?)
-            }
-            ("balance", _) => Ok(Outcome::no_effect("`parallel.balance` does it where it pays")),
-            ("compute", [id, "all", kind @ ("rdf" | "msd" | "vacf"), rest @ ..]) => {
-                self.analyses.compute(id, kind, rest, self.motion.steps())
-            }
-            ("compute_modify", [id, ..]) if id.ends_with("_temp") => Err(
-                "a temperature that is computed in another way: thermostats and output have the usual one"
-                    .to_owned(),
-            ),
-            ("compute_modify", _) => Ok(Outcome::no_effect("what computes give is not written here")),
-            ("compute", [_, _, kind, ..]) => {
-                Err(format!("what the compute `{kind}` computes is not written here"))
-            }
-            ("run", [_, keyword, ..]) => {
-                Err(format!("the keyword `{keyword}` of run has no equivalent here"))
-            }
             _ => Err(kinds::unlike(command)),
+        }
+    }
+
+    fn atom_style(&mut self, words: &[&str]) -> Taken {
+        if let [style, ..] = words {
+            self.system.atom_style = AtomStyle::named(style);
+        }
+        match words {
+            ["atomic"] => Ok(Outcome::Same),
+            ["charge"] => Ok(Outcome::no_effect("charges are left out: only pairs have forces")),
+            ["bond" | "angle" | "molecular" | "full"] => Ok(Outcome::no_effect(
+                "molecules and charges are left out; commands that make bonds are told by themselves",
+            )),
+            _ => Err("only atomic, charge, bond, angle, molecular and full can be taken".to_owned()),
         }
     }
 

@@ -42,36 +42,36 @@ impl Dump {
             columns: None,
             is_unwrapped: false,
         };
-        match style {
+        let (dump, difference) = match style {
             "atom" => {
                 let dump = Self { columns: Some(Vec::new()), ..plain(".lammpstrj") };
                 let difference = format!("`{}` with id type x y z: positions are not scaled", dump.path);
-                Ok((dump, Some(difference)))
+                (dump, difference)
             }
-            "custom" => {
-                let Columns { columns, is_unwrapped, missing, names } = Columns::read(words);
-                let dump = Self { columns: Some(columns), is_unwrapped, ..plain(".lammpstrj") };
-                let difference = if !missing.is_empty() {
-                    Some(format!("`{}` without {}", dump.path, missing.join(" ")))
-                } else if names != words || dump.path != file {
-                    Some(format!("`{}` with {}", dump.path, names.join(" ")))
-                } else {
-                    None
-                };
-                Ok((dump, difference))
-            }
-            "xyz" => Ok((plain(".extxyz"), Some(format!("`{}`: extended XYZ", named(file, ".extxyz"))))),
-            "netcdf" | "netcdf/mpiio" => {
-                Ok((plain(".nc"), Some(format!("`{}` with velocities", named(file, ".nc")))))
-            }
-            "xtc" => {
-                Ok((plain(".xtc"), Some(format!("`{}`: lengths are those of the run", named(file, ".xtc")))))
-            }
+            "custom" => return Ok(plain(".lammpstrj").with_columns(words, file)),
+            "xyz" => (plain(".extxyz"), format!("`{}`: extended XYZ", named(file, ".extxyz"))),
+            "netcdf" | "netcdf/mpiio" => (plain(".nc"), format!("`{}` with velocities", named(file, ".nc"))),
+            "xtc" => (plain(".xtc"), format!("`{}`: lengths are those of the run", named(file, ".xtc"))),
             "image" | "movie" => {
-                Err("pictures are made from a trajectory by other programs, such as OVITO".to_owned())
+                return Err("pictures are made from a trajectory by other programs, such as OVITO".to_owned());
             }
-            _ => Err(format!("a dump `{style}` has no equivalent here")),
-        }
+            _ => return Err(format!("a dump `{style}` has no equivalent here")),
+        };
+        Ok((dump, Some(difference)))
+    }
+
+    /// Returns the text dump with the columns of the script, and how it differs from `file`.
+    fn with_columns(self, words: &[&str], file: &str) -> (Self, Option<String>) {
+        let Columns { columns, is_unwrapped, missing, names } = Columns::read(words);
+        let path = &self.path;
+        let difference = if !missing.is_empty() {
+            Some(format!("`{path}` without {}", missing.join(" ")))
+        } else if names != words || path != file {
+            Some(format!("`{path}` with {}", names.join(" ")))
+        } else {
+            None
+        };
+        (Self { columns: Some(columns), is_unwrapped, ..self }, difference)
     }
 
     /// Returns the key `trajectory` of `[output]`, with `every` steps between frames.

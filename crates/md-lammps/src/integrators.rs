@@ -83,38 +83,42 @@ impl<'w> Keywords<'w> {
             couple: "none",
             ignored: Vec::new(),
         };
-        while let [keyword, rest @ ..] = words {
-            words = match (*keyword, rest) {
-                ("temp", [from, to, damp, rest @ ..]) => {
-                    all.bath = Some((ramp(from, to)?, number(damp)?));
-                    rest
-                }
-                ("iso" | "aniso" | "x" | "y" | "z", [first, last, time, rest @ ..]) => {
-                    all.press(keyword);
-                    all.pressures.push([number(first)?, number(last)?, number(time)?]);
-                    rest
-                }
-                ("couple", [own, rest @ ..]) => {
-                    all.couple = own;
-                    rest
-                }
-                ("tchain", [length, rest @ ..]) => {
-                    all.chain = whole(length)?;
-                    rest
-                }
-                ("drag", [drag, rest @ ..]) if number(drag) == Ok(0.0) => rest,
-                (_, [_, rest @ ..]) if IGNORED.contains(keyword) => {
-                    all.ignored.push(keyword);
-                    rest
-                }
-                _ => {
-                    return Err(format!(
-                        "the keyword `{keyword}` of {style}, or its value, has no equivalent here"
-                    ));
-                }
-            };
+        while let [keyword, values @ ..] = words {
+            words = all.take(keyword, values)?.ok_or_else(|| {
+                format!("the keyword `{keyword}` of {style}, or its value, has no equivalent here")
+            })?;
         }
         Ok(all)
+    }
+
+    /// Takes the values of a keyword and returns the words behind them, or `None` if the keyword
+    /// or its value has no equivalent.
+    fn take<'v>(&mut self, keyword: &'w str, values: &'v [&'w str]) -> Result<Option<&'v [&'w str]>, String> {
+        Ok(Some(match (keyword, values) {
+            ("temp", [from, to, damp, rest @ ..]) => {
+                self.bath = Some((ramp(from, to)?, number(damp)?));
+                rest
+            }
+            ("iso" | "aniso" | "x" | "y" | "z", [first, last, time, rest @ ..]) => {
+                self.press(keyword);
+                self.pressures.push([number(first)?, number(last)?, number(time)?]);
+                rest
+            }
+            ("couple", [own, rest @ ..]) => {
+                self.couple = own;
+                rest
+            }
+            ("tchain", [length, rest @ ..]) => {
+                self.chain = whole(length)?;
+                rest
+            }
+            ("drag", [drag, rest @ ..]) if number(drag) == Ok(0.0) => rest,
+            (_, [_, rest @ ..]) if IGNORED.contains(&keyword) => {
+                self.ignored.push(keyword);
+                rest
+            }
+            _ => return Ok(None),
+        }))
     }
 
     fn press(&mut self, keyword: &str) {
