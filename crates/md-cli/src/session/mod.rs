@@ -22,19 +22,24 @@ use std::time::Duration;
 
 use md_comm::{Backend, CommError, World, launch, local};
 
-use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, ScenarioArgs, ThreadChoice};
+use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, PredictArgs, ScenarioArgs, ThreadChoice};
+use crate::commands::analyse::analyse;
 use crate::commands::bench::{BenchmarkSelection, bench};
 use crate::commands::compare::{compare, compare_on_grid};
 use crate::commands::fit::fit;
+use crate::commands::forces::forces;
+use crate::commands::lbm::lbm;
+use crate::commands::minimise::minimise;
 use crate::commands::note_particles;
 use crate::commands::partition::{partition, partitions};
 use crate::commands::predict::{PredictionChoices, predict};
 use crate::commands::predict_grid::predict_on_grid;
+use crate::commands::run::run;
+use crate::commands::stencil::stencil;
 use crate::commands::{self, check::check};
 use crate::cores;
 use crate::early_end::{EarlyEnd, fail_in_order};
 use crate::grid_inputs::AnyInputs;
-use crate::inputs::Inputs;
 use crate::inputs::ReadInputs;
 use crate::strategies::Choices;
 use md_files::output::Verbosity;
@@ -45,8 +50,8 @@ use md_scenario::printable::{escaped, printable};
 use md_scenario::{Parallel, schema};
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
 use speak::{
-    end, fail_alone, on_first_process, on_one_process, refuse, show, show_help, warn_of_interval,
-    warn_of_threads, write_result,
+    code_of, end, fail_alone, on_first_process, on_one_process, refuse, show, show_help, show_result,
+    warn_of_interval, warn_of_threads, write_result,
 };
 
 /// Arguments from this length on, in bytes, are not echoed whole, nor in colour.
@@ -55,111 +60,99 @@ const LONGEST_PLAIN: usize = 200;
 /// Runs the program and returns its exit code.
 pub fn main() -> u8 {
     fail_in_order();
-    let cli = match Cli::read(std::env::args_os()) {
-        Ok(cli) => cli,
-        Err(error) if error.use_stderr() => {
-            // If the terminal is gone, there is nowhere to report it.
-            on_first_process(|| {
-                let is_plain = |word: &str| word.len() < LONGEST_PLAIN && !word.contains(char::is_control);
-                if std::env::args_os().any(|word| !is_plain(&word.to_string_lossy())) {
-                    print_whole(&printable(&error_with_escapes(error).render().to_string()));
-                } else {
-                    drop(error.print());
-                }
-            });
-            return BAD_INPUT;
-        }
-        Err(help) => return show_help(&help),
-    };
-    match cli.command {
+    match Cli::read(std::env::args_os()) {
+        Ok(cli) => carry_out(cli.command),
+        Err(error) if error.use_stderr() => refuse_arguments(error),
+        Err(help) => show_help(&help),
+    }
+}
+
+/// Carries out a command and returns the exit code.
+fn carry_out(command: Command) -> u8 {
+    match command {
         Command::Schema(args) => show(&schema(args.kind)),
         Command::Completions(args) => show(&commands::shell::completions(args.shell)),
-        Command::Man(args) => {
-            let page = commands::shell::manual(args.command.as_deref());
-            page.map_or_else(|error| fail_alone(&error), |text| show(&text))
-        }
+        Command::Man(args) => show_result(commands::shell::manual(args.command.as_deref())),
         Command::Backends => show_backends(),
-        Command::Check(args) => {
-            let checked = read_alone(&args.scenario()).and_then(|inputs: AnyInputs| {
-                let ranks = ranks_to_come(&inputs);
-                let inputs = match inputs {
-                    AnyInputs::Particles(inputs) => inputs,
-                    AnyInputs::Stencil(inputs) => return commands::stencil::check(&inputs, ranks),
-                    AnyInputs::Lbm(inputs) => return commands::lbm::check(&inputs, ranks),
-                };
-                let text = check(&inputs, ranks)?;
-                note_particles(&inputs, Verbosity::Normal);
-                warn_of_interval(&inputs);
-                Ok(text)
-            });
-            checked.map_or_else(|error| fail_alone(&error), |text| show(&text))
+        Command::Check(args) => show_result(read_alone(&args.scenario()).and_then(check_any)),
+        Command::Compare(args) => {
+            unless_unknown(Choices::read(&args), |choices| compare_strategies(&args, &choices))
         }
-        Command::Compare(args) => match Choices::read(&args) {
-            Ok(choices) => compare_strategies(&args, &choices),
-            Err(unknown) => refuse(&unknown),
-        },
-        Command::TraceSummary(args) => commands::trace_summary::trace_summary(&args)
-            .map_or_else(|error| fail_alone(&error), |text| show(&text)),
-        Command::Inspect(args) => {
-            commands::inspect::inspect(&args.file).map_or_else(|error| fail_alone(&error), |text| show(&text))
+        Command::TraceSummary(args) => show_result(commands::trace_summary::trace_summary(&args)),
+        Command::Inspect(args) => show_result(commands::inspect::inspect(&args.file)),
+        Command::Sweep(args) => code_of(commands::sweep::sweep(&args, &EarlyEnd::new(None))),
+        Command::Bench(args) => {
+            unless_unknown(BenchmarkSelection::read(&args), |wanted| run_benchmarks(&args, &wanted))
         }
-        Command::Sweep(args) => {
-            let swept = commands::sweep::sweep(&args, &EarlyEnd::new(None));
-            swept.map_or_else(|error| fail_alone(&error), |()| 0)
-        }
-        Command::Bench(args) => match BenchmarkSelection::read(&args) {
-            Ok(wanted) => run_benchmarks(&args, &wanted),
-            Err(unknown) => refuse(&unknown),
-        },
         Command::Fit(args) => fit_machine(&args),
-        Command::Predict(args) => match PredictionChoices::read(&args) {
-            Ok(wish) => on_one_process(|| match read_alone(&args.scenario)? {
-                AnyInputs::Particles(inputs) => predict(*inputs, &args, &wish),
-                AnyInputs::Stencil(inputs) => predict_on_grid(&inputs, &args, &wish),
-                AnyInputs::Lbm(inputs) => predict_on_grid(&inputs, &args, &wish),
-            }),
-            Err(unknown) => refuse(&unknown),
-        },
-        Command::Partition(args) => match partitions(&args) {
-            Ok(kinds) => on_one_process(|| partition(&read_alone(&args.scenario)?, &args, &kinds)),
-            Err(unknown) => refuse(&unknown),
-        },
-        Command::Run(args) => {
-            let early_end = EarlyEnd::new(args.wall_time);
-            compute(&args.scenario(), |world, inputs: &Inputs| {
-                commands::run::run(world, inputs, &args, &early_end)
-            })
-        }
-        Command::Forces(args) => compute(&args.scenario, |world, inputs: &Inputs| {
-            commands::forces::forces(world, inputs, Verbosity::unless(args.quiet))
+        Command::Predict(args) => unless_unknown(PredictionChoices::read(&args), |wish| {
+            on_one_process(|| predict_any(&args, &wish))
         }),
-        Command::Minimise(args) => {
-            let early_end = EarlyEnd::new(None);
-            compute(&args.scenario, |world, inputs: &Inputs| {
-                commands::minimise::minimise(world, inputs, &args, &early_end)
-            })
+        Command::Partition(args) => unless_unknown(partitions(&args), |kinds| {
+            on_one_process(|| partition(&read_alone(&args.scenario)?, &args, &kinds))
+        }),
+        Command::Run(args) => compute_until(args.wall_time, &args.scenario(), |world, inputs, early_end| {
+            run(world, inputs, &args, early_end)
+        }),
+        Command::Forces(args) => {
+            compute(&args.scenario, |world, inputs| forces(world, inputs, Verbosity::unless(args.quiet)))
         }
-        Command::FromLammps(args) => {
-            let made = commands::from_lammps::from_lammps(&args);
-            made.map_or_else(|error| fail_alone(&error), |text| show(&text))
-        }
-        Command::Analyse(args) => {
-            on_one_process(|| commands::analyse::analyse(&args).and_then(|text| write_result(&text)))
-        }
-        Command::Plot(args) => {
-            let drawn = commands::plot::plot(&args);
-            drawn.map_or_else(|error| fail_alone(&error), |text| show(&text))
-        }
-        Command::Lbm(args) => {
-            let early_end = EarlyEnd::new(args.wall_time);
-            compute(&args.scenario(), |world, inputs| commands::lbm::lbm(world, inputs, &args, &early_end))
-        }
+        Command::Minimise(args) => compute_until(None, &args.scenario, |world, inputs, early_end| {
+            minimise(world, inputs, &args, early_end)
+        }),
+        Command::FromLammps(args) => show_result(commands::from_lammps::from_lammps(&args)),
+        Command::Analyse(args) => on_one_process(|| analyse(&args).and_then(|text| write_result(&text))),
+        Command::Plot(args) => show_result(commands::plot::plot(&args)),
+        Command::Lbm(args) => compute_until(args.wall_time, &args.scenario(), |world, inputs, early_end| {
+            lbm(world, inputs, &args, early_end)
+        }),
         Command::Stencil(args) => {
-            let early_end = EarlyEnd::new(args.wall_time);
-            compute(&args.scenario(), |world, inputs| {
-                commands::stencil::stencil(world, inputs, &args, &early_end)
+            compute_until(args.wall_time, &args.scenario(), |world, inputs, early_end| {
+                stencil(world, inputs, &args, early_end)
             })
         }
+    }
+}
+
+/// Prints why the command line cannot be read, and returns the exit code.
+fn refuse_arguments(error: clap::Error) -> u8 {
+    // If the terminal is gone, there is nowhere to report it.
+    on_first_process(|| {
+        let is_plain = |word: &str| word.len() < LONGEST_PLAIN && !word.contains(char::is_control);
+        if std::env::args_os().any(|word| !is_plain(&word.to_string_lossy())) {
+            print_whole(&printable(&error_with_escapes(error).render().to_string()));
+        } else {
+            drop(error.print());
+        }
+    });
+    BAD_INPUT
+}
+
+/// Does `work` with names that were read from the command line, unless one is unknown.
+fn unless_unknown<T>(names: Result<T, String>, work: impl FnOnce(T) -> u8) -> u8 {
+    names.map_or_else(|unknown| refuse(&unknown), work)
+}
+
+/// Checks a scenario of any kind. Returns the text that describes it.
+fn check_any(inputs: AnyInputs) -> Result<String, RunError> {
+    let ranks = ranks_to_come(&inputs);
+    let inputs = match inputs {
+        AnyInputs::Particles(inputs) => inputs,
+        AnyInputs::Stencil(inputs) => return commands::stencil::check(&inputs, ranks),
+        AnyInputs::Lbm(inputs) => return commands::lbm::check(&inputs, ranks),
+    };
+    let text = check(&inputs, ranks)?;
+    note_particles(&inputs, Verbosity::Normal);
+    warn_of_interval(&inputs);
+    Ok(text)
+}
+
+/// Predicts the time of a step of a scenario of any kind.
+fn predict_any(args: &PredictArgs, wish: &PredictionChoices) -> Result<(), RunError> {
+    match read_alone(&args.scenario)? {
+        AnyInputs::Particles(inputs) => predict(*inputs, args, wish),
+        AnyInputs::Stencil(inputs) => predict_on_grid(&inputs, args, wish),
+        AnyInputs::Lbm(inputs) => predict_on_grid(&inputs, args, wish),
     }
 }
 
@@ -192,6 +185,16 @@ fn read_together<J: ReadInputs>(args: &ScenarioArgs, world: &dyn World) -> Resul
         inputs.set_threads(cores::share_of_ranks(world, 1)?);
     }
     Ok(inputs)
+}
+
+/// Runs `work` as [`compute`] does, with an early end by signals and by the wall time.
+fn compute_until<J: ReadInputs>(
+    wall_time: Option<Duration>,
+    args: &ScenarioArgs,
+    work: impl Fn(&dyn World, &J, &EarlyEnd) -> Result<(), RunError> + Sync,
+) -> u8 {
+    let early_end = EarlyEnd::new(wall_time);
+    compute(args, |world, inputs| work(world, inputs, &early_end))
 }
 
 /// Runs `work` on every rank of the world that launcher and scenario determine.

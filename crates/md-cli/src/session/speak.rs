@@ -44,7 +44,17 @@ pub(super) fn show(text: &str) -> u8 {
     if !is_first_process() {
         return 0;
     }
-    write_result(text).map_or_else(|error| fail_alone(&error), |()| 0)
+    code_of(write_result(text))
+}
+
+/// Prints the text that a command has made on the first process, or why there is none.
+pub(super) fn show_result(made: Result<String, RunError>) -> u8 {
+    made.map_or_else(|error| fail_alone(&error), |text| show(&text))
+}
+
+/// Returns the exit code of a result of this process alone, and prints the error if it is one.
+pub(super) fn code_of(result: Result<(), RunError>) -> u8 {
+    result.map_or_else(|error| fail_alone(&error), |()| 0)
 }
 
 /// Runs, on the first process only, work that takes a single process.
@@ -52,13 +62,13 @@ pub(super) fn on_one_process(work: impl FnOnce() -> Result<(), RunError>) -> u8 
     if !is_first_process() {
         return 0;
     }
-    work().map_or_else(|error| fail_alone(&error), |()| 0)
+    code_of(work())
 }
 
 /// Prints the text of `--help` or `--version`, in colour where that is possible.
 pub(super) fn show_help(help: &clap::Error) -> u8 {
     let printed = if is_first_process() { help.print() } else { Ok(()) };
-    result_written(printed).map_or_else(|error| fail_alone(&error.into()), |()| 0)
+    code_of(result_written(printed).map_err(RunError::from))
 }
 
 pub(super) fn write_result(text: &str) -> Result<(), RunError> {
