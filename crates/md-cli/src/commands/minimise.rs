@@ -8,10 +8,10 @@ use md_core::force::Precision;
 use md_core::words::counted;
 use md_engine::integrator::FireKeys;
 use md_engine::{
-    Integrator, Needs, Observer, ObserverError, ParticleRow, RowVector, Setup, Simulation, Snapshot, Timings,
-    every,
+    EngineError, Integrator, Needs, Observer, ObserverError, ParticleRow, RowVector, Setup, Simulation,
+    Snapshot, Timings, every,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::ending::{Ending, summarised};
 use super::{ROOT, RunSummary, context, facts, open_on_all, open_on_root, output_directory};
@@ -35,6 +35,9 @@ use md_scenario::{IntegratorTable, Positions, Scenario, Trajectory};
 /// File of the final state of a minimisation.
 pub const FINAL_STATE: &str = "minimised.extxyz";
 
+/// In mixed precision, forces do not fall below small tolerances, whatever the number of steps.
+const PRECISION: Precision = Precision::Double;
+
 /// Minimises the energy of the scenario's initial state on this rank, from rest. *Collective.*
 ///
 /// # Errors
@@ -48,11 +51,7 @@ pub fn minimise(
 ) -> Result<(), RunError> {
     let verbosity = Verbosity::unless(args.quiet);
     let (scenario, keys) = from_rest(&inputs.scenario, args);
-    if world.rank() == ROOT && scenario.neighbor.precision != inputs.scenario.neighbor.precision {
-        note(
-            "`minimise` computes in double precision: rounding in mixed precision leaves forces above small tolerances",
-        );
-    }
+    note_precision(world, inputs.scenario.neighbor.precision);
     setup::expect_room_on_all(world, inputs)?;
     let setup = setup::of_scenario(inputs, &scenario, world.ranks())?;
     room::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
@@ -63,28 +62,15 @@ pub fn minimise(
         progress: Progress::new(ProgressMode::Never, 0, args.steps, setup.atoms()),
     }));
     let root = directory.as_ref().map(|directory| RootOpening { directory, console: console.clone() });
-    let opening = Opening {
-        world,
-        scenario: &scenario,
-        subject: (&setup).into(),
-        resumed: None,
-        root,
-        within: String::new(),
-    };
+    let (subject, within) = ((&setup).into(), String::new());
+    let opening = Opening { world, scenario: &scenario, subject, resumed: None, root, within };
     let frames = open_on_all(world, || (trajectory::KIND.open)(&opening))?;
     let mut simulation = Simulation::new(world, &setup)?;
     let before = simulation.system_sums()?.pairs.energy;
     early_end.listen();
     simulation.start_measuring()?;
-    if world.rank() == 0 {
-        console.borrow_mut().print(&thermo_header());
-    }
-    let rows = every(scenario.output.thermo.every, Needs::ENERGY_AND_VIRIAL, |now| {
-        now.thermo.iter().for_each(|row| console.borrow_mut().print(&thermo_row(row)));
-        Ok(())
-    });
     let mut state = AtEnd { frames, last: args.steps, early_end };
-    simulation.run(args.steps, &mut [&mut rows.on_first_rank(), &mut state])?;
+    make_steps(&mut simulation, world, scenario.output.thermo.every, &mut state, &console)?;
     let mut closing = Closing::new(world, directory.as_ref());
     state.frames.into_iter().try_for_each(|frames| frames.finish(&mut closing))?;
     let root = directory.as_ref().map(|directory| (directory, &console));
@@ -97,6 +83,33 @@ pub fn minimise(
         Ended::Signal(signal) => Err(Ending::Signalled { signal, done, steps: args.steps }.into()),
         Ended::AsPlanned | Ended::WallTime | Ended::Box => Err(not_converged(done, keys.force_tolerance)),
     }
+}
+
+/// Prints a note on rank 0 if another precision than that of minimisations was requested.
+fn note_precision(world: &dyn World, requested: Precision) {
+    if world.rank() == ROOT && requested != PRECISION {
+        note(
+            "`minimise` computes in double precision: rounding in mixed precision leaves forces above small tolerances",
+        );
+    }
+}
+
+/// Makes the steps, and prints the thermodynamic state every `interval` steps. *Collective.*
+fn make_steps(
+    simulation: &mut Simulation,
+    world: &dyn World,
+    interval: u64,
+    state: &mut AtEnd,
+    console: &SharedConsole,
+) -> Result<(), EngineError> {
+    if world.rank() == 0 {
+        console.borrow_mut().print(&thermo_header());
+    }
+    let rows = every(interval, Needs::ENERGY_AND_VIRIAL, |now| {
+        now.thermo.iter().for_each(|row| console.borrow_mut().print(&thermo_row(row)));
+        Ok(())
+    });
+    simulation.run(state.last, &mut [&mut rows.on_first_rank(), state])
 }
 
 /// Returns how the minimisation ended. *Collective.*
@@ -143,13 +156,11 @@ fn conclude(
     let largest = forces.iter().map(largest_of).fold(0.0, f64::max);
     let wall_s = timings.phase(md_engine::Phase::Total).seconds.max;
     let summary = RunSummary { sums, wall_s, drift_per_atom: 0.0, ended };
-    let entries = [
-        ("converged", json!(is_converged)),
-        ("force_tolerance", json!(force_tolerance)),
-        ("largest_force", json!(largest)),
-    ];
-    let analyses: Map<String, Value> =
-        entries.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+    let analyses = Map::from_iter([
+        ("converged".to_owned(), json!(is_converged)),
+        ("force_tolerance".to_owned(), json!(force_tolerance)),
+        ("largest_force".to_owned(), json!(largest)),
+    ]);
     let trajectory = Some(FINAL_STATE.to_owned());
     let facts = RunFacts { analyses, trajectory, ..facts(world, simulation, scenario, &summary) };
     let context = context(world, scenario, setup, steps);
@@ -178,8 +189,7 @@ fn from_rest(scenario: &Scenario, args: &MinimiseArgs) -> (Scenario, FireKeys) {
     let keys = FireKeys { force_tolerance: args.force_tolerance.unwrap_or(own.force_tolerance) };
     let mut scenario = scenario.clone();
     scenario.stage.clear();
-    // In single precision, forces do not fall below small tolerances, whatever the number of steps.
-    scenario.neighbor.precision = Precision::Double;
+    scenario.neighbor.precision = PRECISION;
     scenario.integrator = IntegratorTable { kind: Integrator::Fire(keys), barostat: None };
     (scenario.system.temperature, scenario.system.drift) = (Some(0.0), None);
     (scenario.simulation.steps, scenario.simulation.max_drift) = (args.steps, None);

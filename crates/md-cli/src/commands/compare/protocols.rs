@@ -3,7 +3,7 @@
 
 use md_core::PartitionKind;
 use md_core::words::counted;
-use md_engine::Protocol;
+use md_engine::{Protocol, Setup};
 use md_lab::Transports;
 use md_lab::protocols::{Measuring, Row, alone_s, measure, protocols_csv, table};
 
@@ -13,10 +13,9 @@ use crate::inputs::Inputs;
 use crate::setup::{self, room};
 use crate::strategies::Combined;
 use md_files::memory;
-use md_files::output::{KnownFile, OutputError, Progress, ResultFiles, Screen, Verbosity};
+use md_files::output::{KnownFile, Progress, ResultFiles, Screen, Verbosity};
 use md_scenario::failure::RunError;
 use md_scenario::messages::warn;
-use md_scenario::{Parallel, Scenario};
 
 /// Default number of steps of a run.
 const STEPS: u64 = 20;
@@ -32,19 +31,9 @@ pub(super) fn compare_protocols(
     combined: &Combined,
 ) -> Result<(), RunError> {
     let (agreement, base) = (transports.agreement(), &inputs.scenario);
-    let (scenarios, remarks) = combined.scenarios(base);
     let measuring = Measuring { steps: args.steps.unwrap_or(STEPS), repeat: args.repeat as usize };
-    let parallel = Parallel { partition: PartitionKind::Rect, grid: None, ..base.parallel.clone() };
-    let parallel = Parallel { protocol: Protocol::One, ranks: 1, ..parallel };
-    let alone = setup::of_scenario(inputs, &Scenario { parallel, ..base.clone() }, 1)?;
-    let mut setups = Vec::new();
-    let mut left_out = remarks;
-    for scenario in &scenarios {
-        match setup::of_scenario(inputs, scenario, agreement.ranks()) {
-            Ok(setup) => setups.push(setup),
-            Err(error) => left_out.push(error.to_string()),
-        }
-    }
+    let alone = alone(inputs)?;
+    let (setups, left_out) = setups(inputs, combined, agreement.ranks());
     let Some(first) = setups.first() else { return Err(refused(left_out.join("\n"))) };
     let verbosity = Verbosity::unless(args.quiet);
     let open = || {
@@ -66,17 +55,36 @@ pub(super) fn compare_protocols(
         rows.push(measure(&*world, setup, measuring, sequential_s)?);
     }
     progress.iter().for_each(Progress::finish);
-    directory
-        .map_or(Ok(()), |directory| {
-            let mut screen = Screen::stdout(verbosity);
-            screen.print(&format!(
-                "One rank: {sequential_s:.3} s for {}\n\n{}",
-                counted(measuring.steps, "step"),
-                table(&rows)
-            ));
-            directory.write_encoded(KnownFile::PROTOCOLS, protocols_csv(&rows))?;
-            directory.finish()?;
-            screen.finish()
-        })
-        .map_err(|error: OutputError| error.into())
+    let Some(directory) = directory else { return Ok(()) };
+    let mut screen = Screen::stdout(verbosity);
+    screen.print(&format!(
+        "One rank: {sequential_s:.3} s for {}\n\n{}",
+        counted(measuring.steps, "step"),
+        table(&rows)
+    ));
+    directory.write_encoded(KnownFile::PROTOCOLS, protocols_csv(&rows))?;
+    directory.finish()?;
+    Ok(screen.finish()?)
+}
+
+/// Returns the set-up of one rank, with which the others are compared.
+fn alone(inputs: &Inputs) -> Result<Setup, RunError> {
+    let mut scenario = inputs.scenario.clone();
+    let parallel = &mut scenario.parallel;
+    (parallel.partition, parallel.grid) = (PartitionKind::Rect, None);
+    (parallel.protocol, parallel.ranks) = (Protocol::One, 1);
+    setup::of_scenario(inputs, &scenario, 1)
+}
+
+/// Returns the possible set-ups, and why the other combinations are left out.
+fn setups(inputs: &Inputs, combined: &Combined, ranks: usize) -> (Vec<Setup>, Vec<String>) {
+    let (scenarios, mut left_out) = combined.scenarios(&inputs.scenario);
+    let mut setups = Vec::new();
+    for scenario in &scenarios {
+        match setup::of_scenario(inputs, scenario, ranks) {
+            Ok(setup) => setups.push(setup),
+            Err(error) => left_out.push(error.to_string()),
+        }
+    }
+    (setups, left_out)
 }
