@@ -21,8 +21,8 @@ use md_files::memory;
 use md_files::output::{KnownFile, Progress, Screen, Verbosity};
 use md_files::text_file::read_text;
 use md_scenario::failure::RunError;
-use md_scenario::listed;
 use md_scenario::messages::warn;
+use md_scenario::{Scenario, listed};
 
 /// Strategies and placement that the user chose by name.
 pub struct PredictionChoices {
@@ -68,20 +68,7 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &PredictionChoices)
     warning.iter().for_each(|text| warn(text));
     scenario.parallel.grid = None;
     let config = setup::of_scenario(&inputs, &scenario, 1)?.config;
-    let is_no_mover = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);
-    let backends: Vec<Backend> = Backend::ALL.iter().copied().filter(|it| !is_no_mover(it)).collect();
-    let request = Request {
-        ranks: each_once(&args.ranks),
-        ranks_per_node: args.ranks_per_node.map(|ranks| ranks as usize),
-        ranks_per_complex: args.ranks_per_complex.map(|ranks| ranks as usize),
-        placement: wish.placement,
-        scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
-        strategies: wish.choices.strategies(&scenario, &backends),
-        between_nodes: scenario.parallel.between_nodes,
-        steps: args.steps.map(|steps| steps as usize),
-        seed: args.seed.unwrap_or(scenario.simulation.seed),
-        memory: memory::of_machine(),
-    };
+    let request = request(args, wish, &scenario);
     let mut progress = Progress::over_cases(args.progress, request.ranks.len() as u64);
     let forecast = predict_and_tell(&config, &machine, &request, |done| progress.tick(done as u64));
     progress.finish();
@@ -104,6 +91,24 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &PredictionChoices)
     directory.write_encoded(KnownFile::PREDICT_SVG, chart(&forecast).svg().map(String::into_bytes))?;
     directory.finish()?;
     Ok(screen.finish()?)
+}
+
+/// Returns the request of the arguments for a scenario.
+pub(super) fn request(args: &PredictArgs, wish: &PredictionChoices, scenario: &Scenario) -> Request {
+    let is_no_mover = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);
+    let backends: Vec<Backend> = Backend::ALL.iter().copied().filter(|it| !is_no_mover(it)).collect();
+    Request {
+        ranks: each_once(&args.ranks),
+        ranks_per_node: args.ranks_per_node.map(|ranks| ranks as usize),
+        ranks_per_complex: args.ranks_per_complex.map(|ranks| ranks as usize),
+        placement: wish.placement,
+        scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
+        strategies: wish.choices.strategies(scenario, &backends),
+        between_nodes: scenario.parallel.between_nodes,
+        steps: args.steps.map(|steps| steps as usize),
+        seed: args.seed.unwrap_or(scenario.simulation.seed),
+        memory: memory::of_machine(),
+    }
 }
 
 /// Warns of unreliable costs, and, for more ranks than cores, of the assumption that all ranks are
@@ -134,7 +139,7 @@ pub(super) fn read_machine(path: &Path) -> Result<Machine, RunError> {
     Ok(Machine::read(&name, &read_text(path, "machine").map_err(unreadable)?)?)
 }
 
-pub(super) fn each_once(ranks: &[u32]) -> Vec<usize> {
+fn each_once(ranks: &[u32]) -> Vec<usize> {
     let mut known = BTreeSet::new();
     ranks.iter().filter(|&&ranks| known.insert(ranks)).map(|&ranks| ranks as usize).collect()
 }

@@ -6,25 +6,24 @@ mod measured;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use md_comm::Backend;
 use md_core::ExchangePattern;
 use md_core::words::counted;
 use md_grid::stencil::Precision;
 use md_grid::{Messages, Schedule, stencil};
+use md_lab::machine::Machine;
 use md_lab::plot::Picture;
 use md_lab::predict::{
-    Forecast, GridExchange, GridStep, GridSubject, LatticeBoltzmann, PredictError, Request, Scaling,
-    grid_chart, grid_csv, grid_table, predict_grid,
+    Forecast, GridCosts, GridExchange, GridStep, GridSubject, LatticeBoltzmann, PredictError, Request,
+    Scaling, grid_chart, grid_csv, grid_table, predict_grid,
 };
 use md_lab::{Strategy, name_of};
 use measured::costs;
 
-use super::predict::{PredictionChoices, each_once, warn_of_doubts, warn_of_missing};
+use super::predict::{self, PredictionChoices, read_machine, warn_of_doubts, warn_of_missing};
 use super::{lbm, note_lock, note_removal, refused};
 use crate::args::PredictArgs;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::strategies::keys_of;
-use md_files::memory;
 use md_files::output::{
     KnownFile, OutputDirectory, Progress, ResultFiles, Screen, Verbosity, holds_results_but,
 };
@@ -108,45 +107,62 @@ pub fn predict_on_grid<M: Scheduled>(
         return Err(refused(format!("{option} is for scenarios of particles, and this one has a grid")));
     }
     expect_packed(inputs.scenario.parallel().messages, "the scenario's messages")?;
-    let machine = super::predict::read_machine(&args.machine)?;
+    let machine = read_machine(&args.machine)?;
     // The costs of nodes are those of measured runs, not those of the machine file.
     warn_of_doubts(&machine, args, |_| false);
     let mut request = request(inputs, args, wish)?;
     let costs = costs(inputs, &args.measured, &machine, &request)?;
-    let Forecast { mut predictions, mut remarks } = Forecast::default();
+    let mut forecast = Forecast::default();
     let mut formulas = BTreeMap::new();
     let all = std::mem::take(&mut request.ranks);
     let mut progress = Progress::over_cases(args.progress, all.len() as u64);
     for (done, ranks) in all.into_iter().enumerate() {
         progress.tick(done as u64);
-        for exchange in exchanges(&request.strategies) {
-            let step = match step(inputs, ranks, exchange, request.scaling) {
-                Ok(step) => step,
-                Err(error) => {
-                    let reason = error.to_string();
-                    let first = reason.lines().next().unwrap_or_default();
-                    remarks.push(format!("{} left out: {first}", counted(ranks, "rank")));
-                    break;
-                }
-            };
-            let (found, said) = predict_grid(&step, exchange, &costs, &machine, &request)?;
-            predictions.extend(found);
-            remarks.extend(said);
-            if inputs.scenario.has_formula() {
-                let formula = LatticeBoltzmann::of(&step, &costs, &machine, &request);
-                formulas.insert(ranks, formula.map(|formula| formula.words(ranks)));
-            }
-        }
+        let formula = predict_ranks(inputs, ranks, &costs, &machine, &request, &mut forecast)?;
+        formulas.insert(ranks, formula);
     }
     progress.finish();
-    if predictions.is_empty() {
-        return Err(PredictError::Nothing(remarks.join("; ")).into());
+    if forecast.predictions.is_empty() {
+        return Err(PredictError::Nothing(forecast.remarks.join("; ")).into());
     }
-    remarks.extend(formulas.into_values().flatten());
+    forecast.remarks.extend(formulas.into_values().flatten());
     if costs.is_empty() {
-        remarks.push("computing and packing are not in it: --measured gives what they cost".to_owned());
+        let missing = "computing and packing are not in it: --measured gives what they cost";
+        forecast.remarks.push(missing.to_owned());
     }
-    publish(inputs, args, &request, &Forecast { predictions, remarks })
+    publish(inputs, args, &request, &forecast)
+}
+
+/// Adds the predictions for a number of ranks, or a remark if the grid cannot be divided among
+/// them. Returns the closed formula in words, where it applies.
+fn predict_ranks<M: Scheduled>(
+    inputs: &GridInputs<M>,
+    ranks: usize,
+    costs: &GridCosts,
+    machine: &Machine,
+    request: &Request,
+    forecast: &mut Forecast,
+) -> Result<Option<String>, RunError> {
+    let mut formula = None;
+    for exchange in exchanges(&request.strategies) {
+        let step = match step(inputs, ranks, exchange, request.scaling) {
+            Ok(step) => step,
+            Err(error) => {
+                let reason = error.to_string();
+                let first = reason.lines().next().unwrap_or_default();
+                forecast.remarks.push(format!("{} left out: {first}", counted(ranks, "rank")));
+                break;
+            }
+        };
+        let (found, said) = predict_grid(&step, exchange, costs, machine, request)?;
+        forecast.predictions.extend(found);
+        forecast.remarks.extend(said);
+        if inputs.scenario.has_formula() {
+            let of_step = LatticeBoltzmann::of(&step, costs, machine, request);
+            formula = of_step.map(|formula| formula.words(ranks));
+        }
+    }
+    Ok(formula)
 }
 
 /// Checks that messages are packed. The time that the library takes to gather and scatter datatypes
@@ -166,20 +182,9 @@ fn request<M: Scheduled>(
     args: &PredictArgs,
     wish: &PredictionChoices,
 ) -> Result<Request, RunError> {
-    let is_no_mover = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);
-    let backends: Vec<Backend> = Backend::ALL.iter().copied().filter(|it| !is_no_mover(it)).collect();
-    Ok(Request {
-        ranks: each_once(&args.ranks),
-        ranks_per_node: args.ranks_per_node.map(|ranks| ranks as usize),
-        ranks_per_complex: args.ranks_per_complex.map(|ranks| ranks as usize),
-        placement: wish.placement,
-        scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
-        strategies: wish.choices.strategies(&keys_of(inputs)?, &backends),
-        between_nodes: inputs.scenario.parallel().between_nodes,
-        steps: args.steps.map(|steps| steps as usize),
-        seed: 0,
-        memory: memory::of_machine(),
-    })
+    let keys = keys_of(inputs)?;
+    let between_nodes = inputs.scenario.parallel().between_nodes;
+    Ok(Request { between_nodes, seed: 0, ..predict::request(args, wish, &keys) })
 }
 
 /// Returns each exchange pattern of the strategies once.
