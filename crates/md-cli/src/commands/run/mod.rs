@@ -8,6 +8,7 @@ mod stages;
 mod stillness;
 
 use md_comm::World;
+use md_engine::Simulation;
 use md_lab::trace::TracedWorld;
 
 use super::ending::{Ending, with_cause};
@@ -27,8 +28,8 @@ use md_files::output::outputs::Outputs;
 use md_files::output::run_output::{Closing, OUTPUTS, Opening, RootOpening, open_outputs};
 use md_files::output::screen::where_results_are;
 use md_files::output::{OutputDirectory, OutputError, Verbosity};
-use md_scenario::effective_toml;
 use md_scenario::failure::RunError;
+use md_scenario::{Scenario, effective_toml};
 use observers::{RunObservers, Ticks};
 use own_outputs::stage_outputs;
 use results::Results;
@@ -59,17 +60,8 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     traced.as_ref().map_or(Ok(()), watch)?;
     simulation.start_measuring()?;
     let load = HostLoad::begin();
-    let ran = run_stages(&mut simulation, &mut observers, &beginning.stages, beginning.begun);
-    let is_whole = ran.map_err(|error| {
-        with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
-    })?;
+    let ended = make_steps(&mut simulation, world, scenario, &beginning, &mut observers)?;
     let box_end = simulation.box_end().map(str::to_owned);
-    let ended = match is_whole {
-        _ if box_end.is_some() => Ended::Box,
-        true if simulation.state().integrator.is_finished() => Ended::Converged,
-        true => Ended::AsPlanned,
-        false => early_end.reason(world)?,
-    };
     traced.as_ref().map_or(Ok(()), TracedWorld::stop)?;
     let host_use = load.host_use(world, scenario.parallel.threads)?;
     let mut results = Results::of(&mut simulation, world, scenario, &beginning, ended)?;
@@ -84,6 +76,31 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline))?;
     let (done, steps) = (simulation.state().step, scenario.simulation.steps);
     simulation.finalise()?;
+    into_result(ended, box_end, [done, steps])
+}
+
+/// Makes the steps of all stages. Returns how they ended. *Collective.*
+fn make_steps(
+    simulation: &mut Simulation,
+    world: &dyn World,
+    scenario: &Scenario,
+    beginning: &Beginning,
+    observers: &mut RunObservers,
+) -> Result<Ended, RunError> {
+    let ran = run_stages(simulation, observers, &beginning.stages, beginning.begun);
+    let is_whole = ran.map_err(|error| {
+        with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
+    })?;
+    Ok(match is_whole {
+        _ if simulation.box_end().is_some() => Ended::Box,
+        true if simulation.state().integrator.is_finished() => Ended::Converged,
+        true => Ended::AsPlanned,
+        false => observers.ticks.early_end.reason(world)?,
+    })
+}
+
+/// Returns the result of the program after `done` of `steps` steps.
+fn into_result(ended: Ended, box_end: Option<String>, [done, steps]: [u64; 2]) -> Result<(), RunError> {
     match ended {
         Ended::Signal(signal) => Err(Ending::Signalled { signal, done, steps }.into()),
         Ended::Box => Err(Ending::Box { problem: box_end.unwrap_or_default(), done, steps }.into()),
