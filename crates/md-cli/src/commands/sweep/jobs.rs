@@ -89,7 +89,7 @@ fn counts(args: &SweepArgs) -> impl Iterator<Item = [usize; 2]> {
 fn of_particles(
     inputs: &Inputs,
     base: &Scenario,
-    [own, size, copies]: [u64; 3],
+    particles: [u64; 3],
     [ranks, threads]: [usize; 2],
     strategy: Strategy,
 ) -> Result<SweepJob, String> {
@@ -99,16 +99,7 @@ fn of_particles(
     parallel.ranks = if strategy.backend == Backend::Local { ranks } else { 1 };
     scenario.output.trajectory = None;
     scenario.stage.iter_mut().for_each(|stage| stage.output = None);
-    match &mut scenario.system.lattice {
-        Some(lattice) => {
-            let cells = scaled_cells(lattice.kind, lattice.cells, own, size);
-            lattice.cells = repeated_cells(lattice.kind, cells, copies as u32);
-        }
-        None if size * copies != own => {
-            return Err("only the particles of a lattice can be made more or fewer".to_owned());
-        }
-        None => (),
-    }
+    resize(&mut scenario, particles)?;
     fault(&scenario).map_or(Ok(()), Err)?;
     let atoms = setup::of_scenario(inputs, &scenario, ranks).map_err(|error| error.to_string())?.atoms();
     let [backend, shell, exchange, partition] = strategy.names();
@@ -128,6 +119,21 @@ fn of_particles(
             ("atoms", atoms.to_string()),
         ],
     })
+}
+
+/// Changes the number of particles from `own` to `copies` times `size`.
+fn resize(scenario: &mut Scenario, [own, size, copies]: [u64; 3]) -> Result<(), String> {
+    match &mut scenario.system.lattice {
+        Some(lattice) => {
+            let cells = scaled_cells(lattice.kind, lattice.cells, own, size);
+            lattice.cells = repeated_cells(lattice.kind, cells, copies as u32);
+            Ok(())
+        }
+        None if size * copies != own => {
+            Err("only the particles of a lattice can be made more or fewer".to_owned())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Returns the jobs of a sweep with a grid. The scenario gives the number of nodes, or of nodes per

@@ -61,6 +61,16 @@ struct SweepSettings {
     effective: String,
 }
 
+impl SweepSettings {
+    fn of(inputs: &AnyInputs, args: &SweepArgs, choices: &Choices) -> Result<Self, RunError> {
+        match inputs {
+            AnyInputs::Particles(inputs) => particle_jobs(inputs, args, choices),
+            AnyInputs::Stencil(inputs) => grid_jobs(inputs, args, choices),
+            AnyInputs::Lbm(inputs) => grid_jobs(inputs, args, choices),
+        }
+    }
+}
+
 /// Cause of a failed job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Blame {
@@ -105,11 +115,7 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     }
     let inputs = AnyInputs::read_file(&args.scenario())?;
     let choices = Choices::of(&args.backends, &args.divisions).map_err(refused)?;
-    let wanted = match &inputs {
-        AnyInputs::Particles(inputs) => particle_jobs(inputs, args, &choices)?,
-        AnyInputs::Stencil(inputs) => grid_jobs(inputs, args, &choices)?,
-        AnyInputs::Lbm(inputs) => grid_jobs(inputs, args, &choices)?,
-    };
+    let wanted = SweepSettings::of(&inputs, args, &choices)?;
     let mut table = Table::open(&inputs, args, &wanted)?;
     early_end.listen();
     wanted.left_out.iter().for_each(|reason| table.screen.print(&format!("left out: {reason}\n")));
@@ -123,12 +129,7 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
         }
         match job.repeat(args, &table, early_end) {
             Ok(row) => table.add(&title, row)?,
-            Err(Failure::SweepJob(Fault { reason, blame, said })) => {
-                table.screen.print(&format!("{title}: failed: {reason}\n"));
-                let reason = format!("{title}: {reason}");
-                table.keep(&reason, &said)?;
-                failed.push((reason, blame));
-            }
+            Err(Failure::SweepJob(fault)) => failed.push(table.add_failure(&title, fault)?),
             Err(Failure::Signal(which)) => {
                 signal = Some(which);
                 break;
@@ -383,13 +384,16 @@ impl Table {
         Ok(())
     }
 
-    /// Keeps the output of a failed job.
-    fn keep(&mut self, reason: &str, said: &str) -> Result<(), RunError> {
+    /// Prints why a job failed and keeps its output. Returns the reason with the title of the job.
+    fn add_failure(&mut self, title: &str, fault: Fault) -> Result<(String, Blame), RunError> {
+        let Fault { reason, blame, said } = fault;
+        self.screen.print(&format!("{title}: failed: {reason}\n"));
+        let reason = format!("{title}: {reason}");
         if !said.is_empty() {
             self.failures += &format!("{reason}\n\n{}\n\n", said.trim_end());
             self.directory.write_whole(KnownFile::SWEEP_FAILURES, self.failures.as_bytes())?;
         }
-        Ok(())
+        Ok((reason, blame))
     }
 
     fn failures_file(&self) -> Option<PathBuf> {
