@@ -75,42 +75,36 @@ fn carry_out(command: Command) -> u8 {
         Command::Man(args) => show_result(commands::shell::manual(args.command.as_deref())),
         Command::Backends => show_backends(),
         Command::Check(args) => show_result(read_alone(&args.scenario()).and_then(check_any)),
-        Command::Compare(args) => {
-            unless_unknown(Choices::read(&args), |choices| compare_strategies(&args, &choices))
-        }
+        Command::Compare(args) => given(Choices::read(&args), |choices| compare_strategies(&args, &choices)),
         Command::TraceSummary(args) => show_result(commands::trace_summary::trace_summary(&args)),
         Command::Inspect(args) => show_result(commands::inspect::inspect(&args.file)),
         Command::Sweep(args) => code_of(commands::sweep::sweep(&args, &EarlyEnd::new(None))),
         Command::Bench(args) => {
-            unless_unknown(BenchmarkSelection::read(&args), |wanted| run_benchmarks(&args, &wanted))
+            given(BenchmarkSelection::read(&args), |wanted| run_benchmarks(&args, &wanted))
         }
         Command::Fit(args) => fit_machine(&args),
-        Command::Predict(args) => unless_unknown(PredictionChoices::read(&args), |wish| {
-            on_one_process(|| predict_any(&args, &wish))
-        }),
-        Command::Partition(args) => unless_unknown(partitions(&args), |kinds| {
+        Command::Predict(args) => given(PredictionChoices::read(&args), |wish| predict_any(&args, &wish)),
+        Command::Partition(args) => given(partitions(&args), |kinds| {
             on_one_process(|| partition(&read_alone(&args.scenario)?, &args, &kinds))
         }),
-        Command::Run(args) => compute_until(args.wall_time, &args.scenario(), |world, inputs, early_end| {
+        Command::Run(args) => run_until(args.wall_time, &args.scenario(), |world, inputs, early_end| {
             run(world, inputs, &args, early_end)
         }),
         Command::Forces(args) => {
             compute(&args.scenario, |world, inputs| forces(world, inputs, Verbosity::unless(args.quiet)))
         }
-        Command::Minimise(args) => compute_until(None, &args.scenario, |world, inputs, early_end| {
+        Command::Minimise(args) => run_until(None, &args.scenario, |world, inputs, early_end| {
             minimise(world, inputs, &args, early_end)
         }),
         Command::FromLammps(args) => show_result(commands::from_lammps::from_lammps(&args)),
         Command::Analyse(args) => on_one_process(|| analyse(&args).and_then(|text| write_result(&text))),
         Command::Plot(args) => show_result(commands::plot::plot(&args)),
-        Command::Lbm(args) => compute_until(args.wall_time, &args.scenario(), |world, inputs, early_end| {
+        Command::Lbm(args) => run_until(args.wall_time, &args.scenario(), |world, inputs, early_end| {
             lbm(world, inputs, &args, early_end)
         }),
-        Command::Stencil(args) => {
-            compute_until(args.wall_time, &args.scenario(), |world, inputs, early_end| {
-                stencil(world, inputs, &args, early_end)
-            })
-        }
+        Command::Stencil(args) => run_until(args.wall_time, &args.scenario(), |world, inputs, early_end| {
+            stencil(world, inputs, &args, early_end)
+        }),
     }
 }
 
@@ -129,7 +123,7 @@ fn refuse_arguments(error: clap::Error) -> u8 {
 }
 
 /// Does `work` with names that were read from the command line, unless one is unknown.
-fn unless_unknown<T>(names: Result<T, String>, work: impl FnOnce(T) -> u8) -> u8 {
+fn given<T>(names: Result<T, String>, work: impl FnOnce(T) -> u8) -> u8 {
     names.map_or_else(|unknown| refuse(&unknown), work)
 }
 
@@ -148,12 +142,12 @@ fn check_any(inputs: AnyInputs) -> Result<String, RunError> {
 }
 
 /// Predicts the time of a step of a scenario of any kind.
-fn predict_any(args: &PredictArgs, wish: &PredictionChoices) -> Result<(), RunError> {
-    match read_alone(&args.scenario)? {
+fn predict_any(args: &PredictArgs, wish: &PredictionChoices) -> u8 {
+    on_one_process(|| match read_alone(&args.scenario)? {
         AnyInputs::Particles(inputs) => predict(*inputs, args, wish),
         AnyInputs::Stencil(inputs) => predict_on_grid(&inputs, args, wish),
         AnyInputs::Lbm(inputs) => predict_on_grid(&inputs, args, wish),
-    }
+    })
 }
 
 /// Returns the refusal of a command line with terminal control characters escaped: clap would leave
@@ -188,7 +182,7 @@ fn read_together<J: ReadInputs>(args: &ScenarioArgs, world: &dyn World) -> Resul
 }
 
 /// Runs `work` as [`compute`] does, with an early end by signals and by the wall time.
-fn compute_until<J: ReadInputs>(
+fn run_until<J: ReadInputs>(
     wall_time: Option<Duration>,
     args: &ScenarioArgs,
     work: impl Fn(&dyn World, &J, &EarlyEnd) -> Result<(), RunError> + Sync,
