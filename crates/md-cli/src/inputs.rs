@@ -77,13 +77,7 @@ impl Inputs {
     ) -> Result<(), RunError> {
         let Self { source, scenario, .. } = self;
         let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
-        let mut particles = match file.format {
-            InputFormat::LammpsData => input::lammps_data::read(text, &species, file.style)?,
-            InputFormat::Extxyz => input::extxyz::read(text, &species, file.frame)?,
-            InputFormat::Lammpstrj => input::lammpstrj::read(text, &species, file.frame)?,
-            InputFormat::Netcdf => input::netcdf::read(text, &species, file.frame)?,
-            InputFormat::Xtc => input::xtc::read(text, &species, file.frame)?,
-        };
+        let mut particles = contents(file, text, &species)?;
         particles.notes.extend(particles.notes_of_lacks(&species));
         note_images(text, scenario, &mut particles)?;
         input::adopt(text.name(), &mut particles, source, scenario)?;
@@ -109,6 +103,17 @@ impl Inputs {
             Ok(_) => Ok(()),
         };
         text.agree(fault)
+    }
+}
+
+/// Reads a particle file in its format. *Collective* if it is read in a world.
+fn contents(file: &InputFile, text: &Source<'_>, species: &[String]) -> Result<InputParticles, RunError> {
+    match file.format {
+        InputFormat::LammpsData => input::lammps_data::read(text, species, file.style),
+        InputFormat::Extxyz => input::extxyz::read(text, species, file.frame),
+        InputFormat::Lammpstrj => input::lammpstrj::read(text, species, file.frame),
+        InputFormat::Netcdf => input::netcdf::read(text, species, file.frame),
+        InputFormat::Xtc => input::xtc::read(text, species, file.frame),
     }
 }
 

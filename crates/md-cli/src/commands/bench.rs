@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use md_comm::Backend;
 use md_comm::monitor::{Heartbeat, Monitor};
+use md_comm::{Backend, CommError};
 use md_lab::bench::{
     self, ALL, Benchmark, Ground, Machine, Row, Settings, bench_csv, core_complexes, largest_cache, picture,
     samples_csv, table,
@@ -157,15 +157,9 @@ pub fn bench(
     });
     drop(monitor);
     progress.iter().for_each(Progress::finish);
-    let rows = match done {
-        Ok(rows) => rows,
-        Err(error) => {
-            if let Some(outputs) = &outputs {
-                lock(outputs).give_up((&error).into());
-            }
-            return Err(error.into());
-        }
-    };
+    let give_up =
+        |error: &CommError| outputs.iter().for_each(|outputs| lock(outputs).give_up(Problem::from(error)));
+    let rows = done.inspect_err(give_up)?;
     if let Some(outputs) = &outputs {
         lock(outputs).publish()?;
     }

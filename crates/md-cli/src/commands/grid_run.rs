@@ -146,21 +146,11 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     mut app: Box<A>,
     extend: impl FnOnce(Option<&OutputDirectory>, Option<&Resumed>) -> Result<E, RunError>,
 ) -> Result<(), RunError> {
-    let &GridJob { world, traced, inputs, args, early_end, .. } = job;
+    let &GridJob { world, traced, args, early_end, .. } = job;
     // The checkpoint is checked before the outputs of the earlier run are changed.
     let resumed = job.resume(&mut *app)?;
     let resumed = resumed.as_ref();
-    let elsewhere: Vec<PathBuf> = args.trace.trace.iter().cloned().collect();
-    let verbosity = Verbosity::unless(args.quiet);
-    let thermo = (KnownFile::THERMO, GridThermoWriter::first_line(app.columns()));
-    let first_lines: Vec<_> = job.first_lines.iter().cloned().chain([thermo]).collect();
-    let results = ResultFiles {
-        going_on: resumed.map(GoingOn::from),
-        first_lines: &first_lines,
-        elsewhere: &elsewhere,
-        ..ResultFiles::default()
-    };
-    let directory = open_on_root(world, || output_directory(inputs, &results, verbosity))?;
+    let directory = open_on_root(world, || job.directory(&*app, resumed))?;
     let crowding = warn_of_crowding(world, job.context.threads)?;
     let extension = extend(directory.as_ref(), resumed)?;
     early_end.listen();
@@ -208,6 +198,24 @@ impl<M: GridModel> GridJob<'_, M> {
             Ok(resumed)
         };
         self.args.resume.as_ref().map(read).transpose()
+    }
+
+    /// Opens the directory of the results, with the files that a resumed run continues.
+    fn directory<A: Application + ?Sized>(
+        &self,
+        app: &A,
+        resumed: Option<&Resumed>,
+    ) -> Result<OutputDirectory, OutputError> {
+        let elsewhere: Vec<PathBuf> = self.args.trace.trace.iter().cloned().collect();
+        let thermo = (KnownFile::THERMO, GridThermoWriter::first_line(app.columns()));
+        let first_lines: Vec<_> = self.first_lines.iter().cloned().chain([thermo]).collect();
+        let results = ResultFiles {
+            going_on: resumed.map(GoingOn::from),
+            first_lines: &first_lines,
+            elsewhere: &elsewhere,
+            ..ResultFiles::default()
+        };
+        output_directory(self.inputs, &results, Verbosity::unless(self.args.quiet))
     }
 
     /// Gathers the results at the end of the run and writes them. *Collective.*

@@ -57,10 +57,8 @@ pub fn minimise(
     room::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
     let results = ResultFiles { trajectory: Some(FINAL_STATE), ..ResultFiles::default() };
     let directory = open_on_root(world, || output_directory(inputs, &results, verbosity))?;
-    let console = Rc::new(RefCell::new(Console {
-        screen: Screen::stdout(verbosity),
-        progress: Progress::new(ProgressMode::Never, 0, args.steps, setup.atoms()),
-    }));
+    let progress = Progress::new(ProgressMode::Never, 0, args.steps, setup.atoms());
+    let console = Rc::new(RefCell::new(Console { screen: Screen::stdout(verbosity), progress }));
     let root = directory.as_ref().map(|directory| RootOpening { directory, console: console.clone() });
     let (subject, within) = ((&setup).into(), String::new());
     let opening = Opening { world, scenario: &scenario, subject, resumed: None, root, within };

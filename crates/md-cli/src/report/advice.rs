@@ -40,17 +40,8 @@ pub fn advice(timings: &Timings, host: Host, balance: &BalanceReport) -> Option<
     let lost_to_imbalance = percent(max - avg, total_s);
     let is_slow = lost_to_imbalance.max(waiting) >= WORTH_MENTIONING_PERCENT;
     let used = host.used.filter(|_| is_slow);
-    if let Some(HostUse { threads, cores, .. }) = used.filter(HostUse::is_oversubscribed) {
-        return Some(format!(
-            "{waiting:.0} % of the run is spent waiting for other ranks, of which {threads} threads take turns on {cores} cores; use \
-             at most as many ranks times threads as there are cores"
-        ));
-    }
-    if let Some(HostUse { by_others, cores, .. }) = used.filter(HostUse::has_others) {
-        return Some(format!(
-            "{waiting:.0} % of the run is spent waiting for other ranks, and other programs used {by_others:.1} of the {cores} cores \
-             meanwhile: run again on an idle machine, or with fewer ranks, before you change anything else"
-        ));
+    if let Some(advice) = used.and_then(|used| of_shared_cores(used, waiting)) {
+        return Some(advice);
     }
     if lost_to_imbalance >= WORTH_MENTIONING_PERCENT {
         return Some(format!(
@@ -71,6 +62,24 @@ pub fn advice(timings: &Timings, host: Host, balance: &BalanceReport) -> Option<
         format!(
             "{waiting:.0} % of the run is spent waiting for other ranks, {lost_to_imbalance:.0} % because some compute \
              for longer; try another parallel.backend or parallel.shell (`md-cli compare`), or fewer ranks"
+        )
+    })
+}
+
+/// Returns the advice for ranks that spend `waiting` percent of the run waiting while they or other
+/// programs take turns on the cores.
+fn of_shared_cores(used: HostUse, waiting: f64) -> Option<String> {
+    let HostUse { by_others, cores, threads } = used;
+    if used.is_oversubscribed() {
+        return Some(format!(
+            "{waiting:.0} % of the run is spent waiting for other ranks, of which {threads} threads take turns on {cores} cores; use \
+             at most as many ranks times threads as there are cores"
+        ));
+    }
+    used.has_others().then(|| {
+        format!(
+            "{waiting:.0} % of the run is spent waiting for other ranks, and other programs used {by_others:.1} of the {cores} cores \
+             meanwhile: run again on an idle machine, or with fewer ranks, before you change anything else"
         )
     })
 }

@@ -110,16 +110,18 @@ fn files(scenario: &Scenario) -> Vec<KnownFile> {
     single.into_iter().flatten().chain(profiles).collect()
 }
 
-/// Checks that no results of a run are replaced.
-fn expect_no_run(folder: &Path) -> Result<(), RunError> {
+/// Opens the folder of the files, unless it is that of a run, whose results would be replaced.
+fn open(folder: &Path, files: &[KnownFile], trajectory: &Path) -> Result<OutputDirectory, RunError> {
     let of_run = KnownFile::SCENARIO.name();
-    if !folder.join(of_run).exists() {
-        return Ok(());
+    if folder.join(of_run).exists() {
+        let folder = folder.display();
+        return Err(refused(format!(
+            "`{folder}` is the folder of a run, with `{of_run}` in it: choose another one with --output DIR"
+        )));
     }
-    let folder = folder.display();
-    Err(refused(format!(
-        "`{folder}` is the folder of a run, with `{of_run}` in it: choose another one with --output DIR"
-    )))
+    let directory = OutputDirectory::without_scenario(folder.to_owned(), files, &[trajectory], &[])?;
+    note_lock(&directory);
+    Ok(directory)
 }
 
 /// Returns those of the files that can be computed from such frames, and prints a note about the
@@ -151,10 +153,8 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
     let last_stage = first_of_last_stage(&inputs.scenario, path)?;
     let folder = args.output.clone().unwrap_or_else(|| beside(path, ANALYSIS));
     let asked = possible(files(&inputs.scenario), &first.frame)?;
-    expect_no_run(&folder)?;
     let files: Vec<KnownFile> = asked.iter().copied().chain([KnownFile::SUMMARY]).collect();
-    let directory = OutputDirectory::without_scenario(folder.clone(), &files, &[path], &[])?;
-    note_lock(&directory);
+    let directory = open(&folder, &files, path)?;
     let rhythms = rhythms(&inputs.scenario, last_stage, &asked, args)?;
     let mut inputs = inputs.clone();
     rhythms.iter().for_each(|rhythm| rhythm.adapt(&mut inputs.scenario));

@@ -54,8 +54,7 @@ pub fn compare(
         |variant: &Variant| adapt_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
     let call = Call { transports, args, end_job };
     let conditions = call.conditions(&variants, is_own, scenario.parallel.between_nodes, steps)?;
-    // Impossible computations and outputs are found before old results are removed and new ones
-    // computed.
+    // Impossible computations and outputs are found before old results are removed.
     let setup = divided_by_any(inputs, agreement.ranks())?;
     expect_timeline(agreement, &args.trace)?;
     let outputs = open_on_root(agreement, || {

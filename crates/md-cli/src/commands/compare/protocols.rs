@@ -57,11 +57,8 @@ pub(super) fn compare_protocols(
     progress.iter().for_each(Progress::finish);
     let Some(directory) = directory else { return Ok(()) };
     let mut screen = Screen::stdout(verbosity);
-    screen.print(&format!(
-        "One rank: {sequential_s:.3} s for {}\n\n{}",
-        counted(measuring.steps, "step"),
-        table(&rows)
-    ));
+    let steps = counted(measuring.steps, "step");
+    screen.print(&format!("One rank: {sequential_s:.3} s for {steps}\n\n{}", table(&rows)));
     directory.write_encoded(KnownFile::PROTOCOLS, protocols_csv(&rows))?;
     directory.finish()?;
     Ok(screen.finish()?)
