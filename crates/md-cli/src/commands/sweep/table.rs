@@ -30,6 +30,20 @@ fn old_text(path: &Path) -> Result<Option<String>, RunError> {
     read_text(path, "table of a sweep").map(Some).map_err(unreadable)
 }
 
+/// Returns the rows of an earlier sweep in the folder, which must be one of the same scenario.
+fn earlier_rows(folder: &Path, wanted: &SweepSettings) -> Result<Vec<Row>, RunError> {
+    let old = |file: KnownFile| old_text(&folder.join(file.name()));
+    let Some(text) = old(KnownFile::SWEEP)? else { return Ok(Vec::new()) };
+    if !old(KnownFile::SCENARIO)?.is_some_and(|old| same_elsewhere(&old, &wanted.effective)) {
+        return Err(refused(format!(
+            "`{}` holds a sweep of another scenario (scenario.toml)\nchoose another directory with --output DIR",
+            folder.display()
+        )));
+    }
+    let table = folder.join(KnownFile::SWEEP.name());
+    read_sweep(&text, wanted.kind).map_err(|error| refused(format!("{}: {error}", table.display())))
+}
+
 /// Table of a sweep.
 pub(super) struct Table {
     pub(super) kind: Kind,
@@ -52,21 +66,7 @@ impl Table {
             AnyInputs::Lbm(inputs) => &inputs.scenario.output().directory,
         };
         let path = PathBuf::from(path);
-        let old = |file: KnownFile| old_text(&path.join(file.name()));
-        let rows = match old(KnownFile::SWEEP)? {
-            None => Vec::new(),
-            Some(_)
-                if !old(KnownFile::SCENARIO)?.is_some_and(|old| same_elsewhere(&old, &wanted.effective)) =>
-            {
-                return Err(refused(format!(
-                    "`{}` holds a sweep of another scenario (scenario.toml)\nchoose another directory with --output DIR",
-                    path.display()
-                )));
-            }
-            Some(text) => read_sweep(&text, wanted.kind).map_err(|error| {
-                refused(format!("{}: {error}", path.join(KnownFile::SWEEP.name()).display()))
-            })?,
-        };
+        let rows = earlier_rows(&path, wanted)?;
         let verbosity = Verbosity::unless(args.quiet);
         let directory = match inputs {
             AnyInputs::Particles(inputs) => output_directory(inputs, &ResultFiles::default(), verbosity)?,
