@@ -61,61 +61,83 @@ pub fn sample_timed<E: From<CommError>>(
     world: &dyn World,
     kinds: usize,
     effort: Effort,
-    mut run: impl FnMut(usize, usize) -> Result<Option<f64>, E>,
+    run: impl FnMut(usize, usize) -> Result<Option<f64>, E>,
 ) -> Result<Vec<Vec<f64>>, E> {
-    let first = Instant::now();
     let least_samples = effort.samples.map_or(LEAST_SAMPLES, |samples| samples as f64);
     let rounds_at_least = (1.0 + WARM_UP) * least_samples + 1.0;
-    let sample_s = SAMPLE_S.min(effort.budget_s / (kinds as f64 * rounds_at_least));
-    let mut time = |kind: usize, iterations: &mut usize| -> Result<[f64; 3], E> {
-        let slice = iterations.div_ceil(SLICES);
-        let (mut done, mut taken_s, mut counted_s) = (0, 0.0, 0.0);
-        loop {
-            let some = slice.min(*iterations - done);
-            world.barrier()?;
-            let begun = Instant::now();
-            let counted = run(kind, some)?;
-            let slice_s = begun.elapsed().as_secs_f64();
-            (done, taken_s) = (done + some, taken_s + slice_s);
-            counted_s += counted.unwrap_or(slice_s);
-            let mut slowest = [taken_s, counted_s, first.elapsed().as_secs_f64()];
-            world.max(&mut slowest)?;
-            if slowest[0] > OVERRUN * sample_s || done == *iterations {
-                *iterations = done;
-                return Ok(slowest);
-            }
-        }
-    };
-    let (mut iterations, mut round_s, mut spent_s) = (vec![1; kinds], 0.0, 0.0);
+    let planned_s = SAMPLE_S.min(effort.budget_s / (kinds as f64 * rounds_at_least));
+    let mut loops = Loops { world, run, planned_s, begun: Instant::now(), spent_s: 0.0 };
+    let (mut iterations, mut round_s) = (vec![1; kinds], 0.0);
     for (kind, iterations) in iterations.iter_mut().enumerate() {
-        let mut taken_s;
-        [taken_s, _, spent_s] = time(kind, iterations)?;
-        while taken_s < SHORTEST_TRIAL * sample_s {
-            *iterations *= GROWTH;
-            [taken_s, _, spent_s] = time(kind, iterations)?;
-        }
-        let once_s = (taken_s / *iterations as f64).max(f64::MIN_POSITIVE);
-        *iterations = (sample_s / once_s).ceil().clamp(1.0, MOST_ITERATIONS) as usize;
-        round_s += *iterations as f64 * once_s;
+        round_s += loops.plan(kind, iterations)?;
     }
     let affordable = effort.budget_s / round_s / (1.0 + WARM_UP);
     let samples = effort.samples.unwrap_or(affordable.clamp(LEAST_SAMPLES, MOST_SAMPLES) as usize);
     let warm_up = (WARM_UP * samples as f64).ceil() as usize;
     let mut samples_s = vec![Vec::with_capacity(samples); kinds];
     for round in 0..warm_up + samples {
-        let is_late = effort.samples.is_none() && spent_s > effort.limit_s;
+        let is_late = effort.samples.is_none() && loops.spent_s > effort.limit_s;
         if is_late && samples_s.iter().all(|samples| !samples.is_empty()) {
             break;
         }
-        for kind in 0..kinds {
-            let counted_s;
-            [_, counted_s, spent_s] = time(kind, &mut iterations[kind])?;
+        for (kind, samples_s) in samples_s.iter_mut().enumerate() {
+            let [_, counted_s] = loops.time(kind, &mut iterations[kind])?;
             if round >= warm_up || is_late {
-                samples_s[kind].push(counted_s / iterations[kind] as f64);
+                samples_s.push(counted_s / iterations[kind] as f64);
             }
         }
     }
     Ok(samples_s)
+}
+
+/// Loops of several kinds, timed on all ranks.
+struct Loops<'w, R> {
+    world: &'w dyn World,
+    run: R,
+    /// Planned time of a loop, in seconds.
+    planned_s: f64,
+    begun: Instant,
+    /// Seconds since `begun` at the end of the last loop, on the slowest rank.
+    spent_s: f64,
+}
+
+impl<E: From<CommError>, R: FnMut(usize, usize) -> Result<Option<f64>, E>> Loops<'_, R> {
+    /// Finds by trials how many iterations take the planned time, and returns the seconds that they
+    /// take. *Collective.*
+    fn plan(&mut self, kind: usize, iterations: &mut usize) -> Result<f64, E> {
+        let [mut taken_s, _] = self.time(kind, iterations)?;
+        while taken_s < SHORTEST_TRIAL * self.planned_s {
+            *iterations *= GROWTH;
+            [taken_s, _] = self.time(kind, iterations)?;
+        }
+        let once_s = (taken_s / *iterations as f64).max(f64::MIN_POSITIVE);
+        *iterations = (self.planned_s / once_s).ceil().clamp(1.0, MOST_ITERATIONS) as usize;
+        Ok(*iterations as f64 * once_s)
+    }
+
+    /// Runs a loop in slices, and returns the seconds that it took and those that count, each on
+    /// the slowest rank. After an overrun, `iterations` is the number that was done. *Collective.*
+    fn time(&mut self, kind: usize, iterations: &mut usize) -> Result<[f64; 2], E> {
+        let slice = iterations.div_ceil(SLICES);
+        let (mut done, mut taken_s, mut counted_s) = (0, 0.0, 0.0);
+        loop {
+            let some = slice.min(*iterations - done);
+            self.world.barrier()?;
+            let begun = Instant::now();
+            let counted = (self.run)(kind, some)?;
+            let slice_s = begun.elapsed().as_secs_f64();
+            (done, taken_s) = (done + some, taken_s + slice_s);
+            counted_s += counted.unwrap_or(slice_s);
+            let mut slowest = [taken_s, counted_s, self.begun.elapsed().as_secs_f64()];
+            self.world.max(&mut slowest)?;
+            let [taken_s, counted_s, spent_s] = slowest;
+            self.spent_s = spent_s;
+            if taken_s > OVERRUN * self.planned_s || done == *iterations {
+                *iterations = done;
+                return Ok([taken_s, counted_s]);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
