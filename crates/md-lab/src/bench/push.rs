@@ -1,7 +1,7 @@
 //! Transfers into and out of another rank's memory.
 
 use md_comm::mpi::{At, PlainMemory, PlainSpec, PlainWindow};
-use md_comm::{Asserts, CommError};
+use md_comm::{Asserts, CommError, Rank};
 
 use super::plain::{Windows, content, fill, verified};
 use super::series::{Series, parts};
@@ -40,49 +40,23 @@ impl Benchmark for Push {
 
     /// Measures rank 0 and its partner at the same time.
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let (world, bytes, peer) = (stage.world, case.bytes, case.peer);
-        let partner = [(0, peer), (peer, 0)].into_iter().find(|&(rank, _)| rank == world.rank());
-        let access = match self {
-            Self::Pull => Access::Get,
-            Self::Push if case.mechanism.name() == STORE => Access::Store,
-            Self::Push => Access::Put,
-        };
-        // Within a node, caches would move small messages, so each goes to another place.
+        let transfer = Transfer::new(*self, case, stage);
+        let bytes = case.bytes;
         let mut gone_through = 0;
-        let places_in = |walk_bytes: usize| {
-            if case.distance == Distance::Between { 1 } else { (walk_bytes / bytes.max(1)).max(1) }
-        };
         let work = |window: &mut PlainWindow| {
             gone_through = window.bytes();
-            let (places, mut place) = (places_in(gone_through), 0);
-            fill(window, world, bytes)?;
-            window.with_own(0, |own| content(world.rank()).fill(&mut own[..bytes]))?;
-            window.lock_all()?;
-            let once = |window: &mut PlainWindow, place: usize| {
-                let Some((_, rank)) = partner else { return Ok(()) };
-                access.once(window, bytes, At { offset: place * bytes, ..At::start_of(rank) })
-            };
-            // Access every page once.
-            (0..places).step_by((PAGE / bytes.max(1)).max(1)).try_for_each(|place| once(window, place))?;
-            let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
-                for _ in 0..iterations {
-                    place = (place + 1) % places;
-                    once(window, place)?;
-                }
-                Ok::<_, Problem>(())
-            })?;
-            once(window, 0)?;
-            window.unlock_all()?;
-            Ok(samples_s)
+            transfer.sample(window, stage)
         };
         let right = |window: &PlainWindow, own: &[u8]| {
             let came = if *self == Self::Pull { window.got()? } else { own };
-            Ok(partner.is_none_or(|(_, rank)| content(rank).first_wrong(came).is_none()))
+            Ok(transfer.partner.is_none_or(|partner| content(partner).first_wrong(came).is_none()))
         };
-        let memory =
-            if case.mechanism.name() == STORE { PlainMemory::Shared } else { PlainMemory::Allocated };
+        let memory = match transfer.access {
+            Access::Store => PlainMemory::Shared,
+            Access::Put | Access::Get => PlainMemory::Allocated,
+        };
         let [walked, least] = [stage.walk_bytes, LEAST_WALK.min(stage.walk_bytes)]
-            .map(|walk_bytes| places_in(walk_bytes) * bytes);
+            .map(|walk_bytes| transfer.places_in(walk_bytes) * bytes);
         let spec = PlainSpec { memory, windows: 1, bytes: walked, asserts: Asserts::Off };
         let samples_s = verified(stage, Windows { spec, least_bytes: least, seen: bytes }, work, right)?;
         let mut series = parts(&[""], samples_s, bytes as f64);
@@ -90,6 +64,62 @@ impl Benchmark for Push {
             series.iter_mut().for_each(|series| series.note = through(gone_through));
         }
         Ok(series)
+    }
+}
+
+/// Transfer of a message between this rank and its partner.
+struct Transfer {
+    access: Access,
+    bytes: usize,
+    distance: Distance,
+    /// The rank at the other end; `None` on ranks that move no messages.
+    partner: Option<Rank>,
+}
+
+impl Transfer {
+    fn new(direction: Push, case: &Case, stage: &Stage) -> Self {
+        let access = match direction {
+            Push::Pull => Access::Get,
+            Push::Push if case.mechanism.name() == STORE => Access::Store,
+            Push::Push => Access::Put,
+        };
+        let ends = [(0, case.peer), (case.peer, 0)];
+        let partner = ends.into_iter().find(|&(rank, _)| rank == stage.world.rank()).map(|(_, peer)| peer);
+        Self { access, bytes: case.bytes, distance: case.distance, partner }
+    }
+
+    /// Returns the number of places for messages: within a node, caches would move small messages,
+    /// so each goes to another place.
+    fn places_in(&self, walk_bytes: usize) -> usize {
+        if self.distance == Distance::Between { 1 } else { (walk_bytes / self.bytes.max(1)).max(1) }
+    }
+
+    /// Samples transfers to one place after another. *Collective.*
+    fn sample(&self, window: &mut PlainWindow, stage: &Stage) -> Result<Vec<Vec<f64>>, Problem> {
+        let Self { bytes, .. } = *self;
+        let (world, places, mut place) = (stage.world, self.places_in(window.bytes()), 0);
+        fill(window, world, bytes)?;
+        window.with_own(0, |own| content(world.rank()).fill(&mut own[..bytes]))?;
+        window.lock_all()?;
+        // Access every page once.
+        let page = (PAGE / bytes.max(1)).max(1);
+        (0..places).step_by(page).try_for_each(|place| self.once(window, place))?;
+        let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
+            for _ in 0..iterations {
+                place = (place + 1) % places;
+                self.once(window, place)?;
+            }
+            Ok::<_, Problem>(())
+        })?;
+        self.once(window, 0)?;
+        window.unlock_all()?;
+        Ok(samples_s)
+    }
+
+    fn once(&self, window: &mut PlainWindow, place: usize) -> Result<(), CommError> {
+        let Some(partner) = self.partner else { return Ok(()) };
+        let at = At { offset: place * self.bytes, ..At::start_of(partner) };
+        self.access.once(window, self.bytes, at)
     }
 }
 
