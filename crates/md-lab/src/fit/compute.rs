@@ -277,35 +277,13 @@ fn run(world: &dyn World, setup: &Setup, budget_s: f64) -> Result<Run, EngineErr
 }
 
 fn fit((method, precision): (MethodKind, Precision), observations: &[Observation]) -> ComputeFit {
-    let all = || observations.iter();
-    let force = all().map(|it| (it, it.work(), it.phase_s(Phase::Force)));
-    let integrate = all().map(|it| (it, [it.owned], it.phase_s(Phase::Integrate)));
-    let halo = halo_rows(observations);
-    let mut parts: Vec<Part> = [
-        Part::of(
-            ["forces", "computed pairs"],
-            ["per_computed_pair_s", "per_particle_forces_s", "per_cell_forces_s"],
-            force,
-        ),
-        Part::of(["integration", "particles"], ["per_particle_s"], integrate),
-        Part::of(["packing", "ghosts"], ["per_ghost_packed_s", "per_ghost_unpacked_s"], halo),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let [packed_s, unpacked_s] =
-        ["per_ghost_packed_s", "per_ghost_unpacked_s"].map(|name| value(&parts, name));
-    let rebuild = all().map(|it| {
-        let s = [Phase::Migrate, Phase::Border, Phase::Neighbor].map(|phase| it.phase_s(phase));
-        let border_s = packed_s * it.moved() + unpacked_s * it.ghosts[0];
-        (it, it.work(), BLOCK as f64 * s.iter().sum::<f64>() - border_s)
-    });
-    let names = ["per_list_entry_s", "per_particle_rebuilt_s", "per_cell_rebuilt_s"];
-    parts.extend(Part::of(["rebuilding", "computed pairs"], names, rebuild));
-    let scatter = [0, 1].map(|index| median(all().map(|it| it.scatter[index])));
+    let parts = parts(observations);
+    let [force_scatter, particle_scatter] =
+        [0, 1].map(|index| median(observations.iter().map(|it| it.scatter[index])));
     // A single rank gives no information on messages: reading is assumed to cost as much as
     // writing.
-    let is_alone = all().all(|it| it.ghosts[0] == 0.0);
+    let is_alone = observations.iter().all(|it| it.ghosts[0] == 0.0);
+    let unpacked = if is_alone { "per_ghost_packed_s" } else { "per_ghost_unpacked_s" };
     let [residuals, held_out] =
         parts.first().map(|forces| [forces.residuals, forces.held_out]).unwrap_or_default();
     let [held_out_rms_residual, held_out_largest_residual] = held_out.deviations();
@@ -320,10 +298,10 @@ fn fit((method, precision): (MethodKind, Precision), observations: &[Observation
         per_list_entry_s: value(&parts, "per_list_entry_s"),
         per_particle_rebuilt_s: value(&parts, "per_particle_rebuilt_s"),
         per_cell_rebuilt_s: value(&parts, "per_cell_rebuilt_s"),
-        per_ghost_packed_s: packed_s,
-        per_ghost_unpacked_s: if is_alone { packed_s } else { unpacked_s },
-        force_scatter: scatter[0],
-        particle_scatter: scatter[1],
+        per_ghost_packed_s: value(&parts, "per_ghost_packed_s"),
+        per_ghost_unpacked_s: value(&parts, unpacked),
+        force_scatter,
+        particle_scatter,
         rms_residual: residuals.rms,
         largest_residual: residuals.largest,
         held_out_rms_residual,
@@ -332,6 +310,28 @@ fn fit((method, precision): (MethodKind, Precision), observations: &[Observation
         half_widths: half_widths(parts.iter().flat_map(|part| part.coefficients.iter().copied())),
     };
     ComputeFit { cost, parts }
+}
+
+/// Fits the parts of the model, forces first.
+fn parts(observations: &[Observation]) -> Vec<Part> {
+    let all = || observations.iter();
+    let names = ["per_computed_pair_s", "per_particle_forces_s", "per_cell_forces_s"];
+    let force = all().map(|it| (it, it.work(), it.phase_s(Phase::Force)));
+    let forces = Part::of(["forces", "computed pairs"], names, force);
+    let integrate = all().map(|it| (it, [it.owned], it.phase_s(Phase::Integrate)));
+    let integration = Part::of(["integration", "particles"], ["per_particle_s"], integrate);
+    let names = ["per_ghost_packed_s", "per_ghost_unpacked_s"];
+    let packing = Part::of(["packing", "ghosts"], names, halo_rows(observations));
+    let mut parts: Vec<Part> = [forces, integration, packing].into_iter().flatten().collect();
+    let [packed_s, unpacked_s] = names.map(|name| value(&parts, name));
+    let rebuild = all().map(|it| {
+        let s = [Phase::Migrate, Phase::Border, Phase::Neighbor].map(|phase| it.phase_s(phase));
+        let border_s = packed_s * it.moved() + unpacked_s * it.ghosts[0];
+        (it, it.work(), BLOCK as f64 * s.iter().sum::<f64>() - border_s)
+    });
+    let names = ["per_list_entry_s", "per_particle_rebuilt_s", "per_cell_rebuilt_s"];
+    parts.extend(Part::of(["rebuilding", "computed pairs"], names, rebuild));
+    parts
 }
 
 /// Returns the rows of packing: positions are packed in all steps except rebuilds, and images are
