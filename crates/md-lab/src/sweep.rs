@@ -144,6 +144,21 @@ impl Row {
     fn cores(&self) -> f64 {
         self.number("ranks") * self.number("threads")
     }
+
+    /// Returns the rate with the interval that follows from that of the time per step.
+    fn rate(&self) -> Interval {
+        let Interval { median_s, low_s, high_s } = self.step;
+        let size = self.rate_per_s * median_s;
+        Interval { median_s: self.rate_per_s, low_s: size / high_s, high_s: size / low_s }
+    }
+
+    /// Returns the rate per core as a percentage of that of `first`.
+    fn efficiency(&self, first: &Self) -> Interval {
+        let per_core = |row: &Self| row.rate_per_s / row.cores().max(1.0);
+        let share = 100.0 * per_core(self) / per_core(first);
+        let Interval { median_s, low_s, high_s } = self.step;
+        Interval { median_s: share, low_s: share * median_s / high_s, high_s: share * median_s / low_s }
+    }
 }
 
 fn columns(Kind { context, phases, rate, .. }: Kind) -> String {
@@ -176,37 +191,37 @@ pub fn read_sweep(text: &str, kind: Kind) -> Result<Vec<Row>, EncodeError> {
         let line = text.lines().count();
         return Err(EncodeError::new(format!("line {line}: the file ends without a newline: it is cut")));
     }
-    let context = kind.context.split(',').count();
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let row = |record: csv::Result<csv::StringRecord>| {
-        let record = record.map_err(EncodeError::new)?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let fault = |what: String| EncodeError::new(format!("line {line}: {what}"));
-        let number = |text: &str| {
-            let value = text.parse::<f64>().ok().filter(|value| (0.0..=MOST).contains(value));
-            value.ok_or_else(|| fault(format!("`{text}` is no number from 0 to {MOST:e}")))
-        };
-        let numbers = record.iter().skip(context).map(number).collect::<Result<Vec<_>, _>>()?;
-        let [median_s, low_s, high_s, rate_per_s, phases_s @ ..] = &numbers[..] else {
-            return Err(fault("it is too short".to_owned()));
-        };
-        let step = Interval { median_s: *median_s, low_s: *low_s, high_s: *high_s };
-        if !(0.0 < *low_s && low_s <= median_s && median_s <= high_s && *rate_per_s > 0.0) {
-            return Err(fault(format!(
-                "step_low_s = {low_s}, step_median_s = {median_s} and step_high_s = {high_s} are no times of steps"
-            )));
-        }
-        let context = record.iter().take(context).map(str::to_owned).collect();
-        let row = Row { kind, context, step, rate_per_s: *rate_per_s, phases_s: phases_s.to_vec() };
-        for name in ["ranks", "threads", kind.size] {
-            let value = row.column(name);
-            if value.split('x').any(|part| part.parse::<u64>().map_or(true, |count| count == 0)) {
-                return Err(fault(format!("`{name}` is `{value}`, no count")));
-            }
-        }
-        Ok(row)
+    reader.records().map(|record| read_row(&record.map_err(EncodeError::new)?, kind)).collect()
+}
+
+fn read_row(record: &csv::StringRecord, kind: Kind) -> Result<Row, EncodeError> {
+    let line = record.position().map_or(0, csv::Position::line);
+    let fault = |what: String| EncodeError::new(format!("line {line}: {what}"));
+    let number = |text: &str| {
+        let value = text.parse::<f64>().ok().filter(|value| (0.0..=MOST).contains(value));
+        value.ok_or_else(|| fault(format!("`{text}` is no number from 0 to {MOST:e}")))
     };
-    reader.records().map(row).collect()
+    let columns = kind.context.split(',').count();
+    let numbers = record.iter().skip(columns).map(number).collect::<Result<Vec<_>, _>>()?;
+    let [median_s, low_s, high_s, rate_per_s, phases_s @ ..] = &numbers[..] else {
+        return Err(fault("it is too short".to_owned()));
+    };
+    let step = Interval { median_s: *median_s, low_s: *low_s, high_s: *high_s };
+    if !(0.0 < *low_s && low_s <= median_s && median_s <= high_s && *rate_per_s > 0.0) {
+        return Err(fault(format!(
+            "step_low_s = {low_s}, step_median_s = {median_s} and step_high_s = {high_s} are no times of steps"
+        )));
+    }
+    let context = record.iter().take(columns).map(str::to_owned).collect();
+    let row = Row { kind, context, step, rate_per_s: *rate_per_s, phases_s: phases_s.to_vec() };
+    for name in ["ranks", "threads", kind.size] {
+        let value = row.column(name);
+        if value.split('x').any(|part| part.parse::<u64>().map_or(true, |count| count == 0)) {
+            return Err(fault(format!("`{name}` is `{value}`, no count")));
+        }
+    }
+    Ok(row)
 }
 
 /// Returns the unit cells per dimension of a lattice of about `wanted` particles in the shape of
@@ -282,23 +297,12 @@ pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
         let axis = if several { "ranks x threads" } else { unit }.to_owned();
         Panel { title: title.to_owned(), axis, lines: lines.iter().map(line).collect() }
     };
-    // Rate per core, as a percentage of that of the first point.
-    let efficiency = |row: &Row, first: &Row| {
-        let per_core = |row: &Row| row.rate_per_s / row.cores().max(1.0);
-        let share = 100.0 * per_core(row) / per_core(first);
-        let Interval { median_s, low_s, high_s } = row.step;
-        Interval { median_s: share, low_s: share * median_s / high_s, high_s: share * median_s / low_s }
-    };
-    let rate = |row: &Row, _: &Row| {
-        let Interval { median_s, low_s, high_s } = row.step;
-        let size = row.rate_per_s * median_s;
-        Interval { median_s: row.rate_per_s, low_s: size / high_s, high_s: size / low_s }
-    };
     let rate_name = rows.first().map_or("rate", |row| row.kind.rate);
     let name = if scaling == Scaling::Weak { "Weak scaling" } else { "Strong scaling" };
     let time = panel(&format!("{name}: time per step, s"), &|row, _| row.step);
-    let rate = panel(rate_name, &rate);
-    Panels { panels: vec![time, rate, panel("Efficiency: rate per core, % of the first", &efficiency)] }
+    let rate = panel(rate_name, &|row, _| row.rate());
+    let efficiency = panel("Efficiency: rate per core, % of the first", &Row::efficiency);
+    Panels { panels: vec![time, rate, efficiency] }
 }
 
 #[cfg(test)]

@@ -180,13 +180,9 @@ impl Timeline {
         let (mut spans, mut messages) = (vec![Vec::new(); ranks], Messages::default());
         let mut collectives: HashMap<u32, Vec<Entrance>> = HashMap::new();
         for Event { rank, what } in events {
-            let peer = if let What::Sent { place, .. } | What::Received { place, .. } = what {
-                place.peer
-            } else {
-                0
-            };
-            if rank.max(peer) >= ranks {
-                return Err((rank.max(peer), ranks));
+            let highest = rank.max(what.peer().unwrap_or(0));
+            if highest >= ranks {
+                return Err((highest, ranks));
             }
             match what {
                 What::Other => (),
@@ -205,19 +201,9 @@ impl Timeline {
                 }
             }
         }
-        let md = &other.md;
-        let names = |of: &Value, keys: &[&str]| {
-            let names: Vec<&str> = keys.iter().map(|key| of[key].as_str().unwrap_or("-")).collect();
-            names.join(" ")
-        };
-        // Applications on grids have a kind next to the backend and the exchange.
-        let strategy = match md.get("kind") {
-            Some(_) => names(md, &["kind", "backend", "exchange"]),
-            None => names(&md["strategy"], &["backend", "shell", "exchange", "partition"]),
-        };
         Ok(Self {
-            strategy,
-            steps: md["steps"].as_u64().unwrap_or(0),
+            strategy: strategy(&other.md),
+            steps: other.md["steps"].as_u64().unwrap_or(0),
             dropped: other.ranks.iter().map(|rank| rank.dropped).sum(),
             clock_error_s: other.ranks.iter().map(|rank| rank.clock_error_s).fold(0.0, f64::max),
             collectives: collectives.into_values().collect(),
@@ -225,6 +211,19 @@ impl Timeline {
             ranks,
             spans,
         })
+    }
+}
+
+/// Returns the strategy that the head of a file names.
+fn strategy(md: &Value) -> String {
+    let names = |of: &Value, keys: &[&str]| {
+        let names: Vec<&str> = keys.iter().map(|key| of[key].as_str().unwrap_or("-")).collect();
+        names.join(" ")
+    };
+    // Applications on grids have a kind next to the backend and the exchange.
+    match md.get("kind") {
+        Some(_) => names(md, &["kind", "backend", "exchange"]),
+        None => names(&md["strategy"], &["backend", "shell", "exchange", "partition"]),
     }
 }
 
@@ -321,6 +320,16 @@ enum What {
     },
     /// Names, shares of threads, and events added by other programs.
     Other,
+}
+
+impl What {
+    /// Returns the rank at the other end of a message.
+    fn peer(&self) -> Option<usize> {
+        match self {
+            Self::Sent { place, .. } | Self::Received { place, .. } => Some(place.peer),
+            Self::Phase(_) | Self::Collective { .. } | Self::Other => None,
+        }
+    }
 }
 
 /// An event as in the file.
