@@ -27,6 +27,16 @@ pub struct Written {
     pub clock_error_s: f64,
 }
 
+impl Written {
+    fn of(counts: &[Counts], maps: &[ClockMap]) -> Self {
+        Self {
+            events: counts.iter().map(|counts| counts.kept).sum(),
+            dropped: counts.iter().map(|counts| counts.dropped).sum(),
+            clock_error_s: maps.iter().map(|map| map.error_ns / 1e9).fold(0.0, f64::max),
+        }
+    }
+}
+
 /// Counts of one rank.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -74,10 +84,7 @@ pub(super) fn write<E>(
         text.push_str("\n]}\n");
         outcome = outcome.and_then(|()| sink(text.as_bytes()));
     }
-    let total = |of: fn(&Counts) -> u64| counts.iter().map(of).sum();
-    let (events, dropped) = (total(|counts| counts.kept), total(|counts| counts.dropped));
-    let clock_error_s = maps.iter().map(|map| map.error_ns / 1e9).fold(0.0, f64::max);
-    Ok(outcome.map(|()| Written { events, dropped, clock_error_s }))
+    Ok(outcome.map(|()| Written::of(&counts, &maps)))
 }
 
 fn head(text: &mut String, context: &impl Serialize, counts: &[Counts], maps: &[ClockMap]) {
@@ -121,40 +128,35 @@ fn line(text: &mut String, rank: usize, event: &Event, map: &ClockMap, contexts:
     let lasted = ended - begun;
     let name = contexts.get(context as usize).copied().unwrap_or_default();
     text.push_str(",\n");
-    let mut slice = |category: &str, name: &str, track: u32| {
+    let slice = |text: &mut String, category: &str, name: &str, track: u32, rest: fmt::Arguments<'_>| {
         write!(
             text,
-            r#"{{"ph":"X","cat":"{category}","name":"{name}","pid":{rank},"tid":{track},"ts":{begun:.3},"dur":{lasted:.3}"#
+            r#"{{"ph":"X","cat":"{category}","name":"{name}","pid":{rank},"tid":{track},"ts":{begun:.3},"dur":{lasted:.3}{rest}}}"#
         )
     };
+    let message = |text: &mut String, head: &str, id: u64, rest: fmt::Arguments<'_>| {
+        write!(
+            text,
+            r#"{{{head},"cat":"message","name":"{name}","id":"{id:#x}","pid":{rank},"tid":{MAIN_TRACK},"ts":{ended:.3},"args":{{"peer":{peer},"context":{context},"exchange":{exchange},"channel":{channel},"bytes":{detail}{rest}}}}}"#
+        )
+    };
+    let nothing = format_args!("");
     match kind {
         Kind::Phase => {
             let phase = phase(channel);
-            slice("phase", phase.name(), if phase == Phase::HaloHidden { HIDDEN_TRACK } else { MAIN_TRACK })?;
-            text.write_str("}")
+            let track = if phase == Phase::HaloHidden { HIDDEN_TRACK } else { MAIN_TRACK };
+            slice(text, "phase", phase.name(), track, nothing)
         }
-        Kind::Share => {
-            slice("share", phase(channel).name(), track(peer))?;
-            text.write_str("}")
-        }
+        Kind::Share => slice(text, "share", phase(channel).name(), track(peer), nothing),
         Kind::Collective => {
-            slice("collective", "wait for all", MAIN_TRACK)?;
             let entered = map.us(detail);
-            write!(text, r#","args":{{"number":{exchange},"entered":{entered:.3}}}}}"#)
+            let args = format_args!(r#","args":{{"number":{exchange},"entered":{entered:.3}}}"#);
+            slice(text, "collective", "wait for all", MAIN_TRACK, args)
         }
-        Kind::Sent => {
-            let id = id(event, rank, peer as usize);
-            write!(
-                text,
-                r#"{{"ph":"s","cat":"message","name":"{name}","id":"{id:#x}","pid":{rank},"tid":{MAIN_TRACK},"ts":{ended:.3},"args":{{"peer":{peer},"context":{context},"exchange":{exchange},"channel":{channel},"bytes":{detail}}}}}"#
-            )
-        }
+        Kind::Sent => message(text, r#""ph":"s""#, id(event, rank, peer as usize), nothing),
         Kind::Received => {
-            let id = id(event, peer as usize, rank);
-            write!(
-                text,
-                r#"{{"ph":"f","bp":"e","cat":"message","name":"{name}","id":"{id:#x}","pid":{rank},"tid":{MAIN_TRACK},"ts":{ended:.3},"args":{{"peer":{peer},"context":{context},"exchange":{exchange},"channel":{channel},"bytes":{detail},"waited":{lasted:.3}}}}}"#
-            )
+            let waited = format_args!(r#","waited":{lasted:.3}"#);
+            message(text, r#""ph":"f","bp":"e""#, id(event, peer as usize, rank), waited)
         }
     }
 }
