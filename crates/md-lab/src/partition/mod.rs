@@ -128,11 +128,12 @@ fn of_plans(plans: &Plans, force_return: ForceReturn) -> Row {
     let received =
         |messages: &Messages, rank| messages.to(rank).map(|edge| messages.particles[edge]).sum::<f64>();
     let of_stages = |rank: usize| plans.stages.iter().map(move |stage| (stage, rank));
-    let ghosts = |rank| {
+    let by_rank = |of: &dyn Fn(usize) -> f64| (0..ranks).map(of).collect::<Vec<_>>();
+    let ghosts = by_rank(&|rank| {
         let own = |(stage, rank): (&Stage, usize)| received(&stage.gather, rank) + stage.images[rank];
-        of_stages(rank).map(own).sum::<f64>()
-    };
-    let bytes = |rank| {
+        of_stages(rank).map(own).sum()
+    });
+    let bytes = by_rank(&|rank| {
         let both_ways = |(stage, rank): (&Stage, usize)| {
             let home = match force_return {
                 ForceReturn::Needed => received(&stage.scatter, rank),
@@ -140,14 +141,9 @@ fn of_plans(plans: &Plans, force_return: ForceReturn) -> Row {
             };
             BYTES_PER_GHOST * (received(&stage.gather, rank) + home)
         };
-        of_stages(rank).map(both_ways).sum::<f64>()
-    };
-    let neighbours = |rank| plans.migration.gather.to(rank).len() as f64;
-    let [ghosts, neighbours, bytes] = [
-        (0..ranks).map(ghosts).collect(),
-        (0..ranks).map(neighbours).collect(),
-        (0..ranks).map(bytes).collect::<Vec<f64>>(),
-    ];
+        of_stages(rank).map(both_ways).sum()
+    });
+    let neighbours = by_rank(&|rank| plans.migration.gather.to(rank).len() as f64);
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / ranks as f64;
     Row {

@@ -59,22 +59,20 @@ fn draw(Found { row, division }: &Found, top: f64, body: &mut String) -> f64 {
         let left = GAP + number as f64 * (SLICE_WIDTH + GAP);
         for y in 0..rows {
             let owner = |x: i32| division.partition.owner(&division.grid, [x, y, z]);
+            let owners: Vec<usize> = (0..columns).map(owner).collect();
             let mut first = 0;
-            for x in 1..=columns {
-                if x < columns && owner(x) == owner(first) {
-                    continue;
-                }
+            for run in owners.chunk_by(PartialEq::eq) {
                 let _ = writeln!(
                     body,
                     "<rect x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"{}\"/>",
-                    left + f64::from(first) * cell_width,
+                    left + first as f64 * cell_width,
                     // The y axis points upwards.
                     top + LABEL_HEIGHT + f64::from(rows - 1 - y) * cell_height,
-                    f64::from(x - first) * cell_width,
+                    run.len() as f64 * cell_width,
                     cell_height,
-                    colour(owner(first))
+                    colour(run[0])
                 );
-                first = x;
+                first += run.len();
             }
         }
     }

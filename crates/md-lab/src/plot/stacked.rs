@@ -48,17 +48,11 @@ impl Picture for Stacked {
             .x_label_area_size(3 * FONT_SIZE)
             .y_label_area_size(LABEL_WIDTH)
             .build_cartesian_2d(0.0..end, -0.5..self.bars.len().max(1) as f64 - 0.5)?;
-        let name = |y: &f64| {
-            let is_there = (y - y.round()).abs() < 1e-9 && *y >= 0.0;
-            let number = self.bars.len().checked_sub(1 + y.round().max(0.0) as usize);
-            let bar = number.filter(|_| is_there).and_then(|number| self.bars.get(number));
-            bar.map(|(name, _)| name.clone()).unwrap_or_default()
-        };
         chart
             .configure_mesh()
             .disable_y_mesh()
             .y_labels(2 * self.bars.len() + 1)
-            .y_label_formatter(&name)
+            .y_label_formatter(&|y: &f64| self.name_at(*y))
             .x_desc(&self.description)
             .label_style((FONT, FONT_SIZE))
             .draw()?;
@@ -72,10 +66,27 @@ impl Picture for Stacked {
             });
             chart.draw_series(pieces)?;
         }
+        self.draw_legend(&right)
+    }
+}
+
+impl Stacked {
+    /// Returns the name of the bar at a height; empty between bars.
+    fn name_at(&self, y: f64) -> String {
+        let is_there = (y - y.round()).abs() < 1e-9 && y >= 0.0;
+        let number = self.bars.len().checked_sub(1 + y.round().max(0.0) as usize);
+        let bar = number.filter(|_| is_there).and_then(|number| self.bars.get(number));
+        bar.map(|(name, _)| name.clone()).unwrap_or_default()
+    }
+
+    fn draw_legend<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         for (part, name) in self.parts.iter().enumerate() {
             let (size, y) = (FONT_SIZE as i32, (HEIGHT_PER_NAME * (part as u32 + 1)) as i32);
-            right.draw(&Rectangle::new([(0, y), (size, y + size)], Palette99::pick(part).filled()))?;
-            right.draw(&Text::new(name.as_str(), (size + size / 2, y), (FONT, FONT_SIZE).into_font()))?;
+            area.draw(&Rectangle::new([(0, y), (size, y + size)], Palette99::pick(part).filled()))?;
+            area.draw(&Text::new(name.as_str(), (size + size / 2, y), (FONT, FONT_SIZE).into_font()))?;
         }
         Ok(())
     }
