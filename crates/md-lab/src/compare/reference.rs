@@ -163,15 +163,14 @@ impl Reference {
         world.max(&mut largest)?;
         let mut id = [if largest == [worst.0] { worst.1 } else { 0 }];
         world.reduce(&mut id, Reduction::Highest)?;
-        Ok(if largest[0] <= bound {
-            Ok(())
-        } else {
-            Err(format!(
-                "wrong forces: that on particle {} differs by {:.1e} of the rms force from that of the reference \
-                 (bound {:.0e})",
-                id[0], largest[0], bound
-            ))
-        })
+        let ([id], [largest]) = (id, largest);
+        if largest <= bound {
+            return Ok(Ok(()));
+        }
+        Ok(Err(format!(
+            "wrong forces: that on particle {id} differs by {largest:.1e} of the rms force from that of the \
+             reference (bound {bound:.0e})"
+        )))
     }
 
     fn difference(&self, row: &ParticleRow, reference: &ParticleRow) -> f64 {

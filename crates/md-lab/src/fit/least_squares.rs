@@ -104,17 +104,7 @@ impl<const N: usize> Fit<N> {
         if rows.len() < columns || (0..N).any(|column| is_in(column) && scale[column] <= 0.0) {
             return None;
         }
-        // Normal equations of columns of length 1; excluded columns have those of the identity.
-        let (mut matrix, mut right) = ([[0.0; N]; N], [0.0; N]);
-        for (row, measured) in rows {
-            let scaled =
-                |column: usize| if is_in(column) { row[column] / measured / scale[column] } else { 0.0 };
-            for i in 0..N {
-                right[i] += scaled(i);
-                (0..N).for_each(|j| matrix[i][j] += scaled(i) * scaled(j));
-            }
-        }
-        (0..N).filter(|&column| !is_in(column)).for_each(|column| matrix[column][column] = 1.0);
+        let (matrix, right) = normal_equations(rows, &scale, is_in);
         let inverse = inverse(matrix)?;
         let values: [f64; N] = std::array::from_fn(|i| {
             let value: f64 = (0..N).map(|j| inverse[i][j] * right[j]).sum();
@@ -140,6 +130,25 @@ impl<const N: usize> Fit<N> {
     pub fn model(&self, row: &[f64; N]) -> f64 {
         dot(row, &self.coefficients.map(|coefficient| coefficient.value))
     }
+}
+
+/// Returns the matrix and the right-hand side of the normal equations of columns of length 1;
+/// excluded columns have those of the identity.
+fn normal_equations<const N: usize>(
+    rows: &[([f64; N], f64)],
+    scale: &[f64; N],
+    is_in: impl Fn(usize) -> bool,
+) -> ([[f64; N]; N], [f64; N]) {
+    let (mut matrix, mut right) = ([[0.0; N]; N], [0.0; N]);
+    for (row, measured) in rows {
+        let scaled = |column: usize| if is_in(column) { row[column] / measured / scale[column] } else { 0.0 };
+        for i in 0..N {
+            right[i] += scaled(i);
+            (0..N).for_each(|j| matrix[i][j] += scaled(i) * scaled(j));
+        }
+    }
+    (0..N).filter(|&column| !is_in(column)).for_each(|column| matrix[column][column] = 1.0);
+    (matrix, right)
 }
 
 fn dot<const N: usize>(a: &[f64; N], b: &[f64; N]) -> f64 {

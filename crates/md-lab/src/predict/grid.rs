@@ -175,20 +175,12 @@ impl Scene<'_> {
         phases = [0.0; Phase::ALL.len()];
         let samples: Vec<f64> = (0..self.steps).map(|_| step_s(&mut phases)).collect();
         let interval = Interval::of(&samples).ok_or_else(|| "no steps".to_owned())?;
-        // On a grid, `compare` includes packing in the time of the exchanges.
-        let alone = self.legs(&costs)?.into_iter().flat_map(|(legs, _)| legs);
-        let copied_s = |planned: &Planned| self.copied_s(planned).into_iter().fold(0.0, f64::max);
-        let copied_s: f64 = self.exchanges.iter().map(copied_s).sum();
         let sent = || self.exchanges.iter().flat_map(|exchange| &exchange.stages).map(|stage| &stage.gather);
         let messages: usize = sent().map(|stage| stage.peer.len()).sum();
         let bytes: f64 = sent().flat_map(|stage| &stage.particles).sum();
+        let partition = PartitionKind::default();
         Ok(Prediction {
-            strategy: Strategy {
-                backend,
-                shell: Shell::Full,
-                exchange: self.exchange,
-                partition: PartitionKind::default(),
-            },
+            strategy: Strategy { backend, shell: Shell::Full, exchange: self.exchange, partition },
             ranks,
             grid: step.grid.clone(),
             atoms: step.nodes,
@@ -197,9 +189,17 @@ impl Scene<'_> {
             step: interval,
             rebuild_s: interval.median_s,
             mean_s: interval.median_s,
-            exchange_s: play::exchange_s(&costs, backend, alone)? + copied_s,
+            exchange_s: self.exchange_s(&costs, backend)?,
             phases: phases.map(|seconds| seconds / (self.steps * ranks) as f64),
         })
+    }
+
+    /// Returns the seconds of the exchanges alone. On a grid, `compare` includes packing in them.
+    fn exchange_s(&self, costs: &Costs, backend: Backend) -> Result<f64, String> {
+        let alone = self.legs(costs)?.into_iter().flat_map(|(legs, _)| legs);
+        let copied_s = |planned: &Planned| self.copied_s(planned).into_iter().fold(0.0, f64::max);
+        let copied_s: f64 = self.exchanges.iter().map(copied_s).sum();
+        Ok(play::exchange_s(costs, backend, alone)? + copied_s)
     }
 
     fn legs<'p>(&'p self, costs: &Costs) -> Result<Legs<'p>, String> {
