@@ -98,27 +98,10 @@ pub fn read(
     setup: &Setup,
 ) -> Result<(Resumed, Restored), RunError> {
     let found = read_header(world, path)?;
-    let Found { path, header, index, .. } = found.clone();
-    if let Some(SavedNodes { kind, .. }) = &header.nodes {
-        let problem = format!("it is of `{kind}` on a grid, not of particles");
-        return Err(RunError::from(CheckpointError::new(path, problem)));
-    }
-    let (then, now) = ([header.atoms, header.species], [setup.atoms(), setup.config.masses.len() as u64]);
-    if then != now {
-        let ([atoms, species], [own, own_species]) = (then, now);
-        let problem = format!(
-            "it has {} of {species} species, the scenario {own} of {own_species}",
-            counted(atoms, "particle")
-        );
-        return Err(RunError::from(CheckpointError::new(path, problem)));
-    }
+    found.expect_particles(setup)?;
     found.expect_steps_left(scenario.simulation.steps, &scenario.stage)?;
-    let (stage, stages) = (header.stage.number, scenario.stages());
-    if stage >= stages.len() {
-        let problem = format!("it is of stage {}, and the run has {}", stage.saturating_add(1), stages.len());
-        let advice = Some("give the scenario the stages that it had".to_owned());
-        return Err(RunError::from(CheckpointError { advice, ..CheckpointError::new(path, problem) }));
-    }
+    found.expect_stage(scenario.stages().len())?;
+    let Found { path, header, index, .. } = found;
     let mut differences = Differences::of_particles(&header.scenario, scenario, header.stage);
     let (ranks, then) = (world.ranks() as u64, header.ranks);
     if ranks != then {
@@ -179,6 +162,34 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// Checks that the state is one of as many particles and species as the setup has.
+    fn expect_particles(&self, setup: &Setup) -> Result<(), CheckpointError> {
+        let Self { path, header, .. } = self;
+        if let Some(SavedNodes { kind, .. }) = &header.nodes {
+            let problem = format!("it is of `{kind}` on a grid, not of particles");
+            return Err(CheckpointError::new(path, problem));
+        }
+        let (then, now) = ([header.atoms, header.species], [setup.atoms(), setup.config.masses.len() as u64]);
+        if then == now {
+            return Ok(());
+        }
+        let ([atoms, species], [own, own_species]) = (then, now);
+        let atoms = counted(atoms, "particle");
+        let problem = format!("it has {atoms} of {species} species, the scenario {own} of {own_species}");
+        Err(CheckpointError::new(path, problem))
+    }
+
+    /// Checks that its stage is one of the run's `stages`.
+    fn expect_stage(&self, stages: usize) -> Result<(), CheckpointError> {
+        let stage = self.header.stage.number;
+        if stage < stages {
+            return Ok(());
+        }
+        let problem = format!("it is of stage {}, and the run has {stages}", stage.saturating_add(1));
+        let advice = Some("give the scenario the stages that it had".to_owned());
+        Err(CheckpointError { advice, ..CheckpointError::new(&self.path, problem) })
+    }
+
     /// Checks that a run of `steps` steps is not complete yet, even if only the tables at its end
     /// are missing.
     ///
