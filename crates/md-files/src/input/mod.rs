@@ -176,6 +176,14 @@ impl InputParticles {
         }
     }
 
+    /// Adds a note about the columns that are left out.
+    fn note_unknown_columns(&mut self, names: &[String]) {
+        if !names.is_empty() {
+            let names = names.join(", ");
+            self.notes.push(format!("columns of the file that mean nothing here are left out: {names}"));
+        }
+    }
+
     /// Returns notes about defaults for data that the file lacks. `species` are the scenario's
     /// names.
     pub fn notes_of_lacks(&self, species: &[String]) -> Vec<String> {

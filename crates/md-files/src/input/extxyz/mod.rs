@@ -89,10 +89,7 @@ pub fn read(
     particles.tells_images = [tells_images; 3];
     particles.step = comment.get("Step").and_then(|step| step.parse().ok());
     particles.time = comment.time();
-    if !columns.unknown.is_empty() {
-        let names = columns.unknown.join(", ");
-        particles.notes.push(format!("columns of the file that mean nothing here are left out: {names}"));
-    }
+    particles.note_unknown_columns(&columns.unknown);
     particles.note_frame(*number, *count, comment.get("Step"));
     overview.check_end_of_frame(source.name, *number, *count)?;
     Ok(particles)

@@ -180,13 +180,7 @@ pub fn read(
     let types = layout.types(&header, file)?;
     let masses =
         section(Section::Masses).map_or(Ok(Vec::new()), |content| sections::masses(content, file, &types))?;
-    let Some(atoms) = section(Section::Atoms) else {
-        let expected = format!("a section `Atoms # atomic` with {} lines", header.atoms);
-        let problem = Problem::Missing { what: "section `Atoms`".to_owned(), expected };
-        return Err(Position { file, line: None }.error(problem).into());
-    };
-    let velocities = section(Section::Velocities);
-    [Some(atoms), velocities].into_iter().flatten().try_for_each(|content| content.check_count(file))?;
+    let atoms = layout.whole_atoms(&header, file)?;
     let named = atoms.atom_style();
     let chosen = AtomStyle::of_lines(named, atoms.columns, style);
     let here = Position { file, line: Some(atoms.heading) };
@@ -262,6 +256,18 @@ struct Layout {
 impl Layout {
     fn types(&self, header: &Header, file: &str) -> Result<Types, InputError> {
         Types::read(header.types, self.sections.get(&Section::TypeLabels), file)
+    }
+
+    /// Returns the section of the atoms, if it and that of the velocities are complete.
+    fn whole_atoms(&self, header: &Header, file: &str) -> Result<&Content, InputError> {
+        let Some(atoms) = self.sections.get(&Section::Atoms) else {
+            let expected = format!("a section `Atoms # atomic` with {} lines", header.atoms);
+            let problem = Problem::Missing { what: "section `Atoms`".to_owned(), expected };
+            return Err(Position { file, line: None }.error(problem));
+        };
+        atoms.check_count(file)?;
+        self.sections.get(&Section::Velocities).map_or(Ok(()), |content| content.check_count(file))?;
+        Ok(atoms)
     }
 
     fn find(source: &Source<'_>) -> Result<(Header, Self), RunError> {

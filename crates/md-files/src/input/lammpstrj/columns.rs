@@ -1,7 +1,6 @@
 //! The columns that `ITEM: ATOMS` names.
 
 use super::frames::Region;
-use crate::input::InputParticles;
 use crate::input::error::{InputError, Problem};
 use crate::input::fields::{AXES, Line, Record};
 
@@ -16,7 +15,7 @@ pub(super) struct Columns {
     /// Columns of velocities.
     pub(super) velocity: Option<[usize; 3]>,
     mass: Option<usize>,
-    unknown: Vec<String>,
+    pub(super) unknown: Vec<String>,
 }
 
 /// Column of positions along an axis.
@@ -155,14 +154,6 @@ impl Columns {
         match line.number(fields[column], "column mass")? {
             mass if mass > 0.0 => Ok(Some(mass)),
             _ => Err(line.here.error(Problem::Mass { kind, text: fields[column].to_owned() })),
-        }
-    }
-
-    /// Adds a note about the columns that are left out.
-    pub(super) fn note_unknown(&self, particles: &mut InputParticles) {
-        if !self.unknown.is_empty() {
-            let names = self.unknown.join(", ");
-            particles.notes.push(format!("columns of the file that mean nothing here are left out: {names}"));
         }
     }
 }

@@ -82,7 +82,6 @@ impl Frames {
 
     /// Adds the next line.
     fn note(&mut self, line: Line<'_>, number: usize, wanted: Option<u64>) -> Result<(), InputError> {
-        let is_kept = self.frame.number == self.count;
         if self.awaited == 0 {
             return match line.text.strip_prefix("ITEM:") {
                 Some(heading) => self.begin(line, number, heading.trim(), wanted),
@@ -105,6 +104,12 @@ impl Frames {
             });
         }
         self.awaited -= 1;
+        self.note_content(line, number)
+    }
+
+    /// Adds the next line of a section after its heading.
+    fn note_content(&mut self, line: Line<'_>, number: usize) -> Result<(), InputError> {
+        let is_kept = self.frame.number == self.count;
         match self.section {
             Section::Rows => self.frame.found += u64::from(is_kept),
             Section::Step if is_kept => line.text.clone_into(&mut self.frame.step),

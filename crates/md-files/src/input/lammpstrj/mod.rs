@@ -78,7 +78,7 @@ pub fn read(
     particles.tells_images = columns.tells_images();
     particles.step = frame.step.parse().ok();
     particles.time = frame.time.parse().ok().map(FrameTime::Double);
-    columns.note_unknown(&mut particles);
+    particles.note_unknown_columns(&columns.unknown);
     particles.note_frame(frame.number, frames.count, Some(&frame.step));
     frames.overview.check_end_of_frame(source.name, frame.number, frames.count)?;
     Ok(particles)

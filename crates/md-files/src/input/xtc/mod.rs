@@ -198,6 +198,46 @@ impl Frames {
     }
 }
 
+/// Reader of one frame.
+struct FrameReader<'f> {
+    file: &'f File,
+    /// Size of the file.
+    size: u64,
+    /// Number of the frame, from 1.
+    number: u64,
+}
+
+impl FrameReader<'_> {
+    fn read(&self, bytes: &mut [u8], at: u64) -> Result<(), Problem> {
+        self.file.read_exact_at(bytes, at).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.cut(at + bytes.len() as u64),
+            _ => Problem::Told(error.to_string()),
+        })
+    }
+
+    /// Returns the end of packed particles, whose length is in the `width` bytes at `at`.
+    fn end_of_packed(&self, particles: u64, at: u64, width: u64) -> Result<u64, Problem> {
+        let mut length = [0; 8];
+        self.read(&mut length[8 - width as usize..], at)?;
+        let bytes = u64::from_be_bytes(length);
+        // A particle takes at least one bit.
+        if particles > bytes.saturating_mul(8) {
+            return Err(self.damaged(&format!("has {particles} particles in {bytes} bytes")));
+        }
+        let end = bytes.checked_next_multiple_of(4).and_then(|bytes| (at + width).checked_add(bytes));
+        end.ok_or_else(|| self.damaged("is longer than any file"))
+    }
+
+    fn cut(&self, end: u64) -> Problem {
+        let Self { size, number, .. } = *self;
+        Problem::CutAt { size, what: format!("frame {number}"), end, whole: number - 1 }
+    }
+
+    fn damaged(&self, what: &str) -> Problem {
+        Problem::Told(format!("it is damaged: frame {} {what}", self.number))
+    }
+}
+
 struct Frame {
     particles: u64,
     step: u32,
@@ -215,48 +255,34 @@ struct Frame {
 
 impl Frame {
     fn read(file: &File, at: u64, number: u64, size: u64) -> Result<Self, Problem> {
-        let cut = |end: u64| Problem::CutAt { size, what: format!("frame {number}"), end, whole: number - 1 };
-        let read = |bytes: &mut [u8], at: u64| match file.read_exact_at(bytes, at) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(cut(at + bytes.len() as u64)),
-            done => done.map_err(|error| Problem::Told(error.to_string())),
-        };
+        let reader = FrameReader { file, size, number };
         let mut head = [0; HEAD];
-        read(&mut head, at)?;
+        reader.read(&mut head, at)?;
         let (words, _) = head.as_chunks::<4>();
         let word = |index: usize| words.get(index).map_or(0, |word| u32::from_be_bytes(*word));
         let number_of = |index: usize| f32::from_bits(word(index));
-        let Some((_, width)) = KINDS.iter().find(|(magic, _)| *magic == word(0)) else {
+        let Some(&(_, width)) = KINDS.iter().find(|(magic, _)| *magic == word(0)) else {
             let what = word(0);
             return Err(Problem::Told(format!(
                 "frame {number} (byte {at}) does not begin with a magic number of XTC, but with {what}"
             )));
         };
-        let damaged = |what: String| Problem::Told(format!("it is damaged: frame {number} {what}"));
         let particles = u64::from(word(1));
         if word(13) != word(1) {
-            return Err(damaged(format!("has {} and {} particles", word(1), word(13))));
+            return Err(reader.damaged(&format!("has {} and {} particles", word(1), word(13))));
         }
         let body = at + HEAD as u64;
-        let mut end = Some(body + 12 * particles);
-        if particles > FEW {
-            let mut length = [0; 8];
-            read(&mut length[8 - *width as usize..], body + RANGES as u64)?;
-            let bytes = u64::from_be_bytes(length);
-            // A particle takes at least one bit.
-            if particles > bytes.saturating_mul(8) {
-                return Err(damaged(format!("has {particles} particles in {bytes} bytes")));
-            }
-            let begin = body + RANGES as u64 + width;
-            end = bytes.checked_next_multiple_of(4).and_then(|bytes| begin.checked_add(bytes));
-        }
-        let end = end.ok_or_else(|| damaged("is longer than any file".to_owned()))?;
+        let end = match particles {
+            0..=FEW => body + 12 * particles,
+            _ => reader.end_of_packed(particles, body + RANGES as u64, width)?,
+        };
         if end > size {
-            return Err(cut(end));
+            return Err(reader.cut(end));
         }
         let tilt = [5, 6, 7, 9, 10, 11].map(number_of).into_iter().find(|&beside| beside != 0.0);
         let lengths = [number_of(4), number_of(8), number_of(12)];
         let time = FrameTime::Single(number_of(3).into());
-        Ok(Self { particles, step: word(2), time, lengths, tilt, width: *width, body, end })
+        Ok(Self { particles, step: word(2), time, lengths, tilt, width, body, end })
     }
 
     /// Checks that the frame is a possible system.

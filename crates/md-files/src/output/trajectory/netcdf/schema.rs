@@ -49,19 +49,22 @@ fn attribute((name, text): (&str, &str)) -> Attribute {
     Attribute { name: name.to_owned(), value: Value::Text(text.to_owned()) }
 }
 
+fn variable(name: &str, dimensions: &[usize], kind: Kind, units: Option<&str>) -> Variable {
+    Variable {
+        name: name.to_owned(),
+        dimensions: dimensions.to_vec(),
+        attributes: units.into_iter().map(|units| attribute(("units", units))).collect(),
+        kind,
+        begin: 0,
+    }
+}
+
 /// Returns the variables with the names and units that the convention prescribes. `identifier`,
 /// `atom_types`, `mass` and `c_epot` are names that OVITO recognises.
 fn variables(layout: &FrameLayout) -> Vec<Variable> {
     let real = match layout.precision {
         TrajectoryPrecision::Single => Kind::Float,
         TrajectoryPrecision::Double => Kind::Double,
-    };
-    let variable = |name: &str, dimensions: &[usize], kind, units: Option<&str>| Variable {
-        name: name.to_owned(),
-        dimensions: dimensions.to_vec(),
-        attributes: units.into_iter().map(|units| attribute(("units", units))).collect(),
-        kind,
-        begin: 0,
     };
     let mut all = vec![
         variable("spatial", &[SPATIAL], Kind::Char, None),
