@@ -121,41 +121,10 @@ impl Barostat {
         boundary: [Boundary; 3],
         integrator: &Integrator,
     ) -> Result<(), KeyFault> {
-        let fault = |key, problem: &str| Err(KeyFault { key, problem: problem.to_owned() });
-        if !self.pressure.is_finite() {
-            let found = format!("must be a finite number, found {:?}", self.pressure).to_lowercase();
-            return fault("barostat.pressure", &found);
-        }
-        KeyFault::unless_positive("barostat.relaxation", self.relaxation)?;
-        KeyFault::unless_positive("barostat.compressibility", self.compressibility)?;
-        let within = |key, value: f64| {
-            if value == 0.0 || Self::SIZES.contains(&value.abs()) {
-                return Ok(());
-            }
-            let (least, most) = (Self::SIZES.start(), Self::SIZES.end());
-            fault(
-                key,
-                &format!(
-                    "is {value:e}, but must be of a size from {least:e} to {most:e}, so that its products are numbers"
-                ),
-            )
-        };
-        within("barostat.pressure", self.pressure)?;
-        within("barostat.compressibility", self.compressibility)?;
+        self.check_sizes()?;
         KeyFault::unless_at_least_one("barostat.every", self.every)?;
-        if let CoupledAxes::Listed(axes) = self.axes {
-            axes.check()?;
-        }
-        let coupled = self.axes.coupled(dimension);
-        if (0..3).any(|dim| coupled[dim] && boundary[dim] != Boundary::Periodic) {
-            return fault(
-                "barostat.axes",
-                "includes a direction with walls, along which a box keeps its length",
-            );
-        }
-        if coupled == [false; 3] {
-            return fault("barostat.axes", "is z alone, which a system in two dimensions does not have");
-        }
+        self.check_axes(dimension, boundary)?;
+        let fault = |key, problem: &str| Err(KeyFault { key, problem: problem.to_owned() });
         if matches!(integrator, Integrator::Fire(_)) {
             return fault(
                 "barostat",
@@ -167,6 +136,42 @@ impl Barostat {
                 "barostat.kind",
                 "needs an integrator with a temperature to be `stochastic-cell-rescaling`",
             );
+        }
+        Ok(())
+    }
+
+    fn check_sizes(&self) -> Result<(), KeyFault> {
+        if !self.pressure.is_finite() {
+            let found = format!("must be a finite number, found {:?}", self.pressure).to_lowercase();
+            return Err(KeyFault { key: "barostat.pressure", problem: found });
+        }
+        KeyFault::unless_positive("barostat.relaxation", self.relaxation)?;
+        KeyFault::unless_positive("barostat.compressibility", self.compressibility)?;
+        let within = |key, value: f64| {
+            if value == 0.0 || Self::SIZES.contains(&value.abs()) {
+                return Ok(());
+            }
+            let (least, most) = (Self::SIZES.start(), Self::SIZES.end());
+            let problem = format!(
+                "is {value:e}, but must be of a size from {least:e} to {most:e}, so that its products are numbers"
+            );
+            Err(KeyFault { key, problem })
+        };
+        within("barostat.pressure", self.pressure)?;
+        within("barostat.compressibility", self.compressibility)
+    }
+
+    fn check_axes(&self, dimension: Dimension, boundary: [Boundary; 3]) -> Result<(), KeyFault> {
+        let fault = |problem: &str| Err(KeyFault { key: "barostat.axes", problem: problem.to_owned() });
+        if let CoupledAxes::Listed(axes) = self.axes {
+            axes.check()?;
+        }
+        let coupled = self.axes.coupled(dimension);
+        if (0..3).any(|dim| coupled[dim] && boundary[dim] != Boundary::Periodic) {
+            return fault("includes a direction with walls, along which a box keeps its length");
+        }
+        if coupled == [false; 3] {
+            return fault("is z alone, which a system in two dimensions does not have");
         }
         Ok(())
     }
