@@ -18,7 +18,6 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Passes the present state to the observers that are due. *Collective.*
     pub(super) fn observe(&mut self, observers: &mut [&mut dyn Observer]) -> Result<(), EngineError> {
         let step = self.state.step;
-        let rank = self.world.rank();
         if !observers.is_empty() {
             self.observed = Some(step);
         }
@@ -26,49 +25,55 @@ impl<I: Interaction> Simulation<'_, I> {
         for observer in observers {
             let Some(needs) = observer.due(step) else { continue };
             self.provide(needs, &mut seen)?;
-            if observer.runs_on() == RunsOn::FirstRank && rank != FIRST_RANK {
+            if observer.runs_on() == RunsOn::FirstRank && self.world.rank() != FIRST_RANK {
                 continue;
             }
-            let State { particles, domain, time, integrator, .. } = &self.state;
-            let Decomposition { grid, plan, pairs, .. } = &self.decomposition;
-            let near_pairs = NearPairs {
-                interaction: &self.interaction,
-                particles,
-                cells: &self.cells,
-                grid,
-                plan,
-                pairs,
-                threads: &self.threads,
-                simd: self.setup.simd,
-            };
-            let snapshot = Snapshot {
-                sums: seen.thermo.as_ref().map(|(sums, _)| sums),
-                thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
-                gathered: seen.gathered.as_deref().filter(|_| rank == FIRST_RANK),
-                particle_energies: seen.particle_energies.as_deref(),
-                particle_virials: seen.particle_virials.as_ref(),
-                near_pairs: Some(near_pairs),
-                neighborhood: self.neighborhood,
-                box_warnings: self.box_warnings(),
-                minimisation: integrator.minimisation(),
-                conserved_momentum: self.conserved_momentum(),
-                saved: seen.shared.as_deref().map(|shared| SavedState {
-                    shared,
-                    particles,
-                    reference: self.watch.reference(),
-                }),
-                time: *time,
-                rank,
-                step,
-                domain,
-                particles,
-            };
+            let snapshot = self.snapshot(&seen);
             let begun = Instant::now();
             let observed = observer.observe(&snapshot);
             self.clock.book_since(Phase::Output, begun);
             observed.map_err(EngineError::Observer)?;
         }
         Ok(())
+    }
+
+    /// Returns the state after this step, with the data computed so far.
+    fn snapshot<'s>(&'s self, seen: &'s Seen) -> Snapshot<'s> {
+        let State { particles, domain, step, time, integrator, .. } = &self.state;
+        let rank = self.world.rank();
+        let saved = |shared| SavedState { shared, particles, reference: self.watch.reference() };
+        Snapshot {
+            sums: seen.thermo.as_ref().map(|(sums, _)| sums),
+            thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
+            gathered: seen.gathered.as_deref().filter(|_| rank == FIRST_RANK),
+            particle_energies: seen.particle_energies.as_deref(),
+            particle_virials: seen.particle_virials.as_ref(),
+            near_pairs: Some(self.near_pairs()),
+            neighborhood: self.neighborhood,
+            box_warnings: self.box_warnings(),
+            minimisation: integrator.minimisation(),
+            conserved_momentum: self.conserved_momentum(),
+            saved: seen.shared.as_deref().map(saved),
+            time: *time,
+            step: *step,
+            rank,
+            domain,
+            particles,
+        }
+    }
+
+    fn near_pairs(&self) -> NearPairs<'_> {
+        let Decomposition { grid, plan, pairs, .. } = &self.decomposition;
+        NearPairs {
+            interaction: &self.interaction,
+            particles: &self.state.particles,
+            cells: &self.cells,
+            grid,
+            plan,
+            pairs,
+            threads: &self.threads,
+            simd: self.setup.simd,
+        }
     }
 
     /// Computes the data that an observer needs and that are not in `seen` yet.
