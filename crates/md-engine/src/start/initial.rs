@@ -21,17 +21,31 @@ use crate::setup::Setup;
 /// # Errors
 /// Communication, when particles are sent or velocities are normalised. *Collective.*
 pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, EngineError> {
-    let (rank, Division { grid, partition }) = (world.rank(), &setup.division);
-    let owner = |position: &[f64; 3]| partition.owner(grid, grid.cell_of(*position));
-    let owned = |position: &[f64; 3]| owner(position) == rank;
+    let mut particles = from_source(setup, world)?;
+    match setup.config.temperature {
+        Some(0.0) => particles.velocity.iter_mut().for_each(|column| column.fill(0.0)),
+        Some(temperature) => draw_velocities(&mut particles, setup, temperature, world)?,
+        None => (),
+    }
+    for (column, drift) in particles.velocity.iter_mut().zip(setup.config.drift) {
+        if drift != 0.0 {
+            column.iter_mut().for_each(|velocity| *velocity += drift);
+        }
+    }
+    Ok(particles)
+}
+
+/// Returns the particles that this rank owns, with the velocities of their source. *Collective.*
+fn from_source(setup: &Setup, world: &dyn World) -> Result<Particles, EngineError> {
+    let rank = world.rank();
     let seed = setup.config.seed;
     let limits = share_limits(&setup.config.shares);
     let made = |Site { id, position, species }: Site| {
         let species = species.unwrap_or_else(|| species_of(&limits, seed, id));
         Particle { id, species, position, ..Particle::default() }
     };
-    let here = |site: &Site| owned(&site.position);
-    let mut particles: Particles = match &setup.config.particles {
+    let here = |site: &Site| owner(setup, site.position) == rank;
+    Ok(match &setup.config.particles {
         source @ (ParticleSource::Lattice(_) | ParticleSource::Thinned(_)) => {
             let sites = source.lattice().into_iter().flat_map(|lattice| sites_near(lattice, setup, rank));
             let taken = sites.filter(|&(id, position)| source.is_taken(id, position));
@@ -51,27 +65,28 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
                 Particle { position, images, ..*particle }
             });
             match share {
-                None => wrapped.filter(|particle| owned(&particle.position)).collect(),
-                Some(_) => {
-                    let sent = wrapped.map(|particle| (owner(&particle.position), words(&particle)));
-                    let mut own = deliver_items(world, sent)?;
-                    own.sort_unstable_by_key(|[id, ..]| *id);
-                    own.iter().map(particle).collect()
-                }
+                None => wrapped.filter(|particle| owner(setup, particle.position) == rank).collect(),
+                Some(_) => delivered(wrapped, setup, world)?,
             }
         }
-    };
-    match setup.config.temperature {
-        Some(0.0) => particles.velocity.iter_mut().for_each(|column| column.fill(0.0)),
-        Some(temperature) => draw_velocities(&mut particles, setup, temperature, world)?,
-        None => (),
-    }
-    for (column, drift) in particles.velocity.iter_mut().zip(setup.config.drift) {
-        if drift != 0.0 {
-            column.iter_mut().for_each(|velocity| *velocity += drift);
-        }
-    }
-    Ok(particles)
+    })
+}
+
+fn owner(setup: &Setup, position: [f64; 3]) -> Rank {
+    let Division { grid, partition } = &setup.division;
+    partition.owner(grid, grid.cell_of(position))
+}
+
+/// Sends particles to their owners, and returns this rank's, sorted by id. *Collective.*
+fn delivered(
+    particles: impl Iterator<Item = Particle>,
+    setup: &Setup,
+    world: &dyn World,
+) -> Result<Particles, EngineError> {
+    let sent = particles.map(|particle| (owner(setup, particle.position), words(&particle)));
+    let mut own = deliver_items(world, sent)?;
+    own.sort_unstable_by_key(|[id, ..]| *id);
+    Ok(own.iter().map(particle).collect())
 }
 
 /// Returns a particle as words, to be sent.
