@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use md_core::potential::{PairPotential, PairTerm};
-use md_core::{Field, force::Newton, force::Pair};
+use md_core::{Field, Particles, force::Newton, force::Pair};
 
 use super::context::{FORCES, ForceContext};
 use crate::clock::Phase;
@@ -38,15 +38,12 @@ pub(crate) fn particle_shares<const N: usize>(
     context.gather(&[Field::POSITION])?;
     let begun = Instant::now();
     let (owned, all) = (context.particles.owned(), context.particles.len());
-    let (mut shares, mut forces) = ([const { Vec::new() }; N], [const { Vec::new() }; 3]);
+    let mut shares = [const { Vec::new() }; N];
     for share in &mut shares {
         expect_room(share, all, "what pairs give to this rank's particles")?;
         share.resize(all, 0.0);
     }
-    for (kept, column) in forces.iter_mut().zip(&context.particles.force) {
-        expect_room(kept, owned, "the forces on this rank's particles")?;
-        kept.extend_from_slice(&column[..owned]);
-    }
+    let forces = own_forces(context.particles)?;
     let ForceContext { particles, cells, pairs, threads, .. } = context;
     pairs.visit(cells, particles, potential.cutoff(), |pair| {
         let [a, b] = [pair.i, pair.j].map(|index| particles.species[index] as usize);
@@ -72,4 +69,14 @@ pub(crate) fn particle_shares<const N: usize>(
         column[..owned].copy_from_slice(kept);
     }
     Ok(shares)
+}
+
+/// Returns copies of the forces on this rank's particles.
+fn own_forces(particles: &Particles) -> Result<[Vec<f64>; 3], EngineError> {
+    let (owned, mut forces) = (particles.owned(), [const { Vec::new() }; 3]);
+    for (kept, column) in forces.iter_mut().zip(&particles.force) {
+        expect_room(kept, owned, "the forces on this rank's particles")?;
+        kept.extend_from_slice(&column[..owned]);
+    }
+    Ok(forces)
 }

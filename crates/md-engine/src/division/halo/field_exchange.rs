@@ -39,16 +39,7 @@ impl FieldExchange {
         particles: &Particles,
         buffering: Buffering,
     ) -> Result<Self, EngineError> {
-        let can = |&field: &Field| {
-            let gathers = direction == Direction::Gather || field != Field::POSITION;
-            let on_ghosts = particles.spec(field).on_ghosts != OnGhosts::Absent;
-            gathers && on_ghosts && !particles.components(field).is_empty()
-        };
-        if fields.is_empty() || !fields.iter().all(can) {
-            return Err(EngineError::Exchange(
-                fields.iter().map(|&field| particles.spec(field).name).collect(),
-            ));
-        }
+        expect_exchangeable(fields, direction, particles)?;
         let name = particles.spec(fields[0]).name;
         let numbers: usize = fields.iter().map(|&field| particles.components(field).len()).sum();
         let context = |stage: &Stage| {
@@ -361,6 +352,23 @@ impl FieldExchange {
     pub(super) fn finalise(self) -> Result<(), EngineError> {
         self.contexts.into_iter().try_for_each(|context| Ok(context.finalise()?))
     }
+}
+
+/// Checks that there are fields, and that all of them can be sent in this direction.
+fn expect_exchangeable(
+    fields: &[Field],
+    direction: Direction,
+    particles: &Particles,
+) -> Result<(), EngineError> {
+    let can = |&field: &Field| {
+        let gathers = direction == Direction::Gather || field != Field::POSITION;
+        let on_ghosts = particles.spec(field).on_ghosts != OnGhosts::Absent;
+        gathers && on_ghosts && !particles.components(field).is_empty()
+    };
+    if !fields.is_empty() && fields.iter().all(can) {
+        return Ok(());
+    }
+    Err(EngineError::Exchange(fields.iter().map(|&field| particles.spec(field).name).collect()))
 }
 
 fn unpack(arrival: &Arrival, fields: &[Field], stage: usize, view: &mut HaloView) {
