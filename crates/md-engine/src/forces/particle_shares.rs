@@ -47,13 +47,7 @@ pub(crate) fn particle_shares<const N: usize>(
     let ForceContext { particles, cells, pairs, threads, .. } = context;
     pairs.visit(cells, particles, potential.cutoff(), |pair| {
         let [a, b] = [pair.i, pair.j].map(|index| particles.species[index] as usize);
-        let values = of_pair(&pair, potential.term(a, b, pair.r2));
-        for (share, value) in shares.iter_mut().zip(values) {
-            share[pair.i] += 0.5 * value;
-            if pair.newton == Newton::On {
-                share[pair.j] += 0.5 * value;
-            }
-        }
+        add_halves(&mut shares, &pair, of_pair(&pair, potential.term(a, b, pair.r2)));
     });
     particles.clear_ghost_forces(threads);
     for (column, share) in particles.force.iter_mut().zip(&shares) {
@@ -69,6 +63,17 @@ pub(crate) fn particle_shares<const N: usize>(
         column[..owned].copy_from_slice(kept);
     }
     Ok(shares)
+}
+
+/// Adds half of the values of a pair to its first particle, and to its second unless that one's
+/// owner computes the pair again.
+fn add_halves<const N: usize>(shares: &mut [Vec<f64>; N], pair: &Pair, values: [f64; N]) {
+    for (share, value) in shares.iter_mut().zip(values) {
+        share[pair.i] += 0.5 * value;
+        if pair.newton == Newton::On {
+            share[pair.j] += 0.5 * value;
+        }
+    }
 }
 
 /// Returns copies of the forces on this rank's particles.
