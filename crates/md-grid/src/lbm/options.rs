@@ -9,7 +9,7 @@ use super::crossing::Crossing;
 use super::nodes::Overlap;
 use super::stores::Stores;
 use super::walls::WallVelocities;
-use crate::Messages;
+use crate::{HaloOptions, Messages};
 
 /// Storage of populations between steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,4 +64,11 @@ pub struct FlowOptions {
     pub simd: SimdLevel,
     /// Threads of the rank.
     pub threads: Threads,
+}
+
+impl FlowOptions {
+    /// Returns the options of the halos of populations.
+    pub(super) fn halo_options(&self) -> HaloOptions {
+        HaloOptions { name: "populations", messages: self.messages, buffering: self.buffering }
+    }
 }

@@ -54,6 +54,15 @@ enum Grids<T> {
     Two(Field<T>, StoresChoice),
 }
 
+impl<T: LaneReal> Grids<T> {
+    /// Creates a second grid.
+    fn second(layout: Layout, stores: Option<Stores>) -> Result<Self, GridError> {
+        let target = Field::staggered(Place::Reaction, layout, &leads())?;
+        let bytes = 2 * POPULATIONS * layout.component_stride() * size_of::<T>();
+        Ok(Self::Two(target, StoresChoice::new(stores, bytes)))
+    }
+}
+
 impl<T: LaneReal> Flow<T> {
     /// Creates a flow whose fluid nodes start from `initial(global indices)`, around the solid
     /// nodes of `mask`, which contains those of this rank. *Collective.*
@@ -73,39 +82,24 @@ impl<T: LaneReal> Flow<T> {
         let walls = Walls::find(decomposition, block.origin, layout, &mask, options.wall_velocities);
         // A single rank waits for no messages.
         let overlap = if world.ranks() > 1 { options.overlap } else { Overlap::Nothing };
-        let halo = |plan: HaloPlan| {
-            let halo =
-                HaloOptions { name: "populations", messages: options.messages, buffering: options.buffering };
-            Halo::open(world, decomposition, layout, &plan, halo)
-        };
-        let rates = Rates::new(options.collision, options.viscosity);
-        let (shifts, ends) = (shifts(layout), Ends::of(decomposition));
-        let rows = Rows::new(layout, ends);
-        let sweeper = Sweeper::new(
-            |force| Coefficients::new(rates, force),
-            options.body_force,
-            shifts,
-            rows,
-            options.simd,
-            options.threads.clone(),
-        );
+        let halo = |plan: HaloPlan| Halo::open(world, decomposition, layout, &plan, options.halo_options());
+        let (rates, ends) = (Rates::new(options.collision, options.viscosity), Ends::of(decomposition));
+        let (shifts, rows) = (shifts(layout), Rows::new(layout, ends));
+        let coefficients = |force| Coefficients::new(rates, force);
+        let threads = options.threads.clone();
         let mut flow = Self {
             block,
             layout,
             all_nodes: decomposition.nodes().iter().product(),
             nodes: Nodes::of(decomposition, layout, &mask, overlap, options.crossing),
             walls,
-            sweeper,
+            sweeper: Sweeper::new(coefficients, options.body_force, shifts, rows, options.simd, threads),
             shifts,
             rows,
             grid: Field::staggered(Place::Position, layout, &leads())?,
             grids: match options.pattern {
                 Pattern::SingleGrid => Grids::One(Box::new(halo(options.crossing.gather(ends))?)),
-                Pattern::TwoGrid => {
-                    let target = Field::staggered(Place::Reaction, layout, &leads())?;
-                    let bytes = 2 * POPULATIONS * layout.component_stride() * size_of::<T>();
-                    Grids::Two(target, StoresChoice::new(options.stores, bytes))
-                }
+                Pattern::TwoGrid => Grids::second(layout, options.stores)?,
             },
             scatter: halo(options.crossing.scatter(ends))?,
             mask,

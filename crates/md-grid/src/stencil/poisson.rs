@@ -21,7 +21,7 @@ use super::swap::{extremes, visit};
 use crate::application::{Application, Progress};
 use crate::layout::{Bounds, Region};
 use crate::resume::expect_words;
-use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Resumable, total};
+use crate::{Block, Decomposition, Field, GridError, Halo, HaloPlan, Layout, Neighbours, Resumable, total};
 
 /// Maximum number of waves along each axis.
 const WAVES: usize = 4;
@@ -60,18 +60,13 @@ impl<'w> Poisson<'w> {
         let layout = Layout::new(block.size, depth, size_of::<f64>())?;
         let field = |place| Field::<f64>::at(place, layout, 1);
         let (mut exact, mut residual) = (field(Place::Id)?, field(Place::Velocity)?);
-        let waves = [0, 1, 2].map(|axis| {
-            (1..=WAVES.min(distinct_waves(&problem.decomposition, axis)))
-                .map(|number| wave(&problem.decomposition, &block, axis, number))
-                .collect::<Vec<_>>()
-        });
+        let waves = waves(&problem.decomposition, &block);
         exact.fill_own(|_, node| superposition(&waves, node, |_| 1.0));
         residual.fill_own(|_, node| superposition(&waves, node, |eigenvalue| eigenvalue));
         let nodes = problem.nodes();
         let norm2 = total::dot(world, nodes, pairs(&residual, &residual))?;
         let plan = plan(depth);
-        let options =
-            HaloOptions { name: "direction", messages: problem.messages, buffering: problem.buffering };
+        let options = problem.halo_options("direction");
         let mut direction = field(Place::Position)?;
         direction.values_mut().copy_from_slice(residual.values());
         Ok(Self {
@@ -136,6 +131,14 @@ pub(super) fn depth(problem: &Problem) -> Result<[usize; 3], GridError> {
 /// Returns the exchange of an iteration.
 pub(super) fn plan(depth: [usize; 3]) -> HaloPlan {
     HaloPlan::direct(depth, Neighbours::Faces, &[0])
+}
+
+/// Returns the waves of the right-hand side along each axis.
+fn waves(decomposition: &Decomposition, block: &Block) -> [Vec<Wave>; 3] {
+    [0, 1, 2].map(|axis| {
+        let numbers = 1..=WAVES.min(distinct_waves(decomposition, axis));
+        numbers.map(|number| wave(decomposition, block, axis, number)).collect()
+    })
 }
 
 /// Returns the sum over all products of waves times `factor` of their eigenvalue, with smaller

@@ -5,7 +5,7 @@ use md_core::ExchangePattern;
 use md_engine::Overlap;
 
 use crate::halo::expect_channels;
-use crate::{Decomposition, Edges, GridError, Messages, Neighbours};
+use crate::{Decomposition, Edges, GridError, HaloOptions, Messages, Neighbours};
 
 /// Kinds of applications with their parameters; the first is the default.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,6 +174,11 @@ impl Problem {
         let depths = [0, 1, 2].map(|axis| if has_ghosts(axis) { depth } else { 0 });
         self.decomposition.expect_depth(depths)?;
         Ok(depths)
+    }
+
+    /// Returns the options of a halo with this name.
+    pub(super) fn halo_options(&self, name: &'static str) -> HaloOptions {
+        HaloOptions { name, messages: self.messages, buffering: self.buffering }
     }
 
     /// Checks that a context has enough channels for the messages of an exchange.

@@ -12,9 +12,7 @@ use crate::application::{Application, Progress, mixed};
 use crate::decomposition::Offset;
 use crate::layout::Region;
 use crate::resume::expect_words;
-use crate::{
-    Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Real, Resumable, total,
-};
+use crate::{Edges, Field, GridError, Halo, HaloPlan, Layout, Neighbours, Real, Resumable, total};
 
 /// Total weight of all neighbours in the average of a node.
 const NEIGHBOURS_WEIGHT: f64 = 0.5;
@@ -45,8 +43,7 @@ impl<'w, T: Real> Swap<'w, T> {
         let block = problem.decomposition.block(world.rank());
         let layout = Layout::new(block.size, problem.depth(problem.kind.depth())?, size_of::<T>())?;
         let plan = plan(problem, layout.depth(), fields, neighbours);
-        let options =
-            HaloOptions { name: "fields", messages: problem.messages, buffering: problem.buffering };
+        let options = problem.halo_options("fields");
         let mut field = Field::at(Place::Position, layout, fields)?;
         let global = problem.decomposition.nodes();
         field.fill_own(|component, node| {

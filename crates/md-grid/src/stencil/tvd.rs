@@ -30,8 +30,7 @@ use crate::decomposition::{AXES, Block, Offset};
 use crate::layout::{Bounds, Region, Span};
 use crate::resume::expect_words;
 use crate::{
-    Decomposition, Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Real, Resumable, Transfer,
-    total,
+    Decomposition, Edges, Field, GridError, Halo, HaloPlan, Layout, Real, Resumable, Transfer, total,
 };
 
 /// Number of cells on each side of a face that its flux needs.
@@ -80,8 +79,7 @@ impl<'w, T: Real> Tvd<'w, T> {
         let sweep = |axis: usize| {
             let [both_ways, backwards] = plans(axis, &components);
             let open = |name, plan: HaloPlan| {
-                let options = HaloOptions { name, messages: problem.messages, buffering: problem.buffering };
-                Halo::open(world, &decomposition, layout, &plan, options)
+                Halo::open(world, &decomposition, layout, &plan, problem.halo_options(name))
             };
             Ok::<_, GridError>(Sweep {
                 axis,
@@ -90,9 +88,8 @@ impl<'w, T: Real> Tvd<'w, T> {
                 fluxes: open("fluxes", backwards)?,
             })
         };
-        let axes = (0..3).filter(|&axis| depth[axis] > 0);
         let mut tvd = Self {
-            sweeps: axes.map(sweep).collect::<Result<_, _>>()?,
+            sweeps: (0..3).filter(|&axis| depth[axis] > 0).map(sweep).collect::<Result<_, _>>()?,
             tracers: Field::at(Place::Position, layout, fields)?,
             fluxes: Field::at(Place::Force, layout, fields)?,
             overlap: problem.overlap,
