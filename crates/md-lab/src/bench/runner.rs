@@ -29,7 +29,7 @@ pub struct Settings {
     pub machine: Machine,
     /// Bytes of memory available to each rank; `None` if unknown.
     pub memory: Option<f64>,
-    /// Size of the largest last-level cache, in bytes; see [`largest_cache`].
+    /// Size of the largest last-level cache, in bytes; see [`super::largest_cache`].
     pub last_cache_bytes: usize,
     /// Bytes that each rank moving messages walks through; `None` to choose what exceeds that
     /// cache.
