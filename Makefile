@@ -85,6 +85,8 @@ deny:
 examples: setup
 	cargo build --examples
 	$(TARGET)/debug/examples/own_potential
+	$(TARGET)/debug/examples/md_from_scratch
+	scripts/mpirun.sh 3 $(TARGET)/debug/examples/md_from_scratch rma-fence
 	scripts/mpirun.sh 2 $(TARGET)/debug/examples/embed
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 

@@ -38,9 +38,16 @@ pub struct Messages<'a> {
     pub outgoing: &'a mut [Vec<u64>],
 }
 
+/// A particle that lies in a cell of a rank to which this rank sends no particles.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("particle {} at {:?} has moved beyond the cells of this rank's neighbours", .0.id, .0.position)]
+pub struct StrayParticle(pub Particle);
+
 /// Moves the particles that now lie in another rank's cells from `particles` to the messages.
-/// Positions must be wrapped, and no particle may be lost. If the owner of a particle is not a
-/// peer, that particle is returned. Partition and lost-particle check rule this out, so it
+/// Positions must be wrapped, and no particle may be lost.
+///
+/// # Errors
+/// The owner of a particle is not a peer. Partition and lost-particle check rule this out, so it
 /// indicates a bug or invalid input.
 pub fn take_migrants(
     particles: &mut Particles,
@@ -49,7 +56,7 @@ pub fn take_migrants(
     partition: &Partition,
     threads: &Threads,
     Messages { peers, outgoing }: Messages,
-) -> Option<Particle> {
+) -> Result<(), StrayParticle> {
     outgoing.iter_mut().for_each(Vec::clear);
     // In descending order: the particle that takes a migrant's place has been checked already and
     // stays.
@@ -57,11 +64,11 @@ pub fn take_migrants(
         let owner = partition.owner(grid, grid.cell_of(particles.position_of(index)));
         match peers.binary_search(&owner) {
             Ok(peer) => particles.append_to(&mut outgoing[peer], index),
-            Err(_) => return Some(particles.get(index)),
+            Err(_) => return Err(StrayParticle(particles.get(index))),
         }
         particles.swap_remove(index);
     }
-    None
+    Ok(())
 }
 
 /// Appends the particles in a migration message.

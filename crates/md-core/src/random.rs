@@ -34,6 +34,37 @@ pub fn uniform(seed: u64, id: u64) -> f64 {
     StandardUniform.sample(&mut generator(seed, Purpose::Species, id))
 }
 
+/// Returns the three numbers between -0.5 and 0.5 that LAMMPS draws for a particle at this position
+/// (`velocity all create T SEED loop geom`). They depend on all bits of the position.
+///
+/// A hash (Jenkins 1997, one at a time) of seed and position starts the generator of Park and
+/// Miller (1988).
+pub fn lammps_vector(seed: i32, position: [f64; 3]) -> [f64; 3] {
+    const FACTOR: u64 = 16807;
+    const MODULUS: u64 = (1 << 31) - 1;
+    const HASH_BITS: u32 = (1 << 27) - 1;
+    const WARM_UP: usize = 5;
+    let mut hash = 0u32;
+    for byte in seed.to_le_bytes().into_iter().chain(position.into_iter().flat_map(f64::to_le_bytes)) {
+        // LAMMPS reads the bytes as `char`, which has a sign on x86.
+        hash = hash.wrapping_add_signed(i32::from(byte as i8));
+        hash = hash.wrapping_add(hash << 10);
+        hash ^= hash >> 6;
+    }
+    hash = hash.wrapping_add(hash << 3);
+    hash ^= hash >> 11;
+    hash = hash.wrapping_add(hash << 15);
+    let mut state = u64::from(hash & HASH_BITS).max(1);
+    let mut uniform = || {
+        state = FACTOR * state % MODULUS;
+        (1.0 / MODULUS as f64) * state as f64
+    };
+    for _ in 0..WARM_UP {
+        uniform();
+    }
+    std::array::from_fn(|_| uniform() - 0.5)
+}
+
 /// Random numbers that a stochastic thermostat draws in a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThermostatDraw {
@@ -67,6 +98,26 @@ mod tests {
         assert_eq!(normal_vector(1, 7), normal_vector(1, 7));
         assert_ne!(normal_vector(1, 7), normal_vector(1, 8));
         assert_ne!(normal_vector(1, 7), normal_vector(2, 7));
+    }
+
+    /// Velocities of particles 1, 2 and 5 in `tests/data/melt2048`, which LAMMPS wrote. They were
+    /// shifted and scaled after they had been drawn, so only ratios of differences remain.
+    #[test]
+    fn vectors_of_lammps_are_those_that_it_draws() {
+        const SIDE: f64 = 1.6795961913825073;
+        const HALF: f64 = 0.8397980956912536;
+        let drawn =
+            [[0.0; 3], [HALF, HALF, 0.0], [SIDE, 0.0, 0.0]].map(|position| lammps_vector(16180, position));
+        let written = [
+            [-0.20007234292236412, -1.125133799808142, 0.6859856331040896],
+            [1.631587005401246, 0.5713657955667854, 1.5956982319313666],
+            [1.4604303493463981, 0.8963365177333131, 0.07035155579449259],
+        ];
+        for dim in 0..3 {
+            let ratio = |[a, b, c]: [[f64; 3]; 3]| (a[dim] - b[dim]) / (a[dim] - c[dim]);
+            assert!((ratio(drawn) / ratio(written) - 1.0).abs() < 1e-12, "{dim}");
+        }
+        assert!(drawn.as_flattened().iter().all(|number| number.abs() <= 0.5));
     }
 
     #[test]

@@ -97,7 +97,7 @@ struct Loops<'w, R> {
     /// Planned time of a loop, in seconds.
     planned_s: f64,
     begun: Instant,
-    /// Seconds since `begun` at the end of the last loop, on the slowest rank.
+    /// Seconds since `begun` at the end of the last slice that was run, on the slowest rank.
     spent_s: f64,
 }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use md_core::force::MethodKind;
-use md_core::migrate::take_migrants;
+use md_core::migrate::{StrayParticle, take_migrants};
 use md_core::rebuild::{Due, RebuildDecision};
 use md_core::{CellGrid, HaloPlan, Particles, Partition, Threads};
 
@@ -34,10 +34,8 @@ impl Owners<'_> {
     /// Moves particles that this rank does not own into the messages to their owners.
     fn take(&self, particles: &mut Particles, messages: Messages) -> Result<(), EngineError> {
         let Self { grid, partition, plan, threads } = *self;
-        match take_migrants(particles, grid, plan, partition, threads, messages) {
-            Some(stray) => Err(EngineError::Stray(stray.id, stray.position)),
-            None => Ok(()),
-        }
+        take_migrants(particles, grid, plan, partition, threads, messages)
+            .map_err(|StrayParticle(stray)| EngineError::Stray(stray.id, stray.position))
     }
 }
 
