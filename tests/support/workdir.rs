@@ -33,7 +33,7 @@ pub(crate) fn from_file(path: &str) -> String {
 }
 
 /// Time limit, long enough for every call, also on a loaded machine.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// How a command is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
