@@ -174,7 +174,9 @@ fn a_job_that_waits_for_too_long_says_so() {
     if !p2p_available() {
         return;
     }
-    let run = Run::new("run", RESTLESS_MELT).on(Backend::P2p, 3).set("parallel.watchdog_s=1e-6");
+    // The watchdog looks at the ranks now and then, so the run must not be over before it does.
+    let long = Run::new("run", RESTLESS_MELT).set("simulation.steps=100000");
+    let run = long.on(Backend::P2p, 3).set("parallel.watchdog_s=1e-6");
     let outcome = run.finish();
     assert_eq!(outcome.code(), Some(3), "{}", outcome.report());
     assert!(outcome.finished().stderr.contains(" waited "), "{}", outcome.report());
