@@ -50,7 +50,7 @@ fn check_values(parallel: &Parallel, method: MethodKind) -> Checked {
 fn check_unknown(parallel: &Parallel) -> Checked {
     let Parallel { protocol, overlap, balance, second_share, .. } = *parallel;
     let nothing = |key: &str| {
-        let what = format!("knows no `{key}`: messages are sent between computations, as they come");
+        let what = format!("knows no `{key}`: messages are sent between computations");
         refused(protocol, &format!("parallel.{key}"), &what, "leave it out")
     };
     if !overlap {

@@ -45,12 +45,12 @@ fn what_does_not_go_with_a_protocol_is_told_with_what_would() {
         (
             "dist",
             "parallel.overlap=false",
-            "× protocol `dist` knows no `overlap`: messages are sent between computations, as they come\nhelp: leave it out",
+            "× protocol `dist` knows no `overlap`: messages are sent between computations\nhelp: leave it out",
         ),
         (
             "simple",
             "parallel.second_share=0.25",
-            "× protocol `simple` knows no `second_share`: messages are sent between computations, as they come\nhelp: leave it out",
+            "× protocol `simple` knows no `second_share`: messages are sent between computations\nhelp: leave it out",
         ),
         (
             "simple",
