@@ -136,7 +136,7 @@ static void osu_get(void) {
     if (rank == 0) MPI_Get(to, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, window), MPI_Win_flush(peer, window);
 }
 
-/* Of the 26 neighbours on a torus of two ranks, 18 are the other rank. */
+/* 18 of the 26 neighbours on a torus of two ranks are the other rank. */
 static void sync26(void) {
     MPI_Request requests[2 * NEIGHBOURS];
     turn = 1 - turn;

@@ -347,7 +347,7 @@ fn threads_without_mpirun() {
 }
 
 /// Another thread ends the job and prints the last message. A wait of a few hundred polls ends
-/// before the clock is read. Of this many repetitions, one takes longer.
+/// before the clock is read. One of the repetitions takes longer.
 #[test]
 fn a_wait_that_is_too_short_for_anything() {
     if !p2p_available() {

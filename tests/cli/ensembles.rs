@@ -305,7 +305,8 @@ fn what_a_thermostat_cannot_heat_is_warned_of() {
     let langevin = "--set integrator={kind=\"langevin\",temperature=1.0,friction=1.0}";
     let said = workdir.succeed(Start::Plain, &format!("run melt.toml --quiet --output out {langevin}"));
     assert_eq!(said.stderr, "");
-    // At rest there is no kinetic energy to which a change of the conserved energy could be compared.
+    // At rest there is no kinetic energy to which a change of the conserved energy could be
+    // compared.
     let chain = "--steps 500 --set integrator={temperature=1.0,kind=\"nose-hoover\",relaxation=0.5}";
     let said = workdir.succeed(Start::Plain, &format!("run melt.toml --quiet --output out {chain}"));
     assert!(said.stderr.starts_with("warning: ") && !said.stderr.contains("has changed by"), "{said:?}");

@@ -1,5 +1,6 @@
-/* Loaded before the C library: the time of day jumps by JUMP_S seconds, ahead as soon as the file `ahead` is in the folder
-   $MD_CLOCK, back as soon as `back` is. The monotonic clock does not, as it does not where somebody sets the clock. */
+/* Loaded before the C library. The time of day jumps by JUMP_S seconds: ahead once the file `ahead`
+ * is in the folder $MD_CLOCK, back once `back` is. The monotonic clock does not jump, just as it does
+ * not when the clock of a machine is set. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>

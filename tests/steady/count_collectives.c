@@ -1,6 +1,7 @@
-/* Counts the collective calls and the messages of one process, with their bytes, and forwards them (the profiling interface,
- * MPI-3.1 section 14.2). The counts are words in the file $MD_COUNT_FILE.<process>, mapped so that they can be read at any
- * time: collective calls, what these give and deliver in bytes; messages sent, received, put and taken, their bytes. */
+/* Counts the collective calls and the messages of one process, with their bytes, and forwards them
+ * (the profiling interface, MPI-3.1 section 14.2). The counts are words in the file
+ * $MD_COUNT_FILE.<process>, mapped so that they can be read at any time: collective calls, their
+ * bytes in and out; messages sent, received, put and got, and their bytes. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>

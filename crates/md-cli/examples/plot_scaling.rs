@@ -1,9 +1,9 @@
 //! `plot_scaling CSV SVG`: time per atom and step, and memory per atom, against the number of
 //! atoms.
 //!
-//! The CSV has the columns atoms, method, precision, `ns_per_atom_step`, `bytes_per_atom`. Of rows
-//! that measure the same quantity, the minimum is on the line, since everything else that a machine
-//! does only adds time; the others are small points.
+//! The CSV has the columns atoms, method, precision, `ns_per_atom_step`, `bytes_per_atom`. The
+//! line connects the minima of rows that measure the same quantity, since other activity of a
+//! machine only adds time; the other rows are small points.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -5,10 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use md_comm::{CommError, World};
+use md_scenario::failure::RUN_FAILED;
 use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
-
-use md_scenario::failure::RUN_FAILED;
 
 /// Ctrl-C, the signals of launchers and batch systems, and a closed terminal.
 const SIGNALS: [Signal; 6] = [

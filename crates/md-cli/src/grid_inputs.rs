@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use md_comm::World;
-use md_grid::{Decomposition, GridError};
-
-use crate::args::ScenarioArgs;
-use crate::inputs::{Inputs, ReadInputs};
-use md_files::output::OutputError;
+use md_files::store::OutputError;
 use md_files::text_file::{broadcast_read, is_open_already, read_text};
+use md_grid::{Decomposition, GridError};
 use md_scenario::failure::RunError;
 use md_scenario::{
     GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, Stencil, StencilScenario,
     effective_toml, has_table, load_as,
 };
+
+use crate::args::ScenarioArgs;
+use crate::inputs::{Inputs, ReadInputs};
 
 /// A scenario with a grid.
 pub trait GridModel: Model + Clone + Sync {

@@ -6,9 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use md_comm::{CommError, World};
+use md_scenario::messages::warn;
 
 use crate::cores;
-use md_scenario::messages::warn;
 
 /// Clock ticks of `/proc` per second, the same on all of Linux (`USER_HZ`).
 const TICKS_PER_S: f64 = 100.0;
@@ -79,8 +79,7 @@ impl HostLoad {
 }
 
 impl HostUse {
-    /// Returns whether other programs have used so many cores that the times of a run may be due to
-    /// them.
+    /// Returns whether other programs have used enough cores to affect the times of a run.
     pub fn has_others(&self) -> bool {
         self.by_others >= BUSY_CORES
     }

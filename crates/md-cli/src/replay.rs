@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use md_comm::World;
 use md_engine::balance::replay::Replayed;
 use md_engine::{EngineError, Simulation};
-
-use crate::inputs::Inputs;
-use crate::report::tables::BALANCING_COLUMNS;
 use md_files::text_file::{broadcast_read, read_text};
 use md_scenario::failure::RunError;
 use md_scenario::name_of;
+
+use crate::inputs::Inputs;
+use crate::report::tables::BALANCING_COLUMNS;
 
 /// Line number of the first row.
 const FIRST_ROW: usize = 2;
@@ -45,7 +45,8 @@ impl Replay {
     /// Makes a simulation repeat the balancings.
     ///
     /// # Errors
-    /// [`md_scenario::failure::Unreadable`], with the line of the first balancing that cannot be repeated.
+    /// [`md_scenario::failure::Unreadable`], with the line of the first balancing that cannot be
+    /// repeated.
     pub fn begin(self, simulation: &mut Simulation) -> Result<(), RunError> {
         simulation.replay_balancing(self.all).map_err(|error| match error {
             EngineError::Replay { index, problem } => {

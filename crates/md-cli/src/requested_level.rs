@@ -1,7 +1,6 @@
 //! The instruction set requested by the environment.
 
 use md_core::SimdLevel;
-
 use md_scenario::failure::{Failure, RunError};
 
 /// Selects an instruction set other than the best one of this CPU, e.g. `MD_SIMD=avx2+fma`.

@@ -15,11 +15,11 @@ use md_engine::{
     Config, EngineError, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice,
     TailCorrection,
 };
+use md_scenario::failure::RunError;
+use md_scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, WallPair, name_of};
 
 use crate::requested_level::{available, level_named, requested_level};
 use faults::{check_outputs, expect_integrators, located};
-use md_scenario::failure::RunError;
-use md_scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, WallPair, name_of};
 use sites::{is_large, shares, sites};
 
 /// Mass of a species for which neither the scenario nor the file gives one.

@@ -1,4 +1,5 @@
-//! What a world reports of the library and the machine beneath it. Nothing here moves data of a run.
+//! What a world reports of the library and the machine beneath it. Nothing here moves data of a
+//! run.
 
 use crate::CommError;
 

@@ -190,7 +190,7 @@ impl RebuildWatch {
         self.skin = (self.full_skin - (1.0 - least) * list_radius).max(0.0);
     }
 
-    /// Returns whether the box has shrunk so much that no skin is left.
+    /// Returns whether no skin is left because the box has shrunk.
     pub fn is_used_up(&self) -> bool {
         self.skin == 0.0 && self.full_skin > 0.0
     }

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use md_comm::{World, launch};
 use md_lab::in_words;
-
 use md_scenario::failure::RunError;
 
 /// Variables in which launchers pass the number of ranks on this machine: Open MPI, MPICH and Intel

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use md_comm::World;
+use md_scenario::failure::RunError;
 
 use crate::memory;
-use md_scenario::failure::RunError;
 
 /// Length limit of a scenario, which people write by hand, in bytes.
 pub const LONGEST_SCENARIO: u64 = 16 << 20;

@@ -2,11 +2,12 @@
 
 use std::ops::RangeInclusive;
 
+use md_scenario::AtomStyle;
+
 use super::dump::Dump;
 use super::numbers::{count, number, whole, yes};
 use super::outcome::{Outcome, Taken};
 use super::{Script, kinds};
-use md_scenario::AtomStyle;
 
 impl Script<'_> {
     /// Carries out a command. This function has those of the system; each group passes on the

@@ -1,10 +1,11 @@
 //! `read_data`: contents of a data file except its particles.
 
+use md_files::input::PairCoefficients;
+use md_scenario::AtomStyle;
+
 use super::Script;
 use super::faces::Ends;
 use super::outcome::{Outcome, Taken};
-use md_files::input::PairCoefficients;
-use md_scenario::AtomStyle;
 
 impl Script<'_> {
     pub(super) fn read_data(&mut self, path: &str) -> Taken {

@@ -1,7 +1,6 @@
 //! `dump`: a trajectory with the columns of the script.
 
 use md_lab::name_of;
-
 use md_scenario::TrajectoryColumn;
 
 /// A dump that was taken.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use md_lab::name_of;
+use md_scenario::AtomStyle;
 
 use super::created::{Created, Filled, Random, Single, joined};
 use super::faces::{Ends, Face, Faces};
 use super::lattice::{Interval, ScriptLattice};
-use md_scenario::AtomStyle;
 
 /// A block, given by the two ends along each dimension, in sigma.
 pub(super) type Block = [Ends; 3];

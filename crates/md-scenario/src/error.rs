@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use md_comm::CommError;
+use md_lab::{Problem, Status};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 
 use super::excerpt::Excerpt;
@@ -9,9 +11,6 @@ use super::finding::Finding;
 use super::origin::{Place, Places};
 use super::overrides::Fault;
 use super::text::ScenarioSource;
-use md_comm::CommError;
-use md_lab::{Problem, Status};
-
 use crate::failure::{Failure, RunError, Unreadable};
 use crate::printable::printable;
 

@@ -80,9 +80,9 @@ impl KnownFile {
     /// Plots of the files of a run in one page.
     pub const PLOT: Self = Self("plot.html");
     /// Results of a scenario, by `run`, `forces`, `compare` or `predict`. Each of these commands
-    /// removes all of them, and those of `md_files::output::run_output::OUTPUTS`, so that none remains
-    /// beside a scenario.toml to which it does not belong. The table of a sweep is continued, and
-    /// contains its scenario.
+    /// removes all of them, and those of `md_files::output::run_output::OUTPUTS`, so that none
+    /// remains beside a scenario.toml to which it does not belong. The table of a sweep is
+    /// continued, and contains its scenario.
     pub const RESULTS_OF_A_SCENARIO: [Self; 18] = [
         Self::PLOT,
         Self::PROBE,

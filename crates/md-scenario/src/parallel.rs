@@ -9,6 +9,7 @@ use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
 use md_core::{Shell, Threads};
 use md_engine::{Balance, Protocol, SecondShare};
+use md_lab::{Strategy, name_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -16,7 +17,6 @@ use toml::{Table, Value};
 use super::finding::{Checked, Finding, at_least_one, positive};
 use super::simulation::Simulation;
 use super::wording::listed;
-use md_lab::{Strategy, name_of};
 
 /// `[parallel]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

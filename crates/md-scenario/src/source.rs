@@ -6,11 +6,10 @@ use toml_edit::{DocumentMut, Item};
 use super::error::ScenarioError;
 use super::finding::Finding;
 use super::origin::{Place, Places};
-use super::overrides;
 use super::schema::ModelSchema;
 use super::shape::{self, Missing};
 use super::text::ScenarioSource;
-use super::{Model, Scenario};
+use super::{Model, Scenario, overrides};
 
 /// Returns whether a text has a table of this name at its top level. Text that is not TOML has
 /// none.

@@ -6,6 +6,7 @@ pub(crate) mod wall;
 use md_core::lattice::{Lattice as CoreLattice, LatticeKind};
 use md_core::thinned::Region;
 use md_core::{Boundary, Dimension};
+use md_lab::name_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,6 @@ use super::atom_style::AtomStyle;
 use super::finding::{Checked, Finding, at_least_one, not_negative, positive};
 use super::simulation::Simulation;
 use generators::{Gas, Regions, check_gas, check_regions};
-use md_lab::name_of;
 use wall::WallPair;
 
 /// `[system]`: exactly one of `lattice`, `regions`, `gas` and `file`.

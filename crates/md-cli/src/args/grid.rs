@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use md_files::output::ProgressMode;
 
 use super::{ScenarioArgs, TraceArgs, wall_time};
-use md_files::output::ProgressMode;
 
 /// Arguments of `stencil` and `lbm`.
 #[derive(Debug, Clone, Args)]

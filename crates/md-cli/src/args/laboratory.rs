@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::TypedValueParser;
 use md_core::Threads;
+use md_files::output::ProgressMode;
 use md_lab::sweep::Scaling;
 
 use super::{ScenarioArgs, TraceArgs, positive_seconds};
-use md_files::output::ProgressMode;
 
 pub(super) const COMPARE_HELP: &str = "\
 Strategies are all combinations of the chosen backends, shells, exchanges and partitions, and of the values that --vary names, such as \

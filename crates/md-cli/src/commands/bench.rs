@@ -6,22 +6,24 @@ use std::time::Duration;
 
 use md_comm::monitor::{Heartbeat, Monitor};
 use md_comm::{Backend, CommError};
+use md_files::memory;
+use md_files::output::{Progress, Screen, Verbosity};
+use md_files::store::{OutputDirectory, OutputError, RecordFile};
 use md_lab::bench::{
     self, ALL, Benchmark, Ground, Machine, Row, Settings, bench_csv, core_complexes, largest_cache, picture,
     samples_csv, table,
 };
 use md_lab::plot::Picture;
 use md_lab::{Problem, Transports, lock};
+use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
+use md_scenario::known_file::KnownFile;
+use md_scenario::{listed, nearest};
 
 use super::ending::{Outcome, of_outcomes};
 use super::{note_lock, open_on_root, refused};
 use crate::args::BenchArgs;
 use crate::host_load::HostLoad;
 use crate::strategies::{Selection, select};
-use md_files::memory;
-use md_files::output::{KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
-use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
-use md_scenario::{listed, nearest};
 
 const EVERYTHING: &str = "all";
 

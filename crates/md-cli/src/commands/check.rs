@@ -1,12 +1,13 @@
 //! `md-cli check`: the checks of `run` before it starts, and the effective scenario.
 
-use crate::commands::{found_from_anywhere, length_warning};
-use crate::inputs::Inputs;
-use crate::setup::{self, room};
 use md_files::output::Gathers;
 use md_scenario::effective_toml;
 use md_scenario::failure::RunError;
 use md_scenario::messages::warn;
+
+use crate::commands::{found_from_anywhere, length_warning};
+use crate::inputs::Inputs;
+use crate::setup::{self, room};
 
 /// Returns the effective scenario of checked inputs, for `ranks` ranks, and the memory that it
 /// needs.

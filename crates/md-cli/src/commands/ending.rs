@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use md_engine::EngineError;
 use md_lab::Status;
+use md_scenario::failure::{COMMUNICATION_FAILED, Failure, RUN_FAILED, Remains, RunError, Scope};
 
 use crate::early_end::Signal;
-use md_scenario::failure::{COMMUNICATION_FAILED, Failure, RUN_FAILED, Remains, RunError, Scope};
 
 /// An orderly end before all work was done. All files have been written.
 #[derive(Debug, thiserror::Error)]

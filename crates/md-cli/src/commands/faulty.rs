@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use md_comm::conformance::{self, Call, Delivery, Then};
 use md_comm::{Backend, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, World};
-
 use md_lab::Transports;
 
 /// Set when the job is ended. Only one test may hang.

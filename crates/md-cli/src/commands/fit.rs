@@ -3,21 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use md_files::output::{Progress, Screen, Verbosity};
+use md_files::store::OutputDirectory;
+use md_files::text_file::read_text;
 use md_lab::Transports;
 use md_lab::bench::Machine;
 use md_lab::fit::{self, BENCHMARKS, Fitted, Measurement, movers, picture, table};
 use md_lab::machine::Provenance;
 use md_lab::plot::Picture;
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::messages::warn;
 
 use super::bench::{BenchmarkSelection, bench};
 use super::ending::Summarised;
 use super::open_on_root;
 use crate::args::{BenchArgs, FitArgs};
 use crate::host_load::HostLoad;
-use md_files::output::{KnownFile, OutputDirectory, Progress, Screen, Verbosity};
-use md_files::text_file::read_text;
-use md_scenario::failure::RunError;
-use md_scenario::messages::warn;
 
 /// Share of the budget that goes to messages, if both are measured.
 const SHARE_OF_MESSAGES: f64 = 2.0 / 3.0;

@@ -2,6 +2,10 @@
 
 use md_comm::World;
 use md_engine::{RowVector, Simulation, Timings};
+use md_files::output::screen::forces_report;
+use md_files::output::{Gathers, ResultFiles, Screen, Verbosity};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
 
 use super::{RunSummary, context, facts, note_drift, open_on_root, output_directory};
 use crate::early_end::Ended;
@@ -9,10 +13,6 @@ use crate::inputs::Inputs;
 use crate::report::summary::summary_json;
 use crate::report::tables::forces_csv;
 use crate::setup::{self, room};
-use md_files::output::Gathers;
-use md_files::output::screen::forces_report;
-use md_files::output::{KnownFile, ResultFiles, Screen, Verbosity};
-use md_scenario::failure::RunError;
 
 /// Evaluates the forces of the initial state on this rank. *Collective.*
 ///

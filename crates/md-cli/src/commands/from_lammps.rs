@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
-use super::refused;
-use crate::args::FromLammpsArgs;
 use md_files::input::{Source, lammps_data};
 use md_files::text_file::{is_open_already, read_text};
 use md_lammps::{Fate, Files, Remark, translate};
 use md_scenario::failure::RunError;
 use md_scenario::messages::note;
+
+use super::refused;
+use crate::args::FromLammpsArgs;
 
 /// Returns the text of the scenario. Commands that were not translated, or only approximately, are
 /// listed line by line on standard error and at the head of the scenario.

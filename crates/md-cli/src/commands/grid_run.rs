@@ -7,8 +7,17 @@ use std::path::{Path, PathBuf};
 use md_comm::{Traffic, World};
 use md_core::words::counted;
 use md_engine::{Phase, RankTiming, Timings};
+use md_files::checkpoint::{self, Checkpoints, OutputState, Resumed, SavedMask, SavedNodes};
+use md_files::output::screen::where_results_are;
+use md_files::output::{GoingOn, ResultFiles, Verbosity, within_columns};
+use md_files::store::{OutputDirectory, OutputError};
 use md_grid::{Application, Decomposition, application};
+use md_lab::significant;
 use md_lab::trace::TracedWorld;
+use md_scenario::effective_toml;
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::messages::note;
 use serde_json::{Map, Value};
 
 use super::ending::OutputElsewhere;
@@ -21,16 +30,6 @@ use crate::report::breakdown::phase_table;
 use crate::report::grid::{
     GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
-use md_files::checkpoint::OutputState;
-use md_files::checkpoint::{self, Checkpoints, Resumed, SavedMask, SavedNodes};
-use md_files::output::screen::where_results_are;
-use md_files::output::{
-    GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, within_columns,
-};
-use md_lab::significant;
-use md_scenario::effective_toml;
-use md_scenario::failure::RunError;
-use md_scenario::messages::note;
 use steps::{Console, End, Span, Steps, into_result};
 
 /// A scenario with a grid, and the types of its problem.

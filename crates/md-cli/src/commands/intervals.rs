@@ -2,7 +2,6 @@
 //! usually did not intend.
 
 use md_core::words::counted;
-
 use md_scenario::Scenario;
 
 /// Range of steps that outputs observe: those of a run, or of a stage with separate outputs.

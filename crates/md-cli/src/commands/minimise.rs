@@ -11,6 +11,14 @@ use md_engine::{
     EngineError, Integrator, Needs, Observer, ObserverError, ParticleRow, RowVector, Setup, Simulation,
     Snapshot, Timings, every,
 };
+use md_files::output::run_output::{Closing, Console, Opened, Opening, RootOpening, SharedConsole};
+use md_files::output::screen::{thermo_header, thermo_row};
+use md_files::output::{Gathers, Progress, ProgressMode, ResultFiles, Screen, Verbosity, trajectory};
+use md_files::store::{OutputDirectory, kept_whole};
+use md_scenario::failure::{RUN_FAILED, RunError};
+use md_scenario::known_file::KnownFile;
+use md_scenario::messages::note;
+use md_scenario::{IntegratorTable, Positions, Scenario, Trajectory};
 use serde_json::{Map, json};
 
 use super::ending::{Ending, summarised};
@@ -21,16 +29,6 @@ use crate::inputs::Inputs;
 use crate::report::RunFacts;
 use crate::report::summary::summary_json;
 use crate::setup::{self, room};
-use md_files::output::Gathers;
-use md_files::output::run_output::{Closing, Console, Opened, Opening, RootOpening, SharedConsole};
-use md_files::output::screen::{thermo_header, thermo_row};
-use md_files::output::{
-    KnownFile, OutputDirectory, Progress, ProgressMode, ResultFiles, Screen, Verbosity, trajectory,
-};
-use md_files::store::kept_whole;
-use md_scenario::failure::{RUN_FAILED, RunError};
-use md_scenario::messages::note;
-use md_scenario::{IntegratorTable, Positions, Scenario, Trajectory};
 
 /// File of the final state of a minimisation.
 pub const FINAL_STATE: &str = "minimised.extxyz";

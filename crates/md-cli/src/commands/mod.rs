@@ -27,9 +27,8 @@ pub mod sweep;
 mod timeline;
 pub mod trace_summary;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 pub(crate) use intervals::interval_warnings;
 use md_comm::{Backend, Communication, World};
@@ -41,10 +40,12 @@ use crate::early_end::Ended;
 use crate::inputs::Inputs;
 use crate::report::RunFacts;
 use crate::report::warnings::{Units, limited_box, unreached, warnings};
-use md_files::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, holds_results_but};
+use md_files::output::{ResultFiles, Verbosity, holds_results_but};
+use md_files::store::{OutputDirectory, OutputError};
 use md_files::text_file::LONGEST_SCENARIO;
 use md_lab::{RunContext, significant};
 use md_scenario::failure::{BAD_INPUT, RunError};
+use md_scenario::known_file::KnownFile;
 use md_scenario::messages::{is_first_process, note, warn};
 use md_scenario::printable::printable;
 use md_scenario::{CentreOfMass, Output, Scenario, effective_toml};

@@ -2,15 +2,16 @@
 
 use md_core::PartitionKind;
 use md_engine::Protocol;
+use md_files::output::{Screen, Verbosity};
 use md_lab::partition::{partition_csv, picture, survey, table};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
 
 use super::{planning_directory, refused};
 use crate::args::PartitionArgs;
 use crate::inputs::Inputs;
 use crate::setup;
 use crate::strategies::{Selection, select};
-use md_files::output::{KnownFile, Screen, Verbosity};
-use md_scenario::failure::RunError;
 
 /// Returns the partitions that the command line names.
 ///

@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use md_files::checkpoint::folders_of_stages;
+use md_files::store::OutputDirectory;
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+
 use super::{note_lock, refused};
 use crate::args::PlotArgs;
 use crate::plot::page;
-use md_files::checkpoint::folders_of_stages;
-use md_files::output::{KnownFile, OutputDirectory};
-use md_scenario::failure::RunError;
 
 /// Draws the tables in a folder of outputs, and writes plot.html into the folder. Returns the text
 /// for the user.

@@ -4,25 +4,25 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use md_comm::Backend;
+use md_files::memory;
+use md_files::output::{Progress, Screen, Verbosity};
+use md_files::text_file::read_text;
 use md_lab::machine::{ComputeCost, Machine};
 use md_lab::name_of;
 use md_lab::plot::Picture;
 use md_lab::predict::{
     Forecast, Placement, PredictError, Request, Scaling, chart, predict_and_tell, predict_csv, table,
 };
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::messages::warn;
+use md_scenario::{Scenario, listed};
 
 use super::{planning_directory, refused};
 use crate::args::PredictArgs;
-use crate::cores;
 use crate::inputs::Inputs;
-use crate::setup;
 use crate::strategies::{Choices, by_ghosts};
-use md_files::memory;
-use md_files::output::{KnownFile, Progress, Screen, Verbosity};
-use md_files::text_file::read_text;
-use md_scenario::failure::RunError;
-use md_scenario::messages::warn;
-use md_scenario::{Scenario, listed};
+use crate::{cores, setup};
 
 /// Strategies and placement that the user chose by name.
 pub struct PredictionChoices {

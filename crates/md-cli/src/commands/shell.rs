@@ -4,11 +4,11 @@
 use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
+use md_scenario::failure::RunError;
+use md_scenario::nearest;
 
 use super::refused;
 use crate::args::Cli;
-use md_scenario::failure::RunError;
-use md_scenario::nearest;
 
 /// Returns the completion script for a shell.
 pub fn completions(shell: Shell) -> String {

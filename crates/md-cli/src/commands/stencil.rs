@@ -2,8 +2,12 @@
 
 use md_comm::World;
 use md_engine::Timings;
+use md_files::memory;
 use md_grid::stencil::{self, Problem};
 use md_grid::{Application, Decomposition};
+use md_lab::in_words;
+use md_scenario::failure::RunError;
+use md_scenario::{ScenarioError, StencilScenario, effective_toml, name_of};
 use serde_json::{Map, Value, json};
 
 use super::grid_run::{self, Extension, GridJob, Observed, Runnable};
@@ -12,10 +16,6 @@ use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::grid_inputs::GridInputs;
 use crate::report::grid::GridContext;
-use md_files::memory;
-use md_lab::in_words;
-use md_scenario::failure::RunError;
-use md_scenario::{ScenarioError, StencilScenario, effective_toml, name_of};
 
 /// Runs the scenario on this rank. *Collective.*
 ///

@@ -4,15 +4,15 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use md_comm::{CommError, World};
+use md_files::memory::available_to_all;
+use md_files::store::{OutputError, RecordFile};
 use md_lab::in_words;
 use md_lab::trace::{EVENT_BYTES, TracedWorld};
+use md_scenario::failure::{Failure, RunError};
 use serde::Serialize;
 
 use crate::args::TraceArgs;
 use crate::report::timeline::trace_line;
-use md_files::memory::available_to_all;
-use md_files::output::{OutputError, RecordFile};
-use md_scenario::failure::{Failure, RunError};
 
 /// There is no memory for the timeline.
 #[derive(Debug, thiserror::Error)]

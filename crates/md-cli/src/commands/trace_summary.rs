@@ -3,20 +3,21 @@
 
 use std::path::Path;
 
+use md_files::memory;
+use md_files::store::OutputDirectory;
+use md_files::text_file::open_text;
 use md_lab::EncodeError;
 use md_lab::plot::Picture;
 use md_lab::trace::{
     CriticalPath, Summary, Timeline, edges_csv, path_csv, sizes_csv, sizes_picture, traffic_picture,
     waits_csv,
 };
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
 
 use super::note_lock;
 use crate::args::TraceSummaryArgs;
 use crate::report::timeline::summary_text;
-use md_files::memory;
-use md_files::output::{KnownFile, OutputDirectory};
-use md_files::text_file::open_text;
-use md_scenario::failure::RunError;
 
 /// Returns the summary for the user, and writes the requested files.
 ///

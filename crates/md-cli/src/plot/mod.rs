@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use md_lab::EncodeError;
 use md_lab::plot::Picture;
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
 use serde_json::Value;
 
 use charts::Units;
-use md_files::output::KnownFile;
-use md_scenario::failure::RunError;
 use table::Table;
 
 /// Tables of analyses; those of profiles have an axis in their names.
@@ -92,7 +92,7 @@ fn add(figures: &mut Vec<Figure>, source: &str, charts: &[impl Picture]) -> Resu
 }
 
 fn failed(reason: &EncodeError) -> RunError {
-    md_files::output::OutputError::encode(KnownFile::PLOT, reason).into()
+    md_files::store::OutputError::encode(KnownFile::PLOT, reason).into()
 }
 
 /// Returns the existing tables of analyses, profiles last.

@@ -2,6 +2,9 @@
 
 use md_core::words::counted;
 use md_engine::{BalanceReport, NeighborReport, Phase, Spread, Timings};
+use md_files::output::screen::within_columns;
+use md_lab::{RunContext, significant};
+use md_scenario::name_of;
 
 use super::RunFacts;
 use super::advice::{Host, advice};
@@ -9,10 +12,6 @@ use super::choices::choice_lines;
 use super::statistics::{
     PhaseStatistics, atom_steps_per_s, ns_per_atom_step, percent, phase_statistics, steps_per_s,
 };
-use md_files::output::screen::within_columns;
-use md_lab::RunContext;
-use md_lab::significant;
-use md_scenario::name_of;
 
 /// Significant digits, as in the table of LAMMPS.
 const DIGITS: usize = 5;

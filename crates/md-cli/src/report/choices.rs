@@ -1,10 +1,9 @@
 //! Choices of backend `auto`: as text for the screen, and as entries for summary.json.
 
 use md_comm::{Choice, Outcome, Tried};
+use md_lab::significant;
 use serde::Serialize;
 use serde_json::{Value, json};
-
-use md_lab::significant;
 
 const US_PER_S: f64 = 1e6;
 /// Significant digits of a time on the screen.

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use md_comm::{Backend, local};
 use md_core::force::Precision;
-use md_engine::{
-    BalanceReport, BoxReport, EnergyReport, NeighborReport, Phase, RankTiming, Timings, clock::PhaseTime,
-};
+use md_engine::clock::PhaseTime;
+use md_engine::{BalanceReport, BoxReport, EnergyReport, NeighborReport, Phase, RankTiming, Timings};
+use md_lab::{RunContext, Strategy};
+use md_scenario::Parallel;
 
 use super::RunFacts;
 use crate::early_end::Ended;
-use md_lab::{RunContext, Strategy};
-use md_scenario::Parallel;
 
 /// Returns two ranks with one second each. The second one computes forces for longer, and the first
 /// one waits for it.

@@ -4,23 +4,20 @@
 use md_comm::{Backend, Choice};
 use md_core::ExchangePattern;
 use md_engine::{Phase, RankTiming, Timings};
+use md_files::checkpoint::Resumed;
+use md_files::output::tables::{rows, table};
+use md_files::store::{OutputDirectory, OutputError, OutputMark, RecordFile};
 use md_grid::Messages;
 use md_grid::application::PHASES;
+use md_lab::significant;
+use md_scenario::known_file::KnownFile;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::choices::ChoiceEntry;
 use super::statistics::{PhaseStatistics, phase_statistics};
-use super::summary::{Phases, key_of_null};
+use super::summary::{Phases, in_json};
 use super::tables::{PHASE_COLUMNS, RANK_COLUMNS};
-use md_files::checkpoint::Resumed;
-use md_files::output::tables::{rows, table};
-use md_files::store::OutputDirectory;
-use md_files::store::OutputError;
-use md_files::store::OutputMark;
-use md_files::store::RecordFile;
-use md_lab::significant;
-use md_scenario::known_file::KnownFile;
 
 /// Description of the run that is repeated in every row of a table, so that each row stands alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -244,7 +241,6 @@ pub fn summary_json(
     context: &GridContext,
     facts: &GridFacts,
 ) -> Result<Vec<u8>, OutputError> {
-    let failed = |reason: serde_json::Error| OutputError::encode(KnownFile::SUMMARY, &reason);
     let summary = Summary {
         context,
         wall_s: facts.wall_s,
@@ -264,13 +260,7 @@ pub fn summary_json(
         git: facts.git,
         warnings: &facts.warnings,
     };
-    let value = serde_json::to_value(&summary).map_err(failed)?;
-    if let Some(key) = key_of_null(&value) {
-        return Err(OutputError::NotFinite { file: KnownFile::SUMMARY.name(), key });
-    }
-    let mut bytes = serde_json::to_vec_pretty(&summary).map_err(failed)?;
-    bytes.push(b'\n');
-    Ok(bytes)
+    in_json(&summary)
 }
 
 /// Returns the line of column names for the screen.

@@ -1,10 +1,10 @@
 //! Times of the phases, reduced over ranks, and the speed of a run.
 
 use md_engine::{Phase, PhaseSpread, Spread, Timings};
+use md_lab::RunContext;
 use serde::Serialize;
 
 use super::RunFacts;
-use md_lab::RunContext;
 
 /// Statistics of one phase over all ranks, serialised as in summary.json.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -1,5 +1,9 @@
 //! `summary.json`: the summary of a run, or of one force evaluation, in one JSON object.
 
+use md_engine::{BoxReport, EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
+use md_files::store::OutputError;
+use md_lab::{RunContext, Strategy};
+use md_scenario::known_file::KnownFile;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -7,10 +11,6 @@ use serde_json::{Value, json};
 use super::RunFacts;
 use super::choices::ChoiceEntry;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
-use md_engine::{BoxReport, EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
-use md_files::store::OutputError;
-use md_lab::{RunContext, Strategy};
-use md_scenario::known_file::KnownFile;
 
 /// Returns the summary of a run. With the totals of energy and virial it is the summary of
 /// `forces`, a run without steps.
@@ -23,13 +23,17 @@ pub fn summary_json(
     facts: &RunFacts,
     totals: Option<&ForceTotals>,
 ) -> Result<Vec<u8>, OutputError> {
+    in_json(&Summary { timings, context, facts, totals })
+}
+
+/// Returns the text of summary.json, in which every number must be finite.
+pub(super) fn in_json(summary: &impl Serialize) -> Result<Vec<u8>, OutputError> {
     let failed = |reason: serde_json::Error| OutputError::encode(KnownFile::SUMMARY, &reason);
-    let summary = Summary { timings, context, facts, totals };
-    let value = serde_json::to_value(&summary).map_err(failed)?;
+    let value = serde_json::to_value(summary).map_err(failed)?;
     if let Some(key) = key_of_null(&value) {
         return Err(OutputError::NotFinite { file: KnownFile::SUMMARY.name(), key });
     }
-    let mut bytes = serde_json::to_vec_pretty(&summary).map_err(failed)?;
+    let mut bytes = serde_json::to_vec_pretty(summary).map_err(failed)?;
     bytes.push(b'\n');
     Ok(bytes)
 }

@@ -1,13 +1,14 @@
 //! CSV tables: `timing.csv` and `timing_ranks.csv` (time per phase), and `forces.csv` (force on
 //! every particle of one configuration).
 
-use super::statistics::phase_statistics;
 use md_engine::{BalanceReport, ParticleRow, Phase, RankTiming, Timings};
 use md_files::output::tables::table;
 use md_files::store::OutputError;
 use md_lab::RunContext;
 use md_lab::tables::CONTEXT_COLUMNS;
 use md_scenario::known_file::KnownFile;
+
+use super::statistics::phase_statistics;
 
 const FORCE_COLUMNS: &str = "id,type,x,y,z,fx,fy,fz";
 

@@ -4,9 +4,9 @@
 use md_core::potential::Shift;
 use md_core::words::counted;
 use md_engine::{BoxReport, ColdStart, Config, EnergyReport, NeighborReport, Setup};
+use md_lab::significant;
 
 use super::statistics::percent;
-use md_lab::significant;
 
 /// Significant digits. Only the order of magnitude matters.
 const DIGITS: usize = 3;

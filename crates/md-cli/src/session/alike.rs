@@ -4,9 +4,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use md_comm::{Reduction, World};
+use md_scenario::failure::{RunError, Unlike};
 
 use crate::commands::ROOT;
-use md_scenario::failure::{RunError, Unlike};
 
 /// Variables that must have equal values on all ranks.
 const VARIABLES: [&str; 1] = ["MD_RANKS_PER_NODE"];

@@ -15,29 +15,30 @@ mod speak;
 
 use std::time::Duration;
 
-use crate::args::{Cli, Command, CompareArgs, PredictArgs};
-use crate::commands::analyse::analyse;
-use crate::commands::bench::BenchmarkSelection;
-use crate::commands::compare::{compare, compare_on_grid};
-use crate::commands::forces::forces;
-use crate::commands::lbm::lbm;
-use crate::commands::minimise::minimise;
-use crate::commands::note_particles;
-use crate::commands::partition::{partition, partitions};
-use crate::commands::predict::{PredictionChoices, predict};
-use crate::commands::predict_grid::predict_on_grid;
-use crate::commands::run::run;
-use crate::commands::stencil::stencil;
-use crate::commands::{self, check::check};
-use crate::early_end::{EarlyEnd, fail_in_order};
-use crate::grid_inputs::AnyInputs;
-use crate::strategies::Choices;
 use md_files::output::Verbosity;
 use md_lab::Transports;
 use md_scenario::failure::{BAD_INPUT, RunError};
 use md_scenario::messages::print_whole;
 use md_scenario::printable::{escaped, printable};
 use md_scenario::{Parallel, schema};
+
+use crate::args::{Cli, Command, CompareArgs, PredictArgs};
+use crate::commands::analyse::analyse;
+use crate::commands::bench::BenchmarkSelection;
+use crate::commands::check::check;
+use crate::commands::compare::{compare, compare_on_grid};
+use crate::commands::forces::forces;
+use crate::commands::lbm::lbm;
+use crate::commands::minimise::minimise;
+use crate::commands::partition::{partition, partitions};
+use crate::commands::predict::{PredictionChoices, predict};
+use crate::commands::predict_grid::predict_on_grid;
+use crate::commands::run::run;
+use crate::commands::stencil::stencil;
+use crate::commands::{self, note_particles};
+use crate::early_end::{EarlyEnd, fail_in_order};
+use crate::grid_inputs::AnyInputs;
+use crate::strategies::Choices;
 use over_mpi::show_backends;
 use ranks::{compare_strategies, compute, fit_machine, ranks_to_come, read_alone, run_benchmarks, run_until};
 use speak::{

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use md_comm::mpi::MpiWorld;
 use md_comm::{Backend, World};
+use md_lab::Processes;
+use md_scenario::failure::RunError;
 
 use super::alike::expect_alike;
 use super::speak::{end, fail_at_start, warn_of_threads, write_result};
@@ -15,8 +17,6 @@ use crate::commands::{backends, warn_of_crowding};
 use crate::grid_inputs::AnyInputs;
 use crate::inputs::ReadInputs;
 use crate::strategies::Choices;
-use md_lab::Processes;
-use md_scenario::failure::RunError;
 
 /// Runs `work` over MPI with the scenario's backend and watchdog.
 pub(super) fn over_mpi<J: ReadInputs>(

@@ -9,6 +9,10 @@
 use std::time::Duration;
 
 use md_comm::{Backend, CommError, World, launch, local};
+use md_lab::Threads;
+use md_scenario::failure::{COMMUNICATION_FAILED, RUN_FAILED, RunError};
+use md_scenario::messages::print_error;
+use md_scenario::printable::printable;
 
 use super::over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi};
 use super::speak::{end, fail_alone, refuse, warn_of_threads};
@@ -21,10 +25,6 @@ use crate::early_end::EarlyEnd;
 use crate::grid_inputs::AnyInputs;
 use crate::inputs::ReadInputs;
 use crate::strategies::Choices;
-use md_lab::Threads;
-use md_scenario::failure::{COMMUNICATION_FAILED, RUN_FAILED, RunError};
-use md_scenario::messages::print_error;
-use md_scenario::printable::printable;
 
 /// Returns the number of ranks that would run the scenario if it were started as this process was.
 pub(super) fn ranks_to_come(inputs: &impl ReadInputs) -> usize {

@@ -4,15 +4,15 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use md_comm::World;
-
-use crate::commands::interval_warnings;
-use crate::cores;
-use crate::inputs::Inputs;
 use md_files::output::screen::result_written;
 use md_files::output::{Screen, Verbosity};
 use md_scenario::failure::{BAD_INPUT, DONE, Remains, RunError, Scope};
 use md_scenario::messages::{is_first_process, note, print_error, warn};
 use md_scenario::printable::printable;
+
+use crate::commands::interval_warnings;
+use crate::cores;
+use crate::inputs::Inputs;
 
 /// Prints the error of a command once, makes sure that all ranks end, and returns the exit code.
 pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {

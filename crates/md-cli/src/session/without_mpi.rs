@@ -1,6 +1,8 @@
 //! Replaces `over_mpi` where the program was built without MPI.
 
 use md_comm::World;
+use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
+use md_scenario::messages::print_error;
 
 use super::speak::show;
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
@@ -9,8 +11,6 @@ use crate::commands::bench::BenchmarkSelection;
 use crate::grid_inputs::AnyInputs;
 use crate::inputs::ReadInputs;
 use crate::strategies::Choices;
-use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
-use md_scenario::messages::print_error;
 
 /// Prints that there is no MPI.
 pub(super) fn over_mpi<J: ReadInputs>(

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use md_core::{Boundary, ImageCounts, Particle};
 use md_engine::{Attribute, Config, FirstOfAll, ParticleFault, ParticleSource, Share};
-
-use super::DEFAULT_MASS;
-use super::inputs::Inputs;
 use md_files::input::{InputError, InputParticles, Problem};
 use md_scenario::failure::RunError;
 use md_scenario::{InputFormat, Scenario, ScenarioError, ScenarioSource, name_of};
+
+use super::DEFAULT_MASS;
+use super::inputs::Inputs;
 
 /// Returns particles and masses. The particles are made once: `scenario` differs from that of the
 /// inputs at most in the division of work.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use md_core::Particle;
-
 use md_files::input::InputParticles;
 use md_files::text_file::is_open_already;
 use md_scenario::{Scenario, ScenarioSource};

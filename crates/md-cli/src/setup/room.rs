@@ -1,14 +1,15 @@
-//! Memory that a run needs, compared with the memory of the machine, before the simulation is set up.
+//! Memory that a run needs, compared with the memory of the machine, before the simulation is set
+//! up.
 
 use md_comm::World;
 use md_engine::Setup;
-use md_lab::in_words;
-
-use super::inputs::Inputs;
 use md_files::memory::{available, available_to_all, ranks_here};
 use md_files::output::Gathers;
+use md_lab::in_words;
 use md_scenario::ScenarioError;
 use md_scenario::failure::RunError;
+
+use super::inputs::Inputs;
 
 /// Checks that every rank has enough memory for a set-up. *Collective.*
 ///

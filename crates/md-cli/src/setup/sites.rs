@@ -3,9 +3,9 @@
 use md_core::lattice::Lattice;
 use md_core::thinned::ThinnedLattice;
 use md_engine::ParticleSource;
+use md_scenario::{self as scenario, Scenario, ScenarioError, ScenarioSource, Species};
 
 use super::Detail;
-use md_scenario::{self as scenario, Scenario, ScenarioError, ScenarioSource, Species};
 
 /// Largest number of sites that are quickly counted.
 const FEW_SITES: u64 = 1 << 22;

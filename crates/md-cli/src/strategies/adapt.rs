@@ -3,7 +3,6 @@
 use md_comm::{Backend, Refusal, RmaKey};
 use md_core::partition::PartitionKind;
 use md_lab::{Strategy, Variant};
-
 use md_scenario::{Rma, Scenario, fault};
 
 /// Returns the scenario with a strategy, without the options that its backend does not take.

@@ -1,10 +1,10 @@
 //! The scenario that strategies modify.
 
 use md_engine::Protocol;
-
-use crate::grid_inputs::{GridInputs, GridModel};
 use md_scenario::failure::RunError;
 use md_scenario::{Parallel, Scenario, ScenarioSource, load};
+
+use crate::grid_inputs::{GridInputs, GridModel};
 
 /// Returns the scenario with the protocol that moves ghosts, which all strategies use, and a
 /// warning if the scenario has another one.

@@ -2,10 +2,10 @@
 
 use md_core::PartitionKind;
 use md_engine::Protocol;
+use md_scenario::{Parallel, Scenario, fault};
 
 use super::{Selection, select};
 use crate::args::CompareArgs;
-use md_scenario::{Parallel, Scenario, fault};
 
 /// The protocols and partitions that are combined.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 use md_comm::RmaKey;
 use md_grid::Messages;
 use md_lab::{Setting, Strategy, Variant};
+use md_scenario::{Rma, Scenario, name_of};
 
 use super::adapt::leave_out_refused;
 use super::{ALL, and_all, unknown};
-use md_scenario::{Rma, Scenario, name_of};
 
 /// A key that can be varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use crate::Backend;
 /// Microseconds per second.
 const US_PER_S: f64 = 1e6;
 
-/// Of this number of rounds the best candidate may have lost one. By chance alone an equal one wins
-/// seven or more of eight in 4 % of all trials.
+/// Number of rounds per round that the best candidate may have lost. By chance alone an equal one
+/// wins seven or more of eight in 4 % of all trials.
 const ROUNDS_PER_LOSS: usize = 8;
 
 /// The outcome of a trial.

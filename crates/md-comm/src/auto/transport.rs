@@ -1,4 +1,5 @@
-//! The calls of the contract, passed on to the entry that has the present exchange, under the clock.
+//! The calls of the contract, passed on to the entry that has the present exchange, under the
+//! clock.
 
 use crate::auto::Auto;
 use crate::auto::candidates::Entry;

@@ -52,8 +52,8 @@ pub trait PairPotential: std::fmt::Debug + Send + Sync {
     fn species(&self) -> usize;
 
     /// Returns whether the kernel accepts i-clusters of several species
-    /// ([`PairKernel::parameters`](super::PairKernel::parameters)). Otherwise i-clusters have one particle if there are several
-    /// species.
+    /// ([`PairKernel::parameters`](super::PairKernel::parameters)). Otherwise i-clusters have one
+    /// particle if there are several species.
     fn takes_unlike_particles(&self) -> bool {
         false
     }

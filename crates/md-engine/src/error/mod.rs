@@ -128,7 +128,7 @@ pub enum EngineError {
         /// The two particles, if they could be identified.
         overlap: Option<ClosePair>,
     },
-    /// Conserved energy that has changed so much that it is meaningless, while no particle is lost.
+    /// Change of the conserved energy beyond any meaning, while no particle is lost.
     #[error(
         "step {step}: the {quantity} explodes: it has changed by {change:.3e} per atom, and particles have {energy:.3e} each (kinetic and \
          potential); the time step is too large, or what the integrator keeps is too far from the state of the particles"

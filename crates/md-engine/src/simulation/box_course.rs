@@ -111,8 +111,8 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(stretch.map_or(PlannedChange::None, |stretch| PlannedChange::Stretch { stretch, energy, drift }))
     }
 
-    /// Returns a message if a box that shrinks at the limit compresses particles so much that the
-    /// time step is too large for their forces. *Collective.*
+    /// Returns a message if a box that shrinks at the limit compresses particles until the time
+    /// step is too large for their forces. *Collective.*
     pub(super) fn stretch_problem(&self, stretch: &Stretch) -> Result<Option<String>, EngineError> {
         /// In units of the cutoff: a force that moves a particle further in a time step is about to
         /// eject it.

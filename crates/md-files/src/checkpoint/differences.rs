@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 
 use md_engine::barostat::BarostatKind;
 use md_engine::integrator::Temperature;
+use md_scenario::{IntegratorTable, Model, Scenario, StagePlan, effective_toml};
 use toml::{Table, Value};
 
 use super::BegunStage;
-use md_scenario::{IntegratorTable, Model, Scenario, StagePlan, effective_toml};
 
 /// Keys that have changed, each with its old and its new value, grouped by their consequences.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,15 +6,14 @@ use std::path::Path;
 
 use md_comm::World;
 use md_grid::{Application, Block, Decomposition, Edges, GridError};
+use md_scenario::Model;
+use md_scenario::failure::RunError;
 
-use super::NothingLeft;
 use super::header::{Header, SavedMask, SavedNodes};
 use super::layout::{BLOCK_ROWS, Layout, WORD};
 use super::read::{Found, Resumed, agree, read_block, read_header};
 use super::write::node_of_row;
-use super::{CheckpointError, Differences};
-use md_scenario::Model;
-use md_scenario::failure::RunError;
+use super::{CheckpointError, Differences, NothingLeft};
 
 /// Reads the checkpoint given to `--resume` into an application at its start. `now` contains its
 /// kind, nodes and ranks, and `steps` is the number of steps of the run. *Collective.*

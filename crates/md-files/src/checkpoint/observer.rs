@@ -5,6 +5,8 @@ use std::fs;
 use md_comm::World;
 use md_engine::{Needs, ObserverError, Snapshot};
 use md_grid::Application;
+use md_scenario::Checkpoint;
+use md_scenario::failure::RunError;
 
 use super::choice::in_folder;
 use super::file_name;
@@ -12,8 +14,6 @@ use super::header::{BegunStage, Header, SavedNodes};
 use super::kept::{OutputState, ParticleMemory};
 use super::write::{NodeRows, ParticleRows, Place, Rows, Sizes, WriteError, write};
 use crate::store::{OutputDirectory, OutputError};
-use md_scenario::Checkpoint;
-use md_scenario::failure::RunError;
 
 /// Writer of checkpoints, on all ranks.
 pub struct Checkpoints<'a> {

@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 use md_comm::{Reduction, World};
 use md_core::words::counted;
 use md_engine::{Carried, Continuation, Restored, Setup, id_of_row};
-use serde::{Deserialize, Serialize};
-
-use super::NothingLeft;
-use super::choice::{chosen, older};
-use super::header::{Header, ParticleWords};
-use super::layout::{Block, Layout, WORD, read_at};
-use super::{CheckpointError, Differences, OutputMemory, ParticleRows, SavedNodes};
-use crate::store::OutputMark;
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
 use md_scenario::printable::escaped;
 use md_scenario::{Scenario, Stage, StageScenario};
+use serde::{Deserialize, Serialize};
+
+use super::choice::{chosen, older};
+use super::header::{Header, ParticleWords};
+use super::layout::{Block, Layout, WORD, read_at};
+use super::{CheckpointError, Differences, NothingLeft, OutputMemory, ParticleRows, SavedNodes};
+use crate::store::OutputMark;
 
 /// A checkpoint from which a run is resumed.
 #[derive(Debug)]

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use md_scenario::{LennardJonesPair, PotentialKind, Scenario, ScenarioSource, Species, fault};
+
 use super::error::{InputError, Position, Problem};
 use super::{InputParticles, PairCoefficients, TypePair};
-use md_scenario::{LennardJonesPair, PotentialKind, Scenario, ScenarioSource, Species, fault};
 
 /// Replaces the parameters of a scenario that has no species by those of the file, and adds a note.
 /// For other scenarios, the file's parameters are left out, with a note.

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use md_core::ImageCounts;
+use md_scenario::failure::{Failure, RUN_FAILED, Scope};
 
 use crate::text_file::CUT;
-use md_scenario::failure::{Failure, RUN_FAILED, Scope};
 
 /// Error of a particle file that was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -2,11 +2,11 @@
 
 use bytemuck::{Pod, Zeroable};
 use md_core::ImageCounts;
+use md_scenario::failure::RunError;
 
 use super::error::{InputError, Position, Problem};
 use super::source::Source;
 use super::{InputParticles, ParticleLines};
-use md_scenario::failure::RunError;
 
 /// Names of the axes in messages.
 pub(super) const AXES: [char; 3] = ['x', 'y', 'z'];

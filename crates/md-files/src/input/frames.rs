@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use md_scenario::failure::RunError;
+
 use super::source::Source;
 use super::{InputError, InputParticles, Problem, extxyz, lammpstrj, netcdf, xtc};
 use crate::text_file::{Blocks, CUT};
-use md_scenario::failure::RunError;
 
 /// Reader of a trajectory.
 pub struct TrajectoryFrames {

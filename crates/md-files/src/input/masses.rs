@@ -1,9 +1,10 @@
 //! Masses that a file contains per particle. All particles of a species must have the same mass.
 
+use md_scenario::failure::RunError;
+
 use super::error::{InputError, Position, Problem};
 use super::fields::Line;
 use super::source::Source;
-use md_scenario::failure::RunError;
 
 /// Masses that this rank has read, by type.
 pub(super) struct Masses(Vec<Seen>);

@@ -18,13 +18,14 @@ use std::fs::File;
 use std::io::BufReader;
 use std::os::unix::fs::FileExt;
 
+use md_scenario::failure::RunError;
+
 use super::error::{Position, Problem};
 use super::fields::{self, AXES, Record};
 use super::masses::Masses;
 use super::source::Source;
 use super::{Contents, FrameTime, InputParticles};
 use crate::netcdf::{Attribute, Header, Kind, Value, Variable};
-use md_scenario::failure::RunError;
 use units::Units;
 
 /// Attribute of coordinates that are unwrapped. The convention does not define one.

@@ -12,6 +12,7 @@ use std::path::Path;
 use bytemuck::Pod;
 use md_comm::{CommError, Message, Rank, Reduction, World, deliver, deliver_items};
 use md_engine::{FirstOfAll, Share};
+use md_scenario::failure::RunError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,7 +20,6 @@ use super::error::{InputError, Position, Problem};
 use super::overview::{Fingerprint, GOLDEN, Overview, Piece};
 use super::{InputParticles, NoRoom};
 use crate::text_file::{Blocks, broadcast_read};
-use md_scenario::failure::RunError;
 
 /// Largest number of pieces of the text that rank 0 holds at once, for as many ranks.
 const MOST_AHEAD: usize = 8;

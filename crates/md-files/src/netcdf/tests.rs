@@ -1,5 +1,6 @@
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn header(atoms: u64) -> Header {
     let dimension = |(name, length): (&str, u64)| Dimension { name: name.to_owned(), length };

@@ -1,9 +1,9 @@
 //! Common parts of analyses: when they sample, and the note if they cannot be continued.
 
 use md_core::Domain;
+use md_scenario::messages::note;
 
 use super::run_output::{Opening, StageBegin};
-use md_scenario::messages::note;
 
 /// Schedule of the samples of an analysis.
 pub(super) struct SampleSchedule {

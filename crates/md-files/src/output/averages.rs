@@ -3,14 +3,14 @@
 
 use md_core::analysis::{Blocking, Estimate};
 use md_engine::Thermo;
+use md_scenario::SurfaceTension;
+use md_scenario::messages::note;
 use serde_json::{Map, Value, json};
 
 use super::analysis::{SampleSchedule, recalled};
 use super::run_output::{Opening, StageBegin};
 use super::thermo::{columns, values};
 use crate::checkpoint::OutputMemory;
-use md_scenario::SurfaceTension;
-use md_scenario::messages::note;
 
 const NAME: &str = "averages";
 

@@ -1,9 +1,9 @@
 //! Data that rank 0 gathers for outputs, and the memory that it takes.
 
 use md_engine::Setup;
+use md_scenario::Scenario;
 
 use super::trajectory::format_of;
-use md_scenario::Scenario;
 
 /// Data that rank 0 gathers and writes as text, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

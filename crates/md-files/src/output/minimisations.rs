@@ -5,16 +5,15 @@ use md_core::force::Precision;
 use md_core::words::counted;
 use md_engine::integrator::Minimisation;
 use md_engine::{Integrator, Needs, Observer, ObserverError, RunsOn, Snapshot};
+use md_scenario::StagePlan;
+use md_scenario::failure::RunError;
+use md_scenario::messages::warn;
 use serde_json::{Value, json};
 
 use super::analysis::recalled;
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin};
-use crate::checkpoint::OutputMemory;
-use crate::checkpoint::OutputState;
+use crate::checkpoint::{OutputMemory, OutputState};
 use crate::store::OutputError;
-use md_scenario::StagePlan;
-use md_scenario::failure::RunError;
-use md_scenario::messages::warn;
 
 /// Output of the results of minimisations.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Run, files: &[], open };

@@ -38,9 +38,7 @@ pub mod viscosity;
 #[cfg(test)]
 mod fixtures;
 
-pub use crate::store::{Holder, Intact, OutputDirectory, OutputError, RecordFile};
 pub use gathers::Gathers;
-pub use md_scenario::known_file::KnownFile;
 pub use progress::{Progress, ProgressMode};
 pub use results::{GoingOn, ResultFiles, holds_results_but};
 pub use screen::{Screen, Verbosity, within_columns};

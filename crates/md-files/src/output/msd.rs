@@ -5,18 +5,16 @@ use md_comm::World;
 use md_core::analysis::{Origins, error_of_mean, mean};
 use md_engine::analysis::{Quantity, Tracks};
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::{CentreOfMass, species_columns};
 use serde_json::{Map, Value, json};
 
-use super::KnownFile;
 use super::analysis::{SampleSchedule, recalled};
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use crate::checkpoint::{OutputMemory, ParticleRows};
-use crate::checkpoint::{OutputState, ParticleMemory};
+use crate::checkpoint::{OutputMemory, OutputState, ParticleMemory, ParticleRows};
 use crate::store::OutputError;
-use md_scenario::CentreOfMass;
-use md_scenario::failure::RunError;
-use md_scenario::species_columns;
 
 /// Output of mean squared displacements.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::MSD], open };

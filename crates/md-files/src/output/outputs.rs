@@ -4,14 +4,14 @@
 use md_comm::World;
 use md_core::Domain;
 use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot};
+use md_scenario::StageScenario;
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
 use serde_json::Map;
 
-use super::KnownFile;
 use super::run_output::{Closing, Opened, StageBegin};
 use crate::checkpoint::{OutputState, ParticleMemory};
 use crate::store::{OutputDirectory, OutputError, kept_whole};
-use md_scenario::StageScenario;
-use md_scenario::failure::RunError;
 
 /// The outputs of one folder, as one observer.
 pub struct Outputs<'a>(Opened<'a>);

@@ -5,17 +5,16 @@ use md_comm::World;
 use md_core::analysis::Batches;
 use md_engine::analysis::{SlabSums, Slabs};
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::name_of;
+use md_scenario::species_columns::{density, error_of};
 
-use super::KnownFile;
 use super::analysis::{SampleSchedule, recalled};
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use crate::checkpoint::OutputMemory;
-use crate::checkpoint::OutputState;
+use crate::checkpoint::{OutputMemory, OutputState};
 use crate::store::OutputError;
-use md_scenario::failure::RunError;
-use md_scenario::name_of;
-use md_scenario::species_columns::{density, error_of};
 
 /// Output of profiles.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &KnownFile::PROFILES, open };

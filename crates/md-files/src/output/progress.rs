@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-
 use md_lab::significant;
 
 /// When progress is shown.

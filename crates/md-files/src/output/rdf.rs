@@ -6,16 +6,15 @@ use md_core::analysis::{Batches, DistanceBins, PairCounts, neighbours, radial_di
 use md_core::{Domain, SimdLevel, Threads};
 use md_engine::analysis::{DistanceCount, PairsByDistance};
 use md_engine::{EngineError, Needs, Observer, ObserverError, Snapshot};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::species_columns;
 
-use super::KnownFile;
 use super::analysis::{SampleSchedule, distance_problem, recalled};
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use crate::checkpoint::OutputMemory;
-use crate::checkpoint::OutputState;
+use crate::checkpoint::{OutputMemory, OutputState};
 use crate::store::OutputError;
-use md_scenario::failure::RunError;
-use md_scenario::species_columns;
 
 /// Output of radial distribution functions.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::RDF], open };

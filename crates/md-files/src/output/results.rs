@@ -7,10 +7,11 @@ pub use earlier::holds_results_but;
 
 use std::path::{Path, PathBuf};
 
+use md_scenario::known_file::KnownFile;
+
 use super::run_output::OUTPUTS;
 use crate::checkpoint::Resumed;
 use crate::store::{OutputDirectory, OutputError, OutputMark, RecordFile};
-use md_scenario::known_file::KnownFile;
 
 /// Results of a scenario, in addition to those with fixed names.
 #[derive(Debug, Clone, Copy, Default)]

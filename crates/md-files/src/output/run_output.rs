@@ -14,16 +14,17 @@ use std::rc::Rc;
 use md_comm::World;
 use md_core::{Domain, SimdLevel};
 use md_engine::{Observer, ObserverError, Setup, Snapshot};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::{Scenario, StagePlan};
 use serde_json::{Map, Value};
 
 use super::{
-    KnownFile, Progress, ProgressMode, Screen, Verbosity, minimisations, msd, profile, rdf, thermo,
-    trajectory, vacf, viscosity,
+    Progress, ProgressMode, Screen, Verbosity, minimisations, msd, profile, rdf, thermo, trajectory, vacf,
+    viscosity,
 };
 use crate::checkpoint::{OutputMemory, OutputState, ParticleMemory, ParticleRows, Resumed};
 use crate::store::{OutputDirectory, OutputError, OutputMark};
-use md_scenario::failure::RunError;
-use md_scenario::{Scenario, StagePlan};
 
 /// All outputs that a run may write as it proceeds, in the order in which they sample.
 pub static OUTPUTS: [OutputKind; 8] = [

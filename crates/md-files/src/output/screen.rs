@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::store::{Intact, OutputError};
 use md_core::words::counted;
 use md_engine::{ForceTotals, ParticleRow, Thermo};
 use md_lab::significant;
 use md_scenario::printable::escaped;
+
+use crate::store::{Intact, OutputError};
 
 /// Significant digits of the thermo table, as in LAMMPS.
 const THERMO_DIGITS: usize = 8;

@@ -1,9 +1,9 @@
 //! CSV tables with names of columns.
 
+use md_scenario::known_file::KnownFile;
 use serde::Serialize;
 
 use crate::store::OutputError;
-use md_scenario::known_file::KnownFile;
 
 /// Returns a whole table: the line of column names, then the rows.
 pub fn table<R: Serialize>(

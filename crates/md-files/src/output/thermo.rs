@@ -1,8 +1,6 @@
 //! `thermo.csv`: the thermodynamic state over time, which is also shown on the screen.
 
 use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
-
-use crate::store::OutputMark;
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
 
@@ -11,9 +9,7 @@ use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, 
 use super::screen::thermo_row;
 use super::tables::rows;
 use crate::checkpoint::OutputState;
-use crate::store::OutputDirectory;
-use crate::store::OutputError;
-use crate::store::RecordFile;
+use crate::store::{OutputDirectory, OutputError, OutputMark, RecordFile};
 
 /// Output of the thermodynamic state.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::THERMO], open };

@@ -4,17 +4,15 @@
 use md_comm::World;
 use md_engine::analysis::{Quantity, Tracks, Windows};
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::{CentreOfMass, species_columns};
 
-use super::KnownFile;
 use super::analysis::{SampleSchedule, recalled};
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::named_table;
-use crate::checkpoint::{OutputMemory, ParticleRows};
-use crate::checkpoint::{OutputState, ParticleMemory};
+use crate::checkpoint::{OutputMemory, OutputState, ParticleMemory, ParticleRows};
 use crate::store::OutputError;
-use md_scenario::CentreOfMass;
-use md_scenario::failure::RunError;
-use md_scenario::species_columns;
 
 /// Output of velocity autocorrelation functions.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VACF], open };

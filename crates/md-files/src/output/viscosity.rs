@@ -2,16 +2,15 @@
 
 use md_core::analysis::{Blocking, Correlation};
 use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
 use serde_json::json;
 
-use super::KnownFile;
 use super::analysis::{SampleSchedule, recalled};
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use super::tables::table;
-use crate::checkpoint::OutputMemory;
-use crate::checkpoint::OutputState;
+use crate::checkpoint::{OutputMemory, OutputState};
 use crate::store::OutputError;
-use md_scenario::failure::RunError;
 
 /// Output of the viscosity.
 pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VISCOSITY], open };

@@ -5,14 +5,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use md_lab::EncodeError;
+use md_scenario::known_file::KnownFile;
 
 use super::error::{Intact, OutputError};
 use super::identity::{FileIdentity, expect_room, make_room, remove_old};
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::mark::OutputMark;
 use super::record_file::RecordFile;
-
-use md_scenario::known_file::KnownFile;
 
 /// A directory that exists, is writable, contains no results of an earlier run, and is locked
 /// against other runs until this value is dropped. The inputs of the run are never overwritten or

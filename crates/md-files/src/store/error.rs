@@ -1,15 +1,14 @@
 //! Errors of outputs, with advice for the user.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use md_engine::ObserverError;
+use md_scenario::failure::{BAD_INPUT, Failure, RUN_FAILED, RunError, Scope};
+use md_scenario::known_file::KnownFile;
 use thiserror::Error;
 
 use super::lock::Holder;
-use md_scenario::failure::{BAD_INPUT, Failure, RUN_FAILED, RunError, Scope};
-use md_scenario::known_file::KnownFile;
 
 /// A failed output. [`OutputError::Create`] occurs before the run and depends on what the user
 /// requested; the others occur during or after the run.

@@ -1,5 +1,6 @@
 //! `system.regions` and `system.gas`: generated particles, other than a lattice that fills the box.
 
+use md_core::Boundary;
 use md_core::lattice::LatticeKind;
 use md_engine::{GasKeys, LatticeRegion, LatticeRegions, RandomGas};
 use schemars::JsonSchema;
@@ -9,7 +10,6 @@ use super::{System, check_kind, check_spacing};
 use crate::finding::{Checked, Finding, at_least_one, not_negative, positive};
 use crate::simulation::Simulation;
 use crate::{Scenario, ScenarioError, ScenarioSource};
-use md_core::Boundary;
 
 /// `system.regions`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

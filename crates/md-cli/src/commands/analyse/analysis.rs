@@ -6,6 +6,11 @@ use md_comm::World;
 use md_core::words::counted;
 use md_core::{Boundary, ConservedMomentum, Domain, Particles};
 use md_engine::{Integrator, Needs, NeighborReport, Snapshot};
+use md_files::input::InputParticles;
+use md_files::output::run_output::{Closing, Opened, RunOutput};
+use md_files::store::{OutputDirectory, OutputError};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
 use serde_json::{Value, json};
 
 use super::evaluated::{Evaluation, is_of_forces};
@@ -16,10 +21,6 @@ use super::rhythm::Rhythm;
 use super::stages::RunStages;
 use crate::commands::refused;
 use crate::inputs::Inputs;
-use md_files::input::InputParticles;
-use md_files::output::run_output::{Closing, Opened, RunOutput};
-use md_files::output::{KnownFile, OutputDirectory, OutputError};
-use md_scenario::failure::RunError;
 
 /// The outputs, and the state that follows from the frames so far.
 pub(super) struct Analysis<'a> {

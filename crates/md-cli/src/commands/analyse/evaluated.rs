@@ -5,16 +5,16 @@ use std::sync::OnceLock;
 
 use md_comm::World;
 use md_engine::{Integrator, Needs, Observer, ObserverError, Simulation, Snapshot, Thermo};
-
-use crate::commands::note_drift;
-use crate::inputs::Inputs;
-use crate::setup;
 use md_files::input::{InputError, InputParticles};
 use md_files::output::Verbosity;
 use md_files::output::run_output::RunOutput;
 use md_files::store::kept_whole;
 use md_scenario::failure::RunError;
 use md_scenario::{IntegratorTable, Parallel};
+
+use crate::commands::note_drift;
+use crate::inputs::Inputs;
+use crate::setup;
 
 /// Returns whether an output needs energies, forces or virials.
 pub(super) fn is_of_forces(needs: Needs) -> bool {

@@ -1,10 +1,10 @@
 //! Particles followed from frame to frame.
 
 use md_core::{Domain, ImageCounts, Particle, Particles};
-
-use crate::commands::refused;
 use md_files::input::InputParticles;
 use md_scenario::failure::RunError;
+
+use crate::commands::refused;
 
 /// Image counts of particles: those of the file, or else counts that assume that no particle moves
 /// by more than half of the box between two frames.

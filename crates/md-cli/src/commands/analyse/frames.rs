@@ -5,14 +5,14 @@
 use std::path::Path;
 
 use md_core::words::counted;
-
-use super::steps::Steps;
-use crate::args::AnalyseArgs;
-use crate::commands::refused;
 use md_files::input::{InputParticles, Next, TrajectoryFrames};
 use md_files::output::trajectory::format_of;
 use md_scenario::failure::RunError;
 use md_scenario::{Scenario, TrajectoryFormat};
+
+use super::steps::Steps;
+use crate::args::AnalyseArgs;
+use crate::commands::refused;
 
 /// A frame and its step.
 pub(super) struct Stepped {

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use md_core::{Dimension, Domain};
-
-use crate::setup;
 use md_files::input::InputParticles;
 use md_scenario::messages::note;
 use md_scenario::{CentreOfMass, Positions, Scenario, Trajectory};
+
+use crate::setup;
 
 /// Mass of a species for which neither scenario nor file gives one.
 const DEFAULT_MASS: f64 = 1.0;

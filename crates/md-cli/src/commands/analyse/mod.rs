@@ -18,6 +18,16 @@ use std::time::Duration;
 use std::{fs, io};
 
 use md_comm::{World, local};
+use md_files::input::InputParticles;
+use md_files::output::run_output::{
+    Console, OUTPUTS, Opened, Opening, RootOpening, RunOutput, StageBegin, Subject, open_outputs,
+};
+use md_files::store::OutputDirectory;
+use md_files::text_file::read_text;
+use md_scenario::failure::{RUN_FAILED, RunError};
+use md_scenario::known_file::KnownFile;
+use md_scenario::messages::note;
+use md_scenario::{self as scenario, Scenario, ScenarioSource};
 
 use super::ending::summarised;
 use super::{note_lock, refused};
@@ -29,15 +39,6 @@ use evaluated::Evaluation;
 use followed::Followed;
 use frames::Frames;
 use lacks::{domain, is_unwrapped, masses, note_frame, told_images};
-use md_files::input::InputParticles;
-use md_files::output::run_output::{
-    Console, OUTPUTS, Opened, Opening, RootOpening, RunOutput, StageBegin, Subject, open_outputs,
-};
-use md_files::output::{KnownFile, OutputDirectory};
-use md_files::text_file::read_text;
-use md_scenario::failure::{RUN_FAILED, RunError};
-use md_scenario::messages::note;
-use md_scenario::{self as scenario, Scenario, ScenarioSource};
 use rhythm::{Rhythm, Shifted};
 use stages::{RunStages, first_of_last_stage};
 

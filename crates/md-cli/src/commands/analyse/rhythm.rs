@@ -4,14 +4,14 @@
 //! only use the frames that exist. If these are equally spaced, their spacing is its interval.
 
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
-
-use super::frames::Frames;
-use crate::commands::refused;
-use md_files::output::KnownFile;
 use md_files::output::run_output::{Closing, OutputKind, RunOutput, StageBegin};
 use md_scenario::Scenario;
 use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
 use md_scenario::messages::note;
+
+use super::frames::Frames;
+use crate::commands::refused;
 
 /// Interval of an analysis that correlates frames in time.
 pub(super) struct Rhythm {

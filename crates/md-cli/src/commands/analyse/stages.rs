@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use md_engine::Integrator;
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::{Scenario, StagePlan};
 use serde_json::Value;
 
 use super::beside;
 use crate::commands::refused;
-use md_files::output::KnownFile;
-use md_scenario::failure::RunError;
-use md_scenario::{Scenario, StagePlan};
 
 /// Stages of a run.
 pub(super) struct RunStages {

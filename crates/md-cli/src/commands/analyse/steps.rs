@@ -1,9 +1,10 @@
 //! Steps at which the frames of a trajectory were written. The number of a frame in the file does
 //! not give its step.
 
-use crate::commands::refused;
 use md_files::input::{FrameTime, InputParticles};
 use md_scenario::failure::RunError;
+
+use crate::commands::refused;
 
 /// Largest deviation of a time in units of the time step from a whole number, for the rounding of
 /// sums of time steps.

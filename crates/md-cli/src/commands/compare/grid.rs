@@ -9,11 +9,14 @@ use md_comm::{RmaOptions, Traffic, World};
 use md_core::words::counted;
 use md_engine::clock::PhaseObserver;
 use md_engine::{Phase, Timings};
+use md_files::memory;
 use md_grid::{Application, GridError, Messages, application};
 use md_lab::compare::{
     Conditions, Exchanged, Ground, MeasurementContext, Place, Prepared, RowContext, Running, WARM_UP,
 };
 use md_lab::{Problem, Transports, Variant, name_of};
+use md_scenario::Scenario;
+use md_scenario::failure::RunError;
 
 use super::{Call, open_on_root, refused};
 use crate::args::CompareArgs;
@@ -22,9 +25,6 @@ use crate::commands::timeline::expect_timeline;
 use crate::grid_inputs::GridInputs;
 use crate::report::grid::GridContext;
 use crate::strategies::{Choices, MESSAGES, adapt_variant, keys_of};
-use md_files::memory;
-use md_scenario::Scenario;
-use md_scenario::failure::RunError;
 
 /// Default number of steps per sample.
 const STEPS: u64 = 10;

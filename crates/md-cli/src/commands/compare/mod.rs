@@ -27,8 +27,10 @@ use crate::args::CompareArgs;
 use crate::commands::ending::{Outcome, of_outcomes};
 use crate::cores;
 pub use grid::compare_on_grid;
-use md_files::output::{KnownFile, OutputDirectory, OutputError, Progress, ResultFiles, Screen, Verbosity};
+use md_files::output::{Progress, ResultFiles, Screen, Verbosity};
+use md_files::store::{OutputDirectory, OutputError};
 use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
+use md_scenario::known_file::KnownFile;
 use md_scenario::messages::print_error;
 pub use particles::compare;
 

@@ -6,8 +6,12 @@ use md_comm::World;
 use md_core::force::Precision;
 use md_core::partition::PartitionKind;
 use md_engine::{EngineError, NeighborReport, ParticleRow, RowVector, Setup};
+use md_files::memory;
 use md_lab::compare::{self as lab, Ground, Place, Prepared, Reference, ReferenceConditions};
 use md_lab::{Problem, RunContext, Transports, Variant};
+use md_scenario::failure::RunError;
+use md_scenario::messages::warn;
+use md_scenario::{Neighbor, Parallel, Scenario};
 
 use super::protocols::compare_protocols;
 use super::{Call, open_on_root, output_directory, refused};
@@ -18,10 +22,6 @@ use crate::inputs::Inputs;
 use crate::report::warnings::first_danger;
 use crate::setup::{self, room};
 use crate::strategies::{Choices, adapt_variant, by_ghosts};
-use md_files::memory;
-use md_scenario::failure::RunError;
-use md_scenario::messages::warn;
-use md_scenario::{Neighbor, Parallel, Scenario};
 
 /// Largest default number of steps per sample.
 const STEPS: u64 = 20;

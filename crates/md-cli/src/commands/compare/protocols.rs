@@ -4,18 +4,19 @@
 use md_core::PartitionKind;
 use md_core::words::counted;
 use md_engine::{Protocol, Setup};
+use md_files::memory;
+use md_files::output::{Progress, ResultFiles, Screen, Verbosity};
 use md_lab::Transports;
 use md_lab::protocols::{Measuring, Row, alone_s, measure, protocols_csv, table};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::messages::warn;
 
 use super::{open_on_root, output_directory, refused};
 use crate::args::CompareArgs;
 use crate::inputs::Inputs;
 use crate::setup::{self, room};
 use crate::strategies::Combined;
-use md_files::memory;
-use md_files::output::{KnownFile, Progress, ResultFiles, Screen, Verbosity};
-use md_scenario::failure::RunError;
-use md_scenario::messages::warn;
 
 /// Default number of steps of a run.
 const STEPS: u64 = 20;

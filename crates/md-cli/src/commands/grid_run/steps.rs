@@ -5,17 +5,17 @@ use std::time::Instant;
 
 use md_comm::World;
 use md_engine::Phase;
+use md_files::checkpoint::{Checkpoints, OutputState, Resumed, SavedNodes};
+use md_files::output::{Progress, Screen, Verbosity};
+use md_files::store::{OutputDirectory, OutputError, RecordFile};
 use md_grid::{Application, GridError, Progress as Found};
+use md_scenario::failure::RunError;
 
 use super::{Extension, Observed};
 use crate::args::GridArgs;
 use crate::commands::ending::Ending;
 use crate::early_end::{EarlyEnd, Ended};
 use crate::report::grid::{GridContext, GridThermoWriter, header_line, row_line};
-use md_files::checkpoint::OutputState;
-use md_files::checkpoint::{Checkpoints, Resumed, SavedNodes};
-use md_files::output::{OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
-use md_scenario::failure::RunError;
 
 /// Number of steps after which the ranks agree on whether to end early.
 const LONGEST_SILENCE: u64 = 20;

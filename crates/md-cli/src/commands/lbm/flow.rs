@@ -8,11 +8,11 @@ use md_engine::EngineError;
 use md_grid::lbm::{Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULATIONS, WallVelocities};
 use md_grid::{Decomposition, Layout};
 use md_lab::in_words;
+use md_scenario::failure::RunError;
+use md_scenario::{InitialKind, Lbm, LbmScenario, ScenarioError};
 
 use crate::grid_inputs::GridInputs;
 use crate::requested_level::requested_or_widest;
-use md_scenario::failure::RunError;
-use md_scenario::{InitialKind, Lbm, LbmScenario, ScenarioError};
 
 /// Returns the division of the nodes among the ranks, or an error at the key of its fault.
 pub(in crate::commands) fn decomposition(

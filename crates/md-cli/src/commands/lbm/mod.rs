@@ -6,9 +6,13 @@ mod recorder;
 mod warnings;
 
 use md_comm::World;
+use md_files::memory;
 use md_grid::lbm::{FlowRun, LaneReal, Mask, Overlap};
 use md_grid::stencil::Precision;
 use md_grid::{Application, Decomposition, Schedule};
+use md_lab::in_words;
+use md_scenario::failure::RunError;
+use md_scenario::{LbmScenario, name_of};
 
 use super::grid_run::{self, GridJob, Runnable};
 use super::timeline::traced;
@@ -17,13 +21,8 @@ use crate::early_end::EarlyEnd;
 use crate::grid_inputs::GridInputs;
 use crate::report::grid::GridContext;
 use crate::requested_level::requested_level;
-use md_files::memory;
-use md_lab::in_words;
-use md_scenario::failure::RunError;
-use md_scenario::{LbmScenario, name_of};
-use recorder::Recorder;
-
 use flow::{decomposition, expect_room};
+use recorder::Recorder;
 
 /// Runs the scenario on this rank. *Collective.*
 ///

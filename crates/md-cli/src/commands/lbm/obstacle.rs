@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use md_comm::{Reduction, World};
-use md_grid::lbm::{Face, Mask};
-use md_grid::{Block, Decomposition, Layout};
-
-use crate::grid_inputs::GridInputs;
 use md_files::checkpoint::SavedMask;
 use md_files::input::mask::{MaskFile, MaskReader};
 use md_files::text_file::broadcast_read;
+use md_grid::lbm::{Face, Mask};
+use md_grid::{Block, Decomposition, Layout};
 use md_lab::significant;
 use md_scenario::failure::RunError;
 use md_scenario::{Boundary, Lbm, LbmScenario, ObstacleKind, ScenarioError, at_key};
+
+use crate::grid_inputs::GridInputs;
 
 /// Returns this rank's solid nodes, and path and checksum of the mask file, if there is one.
 /// *Collective.*

@@ -5,21 +5,21 @@ use std::path::PathBuf;
 
 use md_comm::World;
 use md_engine::{Phase, Timings};
+use md_files::checkpoint::{OutputState, Resumed};
+use md_files::output::flow::{DRAG_LINE, FlowTable, images, probe_line};
+use md_files::store::{OutputDirectory, OutputError};
 use md_grid::lbm::{Collision, Flow, FlowRun, Forces, LaneReal, POPULATIONS, SOUND_SPEED_SQUARED};
 use md_lab::bench::copy_bytes_per_s;
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::messages::warn;
+use md_scenario::{Lbm, LbmOutput, LbmScenario};
 use serde_json::{Map, Value, json};
 
 use super::super::ROOT;
 use super::super::grid_run::{Extension, Observed};
 use super::warnings::{interval_warnings, mach_warning, slip_warning};
 use crate::grid_inputs::GridInputs;
-use md_files::checkpoint::OutputState;
-use md_files::checkpoint::Resumed;
-use md_files::output::flow::{DRAG_LINE, FlowTable, images, probe_line};
-use md_files::output::{KnownFile, OutputDirectory, OutputError};
-use md_scenario::failure::RunError;
-use md_scenario::messages::warn;
-use md_scenario::{Lbm, LbmOutput, LbmScenario};
 
 /// Size of a rank's populations in bytes, below which caches may hold them and memory bandwidth is
 /// not relevant.

@@ -2,9 +2,9 @@
 
 use md_grid::lbm::{MAGIC_OF_PLATES, SOUND_SPEED_SQUARED};
 use md_lab::{name_of, significant};
+use md_scenario::{Boundary, CollisionKind, Lbm, LbmScenario};
 
 use super::super::intervals::beyond;
-use md_scenario::{Boundary, CollisionKind, Lbm, LbmScenario};
 
 /// Mach number above which the flow is compressible. Errors grow with its square.
 const HIGHEST_MACH: f64 = 0.3;

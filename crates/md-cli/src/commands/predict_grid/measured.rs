@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use md_core::ExchangePattern;
 use md_core::words::counted;
 use md_engine::Phase;
+use md_files::text_file::read_text;
 use md_grid::Messages;
 use md_grid::stencil::Precision;
 use md_lab::machine::Machine;
 use md_lab::predict::{GridCost, GridCosts, GridStep, GridTimes, Request};
+use md_scenario::failure::RunError;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Scheduled, expect_packed, step_of};
 use crate::commands::refused;
 use crate::grid_inputs::GridInputs;
-use md_files::text_file::read_text;
-use md_scenario::failure::RunError;
 
 /// Largest number of ranks of a measured run.
 const MOST_MEASURED: usize = 1 << 20;

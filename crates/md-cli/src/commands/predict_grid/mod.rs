@@ -8,8 +8,10 @@ use std::path::Path;
 
 use md_core::ExchangePattern;
 use md_core::words::counted;
-use md_grid::stencil::Precision;
-use md_grid::{Messages, Schedule, stencil};
+use md_files::output::{Progress, ResultFiles, Screen, Verbosity, holds_results_but};
+use md_files::store::OutputDirectory;
+use md_grid::stencil::{self, Precision};
+use md_grid::{Messages, Schedule};
 use md_lab::machine::Machine;
 use md_lab::plot::Picture;
 use md_lab::predict::{
@@ -17,18 +19,16 @@ use md_lab::predict::{
     Scaling, grid_chart, grid_csv, grid_table, predict_grid,
 };
 use md_lab::{Strategy, name_of};
-use measured::costs;
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::{LbmScenario, StencilScenario, effective_toml};
 
 use super::predict::{self, PredictionChoices, read_machine, warn_of_doubts, warn_of_missing};
 use super::{lbm, note_lock, note_removal, refused};
 use crate::args::PredictArgs;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::strategies::keys_of;
-use md_files::output::{
-    KnownFile, OutputDirectory, Progress, ResultFiles, Screen, Verbosity, holds_results_but,
-};
-use md_scenario::failure::RunError;
-use md_scenario::{LbmScenario, StencilScenario, effective_toml};
+use measured::costs;
 
 /// A scenario whose messages and computations per step are known without a run.
 pub trait Scheduled: GridModel {

@@ -6,6 +6,15 @@ use std::rc::Rc;
 
 use md_comm::World;
 use md_engine::{Restored, Setup, Simulation};
+use md_files::checkpoint::{self, BegunStage, Differences, Resumed};
+use md_files::output::run_output::{Console, SharedConsole};
+use md_files::output::screen::thermo_header;
+use md_files::output::trajectory::expect_same_kind;
+use md_files::output::{Gathers, GoingOn, Progress, ResultFiles, Screen, Verbosity};
+use md_files::store::{OutputDirectory, OutputError, RecordFile};
+use md_scenario::StagePlan;
+use md_scenario::failure::RunError;
+use md_scenario::messages::{note, warn};
 
 use super::super::{interval_warnings, note_lock, note_particles, note_removal, prepared_directory};
 use super::own_outputs::OwnOutputs;
@@ -13,20 +22,8 @@ use super::stages::go_on_in_stage;
 use crate::args::RunArgs;
 use crate::commands::timeline::expect_timeline;
 use crate::inputs::Inputs;
-use crate::replay;
-use crate::replay::Replay;
+use crate::replay::{self, Replay};
 use crate::setup::{self, room};
-use md_files::checkpoint::{self, BegunStage, Differences, Resumed};
-use md_files::output::Gathers;
-use md_files::output::run_output::{Console, SharedConsole};
-use md_files::output::screen::thermo_header;
-use md_files::output::trajectory::expect_same_kind;
-use md_files::output::{
-    GoingOn, OutputDirectory, OutputError, Progress, RecordFile, ResultFiles, Screen, Verbosity,
-};
-use md_scenario::StagePlan;
-use md_scenario::failure::RunError;
-use md_scenario::messages::{note, warn};
 
 /// Initial state of a run on one rank.
 pub(super) struct Beginning {

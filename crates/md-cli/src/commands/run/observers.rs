@@ -3,14 +3,14 @@
 
 use md_core::Domain;
 use md_engine::{ColdStart, Needs, Observer, ObserverError, Snapshot};
-
-use crate::early_end::EarlyEnd;
-use crate::report::warnings::{cold_start, first_danger};
 use md_files::checkpoint::{BegunStage, Checkpoints};
 use md_files::output::outputs::{Outputs, StageOutputs};
 use md_files::output::run_output::{Closing, Console, SharedConsole, StageBegin};
 use md_scenario::failure::RunError;
 use md_scenario::messages::warn;
+
+use crate::early_end::EarlyEnd;
+use crate::report::warnings::{cold_start, first_danger};
 
 /// All observers of one rank.
 pub(super) struct RunObservers<'a> {

@@ -2,19 +2,20 @@
 //! which resembles the folder of a separate run.
 
 use md_core::ConservedMomentum;
-
-use super::super::{open_on_all, prepared_directory};
-use crate::inputs::Inputs;
-use md_files::checkpoint::Resumed;
-use md_files::checkpoint::folders_of_stages;
+use md_files::checkpoint::{Resumed, folders_of_stages};
 use md_files::output::outputs::{Outputs, StageOutputs};
 use md_files::output::run_output::{Console, OUTPUTS, Opening, RootOpening, Scope, Subject, open_outputs};
 use md_files::output::trajectory::expect_same_kind;
-use md_files::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity};
+use md_files::output::{GoingOn, ResultFiles, Verbosity};
+use md_files::store::{OutputDirectory, OutputError};
 use md_files::text_file::read_text;
 use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
 use md_scenario::messages::note;
 use md_scenario::{Scenario, StageScenario};
+
+use super::super::{open_on_all, prepared_directory};
+use crate::inputs::Inputs;
 
 /// A stage with separate outputs, and the checkpoint from which they continue.
 pub(super) struct OwnOutputs {

@@ -3,7 +3,13 @@
 use md_comm::World;
 use md_core::words::counted;
 use md_engine::{Phase, RankTiming, Simulation, Timings};
+use md_files::output::run_output::Console;
+use md_files::store::{OutputDirectory, OutputError};
 use md_lab::RunContext;
+use md_scenario::Scenario;
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::messages::warn;
 
 use super::super::{ROOT, RunSummary, context, facts};
 use super::beginning::Beginning;
@@ -12,11 +18,6 @@ use crate::early_end::Ended;
 use crate::report::RunFacts;
 use crate::report::summary::summary_json;
 use crate::report::tables::{balance_csv, timing_csv, timing_ranks_csv};
-use md_files::output::run_output::Console;
-use md_files::output::{KnownFile, OutputDirectory, OutputError};
-use md_scenario::Scenario;
-use md_scenario::failure::RunError;
-use md_scenario::messages::warn;
 
 pub(super) struct Results {
     pub(super) timings: Timings,

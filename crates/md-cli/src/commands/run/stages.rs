@@ -1,11 +1,11 @@
 //! The stages of a run, one after the other.
 
 use md_engine::{EngineError, Setup, Simulation};
-
-use super::observers::RunObservers;
 use md_files::checkpoint::BegunStage;
 use md_files::output::run_output::StageBegin;
 use md_scenario::{IntegratorTable, StagePlan};
+
+use super::observers::RunObservers;
 
 /// Sets up a simulation with the integrator of the stage in which a checkpoint was taken.
 pub(super) fn go_on_in_stage(setup: &mut Setup, stages: &[StagePlan], begun: BegunStage) {

@@ -2,12 +2,12 @@
 
 use md_comm::World;
 use md_engine::{Integrator, Simulation};
-
-use super::super::{ROOT, units};
-use crate::report::warnings::stillness;
 use md_scenario::failure::RunError;
 use md_scenario::messages::warn;
 use md_scenario::{IntegratorTable, Scenario, StagePlan};
+
+use super::super::{ROOT, units};
+use crate::report::warnings::stillness;
 
 /// Warns if all particles are at rest, no force acts on them and no stage sets them in motion, and
 /// returns the warning. *Collective.*

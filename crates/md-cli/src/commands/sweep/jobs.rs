@@ -5,6 +5,8 @@ use md_core::words::counted;
 use md_grid::application::PHASES;
 use md_lab::sweep::{Kind, PARTICLES, Scaling, repeated_cells, scaled_cells};
 use md_lab::{Strategy, name_of};
+use md_scenario::failure::RunError;
+use md_scenario::{Scenario, ScenarioSource, effective_toml, fault, load_as};
 
 use super::{SweepJob, SweepSettings, first_of};
 use crate::args::SweepArgs;
@@ -15,8 +17,6 @@ use crate::inputs::Inputs;
 use crate::report::grid::GridContext;
 use crate::setup;
 use crate::strategies::{Choices, adapt, keys_of};
-use md_scenario::failure::RunError;
-use md_scenario::{Scenario, ScenarioSource, effective_toml, fault, load_as};
 
 /// Kind of a sweep over runs on grids.
 const GRID: Kind = Kind {

@@ -13,6 +13,7 @@ use std::path::Path;
 
 use md_comm::{Backend, launch};
 use md_lab::sweep::{Kind, Scaling};
+use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
 
 use super::ending::{Ending, summarised};
 use super::refused;
@@ -21,7 +22,6 @@ use crate::early_end::{EarlyEnd, Signal};
 use crate::grid_inputs::AnyInputs;
 use crate::strategies::Choices;
 use jobs::{grid_jobs, particle_jobs};
-use md_scenario::failure::{COMMUNICATION_FAILED, RunError};
 use table::Table;
 
 /// A job that results in one row.

@@ -7,7 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use md_comm::Backend;
+use md_files::store::OutputError;
 use md_lab::sweep::{Kind, Row, Sample};
+use md_scenario::failure::BAD_INPUT;
+use md_scenario::known_file::KnownFile;
 
 use super::table::Table;
 use super::{Blame, Failure, Fault, SweepJob};
@@ -15,8 +18,6 @@ use crate::args::{DEFAULT_LAUNCHER, SweepArgs};
 use crate::commands::refused;
 use crate::cores;
 use crate::early_end::EarlyEnd;
-use md_files::output::{KnownFile, OutputError};
-use md_scenario::failure::BAD_INPUT;
 
 /// Folder of the running job. It is removed with its contents, so no other folder may have this
 /// name.

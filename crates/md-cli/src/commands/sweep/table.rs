@@ -4,18 +4,20 @@ use std::fs;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use md_files::output::{ResultFiles, Screen, Verbosity};
+use md_files::store::OutputDirectory;
+use md_files::text_file::read_text;
 use md_lab::plot::Picture;
 use md_lab::significant;
 use md_lab::sweep::{Kind, Row, Scaling, read_sweep, scaling_picture, sweep_csv};
+use md_scenario::failure::RunError;
+use md_scenario::known_file::KnownFile;
+use md_scenario::same_elsewhere;
 
 use super::{Blame, Fault, SweepSettings};
 use crate::args::SweepArgs;
 use crate::commands::{grid_run, output_directory, refused};
 use crate::grid_inputs::{AnyInputs, GridModel};
-use md_files::output::{KnownFile, OutputDirectory, ResultFiles, Screen, Verbosity};
-use md_files::text_file::read_text;
-use md_scenario::failure::RunError;
-use md_scenario::same_elsewhere;
 
 /// Significant digits of times and rates on the screen.
 const DIGITS: usize = 4;

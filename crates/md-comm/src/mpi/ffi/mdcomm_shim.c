@@ -1,5 +1,6 @@
-/* Constants of MPI that bindgen cannot see (macros with casts, addresses of globals) or whose names and types differ
- * between libraries, as functions, and what the system says of shared memory. Compiled with the same MPI as mpi-sys. */
+/* Functions for constants of MPI that bindgen cannot read (macros with casts, addresses of globals)
+ * or whose names and types differ between libraries, and for the system's limits of shared memory.
+ * Compiled with the same MPI as mpi-sys. */
 #include <mpi.h>
 #include <stdint.h>
 #include <sys/statvfs.h>

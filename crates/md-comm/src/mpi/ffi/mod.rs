@@ -1,5 +1,5 @@
-//! Raw MPI calls behind safe functions: the unsafe code of the crate, but for one piece of advice to
-//! the system about its buffers.
+//! Raw MPI calls behind safe functions: the unsafe code of the crate, but for one piece of advice
+//! to the system about its buffers.
 //!
 //! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point
 //! requests together with the buffers they use, [`lend`] for messages from and to memory of the
@@ -20,8 +20,8 @@
 //!    neighbour on the node) writes the whole message past the end of the buffer.
 //!
 //! Advantage over rsmpi's scoped requests: `initiate` and `complete` can be two methods of one
-//! object.
-//! Disadvantage: this module must keep the rules itself; hence no other file of `mpi` may be unsafe.
+//! object. Disadvantage: this module must keep the rules itself; hence no other file of `mpi` may
+//! be unsafe.
 #![expect(unsafe_code, reason = "MPI is a C interface; the rules are in the module's documentation")]
 
 mod communicator;

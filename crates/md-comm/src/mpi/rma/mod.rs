@@ -2,10 +2,10 @@
 //! put into them.
 //!
 //! Structure: [`OneSided`] is the contract, the same for all; [`WindowContext`] is common to all
-//! (layout, window, buffers); a [`Scheme`] is the difference: how a sender is notified that a buffer is
-//! free, and how a receiver is notified that a message is complete. One file per scheme. After MONC
-//! (Brown et al. 2020): one window per context, its addresses agreed when the context is opened;
-//! put, not get; the next exchange's epoch is opened at the end of `complete`.
+//! (layout, window, buffers); a [`Scheme`] is the difference: how a sender is notified that a
+//! buffer is free, and how a receiver is notified that a message is complete. One file per scheme.
+//! After MONC (Brown et al. 2020): one window per context, its addresses agreed when the context is
+//! opened; put, not get; the next exchange's epoch is opened at the end of `complete`.
 //!
 //! Edges that lead back to the rank itself never use the window: the arrival is the sender's own
 //! buffer. A message that has outgrown its buffer goes by [`super::overflow`]; it is recognised by

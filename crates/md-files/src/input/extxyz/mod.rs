@@ -12,6 +12,7 @@ mod comment;
 
 use std::ops::Range;
 
+use md_scenario::failure::RunError;
 use serde::{Deserialize, Serialize};
 
 use super::error::{InputError, Position, Problem};
@@ -22,7 +23,6 @@ use super::source::Source;
 use super::{Contents, InputParticles};
 use columns::Columns;
 use comment::Comment;
-use md_scenario::failure::RunError;
 
 const PARTICLES: &str = "particles";
 

@@ -1,10 +1,10 @@
 //! The header of a data file: counts and box.
 
+use md_scenario::MOST_SPECIES;
 use serde::{Deserialize, Serialize};
 
 use crate::input::error::{InputError, Position, Problem};
 use crate::input::fields::{AXES, Line};
-use md_scenario::MOST_SPECIES;
 
 /// Counts and box.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

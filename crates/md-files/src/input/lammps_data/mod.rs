@@ -14,6 +14,8 @@ mod types;
 use std::collections::BTreeMap;
 
 use md_lab::name_of;
+use md_scenario::AtomStyle;
+use md_scenario::failure::RunError;
 use serde::{Deserialize, Serialize};
 
 use super::InputParticles;
@@ -22,8 +24,6 @@ use super::fields::{self, Line};
 use super::overview::Overview;
 use super::source::Source;
 use header::{Draft, Header};
-use md_scenario::AtomStyle;
-use md_scenario::failure::RunError;
 use sections::Rows;
 pub use summary::{Summary, summary};
 use types::Types;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
+use md_scenario::AtomStyle;
 
 use super::types::Types;
 use super::{Content, Section};
 use crate::input::error::{InputError, Position, Problem};
 use crate::input::fields::{Line, Record};
 use crate::input::{InputParticles, PairCoefficients, TypePair};
-use md_scenario::AtomStyle;
 
 const VELOCITY: &str = "a velocity: id vx vy vz";
 const MASS: &str = "a mass: type mass";

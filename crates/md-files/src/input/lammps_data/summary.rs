@@ -1,10 +1,11 @@
 //! Contents of a data file other than the particles, for writing a scenario that reads it.
 
+use md_scenario::AtomStyle;
+use md_scenario::failure::RunError;
+
 use super::sections::{self, Coefficients, LENNARD_JONES};
 use super::{Layout, Section};
 use crate::input::source::Source;
-use md_scenario::AtomStyle;
-use md_scenario::failure::RunError;
 
 /// A data file without its particles.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use md_scenario::failure::RunError;
 use serde::{Deserialize, Serialize};
 
 use super::columns::Columns;
@@ -10,7 +11,6 @@ use crate::input::error::{InputError, Position, Problem};
 use crate::input::fields::{AXES, Line};
 use crate::input::overview::Overview;
 use crate::input::source::Source;
-use md_scenario::failure::RunError;
 
 const HEADINGS: &str =
     "a frame has `ITEM: TIMESTEP`, `ITEM: NUMBER OF ATOMS`, `ITEM: BOX BOUNDS` and `ITEM: ATOMS`";

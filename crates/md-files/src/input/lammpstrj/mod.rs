@@ -10,6 +10,8 @@
 mod columns;
 mod frames;
 
+use md_scenario::failure::RunError;
+
 use super::error::InputError;
 use super::fields::{self, Line, Record};
 use super::masses::Masses;
@@ -17,7 +19,6 @@ use super::source::Source;
 use super::{Contents, FrameTime, InputParticles};
 use columns::Columns;
 use frames::Frames;
-use md_scenario::failure::RunError;
 
 const PARTICLES: &str = "particles";
 

@@ -11,13 +11,14 @@ mod frame;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use md_scenario::failure::RunError;
+
 use super::error::{Position, Problem};
 use super::fields::{self, Record};
 use super::source::Source;
 use super::{Contents, InputParticles};
 use coordinates::{Coordinates, Ranges};
 use frame::{FEW, Frame, RANGES};
-use md_scenario::failure::RunError;
 
 /// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
 ///

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use md_comm::World;
 use md_grid::lbm::{Flow, LaneReal};
 use md_grid::{Block, Real};
+use md_scenario::failure::RunError;
 
 use crate::store::{Intact, OutputError};
-use md_scenario::failure::RunError;
 
 /// Writes the image of a step. *Collective*: when the file that lists the pieces exists, so do the
 /// pieces.

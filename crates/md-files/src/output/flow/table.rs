@@ -1,10 +1,11 @@
 //! Tables of a flow that grow row by row: `probe.csv` with the state of selected nodes, and
 //! `drag.csv` with the forces on obstacles and walls.
 
+use md_scenario::known_file::KnownFile;
+
 use crate::checkpoint::Resumed;
 use crate::output::tables::rows;
 use crate::store::{OutputDirectory, OutputError, OutputMark, RecordFile};
-use md_scenario::known_file::KnownFile;
 
 /// Columns of each node in `probe.csv`. The indices of the node are appended to the names.
 const OF_A_NODE: [&str; 4] = ["density", "velocity_x", "velocity_y", "velocity_z"];

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use md_scenario::known_file::KnownFile;
+
 use super::super::flow::images;
 use super::super::run_output::OUTPUTS;
 use super::super::trajectory::is_own_trajectory;
@@ -10,7 +12,6 @@ use super::GoingOn;
 use crate::checkpoint;
 use crate::store::{FileIdentity, OutputDirectory, OutputMark, unfinished_of};
 use crate::text_file::read_text;
-use md_scenario::known_file::KnownFile;
 
 /// Returns whether a folder contains results of a scenario other than `own`, which another command
 /// wrote.

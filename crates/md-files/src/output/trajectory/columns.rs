@@ -1,11 +1,11 @@
 //! Comparison of the frames of a trajectory that is continued with those of the run.
 
 use md_lab::name_of;
+use md_scenario::Trajectory;
 use toml::{Table, Value};
 
 use crate::checkpoint::Resumed;
 use crate::store::{OutputDirectory, OutputError};
-use md_scenario::Trajectory;
 
 /// Checks that a trajectory that is continued has frames of the same kind, according to the
 /// scenario of the checkpoint. The file is not sufficient, because not every format describes its

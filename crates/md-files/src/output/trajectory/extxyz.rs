@@ -14,14 +14,14 @@
 //! name. OVITO reads velocities from `velo`, and ASE from `momenta` and `masses`; a file contains
 //! all three by default.
 
+use md_scenario::{Positions, TrajectoryColumn, TrajectoryFormat};
+
 use super::Format;
 use super::frame::{Frame, FrameLayout, FrameRow, make_room};
 use super::records::{self, Encode};
 use super::text::{Line, TYPICAL_NUMBER_BYTES};
 use crate::input;
 use crate::output::gathers::Gathers;
-use md_scenario::TrajectoryFormat;
-use md_scenario::{Positions, TrajectoryColumn};
 
 /// Beginning of `Properties` in all frames.
 const FIRST_PROPERTIES: &str = "species:S:1:pos:R:3:id:I:1:type:I:1:Z:I:1";

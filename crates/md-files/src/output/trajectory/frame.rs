@@ -3,10 +3,10 @@
 use bytemuck::{Pod, Zeroable};
 use md_core::Domain;
 use md_engine::{Needs, Snapshot};
+use md_scenario::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 
 use super::super::run_output::Opening;
 use super::Format;
-use md_scenario::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 
 /// Properties that are equal in all frames.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,14 +19,14 @@
 //! readers support them. Numbers have the fewest digits that read back to the same number, instead
 //! of the six of LAMMPS.
 
+use md_scenario::{Positions, TrajectoryColumn, TrajectoryFormat};
+
 use super::Format;
 use super::frame::{Frame, FrameLayout, FrameRow, make_room};
 use super::records::{self, Encode};
 use super::text::{Line, TYPICAL_NUMBER_BYTES};
 use crate::input;
 use crate::output::gathers::Gathers;
-use md_scenario::TrajectoryFormat;
-use md_scenario::{Positions, TrajectoryColumn};
 
 /// The format `.lammpstrj`.
 pub(super) const FORMAT: Format = Format {

@@ -20,16 +20,15 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use md_core::Domain;
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
+use md_scenario::failure::RunError;
+use md_scenario::messages::note;
+use md_scenario::{Compression, FormatProperties, TrajectoryColumn, TrajectoryFormat};
 
 use super::gathers::Gathers;
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
 use crate::checkpoint::OutputState;
 use crate::input::{Contents, FrameReader, Source};
-use crate::store::OutputError;
-use crate::store::OutputMark;
-use md_scenario::failure::RunError;
-use md_scenario::messages::note;
-use md_scenario::{Compression, FormatProperties, TrajectoryColumn, TrajectoryFormat};
+use crate::store::{OutputError, OutputMark};
 
 pub use columns::expect_same_kind;
 use frame::{Frame, FrameLayout, OwnParticles};

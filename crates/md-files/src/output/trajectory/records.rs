@@ -7,8 +7,7 @@ use md_engine::ObserverError;
 use super::frame::{Frame, FrameLayout, FrameRow, OwnParticles, make_room, put_in_order};
 use super::{Compression, FrameSink, gzip};
 use crate::output::run_output::Opening;
-use crate::store::OutputMark;
-use crate::store::{OutputError, RecordFile};
+use crate::store::{OutputError, OutputMark, RecordFile};
 
 /// Encoder of frames.
 pub(super) trait Encode {

@@ -1,11 +1,12 @@
 //! Tests of the frames of text formats: their form, and that they read back.
 
+use md_scenario::{Positions, TrajectoryPrecision};
+use proptest::prelude::*;
+
 use super::frame::{FrameRow, SpeciesLabel};
 use super::records::Encode;
 use super::*;
 use crate::input;
-use md_scenario::{Positions, TrajectoryPrecision};
-use proptest::prelude::*;
 
 fn layout(columns: &[TrajectoryColumn], positions: Positions) -> FrameLayout {
     let species =

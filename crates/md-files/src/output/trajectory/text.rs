@@ -1,7 +1,8 @@
 //! Lines of numbers, each with the fewest digits that read back as the same number.
 
-use super::frame::FrameRow;
 use md_scenario::TrajectoryColumn;
+
+use super::frame::FrameRow;
 
 /// Appends words to the text of a frame, each followed by a blank, until the end of the line.
 pub(super) struct Line<'b> {

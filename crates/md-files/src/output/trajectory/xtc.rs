@@ -4,6 +4,7 @@
 //! Particles are in the order of their ids. The numbers are those of the simulation; readers that
 //! take them for nanometres and use angstrom (`MDAnalysis`, OVITO) multiply them by 10.
 
+use md_scenario::TrajectoryFormat;
 use molly::{Frame as XtcFrame, XTCWriter};
 
 use super::Format;
@@ -11,7 +12,6 @@ use super::frame::{Frame, FrameLayout, FrameRow, make_room};
 use super::records::{self, Encode};
 use crate::input;
 use crate::output::gathers::Gathers;
-use md_scenario::TrajectoryFormat;
 
 /// The format `.xtc`.
 pub(super) const FORMAT: Format = Format {

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use bytemuck::{Pod, Zeroable, cast_slice};
 use md_comm::{Reduction, SharedFile, World};
 use md_engine::ObserverError;
+use md_scenario::TrajectoryFormat;
 
 use super::frame::{Frame, FrameLayout, OwnParticles};
 use super::{Compression, Format, FrameSink};
@@ -29,9 +30,7 @@ use crate::input;
 use crate::netcdf::{Header, MOST_RECORDS, RECORDS_AT, Variable};
 use crate::output::gathers::Gathers;
 use crate::output::run_output::Opening;
-use crate::store::OutputMark;
-use crate::store::{Intact, OutputError, RecordFile};
-use md_scenario::TrajectoryFormat;
+use crate::store::{Intact, OutputError, OutputMark, RecordFile};
 use schema::{ATOM, bytes_of, header_of};
 use slabs::{Column, Slabs};
 

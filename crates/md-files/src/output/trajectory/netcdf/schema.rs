@@ -1,11 +1,11 @@
 //! Variables of a file, and their values.
 
 use md_engine::Snapshot;
+use md_scenario::{Positions, TrajectoryColumn, TrajectoryPrecision};
 
 use super::super::frame::{Frame, FrameLayout, OwnParticles};
 use crate::input::netcdf::UNWRAPPED;
 use crate::netcdf::{Attribute, Dimension, Header, Kind, PROGRAM, Value, Variable};
-use md_scenario::{Positions, TrajectoryColumn, TrajectoryPrecision};
 
 /// Name of the dimension of the particles.
 pub(super) const ATOM: &str = "atom";
