@@ -16,7 +16,7 @@ use md_core::{
     CellGrid, Domain, Evaluation, Field, LocalCells, Method, PairPotential, Particles, Shell, SimdLevel,
     Threads,
 };
-use md_engine::{Config, EngineError, ForceContext, Forces, Interaction, Setup, Simulation};
+use md_engine::{Config, EngineError, Force, ForceContext, Forces, Setup, Simulation};
 
 const SEED: u64 = 87287;
 const LIMIT: Duration = Duration::from_secs(600);
@@ -45,7 +45,7 @@ impl Scenario {
     fn config(&self, shell: Shell) -> Config {
         let Self { lattice, spacing, cells, displacement, cutoff, skin, wells } = *self;
         let lattice = Lattice::new(lattice, spacing, cells);
-        let mut config = Config::new(lattice, Forces::Own { cutoff });
+        let mut config = Config::new(lattice, Forces::own(cutoff));
         config.masses = vec![1.0; wells.len()];
         config.shares = vec![1.0 / wells.len() as f64; wells.len()];
         // The standard deviation of numbers that are uniform between -1 and 1 is the square root of
@@ -160,7 +160,8 @@ impl Sample {
         let samples = local::run(ranks, LIMIT, |world| {
             let mut taken = None;
             let take = Take { cutoff, sample, taken: &mut taken };
-            let taken_from = Simulation::with_interaction(world, &setup, take).expect("it can be set up");
+            let taken_from =
+                Simulation::with_forces(world, &setup, vec![Box::new(take)]).expect("it can be set up");
             taken_from.finalise().expect("no rank has failed");
             taken
         });
@@ -220,14 +221,14 @@ impl Sample {
     }
 }
 
-/// An interaction that copies the input of the force computation.
+/// A force that copies the input of the force computation.
 struct Take<'t, F> {
     cutoff: f64,
     sample: F,
     taken: &'t mut Option<Sample>,
 }
 
-impl<F: Fn(&ForceContext) -> Sample> Interaction for Take<'_, F> {
+impl<F: Fn(&ForceContext) -> Sample> Force for Take<'_, F> {
     fn cutoff(&self) -> f64 {
         self.cutoff
     }

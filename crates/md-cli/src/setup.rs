@@ -12,7 +12,7 @@ use md_comm::World;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{Dimension, PartitionKind};
 use md_engine::{
-    Config, EngineError, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice,
+    Config, EngineError, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice,
     TailCorrection,
 };
 use md_scenario::failure::RunError;
@@ -167,7 +167,7 @@ fn config(inputs: &Inputs, scenario: &Scenario, detail: Detail) -> Result<Config
         neighbor: neighbor_config(neighbor),
         parallel: ParallelConfig { simd: simd_choice(source, neighbor.shape)?, ..parallel_config(parallel) },
         masses,
-        ..Config::new(particles, Forces::Pairs(interaction.potential(source, &scenario.species)?))
+        ..Config::new(particles, interaction.forces(source, &scenario.species)?)
     })
 }
 

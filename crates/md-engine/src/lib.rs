@@ -8,7 +8,7 @@
 //! | to provide | implement | and pass it to |
 //! | --- | --- | --- |
 //! | a pair potential | [`md_core::PairPotential`] | [`Config::new`] |
-//! | forces of another kind | [`Interaction`] | [`Simulation::with_interaction`] |
+//! | forces of another kind | [`Force`] | [`Simulation::with_forces`] |
 //! | an integrator | [`Integrate`] | [`Simulation::set_integrator`] |
 //! | a partition | [`md_core::partition::Ownership`] | [`Simulation::replace_decomposition`] |
 //! | an observer | [`Observer`], or a closure with [`every`] | [`Simulation::run`] |
@@ -50,7 +50,9 @@ mod forces;
 mod generate;
 mod measure;
 mod motion;
+mod reference;
 pub mod report;
+mod settings;
 mod setup;
 mod simulation;
 mod start;
@@ -62,14 +64,12 @@ pub use checkpoint::{Carried, Continuation, Restored, SavedState, id_of_row};
 pub use clock::Phase;
 pub use collective::for_each_rank;
 pub use config::{
-    Balance, BalanceRule, BalanceWeights, Config, FirstOfAll, Forces, NeighborConfig, Overlap,
-    ParallelConfig, ParticleSource, Protocol, SecondShare, Share, SimdChoice, TailCorrection,
+    Balance, BalanceRule, BalanceWeights, Config, FirstOfAll, NeighborConfig, Overlap, ParallelConfig,
+    ParticleSource, Protocol, SecondShare, Share, SimdChoice, TailCorrection,
 };
 pub use division::{Decomposition, Division, Flight, FrozenHalo, Halo};
 pub use error::{Attribute, EngineError, ParticleFault, Scope};
-pub use forces::{
-    ForceContext, Interaction, NearPairs, PairForces, forces_by_direct_sum, forces_without_halo,
-};
+pub use forces::{Force, ForceContext, ForceList, ForceModel, Forces, NearPairs, PairForces, SuttonChen};
 pub use generate::{GasKeys, LatticeRegion, LatticeRegions, RandomGas};
 pub use measure::{
     Every, Needs, Observer, ObserverError, PhaseSpread, RankTiming, RunsOn, Snapshot, Spread, Timings,
@@ -78,6 +78,7 @@ pub use measure::{
 pub use motion::barostat::{Barostat, BoxReport};
 pub use motion::integrator::{Integrate, Integrator};
 pub use motion::{barostat, integrator};
+pub use reference::{forces_by_direct_sum, forces_without_halo};
 pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
 pub use setup::Setup;
 pub use simulation::{ColdStart, Simulation};

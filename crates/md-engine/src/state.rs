@@ -1,6 +1,7 @@
 //! State of a simulation between steps: on each rank its particles, and data that are the same on
 //! all ranks.
 
+use md_core::integrate::HalfKicks;
 use md_core::{Domain, Particles};
 
 use crate::error::EngineError;
@@ -23,6 +24,10 @@ pub struct State {
     pub step: u64,
     /// Simulated time, \[time\].
     pub time: f64,
+    /// Time of step 0, had all steps been as long as the present one, \[time\].
+    pub(crate) time_at_start: f64,
+    /// Half kicks at the start of the next step; if fused, velocities are a half kick behind.
+    pub(crate) half_kicks: HalfKicks,
 }
 
 impl State {
@@ -31,6 +36,15 @@ impl State {
         let config = &setup.config;
         let integrator = config.integrator.build(setup)?;
         let barostat = config.barostat.map(|keys| BoxCoupling::new(keys, &setup.system()));
-        Ok(Self { particles, domain: setup.domain, integrator, barostat, step: 0, time: 0.0 })
+        Ok(Self {
+            particles,
+            domain: setup.domain,
+            integrator,
+            barostat,
+            step: 0,
+            time: 0.0,
+            time_at_start: 0.0,
+            half_kicks: HalfKicks::Single,
+        })
     }
 }

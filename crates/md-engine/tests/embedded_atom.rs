@@ -11,8 +11,8 @@ use md_core::{
     Shell, SymmetricTensor,
 };
 use md_engine::{
-    Division, EngineError, ForceContext, Forces, Interaction, Needs, ParticleRow, RowVector, Setup,
-    Simulation, every,
+    Division, EngineError, Force, ForceContext, Forces, Needs, ParticleRow, RowVector, Setup, Simulation,
+    every,
 };
 
 const CUTOFF: f64 = 2.5;
@@ -28,7 +28,7 @@ fn rho(r: f64) -> [f64; 2] {
 }
 
 struct EmbeddedAtoms {
-    /// Registered by [`Interaction::register`].
+    /// Registered by [`Force::register`].
     density: Field,
     derivative: Field,
 }
@@ -41,7 +41,7 @@ fn add(particles: &mut Particles, field: Field, pair: &Pair, value: f64) {
     }
 }
 
-impl Interaction for EmbeddedAtoms {
+impl Force for EmbeddedAtoms {
     fn cutoff(&self) -> f64 {
         CUTOFF
     }
@@ -59,7 +59,6 @@ impl Interaction for EmbeddedAtoms {
 
     fn add_forces(&mut self, context: &mut ForceContext, _: Evaluation) -> Result<PairSums, EngineError> {
         let Self { density, derivative } = *self;
-        context.gather(&[Field::POSITION])?;
         let mut pairs = Vec::new();
         context.pairs.visit(context.cells, context.particles, CUTOFF, |pair| pairs.push(pair));
         context.particles.clear(density);
@@ -74,7 +73,6 @@ impl Interaction for EmbeddedAtoms {
             context.particles.components_mut(derivative)[0][i] = -0.5 / root;
         }
         context.gather(&[derivative])?;
-        context.particles.clear_ghost_forces(context.threads);
         for Pair { i, j, distance, r2, newton } in pairs {
             let r = r2.sqrt();
             let ([energy, slope], [_, density_slope]) = (phi(r), rho(r));
@@ -90,7 +88,6 @@ impl Interaction for EmbeddedAtoms {
             sums.virial += SymmetricTensor::product(distance, distance) * (newton.weight() * force_over_r);
             sums.useful_pairs += newton.weight();
         }
-        context.scatter_add(&[Field::FORCE])?;
         Ok(sums)
     }
 }
@@ -105,13 +102,13 @@ fn run(
 ) -> (Vec<ParticleRow>, Vec<f64>) {
     on_ranks(ranks, |world| {
         let mut config = melt();
-        config.forces = Forces::Own { cutoff: CUTOFF };
+        config.forces = Forces::own(CUTOFF);
         (config.parallel.shell, config.parallel.exchange) = (shell, exchange);
         config.timestep = 0.002;
         let setup = Setup::new(config, world.ranks())?;
         // Placeholders until the fields are registered.
         let atoms = EmbeddedAtoms { density: Field::FORCE, derivative: Field::FORCE };
-        let mut simulation = Simulation::with_interaction(world, &setup, atoms)?;
+        let mut simulation = Simulation::with_forces(world, &setup, vec![Box::new(atoms)])?;
         let mut energies = Vec::new();
         let mut observer = every(5, Needs::ENERGY_AND_VIRIAL, |now| {
             energies.extend(now.thermo.map(|thermo| thermo.total_per_atom));

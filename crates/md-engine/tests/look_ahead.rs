@@ -7,7 +7,7 @@ use common::{melt, on_ranks};
 use md_core::rebuild::RebuildPolicy;
 use md_core::{Evaluation, PairSums};
 use md_engine::{
-    Config, EngineError, ForceContext, Forces, Interaction, NeighborReport, SecondShare, Setup, Simulation,
+    Config, EngineError, Force, ForceContext, Forces, NeighborReport, SecondShare, Setup, Simulation,
 };
 
 /// No forces except one push on one particle, which then moves by more than half the skin in the
@@ -17,7 +17,7 @@ struct Push {
     at: u64,
 }
 
-impl Interaction for Push {
+impl Force for Push {
     fn cutoff(&self) -> f64 {
         2.5
     }
@@ -38,12 +38,13 @@ impl Interaction for Push {
 /// Returns the report of a run of 36 steps, with a push in the 33rd.
 fn pushed(ranks: usize) -> NeighborReport {
     on_ranks(ranks, |world| {
-        let forces = Forces::Own { cutoff: 2.5 };
+        let forces = Forces::own(2.5);
         let mut config = Config { forces, ..melt() };
         config.temperature = Some(0.1);
         config.neighbor.rebuild = RebuildPolicy::Displacement;
         let push = Push { evaluations: 0, at: 34 };
-        let mut simulation = Simulation::with_interaction(world, &Setup::new(config, ranks)?, push)?;
+        let setup = Setup::new(config, ranks)?;
+        let mut simulation = Simulation::with_forces(world, &setup, vec![Box::new(push)])?;
         simulation.run(36, &mut [])?;
         let report = simulation.neighbor_report();
         simulation.finalise()?;

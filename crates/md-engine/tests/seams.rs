@@ -3,9 +3,9 @@
 mod common;
 
 use common::{melt, on_ranks};
+use md_core::TotalMomentum;
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 use md_core::observables::twice_kinetic_energy;
-use md_core::{Evaluation, PairSums, TotalMomentum};
 use md_engine::integrator::Motion;
 use md_engine::{
     Config, EngineError, Forces, Integrate, Needs, Observer, ObserverError, RunsOn, Scope, Setup, Simulation,
@@ -173,38 +173,24 @@ fn an_observers_error_is_that_of_its_rank() {
 }
 
 #[test]
-fn forces_of_another_kind_have_no_potential() {
+fn forces_of_the_caller_must_be_passed() {
     let error = on_ranks(1, |world| {
-        let config = Config { forces: Forces::Own { cutoff: 1.0 }, ..melt() };
+        let config = Config { forces: Forces::own(1.0), ..melt() };
         Ok(Simulation::new(world, &Setup::new(config, 1)?).err().unwrap())
     });
     assert_eq!(
         error.to_string(),
-        "there is no pair potential, and forces of another kind need `with_interaction`"
+        "the configuration leaves the forces to the caller, who passes them to `with_forces`"
     );
 }
 
 /// A simulation without forces: free flight.
 #[test]
-fn an_interaction_may_be_none_at_all() {
-    struct None;
-    impl md_engine::Interaction for None {
-        fn cutoff(&self) -> f64 {
-            1.0
-        }
-
-        fn add_forces(
-            &mut self,
-            _: &mut md_engine::ForceContext,
-            _: Evaluation,
-        ) -> Result<PairSums, EngineError> {
-            Ok(PairSums::default())
-        }
-    }
+fn there_may_be_no_forces_at_all() {
     let (before, after) = on_ranks(2, |world| {
-        let config = Config { forces: Forces::Own { cutoff: 1.0 }, ..melt() };
+        let config = Config { forces: Forces::own(1.0), ..melt() };
         let setup = Setup::new(config, 2)?;
-        let mut simulation = Simulation::with_interaction(world, &setup, None)?;
+        let mut simulation = Simulation::with_forces(world, &setup, Vec::new())?;
         let before = simulation.system_sums()?.twice_kinetic();
         simulation.run(50, &mut [])?;
         let after = simulation.system_sums()?.twice_kinetic();

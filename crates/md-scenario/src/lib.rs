@@ -71,7 +71,9 @@ pub use error::at_key;
 pub use grid::{GridOutput, GridParallel};
 pub use integrator::IntegratorTable;
 pub use integrator::integrator_fault;
-pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
+pub use interaction::{
+    Interaction, LennardJonesKeys, LennardJonesPair, MorseKeys, MorsePair, PotentialKind, SuttonChenKeys,
+};
 pub use kind::{ScenarioKind, schema};
 pub use lbm::{
     Boundary, CollisionKind, Initial, InitialKind, Lbm, LbmOutput, LbmScenario, Obstacle, ObstacleKind,
@@ -153,7 +155,7 @@ impl Model for Scenario {
         }
         system::check(&self.system, &self.simulation)?;
         species::check(&self.species, &self.system)?;
-        interaction::check(&self.interaction, &self.species, &self.system)?;
+        interaction::check(self)?;
         neighbor::check(&self.neighbor)?;
         integrator::check("integrator", &self.integrator, &self.simulation, &self.system)?;
         stage::check(self)?;

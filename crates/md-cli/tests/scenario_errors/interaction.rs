@@ -213,3 +213,21 @@ fn wells_of_species_with_another_potential() {
      help: leave it out; `depth`, `alpha` and `r0` of [interaction] are for all species
     "#);
 }
+
+/// Returns the standard scenario with one species of copper and other settings.
+fn copper(parameters: &str) -> String {
+    let text = morse("").replace("kind = \"morse\"", &format!("kind = \"sutton-chen\"\n{parameters}"));
+    let species = text.find("[[species]]").unwrap_or_default();
+    let rest = text[species..].find("[interaction]").map_or(text.len(), |at| species + at);
+    format!("{}{}", &text[..species], &text[rest..])
+}
+
+#[test]
+fn sutton_chen_of_several_faults() {
+    let own = "epsilon = 1.0\na = 1.0\nc = 39.432\n";
+    assert_snapshot!(error(&copper(&format!("{own}n = 6\nm = 9"))), @"");
+    assert_snapshot!(error(&copper(&format!("{own}n = 9\nm = 6\ntail_correction = true"))), @"");
+    assert_snapshot!(error(&morse("").replace("kind = \"morse\"", &format!("kind = \"sutton-chen\"\n{own}n = 9\nm = 6"))), @"");
+    let mixed = copper(&format!("{own}n = 9\nm = 6")) + "\n[neighbor]\nprecision = \"mixed\"\n";
+    assert_snapshot!(error(&mixed), @"");
+}

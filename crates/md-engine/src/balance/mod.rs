@@ -21,10 +21,12 @@ pub mod replay;
 
 use std::time::Instant;
 
-pub use crate::config::balance::{Balance, BalanceRule, BalanceWeights, DEFAULT_INTERVAL, DEFAULT_THRESHOLD};
-use crate::config::{ParallelConfig, Protocol};
 use crate::division::Division;
 use crate::error::EngineError;
+pub use crate::settings::balance::{
+    Balance, BalanceRule, BalanceWeights, DEFAULT_INTERVAL, DEFAULT_THRESHOLD,
+};
+use crate::settings::{ParallelConfig, Protocol};
 use replay::{Replay, Replayed};
 
 /// Record of one balancing.

@@ -4,18 +4,15 @@ use md_core::force::MethodKind;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{ExchangePattern, PartitionKind, Shell};
 
-use super::{
-    Config, FirstOfAll, Forces, NeighborConfig, ParallelConfig, ParticleSource, Protocol, placement,
-};
+use super::{Config, FirstOfAll, NeighborConfig, ParallelConfig, ParticleSource, Protocol, placement};
 use crate::error::{EngineError, ParticleFault};
+use crate::forces::ForceModel;
 
 impl Config {
     pub(crate) fn check(&self) -> Result<(), EngineError> {
-        let species = match &self.forces {
-            Forces::Pairs(potential) => potential.species(),
-            Forces::Own { .. } => self.masses.len(),
-        };
         let (masses, shares) = (self.masses.len(), self.shares.len());
+        let of_forces = self.forces.models().filter_map(ForceModel::species);
+        let species = of_forces.chain([masses]).find(|&species| species != masses).unwrap_or(masses);
         if masses != species || shares != species {
             return wrong(format!("{masses} masses and {shares} shares for {species} species"));
         }

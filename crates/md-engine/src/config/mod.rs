@@ -1,58 +1,24 @@
 //! Configuration of a simulation, checked by [`crate::Setup::new`].
 
-pub(crate) mod balance;
 mod check;
-mod parallel;
 pub(crate) mod placement;
-mod protocol;
-mod second_share;
 mod source;
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use md_core::force::{MethodKind, Precision};
-use md_core::rebuild::RebuildPolicy;
-use md_core::{Boundary, Dimension, Domain, PairPotential};
+use md_core::{Boundary, Dimension, Domain};
 
+use crate::forces::Forces;
 use crate::motion::barostat::Barostat;
 use crate::motion::integrator::Integrator;
+pub use crate::settings::{
+    Balance, BalanceRule, BalanceWeights, NeighborConfig, Overlap, ParallelConfig, Protocol, SecondShare,
+    SimdChoice,
+};
 use crate::wall::SolidWall;
-pub use balance::{Balance, BalanceRule, BalanceWeights};
 #[cfg(test)]
 pub(crate) use check::check_temperature;
-pub use parallel::{Overlap, ParallelConfig, SimdChoice};
-pub use protocol::Protocol;
-pub use second_share::SecondShare;
 pub use source::{FirstOfAll, ParticleSource, Share};
-
-/// Source of the forces.
-#[derive(Debug, Clone)]
-pub enum Forces {
-    /// Pair potential, for [`crate::PairForces`].
-    Pairs(Arc<dyn PairPotential>),
-    /// Custom [`crate::Interaction`], for [`crate::Simulation::with_interaction`].
-    Own {
-        /// Cutoff for which cells are made: at least that of the interaction, \[length\].
-        cutoff: f64,
-    },
-}
-
-impl Forces {
-    /// Returns the largest distance of two particles that interact, \[length\].
-    pub fn cutoff(&self) -> f64 {
-        match self {
-            Self::Pairs(potential) => potential.cutoff(),
-            Self::Own { cutoff } => *cutoff,
-        }
-    }
-}
-
-impl<P: PairPotential + 'static> From<P> for Forces {
-    fn from(potential: P) -> Self {
-        Self::Pairs(Arc::new(potential))
-    }
-}
 
 /// Whether energy and pressure include the mean-field contribution from beyond the cutoff.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,30 +28,6 @@ pub enum TailCorrection {
     Off,
     /// Correction included.
     On,
-}
-
-/// Search for pairs within the cutoff, and its frequency.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NeighborConfig {
-    /// Method of finding pairs.
-    pub method: MethodKind,
-    /// Distance beyond the cutoff that lists cover, \[length\].
-    pub skin: f64,
-    /// Rule that decides when lists are rebuilt.
-    pub rebuild: RebuildPolicy,
-    /// Precision of the pair arithmetic.
-    pub precision: Precision,
-}
-
-impl Default for NeighborConfig {
-    fn default() -> Self {
-        Self {
-            method: MethodKind::Clusters,
-            skin: 0.3,
-            rebuild: RebuildPolicy::Displacement,
-            precision: Precision::Double,
-        }
-    }
 }
 
 /// Description of a simulation. Reduced units: mass m, length sigma, energy epsilon, `k_B` = 1.

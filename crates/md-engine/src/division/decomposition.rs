@@ -10,9 +10,9 @@ use md_core::grid::{GridError, most_cells};
 use md_core::partition::{CellLoads, DivisionRequest};
 use md_core::{CellGrid, Domain, HaloPlan, Particles, Partition, PartitionKind};
 
-use crate::config::ParallelConfig;
 use crate::division::halo::Halo;
 use crate::error::EngineError;
+use crate::settings::ParallelConfig;
 
 /// Cells of the box and their owners.
 #[derive(Debug, Clone)]

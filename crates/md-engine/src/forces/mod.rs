@@ -1,15 +1,19 @@
-//! Forces: the interface of an interaction, pair forces with ghosts or by other protocols, and
-//! references to compare with.
+//! Forces: their interface, the list that adds them up, and one file for each kind.
 
 mod context;
-mod interaction;
+mod force;
+mod list;
+mod model;
 mod pair;
 mod particle_shares;
 mod protocol;
-mod reference;
+mod sutton_chen;
+mod walls;
 
 pub use context::ForceContext;
 pub(crate) use context::GhostPositions;
-pub use interaction::{Interaction, NearPairs};
+pub use force::{Force, NearPairs};
+pub use list::ForceList;
+pub use model::{ForceModel, Forces};
 pub use pair::PairForces;
-pub use reference::{forces_by_direct_sum, forces_without_halo};
+pub use sutton_chen::SuttonChen;

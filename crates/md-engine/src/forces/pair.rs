@@ -1,4 +1,4 @@
-//! Forces from a pair potential: with ghosts, or by another protocol.
+//! Forces from a pair potential, with ghosts.
 
 use std::sync::Arc;
 
@@ -7,13 +7,12 @@ use md_core::force::{Method, Part, System};
 use md_core::potential::{PairPotential, Tail};
 use md_core::{Dimension, Evaluation, HaloPlan, LocalCells, PairSums, Region};
 
-use super::context::{FORCES, ForceContext, POSITIONS, system};
-use super::interaction::{Interaction, NearPairs};
-use super::particle_shares::{energy, particle_shares, virial};
-use super::protocol::CellForces;
-use crate::config::{NeighborConfig, Overlap, ParallelConfig, SecondShare};
+use super::context::{ForceContext, system};
+use super::force::{Force, NearPairs};
+use super::particle_shares::{energy, pair_shares, virial};
 use crate::division::Flight;
 use crate::error::EngineError;
+use crate::settings::{NeighborConfig, Overlap, ParallelConfig, SecondShare};
 
 /// Forces from a pair potential.
 #[derive(Debug)]
@@ -22,8 +21,6 @@ pub struct PairForces {
     method: Method,
     overlap: Overlap,
     second_share: SecondShare,
-    /// Replaces the method if forces are not computed with ghosts.
-    protocol: Option<CellForces>,
 }
 
 impl PairForces {
@@ -34,9 +31,12 @@ impl PairForces {
         parallel: &ParallelConfig,
     ) -> Self {
         let NeighborConfig { method, skin, precision, .. } = neighbor;
-        let ParallelConfig { overlap, second_share, protocol, .. } = *parallel;
-        let (method, protocol) = (Method::new(method, skin, precision), CellForces::new(protocol));
-        Self { potential, method, overlap, second_share, protocol }
+        let ParallelConfig { overlap, second_share, .. } = *parallel;
+        Self { potential, method: Method::new(method, skin, precision), overlap, second_share }
+    }
+
+    pub(super) fn potential(&self) -> &dyn PairPotential {
+        &*self.potential
     }
 
     /// Adds the forces of a region: block by block as long as messages are in flight, the rest at
@@ -65,7 +65,7 @@ impl PairForces {
     }
 }
 
-impl Interaction for PairForces {
+impl Force for PairForces {
     fn cutoff(&self) -> f64 {
         self.potential.cutoff()
     }
@@ -75,9 +75,6 @@ impl Interaction for PairForces {
     }
 
     fn rebuild(&mut self, context: &mut ForceContext) -> Result<(), EngineError> {
-        if let Some(protocol) = &mut self.protocol {
-            return protocol.rebuild(context);
-        }
         let flights = context.halo.take_flights();
         if self.overlap == Overlap::On
             && let Some(share) = self.second_share.choose(context.pairs.second_share(), flights)
@@ -90,19 +87,16 @@ impl Interaction for PairForces {
     }
 
     fn pairs_by_cell(&self, cells: &LocalCells, plan: &HaloPlan) -> Option<Vec<f64>> {
-        match &self.protocol {
-            Some(protocol) => Some(protocol.pairs_by_cell(cells, plan)),
-            None => self.method.pairs_by_cell(cells, plan),
-        }
+        self.method.pairs_by_cell(cells, plan)
     }
 
     fn particle_energies(&mut self, context: &mut ForceContext) -> Result<Option<Vec<f64>>, EngineError> {
-        let [energies] = particle_shares(&*self.potential, context, energy)?;
+        let [energies] = pair_shares(&*self.potential, context, energy)?;
         Ok(Some(energies))
     }
 
     fn particle_virials(&mut self, context: &mut ForceContext) -> Result<Option<[Vec<f64>; 3]>, EngineError> {
-        particle_shares(&*self.potential, context, virial).map(Some)
+        pair_shares(&*self.potential, context, virial).map(Some)
     }
 
     fn count_distances(&self, near: &NearPairs, species: usize, bins: DistanceBins) -> Option<PairCounts> {
@@ -111,35 +105,27 @@ impl Interaction for PairForces {
         self.method.count_distances(system, particles, species, bins)
     }
 
-    /// Computes inner pairs while positions are in flight, then boundary pairs, then the other
-    /// inner pairs while forces on ghosts are sent to their owners. The order of the sums, and
-    /// therefore all bits, are the same with and without overlap.
+    fn add_inner_forces(
+        &mut self,
+        context: &mut ForceContext,
+        evaluation: Evaluation,
+    ) -> Result<PairSums, EngineError> {
+        self.add_region(context, Region::InnerFirst, evaluation)
+    }
+
     fn add_forces(
         &mut self,
         context: &mut ForceContext,
         evaluation: Evaluation,
     ) -> Result<PairSums, EngineError> {
-        if let Some(protocol) = &mut self.protocol {
-            return protocol.add_forces(context, &*self.potential, evaluation);
-        }
-        context.start_gather(POSITIONS)?;
-        if self.overlap == Overlap::Off {
-            context.finish_gather(POSITIONS)?;
-        }
-        context.particles.clear_ghost_forces(context.threads);
-        let mut total = self.add_region(context, Region::InnerFirst, evaluation)?;
-        if self.overlap == Overlap::On {
-            context.finish_gather(POSITIONS)?;
-        }
-        total += self.add_region(context, Region::Boundary, evaluation)?;
-        if self.overlap == Overlap::On {
-            context.start_scatter_add(FORCES)?;
-        }
-        total += self.add_region(context, Region::InnerSecond, evaluation)?;
-        if self.overlap == Overlap::Off {
-            context.start_scatter_add(FORCES)?;
-        }
-        context.finish_scatter_add(FORCES)?;
-        Ok(total)
+        self.add_region(context, Region::Boundary, evaluation)
+    }
+
+    fn add_remaining_forces(
+        &mut self,
+        context: &mut ForceContext,
+        evaluation: Evaluation,
+    ) -> Result<PairSums, EngineError> {
+        self.add_region(context, Region::InnerSecond, evaluation)
     }
 }

@@ -4,9 +4,9 @@
 use std::time::Instant;
 
 use md_core::potential::{PairPotential, PairTerm};
-use md_core::{Field, Particles, force::Newton, force::Pair};
+use md_core::{Particles, force::Newton, force::Pair};
 
-use super::context::{FORCES, ForceContext};
+use super::context::{FORCES, ForceContext, POSITIONS};
 use crate::clock::Phase;
 use crate::collective::expect_room;
 use crate::error::EngineError;
@@ -22,7 +22,24 @@ pub(crate) fn virial(pair: &Pair, term: PairTerm) -> [f64; 3] {
 }
 
 /// Returns half of the sum over all pairs of each of this rank's particles, in their order, for up
-/// to three quantities of a pair. *Collective.*
+/// to three quantities of a pair of a pair potential. *Collective.*
+///
+/// # Errors
+/// Communication; no memory.
+pub(crate) fn pair_shares<const N: usize>(
+    potential: &dyn PairPotential,
+    context: &mut ForceContext,
+    of_pair: fn(&Pair, PairTerm) -> [f64; N],
+) -> Result<[Vec<f64>; N], EngineError> {
+    context.gather(POSITIONS)?;
+    particle_shares(context, potential.cutoff(), |particles, pair| {
+        let [a, b] = [pair.i, pair.j].map(|index| particles.species[index] as usize);
+        of_pair(pair, potential.term(a, b, pair.r2))
+    })
+}
+
+/// Returns the sums of [`pair_shares`] for quantities of any pairs within a cutoff. Ghosts must have
+/// what `of_pair` reads. *Collective.*
 ///
 /// The contributions to ghosts are sent to their owners in place of forces, for which an exchange
 /// is already open; the forces do not change.
@@ -30,12 +47,11 @@ pub(crate) fn virial(pair: &Pair, term: PairTerm) -> [f64; 3] {
 /// # Errors
 /// Communication; no memory.
 pub(crate) fn particle_shares<const N: usize>(
-    potential: &dyn PairPotential,
     context: &mut ForceContext,
-    of_pair: fn(&Pair, PairTerm) -> [f64; N],
+    cutoff: f64,
+    of_pair: impl Fn(&Particles, &Pair) -> [f64; N],
 ) -> Result<[Vec<f64>; N], EngineError> {
     const { assert!(N <= 3, "as many as forces have components") };
-    context.gather(&[Field::POSITION])?;
     let begun = Instant::now();
     let (owned, all) = (context.particles.owned(), context.particles.len());
     let mut shares = [const { Vec::new() }; N];
@@ -45,10 +61,7 @@ pub(crate) fn particle_shares<const N: usize>(
     }
     let forces = own_forces(context.particles)?;
     let ForceContext { particles, cells, pairs, threads, .. } = context;
-    pairs.visit(cells, particles, potential.cutoff(), |pair| {
-        let [a, b] = [pair.i, pair.j].map(|index| particles.species[index] as usize);
-        add_halves(&mut shares, &pair, of_pair(&pair, potential.term(a, b, pair.r2)));
-    });
+    pairs.visit(cells, particles, cutoff, |pair| add_halves(&mut shares, &pair, of_pair(particles, &pair)));
     particles.clear_ghost_forces(threads);
     for (column, share) in particles.force.iter_mut().zip(&shares) {
         column[..all].copy_from_slice(share);
@@ -84,4 +97,22 @@ fn own_forces(particles: &Particles) -> Result<[Vec<f64>; 3], EngineError> {
         kept.extend_from_slice(&column[..owned]);
     }
     Ok(forces)
+}
+
+/// Returns the sums of what several forces give to each particle, or `None` if one of them does not
+/// know its part, or if there are none.
+///
+/// # Errors
+/// The first error of a part.
+pub(crate) fn total_by_particle<const N: usize>(
+    mut parts: impl Iterator<Item = Result<Option<[Vec<f64>; N]>, EngineError>>,
+) -> Result<Option<[Vec<f64>; N]>, EngineError> {
+    let Some(mut total) = parts.next().transpose()?.flatten() else { return Ok(None) };
+    for part in parts {
+        let Some(part) = part? else { return Ok(None) };
+        for (all, own) in total.iter_mut().flatten().zip(part.iter().flatten()) {
+            *all += own;
+        }
+    }
+    Ok(Some(total))
 }

@@ -6,7 +6,7 @@ use md_core::force::{Precision, mixed_precision_problem};
 use md_core::grid::axis;
 use md_core::{CellGrid, Domain, SimdLevel, TotalMomentum};
 
-use crate::config::{Config, Forces, NeighborConfig, ParallelConfig, SimdChoice};
+use crate::config::{Config, NeighborConfig, ParallelConfig, SimdChoice};
 use crate::division::Division;
 use crate::error::EngineError;
 use crate::motion::System;
@@ -35,7 +35,7 @@ impl Setup {
     /// box too small for the cutoff or too thin for the ranks, [`EngineError::MixedPrecision`].
     pub fn new(config: Config, ranks: usize) -> Result<Self, EngineError> {
         config.check()?;
-        let NeighborConfig { method, skin, precision, .. } = config.neighbor;
+        let NeighborConfig { method, skin, .. } = config.neighbor;
         let ParallelConfig { partition, simd, protocol, .. } = config.parallel;
         let (domain, cutoff) = (config.domain(), config.forces.cutoff());
         let rank_grid = config.parallel.rank_grid_for(&domain, ranks);
@@ -48,14 +48,9 @@ impl Setup {
         protocol.check_rows(&division.grid, ranks)?;
         let setup = Self { domain, division, simd, config, ranks };
         setup.check_cells(&setup.division.grid, cutoff)?;
-        match &setup.config.forces {
-            Forces::Pairs(potential)
-                if precision == Precision::Mixed && !potential.fits_single_precision() =>
-            {
-                Err(EngineError::SinglePrecision)
-            }
-            Forces::Pairs(_) | Forces::Own { .. } => Ok(setup),
-        }
+        let Config { forces, neighbor, parallel, .. } = &setup.config;
+        forces.models().try_for_each(|model| model.check(neighbor, parallel))?;
+        Ok(setup)
     }
 
     /// Returns the setup in another box, with a new division.

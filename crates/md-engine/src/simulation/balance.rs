@@ -15,10 +15,9 @@ use crate::balance::{BalanceReport, BalanceRule, BalanceWeights, Balancing, load
 use crate::clock::Phase;
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
-use crate::forces::Interaction;
 use crate::setup::Setup;
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Returns the history of load balancing.
     pub fn balance_report(&self) -> &BalanceReport {
         &self.balancer.report
@@ -35,7 +34,7 @@ impl<I: Interaction> Simulation<'_, I> {
         }
         match self.balancer.due(done) {
             // The caller has already set another division.
-            Some(_) if self.next_division.is_some() => Ok(()),
+            Some(_) if self.neighborhood.next_division.is_some() => Ok(()),
             Some(rule) => memory::or_error(|| self.look_at_balance(rule))?,
             None => Ok(()),
         }
@@ -83,8 +82,9 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Returns the work of this rank's cells: pairs of a step, or nanoseconds since the last check.
     fn own_loads(&mut self, rule: BalanceRule) -> Result<Vec<f64>, EngineError> {
-        let Self { decomposition: Decomposition { grid, plan, .. }, cells, interaction, .. } = self;
-        let mut own = interaction.pairs_by_cell(cells, plan).unwrap_or_else(|| {
+        let Self { decomposition: Decomposition { grid, plan, .. }, neighborhood, forces, .. } = self;
+        let cells = &neighborhood.cells;
+        let mut own = forces.pairs_by_cell(cells, plan).unwrap_or_else(|| {
             // Without lists: possible pairs with the neighbouring cells.
             let count = |cell| plan.local_cell(cell).map_or(0.0, |local| cells.count(local as usize) as f64);
             let around = md_core::shell::neighbours(grid.domain().dimension);
@@ -115,7 +115,7 @@ impl<I: Interaction> Simulation<'_, I> {
         let cells = grid.len();
         let mut words = loads::words(2 * cells)?;
         for (local, (&cell, work)) in plan.owned.iter().zip(own).enumerate() {
-            words[grid.linear(cell)] = self.cells.count(local) as u64;
+            words[grid.linear(cell)] = self.neighborhood.cells.count(local) as u64;
             words[cells + grid.linear(cell)] = work.round() as u64;
         }
         self.world.reduce(&mut words, Reduction::Sum)?;
@@ -156,7 +156,7 @@ impl<I: Interaction> Simulation<'_, I> {
     }
 }
 
-impl<I> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Changes the division as in another run of the same scenario on the same number of ranks,
     /// instead of checking the balance. Steps must ascend; changes before the current step are
     /// taken as done.

@@ -9,7 +9,6 @@ use md_core::diagnose::largest_force;
 use super::Simulation;
 use crate::config::placement;
 use crate::error::EngineError;
-use crate::forces::Interaction;
 use crate::measure::Observer;
 use crate::motion::barostat::{Barostat, Extent, PressureMoment, Stretch};
 
@@ -61,7 +60,7 @@ impl BoxCourse {
     }
 }
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Returns why the box could not follow the pressure, if this ended the last run before or at
     /// its last step.
     pub fn box_end(&self) -> Option<&str> {
@@ -101,12 +100,12 @@ impl<I: Interaction> Simulation<'_, I> {
         let sums = self.system_sums()?;
         let now = PressureMoment {
             step,
-            pressure: sums.observables(&self.state.domain, self.tail).pressure_tensor,
+            pressure: sums.observables(&self.state.domain, self.accounts.tail).pressure_tensor,
             volume: self.state.domain.volume(),
             temperature: self.state.integrator.temperature(step).unwrap_or_default(),
         };
         let stretch = self.state.barostat.as_ref().map(|barostat| barostat.stretch(&now));
-        let energy = 0.5 * sums.twice_kinetic() + sums.pairs.energy + self.tail.energy;
+        let energy = 0.5 * sums.twice_kinetic() + sums.pairs.energy + self.accounts.tail.energy;
         let drift = sums.thermal.drift;
         Ok(stretch.map_or(PlannedChange::None, |stretch| PlannedChange::Stretch { stretch, energy, drift }))
     }
@@ -126,7 +125,7 @@ impl<I: Interaction> Simulation<'_, I> {
         self.world.max(&mut largest)?;
         let (timestep, [force]) = (self.timestep(), largest);
         let distance = force / lightest * timestep * timestep;
-        Ok((distance > LONGEST_MOVE * self.interaction.cutoff()).then(|| {
+        Ok((distance > LONGEST_MOVE * self.forces.cutoff()).then(|| {
             format!(
                 "the box shrinks by 5 % at a time and has brought particles so close that a force of {force:.3e} moves one by \
                  {distance:.3e} in a time step, which is too large for it"
@@ -137,7 +136,7 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Returns why the run, or one of its observers, cannot continue in this box, if so; the
     /// same on all ranks.
     pub(super) fn box_problem(&self, domain: &Domain, observers: &[&mut dyn Observer]) -> Option<String> {
-        let cutoff = self.interaction.cutoff();
+        let cutoff = self.forces.cutoff();
         let cells = || {
             let grid = self.decomposition.grid.over(*domain);
             // A new division may fit where the present cells do not.

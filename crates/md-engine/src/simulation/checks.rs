@@ -9,14 +9,13 @@ use md_core::migrate::{LostParticle, find_lost};
 use super::Simulation;
 use crate::collective::gather_all;
 use crate::error::EngineError;
-use crate::forces::Interaction;
 
 /// Number of lost particles that each rank reports.
 const EXAMPLES: usize = 5;
 /// Words per lost particle: id, position, displacement.
 const WORDS: usize = 7;
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Checks that no particle has moved too far to be tracked, and returns the largest squared
     /// displacement since the last rebuild, which the caller may pass if it is known. *Collective.*
     pub(super) fn check_lost(&mut self, displacement2: Option<f64>) -> Result<f64, EngineError> {
@@ -33,7 +32,7 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Ends the run on all ranks if a particle has moved further than one cell. *Collective.*
     fn report_lost(&self, most: f64) -> Result<(), EngineError> {
-        let mine = find_lost(&self.state.particles, &self.watch, most);
+        let mine = find_lost(&self.state.particles, &self.neighborhood.watch, most);
         let mut count = [mine.len() as f64];
         self.world.sum(&mut count)?;
         if count[0] == 0.0 {
@@ -46,14 +45,14 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Ends the run if the present force on a particle would move it further than the cutoff in one
     /// step. *Collective.*
     pub(super) fn check_overlaps(&mut self) -> Result<(), EngineError> {
-        let cutoff = self.interaction.cutoff();
+        let cutoff = self.forces.cutoff();
         let lightest = self.setup.config.masses.iter().copied().fold(f64::INFINITY, f64::min);
         let timestep = self.timestep();
         let limit = 2.0 * cutoff * lightest / (timestep * timestep);
         let worst = largest_force(&self.state.particles);
         let mut largest = [worst.map_or(0.0, |(_, force)| force)];
         self.world.max(&mut largest)?;
-        self.energy.first_force = largest[0];
+        self.accounts.energy.first_force = largest[0];
         // A minimisation separates overlapping particles.
         if largest[0] <= limit || self.setup.config.integrator.conserved().is_none() {
             return Ok(());

@@ -4,7 +4,6 @@ use md_core::diagnose::largest_force;
 
 use super::Simulation;
 use crate::error::EngineError;
-use crate::forces::Interaction;
 use crate::motion::integrator::Integrator;
 use crate::motion::thermal::Thermal;
 
@@ -26,7 +25,7 @@ const ROUNDING: f64 = 1e-24;
 /// than five relaxation times.
 const FAR_BELOW: f64 = 1e-6;
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Returns the reason why the thermostat of the present stage does not heat the particles, if
     /// any. *Collective.*
     ///

@@ -1,57 +1,52 @@
 //! Creation of a simulation.
 
-use md_comm::{CommError, Reduction, Traffic, World};
-use md_core::integrate::HalfKicks;
-use md_core::potential::Tail;
+use md_comm::{CommError, Reduction, World};
 use md_core::rebuild::RebuildWatch;
 use md_core::threads::ThreadsError;
 use md_core::words::counted;
-use md_core::{Evaluation, LocalCells, PairSums, Particles, SimdLevel, Threads, memory};
+use md_core::{Evaluation, LocalCells, Particles, SimdLevel, Threads, memory};
 
-use super::Simulation;
 use super::box_course::BoxCourse;
 use super::ending::Ending;
+use super::{Accounts, Neighborhood, Simulation};
 use crate::balance::Balancer;
 use crate::clock::PhaseClock;
-use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
+use crate::config::{Config, NeighborConfig, TailCorrection};
 use crate::division::Decomposition;
 use crate::error::EngineError;
-use crate::forces::{GhostPositions, Interaction, PairForces};
-use crate::motion::barostat::BoxReport;
-use crate::report::{EnergyReport, NeighborReport};
+use crate::forces::{Force, ForceList, Forces, GhostPositions};
 use crate::setup::Setup;
 use crate::start::{initial, walls};
 use crate::state::State;
 
 impl<'w> Simulation<'w> {
-    /// Creates a simulation with the setup's pair potential. *Collective.*
+    /// Places the particles and computes the forces of step 0. *Collective.*
     ///
     /// # Errors
-    /// [`EngineError::Config`] if the forces are not those of a pair potential; as
-    /// [`Self::with_interaction`].
+    /// [`EngineError::Config`] if the forces are those of the caller ([`Forces::own`]); as
+    /// [`Self::with_forces`].
     pub fn new(world: &'w dyn World, setup: &Setup) -> Result<Self, EngineError> {
-        Self::with_interaction(world, setup, pair_forces(setup)?)
+        expect_models(&setup.config.forces)?;
+        Self::with_forces(world, setup, Vec::new())
     }
-}
 
-impl<'w, I: Interaction> Simulation<'w, I> {
-    /// Places the particles and computes the forces of step 0 with any interaction. Cells are made
-    /// for the setup's cutoff, which must be at least that of the interaction. *Collective.*
+    /// Places the particles and computes the forces of step 0: those of the configuration and
+    /// `own`. Cells are made for the setup's cutoff, which must be at least theirs. *Collective.*
     ///
     /// # Errors
-    /// [`EngineError::Config`] for a setup for another number of ranks or a longer cutoff of the
-    /// interaction; communication; particles on top of each other; [`EngineError::OutOfMemory`].
-    pub fn with_interaction(
+    /// [`EngineError::Config`] for a setup for another number of ranks or a longer cutoff of a
+    /// force; communication; particles on top of each other; [`EngineError::OutOfMemory`].
+    pub fn with_forces(
         world: &'w dyn World,
         setup: &Setup,
-        mut interaction: I,
+        own: Vec<Box<dyn Force + 'w>>,
     ) -> Result<Self, EngineError> {
         memory::or_error(|| {
             check_ranks(setup, world)?;
             let setup = &setup.clone().weighted(world)?;
             let mut particles = initial::particles(setup, world)?;
-            interaction.register(&mut particles);
-            let mut simulation = Self::make(world, setup, interaction, particles)?;
+            let forces = registered(setup, own, &mut particles);
+            let mut simulation = Self::make(world, setup, forces, particles)?;
             simulation.begin()?;
             Ok(simulation)
         })?
@@ -61,7 +56,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     pub(super) fn make(
         world: &'w dyn World,
         setup: &Setup,
-        interaction: I,
+        forces: ForceList<'w>,
         particles: Particles,
     ) -> Result<Self, EngineError> {
         check_ranks(setup, world)?;
@@ -69,40 +64,31 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let (threads, simd) = common_ground(world, threads, setup.simd)?;
         let own = Setup { simd, ..setup.clone() };
         let (setup, config) = (&own, &own.config);
-        setup.check_division(&setup.division, interaction.cutoff())?;
+        setup.check_division(&setup.division, forces.cutoff())?;
         let NeighborConfig { rebuild, skin, .. } = config.neighbor;
         let mut simulation = Self {
             decomposition: Decomposition::open(world, setup.division.clone(), &config.parallel, &particles)?,
-            tail: Tail::default(),
-            species_counts: species_counts(setup, &particles, world)?,
+            accounts: Accounts {
+                species_counts: species_counts(setup, &particles, world)?,
+                ..Accounts::default()
+            },
             state: State::new(particles, setup)?,
-            next_division: None,
-            cells: LocalCells::default(),
-            half_kicks: HalfKicks::Single,
-            watch: RebuildWatch::new(rebuild, skin, setup.simd),
-            pending_displacement2: None,
-            clock: PhaseClock::default(),
-            measured_from: 0,
-            traffic_before: Traffic::default(),
-            traffic_closed: Traffic::default(),
-            neighborhood: NeighborReport::default(),
-            energy: EnergyReport::default(),
-            box_changes: BoxReport::default(),
+            neighborhood: Neighborhood {
+                cells: LocalCells::default(),
+                watch: RebuildWatch::new(rebuild, skin, setup.simd),
+                pending_displacement2: None,
+                next_division: None,
+            },
             box_course: BoxCourse::default(),
-            reservoir_energy: 0.0,
-            earlier_reservoirs: 0.0,
-            pairs: PairSums::default(),
-            pairs_step: 0,
-            observed: None,
             ending: Ending::default(),
             balancer: Balancer::new(&config.parallel, world.ranks()),
-            time_at_start: 0.0,
+            clock: PhaseClock::default(),
             setup: own,
             threads,
             world,
-            interaction,
+            forces,
         };
-        simulation.tail = simulation.tail_now();
+        simulation.accounts.tail = simulation.tail_now();
         Ok(simulation)
     }
 
@@ -112,20 +98,34 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         walls::check_inside(&self.state.particles, &config.walls, domain, self.world)?;
         self.move_and_rebuild()?;
         self.measure_levels()?;
-        self.cells.make_room(&self.state.particles);
+        self.neighborhood.cells.make_room(&self.state.particles);
         self.compute_forces(GhostPositions::Fresh, Evaluation::WithEnergyAndVirial)?;
         self.check_overlaps()
     }
 }
 
-/// Returns the forces of the setup's pair potential, by the configured method.
-pub(super) fn pair_forces(setup: &Setup) -> Result<PairForces, EngineError> {
-    let Config { forces, neighbor, parallel, .. } = &setup.config;
-    let Forces::Pairs(potential) = forces else {
-        let what = "there is no pair potential, and forces of another kind need `with_interaction`";
-        return Err(EngineError::Config(what.to_owned()));
-    };
-    Ok(PairForces::new(potential.clone(), *neighbor, parallel))
+/// Checks that the configuration describes all forces.
+pub(super) fn expect_models(forces: &Forces) -> Result<(), EngineError> {
+    if !forces.are_own() {
+        return Ok(());
+    }
+    let what = "the configuration leaves the forces to the caller, who passes them to `with_forces`";
+    Err(EngineError::Config(what.to_owned()))
+}
+
+/// Returns the forces of a configuration, those of the caller and those of the walls, whose fields
+/// are registered.
+pub(super) fn registered<'w>(
+    setup: &Setup,
+    own: Vec<Box<dyn Force + 'w>>,
+    particles: &mut Particles,
+) -> ForceList<'w> {
+    let Config { forces, neighbor, parallel, walls, .. } = &setup.config;
+    let models = forces.models().map(|model| model.force(neighbor, parallel) as Box<dyn Force + 'w>);
+    let walls = walls.iter().map(|&wall| Box::new(wall) as Box<dyn Force + 'w>);
+    let mut all: Vec<_> = models.chain(own).chain(walls).collect();
+    all.iter_mut().for_each(|force| force.register(particles));
+    ForceList::new(all, parallel.overlap)
 }
 
 pub(super) fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), EngineError> {

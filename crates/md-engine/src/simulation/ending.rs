@@ -3,7 +3,6 @@
 use super::Simulation;
 use crate::clock::Phase;
 use crate::error::EngineError;
-use crate::forces::Interaction;
 use crate::measure::Observer;
 
 /// Number of steps after which the ranks vote, unless the votes have been exchanged with other data
@@ -38,7 +37,7 @@ impl Ending {
     }
 }
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Returns whether the ranks have agreed to end. *Collective.*
     pub(super) fn ends_early(&mut self, observers: &[&mut dyn Observer]) -> Result<bool, EngineError> {
         if observers.is_empty() {

@@ -7,7 +7,7 @@ use super::Simulation;
 use crate::division::Decomposition;
 use crate::division::halo::{FrozenHalo, HaloView};
 use crate::error::EngineError;
-use crate::forces::{GhostPositions, Interaction};
+use crate::forces::GhostPositions;
 use crate::state::State;
 
 /// Coordinate beyond every cutoff. Not NaN: at the end of a run of particles, the spare vector
@@ -16,13 +16,14 @@ use crate::state::State;
 /// ghost that stays there are then wrong instead of missing.)
 const NOWHERE: f64 = 1e100;
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Packs the halo with the present positions and forces.
     ///
     /// # Errors
     /// Insufficient memory for the messages.
     pub fn freeze(&mut self) -> Result<FrozenHalo<'_>, EngineError> {
-        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
+        let Self { state: State { particles, domain, .. }, decomposition, clock, threads, .. } = self;
+        let cells = &mut self.neighborhood.cells;
         let Decomposition { plan, halo, .. } = decomposition;
         let view = HaloView { particles, cells, plan, domain, threads, clock };
         halo.freeze(&view)

@@ -7,7 +7,7 @@ use md_core::{Evaluation, SimdLevel};
 use super::Simulation;
 use crate::config::SimdChoice;
 use crate::error::EngineError;
-use crate::forces::{GhostPositions, Interaction};
+use crate::forces::{ForceList, GhostPositions};
 
 /// Levels that are compared; narrower vectors are slower.
 const WIDE: [SimdLevel; 3] = [SimdLevel::Avx2, SimdLevel::Avx512Vl, SimdLevel::Avx512];
@@ -15,7 +15,7 @@ const WIDE: [SimdLevel; 3] = [SimdLevel::Avx2, SimdLevel::Avx512Vl, SimdLevel::A
 /// Number of force computations per level; the fastest counts.
 const TURNS: usize = 3;
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Returns the instruction set of the kernels and how it was chosen. If there was only one to
     /// measure, the choice is [`SimdChoice::Cpu`].
     pub fn simd(&self) -> (SimdLevel, SimdChoice) {
@@ -51,7 +51,7 @@ impl<I: Interaction> Simulation<'_, I> {
 
     fn prepare_forces(&mut self, level: SimdLevel) -> Result<(), EngineError> {
         self.setup.simd = level;
-        self.with_forces(GhostPositions::Fresh, |interaction, context| interaction.rebuild(context))
+        self.visit_forces(GhostPositions::Fresh, ForceList::rebuild)
     }
 
     fn time_forces(&mut self, level: SimdLevel) -> Result<Duration, EngineError> {

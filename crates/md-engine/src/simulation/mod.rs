@@ -18,7 +18,6 @@ mod stretch;
 mod thermo;
 
 use md_comm::{Traffic, World};
-use md_core::integrate::HalfKicks;
 use md_core::memory;
 use md_core::potential::Tail;
 use md_core::rebuild::RebuildWatch;
@@ -28,7 +27,7 @@ use crate::balance::Balancer;
 use crate::clock::PhaseClock;
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
-use crate::forces::{GhostPositions, Interaction, PairForces};
+use crate::forces::{ForceList, GhostPositions};
 use crate::measure::{Needs, Observer};
 use crate::motion::barostat::BoxReport;
 use crate::report::{EnergyReport, NeighborReport};
@@ -41,52 +40,65 @@ use ending::Ending;
 /// Rank that gets the data of all.
 const FIRST_RANK: usize = 0;
 
-/// One rank of a running simulation, with forces from `I`.
-pub struct Simulation<'w, I = PairForces> {
+/// One rank of a running simulation.
+pub struct Simulation<'w> {
     world: &'w dyn World,
-    state: State,
-    decomposition: Decomposition<'w>,
     setup: Setup,
     threads: Threads,
-    /// Time of step 0, had all steps been as long as the present one, \[time\].
-    time_at_start: f64,
-    /// Division that replaces the decomposition at the next step.
-    next_division: Option<Division>,
+    /// Particles, box, integrator, barostat and clock.
+    state: State,
+    /// Cells of this rank and the halo around them.
+    decomposition: Decomposition<'w>,
+    /// Order of the particles, for which ghosts and lists hold.
+    neighborhood: Neighborhood,
+    forces: ForceList<'w>,
+    /// Changes of the box that are due.
+    box_course: BoxCourse,
+    /// Vote of the ranks to end.
+    ending: Ending,
+    balancer: Balancer,
+    clock: PhaseClock,
+    /// What is reported, and what reports need.
+    accounts: Accounts,
+}
+
+/// Order of the particles in memory between two rebuilds.
+struct Neighborhood {
     cells: LocalCells,
-    interaction: I,
-    /// Half kicks at the start of the next step; if fused, velocities are a half kick behind.
-    half_kicks: HalfKicks,
     watch: RebuildWatch,
     /// Reduction over all ranks in progress: its step, the largest squared displacement and the
     /// votes to end.
     pending_displacement2: Option<(u64, [f64; 2])>,
-    clock: PhaseClock,
+    /// Division that replaces the decomposition at the next step.
+    next_division: Option<Division>,
+}
+
+/// Sums and statistics of a simulation.
+#[derive(Default)]
+struct Accounts {
+    /// Sums of this rank's forces, and the last step that computed them.
+    pairs: PairSums,
+    pairs_step: u64,
     tail: Tail,
     /// Particles of each species in the whole system; empty without tail correction.
     species_counts: Vec<u64>,
+    /// Conserved energy minus total energy, when last computed.
+    reservoir_energy: f64,
+    /// Part of it from integrators and barostats of earlier stages.
+    earlier_reservoirs: f64,
     /// Step at which measuring began, and the traffic until then.
     measured_from: u64,
     traffic_before: Traffic,
     /// Traffic of contexts that have been replaced.
     traffic_closed: Traffic,
+    /// Last step that observers have seen.
+    observed: Option<u64>,
     neighborhood: NeighborReport,
     energy: EnergyReport,
     box_changes: BoxReport,
-    box_course: BoxCourse,
-    /// Conserved energy minus total energy, when last computed.
-    reservoir_energy: f64,
-    /// Part of it from integrators and barostats of earlier stages.
-    earlier_reservoirs: f64,
-    /// Pair sums of this rank, and the last step that computed them.
-    pairs: PairSums,
-    pairs_step: u64,
-    /// Last step that observers have seen.
-    observed: Option<u64>,
-    ending: Ending,
-    balancer: Balancer,
 }
 
-impl<'w, I: Interaction> Simulation<'w, I> {
+impl<'w> Simulation<'w> {
     /// Makes `steps` steps. Before the first step, observers see the present state, unless a run
     /// that ended here has already shown it to its observers. After every step, those that are due
     /// see the new state. Energy and virial are computed if one of them needs them, and at the last
@@ -101,7 +113,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// [`EngineError::scope`] is not [`crate::Scope::AllRanks`], the other ranks wait for this one:
     /// end them with [`World::abort`].
     pub fn run(&mut self, steps: u64, observers: &mut [&mut dyn Observer]) -> Result<(), EngineError> {
-        if self.observed != Some(self.state.step) {
+        if self.accounts.observed != Some(self.state.step) {
             self.observe(observers)?;
         }
         let mut last = self.state.step + steps;
@@ -132,7 +144,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// Computes energy and virial if no step has: in a resumed run without steps to make.
     /// *Collective.*
     fn sum_up(&mut self) -> Result<(), EngineError> {
-        if self.pairs_step == self.state.step {
+        if self.accounts.pairs_step == self.state.step {
             return Ok(());
         }
         self.complete_step()?;
@@ -154,9 +166,9 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         &mut self.state.particles
     }
 
-    /// Returns the interaction that computes the forces.
-    pub fn interaction(&self) -> &I {
-        &self.interaction
+    /// Returns the forces.
+    pub fn forces(&self) -> &ForceList<'w> {
+        &self.forces
     }
 
     /// Returns the present decomposition.

@@ -9,17 +9,17 @@ use crate::checkpoint::{SavedState, Shared, division};
 use crate::clock::Phase;
 use crate::division::Decomposition;
 use crate::error::EngineError;
-use crate::forces::{GhostPositions, Interaction, NearPairs};
+use crate::forces::{ForceList, GhostPositions, NearPairs};
 use crate::measure::{Needs, Observer, RunsOn, Snapshot};
 use crate::report::{ParticleRow, RowVector, Thermo};
 use crate::state::State;
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Passes the present state to the observers that are due. *Collective.*
     pub(super) fn observe(&mut self, observers: &mut [&mut dyn Observer]) -> Result<(), EngineError> {
         let step = self.state.step;
         if !observers.is_empty() {
-            self.observed = Some(step);
+            self.accounts.observed = Some(step);
         }
         let mut seen = Seen::default();
         for observer in observers {
@@ -41,7 +41,7 @@ impl<I: Interaction> Simulation<'_, I> {
     fn snapshot<'s>(&'s self, seen: &'s Seen) -> Snapshot<'s> {
         let State { particles, domain, step, time, integrator, .. } = &self.state;
         let rank = self.world.rank();
-        let saved = |shared| SavedState { shared, particles, reference: self.watch.reference() };
+        let saved = |shared| SavedState { shared, particles, reference: self.neighborhood.watch.reference() };
         Snapshot {
             sums: seen.thermo.as_ref().map(|(sums, _)| sums),
             thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
@@ -49,7 +49,7 @@ impl<I: Interaction> Simulation<'_, I> {
             particle_energies: seen.particle_energies.as_deref(),
             particle_virials: seen.particle_virials.as_ref(),
             near_pairs: Some(self.near_pairs()),
-            neighborhood: self.neighborhood,
+            neighborhood: self.accounts.neighborhood,
             box_warnings: self.box_warnings(),
             minimisation: integrator.minimisation(),
             conserved_momentum: self.conserved_momentum(),
@@ -65,9 +65,9 @@ impl<I: Interaction> Simulation<'_, I> {
     fn near_pairs(&self) -> NearPairs<'_> {
         let Decomposition { grid, plan, pairs, .. } = &self.decomposition;
         NearPairs {
-            interaction: &self.interaction,
+            forces: &self.forces,
             particles: &self.state.particles,
-            cells: &self.cells,
+            cells: &self.neighborhood.cells,
             grid,
             plan,
             pairs,
@@ -95,14 +95,11 @@ impl<I: Interaction> Simulation<'_, I> {
             self.clock.book_since(Phase::Output, begun);
         }
         if needs.contains(Needs::PARTICLE_ENERGIES) && seen.particle_energies.is_none() {
-            seen.particle_energies = self.with_forces(GhostPositions::Stale, |interaction, context| {
-                interaction.particle_energies(context)
-            })?;
+            seen.particle_energies =
+                self.visit_forces(GhostPositions::Stale, ForceList::particle_energies)?;
         }
         if needs.contains(Needs::PARTICLE_VIRIALS) && seen.particle_virials.is_none() {
-            seen.particle_virials = self.with_forces(GhostPositions::Stale, |interaction, context| {
-                interaction.particle_virials(context)
-            })?;
+            seen.particle_virials = self.visit_forces(GhostPositions::Stale, ForceList::particle_virials)?;
         }
         if needs.contains(Needs::SAVED_STATE) && seen.shared.is_none() {
             self.complete_step()?;
@@ -122,16 +119,16 @@ impl<I: Interaction> Simulation<'_, I> {
             step: *step,
             time: *time,
             timestep: self.timestep(),
-            time_at_start: self.time_at_start,
+            time_at_start: self.state.time_at_start,
             origin: domain.origin,
             lengths: domain.lengths,
-            lengths_at_rebuild: self.watch.lengths(),
+            lengths_at_rebuild: self.neighborhood.watch.lengths(),
             simd: self.setup.simd,
-            history: self.watch.history(),
-            neighborhood: self.neighborhood,
-            energy: self.energy,
-            box_changes: self.box_changes,
-            reservoirs: [self.earlier_reservoirs, work],
+            history: self.neighborhood.watch.history(),
+            neighborhood: self.accounts.neighborhood,
+            energy: self.accounts.energy,
+            box_changes: self.accounts.box_changes,
+            reservoirs: [self.accounts.earlier_reservoirs, work],
             division: division::words(&self.setup, &self.decomposition),
             balance: self.balancer.report.clone(),
             memory: integrator.memory(),

@@ -7,12 +7,12 @@ use md_core::migrate::{StrayParticle, take_migrants};
 use md_core::rebuild::{Due, RebuildDecision};
 use md_core::{CellGrid, HaloPlan, Particles, Partition, Threads};
 
-use super::Simulation;
+use super::{Neighborhood, Simulation};
 use crate::clock::Phase;
 use crate::division::halo::{HaloView, Messages, Migration, total};
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
-use crate::forces::{GhostPositions, Interaction};
+use crate::forces::{ForceList, GhostPositions};
 use crate::state::State;
 
 /// Whether a step rebuilds, and the displacement on which the decision is based.
@@ -39,21 +39,26 @@ impl Owners<'_> {
     }
 }
 
-impl<'w, I: Interaction> Simulation<'w, I> {
+impl<'w> Simulation<'w> {
     /// Returns whether this step rebuilds. If the policy checks displacements, this takes the
     /// maximum over all ranks.
     pub(super) fn rebuild_due(&mut self) -> Result<RebuildAnswer, EngineError> {
         self.finish_last_reduction()?;
-        match self.watch.count_step() {
-            _ if self.next_division.is_some() => Ok(RebuildAnswer { due: Due::Yes, displacement2: None }),
+        match self.neighborhood.watch.count_step() {
+            _ if self.neighborhood.next_division.is_some() => {
+                Ok(RebuildAnswer { due: Due::Yes, displacement2: None })
+            }
             RebuildDecision::Known(due) => Ok(RebuildAnswer { due, displacement2: None }),
             RebuildDecision::AskAllRanks => {
                 self.start_displacement2()?;
-                if self.world.ranks() > 1 && !self.watch.may_be_due() {
+                if self.world.ranks() > 1 && !self.neighborhood.watch.may_be_due() {
                     return Ok(RebuildAnswer { due: Due::No, displacement2: None });
                 }
                 let largest = self.largest_displacement2()?;
-                Ok(RebuildAnswer { due: self.watch.decide(largest), displacement2: Some(largest) })
+                Ok(RebuildAnswer {
+                    due: self.neighborhood.watch.decide(largest),
+                    displacement2: Some(largest),
+                })
             }
         }
     }
@@ -65,8 +70,11 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         if !self.can_lack_pairs() {
             return Ok(());
         }
-        let is_dangerous = self.neighborhood.note(self.state.step, self.watch.over_half_skin(displacement));
-        self.neighborhood.dangerous_checks += u64::from(is_dangerous);
+        let is_dangerous = self
+            .accounts
+            .neighborhood
+            .note(self.state.step, self.neighborhood.watch.over_half_skin(displacement));
+        self.accounts.neighborhood.dangerous_checks += u64::from(is_dangerous);
         Ok(())
     }
 
@@ -82,13 +90,13 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// Rebuilds during the run: checks for lost particles and counts the rebuild. *Collective.*
     pub(super) fn rebuild(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
         let largest = self.check_lost(displacement2)?;
-        self.neighborhood.rebuilds += 1;
-        if self.watch.can_be_late() && self.can_lack_pairs() {
-            let displacement = self.watch.over_half_skin(largest);
-            let is_dangerous = self.neighborhood.note(self.state.step, displacement);
-            self.neighborhood.dangerous_rebuilds += u64::from(is_dangerous);
+        self.accounts.neighborhood.rebuilds += 1;
+        if self.neighborhood.watch.can_be_late() && self.can_lack_pairs() {
+            let displacement = self.neighborhood.watch.over_half_skin(largest);
+            let is_dangerous = self.accounts.neighborhood.note(self.state.step, displacement);
+            self.accounts.neighborhood.dangerous_rebuilds += u64::from(is_dangerous);
         }
-        if let Some(division) = self.next_division.take() {
+        if let Some(division) = self.neighborhood.next_division.take() {
             self.redistribute(division)?;
         }
         self.move_and_rebuild()
@@ -96,18 +104,19 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Starts the reduction of the largest displacement over all ranks. *Collective.*
     fn start_displacement2(&mut self) -> Result<(), EngineError> {
-        let Self { state, watch, threads, clock, world, ending, .. } = self;
+        let Self { state, neighborhood: Neighborhood { watch, .. }, threads, clock, world, ending, .. } =
+            self;
         let displacement2 = clock.time(Phase::Neighbor, || watch.displacement2(&state.particles, threads));
         let asked = [displacement2, ending.vote()];
         clock.time(Phase::HaloWait, || world.start_max(&asked))?;
-        self.pending_displacement2 = Some((state.step, asked));
+        self.neighborhood.pending_displacement2 = Some((state.step, asked));
         Ok(())
     }
 
     /// Returns the largest squared displacement over all ranks since the last rebuild.
     /// *Collective.*
     pub(super) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
-        if self.pending_displacement2.is_none() {
+        if self.neighborhood.pending_displacement2.is_none() {
             self.start_displacement2()?;
         }
         self.receive_displacement2()
@@ -115,23 +124,23 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Finishes the reduction in progress, at the latest before the next one starts. *Collective.*
     pub(super) fn receive_displacement2(&mut self) -> Result<f64, EngineError> {
-        let Self { watch, clock, world, ending, .. } = self;
-        let Some((step, mut largest)) = self.pending_displacement2.take() else { return Ok(0.0) };
+        let Self { neighborhood, clock, world, ending, .. } = self;
+        let Some((step, mut largest)) = neighborhood.pending_displacement2.take() else { return Ok(0.0) };
         clock.time(Phase::HaloWait, || world.finish_max(&mut largest))?;
         let [displacement2, votes] = largest;
         ending.count(votes, step);
-        watch.hear(displacement2);
+        neighborhood.watch.hear(displacement2);
         Ok(displacement2)
     }
 
     /// Finishes the reduction of the last step if no rank has waited for it. The step is not
     /// expected to have been dangerous; if it was, it is counted. *Collective.*
     pub(super) fn finish_last_reduction(&mut self) -> Result<(), EngineError> {
-        let Some((step, _)) = self.pending_displacement2 else { return Ok(()) };
+        let Some((step, _)) = self.neighborhood.pending_displacement2 else { return Ok(()) };
         let largest = self.receive_displacement2()?;
-        if self.watch.decide(largest) == Due::Yes {
-            self.neighborhood.note(step, self.watch.over_half_skin(largest));
-            self.neighborhood.dangerous_checks += 1;
+        if self.neighborhood.watch.decide(largest) == Due::Yes {
+            self.accounts.neighborhood.note(step, self.neighborhood.watch.over_half_skin(largest));
+            self.accounts.neighborhood.dangerous_checks += 1;
         }
         Ok(())
     }
@@ -155,15 +164,18 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             |particles, messages| owners.take(particles, messages),
             &mut Vec::new(),
         )?;
-        let closed = [self.traffic_closed, replaced, migration.context().traffic()];
-        self.traffic_closed = total(closed);
+        let closed = [self.accounts.traffic_closed, replaced, migration.context().traffic()];
+        self.accounts.traffic_closed = total(closed);
         migration.finalise()
     }
 
-    /// Migrates and sorts particles, makes the border and rebuilds the data of the interaction.
+    /// Migrates and sorts particles, makes the border and rebuilds the data of the forces.
     /// *Collective.*
     pub(super) fn move_and_rebuild(&mut self) -> Result<(), EngineError> {
-        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
+        let Self {
+            state: State { particles, domain, .. }, decomposition, neighborhood, clock, threads, ..
+        } = self;
+        let cells = &mut neighborhood.cells;
         let Decomposition { grid, partition, plan, halo, .. } = decomposition;
         clock.time(Phase::Migrate, || {
             domain.wrap(particles, threads);
@@ -175,8 +187,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         halo.make_border(&mut HaloView { particles, cells, plan, domain, threads, clock })?;
         clock.book_since(Phase::Border, begun);
         let (begun, claimed_s) = (Instant::now(), clock.claimed_s());
-        self.with_forces(GhostPositions::Fresh, |interaction, context| interaction.rebuild(context))?;
-        self.watch.rebuilt(&self.state.particles, self.state.domain.lengths);
+        self.visit_forces(GhostPositions::Fresh, ForceList::rebuild)?;
+        self.neighborhood.watch.rebuilt(&self.state.particles, self.state.domain.lengths);
         self.clock.book_rest(Phase::Neighbor, begun, claimed_s);
         Ok(())
     }

@@ -10,14 +10,13 @@ use crate::clock::PhaseObserver;
 use crate::collective::expect_room;
 use crate::division::halo::total;
 use crate::error::EngineError;
-use crate::forces::Interaction;
 use crate::measure::RankTiming;
 use crate::motion::barostat::BoxReport;
 use crate::report::{EnergyReport, NeighborReport, ParticleRow, RowVector};
 use crate::setup::Setup;
 use crate::state::State;
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Returns this rank's timings since [`Self::start_measuring`]; [`crate::Timings::reduce`]
     /// combines those of all ranks.
     ///
@@ -25,11 +24,12 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Communication.
     pub fn timing(&mut self) -> Result<RankTiming, EngineError> {
         self.complete_step()?;
-        let Traffic { messages, bytes } = total([self.decomposition.halo.traffic(), self.traffic_closed]);
+        let Traffic { messages, bytes } =
+            total([self.decomposition.halo.traffic(), self.accounts.traffic_closed]);
         Ok(RankTiming {
-            phases: self.clock.times(self.state.step - self.measured_from),
-            messages: messages - self.traffic_before.messages,
-            bytes: bytes - self.traffic_before.bytes,
+            phases: self.clock.times(self.state.step - self.accounts.measured_from),
+            messages: messages - self.accounts.traffic_before.messages,
+            bytes: bytes - self.accounts.traffic_before.bytes,
             owned: self.state.particles.owned() as u64,
             ghosts: self.state.particles.ghosts() as u64,
             second_share: self.decomposition.pairs.second_share(),
@@ -98,17 +98,17 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Returns statistics of rebuilds so far.
     pub fn neighbor_report(&self) -> NeighborReport {
-        self.neighborhood
+        self.accounts.neighborhood
     }
 
     /// Returns statistics of the energy conservation so far.
     pub fn energy_report(&self) -> EnergyReport {
-        self.energy
+        self.accounts.energy
     }
 
     /// Returns the number of times a barostat has changed the box.
     pub fn box_report(&self) -> BoxReport {
-        self.box_changes
+        self.accounts.box_changes
     }
 
     /// Sets the observer of all phases of this rank from now on.
@@ -122,9 +122,9 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Communication.
     pub fn start_measuring(&mut self) -> Result<(), EngineError> {
         self.complete_step()?;
-        self.measured_from = self.state.step;
-        self.traffic_before = self.decomposition.halo.traffic();
-        self.traffic_closed = Traffic::default();
+        self.accounts.measured_from = self.state.step;
+        self.accounts.traffic_before = self.decomposition.halo.traffic();
+        self.accounts.traffic_closed = Traffic::default();
         self.clock.restart();
         Ok(())
     }

@@ -4,44 +4,43 @@ use md_comm::World;
 use md_core::{Domain, Evaluation, Particles, memory};
 
 use super::Simulation;
-use super::create::{check_ranks, pair_forces};
+use super::create::{check_ranks, expect_models, registered};
 use crate::balance::BalanceReport;
 use crate::checkpoint::{AtCheckpoint, Carried, Continuation, Restored, Shared, division};
 use crate::error::EngineError;
-use crate::forces::{GhostPositions, Interaction, PairForces};
+use crate::forces::{Force, GhostPositions};
 use crate::setup::Setup;
 use crate::state::State;
 
-impl<'w> Simulation<'w, PairForces> {
-    /// Continues from a checkpoint, with the setup's pair potential, in the box of the checkpoint.
-    /// *Collective.*
+impl<'w> Simulation<'w> {
+    /// Continues from a checkpoint in the box of the checkpoint. *Collective.*
     ///
     /// # Errors
     /// As [`Self::new`]; [`EngineError::Config`] for a checkpoint with another number of particles
     /// or other fields.
     pub fn resume(world: &'w dyn World, setup: &Setup, restored: Restored) -> Result<Self, EngineError> {
-        Self::resume_with_interaction(world, setup, pair_forces(setup)?, restored)
+        expect_models(&setup.config.forces)?;
+        Self::resume_with_forces(world, setup, Vec::new(), restored)
     }
-}
 
-impl<'w, I: Interaction> Simulation<'w, I> {
-    /// Continues from a checkpoint with any interaction, as [`Simulation::resume`]. *Collective.*
+    /// Continues from a checkpoint with the forces of [`Self::with_forces`], as [`Self::resume`].
+    /// *Collective.*
     ///
     /// # Errors
-    /// As [`Simulation::resume`].
-    pub fn resume_with_interaction(
+    /// As [`Self::resume`].
+    pub fn resume_with_forces(
         world: &'w dyn World,
         setup: &Setup,
-        interaction: I,
+        own: Vec<Box<dyn Force + 'w>>,
         restored: Restored,
     ) -> Result<Self, EngineError> {
-        memory::or_error(|| Self::go_on(world, setup, interaction, restored))?
+        memory::or_error(|| Self::go_on(world, setup, own, restored))?
     }
 
     fn go_on(
         world: &'w dyn World,
         setup: &Setup,
-        mut interaction: I,
+        own: Vec<Box<dyn Force + 'w>>,
         mut restored: Restored,
     ) -> Result<Self, EngineError> {
         let mut shared = restored.shared()?;
@@ -49,7 +48,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         check_ranks(setup, world)?;
         let mut placed = divided(&mut shared, setup, continuation, world)?;
         let mut particles = Particles::default();
-        interaction.register(&mut particles);
+        let forces = registered(setup, own, &mut particles);
         restored.check(&particles, &placed, world)?;
         if continuation == Continuation::Identical && restored.is_elsewhere(&placed, world)? {
             restored.continuation = Continuation::Anew;
@@ -57,8 +56,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         }
         let setup = &placed;
         let at_checkpoint = restored.place(&mut particles, setup, world)?;
-        let mut simulation = Self::make(world, setup, interaction, particles)?;
-        simulation.time_at_start = shared.time_at_start(simulation.timestep());
+        let mut simulation = Self::make(world, setup, forces, particles)?;
+        simulation.state.time_at_start = shared.time_at_start(simulation.timestep());
         let State { step, time, integrator, barostat, .. } = &mut simulation.state;
         (*step, *time) = (shared.step, shared.time);
         if integrator_memory == Carried::Over {
@@ -66,14 +65,15 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         }
         let [earlier, work] = shared.reservoirs;
         barostat.iter_mut().for_each(|barostat| barostat.work = work);
-        simulation.earlier_reservoirs = earlier;
+        simulation.accounts.earlier_reservoirs = earlier;
         simulation.begin_at(at_checkpoint, &shared)?;
-        (simulation.neighborhood, simulation.box_changes) = (shared.neighborhood, shared.box_changes);
+        (simulation.accounts.neighborhood, simulation.accounts.box_changes) =
+            (shared.neighborhood, shared.box_changes);
         if energy_reference == Carried::Over {
-            simulation.energy = shared.energy;
+            simulation.accounts.energy = shared.energy;
         }
         simulation.balancer.report = shared.balance;
-        simulation.observed = Some(shared.step);
+        simulation.accounts.observed = Some(shared.step);
         Ok(simulation)
     }
 
@@ -82,15 +82,15 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     fn begin_at(&mut self, at_checkpoint: Option<AtCheckpoint>, shared: &Shared) -> Result<(), EngineError> {
         let Some(at_checkpoint) = at_checkpoint else { return self.begin() };
         self.move_and_rebuild()?;
-        self.cells.make_room(&self.state.particles);
+        self.neighborhood.cells.make_room(&self.state.particles);
         if shared.lengths != shared.lengths_at_rebuild {
             self.follow_box(Domain { lengths: shared.lengths, ..self.state.domain });
             // The box is divided again as soon as cells get too thin, so cells of a valid
             // checkpoint fit.
-            self.setup.check_cells(&self.decomposition.grid, self.interaction.cutoff())?;
+            self.setup.check_cells(&self.decomposition.grid, self.forces.cutoff())?;
         }
         at_checkpoint.put(&mut self.state.particles, self.world)?;
-        self.watch.recall(shared.history);
+        self.neighborhood.watch.recall(shared.history);
         if !self.barostat_acts_after(shared.step) {
             return Ok(());
         }

@@ -3,11 +3,10 @@
 use super::Simulation;
 use crate::division::Division;
 use crate::error::EngineError;
-use crate::forces::Interaction;
 use crate::motion::barostat::{Barostat, BoxCoupling};
 use crate::motion::integrator::{Integrate, Integrator};
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Continues with another built-in integrator and optionally a barostat; ramps extend over the
     /// next `steps` steps. The conserved energy is continuous. *Collective.*
     ///
@@ -20,9 +19,9 @@ impl<I: Interaction> Simulation<'_, I> {
         steps: u64,
     ) -> Result<(), EngineError> {
         self.complete_step()?;
-        self.earlier_reservoirs = self.reservoir_now()?;
+        self.accounts.earlier_reservoirs = self.reservoir_now()?;
         if self.setup.config.integrator.conserved().is_none() {
-            self.energy.begin_anew();
+            self.accounts.energy.begin_anew();
         }
         let config = &mut self.setup.config;
         (config.integrator, config.barostat) = (integrator, barostat);
@@ -54,8 +53,8 @@ impl<I: Interaction> Simulation<'_, I> {
     /// [`EngineError::Config`] for a division of another box or among more ranks, or with cells
     /// shorter than cutoff + skin; [`EngineError::MixedPrecision`].
     pub fn replace_decomposition(&mut self, division: Division) -> Result<(), EngineError> {
-        self.setup.check_division(&division, self.interaction.cutoff())?;
-        self.next_division = Some(division);
+        self.setup.check_division(&division, self.forces.cutoff())?;
+        self.neighborhood.next_division = Some(division);
         Ok(())
     }
 }

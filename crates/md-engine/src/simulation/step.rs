@@ -11,12 +11,12 @@ use crate::clock::Phase;
 use crate::config::{Config, TailCorrection};
 use crate::division::Decomposition;
 use crate::error::EngineError;
-use crate::forces::{ForceContext, GhostPositions, Interaction};
+use crate::forces::{ForceContext, ForceList, GhostPositions};
 use crate::motion::integrator::{Completion, Integrate, Motion};
 use crate::setup::Setup;
 use crate::state::State;
 
-impl<'w, I: Interaction> Simulation<'w, I> {
+impl<'w> Simulation<'w> {
     /// Makes one step. *Collective.*
     ///
     /// When due, work is balanced and the box follows the barostat. Positions advance to t + dt.
@@ -31,12 +31,12 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.balance()?;
         self.couple_pressure()?;
         self.state.step += 1;
-        self.state.time = self.time_at_start + self.state.step as f64 * self.setup.config.timestep;
+        self.state.time = self.state.time_at_start + self.state.step as f64 * self.setup.config.timestep;
         let evaluation = match evaluation {
             Evaluation::ForcesOnly if !self.barostat_acts_after(self.state.step) => Evaluation::ForcesOnly,
             _ => Evaluation::WithEnergyAndVirial,
         };
-        let half_kicks = std::mem::replace(&mut self.half_kicks, HalfKicks::Single);
+        let half_kicks = std::mem::replace(&mut self.state.half_kicks, HalfKicks::Single);
         self.integrate(|integrator, motion| integrator.before_forces(half_kicks, motion))?;
         let RebuildAnswer { due, displacement2 } = self.rebuild_due()?;
         let ghosts = match due {
@@ -53,7 +53,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             }
         };
         self.compute_forces(ghosts, evaluation)?;
-        self.half_kicks = HalfKicks::Fused;
+        self.state.half_kicks = HalfKicks::Fused;
         match self.state.integrator.completion() {
             Completion::Deferred => Ok(()),
             Completion::Immediate => self.complete_step(),
@@ -63,7 +63,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// Completes the deferred part of [`Self::step`]; must be called before velocities or the clock
     /// are read.
     pub(super) fn complete_step(&mut self) -> Result<(), EngineError> {
-        match std::mem::replace(&mut self.half_kicks, HalfKicks::Single) {
+        match std::mem::replace(&mut self.state.half_kicks, HalfKicks::Single) {
             HalfKicks::Single => Ok(()),
             HalfKicks::Fused => self.integrate(|integrator, motion| integrator.after_forces(motion)),
         }
@@ -87,43 +87,35 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         evaluation: Evaluation,
     ) -> Result<(), EngineError> {
         debug_assert!(self.state.particles.owned_forces_are_zero());
-        let mut pairs =
-            self.with_forces(ghosts, |interaction, context| interaction.add_forces(context, evaluation))?;
-        let Self { state: State { particles, domain, .. }, setup, clock, .. } = self;
-        if !setup.config.walls.is_empty() {
-            clock.time(Phase::Force, || {
-                setup.config.walls.iter().for_each(|wall| pairs += wall.add_forces(particles, domain));
-            });
-        }
+        let pairs = self.visit_forces(ghosts, |forces, context| forces.add_forces(context, evaluation))?;
         if evaluation == Evaluation::WithEnergyAndVirial {
-            (self.pairs, self.pairs_step) = (pairs, self.state.step);
+            (self.accounts.pairs, self.accounts.pairs_step) = (pairs, self.state.step);
         }
         Ok(())
     }
 
-    /// Calls `work` with the interaction and its context.
-    pub(super) fn with_forces<R>(
+    /// Calls `work` with the forces and their context.
+    pub(super) fn visit_forces<R>(
         &mut self,
         ghosts: GhostPositions,
-        work: impl FnOnce(&mut I, &mut ForceContext<'_, 'w>) -> R,
+        work: impl FnOnce(&mut ForceList<'w>, &mut ForceContext<'_, 'w>) -> R,
     ) -> R {
-        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
+        let Self { state: State { particles, domain, .. }, decomposition, clock, threads, .. } = self;
+        let cells = &mut self.neighborhood.cells;
         let Decomposition { grid, plan, pairs, halo, .. } = decomposition;
         let simd = self.setup.simd;
         let mut context =
             ForceContext { particles, cells, grid, plan, pairs, domain, threads, simd, halo, clock, ghosts };
-        work(&mut self.interaction, &mut context)
+        work(&mut self.forces, &mut context)
     }
 
-    /// Returns the interaction's tail correction for all particles in the present box, if it is
+    /// Returns the tail correction of the forces for all particles in the present box, if it is
     /// switched on.
     pub(super) fn tail_now(&self) -> Tail {
         let State { domain, .. } = &self.state;
         match self.setup.config.tail_correction {
             TailCorrection::Off => Tail::default(),
-            TailCorrection::On => {
-                self.interaction.tail(&self.species_counts, domain.volume(), domain.dimension)
-            }
+            TailCorrection::On => self.forces.tail(&self.accounts.species_counts, domain),
         }
     }
 }

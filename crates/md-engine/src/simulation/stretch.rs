@@ -13,14 +13,14 @@ use super::box_course::PlannedChange;
 use crate::config::NeighborConfig;
 use crate::division::Division;
 use crate::error::EngineError;
-use crate::forces::{GhostPositions, Interaction};
+use crate::forces::GhostPositions;
 use crate::motion::barostat::Stretch;
 
 /// Minimum cell length, in units of cutoff + skin, for a new division into more cells, so that a
 /// box whose size fluctuates is not divided repeatedly.
 const MORE_CELLS_AT: f64 = 1.05;
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Returns whether the box changes after this step, which requires energy and virial.
     pub(super) fn barostat_acts_after(&self, step: u64) -> bool {
         self.state.barostat.as_ref().is_some_and(|barostat| barostat.acts_after(step))
@@ -34,10 +34,10 @@ impl<I: Interaction> Simulation<'_, I> {
             None => self.unwatched_change()?,
         };
         let PlannedChange::Stretch { stretch, energy, drift } = planned else { return Ok(()) };
-        self.box_changes.note(stretch.extent);
+        self.accounts.box_changes.note(stretch.extent);
         self.stretch_box(stretch, drift)?;
         let sums = self.system_sums()?;
-        let work = 0.5 * sums.twice_kinetic() + sums.pairs.energy + self.tail.energy - energy;
+        let work = 0.5 * sums.twice_kinetic() + sums.pairs.energy + self.accounts.tail.energy - energy;
         if let Some(barostat) = &mut self.state.barostat {
             barostat.work += work;
         }
@@ -70,7 +70,7 @@ impl<I: Interaction> Simulation<'_, I> {
         state.particles.clear_forces(threads);
         let stretched = state.domain.stretched(lengths);
         self.follow_box(stretched);
-        match (self.division_for_box(list_radius)?, &mut self.next_division) {
+        match (self.division_for_box(list_radius)?, &mut self.neighborhood.next_division) {
             (Some(division), next) => *next = Some(division),
             (None, Some(division)) => division.grid = division.grid.over(self.state.domain),
             (None, None) => (),
@@ -88,21 +88,21 @@ impl<I: Interaction> Simulation<'_, I> {
     /// bits of the result do not depend on the number of changes since the last rebuild.
     pub(super) fn follow_box(&mut self, domain: Domain) {
         let list_radius = self.list_radius();
-        let Self { decomposition, watch, state, setup, .. } = self;
+        let Self { decomposition, neighborhood, state, setup, .. } = self;
         (state.domain, setup.domain) = (domain, domain);
         decomposition.grid = decomposition.grid.over(domain);
         decomposition.halo.stretch(&domain);
-        watch.stretch(list_radius, &domain);
-        self.tail = self.tail_now();
+        neighborhood.watch.stretch(list_radius, &domain);
+        self.accounts.tail = self.tail_now();
     }
 
     /// Returns another division if the present cells are too thin or far too long.
     fn division_for_box(&self, list_radius: f64) -> Result<Option<Division>, EngineError> {
         let domain = self.state.domain;
         // If another division takes effect in this step, its cells must fit, not the present ones.
-        let coming = self.next_division.as_ref().map(|division| division.grid.over(domain));
+        let coming = self.neighborhood.next_division.as_ref().map(|division| division.grid.over(domain));
         let grid = coming.as_ref().unwrap_or(&self.decomposition.grid);
-        let is_too_thin = self.setup.check_cells(grid, self.interaction.cutoff()).is_err();
+        let is_too_thin = self.setup.check_cells(grid, self.forces.cutoff()).is_err();
         let (parallel, ranks) = (&self.setup.config.parallel, self.world.ranks());
         let rank_grid = parallel.rank_grid_for(&domain, ranks);
         let divided =
@@ -116,18 +116,18 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Returns whether lists are no longer valid in the stretched box. *Collective.*
     fn must_rebuild_stretched(&mut self) -> Result<bool, EngineError> {
-        if self.next_division.is_some() || self.watch.is_used_up() {
+        if self.neighborhood.next_division.is_some() || self.neighborhood.watch.is_used_up() {
             return Ok(true);
         }
-        if self.watch.can_be_late() {
+        if self.neighborhood.watch.can_be_late() {
             return Ok(false);
         }
         let largest = self.largest_displacement2()?;
-        Ok(self.watch.decide(largest) == Due::Yes)
+        Ok(self.neighborhood.watch.decide(largest) == Due::Yes)
     }
 
     fn list_radius(&self) -> f64 {
         let NeighborConfig { skin, .. } = self.setup.config.neighbor;
-        self.interaction.cutoff() + skin
+        self.forces.cutoff() + skin
     }
 }

@@ -7,12 +7,11 @@ use md_core::{ConservedMomentum, SymmetricTensor};
 
 use super::Simulation;
 use crate::error::EngineError;
-use crate::forces::Interaction;
 use crate::motion::thermal::Thermal;
 use crate::report::{ForceTotals, Thermo};
 use crate::state::State;
 
-impl<I: Interaction> Simulation<'_, I> {
+impl Simulation<'_> {
     /// Returns the sums over all ranks at the present step, which must have computed energy and
     /// virial. *Collective.*
     ///
@@ -21,8 +20,8 @@ impl<I: Interaction> Simulation<'_, I> {
     /// [`EngineError::NoEnergy`].
     pub fn system_sums(&mut self) -> Result<SystemSums, EngineError> {
         self.complete_step()?;
-        if self.pairs_step != self.state.step {
-            let (step, known) = (self.state.step, self.pairs_step);
+        if self.accounts.pairs_step != self.state.step {
+            let (step, known) = (self.state.step, self.accounts.pairs_step);
             return Err(EngineError::NoEnergy { step, known });
         }
         let (State { particles, step, .. }, masses) = (&self.state, &self.setup.config.masses);
@@ -33,7 +32,7 @@ impl<I: Interaction> Simulation<'_, I> {
             momentum,
             momentum_flux: momentum_flux([0.0; 3], particles, masses),
             thermal: ThermalMotion::default(),
-            pairs: self.pairs,
+            pairs: self.accounts.pairs,
         };
         let mut values = sums.to_array();
         self.world.sum(&mut values)?;
@@ -47,7 +46,7 @@ impl<I: Interaction> Simulation<'_, I> {
             return Err(EngineError::NotFinite { step, potential, kinetic });
         }
         sums.thermal = self.thermal_motion(&sums)?;
-        self.reservoir_energy = self.reservoir_now()?;
+        self.accounts.reservoir_energy = self.reservoir_now()?;
         Ok(sums)
     }
 
@@ -96,7 +95,7 @@ impl<I: Interaction> Simulation<'_, I> {
     pub(super) fn reservoir_now(&mut self) -> Result<f64, EngineError> {
         let State { integrator, barostat, .. } = &mut self.state;
         let work = barostat.as_ref().map_or(0.0, |barostat| barostat.work);
-        Ok(self.earlier_reservoirs + integrator.reservoir_energy(self.world)? - work)
+        Ok(self.accounts.earlier_reservoirs + integrator.reservoir_energy(self.world)? - work)
     }
 
     /// Ends the run if the conserved energy has changed by more than the configuration allows, or
@@ -106,11 +105,12 @@ impl<I: Interaction> Simulation<'_, I> {
     pub(super) fn check_drift(&mut self, thermo: &Thermo) -> Result<(), EngineError> {
         /// In units of the particles' own energies.
         const EXPLODED: f64 = 1000.0;
-        self.energy.note_total(thermo);
+        self.accounts.energy.note_total(thermo);
         let Some(quantity) = self.setup.config.integrator.conserved() else { return Ok(()) };
-        self.energy.note(thermo);
-        let (step, change) = (thermo.step, self.energy.drift);
-        let energy = thermo.kinetic_per_atom.max(self.energy.mean_kinetic) + thermo.potential_per_atom.abs();
+        self.accounts.energy.note(thermo);
+        let (step, change) = (thermo.step, self.accounts.energy.drift);
+        let energy =
+            thermo.kinetic_per_atom.max(self.accounts.energy.mean_kinetic) + thermo.potential_per_atom.abs();
         match self.setup.config.max_drift {
             Some(most) if change.abs() > most => Err(EngineError::Drift { step, quantity, change, most }),
             _ if change.abs() > EXPLODED * energy || !change.is_finite() => {
@@ -123,7 +123,7 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Returns the thermodynamic state that follows from these sums.
     pub fn thermo(&self, sums: &SystemSums) -> Thermo {
         let domain = &self.state.domain;
-        let observables = sums.observables(domain, self.tail);
+        let observables = sums.observables(domain, self.accounts.tail);
         Thermo {
             step: self.state.step,
             time: self.state.time,
@@ -138,19 +138,19 @@ impl<I: Interaction> Simulation<'_, I> {
             density: sums.atoms / domain.volume(),
             conserved_per_atom: observables.potential_per_atom
                 + observables.kinetic_per_atom
-                + self.reservoir_energy / sums.atoms,
+                + self.accounts.reservoir_energy / sums.atoms,
         }
     }
 
     /// Returns the totals of the forces that follow from these sums.
     pub fn force_totals(&self, sums: &SystemSums) -> ForceTotals {
-        let Tail { energy, .. } = self.tail;
+        let Tail { energy, .. } = self.accounts.tail;
         ForceTotals {
             potential_energy: sums.pairs.energy + energy,
             virial: sums.pairs.virial.trace(),
             virial_tensor: sums.pairs.virial,
             tail_energy: energy,
-            pressure: sums.observables(&self.state.domain, self.tail).pressure,
+            pressure: sums.observables(&self.state.domain, self.accounts.tail).pressure,
         }
     }
 }

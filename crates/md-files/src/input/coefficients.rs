@@ -51,12 +51,13 @@ pub fn adopt(
 /// Returns the reason why the scenario needs no parameters of the file.
 fn own_parameters(source: &ScenarioSource, scenario: &Scenario) -> Option<&'static str> {
     match &scenario.interaction.kind {
-        PotentialKind::Morse { .. } => Some("the interaction is `morse`"),
-        PotentialKind::LennardJones { .. } if source.gives("species") => Some("the scenario has [[species]]"),
-        PotentialKind::LennardJones { pair, .. } if !pair.is_empty() => {
+        PotentialKind::LennardJones(_) if source.gives("species") => Some("the scenario has [[species]]"),
+        PotentialKind::LennardJones(keys) if !keys.pair.is_empty() => {
             Some("the scenario has [[interaction.pair]]")
         }
-        PotentialKind::LennardJones { .. } => None,
+        PotentialKind::LennardJones(_) => None,
+        PotentialKind::Morse(_) => Some("the interaction is `morse`"),
+        PotentialKind::SuttonChen(_) => Some("the interaction is `sutton-chen`"),
     }
 }
 
@@ -72,14 +73,14 @@ fn replace(
         Ok(Species { name: type_name(kind), mass: None, epsilon, sigma, fraction: None })
     };
     scenario.species = (1..=types).map(species).collect::<Result<_, String>>()?;
-    if let PotentialKind::LennardJones { pair, .. } = &mut scenario.interaction.kind {
+    if let PotentialKind::LennardJones(keys) = &mut scenario.interaction.kind {
         let unlike = coefficients.iter().filter(|([a, b], _)| a != b);
         let made = unlike.map(|(types, &PairCoefficients { epsilon, sigma, .. })| LennardJonesPair {
             species: types.map(type_name),
             epsilon,
             sigma,
         });
-        pair.extend(made);
+        keys.pair.extend(made);
     }
     let mut cutoffs = coefficients.values().filter_map(|own| own.cutoff);
     let Some(cutoff) = cutoffs.next().filter(|_| !source.gives("interaction.cutoff")) else { return Ok(()) };

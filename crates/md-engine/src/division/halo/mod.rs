@@ -29,8 +29,8 @@ use md_core::shell::ForceReturn;
 use md_core::{Domain, Field, LocalCells, Particles, Threads};
 
 use crate::clock::PhaseClock;
-use crate::config::{ParallelConfig, Protocol};
 use crate::error::EngineError;
+use crate::settings::{ParallelConfig, Protocol};
 use border::Border;
 use field_exchange::FieldExchange;
 pub use frozen::FrozenHalo;

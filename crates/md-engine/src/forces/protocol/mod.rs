@@ -29,21 +29,27 @@ mod portions;
 mod post;
 mod simple;
 
-use md_comm::UnexpectedMessages;
-use md_core::potential::PairPotential;
-use md_core::{Evaluation, Field, HaloPlan, LocalCells, PairSums};
+use std::sync::Arc;
 
+use md_comm::UnexpectedMessages;
+use md_core::analysis::{DistanceBins, PairCounts};
+use md_core::potential::{PairPotential, Tail};
+use md_core::{Dimension, Evaluation, Field, HaloPlan, LocalCells, PairSums};
+
+use super::context::{Carried, FORCES, ForceContext, GhostPositions, POSITIONS, system};
+use super::force::{Force, NearPairs};
+use super::pair::PairForces;
 use crate::clock::Phase;
-use crate::config::Protocol;
 use crate::error::EngineError;
-use crate::forces::context::{Carried, ForceContext, GhostPositions, system};
+use crate::settings::{NeighborConfig, ParallelConfig, Protocol};
 use dist::Dist;
 use portions::Portions;
 use post::Post;
 
-/// Force computation by `simple` or `dist`.
+/// Forces from a pair potential by `simple` or `dist`.
 #[derive(Debug)]
 pub(crate) struct CellForces {
+    pairs: PairForces,
     way: Way,
     portions: Portions,
     post: Post,
@@ -57,17 +63,37 @@ enum Way {
 
 impl CellForces {
     /// Returns `None` for [`Protocol::One`], which uses ghosts.
-    pub(crate) fn new(protocol: Protocol) -> Option<Self> {
-        let way = match protocol {
+    pub(crate) fn new(
+        potential: &Arc<dyn PairPotential>,
+        neighbor: NeighborConfig,
+        parallel: &ParallelConfig,
+    ) -> Option<Self> {
+        let way = match parallel.protocol {
             Protocol::One => return None,
             Protocol::Simple => Way::Simple,
             Protocol::Dist => Way::Dist(Box::default()),
         };
-        Some(Self { way, portions: Portions::default(), post: Post::default() })
+        let pairs = PairForces::new(Arc::clone(potential), neighbor, parallel);
+        Some(Self { pairs, way, portions: Portions::default(), post: Post::default() })
+    }
+}
+
+impl Force for CellForces {
+    fn cutoff(&self) -> f64 {
+        self.pairs.cutoff()
+    }
+
+    /// Images of own cells are copied here, and there are no other ghosts.
+    fn ghost_fields(&self) -> &[Field] {
+        &[]
+    }
+
+    fn tail(&self, counts: &[u64], volume: f64, dimension: Dimension) -> Tail {
+        self.pairs.tail(counts, volume, dimension)
     }
 
     /// Determines the shared cells and the portions computed with them.
-    pub(crate) fn rebuild(&mut self, context: &ForceContext) -> Result<(), EngineError> {
+    fn rebuild(&mut self, context: &mut ForceContext) -> Result<(), EngineError> {
         self.portions.rebuild(context.pairs, context.cells, context.plan, context.grid);
         match &mut self.way {
             Way::Simple => simple::check(&self.portions),
@@ -78,30 +104,40 @@ impl CellForces {
         }
     }
 
-    pub(crate) fn pairs_by_cell(&self, cells: &LocalCells, plan: &HaloPlan) -> Vec<f64> {
-        self.portions.work.pairs_by_cell(cells, plan)
+    fn pairs_by_cell(&self, cells: &LocalCells, plan: &HaloPlan) -> Option<Vec<f64>> {
+        Some(self.portions.work.pairs_by_cell(cells, plan))
     }
 
-    /// Computes the forces once on all ranks. *Collective.*
-    pub(crate) fn add_forces(
+    fn particle_energies(&mut self, context: &mut ForceContext) -> Result<Option<Vec<f64>>, EngineError> {
+        self.pairs.particle_energies(context)
+    }
+
+    fn particle_virials(&mut self, context: &mut ForceContext) -> Result<Option<[Vec<f64>; 3]>, EngineError> {
+        self.pairs.particle_virials(context)
+    }
+
+    fn count_distances(&self, near: &NearPairs, species: usize, bins: DistanceBins) -> Option<PairCounts> {
+        self.pairs.count_distances(near, species, bins)
+    }
+
+    /// Computes every pair on one rank.
+    fn add_forces(
         &mut self,
         context: &mut ForceContext,
-        potential: &dyn PairPotential,
         evaluation: Evaluation,
     ) -> Result<PairSums, EngineError> {
-        let Self { way, portions, post } = self;
+        let Self { pairs, way, portions, post } = self;
         if context.ghosts == GhostPositions::Stale {
             context.with_images(|images, Carried { particles, threads }| {
-                images.gather(&[Field::POSITION], particles, threads);
+                images.gather(POSITIONS, particles, threads);
             });
         }
-        context.particles.clear_ghost_forces(context.threads);
         post.begin();
         let mut turn = Turn {
             portions,
             post,
             context,
-            potential,
+            potential: pairs.potential(),
             evaluation,
             sums: PairSums::default(),
             kept: Vec::new(),
@@ -113,7 +149,7 @@ impl CellForces {
         let sums = turn.sums;
         context.with_images(|images, Carried { particles, threads }| {
             let owned = 0..particles.owned();
-            images.scatter_add(&[Field::FORCE], &owned, particles, threads);
+            images.scatter_add(FORCES, &owned, particles, threads);
         });
         Ok(sums)
     }

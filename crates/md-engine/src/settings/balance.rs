@@ -70,7 +70,7 @@ impl Balance {
         }
     }
 
-    pub(super) fn check(self) -> Result<(), EngineError> {
+    pub(crate) fn check(self) -> Result<(), EngineError> {
         let Some(BalanceRule { every, threshold, .. }) = self.rule() else { return Ok(()) };
         if every > 0 && threshold >= 1.0 && threshold.is_finite() {
             return Ok(());

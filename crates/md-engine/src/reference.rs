@@ -9,8 +9,8 @@ use md_core::potential::PairPotential;
 use md_core::{Particle, Shell, memory};
 
 use crate::collective::{expect_room, for_each_rank};
-use crate::config::Forces;
 use crate::error::EngineError;
+use crate::forces::ForceModel;
 use crate::report::ParticleRow;
 use crate::setup::Setup;
 use crate::start::initial::{self, particle, words};
@@ -72,9 +72,10 @@ pub fn forces_by_direct_sum(world: &dyn World, setup: &Setup) -> Result<Vec<Part
 }
 
 fn pair_potential(setup: &Setup) -> Result<&dyn PairPotential, EngineError> {
-    match &setup.config.forces {
-        Forces::Pairs(potential) => Ok(&**potential),
-        Forces::Own { .. } => Err(EngineError::Config("there is no pair potential".to_owned())),
+    let mut models = setup.config.forces.models();
+    match (models.next().and_then(ForceModel::pair_potential), models.next()) {
+        (Some(potential), None) => Ok(potential),
+        _ => Err(EngineError::Config("the forces are not those of a pair potential".to_owned())),
     }
 }
 

@@ -1,0 +1,89 @@
+//! Kind `sutton-chen`.
+
+use md_core::force::Precision;
+use md_core::potential::PotentialError;
+use md_engine::{Forces, Protocol, SuttonChen};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::pairs::expect_no_wells;
+use super::{Interaction, Keys};
+use crate::Scenario;
+use crate::finding::{Checked, Finding, positive};
+use crate::species::Species;
+
+/// Keys of kind `sutton-chen`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct SuttonChenKeys {
+    /// Energy scale.
+    pub epsilon: f64,
+    /// Length scale: the lattice constant.
+    pub a: f64,
+    /// Strength of the embedding energy.
+    pub c: f64,
+    /// Power of the repulsion.
+    #[schemars(range(min = 2, max = 32))]
+    pub n: u8,
+    /// Power of the density, below `n`.
+    #[schemars(range(min = 1, max = 31))]
+    pub m: u8,
+}
+
+impl Keys for SuttonChenKeys {
+    fn check(&self, scenario: &Scenario) -> Checked {
+        let &Self { epsilon, a, c, n, m } = self;
+        positive("interaction.epsilon", epsilon, "the energy scale, for example 1.0")?;
+        positive("interaction.a", a, "the lattice constant, for example 1.0")?;
+        positive("interaction.c", c, "the strength of the embedding energy, 39.432 for copper")?;
+        let Scenario { species, interaction, neighbor, parallel, .. } = scenario;
+        if !(1..n).contains(&m) || n > 32 {
+            let message = format!("`interaction.m` is {m}, but must be at least 1 and below `n`, which is {n}");
+            let help = "6 and 9 for copper; `n` is at most 32";
+            return Err(Finding::new("interaction.m", message, help).or_at("interaction.n"));
+        }
+        expect_no_wells(species, "sutton-chen", "the parameters")?;
+        let refuse = |path: &str, message: &str, help: &str| {
+            Err(Finding::new(path, message, help).or_at("interaction.kind"))
+        };
+        if species.len() != 1 {
+            return refuse(
+                "species",
+                "kind `sutton-chen` has parameters of one species only",
+                "leave one species",
+            );
+        }
+        if interaction.tail_correction {
+            let help = "leave `tail_correction` out";
+            return refuse("interaction.tail_correction", "kind `sutton-chen` has no tail correction", help);
+        }
+        if neighbor.precision == Precision::Mixed {
+            let help = "use precision `double`";
+            return refuse(
+                "neighbor.precision",
+                "kind `sutton-chen` is computed in double precision only",
+                help,
+            );
+        }
+        if parallel.protocol != Protocol::One {
+            let help = "use protocol `one`";
+            return refuse("parallel.protocol", "kind `sutton-chen` needs ghosts", help);
+        }
+        Ok(())
+    }
+
+    fn forces(&self, interaction: &Interaction, _: &[Species]) -> Result<Forces, PotentialError> {
+        let &Self { epsilon, a, c, n, m } = self;
+        let &Interaction { cutoff, shift, .. } = interaction;
+        Ok(Forces::new(SuttonChen { epsilon, a, c, n: n.into(), m: m.into(), cutoff, shift }))
+    }
+
+    /// Returns the distance of nearest neighbours in an fcc crystal.
+    fn diameter(&self, _: &[Species]) -> f64 {
+        self.a * std::f64::consts::FRAC_1_SQRT_2
+    }
+
+    fn force_unit(&self, species: &[Species]) -> f64 {
+        self.epsilon * self.c / self.diameter(species)
+    }
+}
