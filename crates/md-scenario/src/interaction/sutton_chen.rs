@@ -38,7 +38,8 @@ impl Keys for SuttonChenKeys {
         positive("interaction.c", c, "the strength of the embedding energy, 39.432 for copper")?;
         let Scenario { species, interaction, neighbor, parallel, .. } = scenario;
         if !(1..n).contains(&m) || n > 32 {
-            let message = format!("`interaction.m` is {m}, but must be at least 1 and below `n`, which is {n}");
+            let message =
+                format!("`interaction.m` is {m}, but must be at least 1 and below `n`, which is {n}");
             let help = "6 and 9 for copper; `n` is at most 32";
             return Err(Finding::new("interaction.m", message, help).or_at("interaction.n"));
         }
