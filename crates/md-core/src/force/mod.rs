@@ -77,8 +77,8 @@ impl std::ops::AddAssign for PairSums {
 /// See [`Method`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evaluation {
-    /// Forces only, the faster variant for most steps. The sums must not be used: some methods leave
-    /// them zero, others do not.
+    /// Forces only, the faster variant for most steps. The sums must not be used: not all methods
+    /// leave them zero.
     ForcesOnly,
     /// Forces, energy, virial and pair counts.
     WithEnergyAndVirial,
