@@ -28,8 +28,6 @@ pub enum AtomStyle {
 
 impl AtomStyle {
     /// All styles.
-    /// All styles.
-    /// All styles.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
