@@ -90,6 +90,23 @@ impl Gas {
 }
 
 /// Returns the gas of a scenario, or `None` if it has no gas.
+///
+/// ```
+/// use md_scenario::{ScenarioSource, gas, load};
+///
+/// let text = r#"
+///     [simulation]
+///     steps = 1
+///     [system]
+///     gas = { atoms = 8, density = 0.1 }
+///     temperature = 1.0
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// let scenario = load(&source)?;
+/// assert!(gas(&scenario).is_some());
+/// assert_eq!(scenario.system.gas.map(|gas| gas.minimal_distance), Some(0.9));
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 pub fn gas(scenario: &Scenario) -> Option<RandomGas> {
     let Scenario { system, simulation, .. } = scenario;
     system.gas.as_ref().map(|gas| gas.made(system, simulation))
