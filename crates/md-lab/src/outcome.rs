@@ -16,7 +16,7 @@ use crate::ROOT;
 /// use md_comm::CommError;
 /// use md_lab::{Problem, Status};
 ///
-/// // A standstill of one rank is reported as such; the other ranks' waits are its consequence.
+/// // A rank that fails makes others wait, so the failure is the more severe status.
 /// let (context, awaited) = ("halo", "rank 1".to_owned());
 /// let waited = CommError::Timeout { context, rank: 0, waited_s: 2.0, awaited };
 /// assert_eq!(Problem::from(waited).status, Status::Timeout);

@@ -39,7 +39,7 @@
 //! assert_eq!(scenario.neighbor.rebuild.every, Some(20));
 //! assert_eq!(scenario.output.trajectory.map(|trajectory| trajectory.every), Some(100));
 //!
-//! // A slip of the pen.
+//! // A misspelt key.
 //! let text = text.replace("cutoff", "cutof");
 //! let error = load(&ScenarioSource { text, ..ScenarioSource::default() }).err();
 //! assert_eq!(error.as_ref().map(|error| error.key_path()), Some("interaction.cutof"));
