@@ -222,6 +222,21 @@ pub struct Probe {
     pub nodes: Vec<[usize; 3]>,
 }
 
+/// ```
+/// use md_scenario::{LbmScenario, ScenarioSource, load_as};
+///
+/// let text = r#"
+///     [lbm]
+///     grid = [16, 16, 1]
+///     viscosity = 0.02
+///     steps = 100
+///     initial = { kind = "taylor-green", velocity = 0.05 }
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// let vortices: LbmScenario = load_as(&source)?;
+/// assert_eq!(vortices.greatest_speed(), 0.05);
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 impl LbmScenario {
     /// Returns the greatest speed in the scenario.
     pub fn greatest_speed(&self) -> f64 {

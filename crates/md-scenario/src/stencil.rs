@@ -48,6 +48,13 @@ pub struct Stencil {
     pub steps: u64,
 }
 
+/// ```
+/// use md_grid::stencil::Kind;
+/// use md_scenario::Stencil;
+///
+/// // MONC with moisture: 29 fields.
+/// assert!(matches!(Stencil::default().kind, Kind::Swap { fields: 29, depth: 2, .. }));
+/// ```
 impl Default for Stencil {
     fn default() -> Self {
         let kind = Kind::Swap {

@@ -116,6 +116,25 @@ pub fn gas(scenario: &Scenario) -> Option<RandomGas> {
 ///
 /// # Errors
 /// Returns an error if a species does not exist or the regions contain no site.
+///
+/// ```
+/// use md_scenario::{ScenarioSource, load, regions};
+///
+/// let text = r#"
+///     [simulation]
+///     steps = 1
+///     [system]
+///     temperature = 1.0
+///     [system.regions]
+///     box = [8.0, 8.0, 8.0]
+///     lattices = [{ kind = "sc", spacing = 2.0, low = [0.0, 0.0, 0.0], high = [8.0, 8.0, 4.0] }]
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// // 4 x 4 sites in each of two layers.
+/// let sites = regions(&source, &load(&source)?)?.map(|regions| regions.len());
+/// assert_eq!(sites, Some(32));
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 pub fn regions(
     source: &ScenarioSource,
     scenario: &Scenario,
