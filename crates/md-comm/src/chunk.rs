@@ -20,6 +20,20 @@ pub enum Chunk {
     Bytes(usize),
 }
 
+/// ```
+/// use md_comm::Chunk;
+///
+/// /// Number of messages for this many bytes between two nodes.
+/// fn messages(chunk: Chunk, bytes: usize) -> usize {
+///     match chunk {
+///         Chunk::Off => 1,
+///         Chunk::Auto => bytes.div_ceil(Chunk::BETWEEN_NODES),
+///         Chunk::Bytes(piece) => bytes.div_ceil(piece),
+///     }
+/// }
+/// let of_100_kib = |chunk| messages(chunk, 100 << 10);
+/// assert_eq!([Chunk::Off, Chunk::Auto, Chunk::Bytes(8192)].map(of_100_kib), [1, 4, 13]);
+/// ```
 impl Chunk {
     /// Bytes per piece that "auto" takes between nodes.
     pub const BETWEEN_NODES: usize = 32 << 10;

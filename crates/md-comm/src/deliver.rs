@@ -18,6 +18,21 @@ use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::{CommError, Rank, World};
 
 /// Bytes for one rank.
+///
+/// ```
+/// use md_comm::{Message, deliver, local};
+/// use std::time::Duration;
+///
+/// // Every rank writes to the first one, which does not know in advance who writes.
+/// let arrived = local::run(3, Duration::from_secs(60), |world| {
+///     let message = Message { to: 0, bytes: vec![world.rank() as u8; 2] };
+///     let mut arrived = deliver(world, vec![message])?;
+///     arrived.sort();
+///     Ok::<_, md_comm::CommError>(arrived)
+/// });
+/// assert_eq!(arrived[0], Ok(Ok(vec![vec![0, 0], vec![1, 1], vec![2, 2]])));
+/// assert_eq!(arrived[1], Ok(Ok(vec![])));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// The receiving rank.

@@ -3,6 +3,21 @@
 use crate::{Channel, Rank};
 
 /// An error of the communication layer. Every variant ends the run: the program aborts all ranks.
+///
+/// ```
+/// use md_comm::{Buffering, CommError, Edge, ExchangeSpec, Flow, Sizes, local};
+/// use std::time::Duration;
+///
+/// // There is no rank 1 beside a single rank.
+/// let error = local::run(1, Duration::from_secs(60), |world| {
+///     let (send_channel, receive_channel, flow, send_capacity) = (0, 0, Flow::Both, 8);
+///     let edge = Edge { peer: 1, send_channel, receive_channel, flow, send_capacity };
+///     let (sizes, buffering) = (Sizes::Fixed, Buffering::Double);
+///     world.open(ExchangeSpec { name: "positions", edges: vec![edge], sizes, buffering }).err()
+/// });
+/// let what = "edge 0 leads to rank 1 of 1".to_owned();
+/// assert_eq!(error, [Ok(Some(CommError::Misuse { context: "positions", what }))]);
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommError {

@@ -44,6 +44,36 @@ type Decorator = dyn Fn(&ExchangeSpec, Box<dyn Transport>) -> Box<dyn Transport>
 /// Every method fails with [`CommError::Misuse`] if the contract does not allow the call at this
 /// point; such a call changes nothing. All but the collective ones also fail as the transport does:
 /// [`CommError::Timeout`], [`CommError::Mpi`], [`CommError::PeerFailed`].
+///
+/// ```
+/// use md_comm::{Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes};
+/// use md_comm::{Traffic, World, local};
+/// use std::time::Duration;
+///
+/// /// Sends ten bytes to the other of two ranks and receives as many, three times.
+/// fn swap(world: &dyn World) -> Result<Traffic, CommError> {
+///     let (peer, flow, send_capacity) = (1 - world.rank(), Flow::Both, 10);
+///     let edge = Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity };
+///     let (edges, sizes, buffering) = (vec![edge], Sizes::Fixed, Buffering::Double);
+///     let spec = ExchangeSpec { name: "swap", edges, sizes, buffering };
+///     let mut context: Exchange = world.open(spec)?;
+///     for number in 0..3 {
+///         context.send_buffer(EdgeId(0), 10)?.fill(number);
+///         context.start(EdgeId(0))?;
+///         context.initiate()?;
+///         while let Some(arrival) = context.next()? {
+///             assert_eq!(arrival.bytes, [number; 10]);
+///         }
+///         context.complete()?;
+///     }
+///     let traffic = context.traffic();
+///     context.finalise()?;
+///     Ok(traffic)
+/// }
+///
+/// let traffic = local::run(2, Duration::from_secs(60), swap);
+/// assert_eq!(traffic, [const { Ok(Ok(Traffic { messages: 3, bytes: 30 })) }; 2]);
+/// ```
 pub struct Exchange {
     ledger: Ledger,
     transport: Box<dyn Transport>,

@@ -11,5 +11,7 @@ pub type Channel = u16;
 pub const MAX_CHANNEL: Channel = 255;
 
 /// Index of an edge in [`crate::ExchangeSpec::edges`].
+///
+/// See [`Edge`](crate::Edge) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EdgeId(pub usize);

@@ -9,6 +9,18 @@
 use crate::library::{Family, Library, Version, version_in};
 
 /// One problem of one library.
+///
+/// ```
+/// use md_comm::{KnownProblem, Library, known_problems};
+///
+/// // Version 4.1.5 of Open MPI repaired its atomic access to windows.
+/// let concerned = |text| {
+///     let corrupts = |problem: KnownProblem| problem.what.contains("MPI_Get_accumulate");
+///     known_problems(&Library::from_text(text)).any(corrupts)
+/// };
+/// assert!(concerned("Open MPI v4.1.4, package: Debian OpenMPI"));
+/// assert!(!concerned("Open MPI v4.1.5, package: Debian OpenMPI"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownProblem {
     /// Family of the library that has it.

@@ -7,6 +7,13 @@
 use std::fmt;
 
 /// Family of MPI libraries.
+///
+/// ```
+/// use md_comm::Family;
+///
+/// assert_eq!("MPICH".parse(), Ok(Family::Mpich));
+/// assert_eq!(Family::OpenMpi.to_string(), "Open MPI");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::EnumString)]
 pub enum Family {
     /// Open MPI.
@@ -24,9 +31,25 @@ pub enum Family {
 }
 
 /// Major, minor and patch number. Missing numbers are 0, and suffixes (`rc1`, `a1`) are dropped.
+///
+/// ```
+/// use md_comm::Version;
+///
+/// let (old, new): (Version, Version) = ([4, 1, 10], [5, 0, 0]);
+/// assert!([4, 1, 9] < old && old < new);
+/// ```
 pub type Version = [u32; 3];
 
 /// An MPI library and its version.
+///
+/// ```
+/// use md_comm::{Family, Library};
+///
+/// let library = Library::from_text("MPICH Version:\t4.2.0\nMPICH Device:\tch4:ofi\n");
+/// assert_eq!((library.family, library.version), (Family::Mpich, [4, 2, 0]));
+/// assert_eq!(library.device.as_deref(), Some("ch4:ofi"));
+/// assert_eq!(library.to_string(), "MPICH 4.2.0");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
     /// Family of the library.

@@ -3,6 +3,20 @@
 use crate::Sizes;
 
 /// Effect of a negotiation on the edges of this rank, in either direction.
+///
+/// ```
+/// use md_comm::{Buffering, CommError, Edge, ExchangeSpec, Flow, Growth, Sizes, local};
+/// use std::time::Duration;
+///
+/// let grown = local::run(2, Duration::from_secs(60), |world| {
+///     let (peer, flow, send_capacity) = (1 - world.rank(), Flow::Both, 100);
+///     let edge = Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity };
+///     let (edges, sizes, buffering) = (vec![edge], Sizes::Variable, Buffering::Double);
+///     let mut context = world.open(ExchangeSpec { name: "migration", edges, sizes, buffering })?;
+///     Ok::<_, CommError>([context.negotiate(&[80])?, context.negotiate(&[120])?])
+/// });
+/// assert_eq!(grown, [const { Ok(Ok([Growth::Unchanged, Growth::Grown])) }; 2]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
     /// All capacities sufficed.

@@ -4,6 +4,15 @@
 use crate::CommError;
 
 /// Ranks that the launcher has bound to the same cores of one machine.
+///
+/// ```
+/// use md_comm::CrowdedCores;
+///
+/// // Four ranks bound to the same two cores; two of them would have one core each.
+/// assert!(CrowdedCores { ranks: 4, cores: 2 }.is_crowded(1));
+/// assert!(!CrowdedCores { ranks: 2, cores: 2 }.is_crowded(1));
+/// assert!(CrowdedCores { ranks: 2, cores: 2 }.is_crowded(2));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrowdedCores {
     /// Number of ranks that can use these cores and no others.
@@ -22,6 +31,16 @@ impl CrowdedCores {
 }
 
 /// The library and the machine beneath a world.
+///
+/// ```
+/// use md_comm::{Platform, local};
+/// use std::time::Duration;
+///
+/// // Threads of one process need no MPI library.
+/// let library = |platform: &dyn Platform| platform.library();
+/// let names = local::run(1, Duration::from_secs(60), |world| library(world.platform()));
+/// assert_eq!(names, [Ok("none".to_owned())]);
+/// ```
 pub trait Platform {
     /// Returns the version line of the MPI library, or `none`.
     fn library(&self) -> String;

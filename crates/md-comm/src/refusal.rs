@@ -17,6 +17,16 @@ enum Against {
 }
 
 /// An option that a backend does not take.
+///
+/// ```
+/// use md_comm::{Backend, Buffering, Polling, RmaKey, RmaOptions};
+///
+/// // A fence tells of arrivals, so that there are no flags to poll.
+/// let strict = RmaOptions { polling: Polling::Strict, ..RmaOptions::default() };
+/// let refusal = Backend::RmaFence.refusal(&strict, Buffering::Double);
+/// assert_eq!(refusal.map(|refusal| refusal.key), Some(RmaKey::Polling));
+/// assert_eq!(Backend::RmaNotify.refusal(&strict, Buffering::Double), None);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The option.

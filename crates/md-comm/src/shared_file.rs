@@ -7,6 +7,26 @@ use std::path::Path;
 
 /// A file that all ranks have opened for writing. If several ranks write to the same bytes, the
 /// file has those of one of them.
+///
+/// ```
+/// use md_comm::local;
+/// use std::time::Duration;
+///
+/// let path = std::env::temp_dir().join(format!("shared-file-{}", std::process::id()));
+/// std::fs::write(&path, "")?;
+/// let written = local::run(2, Duration::from_secs(60), |world| {
+///     let file = world.open_file(&path)?;
+///     let (text, at) = [("two ", 0), ("halves", 4)][world.rank()];
+///     file.write_at(text.as_bytes(), at)?;
+///     file.close()
+/// });
+/// for rank in written {
+///     rank??;
+/// }
+/// assert_eq!(std::fs::read_to_string(&path)?, "two halves");
+/// std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait SharedFile {
     /// Writes all bytes at an offset from the beginning of the file.
     ///

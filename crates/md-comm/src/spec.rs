@@ -10,6 +10,15 @@ use std::collections::HashSet;
 use crate::{Channel, CommError, MAX_CHANNEL, Rank};
 
 /// Which way messages flow along an edge in every exchange of the context.
+///
+/// ```
+/// use md_comm::Flow;
+///
+/// // Forces return along the edges by which positions came.
+/// let (positions, forces) = (Flow::SendOnly, Flow::SendOnly.reversed());
+/// assert!(positions.sends() && !positions.receives());
+/// assert!(!forces.sends() && forces.receives());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// One message each way (possibly of zero bytes).
@@ -42,6 +51,34 @@ impl Flow {
 }
 
 /// One edge of an exchange, as seen from this rank.
+///
+/// ```
+/// use md_comm::{Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, local};
+/// use std::time::Duration;
+///
+/// // A periodic box on one rank: what leaves through the upper face (channel 1) arrives at the
+/// // lower one, and the reverse.
+/// let arrived = local::run(1, Duration::from_secs(60), |world| {
+///     let edge = |send_channel, receive_channel| {
+///         Edge { peer: 0, send_channel, receive_channel, flow: Flow::Both, send_capacity: 1 }
+///     };
+///     let edges = vec![edge(0, 1), edge(1, 0)];
+///     let (sizes, buffering) = (Sizes::Fixed, Buffering::Double);
+///     let mut faces = world.open(ExchangeSpec { name: "faces", edges, sizes, buffering })?;
+///     for (edge, number) in [(EdgeId(0), 10), (EdgeId(1), 11)] {
+///         faces.send_buffer(edge, 1)?[0] = number;
+///         faces.start(edge)?;
+///     }
+///     faces.initiate()?;
+///     let mut arrived = [0; 2];
+///     while let Some(arrival) = faces.next()? {
+///         arrived[arrival.edge.0] = arrival.bytes[0];
+///     }
+///     faces.complete()?;
+///     Ok::<_, CommError>(arrived)
+/// });
+/// assert_eq!(arrived, [Ok(Ok([11, 10]))]);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edge {
     /// The other end; may be this rank itself.
@@ -59,6 +96,27 @@ pub struct Edge {
 }
 
 /// Whether the length of a message may change from one exchange to the next.
+///
+/// ```
+/// use md_comm::{Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, local};
+/// use std::time::Duration;
+///
+/// /// Packs ten bytes for an edge with a capacity of eight.
+/// fn pack_ten(sizes: Sizes) -> Option<CommError> {
+///     let ended = local::run(1, Duration::from_secs(60), |world| {
+///         let (flow, send_capacity) = (Flow::Both, 8);
+///         let edge = Edge { peer: 0, send_channel: 0, receive_channel: 0, flow, send_capacity };
+///         let (edges, buffering) = (vec![edge], Buffering::Double);
+///         let mut context = world.open(ExchangeSpec { name: "ten", edges, sizes, buffering })?;
+///         context.send_buffer(EdgeId(0), 10).map(drop)
+///     });
+///     ended.into_iter().flatten().find_map(Result::err)
+/// }
+///
+/// assert_eq!(pack_ten(Sizes::Variable), None);
+/// let error = pack_ten(Sizes::Fixed);
+/// assert!(matches!(error, Some(CommError::CapacityExceeded { capacity: 8, .. })));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
     /// Every message has exactly its edge's capacity as of the last negotiation (positions, forces,
@@ -83,6 +141,13 @@ pub enum Buffering {
     Double,
 }
 
+/// ```
+/// use md_comm::Buffering;
+///
+/// assert_eq!(Buffering::Double.count(), 2);
+/// assert_eq!(Buffering::try_from(1), Ok(Buffering::Single));
+/// assert!(Buffering::try_from(3).is_err());
+/// ```
 impl Buffering {
     /// Returns the number of buffers per edge.
     pub fn count(self) -> usize {
@@ -122,6 +187,24 @@ impl TryFrom<u8> for Buffering {
 
 /// The description from which a context is opened. Collective: every rank opens the same contexts
 /// in the same order, and edges match pairwise.
+///
+/// ```
+/// use md_comm::{Buffering, Edge, ExchangeSpec, Flow, Rank, Sizes};
+///
+/// /// Messages to the next rank of a ring. The receiver knows the length, as it is fixed.
+/// fn along_ring(rank: Rank, ranks: usize, bytes: usize) -> ExchangeSpec {
+///     let edge = |peer, flow, send_capacity| {
+///         Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity }
+///     };
+///     let after = edge((rank + 1) % ranks, Flow::SendOnly, bytes);
+///     let before = edge((rank + ranks - 1) % ranks, Flow::ReceiveOnly, 0);
+///     let (edges, sizes, buffering) = (vec![after, before], Sizes::Fixed, Buffering::Double);
+///     ExchangeSpec { name: "ring", edges, sizes, buffering }
+/// }
+///
+/// let peers = along_ring(0, 5, 64).edges.into_iter().map(|edge| edge.peer);
+/// assert!(peers.eq([1, 4]));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExchangeSpec {
     /// Name in errors and watchdog reports, e.g. `positions`.

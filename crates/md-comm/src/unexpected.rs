@@ -11,6 +11,8 @@
 use crate::{AlignedBuffer, CommError, Rank, Traffic};
 
 /// An unexpected message that has arrived.
+///
+/// See [`UnexpectedMessages`] for an example.
 #[derive(Debug)]
 pub struct UnexpectedMessage {
     /// The sender.
@@ -20,6 +22,28 @@ pub struct UnexpectedMessage {
 }
 
 /// A context of unexpected messages. Opened by [`crate::World::open_unexpected`].
+///
+/// ```
+/// use md_comm::{CommError, local};
+/// use std::time::Duration;
+///
+/// // The other two ranks send a message to rank 0 whenever they like.
+/// let senders = local::run(3, Duration::from_secs(60), |world| {
+///     let mut context = world.open_unexpected("tokens")?;
+///     let mut senders = Vec::new();
+///     if world.rank() == 0 {
+///         for _ in 1..world.ranks() {
+///             senders.push(context.wait(&|| "a token".to_owned())?.from);
+///         }
+///     } else {
+///         context.send(0, b"token")?;
+///     }
+///     context.finalise()?;
+///     senders.sort_unstable();
+///     Ok::<_, CommError>(senders)
+/// });
+/// assert_eq!(senders[0], Ok(Ok(vec![1, 2])));
+/// ```
 pub trait UnexpectedMessages: std::fmt::Debug {
     /// Sends a message, also to this rank itself.
     ///

@@ -13,6 +13,17 @@ use crate::{Channel, CommError, MessageObserver, Rank, Traffic};
 
 /// Rows of bytes at equal distances in two directions: a box of a grid's nodes as it lies in
 /// memory.
+///
+/// ```
+/// use md_comm::Subarray;
+///
+/// // The upper z face of 4 x 5 x 6 numbers, of which z lies next to each other: every number is a
+/// // row of its own.
+/// let [nx, ny, nz] = [4, 5, 6];
+/// let (offset, rows, strides) = ((nz - 1) * 8, [nx, ny], [ny * nz * 8, nz * 8]);
+/// let face = Subarray { part: 0, offset, row_bytes: 8, rows, strides };
+/// assert_eq!(face.bytes(), 4 * 5 * 8);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subarray {
     /// The part of the memory that has it, such as a component of a field.
@@ -49,6 +60,8 @@ impl Subarray {
 
 /// An edge as seen from this rank: the data sent to a peer, and the data received from it. Without
 /// subarrays there are none.
+///
+/// See [`Unpacked`] for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnpackedEdge {
     /// The other end; not this rank.
@@ -66,6 +79,8 @@ pub struct UnpackedEdge {
 
 /// The description from which a context of unpacked messages is opened. Collective, as
 /// [`crate::ExchangeSpec`].
+///
+/// See [`Unpacked`] for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnpackedSpec {
     /// Name in errors and reports.
@@ -76,6 +91,24 @@ pub struct UnpackedSpec {
 
 /// A context of unpacked messages, made once and used many times. Opened by
 /// [`crate::World::open_unpacked`].
+///
+/// ```
+/// use md_comm::{CommError, Subarray, UnpackedEdge, UnpackedSpec, local};
+/// use std::time::Duration;
+///
+/// // Eight bytes of the memory are sent, the next eight received. Threads have no MPI datatypes.
+/// let refused = local::run(2, Duration::from_secs(60), |world| {
+///     let eight = |offset| {
+///         vec![Subarray { part: 0, offset, row_bytes: 8, rows: [1; 2], strides: [0; 2] }]
+///     };
+///     let (peer, sends, receives) = (1 - world.rank(), eight(0), eight(8));
+///     let edge = UnpackedEdge { peer, send_channel: 0, receive_channel: 0, sends, receives };
+///     let mut context = world.open_unpacked(UnpackedSpec { name: "words", edges: vec![edge] })?;
+///     context.exchange(&mut [1; 16], &[0])?;
+///     context.finalise()
+/// });
+/// assert!(matches!(refused[0], Ok(Err(CommError::Unavailable { .. }))));
+/// ```
 pub trait Unpacked: std::fmt::Debug {
     /// Sends from `memory`, and returns when everything sent has left and everything received has
     /// been written to it. `starts[part]` is the offset of a part in bytes. If parts begin

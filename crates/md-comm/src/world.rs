@@ -15,6 +15,20 @@ use crate::{
 ///
 /// The results of reductions do not depend on the order of the ranks. They are bit-identical on all
 /// ranks and for all transports.
+///
+/// ```
+/// use md_comm::{CommError, local};
+/// use std::time::Duration;
+///
+/// // The sum is rounded once, and does not depend on the order: 0.1 + 0.2 + 0.3 is 0.6, not
+/// // 0.6000000000000001.
+/// let sums = local::run(3, Duration::from_secs(60), |world| {
+///     let mut values = [[0.1, 0.2, 0.3][world.rank()]];
+///     world.sum(&mut values)?;
+///     Ok::<_, CommError>(values[0])
+/// });
+/// assert_eq!(sums, [const { Ok(Ok(0.6)) }; 3]);
+/// ```
 pub trait World {
     /// Returns this rank's number.
     fn rank(&self) -> Rank;
@@ -236,6 +250,19 @@ macro_rules! forward_to_inner {
 }
 
 /// How the words of all ranks are combined into one.
+///
+/// ```
+/// use md_comm::{CommError, Reduction, local};
+/// use std::time::Duration;
+///
+/// let words = local::run(4, Duration::from_secs(60), |world| {
+///     let (mut highest, mut sum) = ([world.rank() as u64], [world.rank() as u64]);
+///     world.reduce(&mut highest, Reduction::Highest)?;
+///     world.reduce(&mut sum, Reduction::Sum)?;
+///     Ok::<_, CommError>((highest[0], sum[0]))
+/// });
+/// assert_eq!(words, [const { Ok(Ok((3, 1 + 2 + 3))) }; 4]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduction {
     /// The largest word.

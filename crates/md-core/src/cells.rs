@@ -23,6 +23,30 @@ use crate::threads::Threads;
 use std::ops::Range;
 
 /// The particle ranges of the local cells.
+///
+/// ```
+/// use md_core::lattice::{Lattice, LatticeKind};
+/// use md_core::partition::Rect;
+/// use md_core::{Boundary, CellGrid, Dimension, Domain, ExchangePattern, HaloPlan, LocalCells};
+/// use md_core::{Particle, Particles, Partition, Shell, Threads};
+/// use std::sync::Arc;
+///
+/// // Six unit cells of a simple cubic lattice along each side, and three cells of the grid: eight
+/// // particles in each.
+/// let lattice = Lattice::new(LatticeKind::Sc, 1.5, [6; 3]);
+/// let (lengths, boundary) = (lattice.lengths(), [Boundary::Periodic; 3]);
+/// let domain = Domain { dimension: Dimension::Three, origin: [0.0; 3], lengths, boundary };
+/// let grid = CellGrid::new(domain, [3; 3]);
+/// let partition: Partition = Arc::new(Rect { grid: [1; 3] });
+/// let offsets = Shell::Half.offsets(Dimension::Three);
+/// let plan = HaloPlan::new(&grid, &partition, &offsets, ExchangePattern::Direct, 0);
+///
+/// let particle = |(id, position)| Particle { id, position, ..Particle::default() };
+/// let mut particles: Particles = lattice.sites().map(particle).collect();
+/// let mut cells = LocalCells::default();
+/// cells.sort(&mut particles, &grid, &plan, &Threads::one());
+/// assert!((0..plan.owned.len()).all(|cell| cells.count(cell) == 8));
+/// ```
 #[derive(Debug, Clone)]
 pub struct LocalCells {
     first: Vec<u32>,

@@ -5,6 +5,16 @@ use crate::particles::Particles;
 use crate::threads::Threads;
 
 /// Number of space dimensions.
+///
+/// ```
+/// use md_core::{Boundary, Dimension, Domain};
+///
+/// // In two dimensions the third side is only a thickness: the volume is an area.
+/// let (origin, lengths, boundary) = ([0.0; 3], [4.0, 3.0, 1.5], [Boundary::Periodic; 3]);
+/// let layer = Domain { dimension: Dimension::Two, origin, lengths, boundary };
+/// assert_eq!(layer.dimension.count(), 2);
+/// assert_eq!(layer.volume(), 12.0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     /// One layer in z, no motion in z.
@@ -39,6 +49,22 @@ pub enum Boundary {
 }
 
 /// The global simulation box, orthogonal.
+///
+/// ```
+/// use md_core::{Boundary, Dimension, Domain};
+///
+/// // A slit: periodic along x and y, with walls at z = 0 and z = 5.
+/// let slit = Domain {
+///     dimension: Dimension::Three,
+///     origin: [0.0; 3],
+///     lengths: [10.0, 10.0, 5.0],
+///     boundary: [Boundary::Periodic, Boundary::Periodic, Boundary::Reflecting],
+/// };
+/// assert_eq!(slit.volume(), 500.0);
+/// // The nearest image lies across a periodic face, but never across a wall.
+/// assert_eq!(slit.nearest_image([9.5, 0.0, 4.5], [0.5, 0.0, 0.5]), [-1.0, 0.0, 4.0]);
+/// assert_eq!(slit.wrap_position([12.0, -1.0, 4.5]), [2.0, 9.0, 4.5]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Domain {
     /// Two or three dimensions.
@@ -133,6 +159,19 @@ impl Domain {
     }
 
     /// Mirrors the positions and velocities of owned particles that have passed a reflecting wall.
+    ///
+    /// ```
+    /// use md_core::{Boundary, Dimension, Domain, Particle, Particles};
+    ///
+    /// let (origin, lengths, boundary) = ([0.0; 3], [10.0; 3], [Boundary::Reflecting; 3]);
+    /// let closed = Domain { dimension: Dimension::Three, origin, lengths, boundary };
+    /// let (position, velocity) = ([10.5, 5.0, 5.0], [2.0, 1.0, 0.0]);
+    /// let outside = Particle { position, velocity, ..Particle::default() };
+    /// let mut particles: Particles = [outside].into_iter().collect();
+    /// closed.reflect(&mut particles);
+    /// let inside = particles.get(0);
+    /// assert_eq!((inside.position, inside.velocity), ([9.5, 5.0, 5.0], [-2.0, 1.0, 0.0]));
+    /// ```
     pub fn reflect(&self, particles: &mut Particles) {
         let owned = particles.owned();
         let walls = |dim: &usize| *dim < self.dimension.count() && !self.is_periodic(*dim);

@@ -16,6 +16,16 @@
 use std::ops::RangeInclusive;
 
 /// A field of [`crate::Particles`].
+///
+/// ```
+/// use md_core::{Field, Particle, Particles};
+///
+/// let moving = Particle { velocity: [3.0, 0.0, 4.0], ..Particle::default() };
+/// let particles: Particles = [moving].into_iter().collect();
+/// let velocity = particles.components(Field::VELOCITY);
+/// let squared_speed: f64 = velocity.iter().map(|column| column[0] * column[0]).sum();
+/// assert_eq!(squared_speed.sqrt(), 5.0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Field(pub(crate) usize);
 
@@ -40,6 +50,15 @@ impl Field {
 }
 
 /// What happens to a field when its particle changes its rank or its place in memory.
+///
+/// ```
+/// use md_core::{Field, OnMigration, Particles};
+///
+/// // A particle keeps its velocity on another rank; its force is computed there.
+/// let particles = Particles::default();
+/// assert_eq!(particles.spec(Field::VELOCITY).on_migration, OnMigration::Moves);
+/// assert_eq!(particles.spec(Field::FORCE).on_migration, OnMigration::Recomputed);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnMigration {
     /// The value moves with the particle.
@@ -49,6 +68,17 @@ pub enum OnMigration {
 }
 
 /// The part of a field that ghosts have.
+///
+/// ```
+/// use md_core::{Field, OnGhosts, Particles};
+///
+/// // Pair forces depend on the positions of ghosts, but not on their velocities.
+/// let mut particles = Particles::default();
+/// assert_eq!(particles.spec(Field::POSITION).on_ghosts, OnGhosts::Copied);
+/// assert_eq!(particles.spec(Field::VELOCITY).on_ghosts, OnGhosts::Absent);
+/// particles.set_ghosts(3);
+/// assert_eq!((particles.position[0].len(), particles.velocity[0].len()), (3, 0));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnGhosts {
     /// Nothing: the field exists for owned particles only.
@@ -60,6 +90,22 @@ pub enum OnGhosts {
 }
 
 /// The description of a field.
+///
+/// ```
+/// use md_core::{FieldSpec, OnGhosts, OnMigration, Particle, Particles};
+///
+/// // Charges, which ghosts need too.
+/// let mut particles: Particles = [Particle::default(); 2].into_iter().collect();
+/// let charges = particles.register(FieldSpec {
+///     name: "charges",
+///     components: 1,
+///     on_migration: OnMigration::Moves,
+///     on_ghosts: OnGhosts::Copied,
+/// });
+/// particles.components_mut(charges)[0].copy_from_slice(&[1.0, -1.0]);
+/// let total: f64 = particles.components(charges)[0].iter().sum();
+/// assert_eq!(total, 0.0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldSpec {
     /// Name, in the plural, for messages.
@@ -114,6 +160,17 @@ impl BuiltIn {
 /// Net number of times that a particle has crossed each pair of periodic faces, upwards minus
 /// downwards. The unwrapped position is the position plus this number of box lengths. Counted
 /// modulo 2^21.
+///
+/// ```
+/// use md_core::{Boundary, Dimension, Domain, ImageCounts};
+///
+/// // A particle that leaves through the upper face along x comes back at the lower one.
+/// let (origin, lengths, boundary) = ([0.0; 3], [10.0; 3], [Boundary::Periodic; 3]);
+/// let domain = Domain { dimension: Dimension::Three, origin, lengths, boundary };
+/// let (position, images) = domain.wrap_counting([10.5, 2.0, 3.0], ImageCounts::default());
+/// assert_eq!((position, images), ([0.5, 2.0, 3.0], ImageCounts([1, 0, 0])));
+/// assert_eq!(domain.unwrap_position(position, images), [10.5, 2.0, 3.0]);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct ImageCounts(pub [i32; 3]);

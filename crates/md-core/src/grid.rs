@@ -15,6 +15,21 @@ use std::ops::Range;
 pub type Cell = [i32; 3];
 
 /// The global grid.
+///
+/// ```
+/// use md_core::grid::{GridError, most_cells};
+/// use md_core::{Boundary, CellGrid, Dimension, Domain};
+///
+/// let (origin, lengths, boundary) = ([0.0; 3], [10.0; 3], [Boundary::Periodic; 3]);
+/// let domain = Domain { dimension: Dimension::Three, origin, lengths, boundary };
+/// // Three cells of at least cutoff + skin = 2.8 fit along each side.
+/// let grid = CellGrid::new(domain, most_cells(&domain, 2.5 + 0.3, 1000)?);
+/// assert_eq!(grid.counts(), [3; 3]);
+/// assert_eq!(grid.cell_of([9.9, 0.1, 5.0]), [2, 0, 1]);
+/// // The cell after the last one along x is an image of the first one.
+/// assert_eq!(grid.wrap([3, 0, 1]), Some(([0, 0, 1], [1, 0, 0])));
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellGrid {
     counts: [i32; 3],

@@ -6,6 +6,8 @@ use crate::domain::{Dimension, Domain};
 use crate::particles::Particles;
 
 /// Effect of an integrator on the total momentum of a system without walls.
+///
+/// See [`ConservedMomentum`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TotalMomentum {
     /// The total momentum does not change.
@@ -15,6 +17,21 @@ pub enum TotalMomentum {
 }
 
 /// The axes along which the total momentum is conserved.
+///
+/// ```
+/// use md_core::{Boundary, ConservedMomentum, Dimension, Domain, TotalMomentum};
+///
+/// let (origin, lengths, boundary) = ([0.0; 3], [10.0; 3], [Boundary::Periodic; 3]);
+/// let domain = Domain { dimension: Dimension::Three, origin, lengths, boundary };
+/// let degrees = |domain, momentum| {
+///     ConservedMomentum::new(&domain, momentum).degrees_of_freedom(500, Dimension::Three)
+/// };
+/// assert_eq!(degrees(domain, TotalMomentum::Conserved), 3 * 500 - 3);
+/// assert_eq!(degrees(domain, TotalMomentum::Thermostatted), 3 * 500);
+/// // Walls along z take up momentum.
+/// let slit = Domain { boundary: [boundary[0], boundary[1], Boundary::Reflecting], ..domain };
+/// assert_eq!(degrees(slit, TotalMomentum::Conserved), 3 * 500 - 2);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ConservedMomentum(pub [bool; 3]);
 

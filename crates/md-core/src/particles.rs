@@ -17,6 +17,14 @@ use bytemuck::TransparentWrapper;
 use std::slice;
 
 /// A single particle, as used in initial states, migration tests and error messages.
+///
+/// ```
+/// use md_core::Particle;
+///
+/// let particle = Particle { id: 7, position: [1.0, 2.0, 3.0], ..Particle::default() };
+/// // The rest: the first species, no velocity, no face crossed.
+/// assert_eq!((particle.species, particle.velocity, particle.images.0), (0, [0.0; 3], [0; 3]));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Particle {
     /// Global id.
@@ -32,6 +40,19 @@ pub struct Particle {
 }
 
 /// The particles of one rank.
+///
+/// ```
+/// use md_core::momentum::MotionSums;
+/// use md_core::{Particle, Particles};
+///
+/// // Two particles that fly apart: sum of m v = 0, sum of m v^2 = 2 * 3 * 2^2.
+/// let particle = |id, vx| Particle { id, velocity: [vx, 0.0, 0.0], ..Particle::default() };
+/// let particles: Particles = [particle(1, 2.0), particle(2, -2.0)].into_iter().collect();
+/// assert_eq!(particles.owned(), 2);
+/// assert_eq!(particles.velocity[0][1], -2.0);
+/// let sums = MotionSums::of(&particles, &[3.0]);
+/// assert_eq!((sums.momentum, sums.twice_kinetic), ([0.0; 3], 24.0));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Particles {
     owned: usize,

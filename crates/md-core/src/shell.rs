@@ -54,6 +54,15 @@ pub enum ForceReturn {
     None,
 }
 
+/// ```
+/// use md_core::{Dimension, Shell};
+///
+/// // Cells that a rank with one cell imports.
+/// let imports = |shell: Shell| shell.offsets(Dimension::Three).len();
+/// assert_eq!([Shell::Full, Shell::Half, Shell::Eighth].map(imports), [26, 13, 7]);
+/// // Rules: the pairs inside the cell, and half of its pairs with the 26 cells around it.
+/// assert_eq!(Shell::Half.rules(Dimension::Three).len(), 1 + 26 / 2);
+/// ```
 impl Shell {
     /// All shells, in the order of their declaration.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;

@@ -3,6 +3,16 @@
 use std::ops::{Add, AddAssign, Mul};
 
 /// A symmetric tensor with the components xx, yy, zz, xy, xz, yz.
+///
+/// ```
+/// use md_core::SymmetricTensor;
+///
+/// // The virial r f of two particles that repel each other along the diagonal of the xy plane.
+/// let virial = SymmetricTensor::product([1.0, 1.0, 0.0], [12.0, 12.0, 0.0]);
+/// assert_eq!(virial.0, [12.0, 12.0, 0.0, 12.0, 0.0, 0.0]);
+/// // Its trace is the scalar product.
+/// assert_eq!(virial.trace(), 24.0);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SymmetricTensor(pub [f64; Self::LEN]);
 

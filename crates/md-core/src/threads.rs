@@ -64,6 +64,22 @@ pub enum ThreadsError {
 }
 
 /// The threads that the calling thread works with, itself included.
+///
+/// ```
+/// use md_core::Threads;
+/// use md_core::threads::ThreadsError;
+/// use std::ops::Range;
+///
+/// let threads = Threads::new(2)?;
+/// assert_eq!(threads.count(), 2);
+/// let halves = |numbers: Range<u64>, _, _| {
+///     let middle = numbers.start.midpoint(numbers.end);
+///     (numbers.start..middle, middle..numbers.end)
+/// };
+/// let sum = threads.divide(1..101, halves, |part, _| part.sum(), |a: u64, b| a + b);
+/// assert_eq!(sum, 5050);
+/// # Ok::<(), ThreadsError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Threads {
     /// `None` if the calling thread works alone.

@@ -33,12 +33,35 @@ const FOREIGN_BYTES: u64 = 8;
 
 /// Returns whether `path` is the standard input or another file that is already open (`/dev/fd/63`
 /// of a shell's `<(...)`), to which another process writes.
+///
+/// ```
+/// use md_files::text_file::is_open_already;
+/// use std::path::Path;
+///
+/// // The file of a shell's `<(...)`.
+/// assert!(is_open_already(Path::new("/dev/fd/63")));
+/// assert!(!is_open_already(Path::new("melt.toml")));
+/// ```
 pub fn is_open_already(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
 }
 
 /// Returns the text of a scenario or of another file written by hand, without its byte order mark,
 /// or the reason why it cannot be read. The file may be one that [`is_open_already`].
+///
+/// ```
+/// use md_files::text_file::read_text;
+///
+/// let path = std::env::temp_dir().join(format!("read-text-{}.toml", std::process::id()));
+/// std::fs::write(&path, "\u{feff}[simulation]\n")?;
+/// assert_eq!(read_text(&path, "scenario").as_deref(), Ok("[simulation]\n"));
+/// // The first two bytes of a file that gzip has compressed.
+/// std::fs::write(&path, b"\x1f\x8b")?;
+/// let refused = read_text(&path, "scenario");
+/// assert_eq!(refused, Err("it is compressed by gzip: decompress it first".to_owned()));
+/// std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn read_text(path: &Path, kind: &str) -> Result<String, String> {
     let (file, _) = open_any(path)?;
     let mut bytes = Vec::new();

@@ -7,6 +7,8 @@ use md_engine::{Phase, RankTiming};
 use crate::{Decomposition, GridError, Layout, Resumable};
 
 /// Status after a step.
+///
+/// See [`Application`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// Further steps are needed.
@@ -16,6 +18,40 @@ pub enum Progress {
 }
 
 /// One rank of an application. All methods that can fail are *collective*.
+///
+/// ```
+/// use md_comm::{Buffering, local};
+/// use md_core::ExchangePattern;
+/// use md_engine::Overlap;
+/// use md_grid::stencil::{self, Kind, Precision, Problem};
+/// use md_grid::{Decomposition, Edges, GridError, Messages, Progress};
+/// use std::time::Duration;
+///
+/// // The Poisson equation, whose exact solution is known, on two ranks.
+/// let errors = local::run(2, Duration::from_secs(60), |world| {
+///     let decomposition = Decomposition::new([8; 3], world.ranks(), None, [Edges::Periodic; 3])?;
+///     let problem = Problem {
+///         decomposition,
+///         kind: Kind::Poisson { tolerance: 1e-10 },
+///         precision: Precision::Double,
+///         exchange: ExchangePattern::Staged,
+///         messages: Messages::Aggregated,
+///         buffering: Buffering::Double,
+///         overlap: Overlap::On,
+///         may_be_cut: [true; 3],
+///     };
+///     let mut application = stencil::open(world, &problem)?;
+///     while application.step()? == Progress::GoesOn {}
+///     let (names, row) = (application.columns(), application.row()?);
+///     application.finalise()?;
+///     let error = names.iter().position(|name| *name == "error").map(|column| row[column]);
+///     Ok::<_, GridError>(error)
+/// });
+/// for error in errors {
+///     assert!(error??.is_some_and(|error| error < 1e-9));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Application: Resumable {
     /// Makes one step.
     ///

@@ -11,6 +11,14 @@ use md_core::words::counted;
 use crate::GridError;
 
 /// Position of another rank relative to this one, in steps of -1, 0 or 1 along x, y and z.
+///
+/// ```
+/// use md_grid::Offset;
+///
+/// // The neighbours across a face differ from the rank along one axis.
+/// let is_face = |offset: &Offset| offset.iter().filter(|&&step| step != 0).count() == 1;
+/// assert!(is_face(&[0, -1, 0]) && !is_face(&[1, -1, 0]));
+/// ```
 pub type Offset = [i8; 3];
 
 /// Boundary condition at a pair of opposite faces of the global grid.
@@ -29,6 +37,16 @@ pub enum Edges {
 }
 
 /// Nodes of one rank.
+///
+/// ```
+/// use md_grid::{Block, Decomposition, Edges, GridError};
+///
+/// // Ten nodes on three ranks: four, three and three.
+/// let line = Decomposition::new([10, 1, 1], 3, None, [Edges::Open; 3])?;
+/// assert_eq!(line.block(0), Block { origin: [0; 3], size: [4, 1, 1] });
+/// assert_eq!(line.block(2), Block { origin: [7, 0, 0], size: [3, 1, 1] });
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     /// Global indices of the first node.
@@ -38,6 +56,20 @@ pub struct Block {
 }
 
 /// Global grid divided among the ranks of a run.
+///
+/// ```
+/// use md_grid::{Decomposition, Edges, GridError};
+///
+/// // A channel that continues along x, on 2 x 2 ranks.
+/// let edges = [Edges::Periodic, Edges::Open, Edges::Open];
+/// let channel = Decomposition::new([16, 8, 8], 4, Some([2, 2, 1]), edges)?;
+/// assert_eq!(channel.block(0).size, [8, 4, 8]);
+/// // Beyond the upper end along x, rank 2 finds rank 0; below the lower end along y, no rank.
+/// assert_eq!(channel.coordinates(2), [1, 0, 0]);
+/// assert_eq!(channel.neighbour(2, [1, 0, 0]), Some(0));
+/// assert_eq!(channel.neighbour(2, [0, -1, 0]), None);
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decomposition {
     nodes: [usize; 3],

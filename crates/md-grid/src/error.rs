@@ -5,6 +5,13 @@ use md_core::memory::OutOfMemory;
 use md_engine::EngineError;
 
 /// Reason why a grid could not be set up or continued.
+///
+/// ```
+/// use md_grid::{Decomposition, Edges, GridError};
+///
+/// let error = Decomposition::new([4, 1, 1], 5, None, [Edges::Periodic; 3]);
+/// assert!(matches!(error, Err(GridError::Shape(text)) if text.contains("5 ranks")));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GridError {

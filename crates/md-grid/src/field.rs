@@ -10,6 +10,19 @@ use crate::layout::{LINE, Layout, Region};
 use crate::{GridError, Real};
 
 /// Components at the own and ghost nodes of a rank: 64-byte aligned, initially zero.
+///
+/// ```
+/// use md_grid::{Field, GridError, Layout};
+///
+/// let layout = Layout::new([2, 3, 4], [1; 3], size_of::<f64>())?;
+/// let mut field = Field::<f64>::new(layout, 2)?;
+/// field.fill_own(|component, _| [1.0, 10.0][component]);
+/// let sum: f64 = field.own_rows(1).flatten().sum();
+/// assert_eq!(sum, 10.0 * (2 * 3 * 4) as f64);
+/// // Ghosts are zero until a halo exchange fills them.
+/// assert_eq!(field.component(1)[layout.index([-1, 0, 0])], 0.0);
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Field<T> {
     layout: Layout,

@@ -29,6 +29,17 @@ const SKEW: usize = 3 * LINE;
 
 /// Own nodes of a rank and the ghosts around them. Node indices are relative to the first own node:
 /// ghosts have indices from `-depth` to -1, and from `size` to `size + depth - 1`.
+///
+/// ```
+/// use md_grid::{GridError, Layout};
+///
+/// let layout = Layout::new([4, 5, 6], [1, 1, 2], size_of::<f64>())?;
+/// assert_eq!(layout.own_nodes(), 4 * 5 * 6);
+/// assert_eq!(layout.ghost_nodes(), 6 * 7 * 10 - 4 * 5 * 6);
+/// // Nodes that are adjacent along z are adjacent in memory.
+/// assert_eq!(layout.index([0, 0, 1]), layout.index([0, 0, 0]) + 1);
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     size: [usize; 3],
@@ -123,6 +134,16 @@ impl Layout {
 
 /// Box of nodes of a rank, from `low` to below `high`; ghosts have indices below 0 or at least
 /// `size`.
+///
+/// ```
+/// use md_grid::{Bounds, GridError, Layout, Region};
+///
+/// let layout = Layout::new([4, 5, 6], [1, 1, 2], size_of::<f64>())?;
+/// let all = layout.resolve(Region::ALL);
+/// assert_eq!(all, Bounds { low: [-1, -1, -2], high: [5, 6, 8] });
+/// assert_eq!((all.length(2), all.rows().count()), (10, 6 * 7));
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// First node along each axis.
@@ -150,6 +171,20 @@ impl Bounds {
 }
 
 /// Part of an axis, defined independently of the size of the block.
+///
+/// ```
+/// use md_grid::{GridError, Layout, Region, Span};
+///
+/// let layout = Layout::new([4, 1, 1], [2, 0, 0], size_of::<f64>())?;
+/// let along_x = |span| {
+///     let bounds = layout.resolve(Region([span, Span::Own, Span::Own]));
+///     bounds.low[0]..bounds.high[0]
+/// };
+/// assert_eq!(along_x(Span::LowGhosts(2)), -2..0);
+/// assert_eq!(along_x(Span::HighOwn(2)), 2..4);
+/// assert_eq!(along_x(Span::WithGhosts), -2..6);
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Span {
     /// All own nodes.
@@ -191,6 +226,17 @@ impl Span {
 }
 
 /// Box of nodes, given by a part of each axis.
+///
+/// ```
+/// use md_grid::{GridError, Layout, Region, Span};
+///
+/// // The lower face perpendicular to z, with the ghosts along x.
+/// let layout = Layout::new([4, 5, 6], [1; 3], size_of::<f64>())?;
+/// let face = Region([Span::WithGhosts, Span::Own, Span::LowOwn(1)]);
+/// assert_eq!(layout.resolve(face).nodes(), 6 * 5);
+/// assert_eq!(layout.resolve(Region::OWN).nodes(), layout.own_nodes());
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Region(pub [Span; 3]);
 

@@ -6,6 +6,20 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 use bytemuck::Pod;
 
 /// `f32` or `f64`.
+///
+/// ```
+/// use md_grid::Real;
+///
+/// /// One code for both precisions.
+/// fn sum<T: Real>(values: &[T]) -> T {
+///     values.iter().fold(T::ZERO, |sum, &value| sum + value)
+/// }
+///
+/// assert_eq!(sum(&[0.5_f32, 0.25]), 0.75);
+/// assert_eq!(sum(&[0.5_f64, 0.25]), 0.75);
+/// // f32 has 24 bits.
+/// assert_eq!(f32::from_f64(2f64.powi(24) + 1.0).to_f64(), 2f64.powi(24));
+/// ```
 pub trait Real:
     Pod
     + Debug

@@ -7,6 +7,47 @@
 use crate::GridError;
 
 /// State that can be saved and restored.
+///
+/// ```
+/// use md_grid::{Field, GridError, Layout, Resumable};
+///
+/// struct Heat {
+///     temperature: Field<f64>,
+///     steps: u64,
+/// }
+///
+/// impl Resumable for Heat {
+///     fn words_per_node(&self) -> usize {
+///         self.temperature.components()
+///     }
+///     fn append_node(&self, node: [usize; 3], words: &mut Vec<u64>) {
+///         self.temperature.append_node(node, words);
+///     }
+///     fn restore_node(&mut self, node: [usize; 3], words: &[u64]) {
+///         self.temperature.restore_node(node, words);
+///     }
+///     fn shared_words(&self) -> Vec<u64> {
+///         vec![self.steps]
+///     }
+///     fn restore_shared(&mut self, words: &[u64]) -> Result<(), GridError> {
+///         self.steps = *words.first().ok_or_else(|| GridError::Shape("no steps".to_owned()))?;
+///         Ok(())
+///     }
+/// }
+///
+/// let layout = Layout::new([1, 1, 2], [0; 3], size_of::<f64>())?;
+/// let mut heat = Heat { temperature: Field::new(layout, 1)?, steps: 7 };
+/// heat.temperature.fill_own(|_, [_, _, z]| 300.0 + z as f64);
+/// let mut words = Vec::new();
+/// heat.append_node([0, 0, 1], &mut words);
+///
+/// let mut resumed = Heat { temperature: Field::new(layout, 1)?, steps: 0 };
+/// resumed.restore_node([0, 0, 1], &words);
+/// resumed.restore_shared(&heat.shared_words())?;
+/// assert_eq!(resumed.temperature.component(0)[layout.index([0, 0, 1])], 301.0);
+/// assert_eq!(resumed.steps, 7);
+/// # Ok::<(), GridError>(())
+/// ```
 pub trait Resumable {
     /// Returns the number of words per node.
     fn words_per_node(&self) -> usize;

@@ -7,6 +7,8 @@ use crate::halo::{HaloPlan, Parcel, sent};
 use crate::{Block, Decomposition, GridError, Layout, Messages, Transfer};
 
 /// Halo exchange of a step.
+///
+/// See [`Schedule`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchanged {
     /// Transfers of the exchange.
@@ -16,6 +18,25 @@ pub struct Exchanged {
 }
 
 /// Part of a step's computation that overlaps an exchange.
+///
+/// ```
+/// use md_grid::{Beside, Decomposition, Edges, Exchanged, GridError, HaloPlan, Messages, Schedule};
+///
+/// // Half of the work can overlap the exchange, on 8 of the 10 layers of nodes.
+/// let (depth, edges) = ([1, 0, 0], [Edges::Periodic, Edges::Open, Edges::Open]);
+/// let plan = HaloPlan::staged(depth, &[0]);
+/// let exchanged = Exchanged { plan, beside: Beside::InnerNodes(0.5) };
+/// let schedule = Schedule {
+///     decomposition: Decomposition::new([10, 4, 4], 1, None, edges)?,
+///     depth,
+///     messages: Messages::Aggregated,
+///     number_bytes: size_of::<f64>(),
+///     exchanges: vec![exchanged.clone()],
+///     reductions: 0,
+/// };
+/// assert!((schedule.share_beside(0, &exchanged) - 0.5 * 0.8).abs() < 1e-12);
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Beside {
     /// None.
@@ -28,6 +49,27 @@ pub enum Beside {
 }
 
 /// Schedule of a step, equal on all ranks.
+///
+/// ```
+/// use md_grid::{Beside, Decomposition, Edges, Exchanged, GridError, HaloPlan};
+/// use md_grid::{Messages, Neighbours, Parcel, Schedule};
+///
+/// // Two ranks along x, two layers of ghosts along x only.
+/// let (depth, edges) = ([2, 0, 0], [Edges::Open; 3]);
+/// let plan = HaloPlan::direct(depth, Neighbours::Faces, &[0]);
+/// let schedule = Schedule {
+///     decomposition: Decomposition::new([12, 9, 5], 2, Some([2, 1, 1]), edges)?,
+///     depth,
+///     messages: Messages::Aggregated,
+///     number_bytes: size_of::<f64>(),
+///     exchanges: vec![Exchanged { plan, beside: Beside::Nothing }],
+///     reductions: 0,
+/// };
+/// // Rank 0 sends two layers of 9 x 5 numbers to rank 1, and nothing beyond its open face.
+/// let stages = schedule.sent_by(0, &schedule.exchanges[0])?;
+/// assert_eq!(stages, [vec![Parcel { peer: 1, bytes: 2 * 9 * 5 * 8 }]]);
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     /// Global grid and its division among ranks.

@@ -3,6 +3,14 @@
 use std::fmt;
 
 /// Data that does not fit a file's format.
+///
+/// ```
+/// use md_lab::EncodeError;
+/// use md_lab::sweep::{PARTICLES, read_sweep};
+///
+/// let error: Option<EncodeError> = read_sweep("another,table\n", PARTICLES).err();
+/// assert!(error.is_some_and(|error| error.to_string().starts_with("line 1: the columns are not")));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct EncodeError(String);

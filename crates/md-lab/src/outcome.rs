@@ -11,6 +11,17 @@ use crate::ROOT;
 
 /// Status of a piece of work, in ascending severity: a rank that fails causes timeouts on other
 /// ranks, so the failure is reported rather than the timeouts.
+///
+/// ```
+/// use md_comm::CommError;
+/// use md_lab::{Problem, Status};
+///
+/// // A rank that fails makes others wait, so the failure is the more severe status.
+/// let (context, awaited) = ("halo", "rank 1".to_owned());
+/// let waited = CommError::Timeout { context, rank: 0, waited_s: 2.0, awaited };
+/// assert_eq!(Problem::from(waited).status, Status::Timeout);
+/// assert!((Status::Timeout as u8) < Status::Failed as u8);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::VariantArray)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -27,6 +38,14 @@ pub enum Status {
 }
 
 /// The reason why work with a strategy failed: on one rank or, once the ranks agree, on all.
+///
+/// ```
+/// use md_lab::{Problem, Status};
+///
+/// let problem = Problem::new(Status::Failed, "MPI_Put failed:\n    no window");
+/// assert_eq!(problem.note, "MPI_Put failed: no window");
+/// assert_eq!(Problem::unavailable("several nodes").status, Status::Unavailable);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Severity of the problem.

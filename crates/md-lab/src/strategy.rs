@@ -12,6 +12,17 @@ use serde::Serialize;
 use crate::name_of;
 
 /// A strategy for the halo exchange.
+///
+/// ```
+/// use md_comm::Backend;
+/// use md_core::{ExchangePattern, PartitionKind, Shell};
+/// use md_lab::Strategy;
+///
+/// let (shell, exchange, partition) = (Shell::Half, ExchangePattern::Staged, PartitionKind::Rect);
+/// let strategy = Strategy { backend: Backend::P2p, shell, exchange, partition };
+/// assert_eq!(strategy.to_string(), "p2p half staged rect");
+/// assert!(strategy.same_work(Strategy { backend: Backend::Shm, ..strategy }));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Strategy {
     /// Backend that moves the messages.
@@ -62,6 +73,13 @@ impl fmt::Display for Strategy {
 }
 
 /// A key of the scenario that is varied, with a value.
+///
+/// ```
+/// use md_lab::Setting;
+///
+/// let setting = Setting { key: "parallel.rma.slots".to_owned(), value: Some("1".to_owned()) };
+/// assert_eq!(setting.text().as_deref(), Some("slots=1"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// Full key, such as `parallel.rma.slots`.
@@ -83,6 +101,18 @@ impl Setting {
 }
 
 /// A strategy with the settings that are varied in addition.
+///
+/// ```
+/// use md_comm::Backend;
+/// use md_core::{ExchangePattern, PartitionKind, Shell};
+/// use md_lab::{Setting, Strategy, Variant};
+///
+/// let (shell, exchange, partition) = (Shell::Half, ExchangePattern::Direct, PartitionKind::Rect);
+/// let strategy = Strategy { backend: Backend::RmaFence, shell, exchange, partition };
+/// let one_slot = Setting { key: "parallel.rma.slots".to_owned(), value: Some("1".to_owned()) };
+/// let variant = Variant { settings: vec![one_slot], ..Variant::from(strategy) };
+/// assert_eq!(variant.to_string(), "rma-fence half direct rect slots=1");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
     /// Strategy for the halo exchange.
@@ -112,6 +142,32 @@ impl fmt::Display for Variant {
 }
 
 /// The columns that identify the run to which a row of a table belongs, in their order.
+///
+/// ```
+/// use md_comm::Backend;
+/// use md_core::force::Precision;
+/// use md_core::{ExchangePattern, PartitionKind, Shell};
+/// use md_lab::{RunContext, Strategy};
+///
+/// let (shell, exchange, partition) = (Shell::Half, ExchangePattern::Direct, PartitionKind::Rect);
+/// let context = RunContext {
+///     strategy: Strategy { backend: Backend::P2p, shell, exchange, partition },
+///     grid: "2x1x1".to_owned(),
+///     ranks: 2,
+///     threads: 1,
+///     precision: Precision::Mixed,
+///     atoms: 32_000,
+///     steps: 100,
+///     seed: 1,
+///     mpi_library: "Open MPI v4.1.4".to_owned(),
+///     host: "node1".to_owned(),
+///     version: "0.2.0".to_owned(),
+/// };
+/// // The columns of a table.
+/// let row = serde_json::to_value(&context)?;
+/// assert_eq!((&row["grid"], &row["precision"]), (&"2x1x1".into(), &"mixed".into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunContext {
     /// Strategy for the halo exchange.

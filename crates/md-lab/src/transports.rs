@@ -3,6 +3,21 @@
 use md_comm::{Backend, CommError, Rank, RmaOptions, World};
 
 /// Opens worlds with different backends over a fixed set of ranks.
+///
+/// ```
+/// use md_comm::{Backend, RmaOptions, local};
+/// use md_lab::{Threads, Transports};
+/// use std::time::Duration;
+///
+/// /// Returns the names of the backends of which all ranks can open a world.
+/// fn usable(transports: &dyn Transports) -> Vec<&'static str> {
+///     let opens = |backend: &Backend| transports.world(*backend, RmaOptions::default()).is_ok();
+///     [Backend::Local, Backend::P2p].into_iter().filter(opens).map(Backend::name).collect()
+/// }
+///
+/// let names = local::run(2, Duration::from_secs(60), |world| usable(&Threads(world)));
+/// assert_eq!(names, [Ok(vec!["local"]), Ok(vec!["local"])]);
+/// ```
 pub trait Transports {
     /// Returns the world in which the ranks agree on the outcome of a strategy. Strategies never
     /// use it, so it stays in step whatever state they leave behind. Measurements do not use it
@@ -40,6 +55,15 @@ pub trait Transports {
 }
 
 /// Transports between ranks that are threads of this process.
+///
+/// ```
+/// use md_comm::{Backend, local};
+/// use md_lab::{Threads, Transports};
+/// use std::time::Duration;
+///
+/// let backends = local::run(1, Duration::from_secs(60), |world| Threads(world).backends());
+/// assert_eq!(backends, [Ok(vec![Backend::Local])]);
+/// ```
 pub struct Threads<'w>(pub &'w dyn World);
 
 impl Transports for Threads<'_> {
@@ -62,6 +86,17 @@ impl Transports for Threads<'_> {
 }
 
 /// Transports between ranks that are processes of an MPI run.
+///
+/// ```no_run
+/// use md_comm::{Backend, CommError, mpi};
+/// use md_lab::{Processes, Transports};
+/// use std::time::Duration;
+///
+/// // In a program that mpirun has started.
+/// let world = mpi::start(Duration::from_secs(60))?;
+/// assert_eq!(Processes(&world).backends().first(), Some(&Backend::P2p));
+/// # Ok::<(), CommError>(())
+/// ```
 #[cfg(feature = "mpi")]
 pub struct Processes<'w>(pub &'w md_comm::mpi::MpiWorld);
 

@@ -28,13 +28,20 @@ pub enum AtomStyle {
 
 impl AtomStyle {
     /// All styles.
-    /// All styles.
-    /// All styles.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
 impl AtomStyle {
     /// Returns the style with this name, if it is supported.
+    ///
+    /// ```
+    /// use md_scenario::AtomStyle;
+    ///
+    /// assert_eq!(AtomStyle::named("full"), Some(AtomStyle::Full));
+    /// // `id type charge x y z` has six columns, and no other style has.
+    /// assert_eq!(AtomStyle::of_lines(None, 6, AtomStyle::named("charge")), Ok(AtomStyle::Charge));
+    /// assert!(AtomStyle::of_lines(None, 5, AtomStyle::named("charge")).is_err());
+    /// ```
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|style| name_of(style) == name)
     }

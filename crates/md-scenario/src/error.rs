@@ -19,6 +19,18 @@ use crate::printable::printable;
 const WIDTH: usize = 100;
 
 /// Reason why a scenario was refused.
+///
+/// ```
+/// use md_scenario::{ScenarioSource, load};
+///
+/// let text = "[simulation]\nsteps = \"many\"\n".to_owned();
+/// let (name, overrides) = ("short.toml".to_owned(), Vec::new());
+/// let source = ScenarioSource { name, text, overrides };
+/// let error = load(&source).err();
+/// assert_eq!(error.as_ref().map(|error| error.key_path()), Some("simulation.steps"));
+/// // The report shows the line of the file.
+/// assert!(error.is_some_and(|error| error.render().contains("steps = \"many\"")));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct ScenarioError(Box<Report>);

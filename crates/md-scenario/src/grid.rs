@@ -92,6 +92,14 @@ impl Default for GridParallel {
 
 impl GridParallel {
     /// Returns the keys that molecular dynamics also has: those that start ranks and move messages.
+    ///
+    /// ```
+    /// use md_comm::Backend;
+    /// use md_scenario::GridParallel;
+    ///
+    /// let parallel = GridParallel { backend: Backend::Shm, ..GridParallel::default() };
+    /// assert_eq!(parallel.transport().backend, Backend::Shm);
+    /// ```
     pub fn transport(&self) -> Parallel {
         let Self {
             backend, between_nodes, chunk, exchange, overlap, threads, ranks, watchdog_s, rma, ..

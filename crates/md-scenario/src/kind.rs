@@ -6,6 +6,14 @@ use super::schema::ModelSchema;
 use super::{LbmScenario, Scenario, StencilScenario};
 
 /// Kind of a scenario, named after the command that runs it.
+///
+/// ```
+/// use md_scenario::{ScenarioKind, schema};
+///
+/// let has = |kind, table: &str| schema(kind).contains(&format!("\"{table}\":"));
+/// assert!(has(ScenarioKind::Run, "species") && !has(ScenarioKind::Run, "lbm"));
+/// assert!(has(ScenarioKind::Lbm, "lbm") && !has(ScenarioKind::Lbm, "species"));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ScenarioKind {
     /// Particles

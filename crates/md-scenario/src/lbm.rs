@@ -121,6 +121,14 @@ pub struct WallVelocity {
     pub z_high: Option<[f64; 3]>,
 }
 
+/// ```
+/// use md_scenario::WallVelocity;
+///
+/// // The lid of a cavity.
+/// let lid = WallVelocity { z_high: Some([0.1, 0.0, 0.0]), ..WallVelocity::default() };
+/// assert_eq!(lid.all()[5], Some([0.1, 0.0, 0.0]));
+/// assert_eq!(lid.all().iter().flatten().count(), 1);
+/// ```
 impl WallVelocity {
     /// Returns the velocities in the order of `Face::ALL`.
     pub fn all(&self) -> [Option<[f64; 3]>; 6] {
@@ -214,6 +222,21 @@ pub struct Probe {
     pub nodes: Vec<[usize; 3]>,
 }
 
+/// ```
+/// use md_scenario::{LbmScenario, ScenarioSource, load_as};
+///
+/// let text = r#"
+///     [lbm]
+///     grid = [16, 16, 1]
+///     viscosity = 0.02
+///     steps = 100
+///     initial = { kind = "taylor-green", velocity = 0.05 }
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// let vortices: LbmScenario = load_as(&source)?;
+/// assert_eq!(vortices.greatest_speed(), 0.05);
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 impl LbmScenario {
     /// Returns the greatest speed in the scenario.
     pub fn greatest_speed(&self) -> f64 {
@@ -231,6 +254,24 @@ impl LbmScenario {
     }
 }
 
+/// ```
+/// use md_scenario::{Boundary, CollisionKind, LbmScenario, ScenarioSource, load_as};
+///
+/// let text = r#"
+///     [lbm]
+///     grid = [1, 1, 16]
+///     viscosity = 0.1
+///     steps = 10
+///     boundary = ["periodic", "periodic", "wall"]
+///     body_force = [1e-5, 0.0, 0.0]
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// let channel: LbmScenario = load_as(&source)?;
+/// assert_eq!(channel.lbm.boundary[2], Boundary::Wall);
+/// // Two relaxation times put the walls half-way between nodes.
+/// assert_eq!(channel.lbm.collision_kind(), CollisionKind::Trt);
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 impl Lbm {
     /// Returns what lies beyond the faces.
     pub fn edges(&self) -> [Edges; 3] {

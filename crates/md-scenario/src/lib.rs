@@ -6,8 +6,46 @@
 //! deserialisation because only then does every error have a key path, which gives its place in the
 //! file or among the overrides.
 //!
-//! Field names are the keys, and doc comments become the JSON Schema. Each table has one file,
+//! Field names are the keys, and doc comments become the JSON Schema, so the examples are at the
+//! methods of the tables. Each table has one file,
 //! which also contains its checks:
+//!
+//! ```
+//! use md_scenario::{PotentialKind, ScenarioSource, load};
+//!
+//! let text = r#"
+//!     [simulation]
+//!     steps = 1000
+//!     [system]
+//!     lattice = { kind = "fcc", density = 0.8442, cells = [8, 8, 8] }
+//!     temperature = 1.44
+//!     [[species]]
+//!     name = "Ar"
+//!     [interaction]
+//!     cutoff = 3.0
+//!     [neighbor]
+//!     rebuild = { every = 20 }
+//!     [integrator]
+//!     kind = "langevin"
+//!     temperature = 1.44
+//!     friction = 1.0
+//!     [output]
+//!     trajectory = { path = "melt.extxyz", every = 100 }
+//! "#;
+//! let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+//! let scenario = load(&source)?;
+//! assert_eq!(scenario.species[0].name, "Ar");
+//! assert!(matches!(scenario.interaction.kind, PotentialKind::LennardJones { .. }));
+//! assert_eq!(scenario.neighbor.rebuild.every, Some(20));
+//! assert_eq!(scenario.output.trajectory.map(|trajectory| trajectory.every), Some(100));
+//!
+//! // A misspelt key.
+//! let text = text.replace("cutoff", "cutof");
+//! let error = load(&ScenarioSource { text, ..ScenarioSource::default() }).err();
+//! assert_eq!(error.as_ref().map(|error| error.key_path()), Some("interaction.cutof"));
+//! assert!(error.is_some_and(|error| error.render().contains("cutoff")));
+//! # Ok::<(), md_scenario::ScenarioError>(())
+//! ```
 //!
 //! | table | file | contents |
 //! | --- | --- | --- |
@@ -133,6 +171,17 @@ pub struct Scenario {
 }
 
 /// A scenario of one kind, with tables that can be read, described and written.
+///
+/// ```
+/// use md_scenario::{LbmScenario, Model, Scenario, ScenarioSource, load_as};
+///
+/// fn is_valid<M: Model>(text: &str) -> bool {
+///     load_as::<M>(&ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() }).is_ok()
+/// }
+///
+/// let flow = "[lbm]\ngrid = [8, 8, 8]\nviscosity = 0.1\nsteps = 10\n";
+/// assert!(is_valid::<LbmScenario>(flow) && !is_valid::<Scenario>(flow));
+/// ```
 pub trait Model: Serialize + DeserializeOwned + JsonSchema {
     /// Checks the values as far as possible without particles and ranks. Returns the first fault in
     /// the order of the tables.

@@ -56,6 +56,14 @@ pub enum Shape {
     Avx512,
 }
 
+/// ```
+/// use md_core::force::{MethodKind, Precision};
+/// use md_scenario::Neighbor;
+///
+/// let neighbor = Neighbor { precision: Precision::Mixed, ..Neighbor::default() };
+/// // The skin is that of LAMMPS in reduced units.
+/// assert_eq!((neighbor.skin, neighbor.method), (0.3, MethodKind::Clusters));
+/// ```
 impl Default for Neighbor {
     fn default() -> Self {
         Self {

@@ -69,6 +69,15 @@ pub struct Parallel {
     pub rma: Rma,
 }
 
+/// ```
+/// use md_comm::Backend;
+/// use md_scenario::Parallel;
+///
+/// let mut parallel = Parallel::default();
+/// let strategy = md_lab::Strategy { backend: Backend::RmaFence, ..parallel.strategy() };
+/// parallel.adopt(strategy);
+/// assert_eq!((parallel.backend, parallel.strategy()), (Backend::RmaFence, strategy));
+/// ```
 impl Parallel {
     /// Returns the strategy that moves the halo.
     pub fn strategy(&self) -> Strategy {
@@ -156,6 +165,14 @@ impl Default for Rma {
     }
 }
 
+/// ```
+/// use md_comm::{Buffering, RmaKey};
+/// use md_scenario::Rma;
+///
+/// let single = Rma::default().with(RmaKey::Slots, "1");
+/// assert_eq!(single.map(|rma| rma.buffering()), Some(Buffering::Single));
+/// assert_eq!(Rma::default().with(RmaKey::Slots, "many"), None);
+/// ```
 impl Rma {
     /// Returns the options of the transport.
     pub fn options(&self) -> RmaOptions {

@@ -13,6 +13,13 @@ use super::{Model, Scenario, overrides};
 
 /// Returns whether a text has a table of this name at its top level. Text that is not TOML has
 /// none.
+///
+/// ```
+/// use md_scenario::has_table;
+///
+/// assert!(has_table("[lbm]\nsteps = 10\n", "lbm"));
+/// assert!(!has_table("lbm = 10\n", "lbm"));
+/// ```
 pub fn has_table(text: &str, name: &str) -> bool {
     text.parse::<Table>().is_ok_and(|tree| tree.get(name).is_some_and(Value::is_table))
 }
@@ -22,6 +29,25 @@ pub fn has_table(text: &str, name: &str) -> bool {
 ///
 /// # Errors
 /// Returns the first fault, with its place in the file or in the override.
+///
+/// ```
+/// use md_scenario::{ScenarioSource, load};
+///
+/// let text = r#"
+///     [simulation]
+///     steps = 1000
+///     [system]
+///     lattice = { kind = "fcc", density = 0.8442, cells = [20, 20, 20] }
+///     temperature = 1.44
+/// "#;
+/// let (name, text) = ("melt.toml".to_owned(), text.to_owned());
+/// let overrides = vec!["simulation.steps=50".to_owned()];
+/// let scenario = load(&ScenarioSource { name, text, overrides })?;
+/// assert_eq!((scenario.simulation.steps, scenario.system.temperature), (50, Some(1.44)));
+/// // The defaults are those of LAMMPS's benchmark.
+/// assert_eq!((scenario.simulation.timestep, scenario.interaction.cutoff), (0.005, 2.5));
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 pub fn load(source: &ScenarioSource) -> Result<Scenario, ScenarioError> {
     load_as(source)
 }
@@ -30,6 +56,15 @@ pub fn load(source: &ScenarioSource) -> Result<Scenario, ScenarioError> {
 ///
 /// # Errors
 /// Returns the first fault, as [`load`] does.
+///
+/// ```
+/// use md_scenario::{LbmScenario, ScenarioSource, load_as};
+///
+/// let text = "[lbm]\ngrid = [8, 8, 8]\nviscosity = 0.1\nsteps = 10\n".to_owned();
+/// let flow: LbmScenario = load_as(&ScenarioSource { text, ..ScenarioSource::default() })?;
+/// assert_eq!(flow.lbm.grid, [8; 3]);
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 pub fn load_as<M: Model>(source: &ScenarioSource) -> Result<M, ScenarioError> {
     let mut tree: Table = source.text.parse().map_err(|error| ScenarioError::from_syntax(source, &error))?;
     let schema = ModelSchema::of::<M>();
@@ -72,6 +107,18 @@ fn refuse(source: &ScenarioSource, findings: &[Finding]) -> Result<(), ScenarioE
 const MOST_INLINE: usize = 4;
 
 /// Returns the scenario as TOML with all defaults filled in. Floats are read back exactly.
+///
+/// ```
+/// use md_scenario::{LbmScenario, ScenarioSource, effective_toml, load_as};
+///
+/// let source = |text| ScenarioSource { text, ..ScenarioSource::default() };
+/// let text = "[lbm]\ngrid = [8, 8, 8]\nviscosity = 0.1\nsteps = 10\n".to_owned();
+/// let flow: LbmScenario = load_as(&source(text))?;
+/// let all = effective_toml(&flow);
+/// assert!(all.contains("collision = \"bgk\""));
+/// assert_eq!(load_as::<LbmScenario>(&source(all))?, flow);
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 pub fn effective_toml<M: Model>(scenario: &M) -> String {
     match toml_edit::ser::to_document(scenario) {
         Ok(document) => laid_out(document),

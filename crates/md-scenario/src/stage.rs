@@ -37,6 +37,31 @@ pub struct Stage {
 }
 
 /// A stage with all values that it has or inherits.
+///
+/// ```
+/// use md_scenario::{ScenarioSource, load};
+///
+/// let text = r#"
+///     [simulation]
+///     timestep = 0.005
+///     [system]
+///     lattice = { kind = "fcc", density = 0.8442, cells = [4, 4, 4] }
+///     temperature = 1.44
+///     [output]
+///     thermo = { every = 50 }
+///     [[stage]]
+///     name = "equilibrate"
+///     steps = 100
+///     [[stage]]
+///     name = "sample"
+///     steps = 200
+///     thermo = { every = 10 }
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// let stages = load(&source)?.stages();
+/// assert!(stages.iter().map(|stage| (stage.steps, stage.thermo)).eq([(100, 50), (200, 10)]));
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct StagePlan {
     /// Name in the table on screen. It is empty if the scenario has no stages.

@@ -45,6 +45,30 @@ pub struct StageOutput {
 }
 
 /// A stage that has outputs of its own, as a scenario without other stages.
+///
+/// ```
+/// use md_scenario::{ScenarioSource, load};
+///
+/// let text = r#"
+///     [simulation]
+///     timestep = 0.005
+///     [system]
+///     lattice = { kind = "fcc", density = 0.8442, cells = [4, 4, 4] }
+///     temperature = 1.44
+///     [[stage]]
+///     name = "equilibrate"
+///     steps = 100
+///     [[stage]]
+///     name = "sample"
+///     steps = 200
+///     output = { rdf = { every = 10 } }
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// let stages = load(&source)?.stages_with_outputs();
+/// assert!(stages.iter().map(|stage| stage.in_folder("rdf.csv")).eq(["sample/rdf.csv"]));
+/// assert_eq!(stages[0].scenario.simulation.steps, 200);
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageScenario {
     /// Number of stages before this one.

@@ -48,6 +48,13 @@ pub struct Stencil {
     pub steps: u64,
 }
 
+/// ```
+/// use md_grid::stencil::Kind;
+/// use md_scenario::Stencil;
+///
+/// // MONC with moisture: 29 fields.
+/// assert!(matches!(Stencil::default().kind, Kind::Swap { fields: 29, depth: 2, .. }));
+/// ```
 impl Default for Stencil {
     fn default() -> Self {
         let kind = Kind::Swap {
@@ -147,6 +154,17 @@ fn check_courant(axis: usize, courant: f64, beyond: Edges) -> Checked {
     Ok(())
 }
 
+/// ```
+/// use md_scenario::{ScenarioSource, StencilScenario, load_as};
+///
+/// let text = "[stencil]\nkind = \"swap\"\ngrid = [8, 8, 8]\n".to_owned();
+/// let source = ScenarioSource { text, ..ScenarioSource::default() };
+/// let swap: StencilScenario = load_as(&source)?;
+/// assert_eq!(swap.problem(&source, 4)?.decomposition.nodes(), [8; 3]);
+/// // 11 ranks would need 11 nodes along an axis.
+/// assert!(swap.problem(&source, 11).is_err_and(|error| error.key_path() == "stencil.grid"));
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 impl StencilScenario {
     /// Returns the problem on `ranks` ranks.
     ///

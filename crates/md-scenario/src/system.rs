@@ -116,6 +116,26 @@ pub enum Axis {
     Z,
 }
 
+/// ```
+/// use md_scenario::{ScenarioSource, load};
+///
+/// let text = r#"
+///     [simulation]
+///     steps = 1
+///     [system]
+///     gas = { atoms = 1000, density = 0.01 }
+///     temperature = 1.0
+///     boundary = ["periodic", "periodic", "reflecting"]
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// assert_eq!(load(&source)?.system.size_key(), "system.gas");
+/// // A system has exactly one source of particles.
+/// let file = "file = { path = \"gas.xyz\", format = \"extxyz\" }";
+/// let text = text.replace("[system]", &format!("[system]\n{file}"));
+/// let both = load(&ScenarioSource { text, ..ScenarioSource::default() });
+/// assert!(both.is_err());
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 impl System {
     /// Returns the keys of the sources that are given.
     fn sources(&self) -> Vec<&'static str> {

@@ -4,6 +4,18 @@ use toml::{Table, Value};
 
 /// A scenario before it is parsed. It contains the text instead of a path, because under MPI only
 /// rank 0 reads the file.
+///
+/// ```
+/// use md_scenario::ScenarioSource;
+///
+/// let source = ScenarioSource {
+///     name: "melt.toml".to_owned(),
+///     text: "[simulation]\nsteps = 1000\n".to_owned(),
+///     overrides: vec!["parallel.ranks=2".to_owned()],
+/// };
+/// assert!(source.gives("simulation.steps") && source.gives("parallel.ranks"));
+/// assert!(!source.gives("interaction.cutoff"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScenarioSource {
     /// Path of the file as the user gave it, for messages.

@@ -21,6 +21,13 @@ pub(super) fn float(number: f64) -> String {
 }
 
 /// Returns the candidate that the user most likely meant, if one is similar enough.
+///
+/// ```
+/// use md_scenario::nearest;
+///
+/// assert_eq!(nearest("cutof", ["shift", "cutoff"]), Some("cutoff"));
+/// assert_eq!(nearest("verlet", ["clusters", "cells"]), None);
+/// ```
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     // A third of the length is the usual allowance (as in rustc), and a single slip is allowed even
     // in a short name. At least half of the name must be right, because any other letter is one
@@ -37,6 +44,10 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 }
 
 /// Formats names as a list in backticks.
+///
+/// ```
+/// assert_eq!(md_scenario::listed(["x", "y"]), "`x`, `y`");
+/// ```
 pub fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")

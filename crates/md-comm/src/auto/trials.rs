@@ -57,6 +57,17 @@ const WATCHED_ONE_IN: u64 = 10;
 
 /// Length of the trial of the candidates, and of the watch over the chosen one before it is judged.
 /// Zeros count as one.
+///
+/// ```no_run
+/// use md_comm::{Backend, CommError, Trials, mpi};
+/// use std::time::Duration;
+///
+/// // Twice as long as usual, on a machine with changing load.
+/// let trials = Trials { blocks: 16, ..Trials::default() };
+/// let world = mpi::start(Duration::from_secs(60))?.with_backend(Backend::Auto)?;
+/// let world = world.with_trials(trials);
+/// # Ok::<(), CommError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trials {
     /// Consecutive exchanges with one candidate.

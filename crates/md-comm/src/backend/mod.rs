@@ -71,6 +71,17 @@ impl Default for Backend {
     }
 }
 
+/// ```
+/// use md_comm::{Backend, Communication};
+///
+/// // The names are those of scenarios.
+/// assert_eq!(Backend::from_name("rma-fence"), Some(Backend::RmaFence));
+/// assert_eq!(Backend::RmaFence.communication(), Communication::OneSided);
+/// // A fence is a collective call, so all ranks have to make theirs in the same order.
+/// assert!(Backend::RmaFence.needs_same_order() && !Backend::P2p.needs_same_order());
+/// // Threads need no library.
+/// assert_eq!(Backend::Local.availability(), Ok(()));
+/// ```
 impl Backend {
     /// Returns one line for a help text.
     pub fn description(self) -> &'static str {

@@ -4,6 +4,15 @@ use crate::RmaKey;
 
 /// Where an exchange can stand still inside the MPI library. Only the end of the job helps then;
 /// the watchdog of calls ends it.
+///
+/// ```
+/// use md_comm::{Backend, Blocking};
+///
+/// // A fence waits for other ranks, a flush for the library. Non-blocking messages do neither.
+/// assert_eq!(Backend::RmaFence.blocking(), Blocking::InSynchronisation);
+/// assert_eq!(Backend::RmaLock.blocking(), Blocking::InFlush);
+/// assert_eq!(Backend::P2p.blocking(), Blocking::Never);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::VariantArray)]
 pub enum Blocking {
     /// Nowhere: all waiting is in loops of this crate.
@@ -21,6 +30,14 @@ impl Blocking {
 }
 
 /// Purpose of a backend.
+///
+/// ```
+/// use md_comm::{Backend, Purpose};
+///
+/// assert_eq!(Backend::P2p.purpose(), Purpose::Production);
+/// // Global barriers are slower than what the ranks need: the backend shows by how much.
+/// assert!(matches!(Backend::RmaBarrier.purpose(), Purpose::Control { .. }));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Production runs.
@@ -33,6 +50,14 @@ pub enum Purpose {
 }
 
 /// How messages move from rank to rank.
+///
+/// ```
+/// use md_comm::{Backend, Communication};
+///
+/// let two_sided = |backend: &Backend| backend.communication() == Communication::TwoSided;
+/// let names: Vec<_> = Backend::ALL.iter().copied().filter(two_sided).map(Backend::name).collect();
+/// assert_eq!(names, ["p2p", "p2p-persistent"]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Communication {
     /// Between threads of one process.

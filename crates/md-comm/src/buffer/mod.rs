@@ -25,6 +25,18 @@ pub const ALIGNMENT: usize = 64;
 const PAGE: usize = 4096;
 
 /// Growable bytes with an aligned start. Shrinking keeps the memory.
+///
+/// ```
+/// use md_comm::{ALIGNMENT, AlignedBuffer, CommError};
+///
+/// let mut buffer = AlignedBuffer::new(3 * size_of::<f64>())?;
+/// assert_eq!(buffer.bytes().as_ptr().addr() % ALIGNMENT, 0);
+/// // The alignment admits a view as numbers.
+/// let numbers: &mut [f64] = bytemuck::cast_slice_mut(buffer.bytes_mut());
+/// numbers.copy_from_slice(&[1.0, 2.0, 3.0]);
+/// assert_eq!(buffer.bytes()[..8], 1f64.to_ne_bytes());
+/// # Ok::<(), CommError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct AlignedBuffer {
     memory: Memory,

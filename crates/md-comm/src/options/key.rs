@@ -7,6 +7,13 @@ use super::{
 use crate::Buffering;
 
 /// One key of `[parallel.rma]`.
+///
+/// ```
+/// use md_comm::RmaKey;
+///
+/// assert_eq!(RmaKey::Operation.name(), "operation");
+/// assert_eq!(RmaKey::Operation.values(), ["put", "get"]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum RmaKey {

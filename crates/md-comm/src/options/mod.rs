@@ -41,6 +41,19 @@ pub struct RmaOptions {
     pub puts: PutCount,
 }
 
+/// ```
+/// use md_comm::{Backend, Buffering, Operation, RmaKey, RmaOptions, WindowKind};
+///
+/// let get = RmaOptions { operation: Operation::Get, ..RmaOptions::default() };
+/// // Receivers can read from the senders after a fence; two-sided messages have no window.
+/// assert_eq!(Backend::RmaFence.refuses(&get, Buffering::Double), Ok(()));
+/// assert!(Backend::P2p.refuses(&get, Buffering::Double).is_err());
+/// // By the names of a scenario; the text has what is not at its default.
+/// let created = get.with(RmaKey::Window, "create");
+/// assert_eq!(created, Some(RmaOptions { window: WindowKind::Create, ..get }));
+/// let text = created.map(|options| options.to_string());
+/// assert_eq!(text.as_deref(), Some("window=create operation=get"));
+/// ```
 impl RmaOptions {
     /// Returns every combination of values. Many backends take few of them
     /// ([`crate::Backend::refuses`]).

@@ -153,6 +153,12 @@ named!(WindowKind, WindowCount, Operation, Asserts, Polling, RingForm);
 named!(EpochOpening, Notice, BarrierCount, Arrivals, PutCount);
 
 /// Converts the value of a configuration file.
+///
+/// ```
+/// use md_comm::Asserts;
+///
+/// assert_eq!([true, false].map(Asserts::from), [Asserts::On, Asserts::Off]);
+/// ```
 impl From<bool> for Asserts {
     fn from(on: bool) -> Self {
         if on { Self::On } else { Self::Off }

@@ -34,6 +34,16 @@ use crate::threads::Threads;
 use std::ops::Range;
 
 /// Sums of a sweep over this rank's share of the pairs.
+///
+/// ```
+/// use md_core::PairSums;
+///
+/// // Two particles at the minimum of Lennard-Jones, a pair that the owners of both compute.
+/// let of_one_rank = PairSums { energy: -0.5, useful_pairs: 0.5, ..PairSums::default() };
+/// let mut sums = of_one_rank;
+/// sums += of_one_rank;
+/// assert_eq!((sums.energy, sums.useful_pairs), (-1.0, 1.0));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PairSums {
     /// Potential energy.
@@ -63,9 +73,12 @@ impl std::ops::AddAssign for PairSums {
 }
 
 /// Whether a sweep also computes energies.
+///
+/// See [`Method`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evaluation {
-    /// Forces only, the faster variant for most steps; the sums stay zero.
+    /// Forces only, the faster variant for most steps. The sums must not be used: not all methods
+    /// leave them zero.
     ForcesOnly,
     /// Forces, energy, virial and pair counts.
     WithEnergyAndVirial,
@@ -111,6 +124,47 @@ impl MethodKind {
 }
 
 /// A method of finding the pairs within the cutoff, with its lists.
+///
+/// Two particles at the distance sigma, where the energy of a Lennard-Jones potential is zero and
+/// the force is 24 epsilon / sigma:
+///
+/// ```
+/// use md_core::force::{MethodKind, PairWork, Precision, System};
+/// use md_core::potential::{LennardJones, Mixing, PotentialError, Shift, Well};
+/// use md_core::{Boundary, CellGrid, Dimension, Domain, Evaluation, ExchangePattern, HaloPlan};
+/// use md_core::{LocalCells, Method, Particle, Particles, Partition, Shell, SimdLevel, Threads};
+/// use md_core::partition::Rect;
+/// use std::sync::Arc;
+///
+/// let (origin, lengths, boundary) = ([0.0; 3], [9.0; 3], [Boundary::Reflecting; 3]);
+/// let domain = Domain { dimension: Dimension::Three, origin, lengths, boundary };
+/// let grid = CellGrid::new(domain, [3; 3]);
+/// let (partition, shell): (Partition, _) = (Arc::new(Rect { grid: [1; 3] }), Shell::Half);
+/// let offsets = shell.offsets(domain.dimension);
+/// let plan = HaloPlan::new(&grid, &partition, &offsets, ExchangePattern::Direct, 0);
+/// let pairs = PairWork::new(&plan, &grid, shell, 0.0);
+///
+/// let at = |x| Particle { position: [x, 4.5, 4.5], ..Particle::default() };
+/// let mut particles: Particles = [at(4.0), at(5.0)].into_iter().collect();
+/// let (mut cells, threads) = (LocalCells::default(), Threads::one());
+/// cells.sort(&mut particles, &grid, &plan, &threads);
+///
+/// let well = Well { epsilon: 1.0, sigma: 1.0 };
+/// let potential = LennardJones::new(&[well], Mixing::default(), &[], 2.5, Shift::None)?;
+/// let (potential, simd) = (&potential, SimdLevel::detect());
+/// let (grid, plan, pairs, cells, threads) = (&grid, &plan, &pairs, &cells, &threads);
+/// let system = System { grid, potential, plan, pairs, cells, simd, threads };
+/// let mut method = Method::new(MethodKind::Clusters, 0.3, Precision::Double);
+/// method.rebuild(system, &particles);
+/// let sums = method.add_all_forces(system, &mut particles, Evaluation::WithEnergyAndVirial);
+/// assert!(sums.energy.abs() < 1e-12 && (sums.virial.trace() - 24.0).abs() < 1e-12);
+/// assert!((particles.force_of(0)[0].abs() - 24.0).abs() < 1e-12);
+///
+/// // Most steps need no energy. Forces are added to those that are there.
+/// method.add_all_forces(system, &mut particles, Evaluation::ForcesOnly);
+/// assert!((particles.force_of(0)[0].abs() - 48.0).abs() < 1e-12);
+/// # Ok::<(), PotentialError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub enum Method {
     /// Linked cells.
@@ -159,6 +213,32 @@ pub struct System<'a> {
 }
 
 /// A loop over pairs that still needs a kernel. [`PairPotential::compute`] runs it.
+///
+/// ```
+/// use md_core::potential::{LennardJones, Mixing, PairTerm, PotentialError, Shift, Tail, Well};
+/// use md_core::{Dimension, PairLoop, PairPotential, PairSums};
+///
+/// /// Lennard-Jones for a droplet in vacuum: nothing is beyond the cutoff.
+/// #[derive(Debug)]
+/// struct Droplet(LennardJones);
+///
+/// impl PairPotential for Droplet {
+///     fn cutoff(&self) -> f64 { self.0.cutoff() }
+///     fn species(&self) -> usize { self.0.species() }
+///     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm { self.0.term(a, b, r2) }
+///     fn tail(&self, _: &[u64], _: f64, _: Dimension) -> Tail { Tail::default() }
+///     fn fits_single_precision(&self) -> bool { self.0.fits_single_precision() }
+///     /// Runs the loop with the kernel of Lennard-Jones.
+///     fn compute(&self, pairs: PairLoop) -> PairSums { self.0.compute(pairs) }
+/// }
+///
+/// let well = Well { epsilon: 1.0, sigma: 1.0 };
+/// let melt = LennardJones::new(&[well], Mixing::default(), &[], 2.5, Shift::None)?;
+/// let (counts, volume) = ([800], 1000.0);
+/// assert!(melt.tail(&counts, volume, Dimension::Three).energy < 0.0);
+/// assert_eq!(Droplet(melt).tail(&counts, volume, Dimension::Three).energy, 0.0);
+/// # Ok::<(), PotentialError>(())
+/// ```
 pub struct PairLoop<'a>(Loop<'a>);
 
 enum Loop<'a> {

@@ -44,6 +44,21 @@ impl Tail {
 }
 
 /// A cut-off, spherically symmetric pair potential.
+///
+/// ```
+/// use md_core::potential::{LennardJones, Mixing, PotentialError, Shift, Well};
+/// use md_core::{Dimension, PairPotential};
+///
+/// let well = Well { epsilon: 1.0, sigma: 1.0 };
+/// let potential = LennardJones::new(&[well], Mixing::default(), &[], 3.0, Shift::None)?;
+/// // At the minimum, r = 2^(1/6) sigma, the energy is -epsilon and the force vanishes.
+/// let minimum = potential.term(0, 0, 2f64.powf(1.0 / 3.0));
+/// assert!((minimum.energy + 1.0).abs() < 1e-14 && minimum.force_over_r.abs() < 1e-13);
+/// // NIST's reference value for 800 particles in a box of 10 x 10 x 10.
+/// let tail = potential.tail(&[800], 1000.0, Dimension::Three);
+/// assert!((tail.energy - -198.49).abs() < 0.005);
+/// # Ok::<(), PotentialError>(())
+/// ```
 pub trait PairPotential: std::fmt::Debug + Send + Sync {
     /// Returns the cutoff radius, \[length\].
     fn cutoff(&self) -> f64;

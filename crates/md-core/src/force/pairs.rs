@@ -33,6 +33,26 @@ impl Newton {
 
 /// The parts of a rank's work, in the order of computation. The order does not depend on whether
 /// messages are in flight, so neither do the sums.
+///
+/// ```
+/// use md_core::partition::Rect;
+/// use md_core::{Boundary, CellGrid, Dimension, Domain, ExchangePattern, HaloPlan};
+/// use md_core::{Partition, Region, Shell, force::PairWork};
+/// use std::sync::Arc;
+///
+/// let (origin, lengths, boundary) = ([0.0; 3], [9.0; 3], [Boundary::Periodic; 3]);
+/// let domain = Domain { dimension: Dimension::Three, origin, lengths, boundary };
+/// let (grid, shell) = (CellGrid::new(domain, [3; 3]), Shell::Half);
+/// let offsets = shell.offsets(domain.dimension);
+/// let has_boundary = |partition: Partition| {
+///     let plan = HaloPlan::new(&grid, &partition, &offsets, ExchangePattern::Direct, 0);
+///     let pairs = PairWork::new(&plan, &grid, shell, 0.5);
+///     pairs.iter().any(|(group, _)| group.region == Region::Boundary)
+/// };
+/// // One rank has only its own cells and their images.
+/// assert!(!has_boundary(Arc::new(Rect { grid: [1, 1, 1] })));
+/// assert!(has_boundary(Arc::new(Rect { grid: [3, 1, 1] })));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum Region {
     /// Own cells and their images: can be computed while positions are being sent.

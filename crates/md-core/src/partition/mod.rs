@@ -83,6 +83,20 @@ pub struct DivisionRequest {
 }
 
 /// Assignment of cells to ranks.
+///
+/// ```
+/// use md_core::partition::Rect;
+/// use md_core::{Boundary, CellGrid, Dimension, Domain, Partition};
+/// use std::sync::Arc;
+///
+/// let (origin, lengths, boundary) = ([0.0; 3], [12.0; 3], [Boundary::Periodic; 3]);
+/// let domain = Domain { dimension: Dimension::Three, origin, lengths, boundary };
+/// let grid = CellGrid::new(domain, [4; 3]);
+/// // Two halves along x.
+/// let partition: Partition = Arc::new(Rect { grid: [2, 1, 1] });
+/// assert_eq!([0, 1, 2, 3].map(|x| partition.owner(&grid, [x, 0, 0])), [0, 0, 1, 1]);
+/// assert_eq!(partition.cells_of(&grid, 1).len(), 32);
+/// ```
 pub type Partition = Arc<dyn Ownership>;
 
 /// Kind of partition.
@@ -108,6 +122,23 @@ pub enum PartitionKind {
     Scattered,
 }
 
+/// ```
+/// use md_core::grid::GridError;
+/// use md_core::partition::DivisionRequest;
+/// use md_core::{Boundary, Dimension, Domain, PartitionKind};
+///
+/// let (origin, lengths, boundary) = ([0.0; 3], [12.0; 3], [Boundary::Periodic; 3]);
+/// let domain = Domain { dimension: Dimension::Three, origin, lengths, boundary };
+/// let request = DivisionRequest { domain, most_cells: [4; 3], ranks: 8, rank_grid: None };
+/// let (grid, partition) = PartitionKind::Rect.divide(&request)?;
+/// // Cubes have the least surface.
+/// assert_eq!(partition.rank_grid(), Some([2; 3]));
+/// assert!((0..8).all(|rank| partition.cells_of(&grid, rank).len() == 8));
+///
+/// let too_many = DivisionRequest { ranks: 65, ..request };
+/// assert!(matches!(PartitionKind::Rect.divide(&too_many), Err(GridError::TooThin(_))));
+/// # Ok::<(), GridError>(())
+/// ```
 impl PartitionKind {
     /// All kinds, in the order of their declaration.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;

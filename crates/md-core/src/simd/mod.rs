@@ -24,6 +24,15 @@ use pulp::WithSimd;
 use registers::With;
 
 /// An instruction set for which kernels are compiled, from narrow to wide.
+///
+/// ```
+/// use md_core::SimdLevel;
+///
+/// let simd = SimdLevel::detect();
+/// assert!(simd.is_available());
+/// let sum = simd.vectorise(#[inline(always)] || (1..=100).sum::<u64>());
+/// assert_eq!(sum, 5050);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum SimdLevel {
     /// The set that every CPU of the architecture has (`x86_64`: SSE2), one pair at a time.

@@ -86,6 +86,14 @@ pub struct InputParticles {
 }
 
 /// Time of a frame, by its precision in the file.
+///
+/// ```
+/// use md_files::input::FrameTime;
+///
+/// // A time of 0.1 that a file has in single precision.
+/// let time = FrameTime::Single(f64::from(0.1_f32));
+/// assert!((time.value() - 0.1).abs() < 1e-8 && time.value() != 0.1);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FrameTime {
     /// Stored as `f32`.

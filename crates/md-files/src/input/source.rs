@@ -25,6 +25,18 @@ use crate::text_file::{Blocks, broadcast_read};
 const MOST_AHEAD: usize = 8;
 
 /// A particle file and the ranks that read it.
+///
+/// ```
+/// use md_comm::local;
+/// use md_files::input::Source;
+/// use std::{path::Path, time::Duration};
+///
+/// // Three ranks read ten particles together.
+/// let parts = local::run(3, Duration::from_secs(60), |world| {
+///     Source::file("melt.data", Path::new("melt.data"), Some(world)).part(10)
+/// });
+/// assert_eq!(parts, [Ok(0..3), Ok(3..6), Ok(6..10)]);
+/// ```
 #[derive(Clone, Copy)]
 pub struct Source<'s> {
     /// Name of the file in messages.

@@ -1,9 +1,9 @@
 //! Outputs of a run: files in the output directory, text on the screen, a progress bar.
 //!
 //! Formatting is kept apart from writing. Functions such as [`tables::table`] convert data to bytes
-//! and do no I/O; [`OutputDirectory`] and [`RecordFile`] write bytes to disk. The
-//! directory and the files that grow during a run are opened before it starts, so that a wrong path
-//! fails at once and not after an hour.
+//! and do no I/O; [`OutputDirectory`] and [`RecordFile`] write bytes to disk. The directory and the
+//! files that grow during a run are opened before it starts, so that a wrong path fails at once and
+//! not after an hour.
 //!
 //! | file | written | by |
 //! | --- | --- | --- |
@@ -14,6 +14,11 @@
 //! | all outputs that a run writes as it proceeds | | [`run_output::OUTPUTS`] |
 //! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | `compare` |
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
+//!
+//! [`OutputDirectory`]: crate::store::OutputDirectory
+//! [`OutputDirectory::for_scenario`]: crate::store::OutputDirectory::for_scenario
+//! [`OutputDirectory::write_whole`]: crate::store::OutputDirectory::write_whole
+//! [`RecordFile`]: crate::store::RecordFile
 
 mod averages;
 mod gathers;

@@ -16,6 +16,21 @@ use super::record_file::RecordFile;
 /// A directory that exists, is writable, contains no results of an earlier run, and is locked
 /// against other runs until this value is dropped. The inputs of the run are never overwritten or
 /// removed, under any of their names. A link in the place of an output is replaced, never followed.
+///
+/// ```
+/// use md_files::store::{OutputDirectory, OutputError};
+///
+/// let path = std::env::temp_dir().join(format!("results-{}", std::process::id()));
+/// let results = OutputDirectory::without_scenario(path.clone(), &[], &[], &[])?;
+/// let mut rows = results.create_records("rows.csv", b"step,energy\n")?;
+/// rows.append(b"0,-6.77\n", 0)?;
+/// rows.finish()?;
+/// results.finish()?;
+/// assert!(path.join("rows.csv").exists());
+/// # drop(results);
+/// # std::fs::remove_dir_all(&path).ok();
+/// # Ok::<(), OutputError>(())
+/// ```
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,

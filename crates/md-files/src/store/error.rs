@@ -187,6 +187,13 @@ impl OutputError {
 }
 
 /// Part of the output that remains if writing a file failed.
+///
+/// ```
+/// use md_files::store::Intact;
+///
+/// let text = Intact::UpToStep(100).to_string();
+/// assert_eq!(text, "what it holds up to step 100 is intact and readable");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intact {
     /// No record had been written.

@@ -8,6 +8,16 @@ use std::path::Path;
 use super::error::OutputError;
 
 /// Identity of a file, whatever its names.
+///
+/// ```
+/// use md_files::store::FileIdentity;
+/// use std::path::Path;
+///
+/// // Two names of one directory.
+/// let root = FileIdentity::behind(Path::new("/"));
+/// assert!(root.is_some());
+/// assert_eq!(root, FileIdentity::behind(Path::new("/../")));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity {
     device: u64,

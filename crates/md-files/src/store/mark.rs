@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// State of an output at a checkpoint.
+///
+/// See [`RecordFile`](super::RecordFile) for an example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputMark {
     /// Name in the output directory.

@@ -14,6 +14,24 @@ use super::mark::OutputMark;
 /// in one piece without a buffer. A run that ends therefore leaves whole records, and a record that
 /// does not fit on the disk is removed again. Only SIGKILL may truncate the last record, because
 /// Linux lets it interrupt a `write` between two pages of memory.
+///
+/// ```
+/// use md_files::store::{OutputError, RecordFile};
+///
+/// let path = std::env::temp_dir().join(format!("records-{}.csv", std::process::id()));
+/// let mut rows = RecordFile::create(path.clone(), b"step,energy\n")?;
+/// rows.append(b"0,-6.77\n", 0)?;
+/// let mark = rows.mark()?;
+/// rows.append(b"100,-5.76\n", 100)?;
+/// rows.finish()?;
+///
+/// // A run that resumes at step 0 finds the file as it was then.
+/// RecordFile::expect_mark(&path, &mark)?;
+/// RecordFile::go_on(path.clone(), &mark, 0)?.finish()?;
+/// assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), Some("step,energy\n0,-6.77\n"));
+/// std::fs::remove_file(&path).ok();
+/// # Ok::<(), OutputError>(())
+/// ```
 #[derive(Debug)]
 pub struct RecordFile {
     file: File,

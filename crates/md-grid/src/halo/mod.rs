@@ -54,6 +54,29 @@ pub enum Messages {
     PerFieldDatatypes,
 }
 
+/// ```
+/// use md_grid::{Beside, Decomposition, Edges, Exchanged, GridError};
+/// use md_grid::{HaloPlan, Messages, Neighbours, Schedule};
+///
+/// // Three fields on two ranks, each of which is the other's neighbour on both sides.
+/// let edges = [Edges::Periodic, Edges::Open, Edges::Open];
+/// let decomposition = Decomposition::new([8; 3], 2, Some([2, 1, 1]), edges)?;
+/// let depth = [1, 0, 0];
+/// let plan = HaloPlan::direct(depth, Neighbours::Faces, &[0, 1, 2]);
+/// let exchanges = vec![Exchanged { plan, beside: Beside::Nothing }];
+/// let mut schedule = Schedule {
+///     decomposition,
+///     depth,
+///     messages: Messages::Aggregated,
+///     number_bytes: size_of::<f64>(),
+///     exchanges,
+///     reductions: 0,
+/// };
+/// assert_eq!(schedule.sent_by(0, &schedule.exchanges[0])?[0].len(), 2);
+/// schedule.messages = Messages::PerField;
+/// assert_eq!(schedule.sent_by(0, &schedule.exchanges[0])?[0].len(), 2 * 3);
+/// # Ok::<(), GridError>(())
+/// ```
 impl Messages {
     /// All variants.
     pub const ALL: &'static [Self] =
@@ -71,6 +94,15 @@ impl Messages {
 }
 
 /// Options of a halo.
+///
+/// ```
+/// use md_comm::Buffering;
+/// use md_grid::{HaloOptions, Messages};
+///
+/// let options = HaloOptions { name: "pressure", ..HaloOptions::default() };
+/// assert_eq!(options.messages, Messages::Aggregated);
+/// assert_eq!(options.buffering, Buffering::Double);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct HaloOptions {
     /// Name in errors and reports.
@@ -88,6 +120,32 @@ impl Default for HaloOptions {
 }
 
 /// Contexts that carry out one plan, one per stage, for fields of one layout.
+///
+/// ```
+/// use md_engine::clock::PhaseClock;
+/// use md_grid::{Decomposition, Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout};
+/// use std::time::Duration;
+///
+/// // A ring of four nodes on one rank: its ghosts are its own first and last node.
+/// let ghosts = md_comm::local::run(1, Duration::from_secs(60), |world| {
+///     let (size, depth) = ([1, 1, 4], [0, 0, 1]);
+///     let ring = Decomposition::new(size, 1, None, [Edges::Periodic; 3])?;
+///     let layout = Layout::new(size, depth, size_of::<f64>())?;
+///     let mut field = Field::<f64>::new(layout, 1)?;
+///     field.fill_own(|_, [_, _, z]| z as f64);
+///     let plan = HaloPlan::staged(depth, &[0]);
+///     let mut halo = Halo::open(world, &ring, layout, &plan, HaloOptions::default())?;
+///     halo.exchange(&mut field, &mut PhaseClock::default())?;
+///     assert_eq!(halo.traffic().messages, 0);
+///     halo.finalise()?;
+///     let value = |z| field.component(0)[layout.index([0, 0, z])];
+///     Ok::<_, GridError>([value(-1), value(4)])
+/// });
+/// for ghosts in ghosts {
+///     assert_eq!(ghosts??, [3.0, 0.0]);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Halo<T> {
     name: &'static str,
     layout: Layout,

@@ -15,6 +15,18 @@ use crate::decomposition::Offset;
 use crate::layout::{Region, Span};
 
 /// Transfer of one box of nodes.
+///
+/// ```
+/// use md_grid::{HaloPlan, Neighbours, Region, Span};
+///
+/// let plan = HaloPlan::direct([2, 2, 2], Neighbours::Faces, &[0]);
+/// let up = plan.stages[0].iter().find(|transfer| transfer.towards == [1, 0, 0]);
+/// // The upper two own layers become the lower two ghost layers of the next rank along x.
+/// let boxes = up.map(|transfer| (transfer.read, transfer.write));
+/// let read = Region([Span::HighOwn(2), Span::Own, Span::Own]);
+/// let write = Region([Span::LowGhosts(2), Span::Own, Span::Own]);
+/// assert_eq!(boxes, Some((read, write)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
     /// Destination; data received by the same transfer comes from the opposite side.
@@ -44,6 +56,13 @@ pub enum Neighbours {
     All,
 }
 
+/// ```
+/// use md_grid::{HaloPlan, Neighbours};
+///
+/// let all = [Neighbours::Faces, Neighbours::FacesAndEdges, Neighbours::All];
+/// let messages = |neighbours| HaloPlan::direct([1; 3], neighbours, &[0]).stages[0].len();
+/// assert_eq!(all.map(messages), [6, 6 + 12, 6 + 12 + 8]);
+/// ```
 impl Neighbours {
     /// Returns the offsets of the neighbours along axes that have ghosts, faces first.
     pub(crate) fn offsets(self, depth: [usize; 3]) -> Vec<Offset> {
@@ -65,6 +84,17 @@ impl Neighbours {
 
 /// Halo exchange: transfers, stage by stage. A stage begins when the data of the previous one has
 /// been written.
+///
+/// ```
+/// use md_grid::{HaloPlan, Neighbours};
+///
+/// // To all 26 neighbours at once, or two messages along each axis, one axis after the other.
+/// let messages = |plan: HaloPlan| plan.stages.iter().map(Vec::len).collect::<Vec<_>>();
+/// assert_eq!(messages(HaloPlan::direct([1; 3], Neighbours::All, &[0])), [26]);
+/// assert_eq!(messages(HaloPlan::staged([1; 3], &[0])), [2, 2, 2]);
+/// // A scheme that looks only upwind needs half of it.
+/// assert_eq!(messages(HaloPlan::staged([1; 3], &[0]).upwards()), [1, 1, 1]);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HaloPlan {
     /// Transfers of each stage; at least one stage.

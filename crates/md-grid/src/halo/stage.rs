@@ -294,6 +294,8 @@ fn messages(transfers: &[Transfer], layout: &Layout, how: Messages) -> Result<Ve
 }
 
 /// Data that a rank sends to another rank, or to itself.
+///
+/// See [`Schedule`](crate::Schedule) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parcel {
     /// Receiving rank; data for the rank itself is copied without a message.

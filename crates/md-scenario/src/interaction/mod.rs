@@ -82,6 +82,17 @@ trait Keys {
     fn force_unit(&self, species: &[Species]) -> f64;
 }
 
+/// ```
+/// use md_scenario::{Interaction, Species};
+///
+/// let species = |name: &str, epsilon, sigma| {
+///     Species { name: name.to_owned(), mass: None, epsilon, sigma, fraction: None }
+/// };
+/// // Argon and krypton: the larger diameter keeps random displacements apart.
+/// let mixture = [species("Ar", 1.0, 1.0), species("Kr", 1.4, 1.07)];
+/// assert_eq!(Interaction::default().diameter(&mixture), 1.07);
+/// assert_eq!(Interaction::default().force_unit(&mixture), 1.4 / 1.07);
+/// ```
 impl Interaction {
     /// Returns the forces between these species.
     ///

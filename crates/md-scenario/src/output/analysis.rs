@@ -77,6 +77,14 @@ pub struct Vacf {
     pub start: Option<u64>,
 }
 
+/// ```
+/// use md_scenario::{CentreOfMass, Vacf};
+///
+/// let (centre_of_mass, start) = (CentreOfMass::default(), None);
+/// let vacf = Vacf { every: 5, length: 1.0, origins: 10, centre_of_mass, start };
+/// // Samples every 5 x 0.002, up to 1.
+/// assert_eq!(vacf.lags(0.002), 100);
+/// ```
 impl Vacf {
     /// Returns the number of samples up to `length`.
     pub fn lags(&self, timestep: f64) -> usize {
@@ -100,6 +108,11 @@ pub struct Viscosity {
     pub start: Option<u64>,
 }
 
+/// ```
+/// let viscosity = md_scenario::Viscosity { every: 2, length: 4.0, start: None };
+/// // Samples every 2 x 0.005, up to 4.
+/// assert_eq!(viscosity.lags(0.005), 400);
+/// ```
 impl Viscosity {
     /// Returns the number of samples up to `length`.
     pub fn lags(&self, timestep: f64) -> usize {
@@ -168,6 +181,14 @@ pub enum CentreOfMass {
     Removed,
 }
 
+/// ```
+/// use md_scenario::CentreOfMass;
+///
+/// // A wall at z takes up momentum.
+/// let conserved = [true, true, false];
+/// assert_eq!(CentreOfMass::Diffusion.removed_axes(conserved), conserved);
+/// assert_eq!(CentreOfMass::Kept.removed_axes(conserved), [false; 3]);
+/// ```
 impl CentreOfMass {
     /// Returns the axes along which the motion of the centre of mass is removed from the relative
     /// motion.

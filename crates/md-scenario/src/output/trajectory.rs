@@ -62,6 +62,15 @@ pub enum TrajectoryColumn {
     Energy,
 }
 
+/// ```
+/// use md_scenario::{TrajectoryColumn, TrajectoryFormat};
+///
+/// // Only extended XYZ has momenta, which ASE reads.
+/// let with_momenta = |format: &&TrajectoryFormat| {
+///     format.properties().columns.contains(&TrajectoryColumn::Momentum)
+/// };
+/// assert!(TrajectoryFormat::ALL.iter().filter(with_momenta).eq([&TrajectoryFormat::Extxyz]));
+/// ```
 impl TrajectoryColumn {
     /// All columns, in the order in which they are written.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;

@@ -15,6 +15,15 @@ const COLUMNS_BUT_MOMENTUM: &[TrajectoryColumn] = &[
 ];
 
 /// A format of trajectories.
+///
+/// ```
+/// use md_scenario::{Compression, TrajectoryFormat};
+///
+/// let gzip = Some((TrajectoryFormat::Extxyz, Compression::Gzip));
+/// assert_eq!(TrajectoryFormat::of_path("melt.extxyz.gz"), gzip);
+/// // An .xtc file is dense already.
+/// assert_eq!(TrajectoryFormat::of_path("melt.xtc.gz"), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
 pub enum TrajectoryFormat {
     /// Extended XYZ.
@@ -28,6 +37,15 @@ pub enum TrajectoryFormat {
 }
 
 /// Properties of a format.
+///
+/// ```
+/// use md_scenario::{TrajectoryColumn, TrajectoryFormat};
+///
+/// // GROMACS's format has positions only.
+/// let xtc = TrajectoryFormat::Xtc.properties();
+/// assert_eq!(xtc.extension, ".xtc");
+/// assert!(!xtc.columns.contains(&TrajectoryColumn::Velocity));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormatProperties {
     /// Extension with its dot.
@@ -43,6 +61,14 @@ pub struct FormatProperties {
 }
 
 /// Whether files of a format may be compressed by gzip.
+///
+/// ```
+/// use md_scenario::{Compressible, TrajectoryFormat};
+///
+/// let compressible = |format: TrajectoryFormat| format.properties().compression;
+/// assert_eq!(compressible(TrajectoryFormat::Lammpstrj), Compressible::Yes);
+/// assert_eq!(compressible(TrajectoryFormat::Netcdf), Compressible::No);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compressible {
     /// A text format.
@@ -52,6 +78,8 @@ pub enum Compressible {
 }
 
 /// Whether a file is compressed.
+///
+/// See [`TrajectoryFormat`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// Not compressed.
@@ -115,6 +143,16 @@ impl TrajectoryFormat {
     }
 }
 
+/// ```
+/// use md_scenario::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
+///
+/// let (path, columns, precision) = ("melt.nc".to_owned(), None, None);
+/// let (every, positions) = (100, Positions::Wrapped);
+/// let trajectory = Trajectory { path, every, columns, positions, precision };
+/// assert_eq!(trajectory.all_columns(), [TrajectoryColumn::Velocity]);
+/// // The convention of AMBER stores floats.
+/// assert_eq!(trajectory.precision(), TrajectoryPrecision::Single);
+/// ```
 impl Trajectory {
     /// Returns the properties of the format that the path stands for.
     fn properties(&self) -> Option<FormatProperties> {

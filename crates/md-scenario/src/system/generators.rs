@@ -90,6 +90,23 @@ impl Gas {
 }
 
 /// Returns the gas of a scenario, or `None` if it has no gas.
+///
+/// ```
+/// use md_scenario::{ScenarioSource, gas, load};
+///
+/// let text = r#"
+///     [simulation]
+///     steps = 1
+///     [system]
+///     gas = { atoms = 8, density = 0.1 }
+///     temperature = 1.0
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// let scenario = load(&source)?;
+/// assert!(gas(&scenario).is_some());
+/// assert_eq!(scenario.system.gas.map(|gas| gas.minimal_distance), Some(0.9));
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 pub fn gas(scenario: &Scenario) -> Option<RandomGas> {
     let Scenario { system, simulation, .. } = scenario;
     system.gas.as_ref().map(|gas| gas.made(system, simulation))
@@ -99,6 +116,25 @@ pub fn gas(scenario: &Scenario) -> Option<RandomGas> {
 ///
 /// # Errors
 /// Returns an error if a species does not exist or the regions contain no site.
+///
+/// ```
+/// use md_scenario::{ScenarioSource, load, regions};
+///
+/// let text = r#"
+///     [simulation]
+///     steps = 1
+///     [system]
+///     temperature = 1.0
+///     [system.regions]
+///     box = [8.0, 8.0, 8.0]
+///     lattices = [{ kind = "sc", spacing = 2.0, low = [0.0, 0.0, 0.0], high = [8.0, 8.0, 4.0] }]
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// // 4 x 4 sites in each of two layers.
+/// let sites = regions(&source, &load(&source)?)?.map(|regions| regions.len());
+/// assert_eq!(sites, Some(32));
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 pub fn regions(
     source: &ScenarioSource,
     scenario: &Scenario,

@@ -53,6 +53,25 @@ fn usual_cutoff() -> f64 {
     2.5
 }
 
+/// ```
+/// use md_scenario::{ScenarioSource, load};
+///
+/// let text = r#"
+///     [simulation]
+///     steps = 1
+///     [system]
+///     gas = { atoms = 1000, density = 0.01 }
+///     temperature = 1.0
+///     boundary = ["periodic", "periodic", "reflecting"]
+///     walls = [{ axis = "z" }]
+/// "#;
+/// let source = ScenarioSource { text: text.to_owned(), ..ScenarioSource::default() };
+/// let walls = load(&source)?.system.walls;
+/// // Both faces, with the parameters of the particles by default.
+/// assert_eq!(walls[0].walls().count(), 2);
+/// assert!(walls[0].walls().all(|wall| wall.axis == 2 && wall.sigma == 1.0));
+/// # Ok::<(), md_scenario::ScenarioError>(())
+/// ```
 impl WallPair {
     /// Returns the wall or the two walls of this entry.
     pub fn walls(&self) -> impl Iterator<Item = SolidWall> {

@@ -63,6 +63,23 @@ pub struct Stage {
 }
 
 /// The plan of one rank.
+///
+/// ```
+/// use md_core::partition::Rect;
+/// use md_core::{Boundary, CellGrid, Dimension, Domain, ExchangePattern, HaloPlan};
+/// use md_core::{Partition, Shell};
+/// use std::sync::Arc;
+///
+/// let (origin, lengths, boundary) = ([0.0; 3], [9.0; 3], [Boundary::Periodic; 3]);
+/// let domain = Domain { dimension: Dimension::Three, origin, lengths, boundary };
+/// let grid = CellGrid::new(domain, [3; 3]);
+/// let partition: Partition = Arc::new(Rect { grid: [1; 3] });
+/// let offsets = Shell::Full.offsets(domain.dimension);
+/// let plan = HaloPlan::new(&grid, &partition, &offsets, ExchangePattern::Direct, 0);
+/// // A layer of images around all cells, which no message has to bring.
+/// assert_eq!((plan.owned.len(), plan.ghosts.len()), (27, 5 * 5 * 5 - 27));
+/// assert!(!plan.awaits_messages());
+/// ```
 #[derive(Debug, Clone)]
 pub struct HaloPlan {
     /// Owned cells in storage order: local cells 0, 1, ...

@@ -34,6 +34,21 @@ pub(super) const COMMENT_LINE: &str = "the comment line";
 ///
 /// # Errors
 /// Returns the first fault, with its line and text.
+///
+/// ```
+/// use md_files::input::extxyz;
+///
+/// let text = r#"2
+/// Lattice="9 0 0 0 9 0 0 0 9" Properties=species:S:1:pos:R:3
+/// Ar 1 2 3
+/// Kr 4 5 6
+/// "#;
+/// let particles = extxyz::parse("two.xyz", text, &["Ar".to_owned(), "Kr".to_owned()])?;
+/// assert_eq!(particles.lengths, [9.0; 3]);
+/// assert_eq!((particles.ids, particles.types), (vec![1, 2], vec![1, 2]));
+/// assert_eq!(particles.positions, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+/// # Ok::<(), md_scenario::failure::RunError>(())
+/// ```
 pub fn parse(name: &str, text: &str, species: &[String]) -> Result<InputParticles, RunError> {
     parse_frame(name, text, species, None)
 }

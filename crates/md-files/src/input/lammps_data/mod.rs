@@ -159,6 +159,32 @@ impl Content {
 ///
 /// # Errors
 /// Returns the first fault, with its line and text.
+///
+/// ```
+/// use md_files::input::lammps_data;
+///
+/// let text = "\
+/// one atom of argon
+///
+/// 1 atoms
+/// 1 atom types
+/// 0 9 xlo xhi
+/// 0 9 ylo yhi
+/// 0 9 zlo zhi
+///
+/// Masses
+///
+/// 1 39.948
+///
+/// Atoms # atomic
+///
+/// 1 1 1.0 2.0 3.0
+/// ";
+/// let particles = lammps_data::parse("one.data", text)?;
+/// assert_eq!(particles.masses, [Some(39.948)]);
+/// assert_eq!(particles.positions, [[1.0, 2.0, 3.0]]);
+/// # Ok::<(), md_scenario::failure::RunError>(())
+/// ```
 pub fn parse(name: &str, text: &str) -> Result<InputParticles, RunError> {
     read(&Source::given(name, text), &[], None)
 }
