@@ -112,7 +112,7 @@ fn unknown_kind() {
        ·           ╰── unknown name
     26 │ cutoff = 2.5
        ╰────
-     help: did you mean `morse`? Allowed: `lennard-jones`, `morse`
+     help: did you mean `morse`? Allowed: `lennard-jones`, `morse`, `sutton-chen`
     "#);
 }
 
@@ -225,9 +225,46 @@ fn copper(parameters: &str) -> String {
 #[test]
 fn sutton_chen_of_several_faults() {
     let own = "epsilon = 1.0\na = 1.0\nc = 39.432\n";
-    assert_snapshot!(error(&copper(&format!("{own}n = 6\nm = 9"))), @"");
-    assert_snapshot!(error(&copper(&format!("{own}n = 9\nm = 6\ntail_correction = true"))), @"");
-    assert_snapshot!(error(&morse("").replace("kind = \"morse\"", &format!("kind = \"sutton-chen\"\n{own}n = 9\nm = 6"))), @"");
-    let mixed = copper(&format!("{own}n = 9\nm = 6")) + "\n[neighbor]\nprecision = \"mixed\"\n";
-    assert_snapshot!(error(&mixed), @"");
+    assert_snapshot!(error(&copper(&format!("{own}n = 6\nm = 9"))), @r#"
+     × `interaction.m` is 9, but must be at least 1 and below `n`, which is 6
+       ╭─[melt.toml:19:5]
+    18 │ n = 6
+    19 │ m = 9
+       ·     ─
+    20 │ 
+       ╰────
+     help: 6 and 9 for copper; `n` is at most 32
+    "#);
+    assert_snapshot!(error(&copper(&format!("{own}n = 9\nm = 6\ntail_correction = true"))), @r#"
+     × kind `sutton-chen` has no tail correction
+       ╭─[melt.toml:20:19]
+    19 │ m = 6
+    20 │ tail_correction = true
+       ·                   ────
+    21 │ 
+       ╰────
+     help: leave `tail_correction` out
+    "#);
+    assert_snapshot!(error(&morse("").replace("kind = \"morse\"", &format!("kind = \"sutton-chen\"\n{own}n = 9\nm = 6"))), @r#"
+     × kind `sutton-chen` has parameters of one species only
+       ╭─[melt.toml:13:1]
+    12 │ 
+    13 │ [[species]]
+       · ───────────
+    14 │ name = "A"
+       ╰────
+     help: leave one species
+    "#);
+    let mixed =
+        copper(&format!("{own}n = 9\nm = 6")).replace("precision = \"double\"", "precision = \"mixed\"");
+    assert_snapshot!(error(&mixed), @r#"
+     × kind `sutton-chen` is computed in double precision only
+       ╭─[melt.toml:25:13]
+    24 │ rebuild = { every = 20 }
+    25 │ precision = "mixed"
+       ·             ───────
+    26 │ 
+       ╰────
+     help: use precision `double`
+    "#);
 }
