@@ -75,6 +75,31 @@ impl Formula<3> for ExpSix {
     }
 }
 
+/// [`Buckingham`] without a kernel of its own.
+#[derive(Debug)]
+struct OnlyTerms(Buckingham);
+
+impl PairPotential for OnlyTerms {
+    fn cutoff(&self) -> f64 {
+        CUTOFF
+    }
+
+    fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm {
+        assert!(r2 < CUTOFF * CUTOFF, "no potential has a value beyond its cutoff");
+        self.0.term(a, b, r2)
+    }
+
+    fn tail(&self, _: &[u64], _: f64, _: Dimension) -> Tail {
+        Tail::default()
+    }
+}
+
+#[test]
+fn scalar_terms() {
+    let constants = PairTable::new(1, &[], |_, _| Some([300.0, 5.0, 1.5])).unwrap();
+    assert_methods_agree(&OnlyTerms(Buckingham { constants }));
+}
+
 #[test]
 fn formula() {
     let constants = PairTable::new(1, &[], |_, _| Some([300.0, 5.0, 1.5])).unwrap();

@@ -12,6 +12,7 @@ mod pair_kernel;
 mod pair_potential;
 mod pairs;
 mod shares;
+mod term_kernel;
 mod virial;
 
 pub use cell_spans::CellSpan;

@@ -1,5 +1,6 @@
 //! The interface of a pair potential.
 
+use super::term_kernel::TermKernel;
 use super::{PairLoop, PairSums};
 use crate::Dimension;
 
@@ -63,8 +64,10 @@ pub trait PairPotential: std::fmt::Debug + Send + Sync {
     /// Returns the cutoff radius, \[length\].
     fn cutoff(&self) -> f64;
 
-    /// Returns the number of species.
-    fn species(&self) -> usize;
+    /// Returns the number of species for which there are parameters.
+    fn species(&self) -> usize {
+        1
+    }
 
     /// Returns whether the kernel accepts i-clusters of several species
     /// ([`PairKernel::parameters`](super::PairKernel::parameters)). Otherwise i-clusters have one
@@ -82,9 +85,15 @@ pub trait PairPotential: std::fmt::Debug + Send + Sync {
     fn tail(&self, counts: &[u64], volume: f64, dimension: Dimension) -> Tail;
 
     /// Returns whether f32 can represent, without loss of digits, every number in the pair terms of
-    /// particles at usual distances.
-    fn fits_single_precision(&self) -> bool;
+    /// particles at usual distances. If not, mixed precision is refused.
+    fn fits_single_precision(&self) -> bool {
+        false
+    }
 
-    /// Runs a loop over pairs with the kernel for these parameters.
-    fn compute(&self, pairs: PairLoop) -> PairSums;
+    /// Runs a loop over pairs with the kernel for these parameters. By default the kernel calls
+    /// [`Self::term`] for each lane of a vector; write a [`PairKernel`](super::PairKernel) if that is
+    /// too slow.
+    fn compute(&self, pairs: PairLoop) -> PairSums {
+        pairs.run(TermKernel(self))
+    }
 }

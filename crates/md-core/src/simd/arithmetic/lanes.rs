@@ -154,18 +154,20 @@ macro_rules! lanes_of {
             simd.$select(mask, yes, no)
         }
         #[inline(always)]
-        fn gather_by_species<S: Simd, const N: usize>(
+        fn map_lanes<S: Simd, const N: usize>(
             simd: S,
-            table: &[[f64; N]],
+            numbers: S::$lanes,
             kinds: S::$kinds,
+            of_lane: impl Fn(f64, usize) -> [f64; N],
         ) -> [S::$lanes; N] {
             let mut vectors = [simd.$splat(0.0); N];
+            let numbers: &[$number] = bytemuck::cast_slice(std::slice::from_ref(&numbers));
             let kinds: &[$kind] = bytemuck::cast_slice(std::slice::from_ref(&kinds));
             for lane in 0..kinds.len() {
-                let numbers = &table[kinds[lane] as usize];
-                for (vector, number) in vectors.iter_mut().zip(numbers) {
+                let values = of_lane(f64::from(numbers[lane]), kinds[lane] as usize);
+                for (vector, value) in vectors.iter_mut().zip(values) {
                     bytemuck::cast_slice_mut::<_, $number>(std::slice::from_mut(vector))[lane] =
-                        *number as $number;
+                        value as $number;
                 }
             }
             vectors

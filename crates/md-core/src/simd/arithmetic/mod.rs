@@ -186,12 +186,22 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn wide_row<S: Simd>(simd: S, numbers: OfParticles) -> Self::WideRow;
     /// Does what `look_up` does for up to `MOST_IN_A_ROW` species, by one or two permutations.
     fn look_up_wide<S: Simd>(simd: S, row: Self::WideRow, kinds: Self::SpeciesLanes<S>) -> Self::Lanes<S>;
+    /// Returns the results of a function of each number and species, lane by lane.
+    fn map_lanes<S: Simd, const N: usize>(
+        simd: S,
+        numbers: Self::Lanes<S>,
+        kinds: Self::SpeciesLanes<S>,
+        of_lane: impl Fn(f64, usize) -> [f64; N],
+    ) -> [Self::Lanes<S>; N];
     /// Does what `look_up` does with a table for any number of species. Works lane by lane.
+    #[inline(always)]
     fn gather_by_species<S: Simd, const N: usize>(
         simd: S,
         table: &[[f64; N]],
         kinds: Self::SpeciesLanes<S>,
-    ) -> [Self::Lanes<S>; N];
+    ) -> [Self::Lanes<S>; N] {
+        Self::map_lanes(simd, Self::splat(simd, 0.0), kinds, |_, kind| table[kind])
+    }
     /// Returns the species for an index in memory.
     fn species(kind: Self::SpeciesIndex) -> usize;
     /// Returns the squared length for a squared distance of coordinates, given the squared length
