@@ -40,7 +40,10 @@ run: build
 TEST_STEPS := lint test-programs docs-check-built test-with-mpi examples test-without-mpi readers arm deny
 
 test: setup
-	@failed=; for step in $(TEST_STEPS); do $(MAKE) --no-print-directory $$step || failed="$$failed $$step"; done; \
+	@failed= times=; for step in $(TEST_STEPS); do \
+			begun=$$(date +%s); $(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
+			times="$$times$$step $$(($$(date +%s) - begun)) s\n"; \
+		done; printf "$$times"; \
 		[ -z "$$failed" ] || { echo "make test: failed:$$failed" >&2; exit 1; }
 
 lint:
