@@ -28,12 +28,8 @@ pub enum AtomStyle {
 
 impl AtomStyle {
     /// All styles.
-    /// All styles.
-    /// All styles.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
-}
 
-impl AtomStyle {
     /// Returns the style with this name, if it is supported.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|style| name_of(style) == name)
