@@ -29,9 +29,7 @@ pub enum AtomStyle {
 impl AtomStyle {
     /// All styles.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
-}
 
-impl AtomStyle {
     /// Returns the style with this name, if it is supported.
     ///
     /// ```

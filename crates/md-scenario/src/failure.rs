@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::ops::Deref;
 
 use md_comm::CommError;
 use md_engine::EngineError;
@@ -92,6 +93,14 @@ impl<F: Failure> From<F> for RunError {
     }
 }
 
+impl Deref for RunError {
+    type Target = dyn Failure;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
 impl fmt::Display for RunError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
@@ -127,31 +136,6 @@ impl RunError {
     /// Returns the error of a file that cannot be read.
     pub fn unreadable(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Unreadable { path: path.into(), reason: reason.into() }.into()
-    }
-
-    /// Returns the exit code of the program.
-    pub fn exit_code(&self) -> u8 {
-        self.0.exit_code()
-    }
-
-    /// Returns which ranks have this error.
-    pub fn scope(&self) -> Scope {
-        self.0.scope()
-    }
-
-    /// Returns the state in which the error leaves the transport.
-    pub fn remains(&self) -> Remains {
-        self.0.remains()
-    }
-
-    /// Returns the message as it is printed, without colours.
-    pub fn shown(&self) -> String {
-        self.0.shown()
-    }
-
-    /// Returns the message as it is printed on a terminal with colours.
-    pub fn shown_in_colour(&self) -> String {
-        self.0.shown_in_colour()
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) enum Part {
 
 /// A fault and the keys it concerns.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Finding {
+pub struct Finding {
     /// The keys at fault, the main one first.
     pub(super) paths: Vec<KeyPath>,
     /// The part of the text that the error points at.
@@ -127,4 +127,13 @@ pub(super) fn at_least_one<T: Copy + Display + Default + PartialEq>(
         return Ok(());
     }
     Err(Finding::new(path, format!("`{path}` must be at least 1, found {value}"), help))
+}
+
+/// Refuses an output directory without a name.
+pub(super) fn check_directory(directory: &str) -> Checked {
+    if directory.trim().is_empty() {
+        let help = "give the folder of all files, for example \"out\"";
+        return Err(Finding::new("output.directory", "`output.directory` is empty", help));
+    }
+    Ok(())
 }

@@ -7,9 +7,12 @@ use md_grid::Messages;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one};
-use super::output::{Checkpoint, Every, check_checkpoint};
-use super::parallel::{Parallel, Rma, check_transport};
+use super::finding::{Checked, Finding};
+use super::output::{Checkpoint, Every};
+use super::parallel::{CHUNKS, DIVISION, Parallel, RANKS, Rma, check_transport};
+
+/// Help for an axis without nodes.
+pub(super) const NODES: &str = "nodes along x, y and z; 1 leaves an axis out";
 
 /// `[parallel]` of a grid
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +26,7 @@ pub struct GridParallel {
     /// For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): size in bytes of the
     /// pieces into which messages are divided, "off" for whole messages, or "auto": 32768 between
     /// nodes, whole messages inside a node.
+    #[schemars(extend("$comment" = CHUNKS))]
     pub chunk: Chunk,
     /// One stage with all neighbours, or one stage with two neighbours along each axis.
     pub exchange: ExchangePattern,
@@ -32,16 +36,18 @@ pub struct GridParallel {
     pub decomposition: Axes,
     /// Ranks along x, y and z, instead of the division with the smallest surface.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 1)), extend("$comment" = DIVISION))]
     pub grid: Option<[usize; 3]>,
     /// Compute the grid nodes that need no ghosts while the halo is in flight.
     pub overlap: bool,
     /// Threads per rank.
-    #[schemars(range(min = 1, max = 1024))]
+    #[schemars(range(min = 1, max = 1024), extend("$comment" = "threads per rank"))]
     pub threads: usize,
     /// For backend `local`: number of ranks, run as threads of this process.
-    #[schemars(range(min = 1, max = 1024))]
+    #[schemars(range(min = 1, max = 1024), extend("$comment" = RANKS))]
     pub ranks: usize,
     /// Seconds after which a rank that is still waiting for a message reports it and ends the run.
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "seconds, the default is 60.0"))]
     pub watchdog_s: f64,
     /// Options of the one-sided backends.
     pub rma: Rma,
@@ -101,21 +107,10 @@ impl GridParallel {
     /// assert_eq!(parallel.transport().backend, Backend::Shm);
     /// ```
     pub fn transport(&self) -> Parallel {
-        let Self {
-            backend, between_nodes, chunk, exchange, overlap, threads, ranks, watchdog_s, rma, ..
-        } = *self;
-        Parallel {
-            backend,
-            between_nodes,
-            chunk,
-            exchange,
-            overlap,
-            threads,
-            ranks,
-            watchdog_s,
-            rma,
-            ..Parallel::default()
-        }
+        let Self { backend, between_nodes, chunk, exchange, overlap, .. } = *self;
+        let Self { threads, ranks, watchdog_s, rma, .. } = *self;
+        let moved = Parallel { backend, between_nodes, chunk, exchange, overlap, ..Parallel::default() };
+        Parallel { threads, ranks, watchdog_s, rma, ..moved }
     }
 }
 
@@ -126,6 +121,7 @@ pub struct GridOutput {
     /// Directory of all files.
     pub directory: String,
     /// Interval of thermo.csv and the table on screen.
+    #[schemars(extend("$comment" = "steps between two rows of thermo.csv"))]
     pub thermo: Every,
     /// Files from which a run can be continued (`--resume`), on any number of ranks. One is also
     /// written after the last step. Without this table one is written when a signal or
@@ -147,7 +143,6 @@ pub(super) fn check_parallel(parallel: &GridParallel) -> Checked {
     let may_be_cut = parallel.decomposition.may_be_cut();
     for (axis, ranks) in grid.into_iter().enumerate() {
         let path = format!("parallel.grid[{axis}]");
-        at_least_one(&path, ranks, "ranks along x, y and z; their product is the number of ranks")?;
         if ranks > 1 && !may_be_cut[axis] {
             let name = ["x", "y", "z"][axis];
             let message = format!("the grid is not divided along {name}, found {ranks} ranks there");
@@ -167,21 +162,4 @@ fn check_messages(parallel: &GridParallel) -> Checked {
     let message = format!("backend `{}` does not take messages as MPI datatypes", backend.name());
     let help = "`p2p` does (`auto` then takes it); others need `aggregated` or `per-field`";
     Err(Finding::new("parallel.messages", message, help).or_at("parallel.backend"))
-}
-
-pub(super) fn check_output(output: &GridOutput) -> Checked {
-    if output.directory.trim().is_empty() {
-        let help = "give the folder of all files, for example \"out\"";
-        return Err(Finding::new("output.directory", "`output.directory` is empty", help));
-    }
-    at_least_one("output.thermo.every", output.thermo.every, "steps between two rows of thermo.csv")?;
-    check_checkpoint(output.checkpoint)
-}
-
-/// Refuses an axis without nodes.
-pub(super) fn check_nodes(path: &str, nodes: [usize; 3]) -> Checked {
-    for (axis, count) in nodes.into_iter().enumerate() {
-        at_least_one(&format!("{path}[{axis}]"), count, "nodes along x, y and z; 1 leaves an axis out")?;
-    }
-    Ok(())
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Model;
 use super::finding::Checked;
-use super::grid::{GridOutput, GridParallel, check_parallel};
+use super::grid::{GridOutput, GridParallel, NODES, check_parallel};
 use super::output::Every;
 use checks::{check_files, check_flow, check_obstacle, check_walls};
 
@@ -37,20 +37,19 @@ pub struct Lbm {
     #[serde(default)]
     pub title: String,
     /// Nodes along x, y and z.
+    #[schemars(inner(range(min = 1)), extend("$comment" = NODES))]
     pub grid: [usize; 3],
     /// Collision operator; the default is `trt` if there are walls, an obstacle or `magic`, else
     /// `bgk`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collision: Option<CollisionKind>,
     /// For `trt`: the magic parameter; 0.1875 (the default) puts walls half-way between nodes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "0.1875 puts walls half-way between nodes"))]
     pub magic: Option<f64>,
     /// Kinematic viscosity in lattice units, (tau - 1/2) / 3.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub viscosity: f64,
     /// Number of time steps.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = "number of time steps"))]
     pub steps: u64,
     /// Number type in which populations are stored and computed.
     #[serde(default)]
@@ -63,16 +62,17 @@ pub struct Lbm {
     pub boundary: [Boundary; 3],
     /// Force per volume in lattice units.
     #[serde(default)]
+    #[schemars(extend("$comment" = "in lattice units: nodes and steps"))]
     pub body_force: [f64; 3],
     /// Velocities of moving walls, in nodes per step, with the keys `x_low`, `x_high`, `y_low`,
     /// `y_high`, `z_low`, `z_high`.
     #[serde(default, skip_serializing_if = "WallVelocity::is_empty")]
+    #[schemars(extend("$comment" = "in lattice units: nodes and steps"))]
     pub wall_velocity: WallVelocity,
     /// Flow at the start.
     #[serde(default)]
     pub initial: Initial,
     /// Solid nodes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<Obstacle>,
 }
 
@@ -99,25 +99,19 @@ pub enum Boundary {
 
 /// `lbm.wall_velocity`
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct WallVelocity {
     /// Velocity of the wall at the lower end of x.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub x_low: Option<[f64; 3]>,
     /// Velocity of the wall at the upper end of x.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub x_high: Option<[f64; 3]>,
     /// Velocity of the wall at the lower end of y.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub y_low: Option<[f64; 3]>,
     /// Velocity of the wall at the upper end of y.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub y_high: Option<[f64; 3]>,
     /// Velocity of the wall at the lower end of z.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub z_low: Option<[f64; 3]>,
     /// Velocity of the wall at the upper end of z.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub z_high: Option<[f64; 3]>,
 }
 
@@ -140,6 +134,9 @@ impl WallVelocity {
     }
 }
 
+/// Help for the speed at the start.
+const SPEED: &str = "greatest speed in nodes per step, as 0.05";
+
 /// `lbm.initial`
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -148,7 +145,7 @@ pub struct Initial {
     pub kind: InitialKind,
     /// For `taylor-green`: greatest speed in nodes per step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 0))]
+    #[schemars(extend("minimum" = 0, "$comment" = SPEED))]
     pub velocity: Option<f64>,
 }
 
@@ -171,15 +168,13 @@ pub struct Obstacle {
     pub kind: ObstacleKind,
     /// For `sphere`: its centre in nodes; the first node is at 0. At periodic boundaries the sphere
     /// continues on the other side.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$comment" = "in lattice units: nodes and steps"))]
     pub center: Option<[f64; 3]>,
     /// For `sphere`: its radius in nodes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "in nodes"))]
     pub radius: Option<f64>,
     /// For `mask`: a file, relative to the folder of the scenario; `.vti`, or text: a line of three
     /// numbers of nodes, then 0 or 1 for each node, with x varying fastest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
@@ -195,19 +190,17 @@ pub enum ObstacleKind {
 
 /// `[output]` of a flow
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
 pub struct LbmOutput {
     /// Keys that all applications on grids have.
     #[serde(flatten)]
     pub common: GridOutput,
     /// Density and velocity of selected nodes over time: probe.csv.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
     /// Forces of the fluid on all obstacles and on all walls over time: drag.csv.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$comment" = "steps between two rows of drag.csv"))]
     pub drag: Option<Every>,
     /// Density and velocity of all nodes, for ParaView.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$comment" = "steps between two images"))]
     pub fields: Option<Every>,
 }
 
@@ -216,7 +209,7 @@ pub struct LbmOutput {
 #[serde(deny_unknown_fields)]
 pub struct Probe {
     /// Steps between two rows.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = "steps between two rows of probe.csv"))]
     pub every: u64,
     /// Indices of the nodes; the first node is `[0, 0, 0]`.
     pub nodes: Vec<[usize; 3]>,
@@ -310,7 +303,6 @@ impl Model for LbmScenario {
         self.lbm.collision = Some(self.lbm.collision_kind());
     }
 
-    #[expect(private_interfaces, reason = "see the trait")]
     fn validate(&self) -> Checked {
         check_flow(&self.lbm)?;
         check_walls(&self.lbm)?;

@@ -2,13 +2,13 @@
 //! their place and reason.
 //!
 //! [`load`] checks the syntax first, then the *shape* (known keys, types, allowed names, required
-//! keys) against the JSON Schema of the model, and then the values. The shape is checked before
-//! deserialisation because only then does every error have a key path, which gives its place in the
-//! file or among the overrides.
+//! keys) and the ranges of single numbers against the JSON Schema of the model, and then the other
+//! conditions on the values. The shape is checked before deserialisation because only then does
+//! every error have a key path, which gives its place in the file or among the overrides.
 //!
 //! Field names are the keys, and doc comments become the JSON Schema, so the examples are at the
-//! methods of the tables. Each table has one file,
-//! which also contains its checks:
+//! methods of the tables. The `$comment` of a key is the help for a number outside of its range. Each
+//! table has one file, which also contains its checks:
 //!
 //! ```
 //! use md_scenario::{PotentialKind, ScenarioSource, load};
@@ -67,6 +67,7 @@
 #![forbid(unsafe_code)]
 
 mod atom_style;
+mod defaults;
 mod error;
 mod excerpt;
 pub mod failure;
@@ -119,7 +120,9 @@ pub use lbm::{
 };
 pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape};
-pub use output::analysis::{Averages, CentreOfMass, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity};
+pub use output::analysis::{
+    Analyses, Averages, CentreOfMass, Msd, Profile, Rdf, Sampling, SurfaceTension, Vacf, Viscosity,
+};
 pub use output::trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 pub use output::trajectory_format::{Compressible, Compression, FormatProperties, TrajectoryFormat};
 pub use output::{Checkpoint, Every, Output};
@@ -185,10 +188,6 @@ pub struct Scenario {
 pub trait Model: Serialize + DeserializeOwned + JsonSchema {
     /// Checks the values as far as possible without particles and ranks. Returns the first fault in
     /// the order of the tables.
-    #[expect(
-        private_interfaces,
-        reason = "findings get their places in the text before anybody else sees them"
-    )]
     fn validate(&self) -> finding::Checked;
 
     /// Fills in defaults that depend on other keys. The values must have been checked.
@@ -196,12 +195,7 @@ pub trait Model: Serialize + DeserializeOwned + JsonSchema {
 }
 
 impl Model for Scenario {
-    #[expect(private_interfaces, reason = "see the trait")]
     fn validate(&self) -> finding::Checked {
-        simulation::check(&self.simulation)?;
-        if self.stage.is_empty() {
-            simulation::check_steps(&self.simulation)?;
-        }
         system::check(&self.system, &self.simulation)?;
         species::check(&self.species, &self.system)?;
         interaction::check(self)?;

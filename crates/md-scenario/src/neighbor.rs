@@ -4,7 +4,7 @@ use md_core::force::{MethodKind, Precision};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one, not_negative};
+use super::finding::{Checked, Finding};
 
 /// `[neighbor]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -13,6 +13,7 @@ pub struct Neighbor {
     /// Method that finds the pairs within the cutoff.
     pub method: MethodKind,
     /// Extra distance in units of sigma, so that a neighbour list remains valid for several steps.
+    #[schemars(extend("minimum" = 0, "$comment" = "0.3 is usual, in units of sigma"))]
     pub skin: f64,
     /// When the neighbour list is rebuilt.
     pub rebuild: Rebuild,
@@ -76,12 +77,16 @@ impl Default for Neighbor {
     }
 }
 
+/// Help for the two ways to say when neighbour lists are rebuilt.
+const REBUILDS: &str = "write `rebuild = { every = 20 }` or `rebuild = { displacement = true }`";
+
 /// `neighbor.rebuild`: `{ every = N }` or `{ displacement = true }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rebuild {
     /// Rebuild every N steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("$comment" = REBUILDS))]
     pub every: Option<u64>,
     /// Rebuild when a particle has moved by more than half the skin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,13 +99,11 @@ pub(super) fn check(neighbor: &Neighbor) -> Checked {
         let help = "use method `clusters`, or precision `double`";
         return Err(Finding::new("neighbor.precision", message, help));
     }
-    not_negative("neighbor.skin", neighbor.skin, "0.3 is usual, in units of sigma")?;
     check_rebuild(neighbor.rebuild, neighbor.skin)
 }
 
 fn check_rebuild(rebuild: Rebuild, skin: f64) -> Checked {
     const PATH: &str = "neighbor.rebuild";
-    const HELP: &str = "write `rebuild = { every = 20 }` or `rebuild = { displacement = true }`";
     match (rebuild.every, rebuild.displacement) {
         (Some(every), None) if every > 1 && skin == 0.0 => {
             let message = format!(
@@ -109,23 +112,22 @@ fn check_rebuild(rebuild: Rebuild, skin: f64) -> Checked {
             let help = "give a skin, for example 0.3, or use `rebuild = { every = 1 }`";
             Err(Finding::new("neighbor.skin", message, help).or_at("neighbor.rebuild.every"))
         }
-        (Some(every), None) => at_least_one("neighbor.rebuild.every", every, HELP),
         (None, Some(true)) if skin == 0.0 => {
             let message = "`neighbor.skin` is 0, so the slightest motion would ask for a rebuild";
             let help = "give a skin, for example 0.3, or use `rebuild = { every = 1 }`";
             Err(Finding::new("neighbor.skin", message, help).or_at("neighbor.rebuild.displacement"))
         }
-        (None, Some(true)) => Ok(()),
+        (Some(_), None) | (None, Some(true)) => Ok(()),
         (Some(_), Some(_)) => {
-            let finding = Finding::new(PATH, "both `every` and `displacement` are given", HELP);
+            let finding = Finding::new(PATH, "both `every` and `displacement` are given", REBUILDS);
             Err(finding.or_at("neighbor.rebuild.every").or_at("neighbor.rebuild.displacement"))
         }
         (None, Some(false)) => {
             let message = "`displacement = false` does not say when to rebuild";
-            Err(Finding::new("neighbor.rebuild.displacement", message, HELP))
+            Err(Finding::new("neighbor.rebuild.displacement", message, REBUILDS))
         }
         (None, None) => {
-            Err(Finding::new(PATH, "`neighbor.rebuild` has neither `every` nor `displacement`", HELP))
+            Err(Finding::new(PATH, "`neighbor.rebuild` has neither `every` nor `displacement`", REBUILDS))
         }
     }
 }

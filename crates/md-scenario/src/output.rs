@@ -7,24 +7,26 @@ pub(crate) mod trajectory_format;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one};
+use super::defaults::number;
+use super::finding::{Checked, Finding, check_directory};
 use super::simulation::Simulation;
 use super::species::Species;
 use super::species_columns;
-use crate::known_file::KnownFile;
 use analysis::{
-    Averages, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity, check_msd, check_profiles, check_rdf,
-    check_surface_tension, check_vacf, check_viscosity,
+    Analyses, Sampling, check_origins, check_profiles, check_rdf, check_surface_tension, check_vacf,
+    check_viscosity,
 };
 use trajectory::Trajectory;
 
 /// `[output]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct Output {
     /// Directory of all files.
     pub directory: String,
     /// Interval of thermo.csv and the table on screen.
+    #[schemars(extend("$comment" = "steps between two rows of thermo.csv"))]
     pub thermo: Every,
     /// Positions and velocities over time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,31 +36,9 @@ pub struct Output {
     /// the end of a run that began with `--resume`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
-    /// Means of the columns of thermo.csv, in summary.json. By default they cover the last of
-    /// several stages; a run of one stage has none, because it begins out of equilibrium.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub averages: Option<Averages>,
-    /// Radial distribution functions g(r) of all pairs of species: rdf.csv.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rdf: Option<Rdf>,
-    /// Mean squared displacements by species, with diffusion coefficients: msd.csv.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub msd: Option<Msd>,
-    /// Velocity autocorrelation functions by species: vacf.csv.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub vacf: Option<Vacf>,
-    /// Shear viscosity by the Green-Kubo relation: viscosity.csv.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub viscosity: Option<Viscosity>,
-    /// Density, temperature, pressure and velocity along an axis, in slabs that fill the box:
-    /// `profile_x.csv`, `profile_y.csv`, `profile_z.csv`. A list with an entry per axis, such as
-    /// `[{ axis = "z", every = 10 }]`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub profile: Vec<Profile>,
-    /// Surface tension from the pressure tensor, over the rows of thermo.csv that `averages` uses:
-    /// in summary.json.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub surface_tension: Option<SurfaceTension>,
+    /// Quantities computed from the particles during a run.
+    #[serde(flatten)]
+    pub analyses: Analyses,
 }
 
 impl Default for Output {
@@ -68,13 +48,7 @@ impl Default for Output {
             thermo: Every { every: 100 },
             trajectory: None,
             checkpoint: None,
-            averages: None,
-            rdf: None,
-            msd: None,
-            vacf: None,
-            viscosity: None,
-            profile: Vec::new(),
-            surface_tension: None,
+            analyses: Analyses::default(),
         }
     }
 }
@@ -93,63 +67,41 @@ pub struct Every {
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
     /// Steps between two checkpoints.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = "steps between two checkpoints"))]
     pub every: u64,
     /// Number of checkpoints that are kept: the newest ones.
-    #[serde(default = "default_keep")]
-    #[schemars(range(min = 1))]
+    #[serde(default = "number::<2>")]
+    #[schemars(range(min = 1), extend("$comment" = "number of checkpoints that stay"))]
     pub keep: u64,
-}
-
-fn default_keep() -> u64 {
-    2
 }
 
 pub(super) fn check(output: &Output, named: &[Species], simulation: &Simulation) -> Checked {
     let species = named.len();
-    if output.directory.trim().is_empty() {
-        let help = "give the folder of all files, for example \"out\"";
-        return Err(Finding::new("output.directory", "`output.directory` is empty", help));
-    }
-    at_least_one("output.thermo.every", output.thermo.every, "steps between two rows of thermo.csv")?;
+    check_directory(&output.directory)?;
     if let Some(trajectory) = &output.trajectory {
         trajectory::check(trajectory)?;
     }
-    check_checkpoint(output.checkpoint)?;
-    output.rdf.as_ref().map_or(Ok(()), |rdf| check_rdf(rdf, species))?;
-    output.msd.as_ref().map_or(Ok(()), check_msd)?;
+    let Analyses { rdf, msd, vacf, viscosity, ref profile, surface_tension, .. } = output.analyses;
+    rdf.map_or(Ok(()), |rdf| check_rdf(&rdf, species))?;
+    msd.map_or(Ok(()), |msd| check_origins("output.msd.origins", msd.origins))?;
     let Simulation { timestep, dimension, .. } = simulation;
-    output.vacf.as_ref().map_or(Ok(()), |vacf| check_vacf(vacf, species, *timestep))?;
-    output.viscosity.as_ref().map_or(Ok(()), |viscosity| check_viscosity(viscosity, *timestep))?;
-    check_profiles(&output.profile, species, *dimension)?;
-    output.surface_tension.as_ref().map_or(Ok(()), |tension| check_surface_tension(tension, *dimension))?;
+    vacf.map_or(Ok(()), |vacf| check_vacf(&vacf, species, *timestep))?;
+    viscosity.map_or(Ok(()), |viscosity| check_viscosity(&viscosity, *timestep))?;
+    check_profiles(profile, species, *dimension)?;
+    surface_tension.map_or(Ok(()), |_| check_surface_tension(*dimension))?;
     check_columns(output, named)
 }
 
 /// Checks that the columns of every table have distinct names.
 fn check_columns(output: &Output, species: &[Species]) -> Checked {
     let names: Vec<String> = species.iter().map(|species| species.name.clone()).collect();
-    let profiles = output.profile.iter().enumerate();
-    let profiles =
-        profiles.map(|(at, it)| (format!("output.profile[{at}]"), KnownFile::PROFILES[it.axis as usize]));
-    let single = [
-        output.rdf.map(|_| ("output.rdf", KnownFile::RDF)),
-        output.msd.map(|_| ("output.msd", KnownFile::MSD)),
-        output.vacf.map(|_| ("output.vacf", KnownFile::VACF)),
-    ];
-    let single = single.into_iter().flatten().map(|(key, file)| (key.to_owned(), file));
-    for (key, file) in single.chain(profiles) {
+    for Sampling { key, file, .. } in output.analyses.samplings() {
         if let Some(column) = species_columns::clash(file, &names) {
+            let key = format!("output.{key}{}", if key == "profile" { "[0]" } else { "" });
             let message = format!("two columns of {} would both be `{column}`", file.name());
             let help = "columns are named after species: give other names to those whose names are in it";
             return Err(Finding::new(key, message, help).at_key());
         }
     }
     Ok(())
-}
-
-pub(super) fn check_checkpoint(checkpoint: Option<Checkpoint>) -> Checked {
-    let Some(Checkpoint { every, keep }) = checkpoint else { return Ok(()) };
-    at_least_one("output.checkpoint.every", every, "steps between two checkpoints")?;
-    at_least_one("output.checkpoint.keep", keep, "number of checkpoints that stay")
 }

@@ -14,9 +14,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::finding::{Checked, Finding, at_least_one, positive};
+use super::finding::{Checked, Finding, at_least_one};
 use super::simulation::Simulation;
 use super::wording::listed;
+
+/// Help for the size of pieces of messages.
+pub(super) const CHUNKS: &str =
+    "bytes per piece, such as 32768; \"off\" sends whole messages, \"auto\" cuts them between nodes";
+/// Help for the division among ranks.
+pub(super) const DIVISION: &str = "ranks along x, y and z; their product is the number of ranks";
+/// Help for the number of ranks.
+pub(super) const RANKS: &str = "ranks as threads of this process, for `local` only";
 
 /// `[parallel]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +38,7 @@ pub struct Parallel {
     /// For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): size in bytes of the
     /// pieces into which the messages of each step are divided, "off" for whole messages, or
     /// "auto": 32768 between nodes, whole messages inside a node. Results do not depend on it.
+    #[schemars(extend("$comment" = CHUNKS))]
     pub chunk: Chunk,
     /// How the forces between particles of different ranks are computed: "one", with ghosts that
     /// `backend` moves; "simple", with rows of cells that are sent to the neighbour and back
@@ -45,6 +54,7 @@ pub struct Parallel {
     pub partition: PartitionKind,
     /// For `rect`: ranks per dimension, instead of the division with the smallest surface.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 1)), extend("$comment" = DIVISION))]
     pub grid: Option<[usize; 3]>,
     /// Whether the division is adapted to the work during a run on several ranks: "off"; "auto",
     /// every 100 steps if the expected gain until the next check exceeds the cost; or a table with
@@ -56,14 +66,16 @@ pub struct Parallel {
     /// is computed while positions are sent. It determines the order of the sums, and with it the
     /// last bits of the results. With "auto" every rank chooses among multiples of 1/8, at
     /// rebuilds, by the time that its messages take; the last bits then differ from run to run.
+    #[schemars(extend("$comment" = "0.5 leaves half the inner pairs for the time when forces travel home"))]
     pub second_share: SecondShare,
     /// Threads per rank.
-    #[schemars(range(min = 1, max = 1024))]
+    #[schemars(range(min = 1, max = 1024), extend("$comment" = "threads per rank"))]
     pub threads: usize,
     /// For backend `local`: number of ranks, run as threads of this process.
-    #[schemars(range(min = 1, max = 1024))]
+    #[schemars(range(min = 1, max = 1024), extend("$comment" = RANKS))]
     pub ranks: usize,
     /// Seconds after which a rank that is still waiting for a message reports it and ends the run.
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "seconds, the default is 60.0"))]
     pub watchdog_s: f64,
     /// Options of the one-sided backends.
     pub rma: Rma,
@@ -116,7 +128,7 @@ impl Default for Parallel {
 }
 
 /// `[parallel.rma]`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rma {
     /// How the memory of a window is allocated.
@@ -126,8 +138,8 @@ pub struct Rma {
     /// Side that moves the data: the sender by put, or the receiver by get.
     pub operation: Operation,
     /// Message buffers per neighbour: 1, or 2 (double buffering).
-    #[schemars(range(min = 1, max = 2))]
-    pub slots: u8,
+    #[schemars(extend("$comment" = "2 is double buffering, the default"))]
+    pub slots: Buffering,
     /// Pass assertions to the MPI library at synchronisation calls.
     pub asserts: Asserts,
     /// How `rma-notify` reads its flags.
@@ -146,25 +158,6 @@ pub struct Rma {
     pub puts: PutCount,
 }
 
-impl Default for Rma {
-    fn default() -> Self {
-        Self {
-            window: WindowKind::default(),
-            windows: WindowCount::default(),
-            operation: Operation::default(),
-            slots: 2,
-            asserts: Asserts::default(),
-            polling: Polling::default(),
-            ring: RingForm::default(),
-            epoch: EpochOpening::default(),
-            notice: Notice::default(),
-            barriers: BarrierCount::default(),
-            arrivals: Arrivals::default(),
-            puts: PutCount::default(),
-        }
-    }
-}
-
 /// ```
 /// use md_comm::{Buffering, RmaKey};
 /// use md_scenario::Rma;
@@ -174,23 +167,9 @@ impl Default for Rma {
 /// assert_eq!(Rma::default().with(RmaKey::Slots, "many"), None);
 /// ```
 impl Rma {
-    /// Returns the options of the transport.
+    /// Returns the options of the transport: the values of all keys but `slots`.
     pub fn options(&self) -> RmaOptions {
-        let Self { window, windows, operation, asserts, polling, ring, .. } = *self;
-        let Self { epoch, notice, barriers, arrivals, puts, slots: _, .. } = *self;
-        RmaOptions {
-            window,
-            windows,
-            operation,
-            asserts,
-            polling,
-            ring,
-            epoch,
-            notice,
-            barriers,
-            arrivals,
-            puts,
-        }
+        Table::try_from(*self).ok().and_then(|table| table.try_into().ok()).unwrap_or_default()
     }
 
     /// Returns the values of a key as they are written in a scenario, without quotation marks.
@@ -219,36 +198,27 @@ impl Rma {
         default.and_then(|value| self.with_value(key, value)).unwrap_or(self)
     }
 
-    /// Returns the buffering that `slots` stands for. Validation has refused values other than 1
-    /// and 2.
+    /// Returns the buffering that `slots` stands for.
     pub fn buffering(&self) -> Buffering {
-        if self.slots == 1 { Buffering::Single } else { Buffering::Double }
+        self.slots
     }
 }
 
 pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
     check_transport(parallel)?;
     check_grid(parallel, simulation)?;
-    check_second_share(parallel.second_share)?;
     check_balance(parallel.balance)
 }
 
 /// Checks the keys that do not depend on the kind of computation.
 pub(super) fn check_transport(parallel: &Parallel) -> Checked {
     check_between_nodes(parallel.between_nodes)?;
-    check_chunk(parallel.chunk)?;
     check_rma(parallel)?;
     check_ranks(parallel)?;
-    check_threads(parallel)?;
-    positive("parallel.watchdog_s", parallel.watchdog_s, "seconds, the default is 60.0")
+    check_threads(parallel)
 }
 
 fn check_rma(parallel: &Parallel) -> Checked {
-    let Rma { slots, .. } = parallel.rma;
-    if !matches!(slots, 1 | 2) {
-        let message = format!("`parallel.rma.slots` must be 1 or 2, found {slots}");
-        return Err(Finding::new("parallel.rma.slots", message, "2 is double buffering, the default"));
-    }
     let (backend, key_of_backend) = match parallel.backend {
         Backend::Hybrid => (parallel.between_nodes, "parallel.between_nodes"),
         backend => (backend, "parallel.backend"),
@@ -276,12 +246,6 @@ fn check_between_nodes(backend: Backend) -> Checked {
     Err(Finding::new(KEY, message, help))
 }
 
-fn check_chunk(chunk: Chunk) -> Checked {
-    let help =
-        "bytes per piece, such as 32768; \"off\" sends whole messages, \"auto\" cuts them between nodes";
-    if let Chunk::Bytes(bytes) = chunk { at_least_one("parallel.chunk", bytes, help) } else { Ok(()) }
-}
-
 fn check_grid(parallel: &Parallel, simulation: &Simulation) -> Checked {
     let Some(grid) = parallel.grid else {
         return Ok(());
@@ -290,10 +254,6 @@ fn check_grid(parallel: &Parallel, simulation: &Simulation) -> Checked {
         let message = format!("partition `{}` takes no `grid`", name_of(parallel.partition));
         let finding = Finding::new("parallel.grid", message, "leave it out, or use `partition = \"rect\"`");
         return Err(finding.at_key().or_at("parallel.partition"));
-    }
-    for (axis, ranks) in grid.into_iter().enumerate() {
-        let help = "ranks along x, y and z; their product is the number of ranks";
-        at_least_one(&format!("parallel.grid[{axis}]"), ranks, help)?;
     }
     if simulation.dimension == 2 && grid[2] != 1 {
         let message = format!("a 2D simulation cannot be divided in z, found {} ranks there", grid[2]);
@@ -304,7 +264,6 @@ fn check_grid(parallel: &Parallel, simulation: &Simulation) -> Checked {
 }
 
 fn check_ranks(parallel: &Parallel) -> Checked {
-    at_least_one("parallel.ranks", parallel.ranks, "ranks as threads of this process, for `local` only")?;
     if parallel.ranks > 1 && parallel.backend != Backend::Local {
         let backend = parallel.backend.name();
         let message =
@@ -313,16 +272,6 @@ fn check_ranks(parallel: &Parallel) -> Checked {
         return Err(Finding::new("parallel.ranks", message, help).or_at("parallel.backend"));
     }
     Ok(())
-}
-
-fn check_second_share(share: SecondShare) -> Checked {
-    const KEY: &str = "parallel.second_share";
-    let share = share.at_first();
-    if (0.0..=1.0).contains(&share) {
-        return Ok(());
-    }
-    let message = format!("`{KEY}` must be from 0 to 1 or \"auto\", found {share}");
-    Err(Finding::new(KEY, message, "0.5 leaves half the inner pairs for the time when forces travel home"))
 }
 
 fn check_balance(balance: Balance) -> Checked {
@@ -346,7 +295,6 @@ fn check_balance(balance: Balance) -> Checked {
 /// Checks that all threads of this process, with all its ranks, are at most [`Threads::MOST`].
 fn check_threads(parallel: &Parallel) -> Checked {
     let Parallel { threads, ranks, .. } = *parallel;
-    at_least_one("parallel.threads", threads, "threads per rank")?;
     let most = Threads::MOST;
     if threads.saturating_mul(ranks) <= most {
         return Ok(());

@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value as Json, json};
-use toml::Table;
+use toml::{Table, Value};
+
+use super::finding::Finding;
+use super::path::KeyPath;
+use super::wording::float;
 
 /// The JSON Schema of a [`super::Model`], derived from it.
 #[derive(Debug)]
@@ -13,6 +17,10 @@ pub(super) struct ModelSchema(pub(super) Json);
 
 /// The key that decides which other keys a table has.
 const KIND: &str = "kind";
+
+/// Keyword with the help for numbers outside of their range. It also applies to keys and entries
+/// below, up to the next one.
+const HELP: &str = "$comment";
 
 /// Changes the schema of a table with a `kind` that determines its other keys. The table itself
 /// receives a `kind` with the names of all variants, the first variant becomes the default, and
@@ -64,6 +72,8 @@ pub(super) struct Node<'s> {
     /// The chosen variant of a table with a `kind`. If it is `None`, the keys of all variants are
     /// valid.
     variant: Option<&'s Json>,
+    /// Help for numbers outside of their range.
+    help: Option<&'s str>,
 }
 
 /// Kind of value that is allowed at a place.
@@ -117,14 +127,14 @@ impl ModelSchema {
 
     /// Returns the place of the whole scenario.
     pub(super) fn root(&self) -> Node<'_> {
-        Node { all: &self.0, own: &self.0, variant: None }
+        Node { all: &self.0, own: &self.0, variant: None, help: None }
     }
 }
 
 impl<'s> Node<'s> {
     /// Returns this place with the variant that the `kind` of `table` chooses.
     pub(super) fn of_kind_in(self, table: &Table) -> Self {
-        let name = table.get(KIND).and_then(toml::Value::as_str).or_else(|| self.default_kind());
+        let name = table.get(KIND).and_then(Value::as_str).or_else(|| self.default_kind());
         let variant = self.variants().find(|variant| name.is_some() && kind_of(variant) == name);
         Self { variant, ..self }
     }
@@ -203,6 +213,34 @@ impl<'s> Node<'s> {
         }
     }
 
+    /// Returns the fault of a number outside of the range in the schema. Numbers without a help
+    /// there are checked with the model, as is the largest of more than two integers.
+    pub(super) fn out_of_range(self, path: &KeyPath, value: &Value) -> Option<Finding> {
+        let help = self.help?;
+        let number = value.as_float().or_else(|| value.as_integer().map(|integer| integer as f64))?;
+        let bound = |name: &str| [self.own, self.target()].iter().find_map(|node| node.get(name)?.as_f64());
+        let [least, above, most] = ["minimum", "exclusiveMinimum", "maximum"].map(bound);
+        let is_integer = matches!(self.kind(), Kind::Integer(_) | Kind::IntegerOr(..));
+        let most = most.filter(|most| !is_integer || least.is_some_and(|least| least + 1.0 == *most));
+        let is_inside = least.is_none_or(|least| number >= least)
+            && above.is_none_or(|above| number > above)
+            && most.is_none_or(|most| number <= most);
+        if is_inside && number.is_finite() {
+            return None;
+        }
+        let names = || self.other_names().iter().map(|name| format!(" or {name:?}")).collect::<String>();
+        let wanted = match (least, above, most) {
+            (Some(least), _, Some(most)) if is_integer => format!("{least} or {most}"),
+            (Some(least), ..) if is_integer => format!("at least {least}"),
+            (Some(least), _, Some(most)) => format!("from {least} to {most}{}", names()),
+            (Some(least), ..) => format!("a finite number of at least {least}"),
+            (_, Some(above), _) => format!("a finite number above {above}"),
+            _ => "a finite number".to_owned(),
+        };
+        let found = if is_integer { value.to_string() } else { float(number) };
+        Some(Finding::new(path.clone(), format!("`{path}` must be {wanted}, found {found}"), help))
+    }
+
     /// Returns the first of several alternatives (`anyOf`), whether the others are null or not.
     /// Follows `$ref`.
     fn target(self) -> &'s Json {
@@ -246,7 +284,8 @@ impl<'s> Node<'s> {
     }
 
     fn at(self, own: &'s Json) -> Self {
-        Node { all: self.all, own, variant: None }
+        let help = own.get(HELP).and_then(Json::as_str).or(self.help);
+        Node { all: self.all, own, variant: None, help }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The shape of a scenario: known keys, types, allowed names, required keys.
+//! The shape of a scenario: known keys, types, allowed names, required keys; and ranges of numbers.
 
 use toml::{Table, Value};
 
@@ -7,18 +7,20 @@ use super::path::KeyPath;
 use super::schema::{Kind, ModelSchema, Node};
 use super::wording::{found, listed, nearest};
 
-/// Treatment of required keys that are missing.
+/// Faults that are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
-    /// They may still come from an override.
-    Allowed,
-    /// They are errors.
-    Refused,
+pub(super) enum Pass {
+    /// The shape, except for missing keys, which may still come from an override.
+    Partial,
+    /// The shape.
+    Shape,
+    /// Ranges of numbers, in a tree of the right shape.
+    Ranges,
 }
 
 /// Returns everything in `tree` that does not fit the schema.
-pub(super) fn check(tree: &Table, schema: &ModelSchema, missing: Missing) -> Vec<Finding> {
-    let mut walk = Walk { tree, root: schema.root(), missing, findings: Vec::new() };
+pub(super) fn check(tree: &Table, schema: &ModelSchema, pass: Pass) -> Vec<Finding> {
+    let mut walk = Walk { tree, root: schema.root(), pass, findings: Vec::new() };
     walk.table(&KeyPath::default(), tree, schema.root());
     walk.findings
 }
@@ -63,7 +65,7 @@ fn fill_kinds(table: &mut Table, node: Node<'_>) {
 struct Walk<'s> {
     tree: &'s Table,
     root: Node<'s>,
-    missing: Missing,
+    pass: Pass,
     findings: Vec<Finding>,
 }
 
@@ -76,7 +78,7 @@ impl Walk<'_> {
                 None => self.findings.push(self.unknown_key(path, key, node)),
             }
         }
-        if self.missing == Missing::Refused {
+        if self.pass == Pass::Shape {
             let is_absent = |key: &&str| !table.contains_key(*key) && !self.follows(&path.key(key));
             let absent: Vec<&str> = node.required().into_iter().filter(is_absent).collect();
             self.findings.extend(absent.into_iter().map(|key| missing_key(path, key, node)));
@@ -92,6 +94,9 @@ impl Walk<'_> {
     }
 
     fn value(&mut self, path: &KeyPath, value: &Value, node: Node<'_>) {
+        if self.pass == Pass::Ranges {
+            self.findings.extend(node.out_of_range(path, value));
+        }
         let kind = node.kind();
         match (&kind, value) {
             (Kind::Table | Kind::TableOr(_), Value::Table(table)) => self.table(path, table, node),

@@ -7,7 +7,7 @@ use super::error::ScenarioError;
 use super::finding::Finding;
 use super::origin::{Place, Places};
 use super::schema::ModelSchema;
-use super::shape::{self, Missing};
+use super::shape::{self, Pass};
 use super::text::ScenarioSource;
 use super::{Model, Scenario, overrides};
 
@@ -71,12 +71,13 @@ pub fn load_as<M: Model>(source: &ScenarioSource) -> Result<M, ScenarioError> {
     // The file is checked alone first, so that an override does not hide a fault in it. Only
     // missing keys may still come from an override.
     let file_alone = ScenarioSource { overrides: Vec::new(), ..source.clone() };
-    refuse(&file_alone, &shape::check(&tree, &schema, Missing::Allowed))?;
+    refuse(&file_alone, &shape::check(&tree, &schema, Pass::Partial))?;
     for text in &source.overrides {
         overrides::apply(&mut tree, &schema, text)
             .map_err(|fault| ScenarioError::from_override(source, text, fault))?;
     }
-    refuse(source, &shape::check(&tree, &schema, Missing::Refused))?;
+    refuse(source, &shape::check(&tree, &schema, Pass::Shape))?;
+    refuse(source, &shape::check(&tree, &schema, Pass::Ranges))?;
     shape::fill_in(&mut tree, &schema);
     let mut scenario: M = Value::Table(tree)
         .try_into()

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, positive};
+use super::defaults::one;
+use super::finding::{Checked, Finding};
 use super::system::System;
 use super::wording::float;
 
@@ -15,6 +16,7 @@ pub struct Species {
     pub name: String,
     /// Mass in reduced units; the default is the mass in the particle file, else 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "the default is 1.0"))]
     pub mass: Option<f64>,
     /// Well depth.
     #[serde(default = "one")]
@@ -24,11 +26,8 @@ pub struct Species {
     pub sigma: f64,
     /// Share of the lattice sites; one species may leave it out and receives the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1), extend("$comment" = "the share of lattice sites, for example 0.9"))]
     pub fraction: Option<f64>,
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 pub(super) fn default_species() -> Vec<Species> {
@@ -49,12 +48,7 @@ pub(super) fn check(species: &[Species], system: &System) -> Checked {
         let message = format!("there are {} species, more than {MOST}", species.len());
         return Err(Finding::new("species", message, "every pair of species has its own parameters"));
     }
-    for (index, own) in species.iter().enumerate() {
-        check_name(index, species)?;
-        if let Some(mass) = own.mass {
-            positive(&format!("species[{index}].mass"), mass, "the default is 1.0")?;
-        }
-    }
+    (0..species.len()).try_for_each(|index| check_name(index, species))?;
     check_fractions(species, system)
 }
 
@@ -74,8 +68,12 @@ fn check_name(index: usize, species: &[Species]) -> Checked {
 
 fn check_fractions(species: &[Species], system: &System) -> Checked {
     let given = || species.iter().enumerate().filter_map(|(index, own)| Some((index, own.fraction?)));
-    for (index, fraction) in given() {
-        check_fraction(index, fraction, system)?;
+    if let Some((index, _)) = given().next().filter(|_| !system.draws_species()) {
+        let path = format!("species[{index}].fraction");
+        let source = if system.file.is_some() { "file" } else { "regions" };
+        let message =
+            format!("`{path}` has no meaning: the {source} of [system] says which particle is what");
+        return Err(Finding::new(path, message, "leave it out, or use a lattice").at_key());
     }
     let left_out = species.len() - given().count();
     if !system.draws_species() || (species.len() == 1 && left_out == 1) {
@@ -89,21 +87,6 @@ fn check_fractions(species: &[Species], system: &System) -> Checked {
         return Err(Finding::new(format!("species[{first}]"), message, help));
     }
     check_sum(&given().collect::<Vec<_>>(), left_out)
-}
-
-fn check_fraction(index: usize, fraction: f64, system: &System) -> Checked {
-    let path = format!("species[{index}].fraction");
-    if !system.draws_species() {
-        let source = if system.file.is_some() { "file" } else { "regions" };
-        let message =
-            format!("`{path}` has no meaning: the {source} of [system] says which particle is what");
-        return Err(Finding::new(path, message, "leave it out, or use a lattice").at_key());
-    }
-    if !(0.0..=1.0).contains(&fraction) {
-        let message = format!("`{path}` must be from 0 to 1, found {}", float(fraction));
-        return Err(Finding::new(path, message, "the share of lattice sites, for example 0.9"));
-    }
-    Ok(())
 }
 
 fn check_sum(given: &[(usize, f64)], left_out: usize) -> Checked {

@@ -61,6 +61,7 @@ pub fn clash(file: KnownFile, names: &[String]) -> Option<String> {
         KnownFile::RDF => rdf(names),
         KnownFile::MSD => msd(names),
         KnownFile::VACF => vacf(names),
+        KnownFile::VISCOSITY => return None,
         // With one species, the total density is that of the species.
         _ => {
             let densities = names.iter().filter(|_| names.len() > 1).map(|name| density(name));

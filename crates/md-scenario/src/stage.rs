@@ -5,34 +5,32 @@ use md_engine::integrator::KeyFault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one};
+use super::finding::{Checked, Finding};
 use super::integrator::{self, IntegratorTable};
 use super::output::Every;
 use super::stage_output::{self, StageOutput};
-use super::{Scenario, Simulation, System};
+use super::{Scenario, Simulation};
 
 /// `[[stage]]`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     /// Name in the table on screen, and of the folder of the stage's own outputs.
     #[serde(default)]
     pub name: String,
     /// Number of time steps; a minimisation may end earlier.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = "the number of time steps of the stage"))]
     pub steps: u64,
     /// Integrator of the stage; the default is `[integrator]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integrator: Option<IntegratorTable>,
     /// Interval of thermo.csv; the default is `output.thermo`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$comment" = "steps between two writes"))]
     pub thermo: Option<Every>,
     /// Interval of the trajectory; the default is that of `output.trajectory`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$comment" = "steps between two writes"))]
     pub trajectory: Option<Every>,
     /// Outputs of this stage alone, in addition to those of the run: in a folder with its name in
     /// `output.directory`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<StageOutput>,
 }
 
@@ -89,14 +87,7 @@ impl Scenario {
             thermo: stage.thermo.unwrap_or(output.thermo).every,
             trajectory: frames.map(|frames| stage.trajectory.map_or(frames, |own| own.every)),
         };
-        let whole = Stage {
-            name: String::new(),
-            steps: simulation.steps,
-            integrator: None,
-            thermo: None,
-            trajectory: None,
-            output: None,
-        };
+        let whole = Stage { steps: simulation.steps, ..Stage::default() };
         if self.stage.is_empty() { vec![plan(&whole)] } else { self.stage.iter().map(plan).collect() }
     }
 }
@@ -127,7 +118,11 @@ pub(super) fn check(scenario: &Scenario) -> Checked {
         return Ok(());
     }
     for (index, stage) in stages.iter().enumerate() {
-        check_stage(&format!("stage[{index}]"), stage, simulation, system)?;
+        if let Some(own) = &stage.integrator {
+            let path = format!("stage[{index}].integrator");
+            integrator::check(&path, own, simulation, system)?;
+            check_relaxation(&path, own, simulation)?;
+        }
         if stage.trajectory.is_some() && output.trajectory.is_none() {
             let path = format!("stage[{index}].trajectory");
             let message = format!("`{path}` has an interval, but there is no `output.trajectory`");
@@ -149,17 +144,4 @@ pub(super) fn check(scenario: &Scenario) -> Checked {
         format!("`simulation.steps` is {}, but the stages have {}", simulation.steps, counted(total, "step"));
     let help = "leave `simulation.steps` out, and set `steps` of the stages, for example with `--set stage[0].steps=100`";
     Err(Finding::new("simulation.steps", message, help))
-}
-
-fn check_stage(path: &str, stage: &Stage, simulation: &Simulation, system: &System) -> Checked {
-    at_least_one(&format!("{path}.steps"), stage.steps, "the number of time steps of the stage")?;
-    for (name, every) in [("thermo", stage.thermo), ("trajectory", stage.trajectory)] {
-        if let Some(Every { every }) = every {
-            at_least_one(&format!("{path}.{name}.every"), every, "steps between two writes")?;
-        }
-    }
-    let Some(own) = &stage.integrator else { return Ok(()) };
-    let path = format!("{path}.integrator");
-    integrator::check(&path, own, simulation, system)?;
-    check_relaxation(&path, own, simulation)
 }

@@ -8,40 +8,21 @@ use serde::{Deserialize, Serialize};
 use super::finding::{Checked, Finding};
 use super::output::{self, Every, Output};
 use super::{Scenario, Simulation};
-use crate::output::analysis::{Averages, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity};
+use crate::output::analysis::Analyses;
 use crate::output::trajectory::Trajectory;
 
 /// `stage.output`: keys of `[output]` for this stage alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[schemars(deny_unknown_fields)]
 pub struct StageOutput {
     /// Interval of thermo.csv in the folder of the stage; the default is that of the stage.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$comment" = "steps between two rows of thermo.csv"))]
     pub thermo: Option<Every>,
     /// Same keys as `output.trajectory`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<Trajectory>,
-    /// Same keys as `output.averages`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub averages: Option<Averages>,
-    /// Same keys as `output.rdf`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rdf: Option<Rdf>,
-    /// Same keys as `output.msd`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub msd: Option<Msd>,
-    /// Same keys as `output.vacf`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub vacf: Option<Vacf>,
-    /// Same keys as `output.viscosity`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub viscosity: Option<Viscosity>,
-    /// Same keys as `output.profile`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub profile: Vec<Profile>,
-    /// Same keys as `output.surface_tension`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub surface_tension: Option<SurfaceTension>,
+    /// Quantities computed from the particles during the stage.
+    #[serde(flatten)]
+    pub analyses: Analyses,
 }
 
 /// A stage that has outputs of its own, as a scenario without other stages.
@@ -100,20 +81,12 @@ impl StageScenario {
     fn new(run: &Scenario, number: usize, own: &StageOutput) -> Option<Self> {
         let stage = run.stage.get(number)?;
         let folder = Self::folder_of(number, &stage.name);
-        let StageOutput { trajectory, averages, rdf, msd, vacf, viscosity, profile, surface_tension, .. } =
-            own.clone();
         let output = Output {
             directory: Path::new(&run.output.directory).join(&folder).to_string_lossy().into_owned(),
             thermo: own.thermo.or(stage.thermo).unwrap_or(run.output.thermo),
             checkpoint: None,
-            trajectory,
-            averages,
-            rdf,
-            msd,
-            vacf,
-            viscosity,
-            profile,
-            surface_tension,
+            trajectory: own.trajectory.clone(),
+            analyses: own.analyses.clone(),
         };
         let scenario = Scenario {
             simulation: Simulation { steps: stage.steps, ..run.simulation.clone() },

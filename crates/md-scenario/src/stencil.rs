@@ -5,8 +5,8 @@ use md_grid::{Decomposition, Edges, GridError, Neighbours};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one};
-use super::grid::{GridOutput, GridParallel, check_nodes, check_output, check_parallel};
+use super::finding::{Checked, Finding, at_least_one, check_directory};
+use super::grid::{GridOutput, GridParallel, NODES, check_parallel};
 use super::schema::lift_kind;
 use super::wording::float;
 use super::{Model, ScenarioError, ScenarioSource};
@@ -35,16 +35,18 @@ pub struct Stencil {
     pub kind: Kind,
     /// Nodes along x, y and z; an axis with 1 node is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 1)), extend("$comment" = NODES))]
     pub grid: Option<[usize; 3]>,
     /// Nodes of each rank along x, y and z, instead of `grid`, for weak scaling.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 1)), extend("$comment" = NODES))]
     pub grid_per_rank: Option<[usize; 3]>,
     /// What lies beyond the faces along x, y and z.
     pub boundary: [Edges; 3],
     /// Precision of the numbers.
     pub precision: Precision,
     /// Number of steps; for `poisson`, the largest number of iterations.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = "steps; of `poisson`, the most iterations"))]
     pub steps: u64,
 }
 
@@ -75,7 +77,6 @@ impl Default for Stencil {
 }
 
 impl Model for StencilScenario {
-    #[expect(private_interfaces, reason = "see the trait")]
     fn validate(&self) -> Checked {
         check(&self.stencil)?;
         check_parallel(&self.parallel)?;
@@ -84,27 +85,24 @@ impl Model for StencilScenario {
                 format!("a stencil works with one thread per rank, found {}", self.parallel.threads);
             return Err(Finding::new("parallel.threads", message, "start more ranks instead"));
         }
-        check_output(&self.output)
+        check_directory(&self.output.directory)
     }
 }
 
 fn check(stencil: &Stencil) -> Checked {
     match (stencil.grid, stencil.grid_per_rank) {
-        (Some(nodes), None) => check_nodes("stencil.grid", nodes)?,
-        (None, Some(nodes)) => check_nodes("stencil.grid_per_rank", nodes)?,
+        (Some(_), None) | (None, Some(_)) => check_kind(stencil),
         (None, None) => {
             let message = "missing key `grid` in [stencil]";
             let help = "`grid = [64, 64, 64]`: nodes along x, y and z; or `grid_per_rank`";
-            return Err(Finding::new("stencil.grid", message, help).at_absence());
+            Err(Finding::new("stencil.grid", message, help).at_absence())
         }
         (Some(_), Some(_)) => {
             let message = "`stencil.grid` and `stencil.grid_per_rank` are both given";
             let help = "`grid` is the whole grid, `grid_per_rank` the part of each rank; keep one";
-            return Err(Finding::new("stencil.grid_per_rank", message, help).or_at("stencil.grid"));
+            Err(Finding::new("stencil.grid_per_rank", message, help).or_at("stencil.grid"))
         }
     }
-    at_least_one("stencil.steps", stencil.steps, "steps; of `poisson`, the most iterations")?;
-    check_kind(stencil)
 }
 
 fn check_kind(stencil: &Stencil) -> Checked {

@@ -11,33 +11,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::atom_style::AtomStyle;
-use super::finding::{Checked, Finding, at_least_one, not_negative, positive};
+use super::finding::{Checked, Finding};
 use super::simulation::Simulation;
 use generators::{Gas, Regions, check_gas, check_regions};
 use wall::WallPair;
+
+/// Help for densities of lattices.
+const DENSITY: &str = "particles per volume, for example 0.8442";
+/// Help for lattice constants.
+const SPACING: &str = "the edge of the unit cell, for example 1.68";
+/// Help for places in the box.
+const PLACE: &str = "in box lengths: 0.5 is the middle";
 
 /// `[system]`: exactly one of `lattice`, `regions`, `gas` and `file`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
     /// Particles on a lattice that fills the box.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lattice: Option<Lattice>,
     /// Lattices in parts of a box.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regions: Option<Regions>,
     /// A gas of particles at random positions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gas: Option<Gas>,
     /// Particles from a file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<InputFile>,
     /// Reduced temperature of Maxwell-Boltzmann velocities with zero total momentum, which are
     /// scaled to this temperature exactly.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0, "$comment" = "leave the key out for particles at rest"))]
     pub temperature: Option<f64>,
     /// Velocity of the whole system, in sigma / tau, which is added to all velocities.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$comment" = "a velocity in sigma / tau"))]
     pub drift: Option<[f64; 3]>,
     /// Boundary per dimension.
     #[serde(default)]
@@ -55,16 +58,15 @@ pub struct Lattice {
     /// Kind of the unit cell.
     pub kind: LatticeKind,
     /// Reduced number density; exactly one of `density` and `spacing`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = DENSITY))]
     pub density: Option<f64>,
     /// Lattice constant in units of sigma.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = SPACING))]
     pub spacing: Option<f64>,
     /// Unit cells per dimension (in 2D the third is 1).
-    #[schemars(inner(range(min = 1)))]
+    #[schemars(inner(range(min = 1)), extend("$comment" = "unit cells along x, y and z, for example [20, 20, 20]"))]
     pub cells: [u32; 3],
     /// Fill only some regions with liquid; elsewhere most lattice sites stay empty.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vapour: Option<Vapour>,
 }
 
@@ -73,6 +75,7 @@ pub struct Lattice {
 #[serde(deny_unknown_fields)]
 pub struct Vapour {
     /// Reduced number density outside of the regions, on lattice sites that are drawn by the seed.
+    #[schemars(extend("minimum" = 0, "$comment" = "particles per volume outside of the liquid, for example 0.02"))]
     pub density: f64,
     /// Spheres of liquid (discs in 2D).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,8 +90,10 @@ pub struct Vapour {
 #[serde(deny_unknown_fields)]
 pub struct Droplet {
     /// Centre, in box lengths from 0 to 1.
+    #[schemars(inner(range(min = 0, max = 1)), extend("$comment" = PLACE))]
     pub centre: [f64; 3],
     /// Radius in units of sigma.
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "in sigma"))]
     pub radius: f64,
 }
 
@@ -99,8 +104,10 @@ pub struct Slab {
     /// Axis perpendicular to the layer.
     pub axis: Axis,
     /// Position of the middle of the layer, in box lengths from 0 to 1.
+    #[schemars(range(min = 0, max = 1), extend("$comment" = PLACE))]
     pub centre: f64,
     /// Thickness in units of sigma.
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "in sigma"))]
     pub thickness: f64,
 }
 
@@ -188,16 +195,13 @@ pub struct InputFile {
     pub format: InputFormat,
     /// Atom style of a LAMMPS data file, if the heading `Atoms` does not give it. Without this key
     /// the style follows from the number of columns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<AtomStyle>,
     /// Number of the frame of a trajectory, counted from 1; the default is the last frame.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = "frames are counted from 1"))]
     pub frame: Option<u64>,
     /// Number of copies of the box and its particles side by side along x, y and z. They keep the
     /// velocities of the file unless there is a temperature.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(inner(range(min = 1)))]
+    #[schemars(inner(range(min = 1)), extend("$comment" = "copies along x, y and z"))]
     pub replicate: Option<[u32; 3]>,
 }
 
@@ -233,9 +237,6 @@ pub(super) fn check(system: &System, simulation: &Simulation) -> Checked {
             return Err(Finding::new("system", "[system] has no source of particles", help));
         }
     }
-    if let Some(temperature) = system.temperature {
-        not_negative("system.temperature", temperature, "leave the key out for particles at rest")?;
-    }
     check_drift(system.drift, simulation)?;
     check_boundary(&system.boundary, simulation)?;
     wall::check(system, simulation)
@@ -250,13 +251,7 @@ fn check_source(system: &System, simulation: &Simulation) -> Checked {
 }
 
 fn check_drift(drift: Option<[f64; 3]>, simulation: &Simulation) -> Checked {
-    let drift = drift.unwrap_or_default();
-    if let Some(axis) = drift.iter().position(|velocity| !velocity.is_finite()) {
-        let path = format!("system.drift[{axis}]");
-        let message = format!("`{path}` must be a finite number, found {:?}", drift[axis]);
-        return Err(Finding::new(path, message, "a velocity in sigma / tau"));
-    }
-    if simulation.dimension == 2 && drift[2] != 0.0 {
+    if simulation.dimension == 2 && drift.unwrap_or_default()[2] != 0.0 {
         let message = "a 2D simulation has no motion in z";
         return Err(Finding::new("system.drift[2]", message, "write 0").or_at("simulation.dimension"));
     }
@@ -264,27 +259,13 @@ fn check_drift(drift: Option<[f64; 3]>, simulation: &Simulation) -> Checked {
 }
 
 fn check_vapour(vapour: &Vapour, lattice: &Lattice) -> Checked {
-    const PATH: &str = "system.lattice.vapour";
-    let path = format!("{PATH}.density");
-    not_negative(&path, vapour.density, "particles per volume outside of the liquid, for example 0.02")?;
     let spacing = lattice.spacing.or(lattice.density.map(|density| lattice.kind.spacing(density)));
     let made = CoreLattice::new(lattice.kind, spacing.unwrap_or(1.0), lattice.cells);
     let liquid = made.len() as f64 / volume(&made, lattice.kind);
     if vapour.density > liquid {
-        let message = format!("`{path}` is {:?}, more than the lattice's {liquid}", vapour.density);
-        return Err(Finding::new(path, message, "the vapour takes some sites of the lattice of the liquid"));
-    }
-    for (number, droplet) in vapour.droplets.iter().enumerate() {
-        let path = format!("{PATH}.droplets[{number}]");
-        positive(&format!("{path}.radius"), droplet.radius, "in sigma")?;
-        for (axis, &centre) in droplet.centre.iter().enumerate() {
-            check_place(format!("{path}.centre[{axis}]"), centre)?;
-        }
-    }
-    for (number, slab) in vapour.slabs.iter().enumerate() {
-        let path = format!("{PATH}.slabs[{number}]");
-        positive(&format!("{path}.thickness"), slab.thickness, "in sigma")?;
-        check_place(format!("{path}.centre"), slab.centre)?;
+        const PATH: &str = "system.lattice.vapour.density";
+        let message = format!("`{PATH}` is {:?}, more than the lattice's {liquid}", vapour.density);
+        return Err(Finding::new(PATH, message, "the vapour takes some sites of the lattice of the liquid"));
     }
     Ok(())
 }
@@ -294,20 +275,8 @@ fn volume(lattice: &CoreLattice, kind: LatticeKind) -> f64 {
     lattice.lengths()[..kind.dimension().count()].iter().product()
 }
 
-fn check_place(path: String, place: f64) -> Checked {
-    if (0.0..=1.0).contains(&place) {
-        return Ok(());
-    }
-    let message = format!("`{path}` must be from 0 to 1, found {place:?}");
-    Err(Finding::new(path, message, "in box lengths: 0.5 is the middle"))
-}
-
 fn check_file(file: &InputFile, simulation: &Simulation) -> Checked {
-    let copies = file.replicate.unwrap_or([1; 3]);
-    for (axis, copies) in copies.into_iter().enumerate() {
-        at_least_one(&format!("system.file.replicate[{axis}]"), copies, "copies along x, y and z")?;
-    }
-    if simulation.dimension == 2 && copies[2] != 1 {
+    if simulation.dimension == 2 && file.replicate.is_some_and(|copies| copies[2] != 1) {
         let message = "a 2D simulation has one layer";
         return Err(
             Finding::new("system.file.replicate[2]", message, "write 1").or_at("simulation.dimension")
@@ -321,23 +290,16 @@ fn check_file(file: &InputFile, simulation: &Simulation) -> Checked {
         let message = "only a LAMMPS data file has an atom style";
         return Err(Finding::new("system.file.style", message, "leave `style` out").at_key());
     }
-    match file.frame {
-        Some(_) if file.format == InputFormat::LammpsData => {
-            let message = "a LAMMPS data file has no frames";
-            Err(Finding::new("system.file.frame", message, "leave `frame` out").at_key())
-        }
-        Some(frame) => at_least_one("system.file.frame", frame, "frames are counted from 1"),
-        None => Ok(()),
+    if file.frame.is_some() && file.format == InputFormat::LammpsData {
+        let message = "a LAMMPS data file has no frames";
+        return Err(Finding::new("system.file.frame", message, "leave `frame` out").at_key());
     }
+    Ok(())
 }
 
 fn check_lattice(lattice: &Lattice, simulation: &Simulation) -> Checked {
     check_kind("system.lattice", lattice.kind, simulation)?;
     check_spacing("system.lattice", lattice.density, lattice.spacing)?;
-    for (axis, cells) in lattice.cells.into_iter().enumerate() {
-        let path = format!("system.lattice.cells[{axis}]");
-        at_least_one(&path, cells, "unit cells along x, y and z, for example [20, 20, 20]")?;
-    }
     if let Some(vapour) = &lattice.vapour {
         check_vapour(vapour, lattice)?;
     }
@@ -352,10 +314,7 @@ fn check_lattice(lattice: &Lattice, simulation: &Simulation) -> Checked {
 pub(super) fn check_spacing(table: &str, density: Option<f64>, spacing: Option<f64>) -> Checked {
     let [density_key, spacing_key] = ["density", "spacing"].map(|key| format!("{table}.{key}"));
     match (density, spacing) {
-        (Some(density), None) => positive(&density_key, density, "particles per volume, for example 0.8442"),
-        (None, Some(spacing)) => {
-            positive(&spacing_key, spacing, "the edge of the unit cell, for example 1.68")
-        }
+        (Some(_), None) | (None, Some(_)) => Ok(()),
         (Some(_), Some(_)) => {
             let message = "both `density` and `spacing` of the lattice are given";
             let finding = Finding::new(spacing_key, message, "keep one: each follows from the other");

@@ -1,8 +1,10 @@
 //! Warnings about intervals, starts and lengths with which outputs stay empty, which the user
 //! usually did not intend.
 
+use std::iter;
+
 use md_core::words::counted;
-use md_scenario::Scenario;
+use md_scenario::{Analyses, Scenario};
 
 /// Range of steps that outputs observe: those of a run, or of a stage with separate outputs.
 struct Span<'s> {
@@ -48,27 +50,18 @@ impl Span<'_> {
         let Self { scenario: Scenario { output, simulation, .. }, within, what, afterwards, .. } = self;
         let frame = format!("no frame {afterwards} will be written");
         let look = format!("nothing {afterwards} will be looked at");
-        let outputs = [
-            ("trajectory", output.trajectory.as_ref().map(|trajectory| trajectory.every), frame.as_str()),
-            ("rdf", output.rdf.map(|rdf| rdf.every), &look),
-            ("msd", output.msd.map(|msd| msd.every), &look),
-            ("vacf", output.vacf.map(|vacf| vacf.every), &look),
-            ("viscosity", output.viscosity.map(|viscosity| viscosity.every), &look),
-        ];
+        let every = output.trajectory.as_ref().map(|trajectory| trajectory.every);
+        let analyses = output.analyses.samplings().filter(|it| it.key != "profile");
+        let analyses = analyses.map(|it| (it.key, Some(it.every), look.as_str()));
+        let outputs: Vec<_> = iter::once(("trajectory", every, frame.as_str())).chain(analyses).collect();
         beyond((within, what), simulation.steps, &outputs)
     }
 
     /// Returns warnings about analyses that begin after the last step.
     fn late_starts(&self) -> Vec<String> {
         let Self { scenario: Scenario { output, .. }, within, what, end, .. } = self;
-        let starts = [
-            ("averages", output.averages.map(|averages| averages.start)),
-            ("rdf", output.rdf.and_then(|rdf| rdf.start)),
-            ("msd", output.msd.and_then(|msd| msd.start)),
-            ("vacf", output.vacf.and_then(|vacf| vacf.start)),
-            ("viscosity", output.viscosity.and_then(|viscosity| viscosity.start)),
-        ];
-        let profiles = output.profile.iter().map(|profile| ("profile", profile.start));
+        let averages = ("averages", output.analyses.averages.map(|averages| averages.start));
+        let starts = output.analyses.samplings().map(|it| (it.key, it.start));
         let late = |(output, start): (&str, Option<u64>)| {
             let start = start.filter(|start| start > end)?;
             let ends = if within.is_empty() {
@@ -80,7 +73,7 @@ impl Span<'_> {
                 "`{within}output.{output}.start` is {start}, but the {what} {ends}: nothing will be looked at"
             ))
         };
-        starts.into_iter().chain(profiles).filter_map(late).collect()
+        iter::once(averages).chain(starts).filter_map(late).collect()
     }
 
     /// Returns warnings about correlations that are longer than the observed steps.
@@ -93,10 +86,10 @@ impl Span<'_> {
             (end / every + 1).checked_sub(start.div_ceil(every)).map_or(0, |looks| looks.saturating_sub(1))
         };
         let timestep = simulation.timestep;
-        let vacf = output.vacf.map(|keys| ("vacf", keys.lags(timestep), looks_after(keys.start, keys.every)));
-        let viscosity = output
-            .viscosity
-            .map(|keys| ("viscosity", keys.lags(timestep), looks_after(keys.start, keys.every)));
+        let Analyses { vacf, viscosity, .. } = output.analyses;
+        let vacf = vacf.map(|keys| ("vacf", keys.lags(timestep), looks_after(keys.start, keys.every)));
+        let viscosity =
+            viscosity.map(|keys| ("viscosity", keys.lags(timestep), looks_after(keys.start, keys.every)));
         let too_long = |(output, lags, looks): (&str, usize, u64)| {
             (looks > 0 && looks < lags as u64).then(|| {
                 format!(

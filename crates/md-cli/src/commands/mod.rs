@@ -201,8 +201,8 @@ fn drift_note(drift: [f64; 3]) -> String {
 /// whole system.
 fn with_drift(output: &Output) -> String {
     let has_it = |centre_of_mass: CentreOfMass| centre_of_mass == CentreOfMass::Diffusion;
-    let msd = output.msd.filter(|msd| has_it(msd.centre_of_mass)).map(|_| "msd.csv");
-    let vacf = output.vacf.filter(|vacf| has_it(vacf.centre_of_mass)).map(|_| "vacf.csv");
+    let msd = output.analyses.msd.filter(|msd| has_it(msd.centre_of_mass)).map(|_| "msd.csv");
+    let vacf = output.analyses.vacf.filter(|vacf| has_it(vacf.centre_of_mass)).map(|_| "vacf.csv");
     let files: Vec<&str> = msd.into_iter().chain(vacf).collect();
     match files[..] {
         [] => String::new(),

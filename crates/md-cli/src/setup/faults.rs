@@ -43,7 +43,7 @@ pub(super) fn check_outputs(
         let key = format!("{within}output.trajectory.path");
         return Err(ScenarioError::at(source, &key, problem, "another format, such as `.nc`"));
     }
-    let Some(rdf) = scenario.output.rdf else { return Ok(()) };
+    let Some(rdf) = scenario.output.analyses.rdf else { return Ok(()) };
     let (max, longest) = (rdf.max.unwrap_or(scenario.interaction.cutoff), longest_distance(&setup.domain));
     let (key, what) = match rdf.max {
         Some(_) => ("output.rdf.max", ""),

@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(keys(Backend::RmaPscw), ["operation"]);
         assert_eq!(keys(Backend::P2p), ["windows", "operation"]);
         let Rma { windows, operation, slots, .. } = adapted(Backend::RmaPscw).scenario.parallel.rma;
-        assert_eq!((windows, slots), (base.parallel.rma.windows, 1));
+        assert_eq!((windows, slots), (base.parallel.rma.windows, md_comm::Buffering::Single));
         assert_eq!(operation, Rma::default().operation);
         let note = adapted(Backend::RmaBarrier).note();
         assert!(

@@ -116,6 +116,8 @@ pub(super) fn variant(strategy: Strategy, combination: &[(Key, &str)], base: &Sc
 
 #[cfg(test)]
 mod tests {
+    use md_comm::RmaOptions;
+
     use super::*;
 
     #[test]
@@ -143,9 +145,11 @@ mod tests {
             Varied { key: Key::Rma(RmaKey::Asserts), values: vec!["true".to_owned(), "false".to_owned()] }
         );
         for &key in RmaKey::ALL {
-            for value in Rma::values(key) {
+            for (value, name) in Rma::values(key).into_iter().zip(key.values()) {
                 let set = Rma::default().with(key, value).unwrap();
                 assert_eq!(set.without(key), Rma::default(), "{key:?} {value}");
+                let options = RmaOptions::default().with(key, name).unwrap_or_default();
+                assert_eq!(set.options(), options, "{key:?} {value}");
             }
         }
     }

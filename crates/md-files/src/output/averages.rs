@@ -39,11 +39,12 @@ struct Seen {
 impl Averages {
     pub(super) fn open(opening: &Opening) -> Self {
         let output = &opening.scenario.output;
-        let looks = SampleSchedule::new(output.thermo.every, output.averages.map(|averages| averages.start));
-        let tension = output.surface_tension;
+        let looks =
+            SampleSchedule::new(output.thermo.every, output.analyses.averages.map(|averages| averages.start));
+        let tension = output.analyses.surface_tension;
         let recalled = recalled(opening, NAME, |words| Seen::from_words(words, tension));
         let seen = recalled.unwrap_or_else(|| Seen::new(looks.every, tension));
-        let may_be_equilibrium = output.averages.is_some();
+        let may_be_equilibrium = output.analyses.averages.is_some();
         Self { looks, tension, within: opening.within.clone(), seen, may_be_equilibrium }
     }
 

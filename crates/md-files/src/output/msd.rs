@@ -40,7 +40,7 @@ struct Msd<'a> {
 
 fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Opening { world, scenario, subject, .. } = *opening;
-    let Some(keys) = scenario.output.msd else { return Ok(Vec::new()) };
+    let Some(keys) = scenario.output.analyses.msd else { return Ok(Vec::new()) };
     let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
     let (most, interval) = (keys.origins as usize, keys.every as f64 * scenario.simulation.timestep);
     let read = |words: &[u64]| {

@@ -45,7 +45,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         let masses = subject.masses;
         Box::new(Profile { world, looks, slabs, axis, species, masses, dimensions, averages }) as Box<_>
     };
-    Ok(scenario.output.profile.iter().map(profile).collect())
+    Ok(scenario.output.analyses.profile.iter().map(profile).collect())
 }
 
 fn memory_name(axis: &str) -> String {

@@ -41,7 +41,7 @@ struct Rdf<'a> {
 
 fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Opening { world, scenario, subject, .. } = *opening;
-    let Some(keys) = scenario.output.rdf else { return Ok(Vec::new()) };
+    let Some(keys) = scenario.output.analyses.rdf else { return Ok(Vec::new()) };
     let max = keys.max.unwrap_or(scenario.interaction.cutoff);
     let bins = DistanceBins { max, bins: keys.bins as usize };
     let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();

@@ -38,7 +38,7 @@ struct Vacf<'a> {
 
 fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Opening { world, scenario, subject, .. } = *opening;
-    let Some(keys) = scenario.output.vacf else { return Ok(Vec::new()) };
+    let Some(keys) = scenario.output.analyses.vacf else { return Ok(Vec::new()) };
     let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
     let (length, most, width) =
         (keys.lags(scenario.simulation.timestep) as u64, keys.origins, 2 * names.len());

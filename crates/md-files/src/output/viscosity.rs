@@ -36,7 +36,7 @@ struct Seen {
 
 fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Opening { scenario, subject, .. } = opening;
-    let Some(keys) = scenario.output.viscosity else { return Ok(Vec::new()) };
+    let Some(keys) = scenario.output.analyses.viscosity else { return Ok(Vec::new()) };
     let dimensions = subject.domain.dimension.count();
     let interval = keys.every as f64 * scenario.simulation.timestep;
     let (lags, components) = (keys.lags(scenario.simulation.timestep), stress_count(dimensions));

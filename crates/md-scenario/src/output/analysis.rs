@@ -4,8 +4,68 @@ use md_lab::name_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Checked, Finding, at_least_one, positive};
+use crate::defaults::number;
+use crate::finding::{Checked, Finding};
+use crate::known_file::KnownFile;
 use crate::system::Axis;
+
+/// Help for intervals.
+const LOOKS: &str = "steps between two looks";
+/// Help for the lengths of correlations.
+const FORGOTTEN: &str = "a time after which nothing is remembered, for example 2.0";
+
+/// Keys of `[output]` for quantities that are computed from the particles during a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Analyses {
+    /// Means of the columns of thermo.csv, in summary.json. By default they cover the last of
+    /// several stages; a run of one stage has none, because it begins out of equilibrium.
+    pub averages: Option<Averages>,
+    /// Radial distribution functions g(r) of all pairs of species: rdf.csv.
+    pub rdf: Option<Rdf>,
+    /// Mean squared displacements by species, with diffusion coefficients: msd.csv.
+    pub msd: Option<Msd>,
+    /// Velocity autocorrelation functions by species: vacf.csv.
+    pub vacf: Option<Vacf>,
+    /// Shear viscosity by the Green-Kubo relation: viscosity.csv.
+    pub viscosity: Option<Viscosity>,
+    /// Density, temperature, pressure and velocity along an axis, in slabs that fill the box:
+    /// `profile_x.csv`, `profile_y.csv`, `profile_z.csv`. A list with an entry per axis, such as
+    /// `[{ axis = "z", every = 10 }]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profile: Vec<Profile>,
+    /// Surface tension from the pressure tensor, over the rows of thermo.csv that `averages` uses:
+    /// in summary.json.
+    pub surface_tension: Option<SurfaceTension>,
+}
+
+/// Steps that an analysis samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// Key in `[output]`.
+    pub key: &'static str,
+    /// File of the results.
+    pub file: KnownFile,
+    /// Steps between two samples.
+    pub every: u64,
+    /// Step at which sampling begins, if it is given.
+    pub start: Option<u64>,
+}
+
+impl Analyses {
+    /// Returns the steps of all analyses that sample the particles.
+    pub fn samplings(&self) -> impl Iterator<Item = Sampling> {
+        let of = |key, file, every, start| Sampling { key, file, every, start };
+        let single = [
+            self.rdf.map(|it| of("rdf", KnownFile::RDF, it.every, it.start)),
+            self.msd.map(|it| of("msd", KnownFile::MSD, it.every, it.start)),
+            self.vacf.map(|it| of("vacf", KnownFile::VACF, it.every, it.start)),
+            self.viscosity.map(|it| of("viscosity", KnownFile::VISCOSITY, it.every, it.start)),
+        ];
+        let file = |axis| KnownFile::PROFILES[axis as usize];
+        let profiles = self.profile.iter().map(move |it| of("profile", file(it.axis), it.every, it.start));
+        single.into_iter().flatten().chain(profiles)
+    }
+}
 
 /// `output.averages`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,17 +80,16 @@ pub struct Averages {
 #[serde(deny_unknown_fields)]
 pub struct Rdf {
     /// Steps between two samples.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = LOOKS))]
     pub every: u64,
     /// Number of distance bins.
-    #[serde(default = "default_bins")]
-    #[schemars(range(min = 1))]
+    #[serde(default = "number::<200>")]
+    #[schemars(range(min = 1), extend("$comment" = "number of classes of distances"))]
     pub bins: u64,
     /// Largest distance, at most half of each periodic side of the box; the default is the cutoff.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "a distance, for example 5.0"))]
     pub max: Option<f64>,
     /// Step at which sampling begins; by default the first step of the last stage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
 }
 
@@ -40,10 +99,10 @@ pub struct Rdf {
 pub struct Msd {
     /// Steps between two samples. In long runs the samples become rarer, so that msd.csv has at
     /// most 2048 rows.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = LOOKS))]
     pub every: u64,
     /// Largest number of time origins in use at once. Each needs 24 bytes per particle.
-    #[serde(default = "default_origins")]
+    #[serde(default = "number::<10>")]
     #[schemars(range(min = 1, max = 100))]
     pub origins: u64,
     /// Treatment of the motion of the centre of mass of all particles: `"diffusion"` (part of the
@@ -51,7 +110,6 @@ pub struct Msd {
     #[serde(default)]
     pub centre_of_mass: CentreOfMass,
     /// Step at which sampling begins; by default the first step of the last stage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
 }
 
@@ -60,20 +118,20 @@ pub struct Msd {
 #[serde(deny_unknown_fields)]
 pub struct Vacf {
     /// Steps between two samples.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = LOOKS))]
     pub every: u64,
     /// Time up to which velocities are correlated: at most 10,000 samples divided by the number of
     /// species.
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = FORGOTTEN))]
     pub length: f64,
     /// Number of overlapping intervals of this length. Each needs 24 bytes per particle.
-    #[serde(default = "default_origins")]
+    #[serde(default = "number::<10>")]
     #[schemars(range(min = 1, max = 100))]
     pub origins: u64,
     /// Treatment of the motion of the centre of mass, as in `output.msd`.
     #[serde(default)]
     pub centre_of_mass: CentreOfMass,
     /// Step at which sampling begins; by default the first step of the last stage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
 }
 
@@ -98,13 +156,13 @@ impl Vacf {
 pub struct Viscosity {
     /// Steps between two samples of the pressure tensor. Each sample needs a step that computes
     /// energy and virial.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = LOOKS))]
     pub every: u64,
     /// Time up to which the stress is correlated and the correlation is integrated: at most 10,000
     /// samples.
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = FORGOTTEN))]
     pub length: f64,
     /// Step at which sampling begins; by default the first step of the last stage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
 }
 
@@ -132,8 +190,8 @@ pub struct SurfaceTension {
     /// Axis perpendicular to the surfaces.
     pub axis: Axis,
     /// Number of surfaces: two for a slab in a periodic box.
-    #[serde(default = "default_surfaces")]
-    #[schemars(range(min = 1))]
+    #[serde(default = "number::<2>")]
+    #[schemars(range(min = 1), extend("$comment" = "two of a slab in a periodic box"))]
     pub surfaces: u64,
 }
 
@@ -144,23 +202,14 @@ pub struct Profile {
     /// Axis perpendicular to the slabs.
     pub axis: Axis,
     /// Number of slabs of equal width.
-    #[serde(default = "default_slabs")]
-    #[schemars(range(min = 1))]
+    #[serde(default = "number::<100>")]
+    #[schemars(range(min = 1), extend("$comment" = "number of slabs"))]
     pub bins: u64,
     /// Steps between two samples. Each sample computes the virial of every particle.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = LOOKS))]
     pub every: u64,
     /// Step at which sampling begins; by default the first step of the last stage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
-}
-
-fn default_slabs() -> u64 {
-    100
-}
-
-fn default_surfaces() -> u64 {
-    2
 }
 
 /// Largest number of samples that are correlated. A checkpoint can hold no more.
@@ -206,14 +255,6 @@ impl CentreOfMass {
     }
 }
 
-fn default_bins() -> u64 {
-    200
-}
-
-fn default_origins() -> u64 {
-    10
-}
-
 /// Largest number of time origins. The memory grows with it.
 const MOST_ORIGINS: u64 = 100;
 /// Largest number of bins of all pairs of species together. A checkpoint can hold no more.
@@ -222,11 +263,7 @@ const MOST_CLASSES: u64 = 40_000;
 /// Largest number of values in the slabs of all profiles together. A checkpoint can hold no more.
 const MOST_IN_SLABS: u64 = 15_000;
 
-const LOOKS: &str = "steps between two looks";
-
 pub(super) fn check_rdf(rdf: &Rdf, species: usize) -> Checked {
-    at_least_one("output.rdf.every", rdf.every, LOOKS)?;
-    at_least_one("output.rdf.bins", rdf.bins, "number of classes of distances")?;
     let pairs = (species * (species + 1) / 2).max(1) as u64;
     if rdf.bins > MOST_CLASSES / pairs {
         let message = format!(
@@ -236,15 +273,10 @@ pub(super) fn check_rdf(rdf: &Rdf, species: usize) -> Checked {
         let help = format!("at most {}", MOST_CLASSES / pairs);
         return Err(Finding::new("output.rdf.bins", message, help));
     }
-    rdf.max.map_or(Ok(()), |max| positive("output.rdf.max", max, "a distance, for example 5.0"))
+    Ok(())
 }
 
-pub(super) fn check_msd(msd: &Msd) -> Checked {
-    at_least_one("output.msd.every", msd.every, LOOKS)?;
-    check_origins("output.msd.origins", msd.origins)
-}
-
-fn check_origins(key: &str, origins: u64) -> Checked {
+pub(super) fn check_origins(key: &str, origins: u64) -> Checked {
     if (1..=MOST_ORIGINS).contains(&origins) {
         return Ok(());
     }
@@ -253,19 +285,16 @@ fn check_origins(key: &str, origins: u64) -> Checked {
 }
 
 pub(super) fn check_vacf(vacf: &Vacf, species: usize, timestep: f64) -> Checked {
-    at_least_one("output.vacf.every", vacf.every, LOOKS)?;
     check_origins("output.vacf.origins", vacf.origins)?;
     check_length("output.vacf.length", vacf.length, vacf.every as f64 * timestep, MOST_LAGS / species.max(1))
 }
 
 pub(super) fn check_viscosity(viscosity: &Viscosity, timestep: f64) -> Checked {
-    at_least_one("output.viscosity.every", viscosity.every, LOOKS)?;
     check_length("output.viscosity.length", viscosity.length, viscosity.every as f64 * timestep, MOST_LAGS)
 }
 
 /// Checks that `length` spans at least one sample and at most `most`.
 fn check_length(key: &str, length: f64, interval: f64, most: usize) -> Checked {
-    positive(key, length, "a time after which nothing is remembered, for example 2.0")?;
     let looks = length / interval;
     if (0.5..=most as f64).contains(&looks) {
         return Ok(());
@@ -288,8 +317,6 @@ pub(super) fn check_profiles(profiles: &[Profile], species: usize, dimension: u8
             let message = format!("two profiles across {axis} would be one file, `profile_{axis}.csv`");
             return Err(Finding::new(path("axis"), message, "one profile per axis"));
         }
-        at_least_one(&path("every"), profile.every, LOOKS)?;
-        at_least_one(&path("bins"), profile.bins, "number of slabs")?;
         if profile.bins > left {
             let message = format!("`{}` is {}, more than a checkpoint can hold", path("bins"), profile.bins);
             return Err(Finding::new(path("bins"), message, format!("at most {left}")));
@@ -299,10 +326,10 @@ pub(super) fn check_profiles(profiles: &[Profile], species: usize, dimension: u8
     Ok(())
 }
 
-pub(super) fn check_surface_tension(tension: &SurfaceTension, dimension: u8) -> Checked {
+pub(super) fn check_surface_tension(dimension: u8) -> Checked {
     if dimension == 2 {
         let message = "`output.surface_tension` is for three dimensions";
         return Err(Finding::new("output.surface_tension", message, "leave it out").at_key());
     }
-    at_least_one("output.surface_tension.surfaces", tension.surfaces, "two of a slab in a periodic box")
+    Ok(())
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::trajectory_format::TrajectoryFormat;
-use crate::finding::{Checked, Finding, at_least_one};
+use crate::finding::{Checked, Finding};
 
 /// `output.trajectory`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -17,18 +17,16 @@ pub struct Trajectory {
     /// (with `.gz` appended: compressed), `.nc`, `.xtc`.
     pub path: String,
     /// Steps between two frames.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = "steps between two frames"))]
     pub every: u64,
     /// Quantities that are written for each particle in addition to id, type and position. The
     /// default is `velocity`, for `.extxyz` also `mass` and `momentum`, and for `.xtc` nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<TrajectoryColumn>>,
     /// Whether positions are wrapped into the box.
     #[serde(default)]
     pub positions: Positions,
     /// Precision of real numbers in `.nc`; the default is `single`, as in the convention of the
     /// format. Text formats contain all digits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<TrajectoryPrecision>,
 }
 
@@ -100,7 +98,6 @@ pub enum TrajectoryPrecision {
 
 pub(super) fn check(trajectory: &Trajectory) -> Checked {
     check_path(&trajectory.path)?;
-    at_least_one("output.trajectory.every", trajectory.every, "steps between two frames")?;
     let Some((format, _)) = TrajectoryFormat::of_path(&trajectory.path) else { return Ok(()) };
     let format = format.properties();
     if trajectory.precision.is_some() && format.default_precision.is_none() {

@@ -3,11 +3,11 @@
 use md_core::Boundary;
 use md_core::lattice::LatticeKind;
 use md_engine::{GasKeys, LatticeRegion, LatticeRegions, RandomGas};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
-use super::{System, check_kind, check_spacing};
-use crate::finding::{Checked, Finding, at_least_one, not_negative, positive};
+use super::{DENSITY, SPACING, System, check_kind, check_spacing};
+use crate::finding::{Checked, Finding, not_negative};
 use crate::simulation::Simulation;
 use crate::{Scenario, ScenarioError, ScenarioSource};
 
@@ -17,6 +17,7 @@ use crate::{Scenario, ScenarioError, ScenarioSource};
 pub struct Regions {
     /// Side lengths of the box, from the origin, in units of sigma (in 2D the third is ignored).
     #[serde(rename = "box")]
+    #[schemars(transform = lengths)]
     pub lengths: [f64; 3],
     /// Lattices in parts of the box.
     pub lattices: Vec<RegionLattice>,
@@ -29,17 +30,16 @@ pub struct RegionLattice {
     /// Kind of the unit cell.
     pub kind: LatticeKind,
     /// Reduced number density; exactly one of `density` and `spacing`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = DENSITY))]
     pub density: Option<f64>,
     /// Lattice constant in units of sigma.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = SPACING))]
     pub spacing: Option<f64>,
     /// Lower corner of the region, at which a lattice site lies, in units of sigma.
     pub low: [f64; 3],
     /// Upper corner; sites on the upper faces are left out (in 2D the third component is ignored).
     pub high: [f64; 3],
     /// Species of the particles; by default it is drawn by the fractions of the species.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub species: Option<String>,
 }
 
@@ -48,18 +48,28 @@ pub struct RegionLattice {
 #[serde(deny_unknown_fields)]
 pub struct Gas {
     /// Number of particles.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("$comment" = "the number of particles"))]
     pub atoms: u64,
     /// Reduced number density in a cubic box; exactly one of `density` and `box`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "particles per volume, for example 0.1"))]
     pub density: Option<f64>,
     /// Side lengths of the box in units of sigma.
-    #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "box")]
+    #[schemars(transform = lengths)]
     pub lengths: Option<[f64; 3]>,
     /// Smallest distance between two particles, and between a particle and a face that is not
     /// periodic, in units of sigma.
     #[serde(default = "usual_distance")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "in sigma, for example 0.9"))]
     pub minimal_distance: f64,
+}
+
+/// Adds the range of the side lengths of a box to their schema.
+fn lengths(schema: &mut Schema) {
+    schema.insert("$comment".to_owned(), "a side length in sigma".into());
+    if let Some(length) = schema.get_mut("items") {
+        length["exclusiveMinimum"] = 0.into();
+    }
 }
 
 fn usual_distance() -> f64 {
@@ -165,7 +175,6 @@ pub fn regions(
 }
 
 pub(super) fn check_regions(regions: &Regions, simulation: &Simulation) -> Checked {
-    check_box("system.regions.box", regions.lengths)?;
     if regions.lattices.is_empty() {
         let message = "`system.regions` has no lattices";
         return Err(Finding::new("system.regions.lattices", message, "one per part of the box"));
@@ -199,13 +208,8 @@ pub(super) fn check_regions(regions: &Regions, simulation: &Simulation) -> Check
 }
 
 pub(super) fn check_gas(gas: &Gas, system: &System, simulation: &Simulation) -> Checked {
-    at_least_one("system.gas.atoms", gas.atoms, "the number of particles")?;
-    positive("system.gas.minimal_distance", gas.minimal_distance, "in sigma, for example 0.9")?;
     match (gas.density, gas.lengths) {
-        (Some(density), None) => {
-            positive("system.gas.density", density, "particles per volume, for example 0.1")?;
-        }
-        (None, Some(lengths)) => check_box("system.gas.box", lengths)?,
+        (Some(_), None) | (None, Some(_)) => (),
         (Some(_), Some(_)) => {
             let message = "both `density` and `box` of the gas are given";
             let finding = Finding::new("system.gas.box", message, "keep one: each follows from the other");
@@ -229,11 +233,4 @@ pub(super) fn check_gas(gas: &Gas, system: &System, simulation: &Simulation) -> 
         return Err(Finding::new("system.gas.minimal_distance", message, help).or_at("system.gas"));
     }
     Ok(())
-}
-
-fn check_box(path: &str, lengths: [f64; 3]) -> Checked {
-    let mut axes = lengths.iter().enumerate();
-    axes.try_for_each(|(axis, &length)| {
-        positive(&format!("{path}[{axis}]"), length, "a side length in sigma")
-    })
 }

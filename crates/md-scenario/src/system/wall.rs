@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Axis, System};
-use crate::finding::{Checked, Finding, positive, within};
+use crate::defaults::one;
+use crate::finding::{Checked, Finding, within};
 use crate::simulation::Simulation;
 
 /// `system.walls`
@@ -23,12 +24,15 @@ pub struct WallPair {
     /// Strength: E(r) = epsilon [2/15 (sigma/r)^9 - (sigma/r)^3], with r the distance from the
     /// face.
     #[serde(default = "one")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "the default is 1.0"))]
     pub epsilon: f64,
     /// Length sigma of the wall potential.
     #[serde(default = "one")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "the default is 1.0"))]
     pub sigma: f64,
     /// Distance from the face up to which the wall acts; the energy is shifted to 0 there.
     #[serde(default = "usual_cutoff")]
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "the default is 2.5"))]
     pub cutoff: f64,
 }
 
@@ -43,10 +47,6 @@ pub enum WallSide {
     Low,
     /// The opposite face.
     High,
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 fn usual_cutoff() -> f64 {
@@ -90,11 +90,8 @@ pub(super) fn check(system: &System, simulation: &Simulation) -> Checked {
     for (number, wall) in system.walls.iter().enumerate() {
         let path = |key: &str| format!("system.walls[{number}].{key}");
         check_axis(path("axis"), wall, system, simulation)?;
-        positive(&path("epsilon"), wall.epsilon, "the default is 1.0")?;
         within(&path("epsilon"), wall.epsilon, &Well::EPSILONS)?;
-        positive(&path("sigma"), wall.sigma, "the default is 1.0")?;
         within(&path("sigma"), wall.sigma, &Well::SIGMAS)?;
-        positive(&path("cutoff"), wall.cutoff, "the default is 2.5")?;
         for face in wall.walls().map(|wall| (wall.axis, wall.side)) {
             if stands.contains(&face) {
                 let message = format!("two walls stand at the same face across {}", name_of(wall.axis));

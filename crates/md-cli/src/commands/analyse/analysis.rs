@@ -9,6 +9,7 @@ use md_engine::{Integrator, Needs, NeighborReport, Snapshot};
 use md_files::input::InputParticles;
 use md_files::output::run_output::{Closing, Opened, RunOutput};
 use md_files::store::{OutputDirectory, OutputError};
+use md_scenario::Analyses;
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
 use serde_json::{Value, json};
@@ -114,13 +115,14 @@ impl Analysis<'_> {
     /// Checks that a frame contains the data that the analyses need.
     fn check_content(&self, name: &str, frame: &InputParticles) -> Result<(), RunError> {
         let scenario = &self.inputs.scenario;
-        if scenario.output.vacf.is_some() && !frame.has_velocities() {
+        let Analyses { msd, vacf, .. } = &scenario.output.analyses;
+        if vacf.is_some() && !frame.has_velocities() {
             let less = "leave it out, or analyse a trajectory with velocities";
             return Err(refused(format!(
                 "{name}: there are no velocities, of which `output.vacf` is made: {less}"
             )));
         }
-        let of_identity = [(scenario.output.msd.is_some(), "msd"), (scenario.output.vacf.is_some(), "vacf")];
+        let of_identity = [(msd.is_some(), "msd"), (vacf.is_some(), "vacf")];
         if let Some((_, key)) = of_identity.into_iter().find(|(is_asked, _)| *is_asked && frame.lacks_ids) {
             return Err(refused(format!(
                 "{name}: there is no column `id`, by which `output.{key}` finds particles again: leave it out, or \

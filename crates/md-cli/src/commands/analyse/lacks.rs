@@ -33,11 +33,14 @@ pub(super) fn masses(scenario: &Scenario, frame: &InputParticles) -> Vec<f64> {
 /// them.
 fn note_masses(scenario: &Scenario, frame: &InputParticles) {
     let output = &scenario.output;
-    let centres = [output.msd.map(|msd| msd.centre_of_mass), output.vacf.map(|vacf| vacf.centre_of_mass)];
+    let centres = [
+        output.analyses.msd.map(|msd| msd.centre_of_mass),
+        output.analyses.vacf.map(|vacf| vacf.centre_of_mass),
+    ];
     let is_removed = |centre: CentreOfMass| centre != CentreOfMass::Kept;
     let has_centre = scenario.species.len() > 1 && centres.into_iter().flatten().any(is_removed);
     let has_momenta = frame.velocities.is_none() && frame.momenta.is_some();
-    let is_needed = !output.profile.is_empty() || has_centre || has_momenta;
+    let is_needed = !output.analyses.profile.is_empty() || has_centre || has_momenta;
     if scenario.system.file.is_none() || !is_needed {
         return;
     }
@@ -73,7 +76,7 @@ fn note_lacks(scenario: &Scenario, frame: &InputParticles) {
     }
     frame.notes_of_lacks(&species).iter().for_each(|text| note(text));
     let untold = frame.untold_axes(setup::periodic_axes(scenario));
-    if let (Some(axes), Some(_)) = (untold, scenario.output.msd) {
+    if let (Some(axes), Some(_)) = (untold, scenario.output.analyses.msd) {
         note(&format!(
             "the trajectory has neither image counts nor unwrapped positions along {axes}: `output.msd` holds if no particle \
              moves by more than half of the box between two frames"

@@ -27,7 +27,7 @@ use md_files::text_file::read_text;
 use md_scenario::failure::{RUN_FAILED, RunError};
 use md_scenario::known_file::KnownFile;
 use md_scenario::messages::note;
-use md_scenario::{self as scenario, Scenario, ScenarioSource};
+use md_scenario::{self as scenario, Analyses, Scenario, ScenarioSource};
 
 use super::ending::summarised;
 use super::{note_lock, refused};
@@ -98,17 +98,12 @@ fn beside(path: &Path, name: &str) -> PathBuf {
 
 /// Returns the files that the scenario's analyses write.
 fn files(scenario: &Scenario) -> Vec<KnownFile> {
-    let output = &scenario.output;
-    let of = |file: KnownFile, is_asked: bool| Some(file).filter(|_| is_asked);
-    let single = [
-        of(KnownFile::RDF, output.rdf.is_some()),
-        of(KnownFile::MSD, output.msd.is_some()),
-        of(KnownFile::VACF, output.vacf.is_some()),
-        of(KnownFile::VISCOSITY, output.viscosity.is_some()),
-        of(KnownFile::THERMO, output.averages.is_some() || output.surface_tension.is_some()),
-    ];
-    let profiles = output.profile.iter().map(|profile| KnownFile::PROFILES[profile.axis as usize]);
-    single.into_iter().flatten().chain(profiles).collect()
+    let Analyses { averages, surface_tension, .. } = &scenario.output.analyses;
+    let mut files: Vec<KnownFile> = scenario.output.analyses.samplings().map(|it| it.file).collect();
+    if averages.is_some() || surface_tension.is_some() {
+        files.push(KnownFile::THERMO);
+    }
+    files
 }
 
 /// Opens the folder of the files, unless it is that of a run, whose results would be replaced.

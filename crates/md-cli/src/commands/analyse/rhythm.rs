@@ -5,10 +5,10 @@
 
 use md_engine::{Needs, Observer, ObserverError, Snapshot};
 use md_files::output::run_output::{Closing, OutputKind, RunOutput, StageBegin};
-use md_scenario::Scenario;
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
 use md_scenario::messages::note;
+use md_scenario::{Sampling, Scenario};
 
 use super::frames::Frames;
 use crate::commands::refused;
@@ -30,16 +30,13 @@ impl Rhythm {
     /// Returns the intervals of the analyses that a scenario requests. Analyses without a `start`
     /// begin with step `begin`.
     pub(super) fn all(scenario: &Scenario, begin: u64) -> Vec<Self> {
-        let output = &scenario.output;
-        let rhythm = |file, key, every, start: Option<u64>| {
+        let own = [KnownFile::MSD, KnownFile::VACF, KnownFile::VISCOSITY];
+        let samplings = scenario.output.analyses.samplings().filter(|it| own.contains(&it.file));
+        let rhythm = |Sampling { key, file, every, start }| {
             let (from, [first, last, interval]) = (start.unwrap_or(begin), [None; 3]);
             Self { file, key, every, from, first, last, interval }
         };
-        let msd = output.msd.map(|it| rhythm(KnownFile::MSD, "msd", it.every, it.start));
-        let vacf = output.vacf.map(|it| rhythm(KnownFile::VACF, "vacf", it.every, it.start));
-        let viscosity =
-            output.viscosity.map(|it| rhythm(KnownFile::VISCOSITY, "viscosity", it.every, it.start));
-        msd.into_iter().chain(vacf).chain(viscosity).collect()
+        samplings.map(rhythm).collect()
     }
 
     /// Reads frames until all intervals are known.
@@ -83,12 +80,12 @@ impl Rhythm {
         let mut length = None;
         match self.file {
             KnownFile::MSD => {
-                output.msd.iter_mut().for_each(|keys| (keys.every, keys.start) = (interval, start));
+                output.analyses.msd.iter_mut().for_each(|keys| (keys.every, keys.start) = (interval, start));
             }
-            KnownFile::VACF => output.vacf.iter_mut().for_each(|keys| {
+            KnownFile::VACF => output.analyses.vacf.iter_mut().for_each(|keys| {
                 (keys.every, keys.start, length) = (interval, start, Some(keys.length));
             }),
-            _ => output.viscosity.iter_mut().for_each(|keys| {
+            _ => output.analyses.viscosity.iter_mut().for_each(|keys| {
                 (keys.every, keys.start, length) = (interval, start, Some(keys.length));
             }),
         }

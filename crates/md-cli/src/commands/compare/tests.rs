@@ -59,7 +59,7 @@ fn compare_broken(scenario: &str, backends: &str, timeout_s: &str) -> (Result<()
     let [first, second] = [ended.next(), ended.next()].map(Option::unwrap);
     let first = first.unwrap();
     if let Ok(second) = second {
-        let code = |ended: &Result<(), RunError>| ended.as_ref().err().map(RunError::exit_code);
+        let code = |ended: &Result<(), RunError>| ended.as_ref().err().map(|error| error.exit_code());
         assert_eq!(code(&second), code(&first), "{second:?}, {first:?}");
     }
     (first, folder)
