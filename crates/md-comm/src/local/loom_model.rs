@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use loom::thread;
 
-use super::queues::{Address, Kind, Shared};
 use super::member::copy_of;
+use super::queues::{Address, Kind, Shared};
 use super::world::LocalWorld;
 use crate::explore_model::explore;
 use crate::{Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, Rank, Sizes, World};
