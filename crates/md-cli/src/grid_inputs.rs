@@ -1,25 +1,31 @@
 //! Reading the scenario of an application on a grid: rank 0 reads, and all ranks check.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use md_comm::World;
 use md_files::store::OutputError;
-use md_files::text_file::{broadcast_read, is_open_already, read_text};
-use md_grid::{Decomposition, GridError};
+use md_files::text_file::is_open_already;
+use md_grid::stencil::Precision;
+use md_grid::{Application, Decomposition, GridError, Schedule};
+use md_lab::{in_words, name_of};
 use md_scenario::failure::RunError;
 use md_scenario::{
-    GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, Stencil, StencilScenario,
+    GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioError, ScenarioSource, StencilScenario,
     effective_toml, has_table, load_as,
 };
 
 use crate::args::ScenarioArgs;
-use crate::inputs::{Inputs, ReadInputs};
+use crate::inputs::{Inputs, PARTICLES, ReadInputs, read_source};
+use crate::report::grid::GridContext;
 
 /// A scenario with a grid.
 pub trait GridModel: Model + Clone + Sync {
     /// The top-level table that identifies the kind of scenario and contains its number of steps.
     const TABLE: &'static str;
+
+    /// The problem that is computed on a given number of ranks.
+    type Problem;
 
     /// Returns `[parallel]`.
     fn parallel(&self) -> &GridParallel;
@@ -29,6 +35,12 @@ pub trait GridModel: Model + Clone + Sync {
 
     /// Returns `[output]`.
     fn output(&self) -> &GridOutput;
+
+    /// Returns the description of the computation.
+    fn subject(&self) -> Subject;
+
+    /// Sets the number of nodes along each axis, for any number of ranks, and the precision.
+    fn resize(&mut self, nodes: [usize; 3], precision: Precision);
 
     /// Returns whether the scenario gives the number of nodes per rank instead of the total.
     fn grows(&self) -> bool {
@@ -54,69 +66,118 @@ pub trait GridModel: Model + Clone + Sync {
     fn find_files(_: &mut GridInputs<Self>) -> io::Result<()> {
         Ok(())
     }
-}
 
-impl GridModel for StencilScenario {
-    const TABLE: &'static str = "stencil";
-
-    fn parallel(&self) -> &GridParallel {
-        &self.parallel
-    }
-
-    fn parallel_mut(&mut self) -> &mut GridParallel {
-        &mut self.parallel
-    }
-
-    fn output(&self) -> &GridOutput {
-        &self.output
-    }
-
-    fn grows(&self) -> bool {
-        self.stencil.grid_per_rank.is_some()
-    }
-
-    fn grow(&mut self, _: usize) -> Result<(), GridError> {
-        let Stencil { grid, grid_per_rank, .. } = &mut self.stencil;
-        *grid_per_rank = grid_per_rank.or(grid.take());
-        self.parallel.grid = None;
-        Ok(())
-    }
-}
-
-impl GridModel for LbmScenario {
-    const TABLE: &'static str = "lbm";
-
-    fn parallel(&self) -> &GridParallel {
-        &self.parallel
-    }
-
-    fn parallel_mut(&mut self) -> &mut GridParallel {
-        &mut self.parallel
-    }
-
-    fn output(&self) -> &GridOutput {
-        &self.output.common
-    }
-
-    fn grow(&mut self, ranks: usize) -> Result<(), GridError> {
-        let whole = self.parallel.decomposition.may_be_cut().map(|may| !may);
-        let grown = Decomposition::of_blocks(self.lbm.grid, ranks, None, self.lbm.edges(), whole)?;
-        (self.lbm.grid, self.parallel.grid) = (grown.nodes(), Some(grown.ranks()));
+    /// Checks what a run needs in addition to memory.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or an environment variable without meaning.
+    fn expect_ready(_: &GridInputs<Self>) -> Result<(), RunError> {
         Ok(())
     }
 
-    fn file_beside(inputs: &GridInputs<Self>) -> Option<PathBuf> {
-        inputs.mask_file()
+    /// Returns the problem of the scenario on `ranks` ranks.
+    ///
+    /// # Errors
+    /// The grid cannot be divided among these ranks.
+    fn problem(inputs: &GridInputs<Self>, ranks: usize) -> Result<Self::Problem, RunError>;
+
+    /// Returns the decomposition of the grid among the ranks.
+    fn decomposition(problem: &Self::Problem) -> &Decomposition;
+
+    /// Returns the schedule of a step on `ranks` ranks.
+    ///
+    /// # Errors
+    /// The grid cannot be divided among these ranks.
+    fn schedule(inputs: &GridInputs<Self>, ranks: usize) -> Result<Schedule, RunError>;
+
+    /// Returns the number of bytes that a rank needs.
+    ///
+    /// # Errors
+    /// More nodes than can be counted.
+    fn needed_bytes(inputs: &GridInputs<Self>, problem: &Self::Problem) -> Result<f64, RunError>;
+
+    /// Returns what needs more memory than the `available` bytes, and the key to be changed.
+    fn too_large(
+        inputs: &GridInputs<Self>,
+        problem: &Self::Problem,
+        available: f64,
+    ) -> (String, &'static str);
+
+    /// Returns the application in its initial state. *Collective.*
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    fn open<'w>(
+        world: &'w dyn World,
+        inputs: &GridInputs<Self>,
+        problem: &Self::Problem,
+    ) -> Result<Box<dyn Application + 'w>, RunError>;
+
+    /// Returns further properties that affect the time of an update, with their keys in
+    /// summary.json.
+    fn ways(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
     }
 
-    fn find_files(inputs: &mut GridInputs<Self>) -> io::Result<()> {
-        let found = inputs.mask_file().map(fs::canonicalize).transpose()?;
-        if let (Some(obstacle), Some(path)) = (&mut inputs.scenario.lbm.obstacle, found) {
-            let text = path.into_os_string().into_string();
-            obstacle.path = Some(text.map_err(|_| io::Error::other("its path is not UTF-8"))?);
+    /// Returns whether the closed formula of a flow in double precision applies.
+    fn has_formula(&self) -> bool {
+        false
+    }
+
+    /// Checks that `available` bytes are enough for each rank.
+    ///
+    /// # Errors
+    /// They are not.
+    fn expect_room(
+        inputs: &GridInputs<Self>,
+        problem: &Self::Problem,
+        available: Option<f64>,
+    ) -> Result<(), RunError> {
+        let needed = Self::needed_bytes(inputs, problem)?;
+        let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
+        let (what, key) = Self::too_large(inputs, problem, available);
+        let message = format!("{what} need about {} of memory per rank", in_words(needed));
+        let help = format!("there are {} of memory per rank here", in_words(available));
+        Err(ScenarioError::at(&inputs.source, key, message, help).into())
+    }
+
+    /// Returns the columns that make rows of its tables understandable without the scenario.
+    fn context(&self, world: &dyn World, problem: &Self::Problem) -> GridContext {
+        let (parallel, decomposition) = (self.parallel(), Self::decomposition(problem));
+        let Subject { kind, fields, depth, precision, steps } = self.subject();
+        let crossed = |counts: [usize; 3]| counts.map(|count| count.to_string()).join("x");
+        GridContext {
+            backend: parallel.backend,
+            exchange: parallel.exchange,
+            messages: parallel.messages,
+            kind,
+            nodes: crossed(decomposition.nodes()),
+            fields,
+            depth,
+            grid: crossed(decomposition.ranks()),
+            ranks: world.ranks(),
+            threads: parallel.threads,
+            precision: name_of(precision),
+            steps,
+            mpi_library: world.platform().library().lines().next().unwrap_or_default().to_owned(),
+            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
         }
-        Ok(())
     }
+}
+
+/// The computation of a scenario with a grid.
+pub struct Subject {
+    /// Kind of the problem, as in summary.json.
+    pub kind: String,
+    /// Number of fields for which an update of a node counts.
+    pub fields: usize,
+    /// Number of ghost layers.
+    pub depth: usize,
+    /// Precision of the numbers.
+    pub precision: Precision,
+    /// Number of steps.
+    pub steps: u64,
 }
 
 /// Everything an application starts from, the same on all ranks.
@@ -160,10 +221,7 @@ impl<M: GridModel> GridInputs<M> {
 
 impl<M: GridModel> ReadInputs for GridInputs<M> {
     fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
-        let (path, name) = (args.scenario.clone(), args.scenario.display().to_string());
-        let text =
-            broadcast_read(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
-        Self::load(path, ScenarioSource { name, text, overrides: args.overrides_of(M::TABLE) })
+        Self::load(args.scenario.clone(), read_source(args, world, |_| M::TABLE)?)
     }
 
     fn parallel(&self) -> Parallel {
@@ -209,21 +267,17 @@ impl AnyInputs {
 
 impl ReadInputs for AnyInputs {
     fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
-        let (path, name) = (args.scenario.clone(), args.scenario.display().to_string());
-        let text =
-            broadcast_read(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
-        if has_table(&text, StencilScenario::TABLE) {
-            let overrides = args.overrides_of(StencilScenario::TABLE);
-            let source = ScenarioSource { name, text, overrides };
-            return Ok(Self::Stencil(Box::new(GridInputs::load(path, source)?)));
-        }
-        if has_table(&text, LbmScenario::TABLE) {
-            let overrides = args.overrides_of(LbmScenario::TABLE);
-            let source = ScenarioSource { name, text, overrides };
-            return Ok(Self::Lbm(Box::new(GridInputs::load(path, source)?)));
-        }
-        let source = ScenarioSource { name, text, overrides: args.overrides() };
-        Ok(Self::Particles(Box::new(Inputs::load(path, source, world)?)))
+        let (path, mut kind) = (args.scenario.clone(), PARTICLES);
+        let source = read_source(args, world, |text| {
+            let grids = [StencilScenario::TABLE, LbmScenario::TABLE];
+            kind = grids.into_iter().find(|table| has_table(text, table)).unwrap_or(PARTICLES);
+            kind
+        })?;
+        Ok(match kind {
+            StencilScenario::TABLE => Self::Stencil(Box::new(GridInputs::load(path, source)?)),
+            LbmScenario::TABLE => Self::Lbm(Box::new(GridInputs::load(path, source)?)),
+            _ => Self::Particles(Box::new(Inputs::load(path, source, world)?)),
+        })
     }
 
     fn parallel(&self) -> Parallel {

@@ -18,6 +18,21 @@ use md_scenario::{
     TrajectoryColumn, at_key,
 };
 
+/// Table with the number of steps of a scenario with particles.
+pub(crate) const PARTICLES: &str = "simulation";
+
+/// Reads a scenario. `table` returns the table with the number of steps of a text. *Collective* if
+/// there is a world.
+pub(crate) fn read_source(
+    args: &ScenarioArgs,
+    world: Option<&dyn World>,
+    table: impl FnOnce(&str) -> &'static str,
+) -> Result<ScenarioSource, RunError> {
+    let (path, name) = (&args.scenario, args.scenario.display().to_string());
+    let text = broadcast_read(world, path, || read_text(path, "scenario").map(Some))?.unwrap_or_default();
+    Ok(ScenarioSource { overrides: args.overrides_of(table(&text)), name, text })
+}
+
 impl Inputs {
     /// Reads the inputs in a single process.
     ///
@@ -47,9 +62,7 @@ impl Inputs {
     }
 
     fn with(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
-        let (path, name) = (&args.scenario, args.scenario.display().to_string());
-        let text = broadcast_read(world, path, || read_text(path, "scenario").map(Some))?.unwrap_or_default();
-        Self::load(path.clone(), ScenarioSource { name, text, overrides: args.overrides() }, world)
+        Self::load(args.scenario.clone(), read_source(args, world, |_| PARTICLES)?, world)
     }
 
     /// Loads a source that has been read. *Collective* if there is a world.

@@ -4,6 +4,7 @@ use md_comm::{Choice, Reduction, Traffic, World};
 use md_engine::clock::PhaseClock;
 use md_engine::{Phase, RankTiming};
 
+use crate::halo::Stage;
 use crate::{Decomposition, GridError, Layout, Resumable};
 
 /// Status after a step.
@@ -95,17 +96,29 @@ pub trait Application: Resumable {
         self.layout().own_nodes()
     }
 
+    /// Returns the stages of the halos.
+    fn stages(&self) -> Vec<&Stage>;
+
+    /// Returns the stages of the halos, without the values.
+    fn into_stages(self: Box<Self>) -> Vec<Stage>;
+
     /// Returns the messages and bytes sent so far.
-    fn traffic(&self) -> Traffic;
+    fn traffic(&self) -> Traffic {
+        self.stages().into_iter().map(Stage::traffic).sum()
+    }
 
     /// Returns the transports selected by contexts that choose automatically.
-    fn choices(&self) -> Vec<Choice>;
+    fn choices(&self) -> Vec<Choice> {
+        self.stages().into_iter().filter_map(|stage| stage.context()?.choice()).collect()
+    }
 
     /// Closes the contexts.
     ///
     /// # Errors
     /// Communication errors.
-    fn finalise(self: Box<Self>) -> Result<(), GridError>;
+    fn finalise(self: Box<Self>) -> Result<(), GridError> {
+        self.into_stages().into_iter().try_for_each(Stage::finalise)
+    }
 }
 
 /// Returns a hash of all values of all ranks (bit by bit) that does not depend on the

@@ -1,6 +1,6 @@
 //! Number types of fields.
 
-use std::fmt::{Debug, Display, LowerExp};
+use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use bytemuck::Pod;
@@ -25,7 +25,6 @@ pub trait Real:
     + Debug
     + Default
     + Display
-    + LowerExp
     + PartialOrd
     + Send
     + Sync
@@ -38,8 +37,6 @@ pub trait Real:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// Name in scenarios and files: `single` or `double`.
-    const NAME: &'static str;
     /// 0.
     const ZERO: Self;
     /// 1.
@@ -54,20 +51,11 @@ pub trait Real:
     /// Returns the absolute value.
     #[must_use]
     fn abs(self) -> Self;
-
-    /// Returns the smaller of two numbers.
-    #[must_use]
-    fn least(self, other: Self) -> Self;
-
-    /// Returns the larger of two numbers.
-    #[must_use]
-    fn largest(self, other: Self) -> Self;
 }
 
 macro_rules! real {
-    ($kind:ty, $name:literal) => {
+    ($kind:ty) => {
         impl Real for $kind {
-            const NAME: &'static str = $name;
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
 
@@ -90,19 +78,9 @@ macro_rules! real {
             fn abs(self) -> Self {
                 <$kind>::abs(self)
             }
-
-            #[inline]
-            fn least(self, other: Self) -> Self {
-                if other < self { other } else { self }
-            }
-
-            #[inline]
-            fn largest(self, other: Self) -> Self {
-                if other > self { other } else { self }
-            }
         }
     };
 }
 
-real!(f32, "single");
-real!(f64, "double");
+real!(f32);
+real!(f64);

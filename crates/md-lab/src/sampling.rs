@@ -50,6 +50,18 @@ pub fn sample_in_turn<E: From<CommError>>(
     sample_timed(world, kinds, effort, |kind, iterations| run(kind, iterations).map(|()| None))
 }
 
+/// Like [`sample_in_turn`], for one kind of iterations. *Collective.*
+///
+/// # Errors
+/// Those of `run` and of communication.
+pub fn sample_one(
+    world: &dyn World,
+    effort: Effort,
+    mut run: impl FnMut() -> Result<(), CommError>,
+) -> Result<Vec<Vec<f64>>, CommError> {
+    sample_in_turn(world, 1, effort, |_, iterations| (0..iterations).try_for_each(|_| run()))
+}
+
 /// Returns the seconds per iteration of loops of several kinds, as a list of samples for each kind.
 /// Each sample is that of the slowest rank, so that all ranks return equal lists. `run` takes a
 /// kind and a number of iterations, and returns the seconds that count, or `None` if all do. The

@@ -69,9 +69,21 @@ impl Write for Text {
 
 /// Formats columns with the width of their longest cell, right-aligned.
 pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
+    padded(lines, |cell, width| format!("{cell:>width$}"))
+}
+
+/// Formats columns with the width of their longest cell, left-aligned, without spaces at the ends of
+/// lines.
+pub(crate) fn left_aligned(lines: &[impl AsRef<[String]>]) -> String {
+    let text = padded(lines, |cell, width| format!("{cell:width$}"));
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn padded(lines: &[impl AsRef<[String]>], pad: impl Fn(&str, usize) -> String) -> String {
+    let lines: Vec<&[String]> = lines.iter().map(AsRef::as_ref).collect();
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
-    let padded = |line: &Vec<String>| {
-        let cells = line.iter().enumerate().map(|(column, cell)| format!("{cell:>0$}", width(column)));
+    let padded = |line: &&[String]| {
+        let cells = line.iter().enumerate().map(|(column, cell)| pad(cell, width(column)));
         cells.collect::<Vec<_>>().join("  ") + "\n"
     };
     lines.iter().map(padded).collect()

@@ -388,12 +388,8 @@ impl CheckArgs {
 }
 
 impl ScenarioArgs {
-    /// Returns all overrides as texts of `--set`; dedicated options come last and take precedence.
-    pub fn overrides(&self) -> Vec<String> {
-        self.overrides_of("simulation")
-    }
-
-    /// Returns the overrides for a scenario whose number of steps is in the table `table`.
+    /// Returns all overrides as texts of `--set`, for a scenario whose number of steps is in the
+    /// table `table`. Dedicated options come last and take precedence.
     pub fn overrides_of(&self, table: &str) -> Vec<String> {
         let mut overrides = self.set.clone();
         let quoted = |text: &String| toml::Value::from(text.as_str()).to_string();
@@ -452,7 +448,7 @@ mod tests {
         ]);
         let Command::Check(args) = cli.command else { panic!("another command") };
         assert_eq!(
-            args.scenario().overrides(),
+            args.scenario().overrides_of("simulation"),
             ["simulation.steps=5", "output.directory='a \"b\"'", "simulation.steps=7"]
         );
     }

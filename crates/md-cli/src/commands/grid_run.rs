@@ -8,17 +8,19 @@ use md_comm::{Traffic, World};
 use md_core::words::counted;
 use md_engine::{Phase, RankTiming, Timings};
 use md_files::checkpoint::{self, Checkpoints, OutputState, Resumed, SavedMask, SavedNodes};
+use md_files::memory;
 use md_files::output::screen::where_results_are;
 use md_files::output::{GoingOn, ResultFiles, Verbosity, within_columns};
 use md_files::store::{OutputDirectory, OutputError};
-use md_grid::{Application, Decomposition, application};
-use md_lab::significant;
+use md_grid::application::{self, PHASES};
+use md_grid::{Application, Decomposition};
 use md_lab::trace::TracedWorld;
+use md_lab::{in_words, significant};
 use md_scenario::effective_toml;
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
 use md_scenario::messages::note;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::ending::OutputElsewhere;
 use super::timeline::write_timeline;
@@ -27,48 +29,13 @@ use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::report::breakdown::phase_table;
+use crate::report::choices::ChoiceEntry;
 use crate::report::grid::{
-    GridContext, GridFacts, GridThermoWriter, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
+    GridContext, GridSummary, GridThermoWriter, halo_s, mass_drift, phases, timing_csv,
 };
+use crate::report::summary::{Phases, in_json};
+use crate::report::tables::timing_ranks_csv;
 use steps::{Console, End, Span, Steps, into_result};
-
-/// A scenario with a grid, and the types of its problem.
-pub trait Runnable: GridModel {
-    /// The problem that is computed on a given number of ranks.
-    type Problem;
-
-    /// Returns the problem of the scenario on `ranks` ranks.
-    ///
-    /// # Errors
-    /// Returns an error if the grid cannot be divided among these ranks.
-    fn problem(inputs: &GridInputs<Self>, ranks: usize) -> Result<Self::Problem, RunError>;
-
-    /// Checks that `available` bytes are enough for each rank.
-    ///
-    /// # Errors
-    /// Returns an error if they are not.
-    fn expect_room(
-        inputs: &GridInputs<Self>,
-        problem: &Self::Problem,
-        available: Option<f64>,
-    ) -> Result<(), RunError>;
-
-    /// Returns the decomposition of the grid among the ranks.
-    fn decomposition(problem: &Self::Problem) -> &Decomposition;
-
-    /// Returns the columns that make rows of its tables understandable without the scenario.
-    fn context(&self, world: &dyn World, problem: &Self::Problem) -> GridContext;
-
-    /// Returns the application in its initial state. *Collective.*
-    ///
-    /// # Errors
-    /// See [`RunError`].
-    fn open<'w>(
-        world: &'w dyn World,
-        inputs: &GridInputs<Self>,
-        problem: &Self::Problem,
-    ) -> Result<Box<dyn Application + 'w>, RunError>;
-}
 
 /// Outputs and checks that are specific to one application. All methods are *collective*.
 pub(super) trait Extension<A: ?Sized> {
@@ -76,7 +43,9 @@ pub(super) trait Extension<A: ?Sized> {
     ///
     /// # Errors
     /// Returns an error if an output or communication fails.
-    fn observe(&mut self, app: &A, step: u64) -> Result<Observed, RunError>;
+    fn observe(&mut self, _: &A, _: u64) -> Result<Observed, RunError> {
+        Ok(Observed::Nothing)
+    }
 
     /// Returns warnings about the results, on rank 0.
     fn warnings(&self) -> Vec<String> {
@@ -106,7 +75,12 @@ pub(super) trait Extension<A: ?Sized> {
     ///
     /// # Errors
     /// Returns an error if an output fails.
-    fn finish(self) -> Result<(), RunError>;
+    fn finish(self) -> Result<(), RunError>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
 }
 
 /// Whether an observation took time.
@@ -116,6 +90,19 @@ pub(super) enum Observed {
     Nothing,
     /// Something was written.
     Something,
+}
+
+/// Returns the effective scenario of checked inputs, for `ranks` ranks, and the memory that it needs.
+///
+/// # Errors
+/// Returns an error at the key of the grid if it cannot be divided among these ranks or does not
+/// fit in memory, and the errors of [`GridModel::expect_ready`].
+pub fn check<M: GridModel>(inputs: &GridInputs<M>, ranks: usize) -> Result<String, RunError> {
+    let problem = M::problem(inputs, ranks)?;
+    M::expect_room(inputs, &problem, memory::available(ranks))?;
+    M::expect_ready(inputs)?;
+    let needed = in_words(M::needed_bytes(inputs, &problem)?);
+    Ok(inputs.effective_toml()? + &format!("\n# needs about {needed} of memory per rank\n"))
 }
 
 /// Inputs of a run on this rank.
@@ -237,21 +224,29 @@ impl<M: GridModel> GridJob<'_, M> {
         let timeline = console.as_mut().and_then(|console| console.timeline.take());
         let timeline = write_timeline(*traced, timeline, &made_context, done)?;
         if let Some((console, directory)) = console.zip(directory) {
-            let facts = GridFacts {
-                wall_s: timings.phase(Phase::Total).seconds.max,
-                updates: timings.owned.avg * context.ranks as f64 * context.fields as f64 * made as f64,
+            let (wall_s, choices) = (timings.phase(Phase::Total).seconds.max, app.choices());
+            let updates = timings.owned.avg * context.ranks as f64 * context.fields as f64 * made as f64;
+            let component = rma_component(world, context.backend);
+            let summary = GridSummary {
+                context: &made_context,
+                wall_s,
+                mlups: if wall_s > 0.0 { updates / wall_s / 1e6 } else { 0.0 },
+                halo_s: halo_s(&timings, made),
+                mass_drift: mass_drift(&ends),
+                more: extension.summary(&*app, &timings),
                 resumed_from_step: (span.first > 0).then_some(span.first),
                 ended: ended.name(),
-                columns: app.columns(),
-                ends,
-                fingerprint,
-                rma_component: rma_component(world, context.backend),
-                choices: app.choices(),
-                warnings: crowding.into_iter().chain(extension.warnings()).collect(),
-                more: extension.summary(&*app, &timings),
+                last: (app.columns(), &ends[1]),
+                fingerprint: format!("{fingerprint:016x}"),
+                messages_sent: timings.messages,
+                bytes_sent: timings.bytes,
+                phases: Phases(phases(&timings)),
+                mpi: json!({ "library": context.mpi_library, "rma_component": component }),
+                choices: choices.iter().map(ChoiceEntry::from).collect(),
                 git: env!("MD_GIT"),
+                warnings: crowding.into_iter().chain(extension.warnings()).collect(),
             };
-            conclude(directory, console, (&timings, &ranks), &made_context, &facts, timeline)?;
+            conclude(directory, console, (&timings, &ranks), &summary, timeline)?;
         }
         extension.finish()?;
         let shortfall = app.shortfall();
@@ -318,48 +313,49 @@ fn conclude(
     directory: &OutputDirectory,
     Console { mut screen, progress, thermo, .. }: Console,
     (timings, ranks): (&Timings, &[RankTiming]),
-    context: &GridContext,
-    facts: &GridFacts,
+    summary: &GridSummary,
     timeline: Result<String, OutputError>,
 ) -> Result<(), OutputError> {
+    let context = summary.context;
     progress.finish();
     directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context)?)?;
-    directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(ranks, context)?)?;
-    directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts)?)?;
+    let ranks = timing_ranks_csv(ranks, &PHASES, (GridContext::COLUMNS, context))?;
+    directory.write_whole(KnownFile::TIMING_RANKS, &ranks)?;
+    directory.write_whole(KnownFile::SUMMARY, &in_json(summary)?)?;
     thermo.finish()?;
     directory.finish()?;
     let timeline = timeline?;
-    screen.print(&report(timings, context, facts));
+    screen.print(&report(summary));
     screen.print(&timeline);
     screen.print(&where_results_are(directory.path()));
     screen.finish()
 }
 
 /// Returns the report: speed, halo time and times of the phases.
-fn report(timings: &Timings, context: &GridContext, facts: &GridFacts) -> String {
-    let GridContext { kind, nodes, fields, grid, ranks, steps, backend, precision, .. } = context;
+fn report(summary: &GridSummary) -> String {
+    let GridContext { kind, nodes, fields, grid, ranks, steps, backend, precision, .. } = summary.context;
     let prose = format!(
         "\n{kind} on {nodes} nodes, {}, {precision} precision: {} in {} s ({})\n\
          {} million updates of a node per second; {}, grid {grid}, backend {}\n\
          Halo: {} us per step; {} and {} sent by all ranks\n{}",
         counted(*fields, "field"),
         counted(*steps, "step"),
-        significant(facts.wall_s, 6),
-        facts.ended,
-        significant(facts.mlups(), 5),
+        significant(summary.wall_s, 6),
+        summary.ended,
+        significant(summary.mlups, 5),
         counted(*ranks, "rank"),
         backend.name(),
-        significant(halo_s(timings, *steps) * 1e6, 5),
-        counted(timings.messages, "message"),
-        counted(timings.bytes, "byte"),
-        memory_line(facts),
+        significant(summary.halo_s * 1e6, 5),
+        counted(summary.messages_sent, "message"),
+        counted(summary.bytes_sent, "byte"),
+        memory_line(&summary.more),
     );
-    within_columns(&prose) + &phase_table(&phases(timings))
+    within_columns(&prose) + &phase_table(&summary.phases.0)
 }
 
 /// Returns the ratio of the memory traffic to that of copying, if it was measured.
-fn memory_line(facts: &GridFacts) -> String {
-    let number = |key: &str| facts.more.get(key).and_then(Value::as_f64);
+fn memory_line(more: &Map<String, Value>) -> String {
+    let number = |key: &str| more.get(key).and_then(Value::as_f64);
     let [Some(one), Some(many)] = [number("share_of_copy"), number("share_of_streams_copy")] else {
         return String::new();
     };

@@ -11,7 +11,7 @@ mod faulty;
 pub mod fit;
 pub mod forces;
 pub mod from_lammps;
-mod grid_run;
+pub mod grid_run;
 pub mod inspect;
 mod intervals;
 pub mod lbm;

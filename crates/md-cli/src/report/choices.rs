@@ -39,7 +39,7 @@ fn paragraph(choice: &Choice) -> String {
 
 /// An entry of `choices` in summary.json.
 #[derive(Serialize)]
-pub(super) struct ChoiceEntry<'a> {
+pub struct ChoiceEntry<'a> {
     context: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen: Option<&'static str>,

@@ -1,9 +1,9 @@
 //! Files of applications on grids: `thermo.csv`, `timing.csv`, `timing_ranks.csv`, `summary.json`.
 //! They correspond to those of a particle run and have the columns of a grid.
 
-use md_comm::{Backend, Choice};
+use md_comm::Backend;
 use md_core::ExchangePattern;
-use md_engine::{Phase, RankTiming, Timings};
+use md_engine::{Phase, Timings};
 use md_files::checkpoint::Resumed;
 use md_files::output::tables::{rows, table};
 use md_files::store::{OutputDirectory, OutputError, OutputMark, RecordFile};
@@ -12,12 +12,12 @@ use md_grid::application::PHASES;
 use md_lab::significant;
 use md_scenario::known_file::KnownFile;
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::choices::ChoiceEntry;
 use super::statistics::{PhaseStatistics, phase_statistics};
-use super::summary::{Phases, in_json};
-use super::tables::{PHASE_COLUMNS, RANK_COLUMNS};
+use super::summary::Phases;
+use super::tables::PHASE_COLUMNS;
 
 /// Description of the run that is repeated in every row of a table, so that each row stands alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -70,20 +70,6 @@ pub fn timing_csv(timings: &Timings, context: &GridContext) -> Result<Vec<u8>, O
         (row.phase.name(), row.calls, times, context)
     });
     table(KnownFile::TIMING, &[PHASE_COLUMNS, GridContext::COLUMNS], rows)
-}
-
-/// Returns a table with one row per rank and phase. `ranks` is in the order of the ranks.
-///
-/// # Errors
-/// [`OutputError::Encode`].
-pub fn timing_ranks_csv(ranks: &[RankTiming], context: &GridContext) -> Result<Vec<u8>, OutputError> {
-    let rows = ranks.iter().enumerate().flat_map(|(rank, timing)| {
-        PHASES.map(|phase| {
-            let time = timing.phases[phase as usize];
-            (rank, phase.name(), time.calls, time.seconds, (timing.messages, timing.bytes), context)
-        })
-    });
-    table(KnownFile::TIMING_RANKS, &[RANK_COLUMNS, GridContext::COLUMNS], rows)
 }
 
 /// Returns the statistics of the phases in [`PHASES`].
@@ -158,109 +144,59 @@ impl GridThermoWriter {
     }
 }
 
-/// Facts about a finished run in addition to its timings.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GridFacts {
+/// The keys of summary.json, in their order.
+#[derive(Serialize)]
+pub struct GridSummary<'s> {
+    /// Description of the run.
+    #[serde(flatten)]
+    pub context: &'s GridContext,
     /// Duration of the step loop in seconds.
     pub wall_s: f64,
-    /// Number of updates of a node of a field, over all ranks and steps.
-    pub updates: f64,
+    /// Million updates of a node of a field per second, over all ranks.
+    pub mlups: f64,
+    /// See [`halo_s`].
+    pub halo_s: f64,
+    /// See [`mass_drift`].
+    pub mass_drift: f64,
+    /// Keys of the application.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
     /// Step of the checkpoint from which the run was resumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed_from_step: Option<u64>,
     /// Reason why the run ended.
     pub ended: &'static str,
-    /// Names of the values in the rows.
-    pub columns: &'static [&'static str],
-    /// The first and the last row.
-    pub ends: [Vec<f64>; 2],
+    /// Names of the values in the rows, and the last row.
+    #[serde(serialize_with = "by_name")]
+    pub last: (&'static [&'static str], &'s [f64]),
     /// Fingerprint of the bits of all values at the end.
-    pub fingerprint: u64,
-    /// RMA component in use, or `none`.
-    pub rma_component: String,
+    pub fingerprint: String,
+    /// Messages of all ranks.
+    pub messages_sent: u64,
+    /// Bytes of all ranks.
+    pub bytes_sent: u64,
+    /// Times of the phases.
+    pub phases: Phases,
+    /// MPI library, and RMA component in use.
+    pub mpi: Value,
     /// Choices of the contexts of backend `auto`.
-    pub choices: Vec<Choice>,
-    /// Warnings that put the results in doubt.
-    pub warnings: Vec<String>,
-    /// Further keys of summary.json.
-    pub more: Map<String, Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<ChoiceEntry<'s>>,
     /// Commit from which the program was built.
     pub git: &'static str,
+    /// Warnings that put the results in doubt.
+    pub warnings: Vec<String>,
 }
 
-impl GridFacts {
-    /// Returns the speed in million updates per second.
-    pub fn mlups(&self) -> f64 {
-        if self.wall_s > 0.0 { self.updates / self.wall_s / 1e6 } else { 0.0 }
-    }
-
-    /// Returns the change of the sum over all nodes, relative to its first value, or absolute if
-    /// that value is below 1.
-    pub fn mass_drift(&self) -> f64 {
-        let sum = |row: &Vec<f64>| row.first().copied().unwrap_or(0.0);
-        let [first, last] = self.ends.each_ref().map(sum);
-        (last - first) / first.abs().max(1.0)
-    }
+fn by_name<S: Serializer>((names, values): &(&[&str], &[f64]), serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(names.iter().zip(*values))
 }
 
-#[derive(Serialize)]
-struct Summary<'s> {
-    #[serde(flatten)]
-    context: &'s GridContext,
-    wall_s: f64,
-    mlups: f64,
-    halo_s: f64,
-    mass_drift: f64,
-    #[serde(flatten)]
-    more: &'s Map<String, Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resumed_from_step: Option<u64>,
-    ended: &'static str,
-    #[serde(serialize_with = "last_row")]
-    last: &'s GridFacts,
-    fingerprint: String,
-    messages_sent: u64,
-    bytes_sent: u64,
-    phases: Phases,
-    mpi: Value,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    choices: Vec<ChoiceEntry<'s>>,
-    git: &'static str,
-    warnings: &'s [String],
-}
-
-fn last_row<S: Serializer>(facts: &&GridFacts, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(facts.columns.iter().zip(&facts.ends[1]))
-}
-
-/// Returns the summary of the run as one JSON object.
-///
-/// # Errors
-/// [`OutputError::NotFinite`], [`OutputError::Encode`].
-pub fn summary_json(
-    timings: &Timings,
-    context: &GridContext,
-    facts: &GridFacts,
-) -> Result<Vec<u8>, OutputError> {
-    let summary = Summary {
-        context,
-        wall_s: facts.wall_s,
-        mlups: facts.mlups(),
-        halo_s: halo_s(timings, context.steps),
-        mass_drift: facts.mass_drift(),
-        more: &facts.more,
-        resumed_from_step: facts.resumed_from_step,
-        ended: facts.ended,
-        last: facts,
-        fingerprint: format!("{:016x}", facts.fingerprint),
-        messages_sent: timings.messages,
-        bytes_sent: timings.bytes,
-        phases: Phases(phases(timings)),
-        mpi: json!({ "library": context.mpi_library, "rma_component": facts.rma_component }),
-        choices: facts.choices.iter().map(ChoiceEntry::from).collect(),
-        git: facts.git,
-        warnings: &facts.warnings,
-    };
-    in_json(&summary)
+/// Returns the change of the sum over all nodes, the first value of the first and the last row,
+/// relative to its first value, or absolute if that value is below 1.
+pub fn mass_drift(ends: &[Vec<f64>; 2]) -> f64 {
+    let [first, last] = ends.each_ref().map(|row| row.first().copied().unwrap_or(0.0));
+    (last - first) / first.abs().max(1.0)
 }
 
 /// Returns the line of column names for the screen.

@@ -2,7 +2,7 @@
 
 pub mod advice;
 pub mod breakdown;
-mod choices;
+pub mod choices;
 pub mod grid;
 pub mod statistics;
 pub mod summary;

@@ -27,7 +27,10 @@ pub fn summary_json(
 }
 
 /// Returns the text of summary.json, in which every number must be finite.
-pub(super) fn in_json(summary: &impl Serialize) -> Result<Vec<u8>, OutputError> {
+///
+/// # Errors
+/// [`OutputError::NotFinite`], [`OutputError::Encode`].
+pub fn in_json(summary: &impl Serialize) -> Result<Vec<u8>, OutputError> {
     let failed = |reason: serde_json::Error| OutputError::encode(KnownFile::SUMMARY, &reason);
     let value = serde_json::to_value(summary).map_err(failed)?;
     if let Some(key) = key_of_null(&value) {
@@ -168,7 +171,7 @@ impl Summary<'_> {
 }
 
 /// An object with a key per phase, in the order of a step.
-pub(super) struct Phases(pub(super) Vec<PhaseStatistics>);
+pub struct Phases(pub Vec<PhaseStatistics>);
 
 impl Serialize for Phases {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -7,6 +7,7 @@ use md_files::store::OutputError;
 use md_lab::RunContext;
 use md_lab::tables::CONTEXT_COLUMNS;
 use md_scenario::known_file::KnownFile;
+use serde::Serialize;
 
 use super::statistics::phase_statistics;
 
@@ -17,7 +18,7 @@ pub(super) const PHASE_COLUMNS: &str = "phase,calls,min_s,avg_s,max_s,varavg_per
 
 /// Columns of `timing_ranks.csv` before those of the context. `messages` and `bytes` are the
 /// amounts that the rank sent in the whole run, so they are equal in all of its rows.
-pub(super) const RANK_COLUMNS: &str = "rank,phase,calls,time_s,messages,bytes";
+const RANK_COLUMNS: &str = "rank,phase,calls,time_s,messages,bytes";
 
 /// Columns of `timing.csv` after those of the context. They are equal in all rows.
 const BALANCE_COLUMNS: &str =
@@ -62,19 +63,24 @@ pub fn timing_csv(
     table(KnownFile::TIMING, &[PHASE_COLUMNS, CONTEXT_COLUMNS, BALANCE_COLUMNS], rows)
 }
 
-/// Returns a table with one row per rank and phase. `ranks` is in the order of the ranks.
+/// Returns a table with one row per rank and phase. `ranks` is in the order of the ranks, and
+/// `columns` are those of the context.
 ///
 /// # Errors
 /// [`OutputError::Encode`].
-pub fn timing_ranks_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Vec<u8>, OutputError> {
+pub fn timing_ranks_csv(
+    ranks: &[RankTiming],
+    phases: &[Phase],
+    (columns, context): (&str, &impl Serialize),
+) -> Result<Vec<u8>, OutputError> {
     let rows = ranks.iter().enumerate().flat_map(|(rank, timing)| {
-        Phase::ALL.map(|phase| {
+        phases.iter().map(move |&phase| {
             let time = timing.phases[phase as usize];
             let sent = (timing.messages, timing.bytes);
             (rank, phase.name(), time.calls, time.seconds, sent, context)
         })
     });
-    table(KnownFile::TIMING_RANKS, &[RANK_COLUMNS, CONTEXT_COLUMNS], rows)
+    table(KnownFile::TIMING_RANKS, &[RANK_COLUMNS, columns], rows)
 }
 
 /// Returns the table of particles sorted by id. The `vector` of a row is the force.
@@ -123,7 +129,10 @@ mod tests {
 
     #[test]
     fn a_row_per_rank_and_phase() {
-        let text = String::from_utf8(timing_ranks_csv(&two_ranks(), &context()).unwrap()).unwrap();
+        let text = String::from_utf8(
+            timing_ranks_csv(&two_ranks(), &Phase::ALL, (CONTEXT_COLUMNS, &context())).unwrap(),
+        )
+        .unwrap();
         let chosen: Vec<&str> =
             text.lines().filter(|line| line.contains("rank,") || line.contains(",force,")).collect();
         insta::assert_snapshot!(chosen.join("\n"), @r#"

@@ -124,8 +124,8 @@ fn check_any(inputs: AnyInputs) -> Result<String, RunError> {
     let ranks = ranks_to_come(&inputs);
     let inputs = match inputs {
         AnyInputs::Particles(inputs) => inputs,
-        AnyInputs::Stencil(inputs) => return commands::stencil::check(&inputs, ranks),
-        AnyInputs::Lbm(inputs) => return commands::lbm::check(&inputs, ranks),
+        AnyInputs::Stencil(inputs) => return commands::grid_run::check(&inputs, ranks),
+        AnyInputs::Lbm(inputs) => return commands::grid_run::check(&inputs, ranks),
     };
     let text = check(&inputs, ranks)?;
     note_particles(&inputs, Verbosity::Normal);

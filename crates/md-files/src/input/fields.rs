@@ -1,10 +1,14 @@
 //! Lines and their fields.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use md_core::ImageCounts;
 use md_scenario::failure::RunError;
 
 use super::error::{InputError, Position, Problem};
+use super::masses::Masses;
+use super::overview::Overview;
 use super::source::Source;
 use super::{InputParticles, ParticleLines};
 
@@ -57,6 +61,17 @@ impl<'t> Line<'t> {
         Ok([self.number(x, place)?, self.number(y, place)?, self.number(z, place)?])
     }
 
+    /// Parses the bounds of the box along an axis.
+    pub(super) fn bounds(self, axis: usize, low: &str, high: &str) -> Result<(f64, f64), InputError> {
+        const PLACE: &str = "a bound of the box";
+        let (low, high) = (self.number(low, PLACE)?, self.number(high, PLACE)?);
+        let length = high - low;
+        if length <= 0.0 || !length.is_finite() {
+            return Err(self.here.error(Problem::Box { axis: AXES[axis], length }));
+        }
+        Ok((low, high))
+    }
+
     /// Parses an integer, which may be negative.
     pub(super) fn integer(self, text: &str, place: &'static str) -> Result<i64, InputError> {
         text.parse().map_err(|_| self.malformed(text, "an integer", place))
@@ -77,6 +92,14 @@ impl<'t> Line<'t> {
         match u32::try_from(kind) {
             Ok(kind) if (1..=largest).contains(&kind) => Ok(kind),
             _ => Err(self.here.error(Problem::TypeRange { kind, largest })),
+        }
+    }
+
+    /// Parses the mass of a particle of type `kind`.
+    pub(super) fn mass(self, text: &str, kind: u32, place: &'static str) -> Result<f64, InputError> {
+        match self.number(text, place)? {
+            mass if mass > 0.0 => Ok(mass),
+            _ => Err(self.here.error(Problem::Mass { kind, text: text.to_owned() })),
         }
     }
 
@@ -138,6 +161,35 @@ impl Record {
         images.0[dim] = count;
         self.images = images.pack();
     }
+}
+
+/// Reads the particles of a frame, one per line, of `atoms` particles on all ranks. `row` reads a
+/// line with its number in the frame, from 1, and returns the particle and its mass, if the file
+/// contains masses. Returns the records that this rank keeps, sorted by id, as well. *Collective.*
+pub(super) fn rows(
+    source: &Source<'_>,
+    overview: &Overview,
+    lines: &Range<usize>,
+    (atoms, species): (u64, &[String]),
+    row: impl Fn(Line<'_>, u64) -> Result<(Record, Option<f64>), InputError>,
+) -> Result<(Vec<Record>, InputParticles), RunError> {
+    let mut records = Vec::with_capacity(source.expect_room(atoms, overview)?);
+    let (mut masses, mut fault) = (Masses::new(species.len()), None);
+    source.lines_again(&overview.text, std::slice::from_ref(lines), |number, raw| {
+        let line = Line::new(source.name, number, raw);
+        if fault.is_none() {
+            let keep = |(record, mass): (Record, _)| {
+                masses.note(line, mass, record.kind);
+                records.push(record);
+            };
+            fault = row(line, (number - lines.start) as u64 + 1).map(keep).err();
+        }
+    })?;
+    let (masses, contradiction) = masses.of_all(source, species)?;
+    let fault = contradiction.into_iter().chain(fault).min_by_key(|error| error.line);
+    let records = sorted_by_id(source, records, fault)?;
+    let particles = InputParticles { masses, ..particles(source, &records, atoms)? };
+    Ok((records, particles))
 }
 
 /// Returns the records that this rank keeps among those of all ranks, sorted by id. Returns

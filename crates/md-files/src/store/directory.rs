@@ -217,11 +217,7 @@ impl OutputDirectory {
     /// # Errors
     /// [`OutputError::Write`]; [`OutputError::Vanished`] if the directory no longer exists.
     pub fn write_whole(&self, file: KnownFile, bytes: &[u8]) -> Result<(), OutputError> {
-        if FileIdentity::behind(&self.path) != self.identity {
-            return Err(OutputError::Vanished { path: self.path.clone() });
-        }
-        let finished = self.place_of(file.name())?;
-        let unfinished = self.place_of(unfinished(file.name()))?;
+        let [unfinished, finished] = self.places_of(file.name())?;
         let written = remove_old(&unfinished).and_then(|()| write_then_rename(&unfinished, &finished, bytes));
         written.map_err(|reason| {
             fs::remove_file(&unfinished).ok();

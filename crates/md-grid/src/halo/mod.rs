@@ -22,7 +22,7 @@ mod stage;
 use std::marker::PhantomData;
 use std::time::Instant;
 
-use md_comm::{Buffering, Choice, Exchange, Traffic, World};
+use md_comm::{Buffering, World};
 use md_engine::clock::PhaseClock;
 use md_engine::{Flight, Phase};
 
@@ -31,8 +31,7 @@ use crate::layout::Layout;
 use crate::{Field, GridError, Real};
 pub use plan::{HaloPlan, Neighbours, Transfer};
 pub use stage::Parcel;
-use stage::Stage;
-pub(crate) use stage::{expect_channels, sent};
+pub(crate) use stage::{Stage, expect_channels, sent};
 
 /// Grouping of components into messages, and packing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -147,12 +146,11 @@ impl Default for HaloOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Halo<T> {
-    name: &'static str,
     layout: Layout,
     /// Whether all ranks must call the contexts in a common order, so that they may only be driven,
     /// not polled, before [`Self::finish`].
     same_order: bool,
-    stages: Vec<Stage>,
+    pub(crate) stages: Vec<Stage>,
     /// Number of stages of the current exchange that have been sent.
     sent: usize,
     /// Time since which messages have been in flight during other work.
@@ -177,7 +175,6 @@ impl<T: Real> Halo<T> {
         let open =
             |transfers: &Vec<Transfer>| Stage::open::<T>(world, decomposition, &layout, transfers, &options);
         Ok(Self {
-            name: options.name,
             layout,
             same_order: world.needs_same_order(),
             stages: plan.stages.iter().map(open).collect::<Result<_, _>>()?,
@@ -268,26 +265,6 @@ impl<T: Real> Halo<T> {
         if let Some(since) = self.flies_since.take() {
             clock.book_since(Phase::HaloHidden, since);
         }
-    }
-
-    /// Returns the name used in errors and reports.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// Returns the messages and bytes sent so far.
-    pub fn traffic(&self) -> Traffic {
-        self.stages.iter().map(Stage::traffic).sum()
-    }
-
-    /// Returns the transports selected by contexts that choose automatically.
-    pub fn choices(&self) -> Vec<Choice> {
-        self.contexts().filter_map(Exchange::choice).collect()
-    }
-
-    /// Returns the contexts of packed messages, in the order of the stages that send any.
-    pub fn contexts(&self) -> impl Iterator<Item = &Exchange> {
-        self.stages.iter().filter_map(Stage::context)
     }
 
     /// Closes the contexts. *Collective.*

@@ -138,16 +138,6 @@ impl HaloPlan {
         Self { stages: axes.map(|axis| vec![transfer(axis, -1), transfer(axis, 1)]).collect() }
     }
 
-    /// Keeps only one direction: each rank receives the ghosts on the low side of each axis, from
-    /// owners at smaller indices (an upwind scheme needs no others).
-    #[must_use]
-    pub fn upwards(mut self) -> Self {
-        for stage in &mut self.stages {
-            stage.retain(|transfer| transfer.towards.iter().all(|&step| step >= 0));
-        }
-        self
-    }
-
     /// Reverses the transfers: the boxes that were written are read and sent back to where they
     /// came from, last stage first.
     #[must_use]
@@ -217,7 +207,6 @@ mod tests {
         assert_eq!(count([1, 1, 1], Neighbours::FacesAndEdges), 18);
         assert_eq!(count([2, 1, 1], Neighbours::All), 26);
         assert_eq!(count([2, 2, 0], Neighbours::All), 8);
-        assert_eq!(HaloPlan::direct([2, 2, 0], Neighbours::All, &[0]).upwards().stages[0].len(), 3);
     }
 
     #[test]

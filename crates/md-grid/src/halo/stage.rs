@@ -47,7 +47,7 @@ impl Context {
 }
 
 /// Stage of a halo exchange.
-pub(super) struct Stage {
+pub struct Stage {
     name: &'static str,
     context: Context,
     /// Number of exchanges so far.
@@ -192,7 +192,7 @@ impl Stage {
         Ok(clock.time(Phase::HaloWait, || context.complete())?)
     }
 
-    pub(super) fn context(&self) -> Option<&Exchange> {
+    pub(crate) fn context(&self) -> Option<&Exchange> {
         if let Context::Packed(context) = &self.context { Some(context) } else { None }
     }
 
@@ -201,7 +201,7 @@ impl Stage {
         !matches!(self.context, Context::Unpacked(_))
     }
 
-    pub(super) fn traffic(&self) -> Traffic {
+    pub(crate) fn traffic(&self) -> Traffic {
         match &self.context {
             Context::Nothing => Traffic::default(),
             Context::Packed(context) => context.traffic(),
@@ -209,7 +209,7 @@ impl Stage {
         }
     }
 
-    pub(super) fn finalise(self) -> Result<(), GridError> {
+    pub(crate) fn finalise(self) -> Result<(), GridError> {
         match self.context {
             Context::Nothing => Ok(()),
             Context::Packed(context) => Ok(context.finalise()?),

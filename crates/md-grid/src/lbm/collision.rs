@@ -14,12 +14,12 @@
 
 use std::marker::PhantomData;
 
-use md_core::simd::Simd;
+use md_core::simd::{Arithmetic as _, Simd};
 
 use super::d3q19::{
     PAIRS, POPULATIONS, VELOCITIES, WEIGHT_ALONG_AXIS, WEIGHT_AT_REST, WEIGHT_DIAGONAL, along, weight,
 };
-use super::lanes::LaneReal;
+use super::lanes::{LaneReal, Lanes};
 use crate::Real;
 
 /// Relaxation of populations.
@@ -229,41 +229,41 @@ struct Arithmetic<S, T> {
 
 impl<S: Simd, T: LaneReal> Arithmetic<S, T> {
     #[inline(always)]
-    fn add(&self, a: T::Lanes<S>, b: T::Lanes<S>) -> T::Lanes<S> {
-        T::add_lanes(self.simd, a, b)
+    fn add(&self, a: Lanes<S, T>, b: Lanes<S, T>) -> Lanes<S, T> {
+        T::Numbers::add(self.simd, a, b)
     }
 
     #[inline(always)]
-    fn sub(&self, a: T::Lanes<S>, b: T::Lanes<S>) -> T::Lanes<S> {
-        T::sub_lanes(self.simd, a, b)
+    fn sub(&self, a: Lanes<S, T>, b: Lanes<S, T>) -> Lanes<S, T> {
+        T::Numbers::sub(self.simd, a, b)
     }
 
     #[inline(always)]
-    fn mul(&self, a: T::Lanes<S>, b: T::Lanes<S>) -> T::Lanes<S> {
-        T::mul_lanes(self.simd, a, b)
+    fn mul(&self, a: Lanes<S, T>, b: Lanes<S, T>) -> Lanes<S, T> {
+        T::Numbers::mul(self.simd, a, b)
     }
 
     /// Multiplies by a constant.
     #[inline(always)]
-    fn times(&self, factor: T, b: T::Lanes<S>) -> T::Lanes<S> {
+    fn times(&self, factor: T, b: Lanes<S, T>) -> Lanes<S, T> {
         self.mul(self.splat(factor), b)
     }
 
     #[inline(always)]
-    fn splat(&self, value: T) -> T::Lanes<S> {
-        T::splat(self.simd, value)
+    fn splat(&self, value: T) -> Lanes<S, T> {
+        T::Numbers::splat(self.simd, value.to_f64())
     }
 
     /// Returns the sum and difference of a population and its opposite.
     #[inline(always)]
-    fn pair(&self, node: &impl Node<T::Lanes<S>>, pair: usize) -> (T::Lanes<S>, T::Lanes<S>) {
+    fn pair(&self, node: &impl Node<Lanes<S, T>>, pair: usize) -> (Lanes<S, T>, Lanes<S, T>) {
         let (one, opposite) = (node.get(2 * pair + 1), node.get(2 * pair + 2));
         (self.add(one, opposite), self.sub(one, opposite))
     }
 
     /// Returns the density minus 1, and the momentum.
     #[inline(always)]
-    fn moments(&self, node: &impl Node<T::Lanes<S>>) -> (T::Lanes<S>, [T::Lanes<S>; 3]) {
+    fn moments(&self, node: &impl Node<Lanes<S, T>>) -> (Lanes<S, T>, [Lanes<S, T>; 3]) {
         // Pairs that share a plane are combined at once, so that few registers are occupied until
         // the end.
         let ((s0, d0), (s1, d1), (s2, d2)) = (self.pair(node, 0), self.pair(node, 1), self.pair(node, 2));
@@ -282,7 +282,7 @@ impl<S: Simd, T: LaneReal> Arithmetic<S, T> {
     /// Returns for the two pairs along the diagonals of a plane the sum of all populations, and the
     /// sum and difference of the momenta along the diagonals.
     #[inline(always)]
-    fn plane(&self, node: &impl Node<T::Lanes<S>>, first: usize) -> [T::Lanes<S>; 3] {
+    fn plane(&self, node: &impl Node<Lanes<S, T>>, first: usize) -> [Lanes<S, T>; 3] {
         let ((s0, d0), (s1, d1)) = (self.pair(node, first), self.pair(node, first + 1));
         [self.add(s0, s1), self.add(d0, d1), self.sub(d0, d1)]
     }
@@ -299,7 +299,7 @@ impl<S: Simd, T: LaneReal> Arithmetic<S, T> {
 pub(super) fn collide<S: Simd, T: LaneReal, F: Forcing>(
     simd: S,
     c: &Coefficients<T>,
-    node: &mut impl Node<T::Lanes<S>>,
+    node: &mut impl Node<Lanes<S, T>>,
 ) {
     let a = Arithmetic::<S, T> { simd, kind: PhantomData };
     let (excess, mut j) = a.moments(node);
@@ -351,8 +351,8 @@ fn shared<S: Simd, T: LaneReal, F: Forcing>(
     a: &Arithmetic<S, T>,
     c: &Coefficients<T>,
     kind: usize,
-    [isotropic, inverse, work]: [T::Lanes<S>; 3],
-) -> Shared<T, T::Lanes<S>> {
+    [isotropic, inverse, work]: [Lanes<S, T>; 3],
+) -> Shared<T, Lanes<S, T>> {
     let mut common = a.times(c.even_weights[1 + kind], isotropic);
     if F::IS_FORCED {
         common = a.sub(common, a.times(c.forces.isotropic[1 + kind], work));
@@ -367,10 +367,10 @@ fn shared<S: Simd, T: LaneReal, F: Forcing>(
 fn relax<S: Simd, T: LaneReal, F: Forcing>(
     a: &Arithmetic<S, T>,
     c: &Coefficients<T>,
-    node: &mut impl Node<T::Lanes<S>>,
+    node: &mut impl Node<Lanes<S, T>>,
     pair: usize,
-    ej: T::Lanes<S>,
-    shared: &Shared<T, T::Lanes<S>>,
+    ej: Lanes<S, T>,
+    shared: &Shared<T, Lanes<S, T>>,
 ) {
     let equilibrium = a.add(shared.common, a.mul(shared.quadratic, a.mul(ej, ej)));
     let (sum, difference) = a.pair(node, pair);

@@ -30,7 +30,7 @@ use pulp::WithSimd;
 
 use super::collision::{Coefficients, Forced, Forcing, Node, Unforced, collide};
 use super::d3q19::{POPULATIONS, VELOCITIES, opposite};
-use super::lanes::{LaneReal, fetch_ahead};
+use super::lanes::{LaneReal, Lanes, fetch_ahead};
 use super::rows::Rows;
 use super::stores::Stores;
 use beyond::{Beyond, in_turn};
@@ -354,7 +354,7 @@ fn in_place_vectors<S: Simd, T: LaneReal, F: Forcing>(
 }
 
 fn lanes<S: Simd, T: LaneReal>() -> usize {
-    size_of::<T::Lanes<S>>() / size_of::<T>()
+    size_of::<Lanes<S, T>>() / size_of::<T>()
 }
 
 /// Returns the number of values in the whole vectors that hold `nodes` nodes.

@@ -1,6 +1,6 @@
 //! Vectors of `f32` or `f64`, so that kernels are generic over both.
 
-use md_core::simd::Simd;
+use md_core::simd::{Arithmetic, Double, Simd, Single};
 
 use super::kernel::{Pass, Run, Sweeper};
 use crate::Real;
@@ -9,30 +9,23 @@ use crate::Real;
 /// in IEEE 754, and none is fused with another, so the bits of the results do not depend on the
 /// width of the vectors.
 pub trait LaneReal: Real {
-    /// Vector of an instruction set.
-    type Lanes<S: Simd>: Copy;
+    /// Arithmetic of vectors of these numbers.
+    type Numbers: Arithmetic;
 
-    /// Returns a vector with equal lanes.
-    fn splat<S: Simd>(simd: S, value: Self) -> Self::Lanes<S>;
-    /// Returns a + b.
-    fn add_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
-    /// Returns a - b.
-    fn sub_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
-    /// Returns a b.
-    fn mul_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
     /// Returns a / b.
-    fn div_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
+    fn div_lanes<S: Simd>(simd: S, a: Lanes<S, Self>, b: Lanes<S, Self>) -> Lanes<S, Self>;
     /// Returns the vector with one lane replaced.
-    fn with_lane<S: Simd>(simd: S, lanes: Self::Lanes<S>, lane: usize, value: Self) -> Self::Lanes<S>;
-    /// Returns a slice as whole vectors, without the remainder.
-    fn vectors<S: Simd>(simd: S, slice: &[Self]) -> &[Self::Lanes<S>];
+    fn with_lane<S: Simd>(simd: S, lanes: Lanes<S, Self>, lane: usize, value: Self) -> Lanes<S, Self>;
     /// Returns a mutable slice as whole vectors, without the remainder.
-    fn vectors_mut<S: Simd>(simd: S, slice: &mut [Self]) -> &mut [Self::Lanes<S>];
+    fn vectors_mut<S: Simd>(simd: S, slice: &mut [Self]) -> &mut [Lanes<S, Self>];
     /// Sweeps over numbers of this type; compiled with this crate's optimisation, not in the crates
     /// that use flows.
     #[doc(hidden)]
     fn sweep(sweeper: &Sweeper<Self>, pass: Pass<'_, Self>, runs: &[Run]);
 }
+
+/// Vector of an instruction set.
+pub(super) type Lanes<S, T> = <<T as LaneReal>::Numbers as Arithmetic>::Lanes<S>;
 
 /// Distance in bytes from the data being computed to the data being prefetched. A sweep reads so
 /// many rows at once that the hardware prefetchers do not follow all of them, mainly where rows end
@@ -63,29 +56,9 @@ fn fetch(line: *const i8) {
 fn fetch(_line: *const i8) {}
 
 macro_rules! lane_real {
-    ($kind:ty, $lanes:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $vectors:ident, $vectors_mut:ident, $select:ident, $between:ident, $index:ty) => {
+    ($kind:ty, $numbers:ty, $lanes:ident, $splat:ident, $div:ident, $vectors_mut:ident, $select:ident, $between:ident, $index:ty) => {
         impl LaneReal for $kind {
-            type Lanes<S: Simd> = S::$lanes;
-
-            #[inline(always)]
-            fn splat<S: Simd>(simd: S, value: Self) -> S::$lanes {
-                simd.$splat(value)
-            }
-
-            #[inline(always)]
-            fn add_lanes<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
-                simd.$add(a, b)
-            }
-
-            #[inline(always)]
-            fn sub_lanes<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
-                simd.$sub(a, b)
-            }
-
-            #[inline(always)]
-            fn mul_lanes<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
-                simd.$mul(a, b)
-            }
+            type Numbers = $numbers;
 
             #[inline(always)]
             fn div_lanes<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
@@ -96,11 +69,6 @@ macro_rules! lane_real {
             fn with_lane<S: Simd>(simd: S, lanes: S::$lanes, lane: usize, value: Self) -> S::$lanes {
                 let lane = lane as $index;
                 simd.$select(simd.$between(lane, lane + 1).mask(), simd.$splat(value), lanes)
-            }
-
-            #[inline(always)]
-            fn vectors<S: Simd>(_: S, slice: &[Self]) -> &[S::$lanes] {
-                S::$vectors(slice).0
             }
 
             #[inline(always)]
@@ -115,31 +83,5 @@ macro_rules! lane_real {
     };
 }
 
-lane_real!(
-    f32,
-    f32s,
-    splat_f32s,
-    add_f32s,
-    sub_f32s,
-    mul_f32s,
-    div_f32s,
-    as_simd_f32s,
-    as_mut_simd_f32s,
-    select_f32s,
-    mask_between_m32s,
-    u32
-);
-lane_real!(
-    f64,
-    f64s,
-    splat_f64s,
-    add_f64s,
-    sub_f64s,
-    mul_f64s,
-    div_f64s,
-    as_simd_f64s,
-    as_mut_simd_f64s,
-    select_f64s,
-    mask_between_m64s,
-    u64
-);
+lane_real!(f32, Single, f32s, splat_f32s, div_f32s, as_mut_simd_f32s, select_f32s, mask_between_m32s, u32);
+lane_real!(f64, Double, f64s, splat_f64s, div_f64s, as_mut_simd_f64s, select_f64s, mask_between_m64s, u64);

@@ -1,6 +1,6 @@
 //! Flow as an application of the main program.
 
-use md_comm::{Choice, Reduction, Traffic, World};
+use md_comm::{Reduction, World};
 use md_engine::clock::PhaseClock;
 
 use super::d3q19::{POPULATIONS, SOUND_SPEED_SQUARED};
@@ -8,6 +8,7 @@ use super::lanes::LaneReal;
 use super::solver::Flow;
 use super::totals::Totals;
 use crate::application::{Application, Progress};
+use crate::halo::Stage;
 use crate::resume::expect_words;
 use crate::{GridError, Layout, Resumable};
 
@@ -142,15 +143,11 @@ impl<T: LaneReal> Application for FlowRun<'_, T> {
         self.flow.fluid_nodes()
     }
 
-    fn traffic(&self) -> Traffic {
-        self.flow.traffic()
+    fn stages(&self) -> Vec<&Stage> {
+        self.flow.stages()
     }
 
-    fn choices(&self) -> Vec<Choice> {
-        self.flow.choices()
-    }
-
-    fn finalise(self: Box<Self>) -> Result<(), GridError> {
-        self.flow.finalise()
+    fn into_stages(self: Box<Self>) -> Vec<Stage> {
+        self.flow.into_stages()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use md_comm::{Choice, Traffic, World};
+use md_comm::World;
 use md_core::aligned::Place;
 use md_core::simd::SimdLevel;
 use md_engine::clock::PhaseClock;
@@ -19,6 +19,7 @@ use super::rows::{Ends, Rows};
 use super::stores::{Stores, StoresChoice};
 use super::totals::{Sums, Totals};
 use super::walls::{Mask, Placement, Walls, shifts};
+use crate::halo::Stage;
 use crate::layout::LINE;
 use crate::{Block, Decomposition, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Region};
 
@@ -194,15 +195,6 @@ impl<T: LaneReal> Flow<T> {
         }
     }
 
-    /// Calls `take` with all populations of all fluid nodes of this rank, node by node.
-    pub fn visit(&self, mut take: impl FnMut(T)) {
-        for node in self.own_nodes() {
-            if !self.mask.is_solid(node.map(|index| index as isize)) {
-                self.populations(node).into_iter().for_each(&mut take);
-            }
-        }
-    }
-
     /// Returns the populations of a fluid node of this rank after the last step, as deviations from
     /// a fluid at rest. The bits are equal for both patterns.
     pub fn populations(&self, node: [usize; 3]) -> [T; POPULATIONS] {
@@ -289,12 +281,6 @@ impl<T: LaneReal> Flow<T> {
         drag::forces(world, &self.walls, (&self.grid, self.placement), most_links)
     }
 
-    fn own_nodes(&self) -> impl Iterator<Item = [usize; 3]> + use<T> {
-        let size = self.layout.size();
-        let rows = (0..size[0]).flat_map(move |x| (0..size[1]).map(move |y| (x, y)));
-        rows.flat_map(move |(x, y)| (0..size[2]).map(move |z| [x, y, z]))
-    }
-
     /// Returns the nodes of this rank.
     pub fn block(&self) -> Block {
         self.block
@@ -334,34 +320,22 @@ impl<T: LaneReal> Flow<T> {
         self.layout
     }
 
-    /// Returns the messages and bytes that this rank has sent so far.
-    pub fn traffic(&self) -> Traffic {
-        let gathered = match &self.grids {
-            Grids::One(gather) => gather.traffic(),
-            Grids::Two(..) => Traffic::default(),
+    /// Returns the stages of the halos.
+    pub(super) fn stages(&self) -> Vec<&Stage> {
+        let gather = match &self.grids {
+            Grids::One(gather) => gather.stages.as_slice(),
+            Grids::Two(..) => &[],
         };
-        let scattered = self.scatter.traffic();
-        Traffic { messages: scattered.messages + gathered.messages, bytes: scattered.bytes + gathered.bytes }
+        self.scatter.stages.iter().chain(gather).collect()
     }
 
-    /// Returns the transports selected by contexts that choose automatically.
-    pub fn choices(&self) -> Vec<Choice> {
-        let mut choices = self.scatter.choices();
-        if let Grids::One(gather) = &self.grids {
-            choices.extend(gather.choices());
-        }
-        choices
-    }
-
-    /// Closes the contexts. *Collective.*
-    ///
-    /// # Errors
-    /// Communication errors.
-    pub fn finalise(self) -> Result<(), GridError> {
-        if let Grids::One(gather) = self.grids {
-            gather.finalise()?;
-        }
-        self.scatter.finalise()
+    /// Returns the stages of the halos, without the values.
+    pub(super) fn into_stages(self) -> Vec<Stage> {
+        let gather = match self.grids {
+            Grids::One(gather) => gather.stages,
+            Grids::Two(..) => Vec::new(),
+        };
+        self.scatter.stages.into_iter().chain(gather).collect()
     }
 }
 

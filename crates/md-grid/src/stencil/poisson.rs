@@ -10,7 +10,7 @@
 //! discrete solution is known without any exchange. If all axes are periodic, it is known up to a
 //! constant, which is 0 here: b has zero mean, and so has everything computed from it.
 
-use md_comm::{Choice, Traffic, World};
+use md_comm::World;
 use md_core::aligned::Place;
 use md_engine::clock::PhaseClock;
 use md_engine::{Flight, Overlap, Phase};
@@ -19,6 +19,7 @@ use super::modes::{Wave, distinct_waves, wave};
 use super::problem::{Precision, Problem};
 use super::swap::{extremes, visit};
 use crate::application::{Application, Progress};
+use crate::halo::Stage;
 use crate::layout::{Bounds, Region};
 use crate::resume::expect_words;
 use crate::{Block, Decomposition, Field, GridError, Halo, HaloPlan, Layout, Neighbours, Resumable, total};
@@ -324,15 +325,11 @@ impl Application for Poisson<'_> {
         self.solution.layout()
     }
 
-    fn traffic(&self) -> Traffic {
-        self.halo.traffic()
+    fn stages(&self) -> Vec<&Stage> {
+        self.halo.stages.iter().collect()
     }
 
-    fn choices(&self) -> Vec<Choice> {
-        self.halo.choices()
-    }
-
-    fn finalise(self: Box<Self>) -> Result<(), GridError> {
-        self.halo.finalise()
+    fn into_stages(self: Box<Self>) -> Vec<Stage> {
+        self.halo.stages
     }
 }

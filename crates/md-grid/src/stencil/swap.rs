@@ -1,7 +1,7 @@
 //! Halo exchange of all fields at the start of a step, without overlap, as at the start of MONC's
 //! time step.
 
-use md_comm::{Choice, Traffic, World};
+use md_comm::World;
 use md_core::ExchangePattern;
 use md_core::aligned::Place;
 use md_engine::Phase;
@@ -10,6 +10,7 @@ use md_engine::clock::PhaseClock;
 use super::problem::{Compute, Problem};
 use crate::application::{Application, Progress, mixed};
 use crate::decomposition::Offset;
+use crate::halo::Stage;
 use crate::layout::Region;
 use crate::resume::expect_words;
 use crate::{Edges, Field, GridError, Halo, HaloPlan, Layout, Neighbours, Real, Resumable, total};
@@ -189,16 +190,12 @@ impl<T: Real> Application for Swap<'_, T> {
         self.field.layout()
     }
 
-    fn traffic(&self) -> Traffic {
-        self.halo.traffic()
+    fn stages(&self) -> Vec<&Stage> {
+        self.halo.stages.iter().collect()
     }
 
-    fn choices(&self) -> Vec<Choice> {
-        self.halo.choices()
-    }
-
-    fn finalise(self: Box<Self>) -> Result<(), GridError> {
-        self.halo.finalise()
+    fn into_stages(self: Box<Self>) -> Vec<Stage> {
+        self.halo.stages
     }
 }
 

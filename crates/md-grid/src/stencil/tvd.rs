@@ -18,7 +18,7 @@
 //! flight: a one-way swap. Every flux is computed once and used by both of its cells, so mass is
 //! conserved to rounding.
 
-use md_comm::{Choice, Traffic, World};
+use md_comm::World;
 use md_core::aligned::Place;
 use md_engine::clock::PhaseClock;
 use md_engine::{Overlap, Phase};
@@ -27,6 +27,7 @@ use super::problem::Problem;
 use super::swap::{extremes, visit};
 use crate::application::{Application, Progress};
 use crate::decomposition::{AXES, Block, Offset};
+use crate::halo::Stage;
 use crate::layout::{Bounds, Region, Span};
 use crate::resume::expect_words;
 use crate::{
@@ -383,20 +384,13 @@ impl<T: Real> Application for Tvd<'_, T> {
         self.tracers.layout()
     }
 
-    fn traffic(&self) -> Traffic {
+    fn stages(&self) -> Vec<&Stage> {
         let halos = self.sweeps.iter().flat_map(|sweep| [&sweep.tracers, &sweep.fluxes]);
-        halos.map(Halo::traffic).sum()
+        halos.flat_map(|halo| &halo.stages).collect()
     }
 
-    fn choices(&self) -> Vec<Choice> {
-        let halos = self.sweeps.iter().flat_map(|sweep| [&sweep.tracers, &sweep.fluxes]);
-        halos.flat_map(Halo::choices).collect()
-    }
-
-    fn finalise(self: Box<Self>) -> Result<(), GridError> {
-        self.sweeps.into_iter().try_for_each(|sweep| {
-            sweep.tracers.finalise()?;
-            sweep.fluxes.finalise()
-        })
+    fn into_stages(self: Box<Self>) -> Vec<Stage> {
+        let halos = self.sweeps.into_iter().flat_map(|sweep| [sweep.tracers, sweep.fluxes]);
+        halos.flat_map(|halo| halo.stages).collect()
     }
 }

@@ -5,11 +5,11 @@ use md_comm::{
     World,
 };
 
-use super::line::{Content, Handling, Line, one_way, spec, verified};
+use super::line::{Content, Handling, Line, exchanged, one_way, spec};
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Distance, Ground, Mechanism, Stage, powers_of_two};
 use crate::Problem;
-use crate::sampling::{Effort, sample_in_turn};
+use crate::sampling::{Effort, sample_one};
 
 /// Maximum number of messages per iteration.
 const MESSAGES: usize = 64;
@@ -25,15 +25,7 @@ impl Benchmark for Bandwidth {
     }
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        let sizes = &powers_of_two()[1..];
-        let cases = |(peer, distance)| ground.each(sizes, distance, peer);
-        let cases = ground.partners().into_iter().flat_map(cases);
-        #[cfg(feature = "mpi")]
-        let cases = {
-            let calls: &[_] = if ground.has_calls { &super::onesided::MECHANISMS } else { &[] };
-            cases.chain(ground.plain(calls, sizes))
-        };
-        cases.collect()
+        ground.pairs_and_calls(&powers_of_two()[1..])
     }
 
     fn messages(&self, case: &Case) -> usize {
@@ -54,12 +46,7 @@ impl Benchmark for Bandwidth {
         let of_kinds =
             |some: usize| Effort { budget_s: effort.budget_s * some as f64 / kinds as f64, ..effort };
         let line = Line::open(world, spec(edges.clone(), Buffering::Single))?;
-        let mut samples_s = verified(world, [line], |[line]| {
-            sample_in_turn(world, handling.len(), of_kinds(handling.len()), |kind, iterations| {
-                (0..iterations).try_for_each(|_| line.exchange(handling[kind], |_| Ok(())))?;
-                Ok(())
-            })
-        })?;
+        let mut samples_s = exchanged(world, [line], of_kinds(handling.len()), &handling)?;
         // Not sampled in turn with the others: for each message the library would search the
         // receives that their context has posted.
         if has_one_buffer {
@@ -67,9 +54,7 @@ impl Benchmark for Bandwidth {
             // The agreement world waits longer than the monitor, so that the monitor ends the job
             // first and writes the results so far.
             let mut one_buffer = OneBuffer::open(case.bytes, transports.agreement(), &edges)?;
-            samples_s.extend(sample_in_turn(world, 1, of_kinds(1), |_, iterations| {
-                (0..iterations).try_for_each(|_| one_buffer.exchange()).map_err(Problem::from)
-            })?);
+            samples_s.extend(sample_one(world, of_kinds(1), || one_buffer.exchange())?);
             one_buffer.finalise(world)?;
         }
         Ok(parts(&["", "copied", "one-buffer"], samples_s, (messages * case.bytes) as f64))

@@ -3,7 +3,7 @@
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage};
 use crate::Problem;
-use crate::sampling::sample_in_turn;
+use crate::sampling::sample_one;
 
 /// Barrier of the world.
 pub(super) struct Barrier;
@@ -24,9 +24,7 @@ impl Benchmark for Barrier {
 
     fn run(&self, _: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let Stage { world, effort, .. } = *stage;
-        let samples_s = sample_in_turn(world, 1, effort, |_, iterations| {
-            (0..iterations).try_for_each(|_| world.barrier()).map_err(Problem::from)
-        })?;
+        let samples_s = sample_one(world, effort, || world.barrier())?;
         Ok(parts(&[""], samples_s, 0.0))
     }
 }

@@ -99,6 +99,23 @@ impl Ground {
         self.backends.iter().flat_map(with).collect()
     }
 
+    /// Returns a case for every transport, size and partner of rank 0.
+    pub(super) fn pairs(&self, own_sizes: &[usize]) -> Vec<Case> {
+        let cases = |(peer, distance)| self.each(own_sizes, distance, peer);
+        self.partners().into_iter().flat_map(cases).collect()
+    }
+
+    /// Like [`Self::pairs`], with cases of MPI's own one-sided calls.
+    pub(super) fn pairs_and_calls(&self, own_sizes: &[usize]) -> Vec<Case> {
+        #[cfg_attr(not(feature = "mpi"), expect(unused_mut, reason = "there are no such calls"))]
+        let mut cases = self.pairs(own_sizes);
+        #[cfg(feature = "mpi")]
+        if self.has_calls {
+            cases.extend(self.plain(&super::onesided::MECHANISMS, own_sizes));
+        }
+        cases
+    }
+
     /// Returns a case per size for all ranks, independent of the transport.
     pub(super) fn once(&self, name: &'static str, own_sizes: &[usize]) -> Vec<Case> {
         let (mechanism, distance) = (Mechanism::Other(name), self.distance());

@@ -9,6 +9,7 @@ use md_comm::{
 use super::block;
 use super::walk::Walk;
 use crate::Problem;
+use crate::sampling::{Effort, sample_in_turn};
 
 /// Name of the contexts in errors.
 const NAME: &str = "bench";
@@ -183,6 +184,22 @@ impl Content {
         let wrong = bytes.iter().zip(self.word(place)).position(|(byte, right)| *byte != right)?;
         Some(WORD * place + wrong)
     }
+}
+
+/// Samples exchanges of all lines, one after the other, with each way of handling the messages in
+/// turn. *Collective.*
+pub(super) fn exchanged<const N: usize>(
+    world: &dyn World,
+    lines: [Line; N],
+    effort: Effort,
+    handling: &[Handling],
+) -> Result<Vec<Vec<f64>>, Problem> {
+    verified(world, lines, |lines| {
+        Ok(sample_in_turn(world, handling.len(), effort, |kind, iterations| {
+            let mut once = || lines.iter_mut().try_for_each(|line| line.exchange(handling[kind], |_| Ok(())));
+            (0..iterations).try_for_each(|_| once())
+        })?)
+    })
 }
 
 /// Verifies the contents before and after the timed work. Lines that have failed are left open,

@@ -4,14 +4,13 @@
 mod allreduce;
 mod bandwidth;
 mod barrier;
+mod contexts;
 mod copy;
-mod creation;
 #[cfg(feature = "mpi")]
 mod elementwise;
 mod ground;
 mod line;
 mod machine;
-mod negotiation;
 #[cfg(feature = "mpi")]
 mod onesided;
 mod overlap;
@@ -43,6 +42,7 @@ use md_comm::{CommError, World};
 
 use crate::sampling::Effort;
 use crate::{Problem, Transports};
+use contexts::Contexts;
 pub use copy::copy_bytes_per_s;
 pub use ground::{Case, Distance, Ground, Mechanism};
 pub use machine::{Machine, core_complexes};
@@ -64,8 +64,8 @@ pub static ALL: &[&dyn Benchmark] = &[
     &overlap::Overlap,
     &barrier::Barrier,
     &allreduce::Allreduce,
-    &creation::Creation,
-    &negotiation::Negotiation,
+    &Contexts::Creation,
+    &Contexts::Negotiation,
     &ringshift::Ringshift,
     &wakeup::Wakeup,
     &copy::Copy,

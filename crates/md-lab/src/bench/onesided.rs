@@ -7,7 +7,7 @@ use super::plain::{allocated, content, fill, verified};
 use super::series::{Series, parts};
 use super::{Case, Stage};
 use crate::Problem;
-use crate::sampling::sample_in_turn;
+use crate::sampling::sample_one;
 
 /// `put`: a put, a flush and a word that announces the data, in both directions; `get`: a get and a
 /// flush, which is a round trip by itself.
@@ -92,9 +92,7 @@ fn sample(
     fill(window, world, bytes)?;
     window.with_own(0, |own| content(world.rank()).fill(own))?;
     window.lock_all()?;
-    let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
-        (0..iterations).try_for_each(|_| once(window)).map_err(Problem::from)
-    })?;
+    let samples_s = sample_one(world, stage.effort, || once(window))?;
     window.unlock_all()?;
     Ok(samples_s)
 }

@@ -8,7 +8,7 @@ use super::series::{Series, parts};
 use super::walk::{LEAST_WALK, through};
 use super::{Benchmark, Case, Distance, Ground, Stage};
 use crate::Problem;
-use crate::sampling::sample_in_turn;
+use crate::sampling::sample_one;
 
 const SIZES: [usize; 6] = [8, 512, 8 << 10, 128 << 10, 1 << 20, 8 << 20];
 const STORE: &str = "store";
@@ -104,12 +104,9 @@ impl Transfer {
         // Access every page once.
         let page = (PAGE / bytes.max(1)).max(1);
         (0..places).step_by(page).try_for_each(|place| self.once(window, place))?;
-        let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
-            for _ in 0..iterations {
-                place = (place + 1) % places;
-                self.once(window, place)?;
-            }
-            Ok::<_, Problem>(())
+        let samples_s = sample_one(world, stage.effort, || {
+            place = (place + 1) % places;
+            self.once(window, place)
         })?;
         self.once(window, 0)?;
         window.unlock_all()?;

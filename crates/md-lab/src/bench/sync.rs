@@ -2,12 +2,11 @@
 
 use md_comm::{Backend, Buffering};
 
-use super::line::{Handling, Line, spec, verified};
+use super::line::{Handling, Line, exchanged, spec};
 use super::series::{Series, parts};
 use super::torus::Torus;
 use super::{Benchmark, Case, Ground, Mechanism, Stage};
 use crate::Problem;
-use crate::sampling::sample_in_turn;
 
 /// 1, 10^3 and 10^6 numbers (Schmelz 2019).
 const SIZES: [usize; 3] = [8, 8_000, 8_000_000];
@@ -51,12 +50,7 @@ impl Benchmark for Sync {
         let Stage { world, effort, .. } = *stage;
         let edges = self.0.edges(world.rank(), world.ranks(), case.bytes);
         let line = Line::open(world, spec(edges, Buffering::Double))?;
-        let samples_s = verified(world, [line], |[line]| {
-            sample_in_turn(world, 1, effort, |_, iterations| {
-                (0..iterations).try_for_each(|_| line.exchange(Handling::Copied, |_| Ok(())))?;
-                Ok(())
-            })
-        })?;
+        let samples_s = exchanged(world, [line], effort, &[Handling::Copied])?;
         Ok(parts(&[""], samples_s, (self.messages(case) * case.bytes) as f64))
     }
 }

@@ -23,8 +23,7 @@ impl Benchmark for Wakeup {
     }
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        let cases = |(peer, distance)| ground.each(&[8], distance, peer);
-        ground.partners().into_iter().flat_map(cases).collect()
+        ground.pairs(&[8])
     }
 
     fn least_s(&self, _: &Case) -> f64 {

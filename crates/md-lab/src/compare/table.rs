@@ -3,6 +3,7 @@
 use super::comparison::{Comparison, MeasurementContext, RankedBy, RowContext, StrategyReport};
 use super::{MICROSECONDS, MILLISECONDS, Unit};
 use crate::statistics::Interval;
+use crate::tables::left_aligned;
 use crate::{Setting, Variant, name_of};
 use md_core::words::counted;
 
@@ -23,13 +24,7 @@ pub fn table<C: RowContext>(comparison: &Comparison<C>) -> String {
     let header = header.chain(["exchange, us", "step, ms", "halo", "status"]).map(str::to_owned);
     let mut lines = vec![header.collect::<Vec<_>>()];
     lines.extend(rows.iter().map(|row| cells(comparison, row)));
-    let widths: Vec<usize> =
-        (0..lines[0].len()).map(|i| lines.iter().map(|line| line[i].len()).max().unwrap_or(0)).collect();
-    let mut text = heading(comparison);
-    for line in &lines {
-        let padded = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
-        text += &format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end());
-    }
+    let mut text = heading(comparison) + &left_aligned(&lines);
     for row in rows.iter().filter(|row| !row.note.is_empty()) {
         text += &format!("{} ({}): {}\n", row.name(), name_of(row.status), row.note);
     }

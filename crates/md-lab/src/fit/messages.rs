@@ -145,7 +145,9 @@ fn ranges(rows: &[Measurement], (backend, distance): (Backend, Distance)) -> Vec
             rms_residual: fit.residuals.rms,
             largest_residual: fit.residuals.largest,
             samples: fit.residuals.count as u64,
-            ..MessageCost::nothing(backend, distance)
+            backend,
+            distance,
+            ..MessageCost::default()
         };
         let held = points.iter().filter(|point| point.held_out);
         let held_out = Residuals::of(held.map(|point| (cost.one_way_s(point.bytes), point.one_way_s)));
@@ -334,7 +336,8 @@ pub(super) mod tests {
                 overhead_s: 5e-8,
                 seconds_per_byte,
                 serial_share: 0.75,
-                ..MessageCost::nothing(backend, Distance::Node)
+                backend,
+                ..MessageCost::default()
             };
         for backend in movers() {
             let costs = [message(backend, 0, [3e-7, 2e-10]), message(backend, 4096, [2e-6, 8e-11])];

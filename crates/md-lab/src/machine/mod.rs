@@ -84,10 +84,11 @@ pub struct Origin {
 }
 
 /// Distance between two ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distance {
     /// One node; where it matters, cores that share the last-level cache.
+    #[default]
     Node,
     /// Two nodes.
     Network,
@@ -96,8 +97,8 @@ pub enum Distance {
 }
 
 /// Cost of messages of one backend over one distance, in a range of lengths: usually one range of
-/// eager messages and one of rendezvous messages.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// eager messages and one of rendezvous messages. The default is one range without cost.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageCost {
     /// Backend that moves the messages.
@@ -166,26 +167,6 @@ fn is_unjudged(samples: u64, coefficients: u64) -> bool {
 }
 
 impl MessageCost {
-    /// Returns a range of all messages of a backend over a distance, with zero cost.
-    pub fn nothing(backend: Backend, distance: Distance) -> Self {
-        Self {
-            backend,
-            distance,
-            from_bytes: 0,
-            below_bytes: None,
-            latency_s: 0.0,
-            overhead_s: 0.0,
-            seconds_per_byte: 0.0,
-            serial_share: 0.0,
-            rms_residual: 0.0,
-            largest_residual: 0.0,
-            held_out_rms_residual: None,
-            held_out_largest_residual: None,
-            samples: 0,
-            half_widths: HalfWidths::new(),
-        }
-    }
-
     /// Returns whether it was fitted to as many measurements as it has coefficients, so that its
     /// quality is unknown.
     pub fn is_unjudged(&self) -> bool {

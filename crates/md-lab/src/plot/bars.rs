@@ -8,7 +8,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
+use super::{Drawn, FONT, FONT_SIZE, MARGIN, Picture, bar_at, framed};
 use crate::significant;
 use crate::statistics::Interval;
 
@@ -61,7 +61,6 @@ pub struct Stacks {
 }
 
 type Chart<'a, B> = ChartContext<'a, B, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
 impl Bars {
     fn label_width(&self) -> u32 {
@@ -91,17 +90,10 @@ impl Bars {
     fn draw_bars<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Drawn<B> {
         let lengths = self.bars.iter().map(|(_, bar)| [bar.median_s, bar.high_s]);
         let end = end_of_axis(lengths.collect(), self.longest);
-        let mut chart = ChartBuilder::on(area)
-            .caption(&self.title, (FONT, TITLE_SIZE))
-            .margin(MARGIN)
-            .x_label_area_size(3 * FONT_SIZE)
-            .y_label_area_size(self.label_width())
+        let mut chart = framed(area, &self.title, [3 * FONT_SIZE, self.label_width()])
             .build_cartesian_2d(0.0..end, self.range_y())?;
-        let label = |place: &f64| {
-            let is_there = (place - place.round()).abs() < 1e-9 && *place >= 0.0;
-            let number = self.bars.len().checked_sub(1 + place.round().max(0.0) as usize);
-            number.filter(|_| is_there).map(|number| self.label(number)).unwrap_or_default()
-        };
+        let label =
+            |y: &f64| bar_at(self.bars.len(), *y).map(|number| self.label(number)).unwrap_or_default();
         chart
             .configure_mesh()
             .disable_y_mesh()
@@ -126,11 +118,7 @@ impl Bars {
         let Stacks { description, parts, lengths } = stacks;
         let totals: Vec<f64> = lengths.iter().map(|parts| parts.iter().sum()).collect();
         let end = end_of_axis(totals.iter().map(|&total| [total; 2]).collect(), self.longest);
-        let mut chart = ChartBuilder::on(area)
-            .caption(" ", (FONT, TITLE_SIZE))
-            .margin(MARGIN)
-            .x_label_area_size(3 * FONT_SIZE)
-            .build_cartesian_2d(0.0..end, self.range_y())?;
+        let mut chart = framed(area, " ", [3 * FONT_SIZE, 0]).build_cartesian_2d(0.0..end, self.range_y())?;
         chart
             .configure_mesh()
             .disable_y_mesh()

@@ -5,7 +5,7 @@ use std::ops::Range;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
+use super::{Drawn, FONT, FONT_SIZE, Picture, framed};
 
 const WIDTH: u32 = 700;
 const HEIGHT: u32 = 360;
@@ -87,10 +87,7 @@ impl Picture for Curves {
         (WIDTH, HEIGHT)
     }
 
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Drawn<B> {
         let points = || self.curves.iter().flat_map(|curve| &curve.points).filter(|point| is_drawn(point));
         let names_width = if self.curves.len() > 1 { NAMES_WIDTH } else { 0 };
         let (area, names) = area.split_horizontally(WIDTH - names_width);
@@ -98,12 +95,7 @@ impl Picture for Curves {
         let all = || points().chain(bands.iter().flatten().flatten());
         let (x, y) = (range(all().map(|point| point.0), 0.0), range(all().map(|point| point.1), ROOM));
         let labels = [&x, &y].map(label_of);
-        let mut chart = ChartBuilder::on(&area)
-            .caption(&self.title, (FONT, TITLE_SIZE))
-            .margin(MARGIN)
-            .x_label_area_size(3 * FONT_SIZE)
-            .y_label_area_size(LABEL_WIDTH)
-            .build_cartesian_2d(x, y)?;
+        let mut chart = framed(&area, &self.title, [3 * FONT_SIZE, LABEL_WIDTH]).build_cartesian_2d(x, y)?;
         chart
             .configure_mesh()
             .x_desc(&self.axis)
@@ -127,10 +119,7 @@ impl Picture for Curves {
 
 impl Curves {
     /// Draws the legend.
-    fn draw_names<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    fn draw_names<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Drawn<B> {
         // A smaller distance for very many curves, so that no name lies below the picture.
         let height = HEIGHT_PER_NAME.min(HEIGHT / (self.curves.len() as u32 + 2));
         for (number, curve) in self.curves.iter().enumerate() {

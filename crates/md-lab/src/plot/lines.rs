@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
+use super::{Drawn, FONT, FONT_SIZE, Picture, framed};
 use crate::statistics::Interval;
 
 const WIDTH: u32 = 700;
@@ -45,8 +45,6 @@ pub struct Panels {
     pub panels: Vec<Panel>,
 }
 
-type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
-
 impl Picture for Panels {
     fn size(&self) -> (u32, u32) {
         (COLUMNS as u32 * WIDTH, HEIGHT * self.panels.len().div_ceil(COLUMNS).max(1) as u32)
@@ -81,11 +79,7 @@ fn draw_panel<B: DrawingBackend>(panel: &Panel, area: &DrawingArea<B, Shift>) ->
     let legend_width = (LETTER_WIDTH * longest) as i32 + 3 * FONT_SIZE as i32;
     let (plot, legend) = area.split_horizontally(area.dim_in_pixel().0 as i32 - legend_width);
     draw_legend(&panel.lines, &legend)?;
-    let mut chart = ChartBuilder::on(&plot)
-        .caption(&panel.title, (FONT, TITLE_SIZE))
-        .margin(MARGIN)
-        .x_label_area_size(3 * FONT_SIZE)
-        .y_label_area_size(LABEL_WIDTH)
+    let mut chart = framed(&plot, &panel.title, [3 * FONT_SIZE, LABEL_WIDTH])
         .build_cartesian_2d(x.log_scale(), y.log_scale())?;
     let number = |value: &f64| crate::significant(*value, 3);
     chart

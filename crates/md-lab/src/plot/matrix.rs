@@ -3,7 +3,7 @@
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
+use super::{Drawn, FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE, framed};
 use crate::in_words;
 
 const SIDE: u32 = 640;
@@ -30,10 +30,7 @@ impl Picture for Matrix {
         (SIDE + SCALE_WIDTH, SIDE)
     }
 
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Drawn<B> {
         let end = self.size.max(1) as f64 - 0.5;
         let largest = self.cells.iter().map(|(_, value)| *value).fold(f64::MIN_POSITIVE, f64::max);
         // Only integers have labels.
@@ -42,11 +39,7 @@ impl Picture for Matrix {
             if (place - whole).abs() < WHOLE { format!("{whole}") } else { String::new() }
         };
         let (area, scale) = area.split_horizontally(SIDE);
-        let mut chart = ChartBuilder::on(&area)
-            .caption(&self.title, (FONT, TITLE_SIZE))
-            .margin(MARGIN)
-            .x_label_area_size(2 * FONT_SIZE)
-            .y_label_area_size(LABEL_WIDTH)
+        let mut chart = framed(&area, &self.title, [2 * FONT_SIZE, LABEL_WIDTH])
             .build_cartesian_2d(-0.5..end, end..-0.5)?;
         chart
             .configure_mesh()
@@ -70,10 +63,7 @@ fn colour(part: f64) -> RGBColor {
 }
 
 /// Draws a scale of all colours, from zero to the largest value.
-fn draw_scale<B: DrawingBackend>(
-    area: &DrawingArea<B, Shift>,
-    largest: f64,
-) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+fn draw_scale<B: DrawingBackend>(area: &DrawingArea<B, Shift>, largest: f64) -> Drawn<B> {
     let mut chart = ChartBuilder::on(area)
         .margin(MARGIN)
         .margin_top(3 * TITLE_SIZE)

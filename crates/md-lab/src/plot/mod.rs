@@ -27,6 +27,9 @@ const FONT_SIZE: u32 = 16;
 const TITLE_SIZE: u32 = 20;
 const BYTES_PER_PIXEL: usize = 3;
 
+/// Result of drawing on a backend.
+pub type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
+
 /// A picture that can be drawn as SVG and PNG.
 pub trait Picture {
     /// Width and height in pixels.
@@ -36,10 +39,7 @@ pub trait Picture {
     ///
     /// # Errors
     /// Those of the backend.
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>>;
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Drawn<B>;
 
     /// Returns the picture as SVG.
     ///
@@ -75,6 +75,24 @@ fn on_white<B: DrawingBackend>(picture: &(impl Picture + ?Sized), backend: B) ->
         .and_then(|()| picture.draw(&area))
         .and_then(|()| area.present())
         .map_err(EncodeError::new)
+}
+
+/// Returns a chart with a title, and room for labels below it and on its left.
+fn framed<'a, 'b, B: DrawingBackend>(
+    area: &'a DrawingArea<B, Shift>,
+    title: &str,
+    [below, left]: [u32; 2],
+) -> ChartBuilder<'a, 'b, B> {
+    let mut chart = ChartBuilder::on(area);
+    chart.caption(title, (FONT, TITLE_SIZE)).margin(MARGIN);
+    chart.x_label_area_size(below).y_label_area_size(left);
+    chart
+}
+
+/// Returns the number of the bar at a height; bars are counted from the top, heights from the bottom.
+fn bar_at(bars: usize, y: f64) -> Option<usize> {
+    let is_there = (y - y.round()).abs() < 1e-9 && y >= 0.0;
+    bars.checked_sub(1 + y.round().max(0.0) as usize).filter(|_| is_there)
 }
 
 fn use_own_font() -> Result<(), EncodeError> {

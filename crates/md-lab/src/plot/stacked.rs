@@ -3,7 +3,7 @@
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
+use super::{Drawn, FONT, FONT_SIZE, Picture, bar_at, framed};
 
 const WIDTH: u32 = 900;
 const LEGEND_WIDTH: u32 = 200;
@@ -33,26 +33,19 @@ impl Picture for Stacked {
         (WIDTH, names.max(HEIGHT_OF_REST + HEIGHT_PER_BAR * self.bars.len().max(1) as u32))
     }
 
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Drawn<B> {
         let (left, right) = area.split_horizontally(WIDTH - LEGEND_WIDTH);
         let longest = self.bars.iter().map(|(_, parts)| parts.iter().sum::<f64>()).fold(0.0, f64::max);
         let end = if longest > 0.0 && longest.is_finite() { 1.03 * longest } else { 1.0 };
-        // Bars are counted from the top, y from the bottom.
+        let name = |y: &f64| bar_at(self.bars.len(), *y).map_or("", |number| &self.bars[number].0).to_owned();
         let place = |number: usize| (self.bars.len() - 1 - number) as f64;
-        let mut chart = ChartBuilder::on(&left)
-            .caption(&self.title, (FONT, TITLE_SIZE))
-            .margin(MARGIN)
-            .x_label_area_size(3 * FONT_SIZE)
-            .y_label_area_size(LABEL_WIDTH)
+        let mut chart = framed(&left, &self.title, [3 * FONT_SIZE, LABEL_WIDTH])
             .build_cartesian_2d(0.0..end, -0.5..self.bars.len().max(1) as f64 - 0.5)?;
         chart
             .configure_mesh()
             .disable_y_mesh()
             .y_labels(2 * self.bars.len() + 1)
-            .y_label_formatter(&|y: &f64| self.name_at(*y))
+            .y_label_formatter(&name)
             .x_desc(&self.description)
             .label_style((FONT, FONT_SIZE))
             .draw()?;
@@ -71,18 +64,7 @@ impl Picture for Stacked {
 }
 
 impl Stacked {
-    /// Returns the name of the bar at a height; empty between bars.
-    fn name_at(&self, y: f64) -> String {
-        let is_there = (y - y.round()).abs() < 1e-9 && y >= 0.0;
-        let number = self.bars.len().checked_sub(1 + y.round().max(0.0) as usize);
-        let bar = number.filter(|_| is_there).and_then(|number| self.bars.get(number));
-        bar.map(|(name, _)| name.clone()).unwrap_or_default()
-    }
-
-    fn draw_legend<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    fn draw_legend<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Drawn<B> {
         for (part, name) in self.parts.iter().enumerate() {
             let (size, y) = (FONT_SIZE as i32, (HEIGHT_PER_NAME * (part as u32 + 1)) as i32);
             area.draw(&Rectangle::new([(0, y), (size, y + size)], Palette99::pick(part).filled()))?;

@@ -281,9 +281,10 @@ mod tests {
 
     fn machine() -> Machine {
         let cost = MessageCost {
+            backend: Backend::P2p,
             latency_s: 1e-6,
             seconds_per_byte: 1e-9,
-            ..MessageCost::nothing(Backend::P2p, Distance::Node)
+            ..MessageCost::default()
         };
         Machine { messages: vec![cost], ..Machine::default() }
     }

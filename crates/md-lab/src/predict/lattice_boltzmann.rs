@@ -50,11 +50,6 @@ pub struct LatticeBoltzmannStep {
 }
 
 impl LatticeBoltzmann {
-    /// Returns the paper's number of faces, for processes in a row on each node.
-    pub fn faces_of_a_row(processes_per_node: f64) -> f64 {
-        4.0 * processes_per_node + 2.0
-    }
-
     /// Returns the bytes of a face's message.
     pub fn face_bytes(&self) -> f64 {
         BYTES_PER_FACE_CELL * self.side.powi(2)
@@ -142,7 +137,7 @@ mod tests {
             node_latency_s: 1e-6,
             node_bytes_per_s: 20e9,
             memory_bytes_per_s: 38.9e9,
-            faces_between_nodes: LatticeBoltzmann::faces_of_a_row(24.0),
+            faces_between_nodes: 4.0 * 24.0 + 2.0,
         };
         let step = lima.step();
         assert!(
@@ -196,7 +191,7 @@ mod tests {
             LatticeBoltzmann::of(&step, &GridCosts::default(), machine, &request)
         };
         let rows = of(Some(4), &everywhere).unwrap();
-        assert!((rows.faces_between_nodes - LatticeBoltzmann::faces_of_a_row(4.0)).abs() < 1e-9, "{rows:?}");
+        assert!((rows.faces_between_nodes - (4.0 * 4.0 + 2.0)).abs() < 1e-9, "{rows:?}");
         assert_eq!(of(None, &machine).unwrap().faces_between_nodes, 0.0);
         assert_eq!(of(Some(4), &machine), None);
         assert!(rows.words(72).contains("(18 faces leave one)"), "{}", rows.words(72));

@@ -51,7 +51,7 @@ pub(crate) use placement::Nodes;
 pub use placement::Placement;
 use plans::{Density, Plans, Stage};
 use play::{Draws, Kind, Play, Work};
-pub(crate) use protocol::has_windows;
+pub(crate) use protocol::{delivers_together, has_windows};
 pub use report::{chart, predict_csv, table};
 use sample::Sample;
 

@@ -62,3 +62,8 @@ impl Protocol {
 pub(crate) fn has_windows(backend: Backend) -> bool {
     matches!(backend.communication(), Communication::SharedMemory | Communication::OneSided)
 }
+
+/// Returns whether all messages of an exchange become visible at once.
+pub(crate) fn delivers_together(backend: Backend) -> bool {
+    Protocol::of(backend).together
+}

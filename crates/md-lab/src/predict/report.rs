@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{CAVEATS, Forecast, Prediction, Request};
 use crate::plot::{Line, Panel, Panels};
 use crate::statistics::Interval;
-use crate::tables::table as csv_table;
+use crate::tables::{left_aligned, table as csv_table};
 use crate::{EncodeError, Strategy, name_of, significant};
 
 /// Phases of a prediction, in the order of a step.
@@ -65,15 +65,9 @@ pub fn table(forecast: &Forecast) -> String {
         ["ranks", "grid", "backend", "shell", "exchange", "step, ms", "waiting", "messages", "bytes"];
     let mut lines = vec![header.map(str::to_owned)];
     lines.extend(leaders(forecast).into_iter().map(cells));
-    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    let mut text =
+    let head =
         format!("step: median [95 % interval] of those played; the best {SHOWN} on each number of ranks\n");
-    for line in &lines {
-        let padded = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
-        text += &format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end());
-    }
-    text + &remarks(forecast, &name, &CAVEATS)
+    head + &left_aligned(&lines) + &remarks(forecast, &name, &CAVEATS)
 }
 
 /// Returns the [`SHOWN`] best strategies on each number of ranks.

@@ -25,7 +25,8 @@ pub(super) fn machine() -> Machine {
         latency_s: LATENCY_S,
         overhead_s: OVERHEAD_S,
         seconds_per_byte: BYTE_S,
-        ..MessageCost::nothing(backend, Distance::Node)
+        backend,
+        ..MessageCost::default()
     };
     let collective = |operation| CollectiveCost {
         operation,

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use md_comm::Backend;
 use md_engine::Phase;
 
 use super::path::segments;
 use super::read::{Activity, Entrance, Message, Timeline};
-
-/// Backends that deliver all messages of an exchange at once: the last to leave is waited for.
-const TOGETHER: [&str; 4] = ["neighbor-collective", "rma-fence", "rma-pscw", "rma-barrier"];
+use crate::predict::delivers_together;
 
 /// Microseconds per second.
 const US: f64 = 1e6;
@@ -123,7 +122,9 @@ impl Summary {
 fn last_to_leave(timeline: &Timeline) -> HashMap<(usize, [u32; 2]), &Message> {
     let mut last: HashMap<_, &Message> = HashMap::new();
     let backend = timeline.strategy.split(' ').next().unwrap_or_default();
-    for message in timeline.messages.iter().filter(|_| TOGETHER.contains(&backend)) {
+    let named = Backend::ALL.iter().find(|own| own.name() == backend);
+    let is_together = named.is_some_and(|&backend| delivers_together(backend));
+    for message in timeline.messages.iter().filter(|_| is_together) {
         let known = last.entry((message.to, message.exchange)).or_insert(message);
         if message.started > known.started {
             *known = message;

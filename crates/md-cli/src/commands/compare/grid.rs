@@ -20,9 +20,9 @@ use md_scenario::failure::RunError;
 
 use super::{Call, open_on_root, refused};
 use crate::args::CompareArgs;
-use crate::commands::grid_run::{self, Runnable};
+use crate::commands::grid_run;
 use crate::commands::timeline::expect_timeline;
-use crate::grid_inputs::GridInputs;
+use crate::grid_inputs::{GridInputs, GridModel};
 use crate::report::grid::GridContext;
 use crate::strategies::{Choices, MESSAGES, adapt_variant, keys_of};
 
@@ -35,7 +35,7 @@ const STEPS: u64 = 10;
 /// # Errors
 /// Returns [`Summarised`](crate::commands::ending::Summarised) if a strategy was wrong, failed or
 /// timed out. See [`RunError`] for other errors.
-pub fn compare_on_grid<M: Runnable>(
+pub fn compare_on_grid<M: GridModel>(
     transports: &dyn Transports,
     inputs: &GridInputs<M>,
     args: &CompareArgs,
@@ -73,7 +73,7 @@ pub fn compare_on_grid<M: Runnable>(
 const CHECKED_STEPS: u64 = 3;
 
 /// Grid of a scenario, and the fingerprint that every strategy must reproduce.
-struct Grid<'c, M: Runnable> {
+struct Grid<'c, M: GridModel> {
     agreement: &'c dyn World,
     inputs: &'c GridInputs<M>,
     /// Scenario with the keys of the strategies.
@@ -86,12 +86,12 @@ struct Grid<'c, M: Runnable> {
 }
 
 /// Inputs and problem of a strategy.
-struct GridSetup<M: Runnable> {
+struct GridSetup<M: GridModel> {
     inputs: GridInputs<M>,
     problem: M::Problem,
 }
 
-impl<'c, M: Runnable> Grid<'c, M> {
+impl<'c, M: GridModel> Grid<'c, M> {
     /// Computes the fingerprint with the first of the backends. *Collective.*
     fn of(
         transports: &'c dyn Transports,
@@ -162,7 +162,7 @@ impl RowContext for GridContext {
     }
 }
 
-impl<M: Runnable> Ground for Grid<'_, M> {
+impl<M: GridModel> Ground for Grid<'_, M> {
     type Setup = GridSetup<M>;
     type Context = GridContext;
     type Seen = ();

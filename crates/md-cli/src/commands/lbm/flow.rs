@@ -5,60 +5,13 @@ use std::f64::consts::TAU;
 use md_comm::World;
 use md_core::Threads;
 use md_engine::EngineError;
-use md_grid::lbm::{Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULATIONS, WallVelocities};
-use md_grid::{Decomposition, Layout};
-use md_lab::in_words;
+use md_grid::Decomposition;
+use md_grid::lbm::{Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, WallVelocities};
 use md_scenario::failure::RunError;
-use md_scenario::{InitialKind, Lbm, LbmScenario, ScenarioError};
+use md_scenario::{InitialKind, Lbm, LbmScenario};
 
 use crate::grid_inputs::GridInputs;
 use crate::requested_level::requested_or_widest;
-
-/// Returns the division of the nodes among the ranks, or an error at the key of its fault.
-pub(in crate::commands) fn decomposition(
-    ranks: usize,
-    inputs: &GridInputs<LbmScenario>,
-) -> Result<Decomposition, RunError> {
-    let lbm = &inputs.scenario.lbm;
-    let parallel = &inputs.scenario.parallel;
-    let (grid, whole) = (parallel.grid, parallel.decomposition.may_be_cut().map(|may| !may));
-    Decomposition::with_fixed_axes(lbm.grid, ranks, grid, lbm.edges(), whole).map_err(|error| {
-        let key = if grid.is_some() { "parallel.grid" } else { "lbm.grid" };
-        let help =
-            "a rank has at least one node along each axis; ranks along x, y and z multiply to all ranks";
-        ScenarioError::at(&inputs.source, key, error.to_string(), help).into()
-    })
-}
-
-/// Returns the number of bytes that a rank needs for its nodes.
-pub(in crate::commands) fn needed_bytes(
-    inputs: &GridInputs<LbmScenario>,
-    decomposition: &Decomposition,
-) -> Result<f64, RunError> {
-    let lbm = &inputs.scenario.lbm;
-    let number_bytes = lbm.precision.bytes();
-    let layout = Layout::new(decomposition.block(0).size, [1; 3], number_bytes).map_err(|error| {
-        ScenarioError::at(&inputs.source, "lbm.grid", error.to_string(), "fewer nodes, or more ranks")
-    })?;
-    // The mask is stored in addition to the populations.
-    let per_place = (lbm.pattern.grids() * POPULATIONS * number_bytes + size_of::<f32>()) as f64;
-    Ok(layout.component_stride() as f64 * per_place)
-}
-
-/// Checks that every rank has enough memory for its nodes, if the available memory is known.
-pub(in crate::commands) fn expect_room(
-    inputs: &GridInputs<LbmScenario>,
-    decomposition: &Decomposition,
-    available: Option<f64>,
-) -> Result<(), RunError> {
-    let lbm = &inputs.scenario.lbm;
-    let needed = needed_bytes(inputs, decomposition)?;
-    let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
-    let nodes = lbm.grid.map(|nodes| nodes.to_string()).join(" x ");
-    let message = format!("{nodes} nodes need about {} of memory per rank", in_words(needed));
-    let help = format!("there are {} of memory per rank here", in_words(available));
-    Err(ScenarioError::at(&inputs.source, "lbm.grid", message, help).into())
-}
 
 /// Returns the flow in its initial state. *Collective.*
 pub(super) fn set_up<T: LaneReal>(

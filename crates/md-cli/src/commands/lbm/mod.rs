@@ -5,23 +5,23 @@ mod obstacle;
 mod recorder;
 mod warnings;
 
+use std::path::PathBuf;
+use std::{fs, io};
+
 use md_comm::World;
 use md_files::memory;
-use md_grid::lbm::{FlowRun, LaneReal, Mask, Overlap};
+use md_grid::lbm::{FlowRun, LaneReal, Mask, Overlap, POPULATIONS};
 use md_grid::stencil::Precision;
-use md_grid::{Application, Decomposition, Schedule};
-use md_lab::in_words;
+use md_grid::{Application, Decomposition, GridError, Layout, Schedule};
 use md_scenario::failure::RunError;
-use md_scenario::{LbmScenario, name_of};
+use md_scenario::{GridOutput, GridParallel, Lbm, LbmScenario, ScenarioError, name_of};
 
-use super::grid_run::{self, GridJob, Runnable};
+use super::grid_run::{self, GridJob};
 use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
-use crate::grid_inputs::GridInputs;
-use crate::report::grid::GridContext;
+use crate::grid_inputs::{GridInputs, GridModel, Subject};
 use crate::requested_level::requested_level;
-use flow::{decomposition, expect_room};
 use recorder::Recorder;
 
 /// Runs the scenario on this rank. *Collective.*
@@ -46,8 +46,8 @@ fn run<T: LaneReal>(
     args: &GridArgs,
     early_end: &EarlyEnd,
 ) -> Result<(), RunError> {
-    let decomposition = decomposition(world.ranks(), inputs)?;
-    expect_room(inputs, &decomposition, memory::available_to_all(world)?)?;
+    let decomposition = LbmScenario::problem(inputs, world.ranks())?;
+    LbmScenario::expect_room(inputs, &decomposition, memory::available_to_all(world)?)?;
     let (solid, mask) = obstacle::mask(world, inputs, &decomposition)?;
     let odd = obstacle::expect_fluid(world, inputs, &solid)?;
     let context = inputs.scenario.context(world, &decomposition);
@@ -62,73 +62,94 @@ fn run<T: LaneReal>(
     })
 }
 
-/// Returns the effective scenario of checked inputs, for `ranks` ranks.
-///
-/// # Errors
-/// Returns an error at the key of the grid if it cannot be divided among these ranks or does not
-/// fit in memory. A mask that cannot be read and an `MD_SIMD` that names no level of this CPU are
-/// errors too.
-pub fn check(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<String, RunError> {
-    let decomposition = decomposition(ranks, inputs)?;
-    expect_room(inputs, &decomposition, memory::available(ranks))?;
-    obstacle::expect_readable(inputs)?;
-    requested_level()?;
-    let needed = in_words(flow::needed_bytes(inputs, &decomposition)?);
-    Ok(inputs.effective_toml()? + &format!("\n# needs about {needed} of memory per rank\n"))
-}
-
-/// Returns the messages and computations of a step on `ranks` ranks.
-pub(super) fn schedule(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<Schedule, RunError> {
-    let LbmScenario { lbm, parallel, .. } = &inputs.scenario;
-    let decomposition = decomposition(ranks, inputs)?;
-    let overlap = if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing };
-    let number_bytes = match lbm.precision {
-        Precision::Double => size_of::<f64>(),
-        Precision::Single => size_of::<f32>(),
-    };
-    Ok(inputs.scenario.crossing().schedule(decomposition, parallel.messages, number_bytes, overlap))
-}
-
-impl Runnable for LbmScenario {
+impl GridModel for LbmScenario {
+    const TABLE: &'static str = "lbm";
     type Problem = Decomposition;
 
-    fn problem(inputs: &GridInputs<Self>, ranks: usize) -> Result<Decomposition, RunError> {
-        decomposition(ranks, inputs)
+    fn parallel(&self) -> &GridParallel {
+        &self.parallel
     }
 
-    fn expect_room(
-        inputs: &GridInputs<Self>,
-        decomposition: &Decomposition,
-        available: Option<f64>,
-    ) -> Result<(), RunError> {
-        expect_room(inputs, decomposition, available)
+    fn parallel_mut(&mut self) -> &mut GridParallel {
+        &mut self.parallel
+    }
+
+    fn output(&self) -> &GridOutput {
+        &self.output.common
+    }
+
+    fn grow(&mut self, ranks: usize) -> Result<(), GridError> {
+        let whole = self.parallel.decomposition.may_be_cut().map(|may| !may);
+        let grown = Decomposition::of_blocks(self.lbm.grid, ranks, None, self.lbm.edges(), whole)?;
+        (self.lbm.grid, self.parallel.grid) = (grown.nodes(), Some(grown.ranks()));
+        Ok(())
+    }
+
+    fn file_beside(inputs: &GridInputs<Self>) -> Option<PathBuf> {
+        inputs.mask_file()
+    }
+
+    fn find_files(inputs: &mut GridInputs<Self>) -> io::Result<()> {
+        let found = inputs.mask_file().map(fs::canonicalize).transpose()?;
+        if let (Some(obstacle), Some(path)) = (&mut inputs.scenario.lbm.obstacle, found) {
+            let text = path.into_os_string().into_string();
+            obstacle.path = Some(text.map_err(|_| io::Error::other("its path is not UTF-8"))?);
+        }
+        Ok(())
+    }
+
+    /// Describes a single field, since all populations are updated together.
+    fn subject(&self) -> Subject {
+        let Lbm { precision, steps, .. } = self.lbm;
+        Subject { kind: "lbm".to_owned(), fields: 1, depth: 1, precision, steps }
+    }
+
+    fn resize(&mut self, nodes: [usize; 3], precision: Precision) {
+        (self.lbm.grid, self.lbm.precision) = (nodes, precision);
+    }
+
+    fn expect_ready(inputs: &GridInputs<Self>) -> Result<(), RunError> {
+        obstacle::expect_readable(inputs)?;
+        requested_level().map(drop)
+    }
+
+    fn problem(inputs: &GridInputs<Self>, ranks: usize) -> Result<Decomposition, RunError> {
+        let LbmScenario { lbm, parallel, .. } = &inputs.scenario;
+        let (grid, whole) = (parallel.grid, parallel.decomposition.may_be_cut().map(|may| !may));
+        Decomposition::with_fixed_axes(lbm.grid, ranks, grid, lbm.edges(), whole).map_err(|error| {
+            let key = if grid.is_some() { "parallel.grid" } else { "lbm.grid" };
+            let help =
+                "a rank has at least one node along each axis; ranks along x, y and z multiply to all ranks";
+            ScenarioError::at(&inputs.source, key, error.to_string(), help).into()
+        })
     }
 
     fn decomposition(problem: &Decomposition) -> &Decomposition {
         problem
     }
 
-    fn context(&self, world: &dyn World, decomposition: &Decomposition) -> GridContext {
-        let LbmScenario { lbm, parallel, .. } = self;
-        let crossed = |counts: [usize; 3]| counts.map(|count| count.to_string()).join("x");
-        GridContext {
-            backend: parallel.backend,
-            exchange: parallel.exchange,
-            messages: parallel.messages,
-            kind: "lbm".to_owned(),
-            nodes: crossed(lbm.grid),
-            // The only field is the flow, since its populations are updated together.
-            fields: 1,
-            depth: 1,
-            grid: crossed(decomposition.ranks()),
-            ranks: world.ranks(),
-            threads: parallel.threads,
-            precision: name_of(lbm.precision),
-            steps: lbm.steps,
-            mpi_library: world.platform().library().lines().next().unwrap_or_default().to_owned(),
-            host: gethostname::gethostname().to_string_lossy().into_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        }
+    fn schedule(inputs: &GridInputs<Self>, ranks: usize) -> Result<Schedule, RunError> {
+        let LbmScenario { lbm, parallel, .. } = &inputs.scenario;
+        let decomposition = Self::problem(inputs, ranks)?;
+        let overlap = if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing };
+        let (crossing, number_bytes) = (inputs.scenario.crossing(), lbm.precision.bytes());
+        Ok(crossing.schedule(decomposition, parallel.messages, number_bytes, overlap))
+    }
+
+    fn needed_bytes(inputs: &GridInputs<Self>, decomposition: &Decomposition) -> Result<f64, RunError> {
+        let lbm = &inputs.scenario.lbm;
+        let number_bytes = lbm.precision.bytes();
+        let layout = Layout::new(decomposition.block(0).size, [1; 3], number_bytes).map_err(|error| {
+            ScenarioError::at(&inputs.source, "lbm.grid", error.to_string(), "fewer nodes, or more ranks")
+        })?;
+        // The mask is stored in addition to the populations.
+        let per_place = (lbm.pattern.grids() * POPULATIONS * number_bytes + size_of::<f32>()) as f64;
+        Ok(layout.component_stride() as f64 * per_place)
+    }
+
+    fn too_large(inputs: &GridInputs<Self>, _: &Decomposition, _: f64) -> (String, &'static str) {
+        let nodes = inputs.scenario.lbm.grid.map(|nodes| nodes.to_string()).join(" x ");
+        (format!("{nodes} nodes"), "lbm.grid")
     }
 
     fn open<'w>(
@@ -142,6 +163,14 @@ impl Runnable for LbmScenario {
             Precision::Double => flow_at_start::<f64>(world, inputs, decomposition, mask)?,
             Precision::Single => flow_at_start::<f32>(world, inputs, decomposition, mask)?,
         })
+    }
+
+    fn ways(&self) -> Vec<(&'static str, String)> {
+        vec![("pattern", name_of(self.lbm.pattern)), ("collision", name_of(self.lbm.collision_kind()))]
+    }
+
+    fn has_formula(&self) -> bool {
+        self.lbm.precision == Precision::Double
     }
 }
 

@@ -16,9 +16,9 @@ use md_scenario::failure::RunError;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Scheduled, expect_packed, step_of};
+use super::{expect_packed, step_of};
 use crate::commands::refused;
-use crate::grid_inputs::GridInputs;
+use crate::grid_inputs::{GridInputs, GridModel, Subject};
 
 /// Largest number of ranks of a measured run.
 const MOST_MEASURED: usize = 1 << 20;
@@ -56,8 +56,8 @@ impl Measured {
 
     /// Returns the step of the measured run: that of the scenario, with the nodes and ranks of the
     /// run.
-    fn step<M: Scheduled>(&self, inputs: &GridInputs<M>) -> Result<GridStep, String> {
-        let (kind, fields) = inputs.scenario.subject();
+    fn step<M: GridModel>(&self, inputs: &GridInputs<M>) -> Result<GridStep, String> {
+        let Subject { kind, fields, .. } = inputs.scenario.subject();
         if (&self.kind, self.fields) != (&kind, fields) {
             let Self { kind: other, fields: others, .. } = self;
             return Err(format!(
@@ -116,7 +116,7 @@ impl Measured {
 }
 
 /// Returns the costs from the runs that the arguments name.
-pub(super) fn costs<M: Scheduled>(
+pub(super) fn costs<M: GridModel>(
     inputs: &GridInputs<M>,
     paths: &[PathBuf],
     machine: &Machine,

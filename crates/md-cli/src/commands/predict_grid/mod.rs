@@ -10,7 +10,6 @@ use md_core::ExchangePattern;
 use md_core::words::counted;
 use md_files::output::{Progress, ResultFiles, Screen, Verbosity, holds_results_but};
 use md_files::store::OutputDirectory;
-use md_grid::stencil::{self, Precision};
 use md_grid::{Messages, Schedule};
 use md_lab::machine::Machine;
 use md_lab::plot::Picture;
@@ -19,86 +18,22 @@ use md_lab::predict::{
     Scaling, grid_chart, grid_csv, grid_table, predict_grid,
 };
 use md_lab::{Strategy, name_of};
+use md_scenario::effective_toml;
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
-use md_scenario::{LbmScenario, StencilScenario, effective_toml};
 
 use super::predict::{self, PredictionChoices, read_machine, warn_of_doubts, warn_of_missing};
-use super::{lbm, note_lock, note_removal, refused};
+use super::{note_lock, note_removal, refused};
 use crate::args::PredictArgs;
-use crate::grid_inputs::{GridInputs, GridModel};
+use crate::grid_inputs::{GridInputs, GridModel, Subject};
 use crate::strategies::keys_of;
 use measured::costs;
-
-/// A scenario whose messages and computations per step are known without a run.
-pub trait Scheduled: GridModel {
-    /// Returns the schedule of a step on `ranks` ranks.
-    ///
-    /// # Errors
-    /// Returns an error if the grid cannot be divided among these ranks.
-    fn schedule(inputs: &GridInputs<Self>, ranks: usize) -> Result<Schedule, RunError>;
-
-    /// Returns the kind of the problem, and the number of fields for which an update of a node
-    /// counts, as in summary.json.
-    fn subject(&self) -> (String, usize);
-
-    /// Returns further properties that affect the time of an update, with their keys in
-    /// summary.json.
-    fn ways(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
-    }
-
-    /// Returns whether the closed formula of a flow in double precision applies.
-    fn has_formula(&self) -> bool {
-        false
-    }
-
-    /// Sets the number of nodes along each axis, for any number of ranks, and the precision.
-    fn resize(&mut self, nodes: [usize; 3], precision: Precision);
-}
-
-impl Scheduled for StencilScenario {
-    fn schedule(inputs: &GridInputs<Self>, ranks: usize) -> Result<Schedule, RunError> {
-        Ok(stencil::schedule(&inputs.scenario.problem(&inputs.source, ranks)?)?)
-    }
-
-    fn subject(&self) -> (String, usize) {
-        (self.stencil.kind.name().to_owned(), self.stencil.kind.fields())
-    }
-
-    fn resize(&mut self, nodes: [usize; 3], precision: Precision) {
-        (self.stencil.grid, self.stencil.grid_per_rank) = (Some(nodes), None);
-        self.stencil.precision = precision;
-    }
-}
-
-impl Scheduled for LbmScenario {
-    fn schedule(inputs: &GridInputs<Self>, ranks: usize) -> Result<Schedule, RunError> {
-        lbm::schedule(inputs, ranks)
-    }
-
-    fn subject(&self) -> (String, usize) {
-        ("lbm".to_owned(), 1)
-    }
-
-    fn ways(&self) -> Vec<(&'static str, String)> {
-        vec![("pattern", name_of(self.lbm.pattern)), ("collision", name_of(self.lbm.collision_kind()))]
-    }
-
-    fn has_formula(&self) -> bool {
-        self.lbm.precision == Precision::Double
-    }
-
-    fn resize(&mut self, nodes: [usize; 3], precision: Precision) {
-        (self.lbm.grid, self.lbm.precision) = (nodes, precision);
-    }
-}
 
 /// Predicts the time of a step, in one process.
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn predict_on_grid<M: Scheduled>(
+pub fn predict_on_grid<M: GridModel>(
     inputs: &GridInputs<M>,
     args: &PredictArgs,
     wish: &PredictionChoices,
@@ -135,7 +70,7 @@ pub fn predict_on_grid<M: Scheduled>(
 
 /// Adds the predictions for a number of ranks, or a remark if the grid cannot be divided among
 /// them. Returns the closed formula in words, where it applies.
-fn predict_ranks<M: Scheduled>(
+fn predict_ranks<M: GridModel>(
     inputs: &GridInputs<M>,
     ranks: usize,
     costs: &GridCosts,
@@ -177,7 +112,7 @@ fn expect_packed(messages: Messages, whose: &str) -> Result<(), RunError> {
     )))
 }
 
-fn request<M: Scheduled>(
+fn request<M: GridModel>(
     inputs: &GridInputs<M>,
     args: &PredictArgs,
     wish: &PredictionChoices,
@@ -194,7 +129,7 @@ fn exchanges(strategies: &[Strategy]) -> Vec<ExchangePattern> {
 }
 
 /// Returns the messages and computations of all ranks.
-fn step<M: Scheduled>(
+fn step<M: GridModel>(
     inputs: &GridInputs<M>,
     ranks: usize,
     exchange: ExchangePattern,
@@ -208,7 +143,7 @@ fn step<M: Scheduled>(
         inputs.scenario.grow(ranks)?;
     }
     inputs.scenario.parallel_mut().exchange = exchange;
-    step_of(&M::schedule(&inputs, ranks)?, ranks, inputs.scenario.subject().1)
+    step_of(&M::schedule(&inputs, ranks)?, ranks, inputs.scenario.subject().fields)
 }
 
 fn step_of(schedule: &Schedule, ranks: usize, fields: usize) -> Result<GridStep, RunError> {
@@ -232,7 +167,7 @@ fn step_of(schedule: &Schedule, ranks: usize, fields: usize) -> Result<GridStep,
     })
 }
 
-fn publish<M: Scheduled>(
+fn publish<M: GridModel>(
     inputs: &GridInputs<M>,
     args: &PredictArgs,
     request: &Request,
@@ -255,7 +190,7 @@ fn publish<M: Scheduled>(
     let mut screen = Screen::stdout(verbosity);
     screen.print(&grid_table(forecast));
     warn_of_missing(forecast, args);
-    let (kind, fields) = inputs.scenario.subject();
+    let Subject { kind, fields, .. } = inputs.scenario.subject();
     let subject = GridSubject { kind, fields, messages: name_of(inputs.scenario.parallel().messages) };
     let csv = grid_csv(forecast, &subject, request, env!("CARGO_PKG_VERSION"));
     directory.write_encoded(KnownFile::PREDICT, csv)?;

@@ -6,6 +6,7 @@ use md_engine::{Phase, RankTiming, Simulation, Timings};
 use md_files::output::run_output::Console;
 use md_files::store::{OutputDirectory, OutputError};
 use md_lab::RunContext;
+use md_lab::tables::CONTEXT_COLUMNS;
 use md_scenario::Scenario;
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
@@ -62,7 +63,8 @@ impl Results {
         if !facts.balance.balancings.is_empty() {
             directory.write_whole(KnownFile::BALANCE, &balance_csv(&facts.balance, context)?)?;
         }
-        directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(ranks, context)?)?;
+        let ranks = timing_ranks_csv(ranks, &Phase::ALL, (CONTEXT_COLUMNS, context))?;
+        directory.write_whole(KnownFile::TIMING_RANKS, &ranks)?;
         directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts, None)?)
     }
 

@@ -10,9 +10,8 @@ use md_scenario::{Scenario, ScenarioSource, effective_toml, fault, load_as};
 
 use super::{SweepJob, SweepSettings, first_of};
 use crate::args::SweepArgs;
-use crate::commands::grid_run::Runnable;
 use crate::commands::{found_from_anywhere, refused};
-use crate::grid_inputs::GridInputs;
+use crate::grid_inputs::{GridInputs, GridModel};
 use crate::inputs::Inputs;
 use crate::report::grid::GridContext;
 use crate::setup;
@@ -138,7 +137,7 @@ fn resize(scenario: &mut Scenario, [own, size, copies]: [u64; 3]) -> Result<(), 
 
 /// Returns the jobs of a sweep with a grid. The scenario gives the number of nodes, or of nodes per
 /// rank.
-pub(super) fn grid_jobs<M: Runnable>(
+pub(super) fn grid_jobs<M: GridModel>(
     inputs: &GridInputs<M>,
     args: &SweepArgs,
     choices: &Choices,
@@ -175,7 +174,7 @@ pub(super) fn grid_jobs<M: Runnable>(
     wanted(GRID, scaling, jobs, left_out, effective_toml(&inputs.scenario))
 }
 
-fn on_grid<M: Runnable>(
+fn on_grid<M: GridModel>(
     inputs: &GridInputs<M>,
     [ranks, threads]: [usize; 2],
     backend: Backend,

@@ -95,18 +95,6 @@ impl Columns {
         line.vector(&fields[self.position..self.position + 3], "column pos")
     }
 
-    /// Returns the velocity of a row, if there is such a column.
-    pub(super) fn velocity(&self, line: Line<'_>, fields: &[&str]) -> Result<Option<[f64; 3]>, InputError> {
-        let vector = |column: usize| line.vector(&fields[column..column + 3], "column of velocities");
-        self.velocity.map(vector).transpose()
-    }
-
-    /// Returns the momentum of a row, if there is such a column.
-    pub(super) fn momentum(&self, line: Line<'_>, fields: &[&str]) -> Result<Option<[f64; 3]>, InputError> {
-        let vector = |column: usize| line.vector(&fields[column..column + 3], "column momenta");
-        self.momentum.map(vector).transpose()
-    }
-
     /// Sets the image counts from a row, if there are such columns.
     pub(super) fn set_images(
         &self,
@@ -118,15 +106,6 @@ impl Columns {
             record.set_image(dim, line.image(fields[column], "column images")?);
         }
         Ok(())
-    }
-
-    /// Returns the mass of a row of type `kind`, if there is such a column.
-    pub(super) fn mass(&self, line: Line<'_>, fields: &[&str], kind: u32) -> Result<Option<f64>, InputError> {
-        let Some(column) = self.mass else { return Ok(None) };
-        match line.number(fields[column], "column of masses")? {
-            mass if mass > 0.0 => Ok(Some(mass)),
-            _ => Err(line.here.error(Problem::Mass { kind, text: fields[column].to_owned() })),
-        }
     }
 
     /// Returns the type of a row: that of its type column, or else that of its species. If both
@@ -156,6 +135,16 @@ impl Columns {
             }
         }
     }
+}
+
+/// Returns the vector of a row in the columns from `first` on, if there are such columns.
+pub(super) fn vector(
+    line: Line<'_>,
+    fields: &[&str],
+    first: Option<usize>,
+    place: &'static str,
+) -> Result<[f64; 3], InputError> {
+    first.map_or(Ok([0.0; 3]), |first| line.vector(&fields[first..first + 3], place))
 }
 
 fn width(line: Line<'_>, kind: &str, count: &str) -> Result<usize, InputError> {

@@ -17,11 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{InputError, Position, Problem};
 use super::fields::{self, Line, Record};
-use super::masses::Masses;
 use super::overview::Overview;
 use super::source::Source;
 use super::{Contents, InputParticles};
-use columns::Columns;
+use columns::{Columns, vector};
 use comment::Comment;
 
 const PARTICLES: &str = "particles";
@@ -50,27 +49,14 @@ pub(super) const COMMENT_LINE: &str = "the comment line";
 /// # Ok::<(), md_scenario::failure::RunError>(())
 /// ```
 pub fn parse(name: &str, text: &str, species: &[String]) -> Result<InputParticles, RunError> {
-    parse_frame(name, text, species, None)
-}
-
-/// Reads a frame, counted from 1, or the last one.
-///
-/// # Errors
-/// Returns the errors of [`parse`], and an error if there is no such frame.
-pub fn parse_frame(
-    name: &str,
-    text: &str,
-    species: &[String],
-    wanted: Option<u64>,
-) -> Result<InputParticles, RunError> {
-    read(&Source::given(name, text), species, wanted)
+    read(&Source::given(name, text), species, None)
 }
 
 /// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
 ///
 /// # Errors
-/// Returns the errors of [`parse_frame`], the same on all ranks, and an error if the file cannot be
-/// read or communication fails.
+/// Returns the errors of [`parse`], the same on all ranks, and an error if there is no such frame, the
+/// file cannot be read or communication fails.
 pub fn read(
     source: &Source<'_>,
     species: &[String],
@@ -90,15 +76,13 @@ pub fn read(
     }
     let Frames { count, frame: Frame { number, promised, .. }, overview, .. } = &frames;
     frames.frame.check_rows(source.name)?;
-    let mut rows = Rows::new(source, &columns, species, source.expect_room(*promised, overview)?);
-    let own_lines = frames.frame.rows();
-    source.lines_again(&overview.text, std::slice::from_ref(&own_lines), |number, raw| {
-        if rows.fault.is_none() {
-            let line = Line::new(source.name, number, raw);
-            rows.fault = rows.read(line, (number - own_lines.start) as u64 + 1).err();
-        }
-    })?;
-    let mut particles = rows.particles(*promised)?;
+    let (records, mut particles) =
+        fields::rows(source, overview, &frames.frame.rows(), (*promised, species), |line, order| {
+            row(line, order, &columns, species)
+        })?;
+    let vectors = |vector: fn(&Record) -> [f64; 3]| records.iter().map(vector).collect();
+    particles.velocities = columns.velocity.map(|_| vectors(|record| record.velocity));
+    particles.momenta = columns.momentum.map(|_| vectors(|record| record.momentum));
     (particles.origin, particles.lengths) = comment.region(second)?;
     particles.periodic = comment.periodic(second)?;
     particles.tells_images = [tells_images; 3];
@@ -275,58 +259,30 @@ fn particle_count(line: Line<'_>) -> Result<u64, InputError> {
     }
 }
 
-/// Particles that this rank has read so far.
-struct Rows<'r> {
-    source: &'r Source<'r>,
-    columns: &'r Columns,
-    species: &'r [String],
-    records: Vec<Record>,
-    masses: Masses,
-    /// First fault that this rank has found.
-    fault: Option<InputError>,
-}
-
-impl<'r> Rows<'r> {
-    fn new(source: &'r Source<'r>, columns: &'r Columns, species: &'r [String], room: usize) -> Self {
-        let (records, masses) = (Vec::with_capacity(room), Masses::new(species.len()));
-        Self { source, columns, species, records, masses, fault: None }
+/// Reads a row, and its mass if the file contains masses. `order` is the number of the row, from 1.
+fn row(
+    line: Line<'_>,
+    order: u64,
+    columns: &Columns,
+    species: &[String],
+) -> Result<(Record, Option<f64>), InputError> {
+    let fields = line.fields();
+    if fields.len() != columns.width {
+        return Err(line.columns(fields.len(), &format!("{} as `Properties` says", columns.width)));
     }
-
-    /// Reads a row. `order` is its number, from 1.
-    fn read(&mut self, line: Line<'_>, order: u64) -> Result<(), InputError> {
-        let Self { columns, species, .. } = *self;
-        let fields = line.fields();
-        if fields.len() != columns.width {
-            return Err(line.columns(fields.len(), &format!("{} as `Properties` says", columns.width)));
-        }
-        let kind = columns.kind(line, &fields, species)?;
-        self.masses.note(line, columns.mass(line, &fields, kind)?, kind);
-        let mut record = Record {
-            line: line.number_kept(),
-            id: columns.id(line, &fields)?.unwrap_or(order),
-            kind,
-            position: columns.position(line, &fields)?,
-            velocity: columns.velocity(line, &fields)?.unwrap_or_default(),
-            momentum: columns.momentum(line, &fields)?.unwrap_or_default(),
-            ..Record::default()
-        };
-        columns.set_images(line, &fields, &mut record)?;
-        self.records.push(record);
-        Ok(())
-    }
-
-    /// Returns the particles of all rows. *Collective.*
-    fn particles(self, atoms: u64) -> Result<InputParticles, RunError> {
-        let Self { source, columns, species, records, masses, fault } = self;
-        let (masses, contradiction) = masses.of_all(source, species)?;
-        let fault = contradiction.into_iter().chain(fault).min_by_key(|error| error.line);
-        let records = fields::sorted_by_id(source, records, fault)?;
-        let vectors = |vector: fn(&Record) -> [f64; 3]| records.iter().map(vector).collect();
-        let velocities = columns.velocity.is_some().then(|| vectors(|record| record.velocity));
-        let momenta = columns.momentum.is_some().then(|| vectors(|record| record.momentum));
-        let particles = fields::particles(source, &records, atoms)?;
-        Ok(InputParticles { velocities, momenta, masses, ..particles })
-    }
+    let kind = columns.kind(line, &fields, species)?;
+    let mass = columns.mass.map(|column| line.mass(fields[column], kind, "column of masses")).transpose()?;
+    let mut record = Record {
+        line: line.number_kept(),
+        id: columns.id(line, &fields)?.unwrap_or(order),
+        kind,
+        position: columns.position(line, &fields)?,
+        velocity: vector(line, &fields, columns.velocity, "column of velocities")?,
+        momentum: vector(line, &fields, columns.momentum, "column momenta")?,
+        ..Record::default()
+    };
+    columns.set_images(line, &fields, &mut record)?;
+    Ok((record, mass))
 }
 
 #[cfg(test)]

@@ -60,10 +60,10 @@ fn of_several_frames_the_last_or_the_wanted_one_is_read() {
     assert_eq!(last.positions[2], [5.0, 5.0, 1.0]);
     assert_eq!(last.notes, [UNUSED, "the particles are those of frame 2 of 2 (step 70)"]);
     assert_eq!(last.lines[2], ParticleLines { position: 8, velocity: 8 });
-    assert_eq!(parse_frame("a", &text, &species(), Some(2)).unwrap(), last);
-    let first = parse_frame("a", &text, &species(), Some(1)).unwrap();
+    assert_eq!(read(&Source::given("a", &text), &species(), Some(2)).unwrap(), last);
+    let first = read(&Source::given("a", &text), &species(), Some(1)).unwrap();
     assert_eq!(first.positions, parse("a", SMALL, &species()).unwrap().positions);
-    let error = parse_frame("a", &text, &species(), Some(3)).unwrap_err().to_string();
+    let error = read(&Source::given("a", &text), &species(), Some(3)).unwrap_err().to_string();
     assert_eq!(error, "a: `system.file.frame` is 3, but the frames are 1 to 2");
 }
 
@@ -73,7 +73,7 @@ fn a_trajectory_that_was_cut_says_which_frame_is_whole() {
     let expected = "a.extxyz:14: the file ends within frame 3: 3 particles promised, 2 found; `system.file.frame = 2` \
                     is the last whole one";
     assert_eq!(message(&text), expected);
-    assert_eq!(parse_frame("a", &text, &species(), Some(2)).unwrap().ids, [1, 2, 3]);
+    assert_eq!(read(&Source::given("a", &text), &species(), Some(2)).unwrap().ids, [1, 2, 3]);
 }
 
 #[test]

@@ -111,13 +111,7 @@ impl Draft {
     }
 
     fn bound(&mut self, axis: usize, line: Line<'_>, low: &str, high: &str) -> Result<(), InputError> {
-        const PLACE: &str = "a bound of the box";
-        let (low, high) = (line.number(low, PLACE)?, line.number(high, PLACE)?);
-        let length = high - low;
-        if length <= 0.0 || !length.is_finite() {
-            return Err(line.here.error(Problem::Box { axis: AXES[axis], length }));
-        }
-        store(&mut self.bounds[axis], line, (low, high))
+        store(&mut self.bounds[axis], line, line.bounds(axis, low, high)?)
     }
 }
 

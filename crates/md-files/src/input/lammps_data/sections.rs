@@ -29,10 +29,7 @@ pub(super) fn masses(content: &Content, file: &str, types: &Types) -> Result<Vec
             return Err(line.columns(fields.len(), MASS));
         };
         let kind = types.kind(line, kind, MASS)?;
-        let mass = line.number(text, MASS)?;
-        if mass <= 0.0 {
-            return Err(line.here.error(Problem::Mass { kind, text: (*text).to_owned() }));
-        }
+        let mass = line.mass(text, kind, MASS)?;
         if masses[kind as usize - 1].replace(mass).is_some() {
             return Err(line.here.error(Problem::Twice { what: format!("the mass of type {kind}") }));
         }

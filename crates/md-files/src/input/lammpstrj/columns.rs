@@ -14,7 +14,7 @@ pub(super) struct Columns {
     position: [Coordinate; 3],
     /// Columns of velocities.
     pub(super) velocity: Option<[usize; 3]>,
-    mass: Option<usize>,
+    pub(super) mass: Option<usize>,
     pub(super) unknown: Vec<String>,
 }
 
@@ -146,14 +146,5 @@ impl Columns {
         let vector =
             |columns: [usize; 3]| line.vector(&columns.map(|column| fields[column]), "columns vx vy vz");
         self.velocity.map_or(Ok([0.0; 3]), vector)
-    }
-
-    /// Returns the mass of a row of type `kind`, if there is such a column.
-    pub(super) fn mass(&self, line: Line<'_>, fields: &[&str], kind: u32) -> Result<Option<f64>, InputError> {
-        let Some(column) = self.mass else { return Ok(None) };
-        match line.number(fields[column], "column mass")? {
-            mass if mass > 0.0 => Ok(Some(mass)),
-            _ => Err(line.here.error(Problem::Mass { kind, text: fields[column].to_owned() })),
-        }
     }
 }

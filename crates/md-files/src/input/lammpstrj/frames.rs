@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::Columns;
 use super::{PARTICLES, ROWS};
 use crate::input::error::{InputError, Position, Problem};
-use crate::input::fields::{AXES, Line};
+use crate::input::fields::Line;
 use crate::input::overview::Overview;
 use crate::input::source::Source;
 
@@ -214,7 +214,6 @@ impl Frame {
 
     /// Returns the box, which must be orthogonal.
     pub(super) fn region(&self, file: &str) -> Result<Region, InputError> {
-        const PLACE: &str = "a bound of the box";
         let (mut origin, mut lengths) = ([0.0; 3], [0.0; 3]);
         let mut lines = self.bounds.iter().map(|(number, text)| Line::new(file, *number, text));
         let heading = lines.next().unwrap_or(Line::new(file, self.line, ""));
@@ -223,17 +222,13 @@ impl Frame {
             let [low, high, tilt @ ..] = numbers.as_slice() else {
                 return Err(line.columns(numbers.len(), "2 bounds of the box"));
             };
-            let (low, high) = (line.number(low, PLACE)?, line.number(high, PLACE)?);
             if tilt.iter().any(|tilt| tilt.parse() != Ok(0.0)) {
                 let what = format!("the triclinic box `{}`", line.text);
                 let supported = "the box must be orthogonal".to_owned();
                 return Err(line.here.error(Problem::Unsupported { what, supported }));
             }
-            let length = high - low;
-            if length <= 0.0 || !length.is_finite() {
-                return Err(line.here.error(Problem::Box { axis: AXES[axis], length }));
-            }
-            (origin[axis], lengths[axis]) = (low, length);
+            let (low, high) = line.bounds(axis, low, high)?;
+            (origin[axis], lengths[axis]) = (low, high - low);
         }
         let flags: Vec<&str> = heading.text.split_whitespace().rev().take(3).collect();
         let periodic = match flags[..] {

@@ -14,7 +14,6 @@ use md_scenario::failure::RunError;
 
 use super::error::InputError;
 use super::fields::{self, Line, Record};
-use super::masses::Masses;
 use super::source::Source;
 use super::{Contents, FrameTime, InputParticles};
 use columns::Columns;
@@ -52,29 +51,13 @@ pub fn read(
     let frames = Frames::find(source, wanted)?;
     let frame = frames.checked(source.name, wanted)?;
     let (region, columns) = (frame.region(source.name)?, frame.columns(source.name, species.len())?);
-    let first_row = frame.rows().start;
-    let mut records = Vec::with_capacity(source.expect_room(frame.promised, &frames.overview)?);
-    let (mut masses, mut fault) = (Masses::new(species.len()), None);
-    source.lines_again(&frames.overview.text, &[frame.rows()], |number, raw| {
-        let line = Line::new(source.name, number, raw);
-        if fault.is_none() {
-            let order = (number - first_row) as u64 + 1;
-            fault = row(line, order, &columns, &region, species.len())
-                .map(|(record, mass)| {
-                    masses.note(line, mass, record.kind);
-                    records.push(record);
-                })
-                .err();
-        }
-    })?;
-    let (masses, contradiction) = masses.of_all(source, species)?;
-    let fault = contradiction.into_iter().chain(fault).min_by_key(|error| error.line);
-    let records = fields::sorted_by_id(source, records, fault)?;
-    let velocities = columns.velocity.map(|_| records.iter().map(|record| record.velocity).collect());
-    let mut particles = fields::particles(source, &records, frame.promised)?;
+    let (records, mut particles) =
+        fields::rows(source, &frames.overview, &frame.rows(), (frame.promised, species), |line, order| {
+            row(line, order, &columns, &region, species.len())
+        })?;
+    particles.velocities = columns.velocity.map(|_| records.iter().map(|record| record.velocity).collect());
     (particles.origin, particles.lengths, particles.periodic) =
         (region.origin, region.lengths, region.periodic);
-    (particles.velocities, particles.masses) = (velocities, masses);
     (particles.lacks_ids, particles.lacks_types) = (columns.id.is_none(), columns.kind.is_none());
     particles.tells_images = columns.tells_images();
     particles.step = frame.step.parse().ok();
@@ -130,7 +113,8 @@ fn row(
         ..Record::default()
     };
     columns.set_images(line, &fields, &mut record)?;
-    Ok((record, columns.mass(line, &fields, kind)?))
+    let mass = columns.mass.map(|column| line.mass(fields[column], kind, "column mass"));
+    Ok((record, mass.transpose()?))
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! The last of several frames is read, unless another is requested. Particles have the ids 1, 2,
 //! ... in the order of the file, and belong to the scenario's first species. The box must be
 //! orthogonal; its lower corner is the origin. Numbers are taken as reduced units.
+//!
+//! The reader of the crate `molly` panics on damaged frames, and rounds positions to `f32`.
 
 mod coordinates;
 mod frame;

@@ -9,7 +9,7 @@ use md_core::simd::Simd;
 
 use super::lanes;
 use crate::lbm::d3q19::{POPULATIONS, VELOCITIES};
-use crate::lbm::lanes::LaneReal;
+use crate::lbm::lanes::{LaneReal, Lanes};
 
 /// For each component, the number below the first node and that above the last one.
 pub(super) struct Beyond<'g, T> {
@@ -21,7 +21,7 @@ pub(super) struct Beyond<'g, T> {
 impl<T: LaneReal> Beyond<'_, T> {
     /// Inserts the values that belong to the ends of the row, if this vector is one of them.
     #[inline(always)]
-    pub(super) fn put<S: Simd>(&self, simd: S, rows: &mut [&mut [T::Lanes<S>]; POPULATIONS], at: usize) {
+    pub(super) fn put<S: Simd>(&self, simd: S, rows: &mut [&mut [Lanes<S, T>]; POPULATIONS], at: usize) {
         let is_last = at + 1 == rows[0].len();
         if at > 0 && !is_last {
             return;

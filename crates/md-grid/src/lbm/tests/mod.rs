@@ -17,6 +17,7 @@ use super::{
     Collision, Crossing, Flow, FlowOptions, FlowState, Forces, LaneReal, Mask, Moments, Overlap, POPULATIONS,
     Pattern, Stores, Totals, WallVelocities,
 };
+use crate::halo::Stage;
 use crate::{Decomposition, Edges, Layout, Messages};
 
 /// Flow and method of computation.
@@ -165,7 +166,7 @@ impl Case {
                 for node in own().filter(|&node| ended.state(node).is_some()) {
                     flow.set_populations(node, ended.populations(node));
                 }
-                ended.finalise().unwrap();
+                closed(ended);
             }
             (0..self.extra_exchanges).for_each(|_| flow.exchange(&mut clock).unwrap());
             flow.step(&mut clock).unwrap();
@@ -175,9 +176,13 @@ impl Case {
         let place = |[x, y, z]: [usize; 3]| (x * ny + y) * nz + z;
         let fluid = own().filter(|&node| flow.state(node).is_some());
         let populations = fluid.map(|node| (place(global(node)), flow.populations(node))).collect();
-        flow.finalise().unwrap();
+        closed(flow);
         (populations, ends)
     }
+}
+
+fn closed<T: LaneReal>(flow: Flow<T>) {
+    flow.into_stages().into_iter().try_for_each(Stage::finalise).unwrap();
 }
 
 fn every_node([nx, ny, nz]: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
