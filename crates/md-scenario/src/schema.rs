@@ -52,10 +52,14 @@ pub(super) fn lift_kind(schema: &mut Schema) {
     }
 }
 
-/// Joins the lines of a comment, because the programs that show it break lines elsewhere.
-fn join_lines(schema: &mut Schema) {
+/// Joins the lines of a comment, because the programs that show it break lines elsewhere, and
+/// removes from the default of a table the keys that are left out.
+fn tidy(schema: &mut Schema) {
     if let Some(Json::String(text)) = schema.get_mut("description") {
         *text = text.split("\n\n").map(|part| part.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
+    }
+    if let Some(Json::Object(keys)) = schema.get_mut("default") {
+        keys.retain(|_, value| !value.is_null());
     }
 }
 
@@ -121,7 +125,7 @@ impl ModelSchema {
     /// Derives the schema from the model.
     pub(super) fn of<M: JsonSchema>() -> Self {
         let mut schema = schemars::schema_for!(M);
-        RecursiveTransform(join_lines).transform(&mut schema);
+        RecursiveTransform(tidy).transform(&mut schema);
         Self(schema.to_value())
     }
 
