@@ -12,7 +12,13 @@ use crate::checkpoint::OutputState;
 use crate::store::{OutputDirectory, OutputError, OutputMark, RecordFile};
 
 /// Output of the thermodynamic state.
-pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::THERMO], open };
+pub const KIND: OutputKind = OutputKind {
+    scope: Scope::Stage,
+    files: &[KnownFile::THERMO],
+    needs: Needs::ENERGY_AND_VIRIAL,
+    has_tracks: false,
+    open,
+};
 
 struct ThermoTable {
     interval: u64,

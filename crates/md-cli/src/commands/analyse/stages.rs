@@ -53,15 +53,8 @@ pub(super) fn first_of_last_stage(scenario: &Scenario, path: &Path) -> Result<u6
 /// Returns whether all analyses have a `start`.
 fn begin_by_themselves(scenario: &Scenario) -> bool {
     let output = &scenario.output;
-    let single = [
-        output.rdf.map(|keys| keys.start),
-        output.msd.map(|keys| keys.start),
-        output.vacf.map(|keys| keys.start),
-        output.viscosity.map(|keys| keys.start),
-        output.surface_tension.map(|_| output.averages.map(|keys| keys.start)),
-    ];
-    let profiles = output.profile.iter().map(|profile| profile.start);
-    single.into_iter().flatten().chain(profiles).all(|start| start.is_some())
+    let tension = output.surface_tension.map(|_| output.averages.map(|keys| keys.start));
+    output.analyses().iter().map(|keys| keys.start).chain(tension).all(|start| start.is_some())
 }
 
 /// Returns the total number of steps of the first stages of a run.
