@@ -20,23 +20,20 @@ use md_scenario::{Scenario, StagePlan};
 use serde_json::{Map, Value};
 
 use super::analysis::kind;
-use super::{
-    Progress, ProgressMode, Screen, Verbosity, minimisations, msd, profile, rdf, thermo, trajectory, vacf,
-    viscosity,
-};
+use super::{Progress, ProgressMode, Screen, Verbosity};
 use crate::checkpoint::{OutputMemory, OutputState, ParticleMemory, ParticleRows, Resumed};
 use crate::store::{OutputDirectory, OutputError, OutputMark};
 
 /// All outputs that a run may write as it proceeds, in the order in which they sample.
-pub static OUTPUTS: [OutputKind; 8] = [
-    thermo::KIND,
-    trajectory::KIND,
-    kind::<rdf::Rdf>(),
-    kind::<msd::Msd>(),
-    kind::<vacf::Vacf>(),
-    kind::<viscosity::Viscosity>(),
-    minimisations::KIND,
-    kind::<profile::Profile>(),
+pub static OUTPUTS: &[OutputKind] = &[
+    super::thermo::KIND,
+    super::trajectory::KIND,
+    kind::<super::rdf::Rdf>(),
+    kind::<super::msd::Msd>(),
+    kind::<super::vacf::Vacf>(),
+    kind::<super::viscosity::Viscosity>(),
+    super::minimisations::KIND,
+    kind::<super::profile::Profile>(),
 ];
 
 /// A kind of output.

@@ -97,9 +97,9 @@ impl RunOutput for ThermoTable {
 /// Name of a column, and its value.
 type Column = (&'static str, fn(&Thermo) -> f64);
 
-/// The columns after step and time. New columns are appended at the end, because
-/// scripts depend on the order of the others.
-const COLUMNS: [Column; 17] = [
+/// The columns after step and time. New columns are appended at the end, because scripts depend on
+/// the order of the others.
+const COLUMNS: &[Column] = &[
     ("temperature", |row| row.temperature),
     ("potential_per_atom", |row| row.potential_per_atom),
     ("kinetic_per_atom", |row| row.kinetic_per_atom),
