@@ -92,7 +92,6 @@ mod shape;
 mod simulation;
 mod source;
 mod species;
-pub mod species_columns;
 mod stage;
 mod stage_output;
 mod stencil;
@@ -121,7 +120,7 @@ pub use lbm::{
 pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape};
 pub use output::analysis::{
-    Analyses, Averages, CentreOfMass, Msd, Profile, Rdf, Sampling, SurfaceTension, Vacf, Viscosity,
+    Analyses, AnalysisKeys, Averages, CentreOfMass, Msd, Profile, Rdf, SurfaceTension, Vacf, Viscosity,
 };
 pub use output::trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 pub use output::trajectory_format::{Compressible, Compression, FormatProperties, TrajectoryFormat};

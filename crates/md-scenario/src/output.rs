@@ -4,6 +4,8 @@ pub(crate) mod analysis;
 pub(crate) mod trajectory;
 pub(crate) mod trajectory_format;
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +13,9 @@ use super::defaults::number;
 use super::finding::{Checked, Finding, check_directory};
 use super::simulation::Simulation;
 use super::species::Species;
-use super::species_columns;
+use crate::known_file::KnownFile;
 use analysis::{
-    Analyses, Sampling, check_origins, check_profiles, check_rdf, check_surface_tension, check_vacf,
+    Analyses, AnalysisKeys, check_origins, check_profiles, check_rdf, check_surface_tension, check_vacf,
     check_viscosity,
 };
 use trajectory::Trajectory;
@@ -95,13 +97,56 @@ pub(super) fn check(output: &Output, named: &[Species], simulation: &Simulation)
 /// Checks that the columns of every table have distinct names.
 fn check_columns(output: &Output, species: &[Species]) -> Checked {
     let names: Vec<String> = species.iter().map(|species| species.name.clone()).collect();
-    for Sampling { key, file, .. } in output.analyses.samplings() {
-        if let Some(column) = species_columns::clash(file, &names) {
-            let key = format!("output.{key}{}", if key == "profile" { "[0]" } else { "" });
+    for AnalysisKeys { key, file, columns, .. } in output.analyses.keys() {
+        let entry =
+            output.analyses.profile.iter().position(|it| KnownFile::PROFILES[it.axis as usize] == file);
+        let entry = entry.map_or(String::new(), |at| format!("[{at}]"));
+        if let Some(column) = twice(&columns(&names)) {
             let message = format!("two columns of {} would both be `{column}`", file.name());
             let help = "columns are named after species: give other names to those whose names are in it";
-            return Err(Finding::new(key, message, help).at_key());
+            return Err(Finding::new(format!("output.{key}{entry}"), message, help).at_key());
         }
     }
     Ok(())
+}
+
+/// Returns the first name that occurs twice, or `None`.
+fn twice(names: &[String]) -> Option<&String> {
+    let mut seen = HashSet::new();
+    names.iter().find(|name| !seen.insert(*name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::analysis::{Msd, Profile, Rdf, Vacf, Viscosity};
+    use super::*;
+    use crate::{Axis, CentreOfMass};
+
+    #[test]
+    fn names_that_make_two_columns_equal_are_found() {
+        let centre_of_mass = CentreOfMass::Kept;
+        let analyses = Analyses {
+            rdf: Some(Rdf { every: 1, bins: 1, max: None, start: None }),
+            msd: Some(Msd { every: 1, origins: 1, centre_of_mass, start: None }),
+            vacf: Some(Vacf { every: 1, length: 1.0, origins: 1, centre_of_mass, start: None }),
+            viscosity: Some(Viscosity { every: 1, length: 1.0, start: None }),
+            profile: vec![Profile { axis: Axis::Z, bins: 1, every: 1, start: None }],
+            ..Analyses::default()
+        };
+        let found = |key: &str, species: &[&str]| {
+            let names: Vec<String> = species.iter().map(|name| (*name).to_owned()).collect();
+            let columns = analyses.keys().into_iter().find(|it| it.key == key).map(|it| (it.columns)(&names));
+            columns.and_then(|columns| twice(&columns).cloned())
+        };
+        for analysis in analyses.keys() {
+            assert_eq!(found(analysis.key, &["A", "B_1", "A,B", "\"", "msd", "x"]), None);
+        }
+        // This is n of `A_A` around `A`, and n of `A` around `A_A`.
+        assert_eq!(found("rdf", &["A", "A_A"]).as_deref(), Some("n_A_A_A"));
+        assert_eq!(found("rdf", &["A", "A_A", "A_A_A"]).as_deref(), Some("g_A_A_A_A"));
+        assert_eq!(found("vacf", &["X", "error_X"]).as_deref(), Some("diffusion_error_X"));
+        assert_eq!(found("profile", &["X", "X_error"]).as_deref(), Some("density_X_error"));
+        assert_eq!(found("profile", &["A", "error"]).as_deref(), Some("density_error"));
+        assert_eq!(found("msd", &["X", "error_X", "X_error"]), None);
+    }
 }

@@ -51,7 +51,7 @@ impl Span<'_> {
         let frame = format!("no frame {afterwards} will be written");
         let look = format!("nothing {afterwards} will be looked at");
         let every = output.trajectory.as_ref().map(|trajectory| trajectory.every);
-        let analyses = output.analyses.samplings().filter(|it| it.key != "profile");
+        let analyses = output.analyses.keys().into_iter().filter(|it| it.key != "profile");
         let analyses = analyses.map(|it| (it.key, Some(it.every), look.as_str()));
         let outputs: Vec<_> = iter::once(("trajectory", every, frame.as_str())).chain(analyses).collect();
         beyond((within, what), simulation.steps, &outputs)
@@ -61,7 +61,7 @@ impl Span<'_> {
     fn late_starts(&self) -> Vec<String> {
         let Self { scenario: Scenario { output, .. }, within, what, end, .. } = self;
         let averages = ("averages", output.analyses.averages.map(|averages| averages.start));
-        let starts = output.analyses.samplings().map(|it| (it.key, it.start));
+        let starts = output.analyses.keys().into_iter().map(|it| (it.key, it.start));
         let late = |(output, start): (&str, Option<u64>)| {
             let start = start.filter(|start| start > end)?;
             let ends = if within.is_empty() {

@@ -36,13 +36,19 @@ impl Needs {
     pub fn contains(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
+
+    /// Returns the union of both.
+    #[must_use]
+    pub const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
 }
 
 impl BitOr for Needs {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.with(other)
     }
 }
 

@@ -16,7 +16,8 @@ use crate::checkpoint::{OutputMemory, OutputState};
 use crate::store::OutputError;
 
 /// Output of the results of minimisations.
-pub const KIND: OutputKind = OutputKind { scope: Scope::Run, files: &[], open };
+pub const KIND: OutputKind =
+    OutputKind { scope: Scope::Run, files: &[], needs: Needs::NOTHING, has_tracks: false, open };
 
 const NAME: &str = "minimisations";
 

@@ -4,94 +4,121 @@
 use md_comm::World;
 use md_core::analysis::{Origins, error_of_mean, mean};
 use md_engine::analysis::{Quantity, Tracks};
-use md_engine::{Needs, Observer, ObserverError, Snapshot};
-use md_scenario::failure::RunError;
+use md_engine::{Needs, ObserverError, Snapshot};
 use md_scenario::known_file::KnownFile;
-use md_scenario::{CentreOfMass, species_columns};
+use md_scenario::{AnalysisKeys, CentreOfMass};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::analysis::{SampleSchedule, recalled};
-use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
-use super::tables::named_table;
-use crate::checkpoint::{OutputMemory, OutputState, ParticleMemory, ParticleRows};
-use crate::store::OutputError;
+use super::analysis::Analysis;
+use super::run_output::Opening;
 
-/// Output of mean squared displacements.
-pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::MSD], open };
-
-const NAME: &str = "msd";
-
-struct Msd<'a> {
-    world: &'a dyn World,
-    looks: SampleSchedule,
-    names: Vec<String>,
+/// Mean squared displacements over the samples so far.
+pub(super) struct Msd {
+    /// Number of species.
+    species: usize,
     masses: Vec<f64>,
     centre_of_mass: CentreOfMass,
     dimensions: usize,
     /// Time between two samples, \[time\].
     interval: f64,
     tracks: Tracks,
-    /// Rows of a checkpoint that have not been sent to their ranks yet.
-    restored: Option<&'a ParticleRows>,
     /// Values that are equal on all ranks: one per species, then one per species for the motion
     /// relative to the centre of mass.
     origins: Origins,
 }
 
-fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
-    let Opening { world, scenario, subject, .. } = *opening;
-    let Some(keys) = scenario.output.analyses.msd else { return Ok(Vec::new()) };
-    let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
-    let (most, interval) = (keys.origins as usize, keys.every as f64 * scenario.simulation.timestep);
-    let read = |words: &[u64]| {
-        let (&[then, removed], words) = words.split_first_chunk()?;
-        let is_same = then == interval.to_bits() && removed == keys.centre_of_mass as u64;
-        let origins = Origins::from_words(words, most, 2 * names.len()).filter(|_| is_same)?;
-        let restored = opening.particle_rows(NAME)?;
-        (restored.width == 1 + 3 * origins.count()).then_some((origins, restored))
-    };
-    let (origins, restored) = match recalled(opening, NAME, read) {
-        Some((origins, restored)) => (origins, Some(restored)),
-        None => (Origins::new(most, 2 * names.len()), None),
-    };
-    Ok(vec![Box::new(Msd {
-        world,
-        looks: SampleSchedule::new(keys.every, keys.start),
-        names,
-        masses: subject.masses.to_vec(),
-        centre_of_mass: keys.centre_of_mass,
-        dimensions: subject.domain.dimension.count(),
-        interval,
-        tracks: Tracks::default(),
-        restored,
-        origins,
-    })])
-}
+impl Analysis for Msd {
+    const FILES: &'static [KnownFile] = &[KnownFile::MSD];
+    const NEEDS: Needs = Needs::NOTHING;
+    const HAS_TRACKS: bool = true;
 
-impl Observer for Msd<'_> {
-    fn due(&self, step: u64) -> Option<Needs> {
-        self.looks.are_due(step).then_some(Needs::NOTHING)
+    fn new(keys: &AnalysisKeys, opening: &Opening, words: Option<&[u64]>) -> Option<Self> {
+        let (species, most) =
+            (opening.scenario.species.len(), opening.scenario.output.analyses.msd?.origins as usize);
+        let (interval, centre_of_mass) =
+            (keys.every as f64 * opening.scenario.simulation.timestep, keys.centre_of_mass?);
+        let origins = match words {
+            None => Origins::new(most, 2 * species),
+            Some(words) => {
+                let (found, words) = words.split_first_chunk()?;
+                let is_same = *found == [interval.to_bits(), centre_of_mass as u64];
+                Origins::from_words(words, most, 2 * species).filter(|_| is_same)?
+            }
+        };
+        Some(Self {
+            species,
+            masses: opening.subject.masses.to_vec(),
+            centre_of_mass,
+            dimensions: opening.subject.domain.dimension.count(),
+            interval,
+            tracks: Tracks::default(),
+            origins,
+        })
     }
 
-    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        self.recall()?;
+    fn sample(&mut self, now: &Snapshot, world: &dyn World) -> Result<(), ObserverError> {
         let look = self.origins.advance();
         look.dropped.iter().for_each(|&place| drop(self.tracks.then.remove(place)));
         if !look.is_sample {
             return Ok(());
         }
-        self.tracks.look(Quantity::UnwrappedPosition, now.particles, now.domain, self.world)?;
+        self.tracks.look(Quantity::UnwrappedPosition, now.particles, now.domain, world)?;
         if look.begins {
             self.tracks.remember();
         }
         let mut sums = self.sums();
-        self.world.sum(&mut sums)?;
-        let width = SUMS * self.names.len();
+        world.sum(&mut sums)?;
+        let width = SUMS * self.species;
         let removed = self.centre_of_mass.removed_axes(now.conserved_momentum.0);
         let means = sums.chunks_exact(width).flat_map(|sums| self.mean_squares(sums, removed));
         let means: Vec<f64> = means.collect();
         self.origins.record(means);
         Ok(())
+    }
+
+    fn words(&self) -> Vec<u64> {
+        let keys = [self.interval.to_bits(), self.centre_of_mass as u64];
+        keys.into_iter().chain(self.origins.words()).collect()
+    }
+
+    fn tracks(&mut self) -> Option<(&mut Tracks, usize)> {
+        Some((&mut self.tracks, self.origins.count()))
+    }
+
+    /// Returns a row per lag.
+    fn rows(&self) -> impl Iterator<Item = impl Serialize> {
+        let first = if self.centre_of_mass.is_removed_from_columns() { self.species } else { 0 };
+        (0..self.origins.lags()).map(move |lag| {
+            let species = first..first + self.species;
+            let found: Vec<_> = species.map(|species| self.origins.at(lag, species)).collect();
+            let means: Vec<f64> = found.iter().map(|found| found.mean).collect();
+            let errors: Vec<f64> = found.iter().map(|found| found.error).collect();
+            let origins = found.first().map_or(0, |found| found.origins);
+            (self.time(lag), means, errors, origins)
+        })
+    }
+
+    /// Returns the diffusion coefficients by Einstein's relation, from a straight line through the
+    /// mean squared displacements of each block.
+    fn summary(&self, names: &[String]) -> Option<(&'static str, Value)> {
+        let of_species = |(species, name): (usize, &String)| {
+            let (lags, slopes) = self.origins.slopes(self.species + species)?;
+            let per_slope = 1.0 / (2.0 * self.dimensions as f64 * self.time(1));
+            let coefficients: Vec<f64> = slopes.iter().map(|slope| slope * per_slope).collect();
+            let mut entry = json!({
+                "coefficient": mean(&coefficients),
+                "blocks": coefficients.len(),
+                "fit_from": self.time(*lags.start()),
+                "fit_to": self.time(*lags.end()),
+            });
+            if coefficients.len() > 1 {
+                entry["error"] = error_of_mean(&coefficients).into();
+            }
+            Some((name.clone(), entry))
+        };
+        let entries: Map<String, Value> = names.iter().enumerate().filter_map(of_species).collect();
+        (!entries.is_empty()).then_some(("diffusion", Value::Object(entries)))
     }
 }
 
@@ -99,22 +126,14 @@ impl Observer for Msd<'_> {
 /// components of the displacements.
 const SUMS: usize = 5;
 
-impl Msd<'_> {
-    /// Sends the origins of a checkpoint to their ranks, in the first call. *Collective.*
-    fn recall(&mut self) -> Result<(), ObserverError> {
-        match self.restored.take() {
-            Some(rows) => self.tracks.recall(rows, self.world),
-            None => Ok(()),
-        }
-    }
-
+impl Msd {
     /// Returns the sums of all species for each origin, on this rank.
     fn sums(&self) -> Vec<f64> {
         /// Number of particles for which the current positions stay in the innermost cache during
         /// the loop over all origins.
         const BLOCK: usize = 1024;
         let Tracks { species, now, then, .. } = &self.tracks;
-        let width = SUMS * self.names.len();
+        let width = SUMS * self.species;
         let mut sums = vec![0.0; width * then.len()];
         for start in (0..now.len()).step_by(BLOCK) {
             let block = start..now.len().min(start + BLOCK);
@@ -151,46 +170,9 @@ impl Msd<'_> {
         species().map(about([0.0; 3])).chain(species().map(about(centre))).collect()
     }
 
-    /// Returns a table with one row per lag.
-    fn csv(&self) -> Result<Vec<u8>, OutputError> {
-        let count = self.names.len();
-        let first = if self.centre_of_mass.is_removed_from_columns() { count } else { 0 };
-        let species = first..first + count;
-        let row = |lag: usize| {
-            let found: Vec<_> = species.clone().map(|species| self.origins.at(lag, species)).collect();
-            let means: Vec<f64> = found.iter().map(|found| found.mean).collect();
-            let errors: Vec<f64> = found.iter().map(|found| found.error).collect();
-            let origins = found.first().map_or(0, |found| found.origins);
-            (self.time(lag), means, errors, origins)
-        };
-        named_table(KnownFile::MSD, &species_columns::msd(&self.names), (0..self.origins.lags()).map(row))
-    }
-
     /// Returns the time of a lag, \[time\].
     fn time(&self, lag: usize) -> f64 {
         lag as f64 * (self.origins.thinning() as f64 * self.interval)
-    }
-
-    /// Returns the diffusion coefficients by Einstein's relation, from a straight line through the
-    /// mean squared displacements of each block.
-    fn diffusion(&self) -> Option<Value> {
-        let of_species = |(species, name): (usize, &String)| {
-            let (lags, slopes) = self.origins.slopes(self.names.len() + species)?;
-            let per_slope = 1.0 / (2.0 * self.dimensions as f64 * self.time(1));
-            let coefficients: Vec<f64> = slopes.iter().map(|slope| slope * per_slope).collect();
-            let mut entry = json!({
-                "coefficient": mean(&coefficients),
-                "blocks": coefficients.len(),
-                "fit_from": self.time(*lags.start()),
-                "fit_to": self.time(*lags.end()),
-            });
-            if coefficients.len() > 1 {
-                entry["error"] = error_of_mean(&coefficients).into();
-            }
-            Some((name.clone(), entry))
-        };
-        let entries: Map<String, Value> = self.names.iter().enumerate().filter_map(of_species).collect();
-        (!entries.is_empty()).then_some(Value::Object(entries))
     }
 }
 
@@ -232,32 +214,4 @@ fn add_all(sums: &mut [f64], now: &[[f64; 3]], then: &[[f64; 3]]) {
     let along = |dim: usize| distances.iter().skip(dim).step_by(3).sum();
     let found = [now.len() as f64, squares.iter().sum(), along(0), along(1), along(2)];
     sums.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
-}
-
-impl RunOutput for Msd<'_> {
-    fn begin_stage(&mut self, stage: &StageBegin) {
-        self.looks.begin_stage(stage);
-    }
-
-    fn kept(&mut self) -> Result<OutputState, ObserverError> {
-        let keys = [self.interval.to_bits(), self.centre_of_mass as u64];
-        let words = keys.into_iter().chain(self.origins.words()).collect();
-        Ok(OutputState {
-            memory: Some(OutputMemory { name: NAME.to_owned(), words }),
-            ..OutputState::default()
-        })
-    }
-
-    fn particle_memory(&mut self, now: &Snapshot) -> Result<Option<ParticleMemory>, ObserverError> {
-        self.recall()?;
-        let words = self.tracks.rows(now.particles, self.world)?;
-        Ok(Some(ParticleMemory { name: NAME.to_owned(), width: 3 * self.tracks.then.len(), words }))
-    }
-
-    fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {
-        if let Some(diffusion) = self.diffusion() {
-            closing.summary.insert("diffusion".to_owned(), diffusion);
-        }
-        Ok(closing.write_whole(KnownFile::MSD, || self.csv())?)
-    }
 }

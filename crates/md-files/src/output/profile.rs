@@ -4,98 +4,22 @@
 use md_comm::World;
 use md_core::analysis::Batches;
 use md_engine::analysis::{SlabSums, Slabs};
-use md_engine::{Needs, Observer, ObserverError, Snapshot};
-use md_scenario::failure::RunError;
+use md_engine::{Needs, ObserverError, Snapshot};
 use md_scenario::known_file::KnownFile;
-use md_scenario::name_of;
-use md_scenario::species_columns::{density, error_of};
+use md_scenario::{AnalysisKeys, Profile as ProfileKeys};
+use serde::Serialize;
 
-use super::analysis::{SampleSchedule, recalled};
-use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
-use super::tables::named_table;
-use crate::checkpoint::{OutputMemory, OutputState};
-use crate::store::OutputError;
+use super::analysis::Analysis;
+use super::run_output::Opening;
 
-/// Output of profiles.
-pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &KnownFile::PROFILES, open };
-
-struct Profile<'a> {
-    world: &'a dyn World,
-    looks: SampleSchedule,
+/// Averages over the samples so far, which are equal on all ranks.
+pub(super) struct Profile {
     slabs: Slabs,
-    axis: String,
     species: Vec<String>,
-    masses: &'a [f64],
+    masses: Vec<f64>,
     dimensions: usize,
-    /// Averages, which are equal on all ranks.
-    averages: Averages,
-}
-
-fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
-    let Opening { world, scenario, subject, .. } = *opening;
-    let species: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
-    let profile = |keys: &md_scenario::Profile| {
-        let slabs = Slabs { axis: keys.axis as usize, bins: keys.bins as usize };
-        let axis = name_of(keys.axis);
-        let read = |words: &[u64]| Averages::from_words(words, slabs.bins, species.len());
-        let averages = recalled(opening, &memory_name(&axis), read);
-        let averages = averages.unwrap_or_else(|| Averages::new(slabs.bins, species.len()));
-        let looks = SampleSchedule::new(keys.every, keys.start);
-        let (species, dimensions) = (species.clone(), subject.domain.dimension.count());
-        let masses = subject.masses;
-        Box::new(Profile { world, looks, slabs, axis, species, masses, dimensions, averages }) as Box<_>
-    };
-    Ok(scenario.output.analyses.profile.iter().map(profile).collect())
-}
-
-fn memory_name(axis: &str) -> String {
-    format!("profile_{axis}")
-}
-
-impl Observer for Profile<'_> {
-    fn due(&self, step: u64) -> Option<Needs> {
-        self.looks.are_due(step).then_some(Needs::VELOCITIES | Needs::PARTICLE_VIRIALS)
-    }
-
-    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let sums = self.slabs.sums(now, self.masses, self.world)?;
-        let Slabs { axis, bins } = self.slabs;
-        let ends = [now.domain.origin[axis], now.domain.lengths[axis]];
-        let pressure = if now.particle_virials.is_some() { Pressure::Known } else { Pressure::Unknown };
-        self.averages.add(&sums, now.domain.volume() / bins as f64, ends, pressure);
-        Ok(())
-    }
-}
-
-impl RunOutput for Profile<'_> {
-    fn begin_stage(&mut self, stage: &StageBegin) {
-        self.looks.begin_stage(stage);
-    }
-
-    fn kept(&mut self) -> Result<OutputState, ObserverError> {
-        let memory = OutputMemory { name: memory_name(&self.axis), words: self.averages.words() };
-        Ok(OutputState { memory: Some(memory), ..OutputState::default() })
-    }
-
-    fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {
-        let file = KnownFile::PROFILES[self.slabs.axis];
-        Ok(closing.write_whole(file, || self.averages.csv(file, &self))?)
-    }
-}
-
-/// Whether the virial of the particles is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pressure {
-    Known,
-    Unknown,
-}
-
-/// Averages over samples.
-#[derive(Debug, Clone, PartialEq)]
-struct Averages {
-    bins: usize,
-    species: usize,
-    pressure: Pressure,
+    /// Whether the virial of the particles is known.
+    has_pressure: bool,
     /// The quantities of each slab, then the lower end and the length of the box.
     batches: Batches,
 }
@@ -109,6 +33,8 @@ const TWICE_KINETIC: usize = 5;
 const VELOCITIES: usize = 6;
 const DENSITIES: usize = 9;
 
+const AXES: [&str; 3] = ["x", "y", "z"];
+
 /// How a column is computed from the quantities of a slab.
 enum Column {
     /// The mean of a quantity.
@@ -117,13 +43,34 @@ enum Column {
     PerParticle(usize, f64),
 }
 
-impl Averages {
-    fn new(bins: usize, species: usize) -> Self {
-        Self { bins, species, pressure: Pressure::Known, batches: Batches::new(width(bins, species)) }
+impl Analysis for Profile {
+    const FILES: &'static [KnownFile] = &KnownFile::PROFILES;
+    const NEEDS: Needs = Needs::VELOCITIES.with(Needs::PARTICLE_VIRIALS);
+
+    fn new(keys: &AnalysisKeys, opening: &Opening, words: Option<&[u64]>) -> Option<Self> {
+        let is_own = |it: &&ProfileKeys| KnownFile::PROFILES[it.axis as usize] == keys.file;
+        let keys = opening.scenario.output.analyses.profile.iter().find(is_own)?;
+        let slabs = Slabs { axis: keys.axis as usize, bins: keys.bins as usize };
+        let species = opening.species();
+        let width = slabs.bins * (DENSITIES + species.len()) + 2;
+        let batches = match words {
+            None => Batches::new(width),
+            Some(words) => {
+                let (shape, words) = words.split_first_chunk()?;
+                let is_same = *shape == [slabs.bins as u64, species.len() as u64];
+                Batches::from_words(words, width).filter(|_| is_same)?
+            }
+        };
+        let (masses, dimensions) =
+            (opening.subject.masses.to_vec(), opening.subject.domain.dimension.count());
+        Some(Self { slabs, species, masses, dimensions, has_pressure: true, batches })
     }
 
-    fn add(&mut self, slabs: &[SlabSums], volume: f64, ends: [f64; 2], pressure: Pressure) {
-        self.pressure = pressure;
+    fn sample(&mut self, now: &Snapshot, world: &dyn World) -> Result<(), ObserverError> {
+        let slabs = self.slabs.sums(now, &self.masses, world)?;
+        let Slabs { axis, bins } = self.slabs;
+        let ends = [now.domain.origin[axis], now.domain.lengths[axis]];
+        let volume = now.domain.volume() / bins as f64;
         let of_slab = |slab: &SlabSums| {
             let SlabSums { counts, twice_kinetic, velocity: [vx, vy, vz], stress, .. } = slab;
             let count: f64 = counts.iter().sum();
@@ -132,18 +79,55 @@ impl Averages {
             all.extend(counts.iter().map(|count| count / volume));
             all
         };
+        self.has_pressure = now.particle_virials.is_some();
         self.batches.add(slabs.iter().flat_map(of_slab).chain(ends));
+        Ok(())
     }
 
-    /// Returns the columns after the first one.
-    fn columns(&self, dimensions: usize, species: &[String]) -> Vec<(String, Column)> {
-        const AXES: [&str; 3] = ["x", "y", "z"];
+    fn words(&self) -> Vec<u64> {
+        let shape = [self.slabs.bins as u64, self.species.len() as u64];
+        shape.into_iter().chain(self.batches.words()).collect()
+    }
+
+    fn columns(&self, _: &AnalysisKeys, _: &[String]) -> Vec<String> {
+        let means: Vec<String> = self.quantities().into_iter().map(|(name, _)| name).collect();
+        let errors: Vec<String> = means.iter().map(|name| ProfileKeys::error_column(name)).collect();
+        [vec![AXES[self.slabs.axis].to_owned()], means, errors].concat()
+    }
+
+    /// Returns a row per slab: the middle of the slab, then means and their errors.
+    fn rows(&self) -> impl Iterator<Item = impl Serialize> {
+        let (means, errors) = (self.batches.means(), self.batches.errors());
+        let (bins, species) = (self.slabs.bins, self.species.len());
+        let ends = bins * (DENSITIES + species);
+        let (low, length) = (means[ends], means[ends + 1]);
+        let columns = self.quantities();
+        let known = if self.batches.samples() > 0 { bins } else { 0 };
+        (0..known).map(move |slab| {
+            let first = slab * (DENSITIES + species);
+            let value = |(_, column): &(String, Column)| match *column {
+                Column::Mean(at) => (means[first + at], errors[first + at]),
+                Column::PerParticle(at, parts) => {
+                    let (ratio, error) = self.batches.ratio(first + at, first + PARTICLES);
+                    (ratio / parts, error / parts)
+                }
+            };
+            let (values, errors): (Vec<f64>, Vec<f64>) = columns.iter().map(value).unzip();
+            (low + (slab as f64 + 0.5) * length / bins as f64, values, errors)
+        })
+    }
+}
+
+impl Profile {
+    /// Returns the columns between the first one and the errors.
+    fn quantities(&self) -> Vec<(String, Column)> {
+        let Self { dimensions, ref species, .. } = *self;
         let mut columns = vec![
             ("density".to_owned(), Column::Mean(DENSITY)),
             ("temperature".to_owned(), Column::PerParticle(TWICE_KINETIC, dimensions as f64)),
         ];
         let axes = || AXES.iter().enumerate().take(dimensions);
-        if self.pressure == Pressure::Known {
+        if self.has_pressure {
             columns.extend(
                 axes().map(|(dim, axis)| (format!("pressure_{axis}{axis}"), Column::Mean(PRESSURES + dim))),
             );
@@ -153,49 +137,11 @@ impl Averages {
                 .map(|(dim, axis)| (format!("velocity_{axis}"), Column::PerParticle(VELOCITIES + dim, 1.0))),
         );
         if species.len() > 1 {
-            let named = |(kind, name): (usize, &String)| (density(name), Column::Mean(DENSITIES + kind));
+            let named = |(kind, name): (usize, &String)| {
+                (ProfileKeys::density_column(name), Column::Mean(DENSITIES + kind))
+            };
             columns.extend(species.iter().enumerate().map(named));
         }
         columns
     }
-
-    /// Returns a table with one row per slab, if there are samples: the middle of the slab, then
-    /// means and their errors.
-    fn csv(&self, file: KnownFile, profile: &Profile) -> Result<Vec<u8>, OutputError> {
-        let (means, errors) = (self.batches.means(), self.batches.errors());
-        let ends = self.bins * (DENSITIES + self.species);
-        let (low, length) = (means[ends], means[ends + 1]);
-        let columns = self.columns(profile.dimensions, &profile.species);
-        let row = |slab: usize| {
-            let first = slab * (DENSITIES + self.species);
-            let value = |(_, column): &(String, Column)| match *column {
-                Column::Mean(at) => (means[first + at], errors[first + at]),
-                Column::PerParticle(at, parts) => {
-                    let (ratio, error) = self.batches.ratio(first + at, first + PARTICLES);
-                    (ratio / parts, error / parts)
-                }
-            };
-            let (values, errors): (Vec<f64>, Vec<f64>) = columns.iter().map(value).unzip();
-            (low + (slab as f64 + 0.5) * length / self.bins as f64, values, errors)
-        };
-        let mut header = vec![profile.axis.clone()];
-        header.extend(columns.iter().map(|(name, _)| name.clone()));
-        header.extend(columns.iter().map(|(name, _)| error_of(name)));
-        let known = if self.batches.samples() > 0 { self.bins } else { 0 };
-        named_table(file, &header, (0..known).map(row))
-    }
-
-    fn words(&self) -> Vec<u64> {
-        [self.bins as u64, self.species as u64].into_iter().chain(self.batches.words()).collect()
-    }
-
-    fn from_words(words: &[u64], bins: usize, species: usize) -> Option<Self> {
-        let (shape, words) = words.split_first_chunk::<2>()?;
-        let batches = Batches::from_words(words, width(bins, species))?;
-        (*shape == [bins as u64, species as u64]).then(|| Self { batches, ..Self::new(bins, species) })
-    }
-}
-
-fn width(bins: usize, species: usize) -> usize {
-    bins * (DENSITIES + species) + 2
 }

@@ -13,29 +13,27 @@ use std::rc::Rc;
 
 use md_comm::World;
 use md_core::{Domain, SimdLevel};
-use md_engine::{Observer, ObserverError, Setup, Snapshot};
+use md_engine::{Needs, Observer, ObserverError, Setup, Snapshot};
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
 use md_scenario::{Scenario, StagePlan};
 use serde_json::{Map, Value};
 
-use super::{
-    Progress, ProgressMode, Screen, Verbosity, minimisations, msd, profile, rdf, thermo, trajectory, vacf,
-    viscosity,
-};
+use super::analysis::kind;
+use super::{Progress, ProgressMode, Screen, Verbosity};
 use crate::checkpoint::{OutputMemory, OutputState, ParticleMemory, ParticleRows, Resumed};
 use crate::store::{OutputDirectory, OutputError, OutputMark};
 
 /// All outputs that a run may write as it proceeds, in the order in which they sample.
-pub static OUTPUTS: [OutputKind; 8] = [
-    thermo::KIND,
-    trajectory::KIND,
-    rdf::KIND,
-    msd::KIND,
-    vacf::KIND,
-    viscosity::KIND,
-    minimisations::KIND,
-    profile::KIND,
+pub static OUTPUTS: &[OutputKind] = &[
+    super::thermo::KIND,
+    super::trajectory::KIND,
+    kind::<super::rdf::Rdf>(),
+    kind::<super::msd::Msd>(),
+    kind::<super::vacf::Vacf>(),
+    kind::<super::viscosity::Viscosity>(),
+    super::minimisations::KIND,
+    kind::<super::profile::Profile>(),
 ];
 
 /// A kind of output.
@@ -45,9 +43,20 @@ pub struct OutputKind {
     pub scope: Scope,
     /// Files with fixed names, which the next run into the same directory removes.
     pub files: &'static [KnownFile],
+    /// Data that a sample of an analysis needs.
+    pub needs: Needs,
+    /// Whether it stores values of every particle, and finds the particles again by their ids.
+    pub has_tracks: bool,
     /// Opens the outputs of this kind that the scenario requests, or continues them. It is called
     /// on all ranks, for one kind after another, and does not communicate.
     pub open: for<'a> fn(&Opening<'a>) -> Result<Opened<'a>, OutputError>,
+}
+
+impl OutputKind {
+    /// Returns the kind of the output that writes a file.
+    pub fn of(file: KnownFile) -> Option<&'static Self> {
+        OUTPUTS.iter().find(|kind| kind.files.contains(&file))
+    }
 }
 
 /// Whether an output is available to single stages.
@@ -117,11 +126,25 @@ pub struct Subject<'a> {
     pub masses: &'a [f64],
     /// Instruction set for loops over particles.
     pub simd: SimdLevel,
+    /// Steps of analyses that do not use those of the scenario.
+    pub frames: &'a [Spacing],
+}
+
+/// Steps of the frames of a trajectory that an analysis uses.
+#[derive(Debug, Clone, Copy)]
+pub struct Spacing {
+    /// File of the analysis.
+    pub file: KnownFile,
+    /// The first step.
+    pub first: u64,
+    /// Steps between two frames.
+    pub steps: u64,
 }
 
 impl<'a> From<&'a Setup> for Subject<'a> {
     fn from(setup: &'a Setup) -> Self {
-        Self { domain: &setup.domain, atoms: setup.atoms(), masses: &setup.config.masses, simd: setup.simd }
+        let (domain, atoms, masses) = (&setup.domain, setup.atoms(), &setup.config.masses);
+        Self { domain, atoms, masses, simd: setup.simd, frames: &[] }
     }
 }
 
@@ -177,6 +200,11 @@ impl Console {
 }
 
 impl<'a> Opening<'a> {
+    /// Returns the names of all species.
+    pub fn species(&self) -> Vec<String> {
+        self.scenario.species.iter().map(|species| species.name.clone()).collect()
+    }
+
     /// Returns the state of a growing file at the checkpoint and the step of the checkpoint, if the
     /// run continues the file.
     pub fn mark(&self, file: &str) -> Option<(&'a OutputMark, u64)> {

@@ -12,7 +12,13 @@ use crate::checkpoint::OutputState;
 use crate::store::{OutputDirectory, OutputError, OutputMark, RecordFile};
 
 /// Output of the thermodynamic state.
-pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::THERMO], open };
+pub const KIND: OutputKind = OutputKind {
+    scope: Scope::Stage,
+    files: &[KnownFile::THERMO],
+    needs: Needs::ENERGY_AND_VIRIAL,
+    has_tracks: false,
+    open,
+};
 
 struct ThermoTable {
     interval: u64,
@@ -88,22 +94,44 @@ impl RunOutput for ThermoTable {
     }
 }
 
-/// New columns are appended at the end, because scripts depend on the order of the others.
-const HEADER: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure,\
-                      pressure_xx,pressure_yy,pressure_zz,pressure_xy,pressure_xz,pressure_yz,\
-                      volume,conserved_per_atom,box_x,box_y,box_z,density\n";
+/// Name of a column, and its value.
+type Column = (&'static str, fn(&Thermo) -> f64);
+
+/// The columns after step and time. New columns are appended at the end, because scripts depend on
+/// the order of the others.
+const COLUMNS: &[Column] = &[
+    ("temperature", |row| row.temperature),
+    ("potential_per_atom", |row| row.potential_per_atom),
+    ("kinetic_per_atom", |row| row.kinetic_per_atom),
+    ("total_per_atom", |row| row.total_per_atom),
+    ("pressure", |row| row.pressure),
+    ("pressure_xx", |row| row.pressure_tensor.0[0]),
+    ("pressure_yy", |row| row.pressure_tensor.0[1]),
+    ("pressure_zz", |row| row.pressure_tensor.0[2]),
+    ("pressure_xy", |row| row.pressure_tensor.0[3]),
+    ("pressure_xz", |row| row.pressure_tensor.0[4]),
+    ("pressure_yz", |row| row.pressure_tensor.0[5]),
+    ("volume", |row| row.volume),
+    ("conserved_per_atom", |row| row.conserved_per_atom),
+    ("box_x", |row| row.lengths[0]),
+    ("box_y", |row| row.lengths[1]),
+    ("box_z", |row| row.lengths[2]),
+    ("density", |row| row.density),
+];
 
 /// Returns the names of the columns after step and time.
 pub(super) fn columns() -> impl Iterator<Item = &'static str> {
-    HEADER.trim_end().split(',').skip(2)
+    COLUMNS.iter().map(|&(name, _)| name)
 }
 
 /// Returns the values of these columns.
 pub(super) fn values(row: &Thermo) -> impl Iterator<Item = f64> {
-    let Thermo { temperature, potential_per_atom, kinetic_per_atom, total_per_atom, pressure, .. } = *row;
-    let first = [temperature, potential_per_atom, kinetic_per_atom, total_per_atom, pressure];
-    let first = first.into_iter().chain(row.pressure_tensor.0).chain([row.volume, row.conserved_per_atom]);
-    first.chain(row.lengths).chain([row.density])
+    COLUMNS.iter().map(|(_, value)| value(row))
+}
+
+/// Returns the line of column names.
+fn header() -> String {
+    format!("step,time,{}\n", columns().collect::<Vec<_>>().join(","))
 }
 
 /// Writer of one row per [`Thermo`]. Each row is on disk when [`ThermoWriter::write`] returns.
@@ -118,7 +146,7 @@ impl ThermoWriter {
     /// # Errors
     /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
     pub fn create(directory: &OutputDirectory) -> Result<Self, OutputError> {
-        Ok(Self { file: directory.create_records(KnownFile::THERMO.name(), HEADER.as_bytes())? })
+        Ok(Self { file: directory.create_records(KnownFile::THERMO.name(), header().as_bytes())? })
     }
 
     /// Continues the file from its state at `mark`, in the checkpoint after `step`.

@@ -1,60 +1,24 @@
 //! `viscosity.csv`: the shear viscosity by the Green-Kubo relation.
 
-use md_core::analysis::{Blocking, Correlation};
-use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
-use md_scenario::failure::RunError;
+use md_comm::World;
+use md_core::analysis::{Blocking, Correlated, Correlation};
+use md_engine::{Needs, ObserverError, RunsOn, Snapshot, Thermo};
+use md_scenario::AnalysisKeys;
 use md_scenario::known_file::KnownFile;
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::analysis::{SampleSchedule, recalled};
-use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, StageBegin};
-use super::tables::table;
-use crate::checkpoint::{OutputMemory, OutputState};
-use crate::store::OutputError;
+use super::analysis::Analysis;
+use super::run_output::Opening;
 
-/// Output of the viscosity.
-pub const KIND: OutputKind = OutputKind { scope: Scope::Stage, files: &[KnownFile::VISCOSITY], open };
-
-const NAME: &str = "viscosity";
-
-struct Viscosity {
-    looks: SampleSchedule,
+/// The viscosity from the samples so far, which are on rank 0.
+pub(super) struct Viscosity {
     /// Time between two samples, \[time\].
     interval: f64,
     dimensions: usize,
-    /// Accumulated samples, on rank 0.
-    seen: Seen,
-}
-
-/// Accumulated samples from which the viscosity is computed.
-#[derive(Debug, Clone, PartialEq)]
-struct Seen {
     stress: Correlation,
     temperature: Blocking,
     volume: Blocking,
-}
-
-fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
-    let Opening { scenario, subject, .. } = opening;
-    let Some(keys) = scenario.output.analyses.viscosity else { return Ok(Vec::new()) };
-    let dimensions = subject.domain.dimension.count();
-    let interval = keys.every as f64 * scenario.simulation.timestep;
-    let (lags, components) = (keys.lags(scenario.simulation.timestep), stress_count(dimensions));
-    let read = |words: &[u64]| {
-        let (&[then], words) = words.split_first_chunk()?;
-        let (temperature, words) = Blocking::from_words(words)?;
-        let (volume, words) = Blocking::from_words(words)?;
-        let stress = Correlation::from_words(words, lags, components)?;
-        (then == interval.to_bits()).then_some(Seen { stress, temperature, volume })
-    };
-    let begin = || Seen {
-        stress: Correlation::new(lags, components),
-        temperature: Blocking::default(),
-        volume: Blocking::default(),
-    };
-    let seen = recalled(opening, NAME, read).unwrap_or_else(begin);
-    let looks = SampleSchedule::new(keys.every, keys.start);
-    Ok(vec![Box::new(Viscosity { looks, interval, dimensions, seen })])
 }
 
 /// Returns the number of independent components of the traceless stress.
@@ -73,71 +37,72 @@ fn stresses(thermo: &Thermo, dimensions: usize) -> Vec<f64> {
     }
 }
 
-impl Observer for Viscosity {
-    fn due(&self, step: u64) -> Option<Needs> {
-        self.looks.are_due(step).then_some(Needs::ENERGY_AND_VIRIAL)
-    }
-
-    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        if let Some(thermo) = now.thermo {
-            self.seen.stress.add(&stresses(thermo, self.dimensions));
-            self.seen.temperature.add(thermo.temperature);
-            self.seen.volume.add(thermo.volume);
-        }
-        Ok(())
-    }
-
-    fn runs_on(&self) -> RunsOn {
-        RunsOn::FirstRank
-    }
-}
-
 impl Viscosity {
     /// Returns the factor that converts an integral of the correlation function over samples to a
     /// viscosity: V / kT times the time between two samples.
     fn factor(&self) -> f64 {
-        let Seen { temperature, volume, .. } = &self.seen;
-        volume.estimate().mean / temperature.estimate().mean * self.interval
+        self.volume.estimate().mean / self.temperature.estimate().mean * self.interval
     }
 
-    fn csv(&self) -> Result<Vec<u8>, OutputError> {
-        let factor = self.factor();
-        let row = |(lag, at): (usize, md_core::analysis::Correlated)| {
-            let (viscosity, error) = (factor * at.integral, factor * at.integral_error);
-            (lag as f64 * self.interval, at.value, at.error, viscosity, error)
-        };
-        let header = "time,stress_correlation,stress_correlation_error,viscosity,viscosity_error";
-        let known = self.seen.stress.function().into_iter().filter(|_| self.seen.stress.origins() > 0);
-        table(KnownFile::VISCOSITY, &[header], known.enumerate().map(row))
+    /// Returns the correlation function by lag, if it is known.
+    fn function(&self) -> impl DoubleEndedIterator<Item = (usize, Correlated)> {
+        let known = if self.stress.origins() > 0 { self.stress.function() } else { Vec::new() };
+        known.into_iter().enumerate()
     }
 }
 
-impl RunOutput for Viscosity {
-    fn begin_stage(&mut self, stage: &StageBegin) {
-        self.looks.begin_stage(stage);
+impl Analysis for Viscosity {
+    const FILES: &'static [KnownFile] = &[KnownFile::VISCOSITY];
+    const NEEDS: Needs = Needs::ENERGY_AND_VIRIAL;
+    const RUNS_ON: RunsOn = RunsOn::FirstRank;
+
+    fn new(keys: &AnalysisKeys, opening: &Opening, words: Option<&[u64]>) -> Option<Self> {
+        let timestep = opening.scenario.simulation.timestep;
+        let interval = keys.every as f64 * timestep;
+        let dimensions = opening.subject.domain.dimension.count();
+        let (lags, components) = (keys.lags(timestep), stress_count(dimensions));
+        let (temperature, volume, stress) = match words {
+            None => (Blocking::default(), Blocking::default(), Correlation::new(lags, components)),
+            Some(words) => {
+                let (&[then], words) = words.split_first_chunk()?;
+                let (temperature, words) = Blocking::from_words(words)?;
+                let (volume, words) = Blocking::from_words(words)?;
+                let stress = Correlation::from_words(words, lags, components)?;
+                (then == interval.to_bits()).then_some((temperature, volume, stress))?
+            }
+        };
+        Some(Self { interval, dimensions, stress, temperature, volume })
     }
 
-    fn kept(&mut self) -> Result<OutputState, ObserverError> {
-        let Seen { stress, temperature, volume } = &self.seen;
-        let head = std::iter::once(self.interval.to_bits()).chain(temperature.words()).chain(volume.words());
-        let words = head.chain(stress.words()).collect();
-        Ok(OutputState {
-            memory: Some(OutputMemory { name: NAME.to_owned(), words }),
-            ..OutputState::default()
+    fn sample(&mut self, now: &Snapshot, _: &dyn World) -> Result<(), ObserverError> {
+        if let Some(thermo) = now.thermo {
+            self.stress.add(&stresses(thermo, self.dimensions));
+            self.temperature.add(thermo.temperature);
+            self.volume.add(thermo.volume);
+        }
+        Ok(())
+    }
+
+    fn words(&self) -> Vec<u64> {
+        let Self { interval, stress, temperature, volume, .. } = self;
+        let head = std::iter::once(interval.to_bits()).chain(temperature.words()).chain(volume.words());
+        head.chain(stress.words()).collect()
+    }
+
+    fn rows(&self) -> impl Iterator<Item = impl Serialize> {
+        let factor = self.factor();
+        self.function().map(move |(lag, at)| {
+            let (viscosity, error) = (factor * at.integral, factor * at.integral_error);
+            (lag as f64 * self.interval, at.value, at.error, viscosity, error)
         })
     }
 
-    fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {
-        if let Some((lag, last)) = self.seen.stress.function().into_iter().enumerate().next_back()
-            && self.seen.stress.origins() > 0
-        {
-            let factor = self.factor();
-            let mut entry = json!({ "value": factor * last.integral, "time": lag as f64 * self.interval });
-            if last.integral_error.is_finite() {
-                entry["error"] = (factor * last.integral_error).into();
-            }
-            closing.summary.insert(NAME.to_owned(), entry);
+    fn summary(&self, _: &[String]) -> Option<(&'static str, Value)> {
+        let (factor, (lag, last)) = (self.factor(), self.function().next_back()?);
+        let mut entry = json!({ "value": factor * last.integral, "time": lag as f64 * self.interval });
+        if last.integral_error.is_finite() {
+            entry["error"] = (factor * last.integral_error).into();
         }
-        Ok(closing.write_whole(KnownFile::VISCOSITY, || self.csv())?)
+        Some(("viscosity", entry))
     }
 }

@@ -1,5 +1,6 @@
 //! `[output]`: quantities that are computed from the particles during a run.
 
+use md_core::analysis::PairCounts;
 use md_lab::name_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,32 +39,57 @@ pub struct Analyses {
     pub surface_tension: Option<SurfaceTension>,
 }
 
-/// Steps that an analysis samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sampling {
+/// What all analyses have in their keys. An analysis samples a run, and writes a table at its end.
+#[derive(Debug, Clone, Copy)]
+pub struct AnalysisKeys {
     /// Key in `[output]`.
     pub key: &'static str,
-    /// File of the results.
+    /// File of the table.
     pub file: KnownFile,
+    /// Returns all columns that the table may have, for species of these names.
+    pub columns: fn(&[String]) -> Vec<String>,
     /// Steps between two samples.
     pub every: u64,
     /// Step at which sampling begins, if it is given.
     pub start: Option<u64>,
+    /// Time up to which samples are correlated, if they are.
+    pub length: Option<f64>,
+    /// Treatment of the motion of the centre of mass, if it matters.
+    pub centre_of_mass: Option<CentreOfMass>,
 }
 
 impl Analyses {
-    /// Returns the steps of all analyses that sample the particles.
-    pub fn samplings(&self) -> impl Iterator<Item = Sampling> {
-        let of = |key, file, every, start| Sampling { key, file, every, start };
-        let single = [
-            self.rdf.map(|it| of("rdf", KnownFile::RDF, it.every, it.start)),
-            self.msd.map(|it| of("msd", KnownFile::MSD, it.every, it.start)),
-            self.vacf.map(|it| of("vacf", KnownFile::VACF, it.every, it.start)),
-            self.viscosity.map(|it| of("viscosity", KnownFile::VISCOSITY, it.every, it.start)),
-        ];
-        let file = |axis| KnownFile::PROFILES[axis as usize];
-        let profiles = self.profile.iter().map(move |it| of("profile", file(it.axis), it.every, it.start));
-        single.into_iter().flatten().chain(profiles)
+    /// Returns what all requested analyses have in their keys.
+    pub fn keys(&self) -> Vec<AnalysisKeys> {
+        let new = |key, file, columns, every, start| {
+            let (length, centre_of_mass) = (None, None);
+            AnalysisKeys { key, file, columns, every, start, length, centre_of_mass }
+        };
+        let rdf = self.rdf.map(|it| new("rdf", KnownFile::RDF, Rdf::columns, it.every, it.start));
+        let msd = self.msd.map(|it| AnalysisKeys {
+            centre_of_mass: Some(it.centre_of_mass),
+            ..new("msd", KnownFile::MSD, Msd::columns, it.every, it.start)
+        });
+        let vacf = self.vacf.map(|it| AnalysisKeys {
+            length: Some(it.length),
+            centre_of_mass: Some(it.centre_of_mass),
+            ..new("vacf", KnownFile::VACF, Vacf::columns, it.every, it.start)
+        });
+        let viscosity = self.viscosity.map(|it| AnalysisKeys {
+            length: Some(it.length),
+            ..new("viscosity", KnownFile::VISCOSITY, Viscosity::columns, it.every, it.start)
+        });
+        let profile = self.profile.iter().map(|it| {
+            new("profile", KnownFile::PROFILES[it.axis as usize], Profile::columns, it.every, it.start)
+        });
+        [rdf, msd, vacf, viscosity].into_iter().flatten().chain(profile).collect()
+    }
+}
+
+impl AnalysisKeys {
+    /// Returns the number of samples up to `length`, at least one.
+    pub fn lags(&self, timestep: f64) -> usize {
+        lags(self.every, self.length.unwrap_or_default(), timestep)
     }
 }
 
@@ -93,6 +119,19 @@ pub struct Rdf {
     pub start: Option<u64>,
 }
 
+impl Rdf {
+    fn columns(names: &[String]) -> Vec<String> {
+        let pairs = || PairCounts::pairs(names.len());
+        let column = |kind: &str, [a, b]: [usize; 2]| format!("{kind}_{}_{}", names[a], names[b]);
+        let both_orders = pairs().flat_map(|[a, b]| [Some([a, b]), (a != b).then_some([b, a])]).flatten();
+        let mut columns = vec!["r".to_owned()];
+        columns.extend(pairs().map(|pair| column("g", pair)));
+        columns.extend(both_orders.map(|pair| column("n", pair)));
+        columns.extend(pairs().map(|pair| column("error", pair)));
+        columns
+    }
+}
+
 /// `output.msd`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -111,6 +150,14 @@ pub struct Msd {
     pub centre_of_mass: CentreOfMass,
     /// Step at which sampling begins; by default the first step of the last stage.
     pub start: Option<u64>,
+}
+
+impl Msd {
+    fn columns(names: &[String]) -> Vec<String> {
+        let columns = |kind: &'static str| names.iter().map(move |name| format!("{kind}_{name}"));
+        let time = ["time".to_owned()].into_iter();
+        time.chain(columns("msd")).chain(columns("error")).chain(["origins".to_owned()]).collect()
+    }
 }
 
 /// `output.vacf`
@@ -144,6 +191,12 @@ pub struct Vacf {
 /// assert_eq!(vacf.lags(0.002), 100);
 /// ```
 impl Vacf {
+    fn columns(names: &[String]) -> Vec<String> {
+        const KINDS: [&str; 4] = ["vacf", "error", "diffusion", "diffusion_error"];
+        let columns = names.iter().flat_map(|name| KINDS.map(|kind| format!("{kind}_{name}")));
+        ["time".to_owned()].into_iter().chain(columns).collect()
+    }
+
     /// Returns the number of samples up to `length`.
     pub fn lags(&self, timestep: f64) -> usize {
         lags(self.every, self.length, timestep)
@@ -172,6 +225,12 @@ pub struct Viscosity {
 /// assert_eq!(viscosity.lags(0.005), 400);
 /// ```
 impl Viscosity {
+    fn columns(_: &[String]) -> Vec<String> {
+        ["time", "stress_correlation", "stress_correlation_error", "viscosity", "viscosity_error"]
+            .map(str::to_owned)
+            .into()
+    }
+
     /// Returns the number of samples up to `length`.
     pub fn lags(&self, timestep: f64) -> usize {
         lags(self.every, self.length, timestep)
@@ -210,6 +269,37 @@ pub struct Profile {
     pub every: u64,
     /// Step at which sampling begins; by default the first step of the last stage.
     pub start: Option<u64>,
+}
+
+impl Profile {
+    /// Returns the columns after the first one, which is named after the axis.
+    fn columns(names: &[String]) -> Vec<String> {
+        const OF_ALL: [&str; 8] = [
+            "density",
+            "temperature",
+            "pressure_xx",
+            "pressure_yy",
+            "pressure_zz",
+            "velocity_x",
+            "velocity_y",
+            "velocity_z",
+        ];
+        // With one species, the total density is that of the species.
+        let densities = names.iter().filter(|_| names.len() > 1).map(|name| Self::density_column(name));
+        let means: Vec<String> = OF_ALL.map(str::to_owned).into_iter().chain(densities).collect();
+        let errors: Vec<String> = means.iter().map(|column| Self::error_column(column)).collect();
+        [means, errors].concat()
+    }
+
+    /// Returns the column of the density of a species.
+    pub fn density_column(species: &str) -> String {
+        format!("density_{species}")
+    }
+
+    /// Returns the column of the error of another column.
+    pub fn error_column(column: &str) -> String {
+        format!("{column}_error")
+    }
 }
 
 /// Largest number of samples that are correlated. A checkpoint can hold no more.

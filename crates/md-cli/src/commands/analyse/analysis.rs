@@ -7,9 +7,8 @@ use md_core::words::counted;
 use md_core::{Boundary, ConservedMomentum, Domain, Particles};
 use md_engine::{Integrator, Needs, NeighborReport, Snapshot};
 use md_files::input::InputParticles;
-use md_files::output::run_output::{Closing, Opened, RunOutput};
+use md_files::output::run_output::{Closing, Opened, OutputKind, RunOutput};
 use md_files::store::{OutputDirectory, OutputError};
-use md_scenario::Analyses;
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
 use serde_json::{Value, json};
@@ -115,15 +114,18 @@ impl Analysis<'_> {
     /// Checks that a frame contains the data that the analyses need.
     fn check_content(&self, name: &str, frame: &InputParticles) -> Result<(), RunError> {
         let scenario = &self.inputs.scenario;
-        let Analyses { msd, vacf, .. } = &scenario.output.analyses;
-        if vacf.is_some() && !frame.has_velocities() {
+        let key_of = |is_of: fn(&OutputKind) -> bool| {
+            let mut all = scenario.output.analyses.keys().into_iter();
+            all.find(|keys| OutputKind::of(keys.file).is_some_and(is_of)).map(|keys| keys.key)
+        };
+        let of_velocities = key_of(|kind| kind.needs == Needs::VELOCITIES);
+        if let Some(key) = of_velocities.filter(|_| !frame.has_velocities()) {
             let less = "leave it out, or analyse a trajectory with velocities";
             return Err(refused(format!(
-                "{name}: there are no velocities, of which `output.vacf` is made: {less}"
+                "{name}: there are no velocities, of which `output.{key}` is made: {less}"
             )));
         }
-        let of_identity = [(msd.is_some(), "msd"), (vacf.is_some(), "vacf")];
-        if let Some((_, key)) = of_identity.into_iter().find(|(is_asked, _)| *is_asked && frame.lacks_ids) {
+        if let Some(key) = key_of(|kind| kind.has_tracks).filter(|_| frame.lacks_ids) {
             return Err(refused(format!(
                 "{name}: there is no column `id`, by which `output.{key}` finds particles again: leave it out, or \
                  analyse a trajectory with ids"

@@ -33,12 +33,9 @@ pub(super) fn masses(scenario: &Scenario, frame: &InputParticles) -> Vec<f64> {
 /// them.
 fn note_masses(scenario: &Scenario, frame: &InputParticles) {
     let output = &scenario.output;
-    let centres = [
-        output.analyses.msd.map(|msd| msd.centre_of_mass),
-        output.analyses.vacf.map(|vacf| vacf.centre_of_mass),
-    ];
+    let mut centres = output.analyses.keys().into_iter().filter_map(|keys| keys.centre_of_mass);
     let is_removed = |centre: CentreOfMass| centre != CentreOfMass::Kept;
-    let has_centre = scenario.species.len() > 1 && centres.into_iter().flatten().any(is_removed);
+    let has_centre = scenario.species.len() > 1 && centres.any(is_removed);
     let has_momenta = frame.velocities.is_none() && frame.momenta.is_some();
     let is_needed = !output.analyses.profile.is_empty() || has_centre || has_momenta;
     if scenario.system.file.is_none() || !is_needed {

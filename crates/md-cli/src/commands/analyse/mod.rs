@@ -18,16 +18,17 @@ use std::time::Duration;
 use std::{fs, io};
 
 use md_comm::{World, local};
+use md_engine::Needs;
 use md_files::input::InputParticles;
 use md_files::output::run_output::{
-    Console, OUTPUTS, Opened, Opening, RootOpening, RunOutput, StageBegin, Subject, open_outputs,
+    Console, OUTPUTS, Opened, Opening, OutputKind, RootOpening, Spacing, StageBegin, Subject, open_outputs,
 };
 use md_files::store::OutputDirectory;
 use md_files::text_file::read_text;
 use md_scenario::failure::{RUN_FAILED, RunError};
 use md_scenario::known_file::KnownFile;
 use md_scenario::messages::note;
-use md_scenario::{self as scenario, Analyses, Scenario, ScenarioSource};
+use md_scenario::{self as scenario, Scenario, ScenarioSource};
 
 use super::ending::summarised;
 use super::{note_lock, refused};
@@ -39,7 +40,7 @@ use evaluated::Evaluation;
 use followed::Followed;
 use frames::Frames;
 use lacks::{domain, is_unwrapped, masses, note_frame, told_images};
-use rhythm::{Rhythm, Shifted};
+use rhythm::Rhythm;
 use stages::{RunStages, first_of_last_stage};
 
 /// Name of the default output folder, beside the trajectory.
@@ -98,12 +99,11 @@ fn beside(path: &Path, name: &str) -> PathBuf {
 
 /// Returns the files that the scenario's analyses write.
 fn files(scenario: &Scenario) -> Vec<KnownFile> {
-    let Analyses { averages, surface_tension, .. } = &scenario.output.analyses;
-    let mut files: Vec<KnownFile> = scenario.output.analyses.samplings().map(|it| it.file).collect();
-    if averages.is_some() || surface_tension.is_some() {
-        files.push(KnownFile::THERMO);
-    }
-    files
+    let output = &scenario.output;
+    let has_averages = output.analyses.averages.is_some() || output.analyses.surface_tension.is_some();
+    let all = output.analyses.keys().into_iter().map(|keys| keys.file);
+    let (profiles, single): (Vec<_>, Vec<_>) = all.partition(|file| KnownFile::PROFILES.contains(file));
+    single.into_iter().chain(has_averages.then_some(KnownFile::THERMO)).chain(profiles).collect()
 }
 
 /// Opens the folder of the files, unless it is that of a run, whose results would be replaced.
@@ -126,7 +126,9 @@ fn open(folder: &Path, files: &[KnownFile], trajectory: &Path) -> Result<OutputD
 /// # Errors
 /// Returns an error if none can be.
 fn possible(asked: Vec<KnownFile>, frame: &InputParticles) -> Result<Vec<KnownFile>, RunError> {
-    let needs_velocities = |file: &KnownFile| [KnownFile::THERMO, KnownFile::VISCOSITY].contains(file);
+    let needs_velocities = |file: &KnownFile| {
+        OutputKind::of(*file).is_some_and(|kind| kind.needs.contains(Needs::ENERGY_AND_VIRIAL))
+    };
     if frame.has_velocities() || !asked.iter().any(needs_velocities) {
         return Ok(asked);
     }
@@ -152,16 +154,17 @@ fn analyse_on(world: &dyn World, inputs: &Inputs, args: &AnalyseArgs) -> Result<
     let files: Vec<KnownFile> = asked.iter().copied().chain([KnownFile::SUMMARY]).collect();
     let directory = open(&folder, &files, path)?;
     let rhythms = rhythms(&inputs.scenario, last_stage, &asked, args)?;
-    let mut inputs = inputs.clone();
-    rhythms.iter().for_each(|rhythm| rhythm.adapt(&mut inputs.scenario));
-    let (inputs, scenario) = (&inputs, &inputs.scenario);
+    let scenario = &inputs.scenario;
+    let timestep = scenario.simulation.timestep;
+    let spacings: Vec<Spacing> = rhythms.iter().filter_map(|rhythm| rhythm.other(timestep)).collect();
     note_frame(scenario, &first.frame);
     let (masses, domain) = (masses(scenario, &first.frame), domain(scenario, &first.frame));
     let atoms = first.frame.ids.len() as u64;
-    let subject = Subject { domain: &domain, atoms, masses: &masses, simd: requested_or_widest()? };
+    let simd = requested_or_widest()?;
+    let subject = Subject { domain: &domain, atoms, masses: &masses, simd, frames: &spacings };
     let root = Some(RootOpening { directory: &directory, console: Console::silent() });
     let opening = Opening { world, scenario, subject, resumed: None, root, within: String::new() };
-    let outputs = open_shifted(&opening, &asked, &rhythms, last_stage)?;
+    let outputs = open_asked(&opening, &asked, last_stage)?;
     let mut analysis = Analysis {
         world,
         stages: RunStages::of(scenario, path),
@@ -190,25 +193,19 @@ fn rhythms(
     args: &AnalyseArgs,
 ) -> Result<Vec<Rhythm>, RunError> {
     let mut rhythms = Rhythm::all(scenario, last_stage);
-    rhythms.retain(|rhythm| asked.contains(&rhythm.file));
+    rhythms.retain(|rhythm| asked.contains(&rhythm.keys.file));
     Rhythm::find(&mut rhythms, &mut Frames::open(args, scenario)?)?;
     Ok(rhythms)
 }
 
-/// Opens the requested outputs, with steps counted from the first frame of their interval, at the
-/// beginning of the last stage.
-fn open_shifted<'a>(
+/// Opens the requested outputs, at the beginning of the last stage.
+fn open_asked<'a>(
     opening: &Opening<'a>,
     asked: &[KnownFile],
-    rhythms: &[Rhythm],
     last_stage: u64,
 ) -> Result<Opened<'a>, RunError> {
-    let mut outputs = Opened::new();
-    for kind in OUTPUTS.iter().filter(|kind| kind.files.iter().any(|file| asked.contains(file))) {
-        let by = Rhythm::shift(rhythms, kind);
-        let of_kind = open_outputs(std::iter::once(kind), opening)?.into_iter();
-        outputs.extend(of_kind.map(|output| -> Box<dyn RunOutput> { Box::new(Shifted { output, by }) }));
-    }
+    let kinds = OUTPUTS.iter().filter(|kind| kind.files.iter().any(|file| asked.contains(file)));
+    let mut outputs = open_outputs(kinds, opening)?;
     if let Some(plan) = opening.scenario.stages().last() {
         let stage = StageBegin { plan, number: 0, first_step: last_stage, is_last: true };
         outputs.iter_mut().for_each(|output| output.begin_stage(&stage));

@@ -3,22 +3,17 @@
 //! A run observes steps at a fixed interval, whatever it writes. An analysis of a trajectory can
 //! only use the frames that exist. If these are equally spaced, their spacing is its interval.
 
-use md_engine::{Needs, Observer, ObserverError, Snapshot};
-use md_files::output::run_output::{Closing, OutputKind, RunOutput, StageBegin};
+use md_files::output::run_output::{OutputKind, Spacing};
 use md_scenario::failure::RunError;
-use md_scenario::known_file::KnownFile;
 use md_scenario::messages::note;
-use md_scenario::{Sampling, Scenario};
+use md_scenario::{AnalysisKeys, Scenario};
 
 use super::frames::Frames;
 use crate::commands::refused;
 
 /// Interval of an analysis that correlates frames in time.
 pub(super) struct Rhythm {
-    pub(super) file: KnownFile,
-    key: &'static str,
-    /// Interval in the scenario.
-    every: u64,
+    pub(super) keys: AnalysisKeys,
     from: u64,
     /// First step that is used, last step so far, and steps between two of them, once known.
     first: Option<u64>,
@@ -30,13 +25,13 @@ impl Rhythm {
     /// Returns the intervals of the analyses that a scenario requests. Analyses without a `start`
     /// begin with step `begin`.
     pub(super) fn all(scenario: &Scenario, begin: u64) -> Vec<Self> {
-        let own = [KnownFile::MSD, KnownFile::VACF, KnownFile::VISCOSITY];
-        let samplings = scenario.output.analyses.samplings().filter(|it| own.contains(&it.file));
-        let rhythm = |Sampling { key, file, every, start }| {
-            let (from, [first, last, interval]) = (start.unwrap_or(begin), [None; 3]);
-            Self { file, key, every, from, first, last, interval }
+        let rhythm = |keys: AnalysisKeys| {
+            let has_tracks = OutputKind::of(keys.file).is_some_and(|kind| kind.has_tracks);
+            let from = keys.start.unwrap_or(begin);
+            let rhythm = Self { keys, from, first: None, last: None, interval: None };
+            (has_tracks || keys.length.is_some()).then_some(rhythm)
         };
-        samplings.map(rhythm).collect()
+        scenario.output.analyses.keys().into_iter().filter_map(rhythm).collect()
     }
 
     /// Reads frames until all intervals are known.
@@ -59,48 +54,24 @@ impl Rhythm {
     }
 
     fn takes(&self, step: u64) -> bool {
-        step >= self.from && step.is_multiple_of(self.every)
+        step >= self.from && step.is_multiple_of(self.keys.every)
     }
 
-    /// Returns the interval, if it is not the scenario's, and the offset of the steps from its
-    /// multiples.
-    fn other(&self) -> Option<(u64, u64)> {
-        let interval = self.interval.filter(|&interval| interval != self.every)?;
-        Some((interval, self.first? % interval))
-    }
-
-    /// Sets the interval of the frames in the scenario, and prints a note.
-    pub(super) fn adapt(&self, scenario: &mut Scenario) {
-        let (Some((interval, shift)), Some(first)) = (self.other(), self.first) else { return };
-        let Self { key, every, .. } = self;
+    /// Returns the frames that are used, if their interval is not the scenario's, and prints a
+    /// note.
+    pub(super) fn other(&self, timestep: f64) -> Option<Spacing> {
+        let AnalysisKeys { key, file, every, length, .. } = self.keys;
+        let (first, steps) = self.first.zip(self.interval).filter(|&(_, steps)| steps != every)?;
         note(&format!(
-            "`output.{key}.every` is {every}, but the frames that it can take are {interval} steps apart: it takes these"
+            "`output.{key}.every` is {every}, but the frames that it can take are {steps} steps apart: it takes these"
         ));
-        let (start, output) = (Some(first - shift), &mut scenario.output);
-        let mut length = None;
-        match self.file {
-            KnownFile::MSD => {
-                output.analyses.msd.iter_mut().for_each(|keys| (keys.every, keys.start) = (interval, start));
-            }
-            KnownFile::VACF => output.analyses.vacf.iter_mut().for_each(|keys| {
-                (keys.every, keys.start, length) = (interval, start, Some(keys.length));
-            }),
-            _ => output.analyses.viscosity.iter_mut().for_each(|keys| {
-                (keys.every, keys.start, length) = (interval, start, Some(keys.length));
-            }),
-        }
-        let time = interval as f64 * scenario.simulation.timestep;
+        let time = steps as f64 * timestep;
         if let Some(length) = length.filter(|length| *length < time) {
             note(&format!(
                 "`output.{key}.length` is {length:?}, less than the time {time:?} between two such frames: this time is taken"
             ));
         }
-    }
-
-    /// Returns the offset of the steps of an output from multiples of its interval.
-    pub(super) fn shift(all: &[Self], kind: &OutputKind) -> u64 {
-        let own = all.iter().find(|rhythm| kind.files.contains(&rhythm.file));
-        own.and_then(Self::other).map_or(0, |(_, shift)| shift)
+        Some(Spacing { file, first, steps })
     }
 
     /// Checks that the distance of a frame from the one before is the interval.
@@ -111,42 +82,14 @@ impl Rhythm {
         if !self.takes(step) {
             return Ok(());
         }
-        let (before, expected) = (self.last.replace(step), self.interval.unwrap_or(self.every));
+        let (before, expected) = (self.last.replace(step), self.interval.unwrap_or(self.keys.every));
         match before.map(|before| (before, step - before)) {
             Some((before, apart)) if apart != expected => Err(refused(format!(
                 "{name}: the frames of `output.{key}` are {expected} steps apart, but before step {step} the last one is that of \
                  step {before}: try --set output.{key}.every={apart}, or another `start`",
-                key = self.key
+                key = self.keys.key
             ))),
             _ => Ok(()),
         }
-    }
-}
-
-/// An output whose steps have an offset from multiples of its interval. It receives steps without
-/// this offset.
-pub(super) struct Shifted<'o> {
-    pub(super) output: Box<dyn RunOutput + 'o>,
-    pub(super) by: u64,
-}
-
-impl Observer for Shifted<'_> {
-    fn due(&self, step: u64) -> Option<Needs> {
-        self.output.due(step.checked_sub(self.by)?)
-    }
-
-    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let step = now.step.saturating_sub(self.by);
-        self.output.observe(&Snapshot { step, ..*now })
-    }
-}
-
-impl RunOutput for Shifted<'_> {
-    fn begin_stage(&mut self, stage: &StageBegin) {
-        self.output.begin_stage(stage);
-    }
-
-    fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {
-        self.output.finish(closing)
     }
 }

@@ -52,9 +52,9 @@ pub(super) fn first_of_last_stage(scenario: &Scenario, path: &Path) -> Result<u6
 
 /// Returns whether all analyses have a `start`.
 fn begin_by_themselves(scenario: &Scenario) -> bool {
-    let analyses = &scenario.output.analyses;
-    let has_start = analyses.surface_tension.is_none() || analyses.averages.is_some();
-    has_start && analyses.samplings().all(|sampling| sampling.start.is_some())
+    let output = &scenario.output;
+    let tension = output.analyses.surface_tension.map(|_| output.analyses.averages.map(|keys| keys.start));
+    output.analyses.keys().iter().map(|keys| keys.start).chain(tension).all(|start| start.is_some())
 }
 
 /// Returns the total number of steps of the first stages of a run.
