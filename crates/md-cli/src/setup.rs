@@ -193,7 +193,7 @@ fn parallel_config(parallel: &Parallel) -> ParallelConfig {
         overlap: if parallel.overlap { Overlap::On } else { Overlap::Off },
         second_share: parallel.second_share,
         balance: parallel.balance,
-        buffering: parallel.rma.buffering(),
+        buffering: parallel.rma.slots,
         threads: parallel.threads,
         ..ParallelConfig::default()
     }

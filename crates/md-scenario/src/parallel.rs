@@ -163,13 +163,27 @@ pub struct Rma {
 /// use md_scenario::Rma;
 ///
 /// let single = Rma::default().with(RmaKey::Slots, "1");
-/// assert_eq!(single.map(|rma| rma.buffering()), Some(Buffering::Single));
+/// assert_eq!(single.map(|rma| rma.slots), Some(Buffering::Single));
 /// assert_eq!(Rma::default().with(RmaKey::Slots, "many"), None);
 /// ```
 impl Rma {
     /// Returns the options of the transport: the values of all keys but `slots`.
     pub fn options(&self) -> RmaOptions {
-        Table::try_from(*self).ok().and_then(|table| table.try_into().ok()).unwrap_or_default()
+        let Self { window, windows, operation, asserts, polling, ring, .. } = *self;
+        let Self { epoch, notice, barriers, arrivals, puts, slots: _, .. } = *self;
+        RmaOptions {
+            window,
+            windows,
+            operation,
+            asserts,
+            polling,
+            ring,
+            epoch,
+            notice,
+            barriers,
+            arrivals,
+            puts,
+        }
     }
 
     /// Returns the values of a key as they are written in a scenario, without quotation marks.
@@ -197,11 +211,6 @@ impl Rma {
         let default = Table::try_from(Self::default()).ok().and_then(|mut table| table.remove(key.name()));
         default.and_then(|value| self.with_value(key, value)).unwrap_or(self)
     }
-
-    /// Returns the buffering that `slots` stands for.
-    pub fn buffering(&self) -> Buffering {
-        self.slots
-    }
 }
 
 pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
@@ -223,7 +232,7 @@ fn check_rma(parallel: &Parallel) -> Checked {
         Backend::Hybrid => (parallel.between_nodes, "parallel.between_nodes"),
         backend => (backend, "parallel.backend"),
     };
-    let Some(refusal) = backend.refusal(&parallel.rma.options(), parallel.rma.buffering()) else {
+    let Some(refusal) = backend.refusal(&parallel.rma.options(), parallel.rma.slots) else {
         return Ok(());
     };
     let key = refusal.key.name();

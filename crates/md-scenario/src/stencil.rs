@@ -206,7 +206,7 @@ impl StencilScenario {
             precision: stencil.precision,
             exchange: parallel.exchange,
             messages: parallel.messages,
-            buffering: parallel.rma.buffering(),
+            buffering: parallel.rma.slots,
             overlap: if parallel.overlap { md_engine::Overlap::On } else { md_engine::Overlap::Off },
             may_be_cut,
         };

@@ -63,7 +63,7 @@ impl Adapted {
 /// `wanted`; returns the refusals.
 pub(super) fn leave_out_refused(rma: &mut Rma, backend: Backend, wanted: &[RmaKey]) -> Vec<Refusal> {
     let mut left_out = Vec::new();
-    while let Some(refusal) = backend.refusal(&rma.options(), rma.buffering())
+    while let Some(refusal) = backend.refusal(&rma.options(), rma.slots)
         && !wanted.contains(&refusal.key)
     {
         *rma = rma.without(refusal.key);

@@ -31,7 +31,7 @@ pub(super) fn set_up<T: LaneReal>(
         crossing: inputs.scenario.crossing(),
         overlap: if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing },
         messages: parallel.messages,
-        buffering: parallel.rma.buffering(),
+        buffering: parallel.rma.slots,
         simd: requested_or_widest()?,
         threads: Threads::new(parallel.threads).map_err(EngineError::from)?,
     };
