@@ -28,6 +28,8 @@ pub(crate) enum Fault {
     /// A rank runs for a hundredth of the time.
     #[strum(serialize = "slow-rank")]
     Slow,
+    /// Another program takes the core of a rank for longer than the watchdog's limit.
+    NoCores,
     /// Messages arrive late and in another order.
     LateMessages,
     /// The time of day jumps forward and back.
@@ -86,7 +88,7 @@ impl Fault {
     /// there is one process, no launcher, and every exchange can be delayed.
     pub(crate) fn concerns(self, backend: Backend) -> bool {
         if backend == Backend::Local {
-            !matches!(self, Self::KillLauncher | Self::StopLong | Self::FullShm)
+            !matches!(self, Self::KillLauncher | Self::StopLong | Self::NoCores | Self::FullShm)
         } else {
             self != Self::LateMessages
         }
@@ -101,9 +103,12 @@ impl Fault {
     pub(crate) fn promise(self, backend: Backend) -> Promise {
         let is_process = backend == Backend::Local;
         match self {
-            Self::StopShort | Self::StopAll | Self::Slow | Self::LateMessages | Self::ClockJump => {
-                Promise::GoesOn
-            }
+            Self::StopShort
+            | Self::StopAll
+            | Self::Slow
+            | Self::NoCores
+            | Self::LateMessages
+            | Self::ClockJump => Promise::GoesOn,
             Self::StopLong => Promise::Ends(3, "waited"),
             Self::FullDisk => Promise::Ends(1, "No space left on device"),
             Self::ReadOnly => Promise::Ends(2, "Read-only file system"),
@@ -140,6 +145,7 @@ impl Fault {
             | Self::StopShort
             | Self::StopAll
             | Self::Slow
+            | Self::NoCores
             | Self::LateMessages
             | Self::ClockJump => Files::Complete,
         }
@@ -166,6 +172,7 @@ impl Fault {
             | Self::StopLong
             | Self::StopAll
             | Self::Slow
+            | Self::NoCores
             | Self::LateMessages
             | Self::ClockJump
             | Self::Removed

@@ -111,6 +111,7 @@ impl Job {
                 stop_for(&[victim], STOPPED);
                 std::thread::sleep(RUNNING);
             }),
+            Fault::NoCores => without_core_for(victim, STOP_OF_ALL)?,
             Fault::Removed => {
                 fs::remove_dir_all(self.workdir.path("out")).map_err(|error| error.to_string())?;
                 signal("TERM", launcher);
@@ -394,6 +395,26 @@ fn scenario(Case { command, fault, ranks, .. }: Case) -> String {
         return melt;
     }
     melt.replace("[6, 5, 5]", &format!("[90, 90, {}]", CELLS_PER_RANK * ranks))
+}
+
+/// Lets a process run only when a program that never rests, on the only core that it may use, does
+/// not.
+fn without_core_for(process: u32, time: Duration) -> Result<(), String> {
+    let process = process.to_string();
+    let call = |program: &str, arguments: &[&str]| {
+        let called = Command::new(program).args(arguments).stdout(Stdio::null()).status();
+        match called {
+            Ok(status) if status.success() => Ok(()),
+            other => Err(format!("{program} {arguments:?}: {other:?}")),
+        }
+    };
+    call("taskset", &["--all-tasks", "--cpu-list", "--pid", "0", &process])?;
+    call("chrt", &["--all-tasks", "--idle", "--pid", "0", &process])?;
+    let busy = ["--cpu-list", "0", "sh", "-c", "while :; do :; done"];
+    let mut busy = Command::new("taskset").args(busy).spawn().map_err(|error| error.to_string())?;
+    std::thread::sleep(time);
+    busy.kill().and_then(|()| busy.wait()).map_err(|error| error.to_string())?;
+    call("chrt", &["--all-tasks", "--other", "--pid", "0", &process])
 }
 
 fn stop_for(processes: &[u32], duration: Duration) {

@@ -44,11 +44,10 @@ impl SpinWait {
         }
         std::thread::yield_now();
         let time = self.time.get_or_insert_with(WaitingTime::start);
-        if self.polls.is_multiple_of(POLLS_PER_CLOCK) {
-            let waited = time.so_far();
-            if waited > self.limit {
-                return Err(Expired { waited_s: waited.as_secs_f64() });
-            }
+        if self.polls.is_multiple_of(POLLS_PER_CLOCK)
+            && let Some(waited) = time.expired(self.limit)
+        {
+            return Err(Expired { waited_s: waited.as_secs_f64() });
         }
         Ok(())
     }

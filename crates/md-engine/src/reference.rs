@@ -10,7 +10,6 @@ use md_core::{Particle, Shell, memory};
 
 use crate::collective::{expect_room, for_each_rank};
 use crate::error::EngineError;
-use crate::forces::ForceModel;
 use crate::report::ParticleRow;
 use crate::setup::Setup;
 use crate::start::initial::{self, particle, words};
@@ -72,11 +71,8 @@ pub fn forces_by_direct_sum(world: &dyn World, setup: &Setup) -> Result<Vec<Part
 }
 
 fn pair_potential(setup: &Setup) -> Result<&dyn PairPotential, EngineError> {
-    let mut models = setup.config.forces.models();
-    match (models.next().and_then(ForceModel::pair_potential), models.next()) {
-        (Some(potential), None) => Ok(potential),
-        _ => Err(EngineError::Config("the forces are not those of a pair potential".to_owned())),
-    }
+    let potential = setup.config.forces.pair_potential();
+    potential.ok_or_else(|| EngineError::Config("the forces are not those of a pair potential".to_owned()))
 }
 
 fn own_particles(world: &dyn World, setup: &Setup) -> Result<Vec<Particle>, EngineError> {

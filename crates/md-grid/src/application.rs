@@ -18,7 +18,7 @@ pub enum Progress {
     Converged,
 }
 
-/// One rank of an application. All methods that can fail are *collective*.
+/// One rank of an application of this crate. All methods that can fail are *collective*.
 ///
 /// ```
 /// use md_comm::{Buffering, local};

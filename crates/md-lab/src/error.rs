@@ -9,7 +9,8 @@ use std::fmt;
 /// use md_lab::sweep::{PARTICLES, read_sweep};
 ///
 /// let error: Option<EncodeError> = read_sweep("another,table\n", PARTICLES).err();
-/// assert!(error.is_some_and(|error| error.to_string().starts_with("line 1: the columns are not")));
+/// let text = error.map(|error| error.to_string()).unwrap_or_default();
+/// assert!(text.starts_with("line 1: the columns are not"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

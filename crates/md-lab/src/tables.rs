@@ -72,8 +72,8 @@ pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
     padded(lines, |cell, width| format!("{cell:>width$}"))
 }
 
-/// Formats columns with the width of their longest cell, left-aligned, without spaces at the ends of
-/// lines.
+/// Formats columns with the width of their longest cell, left-aligned, without spaces at the ends
+/// of lines.
 pub(crate) fn left_aligned(lines: &[impl AsRef<[String]>]) -> String {
     let text = padded(lines, |cell, width| format!("{cell:width$}"));
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()

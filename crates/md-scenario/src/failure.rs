@@ -80,8 +80,10 @@ pub trait Failure: Error + Any + Send + Sync {
 /// ```
 /// use md_scenario::failure::{RunError, Unreadable};
 ///
-/// let error = RunError::from(Unreadable { path: "melt.toml".to_owned(), reason: "no such file".to_owned() });
-/// assert_eq!((error.exit_code(), error.to_string().as_str()), (2, "cannot read `melt.toml`: no such file"));
+/// let (path, reason) = ("melt.toml".to_owned(), "no such file".to_owned());
+/// let error = RunError::from(Unreadable { path, reason });
+/// assert_eq!(error.exit_code(), 2);
+/// assert_eq!(error.to_string(), "cannot read `melt.toml`: no such file");
 /// assert!(error.find::<Unreadable>().is_some());
 /// ```
 #[derive(Debug)]

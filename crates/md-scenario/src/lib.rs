@@ -7,8 +7,8 @@
 //! every error have a key path, which gives its place in the file or among the overrides.
 //!
 //! Field names are the keys, and doc comments become the JSON Schema, so the examples are at the
-//! methods of the tables. The `$comment` of a key is the help for a number outside of its range. Each
-//! table has one file, which also contains its checks:
+//! methods of the tables. The `$comment` of a key is the help for a number outside of its range.
+//! Each table has one file, which also contains its checks:
 //!
 //! ```
 //! use md_scenario::{PotentialKind, ScenarioSource, load};

@@ -218,7 +218,8 @@ impl<'s> Node<'s> {
     }
 
     /// Returns the fault of a number outside of the range in the schema. Numbers without a help
-    /// there are checked with the model, as is the largest of more than two integers.
+    /// there are checked with the model; so is the upper bound of an integer, unless only two
+    /// values are allowed.
     pub(super) fn out_of_range(self, path: &KeyPath, value: &Value) -> Option<Finding> {
         let help = self.help?;
         let number = value.as_float().or_else(|| value.as_integer().map(|integer| integer as f64))?;

@@ -148,7 +148,8 @@ impl Walk<'_> {
         let mut message = format!("unknown key `{key}` {}", path.inside());
         let help = if let Some([own, other]) = node.other_kind_with(key) {
             message.push_str(&format!(" of kind `{own}`"));
-            format!("`{key}` is a key of kind `{other}`; valid keys: {}", listed(keys))
+            let elsewhere = self.table_with(key).map_or(String::new(), |owner| format!("[{owner}] and of "));
+            format!("`{key}` is a key of {elsewhere}kind `{other}`; valid keys: {}", listed(keys))
         } else if let Some(near) = nearest(key, keys.iter().copied()) {
             format!("did you mean `{near}`?")
         } else if let Some(owner) = self.table_with(key) {

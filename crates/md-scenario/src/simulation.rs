@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Help for a run without steps.
-const NO_STEPS: &str = "`md-cli forces` evaluates the forces of the initial state without motion";
+const NO_STEPS: &str = "`md-cli forces` evaluates the forces without motion; with stages, leave the key out";
 
 /// `[simulation]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

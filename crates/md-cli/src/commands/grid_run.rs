@@ -92,7 +92,8 @@ pub(super) enum Observed {
     Something,
 }
 
-/// Returns the effective scenario of checked inputs, for `ranks` ranks, and the memory that it needs.
+/// Returns the effective scenario of checked inputs, for `ranks` ranks, and the memory that it
+/// needs.
 ///
 /// # Errors
 /// Returns an error at the key of the grid if it cannot be divided among these ranks or does not

@@ -233,7 +233,7 @@ fn sutton_chen_of_several_faults() {
        ·     ─
     20 │ 
        ╰────
-     help: 6 and 9 for copper; `n` is at most 32
+     help: 6 and 9 for copper
     "#);
     assert_snapshot!(error(&copper(&format!("{own}n = 9\nm = 6\ntail_correction = true"))), @r#"
      × kind `sutton-chen` has no tail correction

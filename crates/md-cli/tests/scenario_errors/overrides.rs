@@ -51,7 +51,7 @@ fn bad_value() {
     1 │ --set simulation.steps=0
       ·                        ─
       ╰────
-     help: `md-cli forces` evaluates the forces of the initial state without motion
+     help: `md-cli forces` evaluates the forces without motion; with stages, leave the key out
     ");
 }
 

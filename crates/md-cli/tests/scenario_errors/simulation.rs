@@ -56,6 +56,6 @@ fn zero_steps() {
       ·         ─
     6 │ seed = 87287
       ╰────
-     help: `md-cli forces` evaluates the forces of the initial state without motion
+     help: `md-cli forces` evaluates the forces without motion; with stages, leave the key out
     ");
 }

@@ -72,7 +72,6 @@ impl Auto {
         }
         self.current = 0;
         self.entries.retain(stays);
-        self.entries.iter_mut().for_each(|entry| entry.times_s.clear());
         refused.iter().for_each(|tried| self.note(tried));
         self.enter(Phase::Trial);
         Ok(())
@@ -114,8 +113,7 @@ impl Auto {
             self.note(&Tried { backend, outcome: Outcome::Timed { median_s } });
         }
         let mut others = std::mem::take(&mut self.entries);
-        let mut best = others.remove(decision.chosen);
-        best.times_s.clear();
+        let best = others.remove(decision.chosen);
         self.chosen = Some(best.backend);
         self.entries.push(best);
         self.current = 0;
@@ -163,8 +161,11 @@ impl Auto {
         Ok(())
     }
 
+    /// Begins a phase. Times of the one before are left out, because all entries must have the same
+    /// number of them.
     fn enter(&mut self, phase: Phase) {
         (self.phase, self.exchanges) = (phase, 0);
+        self.entries.iter_mut().for_each(|entry| entry.times_s.clear());
         self.clock.reset(ClockState::On);
     }
 

@@ -8,6 +8,7 @@
 #[cfg(loom)]
 #[cfg(test)]
 mod loom_model;
+mod starvation;
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only calls of MPI are watched"))]
 mod words;
 
@@ -15,6 +16,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use starvation::Starvation;
 pub use words::Heartbeat;
 #[cfg(feature = "mpi")]
 pub(crate) use words::{CallLimit, CallWord, call_in, peer_in};
@@ -35,15 +37,37 @@ pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(1);
 /// such a pause only [`LONGEST_LOOK`] counts. Waits check far more often (64 polls). If a poll is
 /// slow, because of a call that lasts or of a core that is shared by many, the watchdog is late by
 /// as much as pauses exceed that length, but never early.
-#[derive(Debug, Clone, Copy)]
+///
+/// Neither must a process report others that are ready to run but have no core: see
+/// [`WaitingTime::expired`].
+#[derive(Debug, Clone)]
 pub(crate) struct WaitingTime {
     looked: Instant,
     waited: Duration,
+    /// Read when a tenth of a limit has passed; most waits are shorter.
+    starvation: Option<Starvation>,
 }
 
 impl WaitingTime {
     pub(crate) fn start() -> Self {
-        Self { looked: Instant::now(), waited: Duration::ZERO }
+        Self { looked: Instant::now(), waited: Duration::ZERO, starvation: None }
+    }
+
+    /// Returns the time waited if it exceeds the limit, without the longest time for which another
+    /// rank of this machine had no core.
+    pub(crate) fn expired(&mut self, limit: Duration) -> Option<Duration> {
+        /// Limits over the time after which the accounts are read first.
+        const FIRST_READING: u32 = 10;
+        let waited = self.so_far();
+        if waited < limit / FIRST_READING {
+            return None;
+        }
+        let starvation = self.starvation.get_or_insert_with(Starvation::begin);
+        if waited < limit {
+            return None;
+        }
+        let waited = waited.saturating_sub(starvation.so_far());
+        (waited >= limit).then_some(waited)
     }
 
     /// Reads the clock and returns the time waited.
@@ -60,7 +84,8 @@ impl WaitingTime {
 pub struct Standstill {
     /// The pulse.
     pub pulse: u64,
-    /// Time for which it has stood still, without time in which this whole process was stopped.
+    /// Time for which it has stood still, without time in which this whole process was stopped or
+    /// another rank of this machine had no core.
     pub waited: Duration,
 }
 
@@ -89,10 +114,10 @@ impl Monitor {
                 if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
-                let (now, waited) = (pulse(), time.so_far());
+                let now = pulse();
                 match now {
                     Some(pulse) if now == last => {
-                        if waited >= limit() {
+                        if let Some(waited) = time.expired(limit()) {
                             return on_standstill(Standstill { pulse, waited });
                         }
                     }

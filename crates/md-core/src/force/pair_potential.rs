@@ -71,7 +71,7 @@ pub trait PairPotential: std::fmt::Debug + Send + Sync {
 
     /// Returns whether the kernel accepts i-clusters of several species
     /// ([`PairKernel::parameters`](super::PairKernel::parameters)). Otherwise i-clusters have one
-    /// particle if there are several species.
+    /// particle if there are several species. The default kernel of [`Self::compute`] does not.
     fn takes_unlike_particles(&self) -> bool {
         false
     }
@@ -91,8 +91,8 @@ pub trait PairPotential: std::fmt::Debug + Send + Sync {
     }
 
     /// Runs a loop over pairs with the kernel for these parameters. By default the kernel calls
-    /// [`Self::term`] for each lane of a vector; write a [`PairKernel`](super::PairKernel) if that is
-    /// too slow.
+    /// [`Self::term`] for each lane of a vector; write a [`PairKernel`](super::PairKernel) if that
+    /// is too slow.
     fn compute(&self, pairs: PairLoop) -> PairSums {
         pairs.run(TermKernel(self))
     }

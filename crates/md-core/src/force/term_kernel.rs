@@ -23,6 +23,7 @@ impl<T: PairPotential + ?Sized> PairKernel for TermKernel<'_, T> {
 
     #[inline(always)]
     fn parameters<S: Simd, P: Arithmetic>(&self, _: S, kinds: &[P::SpeciesIndex]) -> usize {
+        debug_assert!(!self.0.takes_unlike_particles(), "this kernel has one species per i-cluster");
         P::species(kinds[0])
     }
 
@@ -39,8 +40,8 @@ impl<T: PairPotential + ?Sized> PairKernel for TermKernel<'_, T> {
         b: P::SpeciesLanes<S>,
         distance: Distance<S, P>,
     ) -> PairTerm<P::Lanes<S>> {
-        // Masked lanes may be beyond the cutoff, where the potential need not have a value, and those
-        // within may have been rounded up to it.
+        // Masked lanes may be beyond the cutoff, where the potential need not have a value, and
+        // those within may have been rounded up to it.
         let cutoff2 = self.0.cutoff().powi(2);
         let r2 =
             P::select(simd, distance.within, distance.r2(), P::splat(simd, MASKED_OVER_CUTOFF * cutoff2));

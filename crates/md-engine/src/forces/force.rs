@@ -31,11 +31,11 @@ use crate::error::EngineError;
 
 /// Part of the forces of a simulation. All ranks call each method together.
 ///
-/// The methods that add forces return energy and virial of this rank's part if `evaluation` requests
-/// them; the sums over ranks are those of the system.
+/// The methods that add forces return energy and virial of this rank's part if `evaluation`
+/// requests them; the sums over ranks are those of the system.
 ///
 /// ```
-/// use md_core::{Evaluation, PairSums};
+/// use md_core::{Evaluation, Field, PairSums};
 /// use md_engine::{EngineError, Force, ForceContext};
 ///
 /// /// Gravity along z: the force on each particle, its mass times the acceleration.
@@ -46,6 +46,11 @@ use crate::error::EngineError;
 /// impl Force for Gravity {
 ///     fn cutoff(&self) -> f64 {
 ///         0.0
+///     }
+///
+///     /// Ghosts are not needed.
+///     fn ghost_fields(&self) -> &[Field] {
+///         &[]
 ///     }
 ///
 ///     fn add_external_forces(
@@ -158,8 +163,8 @@ pub trait Force {
         Ok(PairSums::default())
     }
 
-    /// Adds forces on single owned particles, of walls and fields, when the forces between particles
-    /// are complete.
+    /// Adds forces on single owned particles, of walls and fields, when the forces between
+    /// particles are complete.
     ///
     /// # Errors
     /// Communication.

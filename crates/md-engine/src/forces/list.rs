@@ -47,6 +47,11 @@ impl<'f> ForceList<'f> {
         self.forces.iter().map(|force| force.cutoff()).fold(0.0, f64::max)
     }
 
+    /// Returns whether a force needs ghosts.
+    pub(crate) fn has_ghosts(&self) -> bool {
+        !self.ghost_fields.is_empty()
+    }
+
     /// Returns the sum of the tail corrections in a box.
     pub(crate) fn tail(&self, counts: &[u64], domain: &Domain) -> Tail {
         let tails = self.forces.iter().map(|force| force.tail(counts, domain.volume(), domain.dimension));
@@ -83,8 +88,8 @@ impl<'f> ForceList<'f> {
         Ok(total_by_particle(parts)?.map(|[energies]| energies))
     }
 
-    /// Returns the diagonal of the virial of each owned particle, or `None` if a force does not know
-    /// its part. *Collective.*
+    /// Returns the diagonal of the virial of each owned particle, or `None` if a force does not
+    /// know its part. *Collective.*
     pub(crate) fn particle_virials(
         &mut self,
         context: &mut ForceContext,

@@ -101,10 +101,20 @@ impl Forces {
         Self { models: Vec::new(), own_cutoff: Some(cutoff) }
     }
 
-    /// Returns these forces and those of another model.
+    /// Returns these forces and others.
+    ///
+    /// ```
+    /// use md_core::potential::LennardJones;
+    /// use md_engine::Forces;
+    ///
+    /// let long = LennardJones::reduced(3.0);
+    /// assert_eq!(Forces::from(LennardJones::reduced(2.5)).and(long).cutoff(), 3.0);
+    /// ```
     #[must_use]
-    pub fn and(mut self, model: impl ForceModel + 'static) -> Self {
-        self.models.push(Arc::new(model));
+    pub fn and(mut self, others: impl Into<Self>) -> Self {
+        let Self { models, own_cutoff } = others.into();
+        self.models.extend(models);
+        self.own_cutoff = self.own_cutoff.into_iter().chain(own_cutoff).reduce(f64::max);
         self
     }
 
@@ -112,6 +122,14 @@ impl Forces {
     pub fn cutoff(&self) -> f64 {
         let cutoffs = self.models.iter().map(|model| model.cutoff());
         cutoffs.chain(self.own_cutoff).fold(0.0, f64::max)
+    }
+
+    /// Returns the potential if these are the forces of one pair potential alone.
+    pub fn pair_potential(&self) -> Option<&dyn PairPotential> {
+        match &self.models[..] {
+            [model] if self.own_cutoff.is_none() => model.pair_potential(),
+            _ => None,
+        }
     }
 
     /// Returns the models in the order in which their forces are added.

@@ -38,8 +38,8 @@ pub(crate) fn pair_shares<const N: usize>(
     })
 }
 
-/// Returns the sums of [`pair_shares`] for quantities of any pairs within a cutoff. Ghosts must have
-/// what `of_pair` reads. *Collective.*
+/// Returns the sums of [`pair_shares`] for quantities of any pairs within a cutoff. Ghosts must
+/// have what `of_pair` reads. *Collective.*
 ///
 /// The contributions to ghosts are sent to their owners in place of forces, for which an exchange
 /// is already open; the forces do not change.

@@ -3,8 +3,8 @@
 //!
 //! U = epsilon [ sum over pairs of V(r) - c sum over particles of sqrt(rho) ],
 //!
-//! where V(r) = (a/r)^n, and rho, the electron density at a particle, is the sum over its partners of
-//! (a/r)^m. Both powers are shifted at the cutoff as [`Shift`] says.
+//! where V(r) = (a/r)^n, and rho, the electron density at a particle, is the sum over its partners
+//! of (a/r)^m. Both powers are shifted at the cutoff as [`Shift`] says.
 //!
 //! ```text
 //! densities of own particles and ghosts  ->  densities on ghosts to their owners (scatter-add)
@@ -12,7 +12,8 @@
 //!   ->  derivatives to ghosts (gather)  ->  forces, on ghosts too
 //! ```
 //!
-//! Pairs are taken from a plain list that holds until the next rebuild.
+//! Pairs are taken from a plain list that holds until the next rebuild, in one loop on one thread,
+//! between the messages.
 
 use md_core::force::{Newton, Pair, PairTerm, Precision};
 use md_core::potential::Shift;
@@ -33,7 +34,8 @@ use crate::settings::{NeighborConfig, ParallelConfig, Protocol};
 /// use md_engine::{Config, Forces, SuttonChen};
 ///
 /// // Copper, in units of its epsilon and of its lattice constant.
-/// let copper = SuttonChen { epsilon: 1.0, a: 1.0, c: 39.432, n: 9, m: 6, cutoff: 2.5, shift: Shift::Force };
+/// let (cutoff, shift) = (2.5, Shift::Force);
+/// let copper = SuttonChen { epsilon: 1.0, a: 1.0, c: 39.432, n: 9, m: 6, cutoff, shift };
 /// let lattice = Lattice::new(LatticeKind::Fcc, 1.0, [6; 3]);
 /// assert_eq!(Config::new(lattice, Forces::new(copper)).forces.cutoff(), 2.5);
 /// ```
@@ -65,13 +67,20 @@ impl ForceModel for SuttonChen {
     }
 
     fn check(&self, neighbor: &NeighborConfig, parallel: &ParallelConfig) -> Result<(), EngineError> {
+        let &Self { epsilon, a, c, n, m, cutoff, .. } = self;
+        for (name, value) in [("epsilon", epsilon), ("a", a), ("c", c), ("cutoff", cutoff)] {
+            if !(value > 0.0 && value.is_finite()) {
+                let what = format!("`{name}` of `sutton-chen` is {value}, not a positive number");
+                return Err(EngineError::Config(what));
+            }
+        }
         let problem = match () {
             () if neighbor.precision == Precision::Mixed => "they have no mixed precision",
             () if parallel.protocol != Protocol::One => "they need the protocol `one`",
-            () if !(0 < self.m && self.m < self.n) => "`n` must be above `m`, and `m` above 0",
+            () if !(0 < m && m < n) => "`n` must be above `m`, and `m` above 0",
             () => return Ok(()),
         };
-        Err(EngineError::Config(format!("forces of kind `sutton-chen`: {problem}")))
+        Err(EngineError::Config(format!("forces of kind `sutton-chen` with n = {n} and m = {m}: {problem}")))
     }
 
     fn force(&self, neighbor: &NeighborConfig, _: &ParallelConfig) -> Box<dyn Force> {
@@ -161,14 +170,17 @@ impl EmbeddedAtoms {
             }
         });
         context.scatter_add(&[densities])?;
-        let mut energy = 0.0;
-        for index in 0..context.particles.owned() {
-            // A particle without partners has none that the derivative could act on.
-            let root = context.particles.components(densities)[0][index].max(0.0).sqrt();
-            energy -= self.embedding * root;
-            let derivative = if root > 0.0 { -0.5 * self.embedding / root } else { 0.0 };
-            context.particles.components_mut(derivatives)[0][index] = derivative;
-        }
+        let energy = context.compute(|context| {
+            let mut energy = 0.0;
+            for index in 0..context.particles.owned() {
+                // A particle without partners has none that the derivative could act on.
+                let root = context.particles.components(densities)[0][index].max(0.0).sqrt();
+                energy -= self.embedding * root;
+                let derivative = if root > 0.0 { -0.5 * self.embedding / root } else { 0.0 };
+                context.particles.components_mut(derivatives)[0][index] = derivative;
+            }
+            energy
+        });
         context.gather(&[derivatives])?;
         Ok(energy)
     }

@@ -83,7 +83,8 @@ pub struct Snapshot<'a> {
     /// All particles by id, with velocities, on rank 0; `None` elsewhere.
     pub gathered: Option<&'a [ParticleRow]>,
     /// Energies of the particles of this rank, in their order: half the energy of each of their
-    /// pairs, without tail correction. `None` if the interaction does not provide them.
+    /// pairs, and all of what a force gives to single particles, without tail correction. `None` if
+    /// a force does not provide them.
     pub particle_energies: Option<&'a [f64]>,
     /// Virials of the same particles: half the virial of each of their pairs, without tail
     /// correction, in the columns xx, yy and zz.

@@ -125,7 +125,7 @@ impl Simulation<'_> {
         self.world.max(&mut largest)?;
         let (timestep, [force]) = (self.timestep(), largest);
         let distance = force / lightest * timestep * timestep;
-        Ok((distance > LONGEST_MOVE * self.forces.cutoff()).then(|| {
+        Ok((distance > LONGEST_MOVE * self.setup.config.forces.cutoff()).then(|| {
             format!(
                 "the box shrinks by 5 % at a time and has brought particles so close that a force of {force:.3e} moves one by \
                  {distance:.3e} in a time step, which is too large for it"
@@ -136,7 +136,7 @@ impl Simulation<'_> {
     /// Returns why the run, or one of its observers, cannot continue in this box, if so; the
     /// same on all ranks.
     pub(super) fn box_problem(&self, domain: &Domain, observers: &[&mut dyn Observer]) -> Option<String> {
-        let cutoff = self.forces.cutoff();
+        let cutoff = self.setup.config.forces.cutoff();
         let cells = || {
             let grid = self.decomposition.grid.over(*domain);
             // A new division may fit where the present cells do not.

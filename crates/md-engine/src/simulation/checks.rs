@@ -45,7 +45,7 @@ impl Simulation<'_> {
     /// Ends the run if the present force on a particle would move it further than the cutoff in one
     /// step. *Collective.*
     pub(super) fn check_overlaps(&mut self) -> Result<(), EngineError> {
-        let cutoff = self.forces.cutoff();
+        let cutoff = self.setup.config.forces.cutoff();
         let lightest = self.setup.config.masses.iter().copied().fold(f64::INFINITY, f64::min);
         let timestep = self.timestep();
         let limit = 2.0 * cutoff * lightest / (timestep * timestep);

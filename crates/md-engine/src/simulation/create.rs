@@ -11,7 +11,7 @@ use super::ending::Ending;
 use super::{Accounts, Neighborhood, Simulation};
 use crate::balance::Balancer;
 use crate::clock::PhaseClock;
-use crate::config::{Config, NeighborConfig, TailCorrection};
+use crate::config::{Config, NeighborConfig, Protocol, TailCorrection};
 use crate::division::Decomposition;
 use crate::error::EngineError;
 use crate::forces::{Force, ForceList, Forces, GhostPositions};
@@ -45,7 +45,7 @@ impl<'w> Simulation<'w> {
             check_ranks(setup, world)?;
             let setup = &setup.clone().weighted(world)?;
             let mut particles = initial::particles(setup, world)?;
-            let forces = registered(setup, own, &mut particles);
+            let forces = registered(setup, own, &mut particles)?;
             let mut simulation = Self::make(world, setup, forces, particles)?;
             simulation.begin()?;
             Ok(simulation)
@@ -115,17 +115,28 @@ pub(super) fn expect_models(forces: &Forces) -> Result<(), EngineError> {
 
 /// Returns the forces of a configuration, those of the caller and those of the walls, whose fields
 /// are registered.
+///
+/// # Errors
+/// [`EngineError::Config`] for forces that need ghosts beside a protocol without ghosts.
 pub(super) fn registered<'w>(
     setup: &Setup,
     own: Vec<Box<dyn Force + 'w>>,
     particles: &mut Particles,
-) -> ForceList<'w> {
+) -> Result<ForceList<'w>, EngineError> {
     let Config { forces, neighbor, parallel, walls, .. } = &setup.config;
     let models = forces.models().map(|model| model.force(neighbor, parallel) as Box<dyn Force + 'w>);
     let walls = walls.iter().map(|&wall| Box::new(wall) as Box<dyn Force + 'w>);
     let mut all: Vec<_> = models.chain(own).chain(walls).collect();
     all.iter_mut().for_each(|force| force.register(particles));
-    ForceList::new(all, parallel.overlap)
+    let all = ForceList::new(all, parallel.overlap);
+    if parallel.protocol != Protocol::One && all.has_ghosts() {
+        let what = format!(
+            "the protocol `{}` has no ghosts, which one of the forces needs",
+            parallel.protocol.name()
+        );
+        return Err(EngineError::Config(what));
+    }
+    Ok(all)
 }
 
 pub(super) fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), EngineError> {

@@ -93,7 +93,7 @@ struct Accounts {
     traffic_closed: Traffic,
     /// Last step that observers have seen.
     observed: Option<u64>,
-    neighborhood: NeighborReport,
+    rebuilds: NeighborReport,
     energy: EnergyReport,
     box_changes: BoxReport,
 }

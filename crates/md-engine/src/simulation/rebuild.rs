@@ -72,9 +72,9 @@ impl<'w> Simulation<'w> {
         }
         let is_dangerous = self
             .accounts
-            .neighborhood
+            .rebuilds
             .note(self.state.step, self.neighborhood.watch.over_half_skin(displacement));
-        self.accounts.neighborhood.dangerous_checks += u64::from(is_dangerous);
+        self.accounts.rebuilds.dangerous_checks += u64::from(is_dangerous);
         Ok(())
     }
 
@@ -90,11 +90,11 @@ impl<'w> Simulation<'w> {
     /// Rebuilds during the run: checks for lost particles and counts the rebuild. *Collective.*
     pub(super) fn rebuild(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
         let largest = self.check_lost(displacement2)?;
-        self.accounts.neighborhood.rebuilds += 1;
+        self.accounts.rebuilds.rebuilds += 1;
         if self.neighborhood.watch.can_be_late() && self.can_lack_pairs() {
             let displacement = self.neighborhood.watch.over_half_skin(largest);
-            let is_dangerous = self.accounts.neighborhood.note(self.state.step, displacement);
-            self.accounts.neighborhood.dangerous_rebuilds += u64::from(is_dangerous);
+            let is_dangerous = self.accounts.rebuilds.note(self.state.step, displacement);
+            self.accounts.rebuilds.dangerous_rebuilds += u64::from(is_dangerous);
         }
         if let Some(division) = self.neighborhood.next_division.take() {
             self.redistribute(division)?;
@@ -139,8 +139,8 @@ impl<'w> Simulation<'w> {
         let Some((step, _)) = self.neighborhood.pending_displacement2 else { return Ok(()) };
         let largest = self.receive_displacement2()?;
         if self.neighborhood.watch.decide(largest) == Due::Yes {
-            self.accounts.neighborhood.note(step, self.neighborhood.watch.over_half_skin(largest));
-            self.accounts.neighborhood.dangerous_checks += 1;
+            self.accounts.rebuilds.note(step, self.neighborhood.watch.over_half_skin(largest));
+            self.accounts.rebuilds.dangerous_checks += 1;
         }
         Ok(())
     }

@@ -98,7 +98,7 @@ impl Simulation<'_> {
 
     /// Returns statistics of rebuilds so far.
     pub fn neighbor_report(&self) -> NeighborReport {
-        self.accounts.neighborhood
+        self.accounts.rebuilds
     }
 
     /// Returns statistics of the energy conservation so far.

@@ -48,7 +48,7 @@ impl<'w> Simulation<'w> {
         check_ranks(setup, world)?;
         let mut placed = divided(&mut shared, setup, continuation, world)?;
         let mut particles = Particles::default();
-        let forces = registered(setup, own, &mut particles);
+        let forces = registered(setup, own, &mut particles)?;
         restored.check(&particles, &placed, world)?;
         if continuation == Continuation::Identical && restored.is_elsewhere(&placed, world)? {
             restored.continuation = Continuation::Anew;
@@ -67,7 +67,7 @@ impl<'w> Simulation<'w> {
         barostat.iter_mut().for_each(|barostat| barostat.work = work);
         simulation.accounts.earlier_reservoirs = earlier;
         simulation.begin_at(at_checkpoint, &shared)?;
-        (simulation.accounts.neighborhood, simulation.accounts.box_changes) =
+        (simulation.accounts.rebuilds, simulation.accounts.box_changes) =
             (shared.neighborhood, shared.box_changes);
         if energy_reference == Carried::Over {
             simulation.accounts.energy = shared.energy;
@@ -87,7 +87,7 @@ impl<'w> Simulation<'w> {
             self.follow_box(Domain { lengths: shared.lengths, ..self.state.domain });
             // The box is divided again as soon as cells get too thin, so cells of a valid
             // checkpoint fit.
-            self.setup.check_cells(&self.decomposition.grid, self.forces.cutoff())?;
+            self.setup.check_cells(&self.decomposition.grid, self.setup.config.forces.cutoff())?;
         }
         at_checkpoint.put(&mut self.state.particles, self.world)?;
         self.neighborhood.watch.recall(shared.history);

@@ -53,7 +53,7 @@ impl Simulation<'_> {
     /// [`EngineError::Config`] for a division of another box or among more ranks, or with cells
     /// shorter than cutoff + skin; [`EngineError::MixedPrecision`].
     pub fn replace_decomposition(&mut self, division: Division) -> Result<(), EngineError> {
-        self.setup.check_division(&division, self.forces.cutoff())?;
+        self.setup.check_division(&division, self.setup.config.forces.cutoff())?;
         self.neighborhood.next_division = Some(division);
         Ok(())
     }

@@ -102,7 +102,7 @@ impl Simulation<'_> {
         // If another division takes effect in this step, its cells must fit, not the present ones.
         let coming = self.neighborhood.next_division.as_ref().map(|division| division.grid.over(domain));
         let grid = coming.as_ref().unwrap_or(&self.decomposition.grid);
-        let is_too_thin = self.setup.check_cells(grid, self.forces.cutoff()).is_err();
+        let is_too_thin = self.setup.check_cells(grid, self.setup.config.forces.cutoff()).is_err();
         let (parallel, ranks) = (&self.setup.config.parallel, self.world.ranks());
         let rank_grid = parallel.rank_grid_for(&domain, ranks);
         let divided =
@@ -128,6 +128,6 @@ impl Simulation<'_> {
 
     fn list_radius(&self) -> f64 {
         let NeighborConfig { skin, .. } = self.setup.config.neighbor;
-        self.forces.cutoff() + skin
+        self.setup.config.forces.cutoff() + skin
     }
 }

@@ -89,7 +89,8 @@ fn framed<'a, 'b, B: DrawingBackend>(
     chart
 }
 
-/// Returns the number of the bar at a height; bars are counted from the top, heights from the bottom.
+/// Returns the number of the bar at a height; bars are counted from the top, heights from the
+/// bottom.
 fn bar_at(bars: usize, y: f64) -> Option<usize> {
     let is_there = (y - y.round()).abs() < 1e-9 && y >= 0.0;
     bars.checked_sub(1 + y.round().max(0.0) as usize).filter(|_| is_there)

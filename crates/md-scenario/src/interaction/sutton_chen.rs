@@ -1,7 +1,9 @@
 //! Kind `sutton-chen`.
 
+use std::ops::RangeInclusive;
+
 use md_core::force::Precision;
-use md_core::potential::PotentialError;
+use md_core::potential::{PotentialError, Well};
 use md_engine::{Forces, Protocol, SuttonChen};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::pairs::expect_no_wells;
 use super::{Interaction, Keys};
 use crate::Scenario;
-use crate::finding::{Checked, Finding, positive};
+use crate::finding::{Checked, Finding, within};
 use crate::species::Species;
 
 /// Keys of kind `sutton-chen`.
@@ -17,10 +19,13 @@ use crate::species::Species;
 #[schemars(inline)]
 pub struct SuttonChenKeys {
     /// Energy scale.
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "the energy scale, for example 1.0"))]
     pub epsilon: f64,
     /// Length scale: the lattice constant.
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "the lattice constant, for example 1.0"))]
     pub a: f64,
     /// Strength of the embedding energy.
+    #[schemars(extend("exclusiveMinimum" = 0, "$comment" = "39.432 for copper"))]
     pub c: f64,
     /// Power of the repulsion.
     #[schemars(range(min = 2, max = 32))]
@@ -30,18 +35,24 @@ pub struct SuttonChenKeys {
     pub m: u8,
 }
 
+/// Powers of the repulsion that do not overflow at usual distances.
+const POWERS: RangeInclusive<u8> = 2..=32;
+
 impl Keys for SuttonChenKeys {
     fn check(&self, scenario: &Scenario) -> Checked {
         let &Self { epsilon, a, c, n, m } = self;
-        positive("interaction.epsilon", epsilon, "the energy scale, for example 1.0")?;
-        positive("interaction.a", a, "the lattice constant, for example 1.0")?;
-        positive("interaction.c", c, "the strength of the embedding energy, 39.432 for copper")?;
+        within("interaction.epsilon", epsilon, &Well::EPSILONS)?;
+        within("interaction.a", a, &Well::SIGMAS)?;
+        within("interaction.c", c, &Well::EPSILONS)?;
         let Scenario { species, interaction, neighbor, parallel, .. } = scenario;
-        if !(1..n).contains(&m) || n > 32 {
+        if !POWERS.contains(&n) {
+            let message = format!("`interaction.n` must be from 2 to 32, found {n}");
+            return Err(Finding::new("interaction.n", message, "9 for copper"));
+        }
+        if !(1..n).contains(&m) {
             let message =
                 format!("`interaction.m` is {m}, but must be at least 1 and below `n`, which is {n}");
-            let help = "6 and 9 for copper; `n` is at most 32";
-            return Err(Finding::new("interaction.m", message, help).or_at("interaction.n"));
+            return Err(Finding::new("interaction.m", message, "6 and 9 for copper").or_at("interaction.n"));
         }
         expect_no_wells(species, "sutton-chen", "the parameters")?;
         let refuse = |path: &str, message: &str, help: &str| {

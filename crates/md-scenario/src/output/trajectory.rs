@@ -56,7 +56,8 @@ pub enum TrajectoryColumn {
     Images,
     /// Force.
     Force,
-    /// Potential energy: half the energy of each of its pairs, without tail correction.
+    /// Potential energy: half the energy of each of its pairs, its embedding energy and that of
+    /// walls, without tail correction.
     Energy,
 }
 

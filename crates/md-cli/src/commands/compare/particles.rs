@@ -11,7 +11,7 @@ use md_lab::compare::{self as lab, Ground, Place, Prepared, Reference, Reference
 use md_lab::{Problem, RunContext, Transports, Variant};
 use md_scenario::failure::RunError;
 use md_scenario::messages::warn;
-use md_scenario::{Neighbor, Parallel, Scenario};
+use md_scenario::{Neighbor, Parallel, Scenario, ScenarioError};
 
 use super::protocols::compare_protocols;
 use super::{Call, open_on_root, output_directory, refused};
@@ -57,6 +57,11 @@ pub fn compare(
     // Impossible computations and outputs are found before old results are removed.
     let setup = divided_by_any(inputs, agreement.ranks())?;
     expect_timeline(agreement, &args.trace)?;
+    if setup.config.forces.pair_potential().is_none() {
+        let message = "`compare` checks the forces of every strategy against a sum over pairs, and these are no pair forces";
+        let help = "compare with kind `lennard-jones` or `morse` at the same density and cutoff: the messages are the same";
+        return Err(ScenarioError::at(&inputs.source, "interaction.kind", message, help).into());
+    }
     let outputs = open_on_root(agreement, || {
         room::expect(inputs, &setup, memory::of_machine())?;
         Ok::<_, RunError>(call.open::<RunContext>(&variants, |results, verbosity| {

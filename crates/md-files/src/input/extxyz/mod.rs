@@ -55,8 +55,8 @@ pub fn parse(name: &str, text: &str, species: &[String]) -> Result<InputParticle
 /// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
 ///
 /// # Errors
-/// Returns the errors of [`parse`], the same on all ranks, and an error if there is no such frame, the
-/// file cannot be read or communication fails.
+/// Returns the errors of [`parse`], the same on all ranks, and an error if there is no such frame,
+/// the file cannot be read or communication fails.
 pub fn read(
     source: &Source<'_>,
     species: &[String],
