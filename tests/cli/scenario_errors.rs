@@ -88,7 +88,7 @@ fn zero_steps() {
        ·         ─
      3 │ seed = 7
        ╰────
-      help: `md-cli forces` evaluates the forces of the initial state without motion
+      help: `md-cli forces` evaluates the forces without motion; with stages, leave the key out
     ");
 }
 

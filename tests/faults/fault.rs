@@ -135,7 +135,7 @@ impl Fault {
         match self {
             Self::ReadOnly | Self::Removed => Files::None,
             Self::FullShm | Self::NoMemory => Files::Readable,
-            Self::FullDisk => Files::Rows,
+            Self::FullDisk | Self::NoCores => Files::Rows,
             Self::KillRank | Self::AbortRank | Self::KillLauncher | Self::HangUp | Self::StopLong => {
                 Files::Kept
             }
@@ -145,7 +145,6 @@ impl Fault {
             | Self::StopShort
             | Self::StopAll
             | Self::Slow
-            | Self::NoCores
             | Self::LateMessages
             | Self::ClockJump => Files::Complete,
         }

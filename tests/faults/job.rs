@@ -42,6 +42,10 @@ const MEMORY_KB: usize = 450_000;
 /// Number of cells per rank along z, for a share of 330 MB.
 const CELLS_PER_RANK: usize = 30;
 
+/// Cells of a system so large that a rank with a three-hundredth of a core makes no step within
+/// [`STOP_OF_ALL`].
+const LONG_STEPS: &str = "[60, 60, 60]";
+
 /// Number of particles of [`MELT`].
 const ATOMS: usize = 600;
 const STEPS_PER_FRAME: usize = 20;
@@ -391,10 +395,12 @@ fn scenario(Case { command, fault, ranks, .. }: Case) -> String {
     let melt = MELT.replace("steps = 20", steps).replace("every = 7", &format!("every = {EVERY}"));
     if matches!(fault.files(), Files::Kept | Files::Complete) {
         return format!("{melt}trajectory = {{ path = \"melt.extxyz\", every = {STEPS_PER_FRAME} }}\n");
-    } else if fault != Fault::NoMemory {
-        return melt;
     }
-    melt.replace("[6, 5, 5]", &format!("[90, 90, {}]", CELLS_PER_RANK * ranks))
+    match fault {
+        Fault::NoMemory => melt.replace("[6, 5, 5]", &format!("[90, 90, {}]", CELLS_PER_RANK * ranks)),
+        Fault::NoCores => melt.replace("[6, 5, 5]", LONG_STEPS),
+        _ => melt,
+    }
 }
 
 /// Lets a process run only when a program that never rests, on the only core that it may use, does

@@ -1,18 +1,27 @@
 //! Time for which other ranks of this machine were ready to run but had no core.
 //!
 //! Where ranks share cores with other programs, a rank may wait for a peer that is only slow. The
-//! kernel accounts for this (the second number of `/proc/PID/schedstat`, in nanoseconds), whereas a
-//! rank that is stopped, or waits inside a blocking call, is not ready to run. Linux only: elsewhere
-//! no such time is found.
+//! kernel accounts for it in `/proc/PID/schedstat`: nanoseconds on a core, and nanoseconds in a
+//! queue for one. The latter are added when the process leaves the queue, so a process that is still
+//! ready to run has lacked a core for the time that it was not on one. A rank that is stopped, or
+//! waits inside a blocking call, is not ready to run. Linux only: elsewhere no such time is found.
 
 use std::fs::read_to_string;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Accounts of the other processes of the same launcher at one moment.
 #[derive(Debug, Clone)]
 pub(super) struct Starvation {
-    /// Process ids, and time without a core until then.
-    begun: Vec<(u32, Duration)>,
+    begun: Instant,
+    /// Process ids, and their accounts then.
+    accounts: Vec<(u32, Account)>,
+}
+
+/// Time of a process on a core, and in a queue for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Account {
+    on_core: Duration,
+    queued: Duration,
 }
 
 impl Starvation {
@@ -22,23 +31,41 @@ impl Starvation {
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap_or_default().trim();
         let children = read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
         let others = children.split_whitespace().filter_map(|id| id.parse().ok());
-        let others = others.filter(|id| *id != std::process::id());
-        Self { begun: others.filter_map(|id| Some((id, without_core(id)?))).collect() }
+        Self::of(others.filter(|id| *id != std::process::id()))
+    }
+
+    fn of(processes: impl Iterator<Item = u32>) -> Self {
+        let accounts = processes.filter_map(|id| Some((id, account(id)?))).collect();
+        Self { begun: Instant::now(), accounts }
     }
 
     /// Returns the longest time since then for which one of them had no core.
     pub(super) fn so_far(&self) -> Duration {
-        let since = |&(id, then): &(u32, Duration)| without_core(id).map(|now| now.saturating_sub(then));
-        self.begun.iter().filter_map(since).max().unwrap_or_default()
+        let since = |&(id, then): &(u32, Account)| {
+            let now = account(id)?;
+            Some(if is_ready(&read_to_string(format!("/proc/{id}/stat")).ok()?) {
+                self.begun.elapsed().saturating_sub(now.on_core.saturating_sub(then.on_core))
+            } else {
+                now.queued.saturating_sub(then.queued)
+            })
+        };
+        self.accounts.iter().filter_map(since).max().unwrap_or_default()
     }
 }
 
-fn without_core(process: u32) -> Option<Duration> {
+fn account(process: u32) -> Option<Account> {
     parse(&read_to_string(format!("/proc/{process}/schedstat")).ok()?)
 }
 
-fn parse(accounts: &str) -> Option<Duration> {
-    accounts.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+fn parse(accounts: &str) -> Option<Account> {
+    let mut times = accounts.split_whitespace().map(|number| number.parse().ok().map(Duration::from_nanos));
+    Some(Account { on_core: times.next()??, queued: times.next()?? })
+}
+
+/// Returns whether a process runs or is ready to, from its `/proc/PID/stat`, in which the state
+/// follows the name in parentheses.
+fn is_ready(stat: &str) -> bool {
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
 }
 
 #[cfg(test)]
@@ -46,18 +73,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_number_counts() {
-        assert_eq!(parse("8123 64035 1\n"), Some(Duration::from_nanos(64035)));
-        assert_eq!(parse(""), None);
+    fn accounts_and_states_are_read() {
+        let [on_core, queued] = [8123, 64035].map(Duration::from_nanos);
+        assert_eq!(parse("8123 64035 1\n"), Some(Account { on_core, queued }));
+        assert_eq!(parse("8123"), None);
+        assert!(is_ready("17 (a (b) c) R 1 17") && !is_ready("17 (R) S 1 17"));
     }
 
     #[test]
     fn a_process_that_sleeps_lacks_no_core() {
         let Ok(mut child) = std::process::Command::new("sleep").arg("60").spawn() else { return };
         std::thread::sleep(Duration::from_millis(50));
-        let starvation = Starvation {
-            begun: without_core(child.id()).map(|then| (child.id(), then)).into_iter().collect(),
-        };
+        let starvation = Starvation::of(std::iter::once(child.id()));
         std::thread::sleep(Duration::from_millis(200));
         let lacked = starvation.so_far();
         child.kill().and_then(|()| child.wait()).expect("it is a child");
