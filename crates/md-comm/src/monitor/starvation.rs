@@ -2,9 +2,10 @@
 //!
 //! Where ranks share cores with other programs, a rank may wait for a peer that is only slow. The
 //! kernel accounts for it in `/proc/PID/schedstat`: nanoseconds on a core, and nanoseconds in a
-//! queue for one. The latter are added when the process leaves the queue, so a process that is still
-//! ready to run has lacked a core for the time that it was not on one. A rank that is stopped, or
-//! waits inside a blocking call, is not ready to run. Linux only: elsewhere no such time is found.
+//! queue for one. The latter are added when the process leaves the queue, so a process that is
+//! still ready to run has lacked a core for the time that it was not on one. A rank that is
+//! stopped, or waits inside a blocking call, is not ready to run. Linux only: elsewhere no such
+//! time is found.
 
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};

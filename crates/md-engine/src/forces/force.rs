@@ -26,7 +26,6 @@ use md_core::{
 };
 
 use super::context::{ForceContext, POSITIONS};
-use super::list::ForceList;
 use crate::error::EngineError;
 
 /// Part of the forces of a simulation. All ranks call each method together.
@@ -181,7 +180,7 @@ pub trait Force {
 /// present positions, those at which the forces of this step were computed.
 #[derive(Clone, Copy)]
 pub struct NearPairs<'a> {
-    pub(crate) forces: &'a ForceList<'a>,
+    pub(crate) forces: &'a [Box<dyn Force + 'a>],
     /// Owned particles and ghosts.
     pub particles: &'a Particles,
     /// Particles by cell.
@@ -203,7 +202,7 @@ impl NearPairs<'_> {
     /// system once. Returns `None`, on all ranks, if no force has all pairs at these
     /// distances.
     pub fn count(&self, species: usize, bins: DistanceBins) -> Option<PairCounts> {
-        self.forces.count_distances(self, species, bins)
+        self.forces.iter().find_map(|force| force.count_distances(self, species, bins))
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use md_core::analysis::{DistanceBins, PairCounts};
 use md_core::potential::Tail;
 use md_core::{Domain, Evaluation, Field, HaloPlan, LocalCells, PairSums};
 
 use super::context::{FORCES, ForceContext};
-use super::force::{Force, NearPairs};
+use super::force::Force;
 use super::particle_shares::total_by_particle;
 use crate::error::EngineError;
 use crate::settings::Overlap;
@@ -97,14 +96,9 @@ impl<'f> ForceList<'f> {
         total_by_particle(self.forces.iter_mut().map(|force| force.particle_virials(context)))
     }
 
-    /// Counts pairs by distance with the first force that has all of them.
-    pub(crate) fn count_distances(
-        &self,
-        near: &NearPairs,
-        species: usize,
-        bins: DistanceBins,
-    ) -> Option<PairCounts> {
-        self.forces.iter().find_map(|force| force.count_distances(near, species, bins))
+    /// Returns the forces, in the order in which they are added.
+    pub(crate) fn as_slice(&self) -> &[Box<dyn Force + 'f>] {
+        &self.forces
     }
 
     /// Adds all forces on owned particles. Inner forces are computed while fields of ghosts travel,

@@ -65,7 +65,7 @@ impl Simulation<'_> {
     fn near_pairs(&self) -> NearPairs<'_> {
         let Decomposition { grid, plan, pairs, .. } = &self.decomposition;
         NearPairs {
-            forces: &self.forces,
+            forces: self.forces.as_slice(),
             particles: &self.state.particles,
             cells: &self.neighborhood.cells,
             grid,
