@@ -36,15 +36,19 @@ build: setup
 run: build
 	scripts/mpirun.sh $(RANKS) $(TARGET)/release/md-cli run $(SCENARIO)
 
-# Each step runs even if others have failed; the failed ones are listed at the end.
+# Each step runs even if others have failed; what failed is listed at the end.
 TEST_STEPS := lint test-programs docs-check-built test-with-mpi examples test-without-mpi readers arm deny
 
 test: setup
-	@failed= times=; for step in $(TEST_STEPS); do \
-			begun=$$(date +%s); $(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
+	@mkdir -p $(TARGET)/steps; failed= times=; for step in $(TEST_STEPS); do \
+			begun=$$(date +%s); log=$(TARGET)/steps/$$step.log; \
+			{ $(MAKE) --no-print-directory $$step 2>&1; echo $$? >$$log.code; } | tee $$log; \
+			[ "$$(cat $$log.code)" = 0 ] || failed="$$failed $$step"; \
 			times="$$times$$step $$(($$(date +%s) - begun)) s\n"; \
 		done; printf "$$times"; \
-		[ -z "$$failed" ] || { echo "make test: failed:$$failed" >&2; exit 1; }
+		[ -z "$$failed" ] || { cd $(TARGET)/steps; \
+			for step in $$failed; do grep -aE 'FAILED|panicked at|^error' $$step.log | sort -u; done; \
+			echo "make test: failed:$$failed"; exit 1; } >&2
 
 lint:
 	cargo fmt --all --check
@@ -98,9 +102,11 @@ examples: setup
 test-all: test
 	cargo test -p md-core --lib without_metis
 	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
+	MD_QUIET_MACHINE=1 cargo test -p md --test nodes
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies
 	cargo test -p md --test cli checkpoints:: -- --ignored
 	cargo test --release -p md --test truth -- --ignored ensembles:: stated_errors:: transport::
+	cargo test --release -p md-engine --test missed_pairs -- --ignored
 	scripts/truths-by-level.sh
 	cargo test -p md-grid --lib cavity -- --ignored
 	scripts/fault-matrix.sh

@@ -42,6 +42,7 @@ use md_core::integrate::{HalfKicks, VelocityVerlet};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::DivisionRequest;
 use md_core::potential::{LennardJones, PairPotential};
+use md_core::prediction::Prediction;
 use md_core::{Boundary, CellGrid, Dimension, Domain, ExchangePattern, Field, HaloPlan, LocalCells};
 use md_core::{Particle, Particles, Partition, PartitionKind, Shell, SimdLevel, Threads};
 use md_core::{grid, migrate, observables::twice_kinetic_energy, random, velocities};
@@ -164,7 +165,7 @@ impl Melt {
         grid.domain().wrap(particles, threads);
         let mut outgoing = vec![Vec::new(); peers.len()];
         let messages = migrate::Messages { peers, outgoing: &mut outgoing };
-        migrate::take_migrants(particles, grid, plan, partition, threads, messages)?;
+        migrate::take_migrants(particles, grid, plan, partition, Prediction::NOW, threads, messages)?;
         migration.negotiate(&outgoing.iter().map(|m| size_of_val(&m[..])).collect::<Vec<_>>())?;
         for words in exchange(migration, |peer, words| words.copy_from_slice(&outgoing[peer]))? {
             migrate::append_migrants(&words, particles);

@@ -107,7 +107,7 @@ fn what_is_no_checkpoint_cannot_be_inspected() {
     };
     assert_eq!(said("six"), "error: cannot inspect `six`: it is not a checkpoint of md\n");
     assert_eq!(said("begun"), "error: cannot inspect `begun`: it is cut: it ends before byte 16\n");
-    let expected = "error: cannot inspect `older`: its format is \"md-ckpt1\", that of this version of md \"md-ckpt2\"\n";
+    let expected = "error: cannot inspect `older`: its format is \"md-ckpt1\", that of this version of md \"md-ckpt3\"\n";
     assert_eq!(said("older"), expected);
     assert_eq!(said("melt.toml"), "error: cannot inspect `melt.toml`: it is a scenario, not a checkpoint\n");
     let resumed = workdir.call(Start::Threads(1), "run melt.toml --quiet --resume six");

@@ -404,6 +404,10 @@ fn process_of_rank(launcher: u32, rank: usize) -> Option<u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).find(is_it)
 }
 
+/// Limit of what takes seconds on a machine of its own. The watchdog does not count the time in
+/// which ranks have no core.
+const LIMIT: Duration = Duration::from_secs(300);
+
 fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < limit {
@@ -420,14 +424,14 @@ fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
 pub(crate) fn end_with_a_stopped_rank(workdir: &Workdir, mut command: Command, first: &str) -> Option<i32> {
     let mut launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let id = launcher.id();
-    let is_there = wait_until(Duration::from_secs(30), || workdir.path(first).exists());
+    let is_there = wait_until(LIMIT, || workdir.path(first).exists());
     // Waits until the repetitions have begun, which no file in the folder shows.
     std::thread::sleep(Duration::from_secs(4));
     let rank = process_of_rank(id, 1);
     if let Some(rank) = rank {
         Command::new("sh").args(["-c", &format!("kill -s STOP {rank}")]).status().unwrap();
     }
-    let has_ended = wait_until(Duration::from_secs(40), || launcher.try_wait().unwrap().is_some());
+    let has_ended = wait_until(LIMIT, || launcher.try_wait().unwrap().is_some());
     launcher.kill().ok();
     let code = launcher.wait().unwrap().code();
     assert!(is_there && rank.is_some() && has_ended, "{is_there} {rank:?} {has_ended}");

@@ -11,7 +11,7 @@ use crate::support::{MELT, Said, Start, Workdir, p2p_available, starts};
 use serde_json::Value;
 
 /// Time limit.
-const WITHIN: Duration = Duration::from_secs(60);
+const WITHIN: Duration = Duration::from_secs(120);
 const FILES: [&str; 6] =
     ["scenario.toml", "summary.json", "thermo.csv", "timing.csv", "timing_ranks.csv", "traj.extxyz"];
 const SIGNALS: [(&str, &str, i32); 6] = [

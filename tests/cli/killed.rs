@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::support::{MELT, Start, Workdir, p2p_available};
 
 /// Time limit for the end of a job, the only duration that is checked.
-const WITHIN: Duration = Duration::from_secs(30);
+const WITHIN: Duration = Duration::from_secs(120);
 
 /// Number of lines of a frame: number of particles, comment, particles.
 const LINES_PER_FRAME: usize = 602;

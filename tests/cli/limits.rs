@@ -9,7 +9,7 @@ use crate::support::{MELT, Said, Start, Workdir, error, from_file, md_cli, p2p_a
 use insta::assert_snapshot;
 
 /// Time limit of refusals before any work, also on a loaded machine and without optimisation.
-const AT_ONCE: Duration = Duration::from_secs(10);
+const AT_ONCE: Duration = Duration::from_secs(60);
 
 /// Returns the error of a call, which must come at once.
 pub(crate) fn at_once(workdir: &Workdir, arguments: &str) -> String {

@@ -35,7 +35,7 @@ fn a_neighbourhood_that_holds_no_longer() {
     let screen = workdir.succeed(Start::Threads(1), "run melt.toml --set neighbor.rebuild.every=10").stdout;
     let lines: Vec<&str> = screen.lines().filter(|line| line.contains("angerous")).collect();
     assert_snapshot!(lines.join("\n"), @r"
-    Rebuilds: 2, of which dangerous: 2 (moved by more than half the skin)
+    Rebuilds: 2, of which dangerous: 1 (moved by more than half the skin)
     Dangerous checks between rebuilds: 1
     ");
 }

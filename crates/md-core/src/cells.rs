@@ -19,6 +19,7 @@ use crate::fields::OnGhosts;
 use crate::grid::{Cell, CellGrid};
 use crate::memory;
 use crate::particles::Particles;
+use crate::prediction::{Prediction, places};
 use crate::threads::Threads;
 use std::ops::Range;
 
@@ -109,6 +110,7 @@ impl LocalCells {
         grid: &CellGrid,
         cells: usize,
         local_cell: impl Fn(Cell) -> u32 + Sync,
+        prediction: Prediction,
         threads: &Threads,
     ) {
         let owned = particles.owned();
@@ -116,8 +118,10 @@ impl LocalCells {
         let bins = curve.parts();
         memory::resize(&mut self.keys, owned, 0);
         let position = particles.position.each_ref().map(|column| &column[..owned]);
-        threads.each((&mut self.keys[..], position), |(keys, position)| {
-            find_keys(keys, position, grid, &local_cell, curve);
+        let velocity = particles.velocity.each_ref().map(|column| &column[..owned]);
+        threads.each((&mut self.keys[..], (position, velocity)), |(keys, (position, velocity))| {
+            let places = places(prediction, position, velocity);
+            find_keys(keys, places, grid, &local_cell, curve);
         });
         self.lay_out(cells, bins);
         self.find_order(owned);
@@ -186,17 +190,17 @@ impl LocalCells {
 /// Computes the bin of each particle, numbered over all cells.
 fn find_keys(
     keys: &mut [u32],
-    [x, y, z]: [&[f64]; 3],
+    places: impl Iterator<Item = [f64; 3]>,
     grid: &CellGrid,
     local_cell: impl Fn(Cell) -> u32,
     curve: &Curve,
 ) {
     let bins = curve.parts() as u32;
-    for (key, ((&x, &y), &z)) in keys.iter_mut().zip(x.iter().zip(y).zip(z)) {
+    for (key, place) in keys.iter_mut().zip(places) {
         // A particle of another rank cannot occur here: migration has sent it away or reported it
         // as lost.
-        let cell = grid.cell_of([x, y, z]);
-        *key = local_cell(cell) * bins + curve.part(grid.depth_in_cell([x, y, z], cell));
+        let cell = grid.cell_of(place);
+        *key = local_cell(cell) * bins + curve.part(grid.depth_in_cell(place, cell));
     }
 }
 

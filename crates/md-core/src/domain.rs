@@ -119,6 +119,14 @@ impl Domain {
         });
     }
 
+    /// Returns the number of box lengths between a coordinate and its image inside the box, for a
+    /// periodic dimension.
+    #[inline]
+    pub(crate) fn crossed(&self, dim: usize, x: f64) -> i32 {
+        let wrapped = self.wrap_coordinate(dim, x);
+        if wrapped == x { 0 } else { ((x - wrapped) / self.lengths[dim]).round() as i32 }
+    }
+
     /// Adds the number of box lengths in a displacement to the counts.
     fn count(&self, dim: usize, displacement: f64, mut images: ImageCounts) -> ImageCounts {
         let crossed = (displacement / self.lengths[dim]).round() as i32;

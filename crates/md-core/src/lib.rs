@@ -49,6 +49,7 @@ pub mod observables;
 pub mod particles;
 pub mod partition;
 pub mod potential;
+pub mod prediction;
 pub mod random;
 pub mod rebuild;
 pub mod shell;

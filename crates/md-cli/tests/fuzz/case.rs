@@ -22,7 +22,7 @@ use md_scenario::ScenarioError;
 use md_scenario::failure::{RunError, Unreadable};
 
 /// Time limit of a case.
-pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 /// Larger systems are not run.
 const MOST_ATOMS: u64 = 600;
 /// More threads than this are not started.

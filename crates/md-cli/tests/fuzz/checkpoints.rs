@@ -252,7 +252,7 @@ impl Changed {
         }
         let mut text = serde_json::to_vec(&header).expect("it is JSON");
         text.resize(TEXT, b' ');
-        let mut bytes = sealed([&b"md-ckpt2"[..], &(TEXT as u64).to_le_bytes(), &text].concat());
+        let mut bytes = sealed([&b"md-ckpt3"[..], &(TEXT as u64).to_le_bytes(), &text].concat());
         for entry in index.chunks(2) {
             bytes.extend(sealed(entry.iter().flat_map(|word| word.to_le_bytes()).collect()));
         }

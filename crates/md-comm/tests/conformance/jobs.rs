@@ -27,9 +27,9 @@ const LIMIT: &str = "MD_CONFORMANCE_LIMIT_S";
 /// Variable with the numbers of ranks to try over MPI, separated by commas; by default all.
 const RANKS_WANTED: &str = "MD_CONFORMANCE_RANKS";
 /// Limit of a job that is to end at once because one rank fails.
-const FAILURE_LIMIT: Duration = Duration::from_secs(10);
+const FAILURE_LIMIT: Duration = Duration::from_secs(60);
 /// Limit of a job that ends by itself.
-const SHORT_LIMIT: Duration = Duration::from_secs(30);
+const SHORT_LIMIT: Duration = Duration::from_secs(120);
 /// Variable that makes nodes smaller than they are.
 pub(crate) const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
 /// Backends that cannot move messages between nodes by themselves, and `p2p`, which is tested in

@@ -39,9 +39,9 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn words(&self) -> Vec<u64> {
-        let RebuildHistory { steps_since, known, growth } = self.history;
-        let mut words = vec![self.step, level_number(self.simd), steps_since];
-        let numbers = [self.time, self.timestep, self.time_at_start, known].into_iter();
+        let RebuildHistory { steps_since, known, growth, steps_ahead, falling } = self.history;
+        let mut words = vec![self.step, level_number(self.simd), steps_since, falling];
+        let numbers = [self.time, self.timestep, self.time_at_start, known, steps_ahead].into_iter();
         let numbers = numbers.chain(growth).chain(self.origin).chain(self.lengths);
         let numbers = numbers.chain(self.lengths_at_rebuild).chain(self.reservoirs);
         words.extend(numbers.map(f64::to_bits));
@@ -58,11 +58,11 @@ impl Shared {
 
     /// Returns `None` if these are not the words of a state.
     pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
-        let (&[step, level, steps_since], words) = words.split_first_chunk()?;
-        let (numbers, words) = words.split_first_chunk::<17>()?;
+        let (&[step, level, steps_since, falling], words) = words.split_first_chunk()?;
+        let (numbers, words) = words.split_first_chunk::<18>()?;
         let numbers = numbers.map(f64::from_bits);
-        let [time, timestep, time_at_start, known, g0, g1, ox, oy, oz, lx, ly, lz, rx, ry, rz, earlier, work] =
-            numbers;
+        let [time, timestep, time_at_start, known, steps_ahead, g0, g1, numbers @ ..] = numbers;
+        let [ox, oy, oz, lx, ly, lz, rx, ry, rz, earlier, work] = numbers;
         let (neighborhood, words) = words.split_first_chunk()?;
         let (energy, words) = words.split_first_chunk()?;
         let (&[changes, limited], words) = words.split_first_chunk()?;
@@ -77,7 +77,7 @@ impl Shared {
             lengths: [lx, ly, lz],
             lengths_at_rebuild: [rx, ry, rz],
             simd: *SimdLevel::ALL.get(usize::try_from(level).ok()?)?,
-            history: RebuildHistory { steps_since, known, growth: [g0, g1] },
+            history: RebuildHistory { steps_since, known, growth: [g0, g1], steps_ahead, falling },
             neighborhood: NeighborReport::from_words(*neighborhood),
             energy: EnergyReport::from_words(*energy),
             box_changes: BoxReport { changes, limited },
@@ -91,10 +91,12 @@ impl Shared {
     /// Returns whether a run can have been in this state.
     pub(super) fn is_sound(&self) -> bool {
         let Self { time, timestep, time_at_start, origin, reservoirs, memory, .. } = self;
+        let RebuildHistory { steps_since, falling, steps_ahead, .. } = self.history;
         let lengths = [self.lengths, self.lengths_at_rebuild].concat();
-        let numbers = [time, timestep, time_at_start].into_iter().chain(origin).chain(reservoirs);
+        let numbers =
+            [time, timestep, time_at_start, &steps_ahead].into_iter().chain(origin).chain(reservoirs);
         let NeighborReport { rebuilds, dangerous_rebuilds, dangerous_checks, .. } = self.neighborhood;
-        let counts = [self.step, self.history.steps_since, rebuilds, dangerous_rebuilds, dangerous_checks];
+        let counts = [self.step, steps_since, falling, rebuilds, dangerous_rebuilds, dangerous_checks];
         let BoxReport { changes, limited } = self.box_changes;
         numbers.chain(&lengths).all(|number| number.is_finite())
             && lengths.iter().all(|&length| length > 0.0)
@@ -137,7 +139,13 @@ mod tests {
             lengths: [3.0; 3],
             lengths_at_rebuild: [2.0, 3.0, 4.0],
             simd: SimdLevel::Avx2,
-            history: RebuildHistory { steps_since: 3, known: 0.1, growth: [0.0, f64::INFINITY] },
+            history: RebuildHistory {
+                steps_since: 3,
+                known: 0.1,
+                growth: [0.0, f64::INFINITY],
+                steps_ahead: 5.5,
+                falling: 2,
+            },
             neighborhood,
             energy: EnergyReport::from_words([1, 2, 3, 4, 5, 6, 7, 8, 9]),
             box_changes: BoxReport { changes: 9, limited: 4 },

@@ -86,6 +86,8 @@ pub trait Force {
     }
 
     /// Prepares for the present particles; called after cells are sorted and ghosts are assigned.
+    /// Positions are those of reference: what is prepared must hold as long as no particle is
+    /// further than half the skin from there. True positions come later, with the ghosts' ones.
     ///
     /// # Errors
     /// Communication.

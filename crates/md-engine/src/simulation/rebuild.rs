@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use md_core::force::MethodKind;
 use md_core::migrate::{StrayParticle, take_migrants};
+use md_core::prediction::Prediction;
 use md_core::rebuild::{Due, RebuildDecision};
 use md_core::{CellGrid, HaloPlan, Particles, Partition, Threads};
 
@@ -27,14 +28,16 @@ struct Owners<'a> {
     grid: &'a CellGrid,
     partition: &'a Partition,
     plan: &'a HaloPlan,
+    /// Positions that decide.
+    prediction: Prediction,
     threads: &'a Threads,
 }
 
 impl Owners<'_> {
     /// Moves particles that this rank does not own into the messages to their owners.
     fn take(&self, particles: &mut Particles, messages: Messages) -> Result<(), EngineError> {
-        let Self { grid, partition, plan, threads } = *self;
-        take_migrants(particles, grid, plan, partition, threads, messages)
+        let Self { grid, partition, plan, prediction, threads } = *self;
+        take_migrants(particles, grid, plan, partition, prediction, threads, messages)
             .map_err(|StrayParticle(stray)| EngineError::Stray(stray.id, stray.position))
     }
 }
@@ -87,8 +90,11 @@ impl<'w> Simulation<'w> {
         has_ghosts || self.setup.config.neighbor.method != MethodKind::DirectSum
     }
 
-    /// Rebuilds during the run: checks for lost particles and counts the rebuild. *Collective.*
-    pub(super) fn rebuild(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
+    /// Rebuilds during the run: checks for lost particles and counts the rebuild. Returns whether
+    /// ghosts have the true positions. *Collective.*
+    pub(super) fn rebuild(&mut self, displacement2: Option<f64>) -> Result<GhostPositions, EngineError> {
+        let timestep = self.timestep();
+        self.neighborhood.watch.predict(timestep, &self.state.domain);
         let largest = self.check_lost(displacement2)?;
         self.accounts.rebuilds.rebuilds += 1;
         if self.neighborhood.watch.can_be_late() && self.can_lack_pairs() {
@@ -158,7 +164,7 @@ impl<'w> Simulation<'w> {
         let Self { state: State { particles, domain, .. }, decomposition, threads, .. } = self;
         domain.wrap(particles, threads);
         let Decomposition { grid, partition, plan, .. } = decomposition;
-        let owners = Owners { grid, partition, plan, threads };
+        let owners = Owners { grid, partition, plan, prediction: Prediction::NOW, threads };
         migration.exchange(
             particles,
             |particles, messages| owners.take(particles, messages),
@@ -169,27 +175,31 @@ impl<'w> Simulation<'w> {
         migration.finalise()
     }
 
-    /// Migrates and sorts particles, makes the border and rebuilds the data of the forces.
-    /// *Collective.*
-    pub(super) fn move_and_rebuild(&mut self) -> Result<(), EngineError> {
+    /// Migrates and sorts particles, makes the border and rebuilds the data of the forces, all for
+    /// predicted positions. Returns whether ghosts have the true positions. *Collective.*
+    pub(super) fn move_and_rebuild(&mut self) -> Result<GhostPositions, EngineError> {
         let Self {
             state: State { particles, domain, .. }, decomposition, neighborhood, clock, threads, ..
         } = self;
-        let cells = &mut neighborhood.cells;
+        let Neighborhood { cells, watch, .. } = neighborhood;
+        let prediction = watch.prediction();
         let Decomposition { grid, partition, plan, halo, .. } = decomposition;
         clock.time(Phase::Migrate, || {
-            domain.wrap(particles, threads);
-            let owners = Owners { grid, partition, plan, threads };
+            prediction.wrap(domain, particles, threads);
+            let owners = Owners { grid, partition, plan, prediction, threads };
             halo.migrate(particles, |particles, messages| owners.take(particles, messages))
         })?;
-        clock.time(Phase::Neighbor, || cells.sort(particles, grid, plan, threads));
+        clock.time(Phase::Neighbor, || {
+            cells.sort_predicted(particles, grid, plan, prediction, threads);
+            watch.move_ahead(particles, threads);
+        });
         let begun = Instant::now();
         halo.make_border(&mut HaloView { particles, cells, plan, domain, threads, clock })?;
         clock.book_since(Phase::Border, begun);
         let (begun, claimed_s) = (Instant::now(), clock.claimed_s());
         self.visit_forces(GhostPositions::Fresh, ForceList::rebuild)?;
-        self.neighborhood.watch.rebuilt(&self.state.particles, self.state.domain.lengths);
+        self.neighborhood.watch.rebuilt(&mut self.state.particles, self.state.domain.lengths);
         self.clock.book_rest(Phase::Neighbor, begun, claimed_s);
-        Ok(())
+        Ok(if prediction.is_now() { GhostPositions::Fresh } else { GhostPositions::Stale })
     }
 }

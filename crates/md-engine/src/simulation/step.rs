@@ -41,9 +41,9 @@ impl<'w> Simulation<'w> {
         let RebuildAnswer { due, displacement2 } = self.rebuild_due()?;
         let ghosts = match due {
             Due::Yes => {
-                memory::or_error(|| self.rebuild(displacement2))??;
+                let ghosts = memory::or_error(|| self.rebuild(displacement2))??;
                 self.balancer.settle();
-                GhostPositions::Fresh
+                ghosts
             }
             Due::No => {
                 if evaluation == Evaluation::WithEnergyAndVirial {

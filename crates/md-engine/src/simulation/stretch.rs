@@ -75,12 +75,7 @@ impl Simulation<'_> {
             (None, Some(division)) => division.grid = division.grid.over(self.state.domain),
             (None, None) => (),
         }
-        let ghosts = if self.must_rebuild_stretched()? {
-            self.rebuild(None)?;
-            GhostPositions::Fresh
-        } else {
-            GhostPositions::Stale
-        };
+        let ghosts = if self.must_rebuild_stretched()? { self.rebuild(None)? } else { GhostPositions::Stale };
         self.compute_forces(ghosts, Evaluation::WithEnergyAndVirial)
     }
 

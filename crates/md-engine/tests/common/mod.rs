@@ -23,7 +23,7 @@ pub(crate) fn on_ranks<T: Send>(
     ranks: usize,
     work: impl Fn(&dyn World) -> Result<T, EngineError> + Sync,
 ) -> T {
-    let limit = Duration::from_secs(30);
+    let limit = Duration::from_secs(120);
     let ended = local::run(ranks, limit, |world| work(world).map_err(|error| error.to_string()));
     let (values, errors): (Vec<_>, Vec<_>) = ended.into_iter().map(Result::unwrap).partition(Result::is_ok);
     // An error on one rank may cause errors on the others, which wait for it; all are reported.

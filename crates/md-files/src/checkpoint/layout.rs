@@ -17,7 +17,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 /// First bytes of a checkpoint: name and version of the format.
-pub(super) const MAGIC: [u8; 8] = *b"md-ckpt2";
+pub(super) const MAGIC: [u8; 8] = *b"md-ckpt3";
 
 /// Length of the name in bytes.
 const NAME: usize = 7;

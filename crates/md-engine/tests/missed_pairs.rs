@@ -1,0 +1,111 @@
+//! No pair is missed in a run that rebuilds by displacement: forces equal a direct sum over all
+//! pairs of particles at the same positions. `make test-all` makes 100,000 steps of each system.
+#![expect(clippy::print_stdout, reason = "the lives of lists are of interest")]
+
+mod common;
+
+use common::{melt, on_ranks};
+use md_core::lattice::{Lattice, LatticeKind};
+use md_core::potential::{LennardJones, PairPotential};
+use md_core::rebuild::RebuildPolicy;
+use md_core::{Boundary, Domain};
+use md_engine::barostat::{Barostat, BarostatKind, CoupledAxes};
+use md_engine::integrator::{CsvrKeys, Temperature, TemperatureRamp};
+use md_engine::{Config, Integrator, ParticleRow, RowVector, Setup, Simulation};
+
+/// Steps between two comparisons; no multiple of the usual life of a list.
+const EVERY: u64 = 97;
+const STEPS: u64 = 1_500;
+const MANY_STEPS: u64 = 100_000;
+
+/// Returns the largest difference between a force component and the direct sum, over the largest
+/// component.
+fn error_of(rows: &[ParticleRow], domain: &Domain) -> f64 {
+    let potential = LennardJones::reduced(2.5);
+    let (mut error, mut largest) = (0.0_f64, 0.0_f64);
+    for row in rows {
+        let mut force = [0.0; 3];
+        for other in rows.iter().filter(|other| other.id != row.id) {
+            let distance = domain.nearest_image(row.position, other.position);
+            let r2 = distance.iter().map(|d| d * d).sum::<f64>();
+            if r2 < potential.cutoff() * potential.cutoff() {
+                let term = potential.term(0, 0, r2);
+                (0..3).for_each(|dim| force[dim] += term.force_over_r * distance[dim]);
+            }
+        }
+        for (sum, found) in force.into_iter().zip(row.vector) {
+            error = error.max((sum - found).abs());
+            largest = largest.max(sum.abs());
+        }
+    }
+    error / largest
+}
+
+/// Compares forces at intervals and returns the number of steps per rebuild.
+fn steps_per_rebuild(config: &Config, barostat: Option<Barostat>, steps: u64, ranks: usize) -> f64 {
+    on_ranks(ranks, |world| {
+        let mut config = config.clone();
+        let integrator = config.integrator;
+        config.neighbor.rebuild = RebuildPolicy::Displacement;
+        let mut simulation = Simulation::new(world, &Setup::new(config, ranks)?)?;
+        simulation.begin_stage(integrator, barostat, steps)?;
+        for _ in 0..steps / EVERY {
+            simulation.run(EVERY, &mut [])?;
+            let rows = simulation.gather_rows(RowVector::Force)?;
+            if world.rank() == 0 {
+                let error = error_of(&rows, &simulation.state().domain);
+                assert!(error < 1e-9, "step {}: {error:e}", simulation.state().step);
+            }
+        }
+        let report = simulation.neighbor_report();
+        assert_eq!((report.dangerous_rebuilds, report.dangerous_checks), (0, 0), "{report:?}");
+        simulation.finalise()?;
+        Ok((steps / EVERY * EVERY) as f64 / report.rebuilds as f64)
+    })
+}
+
+fn csvr(from: f64, to: f64) -> Integrator {
+    let temperature = Temperature::Ramp(TemperatureRamp { from, to });
+    Integrator::Csvr(CsvrKeys { temperature, relaxation: 0.1, every: None })
+}
+
+/// A melt, a gas, a crystal that is heated until it melts, a liquid between walls, and a liquid
+/// whose box changes.
+fn systems() -> [(&'static str, Config, Option<Barostat>); 5] {
+    let dilute = Lattice::with_density(LatticeKind::Fcc, 0.05, [4; 3]);
+    let mut gas = Config::new(dilute, LennardJones::reduced(2.5));
+    gas.temperature = Some(2.0);
+    let solid = Config { temperature: Some(0.1), integrator: csvr(0.05, 2.0), ..melt() };
+    let boundary = [Boundary::Periodic, Boundary::Reflecting, Boundary::Periodic];
+    let slit = Config { boundary, ..melt() };
+    let (kind, axes) = (BarostatKind::StochasticCellRescaling, CoupledAxes::default());
+    let barostat =
+        Barostat { kind, pressure: 2.0, relaxation: 0.5, compressibility: 0.05, axes, every: None };
+    let squeezed = Config { integrator: csvr(1.2, 1.2), ..melt() };
+    [
+        ("melt", melt(), None),
+        ("gas", gas, None),
+        ("crystal", solid, None),
+        ("slit", slit, None),
+        ("barostat", squeezed, Some(barostat)),
+    ]
+}
+
+fn compare(steps: u64) {
+    for (name, config, barostat) in systems() {
+        let lives = [1, 3].map(|ranks| steps_per_rebuild(&config, barostat, steps, ranks));
+        println!("{name}: {lives:.1?} steps per rebuild");
+        assert!(lives.into_iter().all(|life| life > 2.0), "{name}: {lives:?}");
+    }
+}
+
+#[test]
+fn forces_are_those_of_all_pairs() {
+    compare(STEPS);
+}
+
+#[test]
+#[ignore = "takes many minutes"]
+fn forces_are_those_of_all_pairs_for_100_000_steps() {
+    compare(MANY_STEPS);
+}
