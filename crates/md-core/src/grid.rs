@@ -173,10 +173,14 @@ impl CellGrid {
         self.cell_lengths().fold(0.0, f64::max)
     }
 
-    /// Returns the shortest cell length among the dimensions with motion, \[length\]. No particle
-    /// may move further between two rebuilds.
-    pub fn shortest_cell_length(&self) -> f64 {
-        self.cell_lengths().fold(f64::INFINITY, f64::min)
+    /// Returns the largest displacement along a dimension, \[length\], after which a particle that
+    /// goes on by `ahead` at most is still in its cell or an adjacent one: a cell length minus
+    /// `ahead`, or the whole length of the box where it is one cell.
+    pub fn longest_move(&self, ahead: f64) -> f64 {
+        let moves = self.cell_lengths().zip(self.counts);
+        moves
+            .map(|(length, cells)| if cells > 1 { length - ahead } else { length })
+            .fold(f64::INFINITY, f64::min)
     }
 
     fn cell_lengths(&self) -> impl Iterator<Item = f64> + '_ {

@@ -18,8 +18,8 @@ pub struct LostParticle {
     pub displacement: [f64; 3],
 }
 
-/// Returns the particles of this rank that have moved by more than `most` (the shortest cell
-/// length) along a dimension.
+/// Returns the particles of this rank that have moved by more than `most` along a dimension
+/// ([`CellGrid::longest_move`]).
 pub fn find_lost(particles: &Particles, watch: &RebuildWatch, most: f64) -> Vec<LostParticle> {
     let lost = |index: usize| {
         let displacement = watch.displacement_of(particles, index);

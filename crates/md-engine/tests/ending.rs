@@ -60,7 +60,7 @@ fn all_ranks_end_after_the_same_step() {
         (1, RebuildPolicy::Displacement, 6.0),
         // The request is sent in each step and answered in the next, or in the same if the step
         // waits for the answer.
-        (3, RebuildPolicy::Displacement, 8.0),
+        (3, RebuildPolicy::Displacement, 7.0),
         (3, RebuildPolicy::Every(8), 9.0),
         // Nothing else makes the ranks communicate.
         (3, RebuildPolicy::Every(1000), 21.0),

@@ -95,7 +95,9 @@ fn compare(steps: u64) {
     for (name, config, barostat) in systems() {
         let lives = [1, 3].map(|ranks| steps_per_rebuild(&config, barostat, steps, ranks));
         println!("{name}: {lives:.1?} steps per rebuild");
-        assert!(lives.into_iter().all(|life| life > 2.0), "{name}: {lives:?}");
+        // Lists made for present positions last for 6.1 steps of the melt.
+        let least = if name == "melt" { 8.0 } else { 2.0 };
+        assert!(lives.into_iter().all(|life| life > least), "{name}: {lives:?}");
     }
 }
 

@@ -2,24 +2,24 @@
 //!
 //! A checkpoint can be taken at any step and does not change the run. Between two rebuilds, a step
 //! depends on more than the particles: on their order in memory, and on the pair lists, which were
-//! built from the positions at the last rebuild. The row of a particle therefore also contains its
-//! position at that time. It contains the force too, which would otherwise have to be computed a
+//! built for positions of reference ([`md_core::rebuild`]). The row of a particle therefore also
+//! contains its position of reference. It contains the force too, which would otherwise have to be computed a
 //! second time:
 //!
 //! ```text
 //! row     position, velocity, id, species, image counts, registered fields
-//!         | position at the last rebuild | force
+//!         | position of reference | force
 //! shared  step, time, box now and at the last rebuild, instruction set,
 //!         history of the neighbourhood, of the energy and of the box,
 //!         division of the work and its history, memory of the integrator
 //! ```
 //!
-//! [`Continuation::Identical`] places every particle at its position at the last rebuild and
-//! rebuilds, which reproduces the order of the particles, the ghosts and the lists. It then moves
-//! the particles to their positions at the checkpoint, in the box as the barostat has changed it
-//! since. From there on all bits are those of the uninterrupted run. [`Continuation::Anew`] sends
-//! every particle to its owner in the present decomposition and recomputes the forces: the results
-//! agree to rounding.
+//! [`Continuation::Identical`] places every particle at its position of reference and rebuilds,
+//! which reproduces the order of the particles, the ghosts and the lists. It then moves the
+//! particles to their positions at the checkpoint, in the box as the barostat has changed it since.
+//! From there on all bits are those of the uninterrupted run. [`Continuation::Anew`] sends every
+//! particle to its owner in the present decomposition and recomputes the forces: the results agree
+//! to rounding.
 
 pub(crate) mod division;
 mod restored;

@@ -19,9 +19,8 @@ impl Simulation<'_> {
     /// Checks that no particle has moved too far to be tracked, and returns the largest squared
     /// displacement since the last rebuild, which the caller may pass if it is known. *Collective.*
     pub(super) fn check_lost(&mut self, displacement2: Option<f64>) -> Result<f64, EngineError> {
-        // Predicted positions must be in adjacent cells, too.
-        let cell_length = self.decomposition.grid.shortest_cell_length();
-        let most = cell_length - self.neighborhood.watch.prediction().longest();
+        let ahead = self.neighborhood.watch.prediction().longest();
+        let most = self.decomposition.grid.longest_move(ahead);
         let largest = match displacement2 {
             Some(known) => known,
             None => self.largest_displacement2()?,

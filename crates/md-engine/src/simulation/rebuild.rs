@@ -94,7 +94,11 @@ impl<'w> Simulation<'w> {
     /// ghosts have the true positions. *Collective.*
     pub(super) fn rebuild(&mut self, displacement2: Option<f64>) -> Result<GhostPositions, EngineError> {
         let timestep = self.timestep();
-        self.neighborhood.watch.predict(timestep, &self.state.domain);
+        let watch = &mut self.neighborhood.watch;
+        // A barostat that shrinks the box needs the whole skin if displacements are not checked.
+        if self.state.barostat.is_none() || !watch.can_be_late() {
+            watch.predict(timestep, &self.state.domain);
+        }
         let largest = self.check_lost(displacement2)?;
         self.accounts.rebuilds.rebuilds += 1;
         if self.neighborhood.watch.can_be_late() && self.can_lack_pairs() {
