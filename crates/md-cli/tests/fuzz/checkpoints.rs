@@ -45,7 +45,7 @@ const OF_PARTICLES: usize = 1 + DIVISIONS.len();
 /// Number of all bases.
 const BASES: usize = OF_PARTICLES + GRIDS.len();
 /// Number of words, equal on all ranks, before those of the division.
-const WORDS_BEFORE: usize = 37;
+const WORDS_BEFORE: usize = 39;
 
 /// Bytes before the header's text, and of the text with its padding here.
 const PREAMBLE: usize = 16;
