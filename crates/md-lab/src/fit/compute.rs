@@ -334,14 +334,15 @@ fn parts(observations: &[Observation]) -> Vec<Part> {
     parts
 }
 
-/// Returns the rows of packing: in all steps, positions are packed, images are copied, and forces
-/// are packed and added.
+/// Returns the rows of packing: positions are packed in all steps except rebuilds, and images are
+/// copied; forces are packed and added in all steps.
 fn halo_rows(observations: &[Observation]) -> impl Iterator<Item = Row<'_, 2>> {
-    observations.iter().flat_map(|it| {
+    let steady = (BLOCK - 1) as f64 / BLOCK as f64;
+    observations.iter().flat_map(move |it| {
         let [moved, received] = [it.moved(), it.ghosts[0]];
         [
-            (it, [moved, 0.0], it.phase_s(Phase::HaloPack)),
-            (it, [0.0, received], it.phase_s(Phase::HaloUnpack)),
+            (it, [moved, 0.0], it.phase_s(Phase::HaloPack) / steady),
+            (it, [0.0, received], it.phase_s(Phase::HaloUnpack) / steady),
             (it, [moved, received], it.phase_s(Phase::ForceReturn)),
         ]
     })

@@ -234,7 +234,7 @@ impl<'p, 'm> Play<'p, 'm> {
         }
     }
 
-    /// Plays a rebuild for predicted positions, after which the true ones are exchanged.
+    /// Plays a rebuild, in which the border messages contain the positions.
     fn rebuild(&mut self, noise: &[[f32; 2]]) {
         let spent = self.clocks.exchange(&mut self.migration, &self.rules, None);
         self.book(spent, [Phase::Migrate; 3]);
@@ -242,7 +242,7 @@ impl<'p, 'm> Play<'p, 'm> {
         let spent = self.clocks.exchange(&mut self.border, &self.rules, None);
         self.book(spent, [Phase::Border; 3]);
         self.negotiate();
-        self.positions(noise);
+        self.compute(Region::InnerFirst, noise);
     }
 
     fn negotiate(&mut self) {
