@@ -92,8 +92,6 @@ impl Neighbours {
 /// let messages = |plan: HaloPlan| plan.stages.iter().map(Vec::len).collect::<Vec<_>>();
 /// assert_eq!(messages(HaloPlan::direct([1; 3], Neighbours::All, &[0])), [26]);
 /// assert_eq!(messages(HaloPlan::staged([1; 3], &[0])), [2, 2, 2]);
-/// // A scheme that looks only upwind needs half of it.
-/// assert_eq!(messages(HaloPlan::staged([1; 3], &[0]).upwards()), [1, 1, 1]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HaloPlan {
