@@ -111,7 +111,8 @@ impl Domain {
                 for (x, images) in column.iter_mut().zip(&mut *images) {
                     let wrapped = self.wrap_coordinate(dim, *x);
                     if wrapped != *x {
-                        *images = self.count(dim, *x - wrapped, ImageCounts::unpack(*images)).pack();
+                        let boxes = self.boxes(dim, *x - wrapped);
+                        *images = ImageCounts::unpack(*images).crossed(dim, boxes).pack();
                         *x = wrapped;
                     }
                 }
@@ -119,25 +120,16 @@ impl Domain {
         });
     }
 
-    /// Returns the number of box lengths between a coordinate and its image inside the box, for a
-    /// periodic dimension.
-    #[inline]
-    pub(crate) fn crossed(&self, dim: usize, x: f64) -> i32 {
-        let wrapped = self.wrap_coordinate(dim, x);
-        if wrapped == x { 0 } else { ((x - wrapped) / self.lengths[dim]).round() as i32 }
-    }
-
-    /// Adds the number of box lengths in a displacement to the counts.
-    fn count(&self, dim: usize, displacement: f64, mut images: ImageCounts) -> ImageCounts {
-        let crossed = (displacement / self.lengths[dim]).round() as i32;
-        images.0[dim] = images.0[dim].saturating_add(crossed);
-        images
+    /// Returns the number of box lengths in a displacement.
+    pub(crate) fn boxes(&self, dim: usize, displacement: f64) -> i32 {
+        (displacement / self.lengths[dim]).round() as i32
     }
 
     /// Returns the position wrapped into the box and the corresponding image counts.
     pub fn wrap_counting(&self, position: [f64; 3], images: ImageCounts) -> ([f64; 3], ImageCounts) {
         let wrapped = self.wrap_position(position);
-        let count = |images, dim: usize| self.count(dim, position[dim] - wrapped[dim], images);
+        let count =
+            |images: ImageCounts, dim| images.crossed(dim, self.boxes(dim, position[dim] - wrapped[dim]));
         (wrapped, (0..self.dimension.count()).fold(images, count))
     }
 

@@ -181,6 +181,13 @@ impl ImageCounts {
     /// Range of the counts that can be represented.
     pub const RANGE: RangeInclusive<i32> = -(1 << (Self::BITS - 1))..=(1 << (Self::BITS - 1)) - 1;
 
+    /// Adds a number of box lengths along a dimension.
+    #[must_use]
+    pub(crate) fn crossed(mut self, dim: usize, boxes: i32) -> Self {
+        self.0[dim] = self.0[dim].saturating_add(boxes);
+        self
+    }
+
     /// Unpacks a word of [`Field::IMAGES`].
     pub fn unpack(word: u64) -> Self {
         // Shift to the top and back, which extends the sign.

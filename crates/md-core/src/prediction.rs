@@ -3,7 +3,7 @@
 //! A list holds as long as no particle is further than half the skin from the position for which
 //! the list was made. If this is the present position, the distance grows from the first step. If
 //! it is the position that the particle will have in the middle of the life of the list, the
-//! distance first falls and then grows, and the list lasts nearly twice as long:
+//! distance first falls and then grows, and the list lasts longer, at most twice as long:
 //!
 //! ```text
 //! distance from the reference     present positions      predicted positions
@@ -122,9 +122,9 @@ impl Prediction {
     fn wrap_one(&self, domain: &Domain, position: [&mut f64; 3], ahead: [f64; 3], images: &mut u64) {
         let mut counts = ImageCounts::unpack(*images);
         for (dim, x) in position.into_iter().enumerate().filter(|(dim, _)| domain.is_periodic(*dim)) {
-            let crossed = domain.crossed(dim, ahead[dim]);
-            counts.0[dim] = counts.0[dim].saturating_add(crossed);
-            *x -= f64::from(crossed) * domain.lengths[dim];
+            let boxes = domain.boxes(dim, ahead[dim] - domain.wrap_coordinate(dim, ahead[dim]));
+            counts = counts.crossed(dim, boxes);
+            *x -= f64::from(boxes) * domain.lengths[dim];
         }
         *images = counts.pack();
     }

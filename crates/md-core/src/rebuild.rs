@@ -244,21 +244,21 @@ impl RebuildWatch {
 
     /// Chooses the time for which the coming rebuild predicts positions: half the life of the
     /// previous lists, but hardly longer than the largest displacement has fallen, because
-    /// particles of a solid turn round before. Without this call, a rebuild is for the present positions.
-    pub fn predict(&mut self, timestep: f64, domain: &Domain) -> Prediction {
-        let steps = self.steps_since as f64;
+    /// particles of a solid turn round before. Without this call, a rebuild is for the present
+    /// positions.
+    pub fn predict(&mut self, timestep: f64, domain: &Domain) {
         match self.policy {
             RebuildPolicy::Every(interval) if interval <= LONGEST_INTERVAL => {
                 self.steps_ahead = interval.saturating_sub(1) as f64 / 2.0;
             }
             RebuildPolicy::Displacement if self.steps_since > 0 && 2.0 * self.known > self.skin => {
-                self.steps_ahead = ((steps - 1.0) / 2.0).min(self.falling as f64 + 2.0);
+                let half_life = (self.steps_since - 1) as f64 / 2.0;
+                self.steps_ahead = half_life.min(self.falling as f64 + 2.0);
             }
             RebuildPolicy::Every(_) | RebuildPolicy::Displacement => {}
         }
         let longest = LONGEST_SHIFT * 0.5 * self.full_skin;
         self.prediction = Prediction::after(self.steps_ahead * timestep, longest, domain);
-        self.prediction
     }
 
     /// Returns the prediction for the coming rebuild.

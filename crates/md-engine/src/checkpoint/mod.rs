@@ -3,8 +3,8 @@
 //! A checkpoint can be taken at any step and does not change the run. Between two rebuilds, a step
 //! depends on more than the particles: on their order in memory, and on the pair lists, which were
 //! built for positions of reference ([`md_core::rebuild`]). The row of a particle therefore also
-//! contains its position of reference. It contains the force too, which would otherwise have to be computed a
-//! second time:
+//! contains its position of reference. It contains the force too, which would otherwise have to be
+//! computed a second time:
 //!
 //! ```text
 //! row     position, velocity, id, species, image counts, registered fields

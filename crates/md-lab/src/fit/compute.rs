@@ -334,15 +334,14 @@ fn parts(observations: &[Observation]) -> Vec<Part> {
     parts
 }
 
-/// Returns the rows of packing: positions are packed in all steps except rebuilds, and images are
-/// copied; forces are packed and added in all steps.
+/// Returns the rows of packing: in all steps, positions are packed, images are copied, and forces
+/// are packed and added.
 fn halo_rows(observations: &[Observation]) -> impl Iterator<Item = Row<'_, 2>> {
-    let steady = (BLOCK - 1) as f64 / BLOCK as f64;
-    observations.iter().flat_map(move |it| {
+    observations.iter().flat_map(|it| {
         let [moved, received] = [it.moved(), it.ghosts[0]];
         [
-            (it, [moved, 0.0], it.phase_s(Phase::HaloPack) / steady),
-            (it, [0.0, received], it.phase_s(Phase::HaloUnpack) / steady),
+            (it, [moved, 0.0], it.phase_s(Phase::HaloPack)),
+            (it, [0.0, received], it.phase_s(Phase::HaloUnpack)),
             (it, [moved, received], it.phase_s(Phase::ForceReturn)),
         ]
     })
@@ -378,8 +377,8 @@ mod tests {
             let cells = owned / [0.5, 4.0, 20.0][number % 3] + 100.0;
             phases[Phase::Force as usize] = 2e-9 * pairs + 5e-9 * owned + 11e-9 * cells;
             phases[Phase::Integrate as usize] = 3e-9 * owned;
-            phases[Phase::HaloPack as usize] = 0.9 * 1e-9 * moved;
-            phases[Phase::HaloUnpack as usize] = 0.9 * 4e-9 * ghosts[0];
+            phases[Phase::HaloPack as usize] = 1e-9 * moved;
+            phases[Phase::HaloUnpack as usize] = 4e-9 * ghosts[0];
             phases[Phase::ForceReturn as usize] = 1e-9 * moved + 4e-9 * ghosts[0];
             phases[Phase::Neighbor as usize] =
                 (7e-9 * pairs + 60e-9 * owned + 9e-9 * cells + 1e-9 * moved + 4e-9 * ghosts[0])

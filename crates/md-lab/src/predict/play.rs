@@ -234,7 +234,7 @@ impl<'p, 'm> Play<'p, 'm> {
         }
     }
 
-    /// Plays a rebuild, in which the border messages contain the positions.
+    /// Plays a rebuild for predicted positions, after which the true ones are exchanged.
     fn rebuild(&mut self, noise: &[[f32; 2]]) {
         let spent = self.clocks.exchange(&mut self.migration, &self.rules, None);
         self.book(spent, [Phase::Migrate; 3]);
@@ -242,7 +242,7 @@ impl<'p, 'm> Play<'p, 'm> {
         let spent = self.clocks.exchange(&mut self.border, &self.rules, None);
         self.book(spent, [Phase::Border; 3]);
         self.negotiate();
-        self.compute(Region::InnerFirst, noise);
+        self.positions(noise);
     }
 
     fn negotiate(&mut self) {

@@ -366,7 +366,10 @@ fn windows_are_paid_for_at_a_rebuild() {
     let mut dear = machine();
     let (backend, distance) = (Backend::RmaFence, Distance::Node);
     dear.negotiations = vec![NegotiationCost { backend, distance, two_ranks_s: 1e-3 }];
-    assert_close(rebuild_s(&dear) - rebuild_s(&machine()), 4e-3, "migration, border, positions, forces");
+    // Migration, border, positions, forces. The ranks also wait for each other at the windows, which
+    // takes microseconds.
+    let more_s = rebuild_s(&dear) - rebuild_s(&machine());
+    assert!((more_s - 4e-3).abs() < 1e-5, "{more_s:e}");
 }
 
 #[test]
