@@ -11,6 +11,7 @@ mod langevin;
 
 pub use langevin::{Bath, LangevinDynamics};
 
+use crate::displacement;
 use crate::domain::Domain;
 use crate::particles::Particles;
 use crate::simd::SimdLevel;
@@ -149,27 +150,7 @@ pub fn largest_displacement2(
     let owned = particles.owned();
     let now = particles.position.each_ref().map(|column| &column[..owned]);
     let then = reference.each_ref().map(|column| &column[..owned]);
-    let larger = |a: f64, b: f64| if a > b || a.is_nan() { a } else { b };
-    threads.fold((now, then), |(now, then)| largest_of_part(now, then, simd), larger)
-}
-
-fn largest_of_part([x, y, z]: [&[f64]; 3], [x0, y0, z0]: [&[f64]; 3], simd: SimdLevel) -> f64 {
-    let len = x.len();
-    let ([x, y, z], [x0, y0, z0]) = ([x, y, z].map(|c| &c[..len]), [x0, y0, z0].map(|c| &c[..len]));
-    simd.vectorise(
-        #[inline(always)]
-        || {
-            let mut largest = [0.0f64; 8];
-            let mut not_a_number = false;
-            for i in 0..len {
-                let d2 = (x[i] - x0[i]).powi(2) + (y[i] - y0[i]).powi(2) + (z[i] - z0[i]).powi(2);
-                let lane = &mut largest[i % 8];
-                *lane = if d2 > *lane { d2 } else { *lane };
-                not_a_number |= d2.is_nan();
-            }
-            if not_a_number { f64::NAN } else { largest.into_iter().fold(0.0, f64::max) }
-        },
-    )
+    displacement::largest_displacement2(now, then, [0.0; 3], threads, simd)
 }
 
 #[cfg(test)]

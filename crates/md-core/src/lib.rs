@@ -33,6 +33,7 @@ pub mod analysis;
 pub mod cells;
 mod curve;
 pub mod diagnose;
+mod displacement;
 pub mod domain;
 pub mod exact_sum;
 pub mod fields;

@@ -14,7 +14,7 @@ pub(crate) use registers::Pipeline;
 pub use registers::{Few, LevelKernel, Many, Registers};
 
 pub use arithmetic::{Arithmetic, ClusterForces, Double, Quads, Single};
-pub(crate) use arithmetic::{BySpecies, MOST_I_PARTICLES, MOST_IN_A_ROW, less_in, pack};
+pub(crate) use arithmetic::{BySpecies, MOST_I_PARTICLES, MOST_IN_A_ROW, is_fused, less_in, pack};
 pub use cpu::Inversion;
 
 pub use pulp::Simd;

@@ -8,10 +8,10 @@ use crate::config::ParticleSource;
 
 /// Bytes of a process without particles: program and MPI library.
 const PROCESS: f64 = 12e6;
-/// Bytes per particle: its fields, buffers for sorting, position at the last rebuild.
-const PARTICLE: f64 = 168.0;
+/// Bytes per particle: its fields, buffers for sorting, positions of reference.
+const PARTICLE: f64 = 180.0;
 /// Bytes per ghost: its fields and its part of messages.
-const GHOST: f64 = 100.0;
+const GHOST: f64 = 112.0;
 /// Bytes per cell: its coordinates, indices, and the cells that it interacts with.
 const CELL: f64 = 225.0;
 /// Bytes per particle and additional thread: reaction forces.

@@ -4,96 +4,88 @@
 
 use super::candidates::Clusters;
 use super::finder::Finder;
-use super::kernel::vectors;
-use super::lists::{EntryShape, Extent, Lists, View};
+use super::lists::{Extent, Lists, View};
+use super::near::Near;
+use super::shape::{ClusterShape, ShapeKernel};
 use crate::aligned::LINE;
 use crate::force::Newton;
 use crate::force::cell_spans::{CellItem, CellSpan};
 use crate::force::shares::{ReactionBuffer, Work};
-use crate::simd::{Arithmetic, LevelKernel, Registers};
+use crate::simd::ClusterForces;
 use pulp::Simd;
-use std::marker::PhantomData;
 
 /// Common input of all threads for their lists.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ListInput<'a, C> {
+pub(super) struct ListInput<'a> {
     /// Positions of the particles, padded to whole clusters.
-    pub position: [&'a [C]; 3],
-    /// Length of one unit of the coordinates.
-    pub unit: f64,
+    pub position: [&'a [f32]; 3],
     pub list_radius: f64,
     /// Number of particles and ghosts.
     pub len: usize,
+    pub cluster_forces: ClusterForces,
     /// See [`most_ahead`].
     pub ahead: usize,
     /// Number of computed pairs after which a block ends.
     pub block_pairs: usize,
 }
 
-/// Construction of the lists of a thread's home. `P` determines the number of particles in a
-/// cluster.
-pub(super) struct ListBuild<'a, P: Arithmetic> {
+/// Construction of the lists of a thread's home.
+pub(super) struct ListBuild<'a> {
     pub items: &'a [CellItem],
     pub spans: &'a [CellSpan],
-    pub input: ListInput<'a, P::Coordinate>,
+    pub input: ListInput<'a>,
     pub work: &'a mut Work<Lists>,
     pub reactions: &'a mut ReactionBuffer,
 }
 
-impl<P: Arithmetic> LevelKernel for ListBuild<'_, P> {
-    type Output = ();
-
+impl ShapeKernel for ListBuild<'_> {
     #[inline(always)]
-    fn run<S: Simd, R: Registers>(self, simd: S) {
-        if const { S::F32_LANES < P::FEWEST_LANES } {
-            return;
-        }
+    fn run<S: Simd, const I: usize, const WIDTH: usize, const LANES: usize>(self, simd: S) {
         let Self { items, spans, input, work, reactions } = self;
-        let ListInput { position: [x, y, z], unit, list_radius, len, ahead, block_pairs } = input;
-        let width = P::width::<S>();
-        // Slices of equal, known length need one bounds check instead of three.
-        let count = x.len() / width;
-        let home = work.home.start / width..work.home.end / width;
-        let clusters = Clusters { width, i_particles: P::i_particles::<S>(), home: home.clone() };
-        let finder = Finder::<S, P, R> {
-            simd,
-            positions: [&vectors(x)[..count], &vectors(y)[..count], &vectors(z)[..count]],
-            list_radius2: P::splat(simd, (list_radius / unit).powi(2)),
-            lane_bits: P::lane_bits(simd),
+        let ListInput { position, list_radius, len, cluster_forces, ahead, block_pairs } = input;
+        let home = work.home.start / WIDTH..work.home.end / WIDTH;
+        let clusters = Clusters { width: WIDTH, i_particles: I, home: home.clone() };
+        let finder = Finder::<S, I, WIDTH, LANES> {
+            near: Near::new(simd, position, list_radius),
             lanes_after: clusters.lanes_after(),
             clusters,
-            registers: PhantomData,
         };
-        let ahead = ahead.div_ceil(width);
+        let ahead = ahead.div_ceil(WIDTH);
         // An i-cluster must not extend beyond the end of its home, where another thread's home
         // begins, or of the force arrays.
         let limit = work.home.end.min(len.next_multiple_of(LINE));
         let extent = Extent { base: home.start, len: limit - work.home.start };
-        let block_entries = block_pairs / P::lanes::<S>();
-        let shape = EntryShape { width, pairs: P::lanes::<S>() };
+        let block_entries = block_pairs / LANES;
+        let shape = ClusterShape { i_particles: I, width: WIDTH };
         (work.local.shape, work.cross.shape) = (shape, shape);
         work.local.clear(extent, home.len(), ahead, block_entries);
-        work.cross.clear(Extent { base: 0, len: limit }, count, ahead, block_entries);
+        work.cross.clear(Extent { base: 0, len: limit }, position[0].len() / WIDTH, ahead, block_entries);
         for items in items.chunk_by(|a, b| a.newton == b.newton) {
-            finder.append_section(items, spans, work);
+            finder.append_section(items, spans, work, cluster_forces);
         }
         let views = work.cross.views();
-        for View { i_clusters, .. } in views.filter(|view| view.block.newton == Newton::On) {
+        for View { i_clusters, .. } in views.filter(|view| view.newton == Newton::On) {
             for cluster in i_clusters.flat_map(|i_cluster| i_cluster.entries).map(|entry| entry.cluster()) {
-                reactions.touch(cluster * width..(cluster + 1) * width);
+                reactions.touch(cluster * WIDTH..(cluster + 1) * WIDTH);
             }
         }
     }
 }
 
-impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
+impl<S: Simd, const I: usize, const WIDTH: usize, const LANES: usize> Finder<'_, S, I, WIDTH, LANES> {
     /// Appends a section of local pairs and one of cross-thread pairs for cells with the same use
     /// of Newton's third law.
     #[inline(always)]
-    fn append_section(&self, items: &[CellItem], spans: &[CellSpan], work: &mut Work<Lists>) {
+    fn append_section(
+        &self,
+        items: &[CellItem],
+        spans: &[CellSpan],
+        work: &mut Work<Lists>,
+        cluster_forces: ClusterForces,
+    ) {
         let Work { home, local, cross } = work;
-        local.begin_section(items[0].newton, P::CLUSTER_FORCES);
-        cross.begin_section(items[0].newton, P::CLUSTER_FORCES);
+        local.begin_section(items[0].newton, cluster_forces);
+        cross.begin_section(items[0].newton, cluster_forces);
         for CellItem { particles, spans: own_spans, .. } in items {
             let i_clusters =
                 (particles.first as usize).max(home.start)..(particles.end as usize).min(home.end);
@@ -105,8 +97,8 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
             self.append_i_clusters(local, i_clusters.start - home.start..i_clusters.end - home.start);
             self.append_i_clusters(cross, i_clusters);
         }
-        local.end_section(size_of::<P::Lanes<S>>());
-        cross.end_section(size_of::<P::Lanes<S>>());
+        local.end_section(LANES * size_of::<f32>());
+        cross.end_section(LANES * size_of::<f32>());
     }
 }
 

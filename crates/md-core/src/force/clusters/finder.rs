@@ -10,10 +10,9 @@
 
 use super::candidates::{Clusters, MOST_AHEAD};
 use super::lists::{Extent, Lists};
+use super::near::{Near, Spread};
 use super::words::Entry;
-use crate::simd::{Arithmetic, Registers};
 use pulp::Simd;
-use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Number of i-clusters that are made side by side. With two it takes up to 1.3 times as long, with
@@ -21,16 +20,11 @@ use std::ops::Range;
 pub(super) const TOGETHER: usize = 4;
 
 /// Search for clusters near particles.
-pub(super) struct Finder<'a, S: Simd, P: Arithmetic, R> {
-    pub simd: S,
-    pub positions: [&'a [P::Cluster<S>]; 3],
-    /// Squared list radius, in squared units of the coordinates.
-    pub list_radius2: P::Lanes<S>,
-    pub lane_bits: P::SpeciesLanes<S>,
+pub(super) struct Finder<'a, S, const I: usize, const WIDTH: usize, const LANES: usize> {
+    pub near: Near<'a, S, I, WIDTH, LANES>,
     pub clusters: Clusters,
     /// See [`Clusters::lanes_after`].
     pub lanes_after: [u16; MOST_AHEAD],
-    pub registers: PhantomData<R>,
 }
 
 /// I-clusters under construction.
@@ -41,20 +35,17 @@ struct Drafts<'a, const I_CLUSTERS: usize> {
     ends: [usize; I_CLUSTERS],
 }
 
-/// The positions of a cluster's particles.
-type Cluster<S, P> = [<P as Arithmetic>::Cluster<S>; 3];
-
 /// The particles of an i-cluster.
 #[derive(Clone, Copy)]
-struct IParticles<S: Simd, P: Arithmetic> {
+struct IParticles<const LANES: usize> {
     /// The first particle, chosen such that none of the others lies beyond the last particle.
     first: usize,
-    place: [P::Coordinates<S>; 3],
+    place: Spread<LANES>,
     /// The lanes of the particles for which the i-cluster is made.
     lanes: u16,
 }
 
-impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
+impl<S: Simd, const I: usize, const WIDTH: usize, const LANES: usize> Finder<'_, S, I, WIDTH, LANES> {
     /// Appends the i-clusters of `particles`, which are numbered as in the list.
     #[inline(always)]
     pub(super) fn append_i_clusters(&self, lists: &mut Lists, particles: Range<usize>) {
@@ -62,20 +53,19 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
             return;
         }
         lists.prepare_drafts(TOGETHER);
-        let per_i_cluster = P::i_particles::<S>();
         // The last i-cluster of the previous cell may have room left.
         let mut first = match lists.last_i_cluster() {
-            Some(last) if (last..last + per_i_cluster).contains(&particles.start) => last,
+            Some(last) if (last..last + I).contains(&particles.start) => last,
             _ => particles.start,
         };
         while first < particles.end {
-            match (particles.end - first).div_ceil(per_i_cluster) {
+            match (particles.end - first).div_ceil(I) {
                 1 => self.append::<1>(lists, first, &particles),
                 2 => self.append::<2>(lists, first, &particles),
                 3 => self.append::<3>(lists, first, &particles),
                 _ => self.append::<TOGETHER>(lists, first, &particles),
             }
-            first += TOGETHER * per_i_cluster;
+            first += TOGETHER * I;
         }
     }
 
@@ -91,7 +81,7 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
         let mut start = first;
         for i_cluster in &mut i_clusters {
             *i_cluster = self.i_cluster(start, particles, extent);
-            start += P::i_particles::<S>();
+            start += I;
         }
         let (own, others) = candidates.own_and_others();
         for &entry in own {
@@ -100,14 +90,14 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
                 let ahead = self.clusters.ahead(i_clusters[i_cluster].first, entry.cluster());
                 entries[i_cluster] = entry.within(self.lanes_after[ahead] & i_clusters[i_cluster].lanes);
             }
-            self.write(&mut drafts, entries, &i_clusters, self.load(extent.base + entry.cluster()));
+            self.write(&mut drafts, entries, &i_clusters, self.near.load(extent.base + entry.cluster()));
         }
         for &entry in others {
             let mut entries = [entry; I_CLUSTERS];
             // Only the first and the last may contain particles of other cells.
             entries[0] = entry.within(i_clusters[0].lanes);
             entries[I_CLUSTERS - 1] = entry.within(i_clusters[I_CLUSTERS - 1].lanes);
-            self.write(&mut drafts, entries, &i_clusters, self.load(extent.base + entry.cluster()));
+            self.write(&mut drafts, entries, &i_clusters, self.near.load(extent.base + entry.cluster()));
         }
         for (i_cluster, end) in drafts.ends.into_iter().enumerate() {
             let particle = i_clusters[i_cluster].first;
@@ -122,49 +112,28 @@ impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
         &self,
         drafts: &mut Drafts<I_CLUSTERS>,
         entries: [Entry; I_CLUSTERS],
-        i_clusters: &[IParticles<S, P>; I_CLUSTERS],
-        cluster: Cluster<S, P>,
+        i_clusters: &[IParticles<LANES>; I_CLUSTERS],
+        cluster: Spread<LANES>,
     ) {
         for i_cluster in 0..I_CLUSTERS {
             drafts.entries[drafts.ends[i_cluster]] = entries[i_cluster];
-            drafts.ends[i_cluster] +=
-                usize::from(self.is_near(i_clusters[i_cluster].place, cluster, entries[i_cluster].lanes()));
+            drafts.ends[i_cluster] += usize::from(self.near.is_near(
+                i_clusters[i_cluster].place,
+                cluster,
+                entries[i_cluster].lanes(),
+            ));
         }
     }
 
     /// Returns the i-cluster that begins at `first`, with the lanes of those of its particles that
     /// are in `particles`.
     #[inline(always)]
-    fn i_cluster(&self, first: usize, particles: &Range<usize>, extent: Extent) -> IParticles<S, P> {
-        let (i_particles, width) = (P::i_particles::<S>(), self.clusters.width);
-        let own = first.max(particles.start)..particles.end.min(first + i_particles);
-        let first = first.min(extent.len - i_particles);
-        let start = extent.base * width + first;
-        let [x, y, z] = self.positions;
-        let place = [
-            P::spread(self.simd, &bytemuck::cast_slice(x)[start..start + i_particles]),
-            P::spread(self.simd, &bytemuck::cast_slice(y)[start..start + i_particles]),
-            P::spread(self.simd, &bytemuck::cast_slice(z)[start..start + i_particles]),
-        ];
-        let lanes = (1_u32 << ((own.end - first) * width)) - (1_u32 << ((own.start - first) * width));
+    fn i_cluster(&self, first: usize, particles: &Range<usize>, extent: Extent) -> IParticles<LANES> {
+        let own = first.max(particles.start)..particles.end.min(first + I);
+        let first = first.min(extent.len - I);
+        let place = self.near.spread(extent.base * WIDTH + first);
+        let lanes = (1_u32 << ((own.end - first) * WIDTH)) - (1_u32 << ((own.start - first) * WIDTH));
         IParticles { first, place, lanes: lanes as u16 }
-    }
-
-    #[inline(always)]
-    fn load(&self, cluster: usize) -> Cluster<S, P> {
-        let [x, y, z] = self.positions;
-        [x[cluster], y[cluster], z[cluster]]
-    }
-
-    /// Returns whether any of these lanes of a cluster is within the list radius.
-    #[inline(always)]
-    fn is_near(&self, place: [P::Coordinates<S>; 3], cluster: Cluster<S, P>, lanes: u16) -> bool {
-        let simd = self.simd;
-        let dx = P::difference(simd, place[0], cluster[0]);
-        let dy = P::difference(simd, place[1], cluster[1]);
-        let dz = P::difference(simd, place[2], cluster[2]);
-        let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
-        P::any(simd, P::less_than::<S, R>(simd, r2, self.list_radius2, lanes, self.lane_bits))
     }
 }
 
@@ -173,15 +142,15 @@ mod tests {
     use super::*;
     use crate::force::Newton;
     use crate::force::cell_spans::CellSpan;
-    use crate::force::clusters::kernel::vectors;
+    use crate::force::clusters::shape::{ClusterShape, ShapeKernel};
     use crate::force::clusters::words::{IClusterList, IClusters};
     use crate::random;
-    use crate::simd::{Double, LevelKernel, Quads, SimdLevel, Single};
+    use crate::simd::{Arithmetic, ClusterForces, Double, Quads, SimdLevel, Single};
     use std::collections::BTreeSet;
 
     const PARTICLES: usize = 64;
     const HOME: Range<usize> = 16..48;
-    const LIST_RADIUS2: f64 = 1.5;
+    const LIST_RADIUS: f64 = 1.2;
 
     /// The particles of a cell and of those with which it is paired.
     type Cell = [Range<usize>; 4];
@@ -194,33 +163,23 @@ mod tests {
         &[[43..55, 10..20, 57..61, 0..9]],
     ];
 
-    /// Makes the i-clusters and returns, for each entry, the pairs of particles that it contains.
-    /// Returns `None` if a vector is too short.
-    struct Made<'a, P: Arithmetic> {
-        positions: &'a [Vec<P::Coordinate>; 3],
-        unit: f64,
+    /// Makes the i-clusters and adds, for each entry, the pairs of particles that it contains.
+    struct Made<'a> {
+        positions: [&'a [f32]; 3],
         cells: &'a [Cell],
+        pairs: &'a mut Vec<Vec<(usize, usize)>>,
     }
 
-    impl<P: Arithmetic> LevelKernel for Made<'_, P> {
-        type Output = Option<Vec<Vec<(usize, usize)>>>;
-
-        fn run<S: Simd, R: Registers>(self, simd: S) -> Self::Output {
-            if P::i_particles::<S>() == 0 {
-                return None;
-            }
-            let (width, i_particles) = (P::width::<S>(), P::i_particles::<S>());
-            let clusters = Clusters { width, i_particles, home: HOME.start / width..HOME.end / width };
+    impl ShapeKernel for Made<'_> {
+        fn run<S: Simd, const I: usize, const WIDTH: usize, const LANES: usize>(self, simd: S) {
+            let clusters =
+                Clusters { width: WIDTH, i_particles: I, home: HOME.start / WIDTH..HOME.end / WIDTH };
             let extents =
                 [Extent { base: clusters.home.start, len: HOME.len() }, Extent { base: 0, len: HOME.end }];
-            let finder = Finder::<S, P, R> {
-                simd,
-                positions: self.positions.each_ref().map(|column| vectors(column)),
-                list_radius2: P::splat(simd, LIST_RADIUS2 / (self.unit * self.unit)),
-                lane_bits: P::lane_bits(simd),
+            let finder = Finder::<S, I, WIDTH, LANES> {
+                near: Near::new(simd, self.positions, LIST_RADIUS),
                 lanes_after: clusters.lanes_after(),
                 clusters,
-                registers: PhantomData,
             };
             let lists = finder.lists_of(self.cells, extents);
             let i_clusters = |list: &Lists| {
@@ -228,34 +187,32 @@ mod tests {
                     .map(|IClusterList { particle, entries, .. }| (particle, entries.to_vec()))
                     .collect::<Vec<_>>()
             };
-            let mut pairs = Vec::new();
             for list in &lists {
                 let i_clusters = i_clusters(list);
                 let starts: BTreeSet<usize> = i_clusters.iter().map(|&(particle, _)| particle).collect();
                 assert_eq!(starts.len(), i_clusters.len(), "two i-clusters of the same particles");
-                assert!(starts.iter().all(|start| start + i_particles <= list.extent.len));
+                assert!(starts.iter().all(|start| start + I <= list.extent.len));
                 for (particle, entry) in i_clusters
                     .iter()
                     .flat_map(|(particle, entries)| entries.iter().map(move |e| (particle, e)))
                 {
-                    let lanes = (0..i_particles * width).filter(|lane| entry.lanes() >> lane & 1 == 1);
-                    let (base, j) = (list.extent.base * width, entry.cluster() * width);
-                    let pair = |lane| (base + particle + lane / width, base + j + lane % width);
-                    pairs.push(lanes.map(pair).collect());
+                    let lanes = (0..LANES).filter(|lane| entry.lanes() >> lane & 1 == 1);
+                    let (base, j) = (list.extent.base * WIDTH, entry.cluster() * WIDTH);
+                    let pair = |lane| (base + particle + lane / WIDTH, base + j + lane % WIDTH);
+                    self.pairs.push(lanes.map(pair).collect());
                 }
             }
-            Some(pairs)
         }
     }
 
-    impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
+    impl<S: Simd, const I: usize, const WIDTH: usize, const LANES: usize> Finder<'_, S, I, WIDTH, LANES> {
         /// Returns the i-clusters of cells, with partners in the home and with partners in other
         /// homes.
         fn lists_of(&self, cells: &[Cell], extents: [Extent; 2]) -> [Lists; 2] {
             let mut lists = <[Lists; 2]>::default();
             for (list, extent) in lists.iter_mut().zip(extents) {
                 list.clear(extent, 0, 0, usize::MAX);
-                list.begin_section(Newton::Off, P::CLUSTER_FORCES);
+                list.begin_section(Newton::Off, ClusterForces::InPlace);
             }
             for cell in cells {
                 let spans =
@@ -271,20 +228,26 @@ mod tests {
                 self.append_i_clusters(local, own.start - HOME.start..own.end - HOME.start);
                 self.append_i_clusters(cross, own);
             }
-            lists.iter_mut().for_each(|list| list.end_section(size_of::<P::Lanes<S>>()));
+            lists.iter_mut().for_each(|list| list.end_section(0));
             lists
         }
     }
 
-    /// Checks all cells at every level of this CPU. Returns the number of checks.
-    fn check_i_clusters<P: Arithmetic>(unit: f64, coordinate: impl Fn(f64) -> P::Coordinate) -> usize {
-        let places: Vec<[f64; 3]> = (0..PARTICLES as u64).map(|i| random::normal_vector(1, i)).collect();
-        let column = |dim: usize| places.iter().map(|place| coordinate(place[dim])).collect::<Vec<_>>();
+    /// Checks all cells at a level.
+    fn check_i_clusters<P: Arithmetic>(level: SimdLevel) {
+        let shape = ClusterShape::of::<P>(level);
+        if shape.lanes() == 0 {
+            assert!(level < SimdLevel::Avx2, "a vector holds at most four lanes");
+            return;
+        }
+        let places: Vec<[f32; 3]> =
+            (0..PARTICLES as u64).map(|i| random::normal_vector(1, i).map(|x| x as f32)).collect();
+        let column = |dim: usize| places.iter().map(|place| place[dim]).collect::<Vec<_>>();
         let positions = [column(0), column(1), column(2)];
-        let is_near = |&(i, j): &(usize, usize)| {
-            (0..3).map(|dim| (places[i][dim] - places[j][dim]).powi(2)).sum::<f64>() < LIST_RADIUS2
+        let square = |&(i, j): &(usize, usize)| {
+            (0..3).map(|dim| f64::from(places[i][dim] - places[j][dim]).powi(2)).sum::<f64>()
         };
-        let mut checked = 0;
+        let is_near = |pair: &(usize, usize)| square(pair) < LIST_RADIUS * LIST_RADIUS;
         for cells in CELLS {
             let of_cell = |cell: &Cell| {
                 let [own, ..] = cell.clone();
@@ -296,28 +259,23 @@ mod tests {
             let all: BTreeSet<_> = cells.iter().flat_map(of_cell).collect();
             let near: BTreeSet<_> = all.iter().copied().filter(is_near).collect();
             assert!(!near.is_empty() && near.len() < all.len());
-            for level in SimdLevel::available() {
-                let i_clusters = Made::<P> { positions: &positions, unit, cells };
-                let Some(entries) = level.dispatch(i_clusters) else { continue };
-                let name = level.name();
-                assert!(entries.iter().all(|pairs| pairs.iter().any(is_near)), "{name}");
-                let listed: BTreeSet<_> = entries.iter().flatten().copied().collect();
-                assert_eq!(listed.len(), entries.iter().flatten().count(), "{name}: a pair twice");
-                assert!(listed.is_subset(&all) && near.is_subset(&listed), "{name}");
-                checked += 1;
-            }
+            let mut entries = Vec::new();
+            let positions = positions.each_ref().map(Vec::as_slice);
+            shape.dispatch(level, Made { positions, cells, pairs: &mut entries });
+            let name = level.name();
+            assert!(entries.iter().all(|pairs| pairs.iter().any(is_near)), "{name}");
+            let listed: BTreeSet<_> = entries.iter().flatten().copied().collect();
+            assert_eq!(listed.len(), entries.iter().flatten().count(), "{name}: a pair twice");
+            assert!(listed.is_subset(&all) && near.is_subset(&listed), "{name}");
         }
-        checked
     }
 
     #[test]
     fn every_near_pair_is_in_an_entry_and_every_entry_has_one() {
-        const UNIT: f64 = 1e-7;
-        let fixed = |x: f64| (x / UNIT) as i32;
-        let levels = SimdLevel::available().count();
-        assert_eq!(check_i_clusters::<Double>(1.0, |x| x), levels * CELLS.len());
-        assert_eq!(check_i_clusters::<Single>(UNIT, fixed), levels * CELLS.len());
-        let all_but_the_baseline = (levels - 1) * CELLS.len();
-        assert!(check_i_clusters::<Quads>(UNIT, fixed) >= all_but_the_baseline, "a vector holds four lanes");
+        for level in SimdLevel::available() {
+            check_i_clusters::<Double>(level);
+            check_i_clusters::<Single>(level);
+            check_i_clusters::<Quads>(level);
+        }
     }
 }

@@ -76,7 +76,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> LevelKernel for ClusterSwee
             sums: PairSums::default(),
             registers: PhantomData,
         };
-        match self.view.block.newton {
+        match self.view.newton {
             Newton::On => sweep.i_clusters::<SUMS, true>(self.view),
             Newton::Off => sweep.i_clusters::<SUMS, false>(self.view),
         }
@@ -101,8 +101,11 @@ fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &mut [T]) -> &mut [V
 impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> {
     /// Sweeps over all i-clusters of the block.
     #[inline(always)]
-    fn i_clusters<const SUMS: bool, const NEWTON: bool>(&mut self, View { block, i_clusters }: View) {
-        self.sums.computed_pairs = (block.entries * P::lanes::<S>()) as f64;
+    fn i_clusters<const SUMS: bool, const NEWTON: bool>(
+        &mut self,
+        View { newton, entries, i_clusters }: View,
+    ) {
+        self.sums.computed_pairs = (entries * P::lanes::<S>()) as f64;
         for i_cluster in i_clusters {
             for cluster in i_cluster.flushed {
                 self.flush(cluster.cluster());
@@ -115,7 +118,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
             self.i_cluster::<SUMS, NEWTON>(&mut i, i_cluster.entries);
             self.store(i_cluster.particle, &i);
             if SUMS {
-                self.add_i_sums(block.newton);
+                self.add_i_sums(newton);
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use super::accumulators::{AccumulatedForces, Accumulators};
 use super::candidates::Candidates;
-use super::words::{Entry, IClusters, Left, MOST_ENTRIES, Stream};
+use super::pruning::ListKind;
+use super::shape::ClusterShape;
+use super::words::{Entry, IClusterList, IClusters, Left, MOST_ENTRIES, Stream};
 use crate::force::Newton;
 use crate::force::shares::Blocks;
 use crate::memory;
@@ -12,10 +14,16 @@ use std::ops::Range;
 /// I-clusters of a section that are swept together.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
-    words: Range<usize>,
-    /// Number of entries of all its i-clusters.
-    pub entries: usize,
+    outer: Words,
+    inner: Words,
     pub newton: Newton,
+}
+
+/// The words of a block and the number of entries of all its i-clusters.
+#[derive(Debug, Clone, Default)]
+struct Words {
+    range: Range<usize>,
+    entries: usize,
 }
 
 /// Range to which a list's indices refer: all particles, or those of a home.
@@ -25,15 +33,6 @@ pub(super) struct Extent {
     pub base: usize,
     /// Number of particles.
     pub len: usize,
-}
-
-/// Dimensions of an entry.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct EntryShape {
-    /// Number of particles of a j-cluster.
-    pub width: usize,
-    /// Number of pairs whose distance is computed.
-    pub pairs: usize,
 }
 
 /// Largest number of clusters, paired only with the previous cell, that are skipped in the search
@@ -51,9 +50,10 @@ struct LastICluster {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lists {
     pub extent: Extent,
-    /// Particles of a j-cluster, and pairs of an entry.
-    pub shape: EntryShape,
+    pub shape: ClusterShape,
     pub stream: Stream,
+    /// The words of the inner list.
+    inner: Vec<Entry>,
     /// Blocks of all sections. A section continues with the accumulators of the previous one.
     pub blocks: Vec<Block>,
     /// The first block of the section under construction.
@@ -96,7 +96,8 @@ impl Lists {
 
     fn begin_block(&mut self, newton: Newton) {
         let start = self.stream.words().len();
-        self.blocks.push(Block { words: start..start, entries: 0, newton });
+        let outer = Words { range: start..start, entries: 0 };
+        self.blocks.push(Block { outer, inner: Words::default(), newton });
     }
 
     /// Appends an i-cluster of the particles from `particle` on, which lie in `cluster`, with the
@@ -147,7 +148,7 @@ impl Lists {
         let Some(LastICluster { cluster, .. }) = self.last.take() else { return };
         let Self { stream, accumulators, blocks, .. } = self;
         let Some(block) = blocks.last_mut() else { return };
-        block.entries += stream.i_cluster().len();
+        block.outer.entries += stream.i_cluster().len();
         loop {
             let entries = &stream.i_cluster()[..stream.i_cluster().len().min(MOST_ENTRIES)];
             let (entries, flushed) = if self.has_accumulators {
@@ -159,8 +160,8 @@ impl Lists {
                 break;
             }
         }
-        block.words.end = stream.words().len();
-        if block.entries >= self.block_entries {
+        block.outer.range.end = stream.words().len();
+        if block.outer.entries >= self.block_entries {
             let newton = block.newton;
             self.begin_block(newton);
         }
@@ -170,13 +171,13 @@ impl Lists {
     /// `accumulator_bytes` per dimension.
     pub(super) fn end_section(&mut self, accumulator_bytes: usize) {
         self.end_last_i_cluster();
-        self.blocks.pop_if(|block| block.entries == 0);
+        self.blocks.pop_if(|block| block.outer.entries == 0);
         let Some(block) = self.blocks[self.first_block..].last_mut() else { return };
         if self.has_accumulators {
             self.stream.begin_i_cluster(0);
             self.stream.end_i_cluster(0, self.accumulators.take_back());
             self.accumulated.make_room(self.accumulators.count() * accumulator_bytes);
-            block.words.end = self.stream.words().len();
+            block.outer.range.end = self.stream.words().len();
         }
     }
 
@@ -188,18 +189,49 @@ impl Lists {
 
     /// Returns the number of computed pairs of `entries` entries.
     pub(super) fn pairs_in(&self, entries: usize) -> f64 {
-        (entries * self.shape.pairs) as f64
+        (entries * self.shape.lanes()) as f64
+    }
+
+    /// Makes the inner list. `select(particle, entries, to)` copies entries of the i-cluster of
+    /// `particle` and returns their number.
+    #[inline(always)]
+    pub(super) fn prune(&mut self, select: impl Fn(usize, &[Entry], &mut [Entry]) -> usize) {
+        let Self { stream, inner, blocks, .. } = self;
+        memory::resize(inner, stream.words().len(), Entry::default());
+        let mut end = 0;
+        for block in blocks {
+            let start = end;
+            block.inner.entries = 0;
+            for IClusterList { particle, flushed, entries } in
+                IClusters(&stream.words()[block.outer.range.clone()])
+            {
+                let first = end + 1 + flushed.len();
+                let selected = select(particle, entries, &mut inner[first..first + entries.len()]);
+                if selected + flushed.len() > 0 {
+                    inner[end] = Entry::head(particle, flushed.len(), selected);
+                    inner[end + 1..first].copy_from_slice(flushed);
+                    end = first + selected;
+                    block.inner.entries += selected;
+                }
+            }
+            block.inner.range = start..end;
+        }
     }
 
     /// Returns a block and the accumulators of its forces.
-    pub(super) fn view(&mut self, block: usize) -> (View<'_>, &mut AccumulatedForces) {
-        let Self { stream, blocks, accumulated, .. } = self;
-        (View::new(&blocks[block], stream), accumulated)
+    pub(super) fn view(&mut self, block: usize, kind: ListKind) -> (View<'_>, &mut AccumulatedForces) {
+        let Self { stream, inner, blocks, accumulated, .. } = self;
+        let block = &blocks[block];
+        let view = match kind {
+            ListKind::Outer => View::new(block.newton, &block.outer, stream.words()),
+            ListKind::Inner => View::new(block.newton, &block.inner, inner),
+        };
+        (view, accumulated)
     }
 
     /// Returns all blocks.
     pub(super) fn views(&self) -> impl DoubleEndedIterator<Item = View<'_>> {
-        self.blocks.iter().map(|block| View::new(block, &self.stream))
+        self.blocks.iter().map(|block| View::new(block.newton, &block.outer, self.stream.words()))
     }
 }
 
@@ -212,12 +244,14 @@ impl Blocks for Lists {
 /// A block and its i-clusters.
 #[derive(Debug, Clone)]
 pub(super) struct View<'a> {
-    pub block: &'a Block,
+    pub newton: Newton,
+    /// Number of entries of all i-clusters.
+    pub entries: usize,
     pub i_clusters: IClusters<'a>,
 }
 
 impl<'a> View<'a> {
-    fn new(block: &'a Block, stream: &'a Stream) -> Self {
-        Self { block, i_clusters: IClusters(&stream.words()[block.words.clone()]) }
+    fn new(newton: Newton, words: &Words, stream: &'a [Entry]) -> Self {
+        Self { newton, entries: words.entries, i_clusters: IClusters(&stream[words.range.clone()]) }
     }
 }

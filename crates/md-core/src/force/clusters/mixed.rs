@@ -92,14 +92,8 @@ impl Default for Mixed {
 }
 
 impl Mixed {
-    /// Computes the coordinates of all particles and ghosts with a new unit.
-    pub(super) fn rebuild(
-        &mut self,
-        particles: &Particles,
-        grid: &CellGrid,
-        threads: &Threads,
-        simd: SimdLevel,
-    ) {
+    /// Chooses the unit and converts the species.
+    pub(super) fn rebuild(&mut self, particles: &Particles, grid: &CellGrid) {
         self.origin = grid.domain().origin;
         self.unit = CELL_LENGTHS * grid.longest_cell_length() / HALF_TURN;
         let pairs = particles.len().div_ceil(2);
@@ -110,7 +104,6 @@ impl Mixed {
         for (kind, species) in kinds.iter_mut().zip(particles.species.iter()) {
             *kind = *species as u32;
         }
-        self.convert(particles, 0..particles.len(), threads, simd);
     }
 
     /// Converts the coordinates of the particles and ghosts in `new`.

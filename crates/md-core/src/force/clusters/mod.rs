@@ -38,27 +38,33 @@ mod finder;
 mod kernel;
 mod lists;
 mod mixed;
+mod near;
 mod pipeline;
+mod prune;
+mod pruning;
+mod shape;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use super::cell_pairs::CellPairCounts;
 use super::cells::CellWork;
-use super::shares::{self, Columns, Share};
+use super::shares::{self, Columns, Share, Work};
 use super::{Evaluation, Loop, PairLoop, PairSums, Part, Precision, System, block_pairs};
-use crate::aligned::Column;
+use crate::domain::Domain;
 use crate::force::Region;
 use crate::force::pair_kernel::PairKernel;
 use crate::particles::Particles;
-use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
+use crate::simd::{Arithmetic, ClusterForces, Double, Quads, SimdLevel, Single};
 use accumulators::AccumulatedForces;
 use build::{ListBuild, ListInput, most_ahead};
 use kernel::ClusterSweep;
 use lists::{Lists, View};
 pub use mixed::mixed_precision_problem;
 use mixed::{Mixed, Shape};
-
-/// Relative rounding error of distances in f32, by which the list radius is enlarged.
-const ROUNDING: f64 = 1e-5;
+use prune::Prune;
+use pruning::{Due, ListKind, Pruning, Upcoming};
+use shape::ClusterShape;
 
 /// The lists, recreated at each rebuild.
 #[derive(Debug, Clone)]
@@ -69,6 +75,7 @@ pub struct ClusterWork {
     shares: Vec<Share<Lists>>,
     /// The particles in fixed point, if pairs are computed in f32.
     mixed: Option<Mixed>,
+    pruning: Pruning,
 }
 
 impl ClusterWork {
@@ -76,7 +83,7 @@ impl ClusterWork {
     /// skin.
     pub fn new(skin: f64, precision: Precision) -> Self {
         let mixed = (precision == Precision::Mixed).then(Mixed::default);
-        Self { skin, spans: CellWork::default(), shares: Vec::new(), mixed }
+        Self { skin, spans: CellWork::default(), shares: Vec::new(), mixed, pruning: Pruning::new(skin) }
     }
 
     /// Makes the lists for the current positions.
@@ -87,29 +94,28 @@ impl ClusterWork {
             let items = self.spans.items(region);
             shares::assign_homes(&mut self.shares, system.threads, region, items, len);
         }
-        let list_radius = system.potential.cutoff() + self.skin;
-        let block_pairs = block_pairs(system.plan);
-        let Some(mixed) = &mut self.mixed else {
-            let position = particles.position.each_ref().map(Column::padded);
-            let input = ListInput { position, unit: 1.0, list_radius, len, ahead: 0, block_pairs };
-            return build::<Double>(system, &self.spans, &mut self.shares, input);
-        };
-        mixed.rebuild(particles, system.grid, system.threads, system.simd);
+        let System { grid, potential, threads, simd, .. } = system;
+        self.pruning.restart(grid.domain(), particles, threads, simd);
         let input = ListInput {
-            position: mixed.position(),
-            unit: mixed.unit,
-            list_radius: list_radius * (1.0 + ROUNDING),
+            position: self.pruning.reference(),
+            list_radius: potential.cutoff() + self.skin + precision_of(grid.domain()),
             len,
+            cluster_forces: ClusterForces::InPlace,
             // Only for inner work, which is most of it. It is used for accumulators only.
             ahead: [Region::InnerFirst, Region::InnerSecond]
                 .map(|region| most_ahead(self.spans.items(region), self.spans.spans()))
                 .into_iter()
                 .fold(0, usize::max),
-            block_pairs,
+            block_pairs: block_pairs(system.plan),
         };
+        let (spans, shares) = (&self.spans, &mut self.shares);
+        let Some(mixed) = &mut self.mixed else {
+            return build::<Double>(system, spans, shares, input);
+        };
+        mixed.rebuild(particles, grid);
         match Shape::of(system) {
-            Shape::One => build::<Single>(system, &self.spans, &mut self.shares, input),
-            Shape::Quads => build::<Quads>(system, &self.spans, &mut self.shares, input),
+            Shape::One => build::<Single>(system, spans, shares, input),
+            Shape::Quads => build::<Quads>(system, spans, shares, input),
         }
     }
 
@@ -121,28 +127,53 @@ impl ClusterWork {
         part: &Part,
         evaluation: Evaluation,
     ) -> PairSums {
-        let sweep = Sweep { system, part, evaluation };
+        let region = part.region;
+        if part.blocks.start == 0 {
+            self.begin_region(system, particles, region);
+        }
+        let sweep = Sweep { system, part, evaluation, kind: self.pruning.kind(region) };
         let Self { shares, mixed, .. } = self;
         let total = match mixed {
             None => sweep.run(shares, Columns::of(particles), |task| Loop::Double(task)),
-            Some(mixed) => {
-                let awaited = system.cells.start(system.plan.first_awaited_cell()).unwrap_or(particles.len());
-                let new = match part.region {
-                    Region::InnerFirst => 0..awaited,
-                    Region::Boundary => awaited..particles.len(),
-                    Region::InnerSecond => 0..0,
-                };
-                if part.blocks.start == 0 {
-                    mixed.convert(particles, new, system.threads, system.simd);
-                }
-                match Shape::of(system) {
-                    Shape::One => sweep.run(shares, mixed.columns(particles), |task| Loop::Single(task)),
-                    Shape::Quads => sweep.run(shares, mixed.columns(particles), |task| Loop::Quads(task)),
-                }
-            }
+            Some(mixed) => match Shape::of(system) {
+                Shape::One => sweep.run(shares, mixed.columns(particles), |task| Loop::Single(task)),
+                Shape::Quads => sweep.run(shares, mixed.columns(particles), |task| Loop::Quads(task)),
+            },
         };
         shares::add_reactions_after(part, system.threads, shares, particles);
         total
+    }
+
+    /// Takes note of the positions that are new since the previous region, and prunes lists.
+    fn begin_region(&mut self, system: System, particles: &Particles, region: Region) {
+        let System { threads, simd, .. } = system;
+        let awaited = system.cells.start(system.plan.first_awaited_cell()).unwrap_or(particles.len());
+        let new = match region {
+            Region::InnerFirst => 0..awaited,
+            Region::Boundary => awaited..particles.len(),
+            Region::InnerSecond => 0..0,
+        };
+        if let Some(mixed) = &mut self.mixed {
+            mixed.convert(particles, new.clone(), threads, simd);
+        }
+        if self.pruning.choose(&Upcoming { region, new, particles, threads, simd }) == Due::Pruning {
+            self.prune(system, region);
+        }
+    }
+
+    /// Prunes the lists of a region.
+    fn prune(&mut self, system: System, region: Region) {
+        let position = self.pruning.reference();
+        let radius = system.potential.cutoff() + self.pruning.inner_skin();
+        shares::each(system.threads, &mut self.shares, |share| {
+            let Work { home, local, cross } = share.work_mut(region).0;
+            let len = position[0].len();
+            let home = home.start.min(len)..home.end.min(len);
+            let own = position.map(|column| &column[home.clone()]);
+            for (lists, position) in [(local, own), (cross, position)] {
+                lists.shape.dispatch(system.simd, Prune { lists, position, radius });
+            }
+        });
     }
 
     /// Adds the pairs, by cell.
@@ -165,19 +196,23 @@ impl ClusterWork {
     }
 }
 
+/// Returns the error of a distance between positions in f32, [length].
+fn precision_of(domain: &Domain) -> f64 {
+    let longest = domain.lengths.into_iter().fold(0.0, f64::max);
+    // Half the box and ghosts, three dimensions, two particles.
+    4.0 * f64::from(f32::EPSILON) * longest
+}
+
 /// Makes the lists of each thread.
-fn build<P: Arithmetic>(
-    system: System,
-    spans: &CellWork,
-    shares: &mut [Share<Lists>],
-    input: ListInput<P::Coordinate>,
-) {
+fn build<P: Arithmetic>(system: System, spans: &CellWork, shares: &mut [Share<Lists>], input: ListInput) {
+    let shape = ClusterShape::of::<P>(system.simd);
+    let input = ListInput { cluster_forces: P::CLUSTER_FORCES, ..input };
     shares::each(system.threads, shares, |share| {
         share.reactions.reset(input.len);
         for &region in Region::ALL {
             let (work, reactions) = share.work_mut(region);
             let (items, spans) = (spans.items(region), spans.spans());
-            system.simd.dispatch(ListBuild::<P> { items, spans, input, work, reactions });
+            shape.dispatch(system.simd, ListBuild { items, spans, input, work, reactions });
         }
         share.reactions.lay_out(input.len, system.threads);
     });
@@ -188,6 +223,7 @@ struct Sweep<'a> {
     system: System<'a>,
     part: &'a Part,
     evaluation: Evaluation,
+    kind: ListKind,
 }
 
 impl Sweep<'_> {
@@ -197,10 +233,10 @@ impl Sweep<'_> {
         columns: Columns<P>,
         to_loop: impl for<'a> Fn(Task<'a, P>) -> Loop<'a> + Sync,
     ) -> PairSums {
-        let &Self { system: System { potential, simd, threads, .. }, part, evaluation } = self;
+        let &Self { system: System { potential, simd, threads, .. }, part, evaluation, kind } = self;
         let cutoff = potential.cutoff();
         shares::sweep(threads, shares, part, columns, |lists: &mut Lists, block, columns| {
-            let (view, accumulated) = lists.view(block);
+            let (view, accumulated) = lists.view(block, kind);
             let task = Task { view, accumulated, columns, cutoff, simd, evaluation };
             potential.compute(PairLoop(to_loop(task)))
         })

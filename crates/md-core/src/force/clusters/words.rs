@@ -52,7 +52,7 @@ impl Entry {
         Self::new(self.cluster(), self.lanes() | lanes)
     }
 
-    fn head(particle: usize, flushed: usize, entries: usize) -> Self {
+    pub(super) fn head(particle: usize, flushed: usize, entries: usize) -> Self {
         debug_assert!(flushed <= MOST_ENTRIES && entries <= MOST_ENTRIES);
         Self((flushed as u64) << 48 | (entries as u64) << 32 | particle as u64)
     }

@@ -17,7 +17,6 @@ macro_rules! lanes_of {
         less: $less:ident,
         and: $and:ident,
         less_among: $less_among:ident,
-        first: $first:ident,
         select: $select:ident,
         equal: $equal:ident,
         splat_kind: $splat_kind:ident,
@@ -28,7 +27,6 @@ macro_rules! lanes_of {
         not_kind: $not_kind:ident,
         less_lanes: $less_lanes:ident,
         lanes_table: $lanes_table:ident,
-        any_lane: $any_lane:ident,
         add_kind: $add_kind:ident,
         min: $min:ident,
         max: $max:ident,
@@ -132,14 +130,6 @@ macro_rules! lanes_of {
                 return simd.$and(bytemuck::checked::cast(less), among);
             }
             simd.$and(simd.$less(a, b), among)
-        }
-        #[inline(always)]
-        fn any<S: Simd>(simd: S, mask: S::$mask) -> bool {
-            #[cfg(target_arch = "x86_64")]
-            if let Some(any) = x86::$any_lane(simd, mask) {
-                return any;
-            }
-            simd.$first(mask) < S::$width
         }
         #[inline(always)]
         fn select<S: Simd>(simd: S, mask: S::$mask, yes: S::$lanes, no: S::$lanes) -> S::$lanes {

@@ -168,8 +168,6 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
         bits: u16,
         lane_bits: Self::SpeciesLanes<S>,
     ) -> Self::Mask<S>;
-    /// Returns whether the mask is set in any lane.
-    fn any<S: Simd>(simd: S, mask: Self::Mask<S>) -> bool;
     /// Returns `yes` in the lanes where the mask is set, and `no` in the others.
     fn select<S: Simd>(
         simd: S,
@@ -221,7 +219,7 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
 
 /// Returns whether a multiply-add is one instruction.
 #[inline(always)]
-fn is_fused<S: Simd>() -> bool {
+pub(crate) fn is_fused<S: Simd>() -> bool {
     const LANES_OF_THE_BASELINE: usize = 2;
     S::F64_LANES > LANES_OF_THE_BASELINE || cfg!(target_arch = "aarch64")
 }

@@ -88,7 +88,6 @@ impl<P: Arithmetic> LevelKernel for Less<P> {
             let chosen = P::select(simd, less, P::splat(simd, 1.0), P::splat(simd, 0.0));
             let expected = (0..width.min(3)).filter(|lane| lanes >> lane & 1 == 1).count();
             assert_eq!(P::sum(simd, chosen), expected as f64, "{width} lanes, {lanes:b}");
-            assert_eq!(P::any(simd, less), expected > 0, "{width} lanes, {lanes:b}");
         }
     }
 }

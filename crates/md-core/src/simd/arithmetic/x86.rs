@@ -1,6 +1,6 @@
 //! Operations of the arithmetic that use specific x86 instructions.
 
-use bytemuck::{NoUninit, Pod, cast};
+use bytemuck::{Pod, cast};
 use pulp::x86::{V3, V4};
 use pulp::{Simd, f32x4};
 use std::any::Any;
@@ -30,7 +30,7 @@ struct Table<T>(T);
 
 /// Masks with as many lanes as fit in 256 bits.
 macro_rules! masks {
-    ($number:ty, $bits:ty, $lanes:literal, $less:ident, $lanes_table:ident, $any_lane:ident, $movemask:ident) => {
+    ($number:ty, $bits:ty, $lanes:literal, $less:ident, $lanes_table:ident) => {
         /// Compares lane by lane. The compiler then recognises the comparison and can create masks
         /// in registers.
         #[inline(always)]
@@ -57,17 +57,11 @@ macro_rules! masks {
             };
             TABLE.0[usize::from(bits) % TABLE.0.len()]
         }
-
-        /// Returns whether any lane of a mask is set.
-        #[inline(always)]
-        pub(super) fn $any_lane<S: Simd, M: NoUninit>(simd: S, mask: M) -> Option<bool> {
-            Some(as_avx2(simd)?.avx.$movemask(cast(mask)) != 0)
-        }
     };
 }
 
-masks!(f64, u64, 4, less_f64, lanes_f64, any_f64, _mm256_movemask_pd);
-masks!(f32, u32, 8, less_f32, lanes_f32, any_f32, _mm256_movemask_ps);
+masks!(f64, u64, 4, less_f64, lanes_f64);
+masks!(f32, u32, 8, less_f32, lanes_f32);
 
 /// Returns four numbers in the order that [`look_up_f64`] requires: with vectors of four lanes the
 /// first halves of all, then the second halves.
@@ -266,13 +260,17 @@ const SECOND_PAIRS: i32 = 0b10_11_11_10;
 /// Transposes four times four numbers.
 const TRANSPOSED: [i32; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
 
-/// Returns, as bits, the lanes of four or eight that are less than the limit.
+/// Returns, as bits, the lanes of four, eight or 16 that are less than the limit.
 #[inline(always)]
 pub(super) fn less_bits<S: Simd, const LANES: usize>(
     simd: S,
     numbers: [f32; LANES],
     limit: f32,
 ) -> Option<usize> {
+    if let (16, Some(v4)) = (LANES, as_avx512(simd)) {
+        let limit = v4.avx512f._mm512_set1_ps(limit);
+        return Some(v4.avx512f._mm512_cmp_ps_mask::<_CMP_LT_OQ>(cast(numbers), limit).into());
+    }
     let V3 { sse, avx, .. } = at_least_avx2(simd)?;
     match LANES {
         4 => Some(sse._mm_movemask_ps(sse._mm_cmplt_ps(cast(numbers), sse._mm_set1_ps(limit))) as usize),

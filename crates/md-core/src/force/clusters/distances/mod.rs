@@ -20,7 +20,7 @@ use pulp::{Simd, WithSimd};
 
 use self::clusters::Clusters;
 use super::ClusterWork;
-use super::lists::EntryShape;
+use super::shape::ClusterShape;
 use super::words::{Entry, IClusterList};
 use crate::aligned::LINE;
 use crate::analysis::{DistanceBins, PairCounts};
@@ -71,7 +71,7 @@ impl ClusterWork {
 struct OneShare<'a> {
     work: &'a ClusterWork,
     share: usize,
-    shape: EntryShape,
+    shape: ClusterShape,
     particles: &'a Particles,
     species: usize,
     bins: DistanceBins,
@@ -82,7 +82,7 @@ impl WithSimd for OneShare<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairCounts {
-        match (self.shape.width, self.shape.pairs) {
+        match (self.shape.width, self.shape.lanes()) {
             (1, _) => self.count::<S, 1, 1>(simd),
             (2, _) => self.count::<S, 2, 2>(simd),
             (4, 4) => self.count::<S, 4, 4>(simd),
@@ -105,7 +105,7 @@ impl OneShare<'_> {
                 let columns = Clusters::<WIDTH>::new(self.particles, range);
                 for view in lists.views() {
                     for i_cluster in view.i_clusters {
-                        tally.i_cluster(&columns, i_cluster, lists.shape.pairs / WIDTH);
+                        tally.i_cluster(&columns, i_cluster, lists.shape.i_particles);
                     }
                 }
                 tally.count_batch(&columns);
