@@ -1,6 +1,6 @@
 """Tables of compare.sh's measurements: compare.py CSV.
 
-Times are minimum, median and maximum over the repetitions. Ratios are formed within a repetition,
+The drift is that of one longer run, whose time does not count. Times are minimum, median and maximum over the repetitions. Ratios are formed within a repetition,
 so that a temporary slow-down of the machine affects both programs.
 """
 
@@ -12,24 +12,28 @@ OURS = "md"
 
 
 def read(path):
-    """Returns times by program (code, precision, SIMD) and repetition."""
-    times = {}
+    """Returns times by program (code, precision, SIMD) and repetition, and drifts by program."""
+    times, drifts = {}, {}
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
             program = (row["code"], row["precision"], row["simd"])
-            times.setdefault(program, {})[row["repeat"]] = float(row["ns_per_atom_step"])
-    return times
+            if row["repeat"] == "drift":
+                drifts[program] = row["drift_per_atom_time"]
+            else:
+                times.setdefault(program, {})[row["repeat"]] = float(row["ns_per_atom_step"])
+    return times, drifts
 
 
 def spread(values):
     return min(values), statistics.median(values), max(values)
 
 
-def tables(times):
-    yield "| code | precision | built for | ns per atom and step: fastest | median | slowest |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+def tables(times, drifts):
+    yield "| code | precision | built for | ns per atom and step: fastest | median | slowest | drift of the energy per atom and time |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
     for program, runs in times.items():
-        yield "| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} |".format(*program, *spread(runs.values()))
+        drift = drifts.get(program, "-")
+        yield "| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {} |".format(*program, *spread(runs.values()), drift)
     yield ""
     yield "| times as fast as | precision | built for | md precision | min | median | max |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
@@ -42,4 +46,4 @@ def tables(times):
 
 
 if __name__ == "__main__":
-    print("\n".join(tables(read(sys.argv[1]))))
+    print("\n".join(tables(*read(sys.argv[1]))))

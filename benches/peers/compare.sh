@@ -1,33 +1,47 @@
 #!/usr/bin/env bash
 # Compares md-cli with LAMMPS, GROMACS, miniMD and MD-Bench, as far as they are found, for the
-# standard melt: fcc, density 0.8442, temperature 1.44, cutoff 2.5, skin 0.3, rebuild every 20
-# steps. The results are meaningful only on a quiet machine.
+# standard melt: fcc, density 0.8442, temperature 1.44, cutoff 2.5. The results are meaningful only
+# on a quiet machine.
 set -euo pipefail
 
 usage() {
     cat <<'EOF_USAGE'
-usage: compare.sh [OPTION...]
+usage: compare.sh [--accurate|--literal] [OPTION...]
+  --accurate        every program as its users should run it (default): lists of md and LAMMPS are rebuilt in time, so
+                    that no pair is missed; GROMACS has a thermostat and lists for a tolerated drift. miniMD and MD-Bench
+                    cannot do this and are left out
+  --literal         LAMMPS's benchmark to the letter: skin 0.3, lists rebuilt every 20 steps, which is too rare: pairs
+                    are missed
   --cells N         unit cells per dimension, 4 N^3 atoms (default 32: 131,072 atoms)
   --steps N         (default 100)
   --ranks N         (default 1)
   --repeat N        how often all programs take turns (default 5)
+  --drift-steps N   steps of one more run of each program with at most 32,000 atoms, which measures the drift of the
+                    energy; 0 leaves it out (default: 10000 with --accurate, otherwise 0)
   --precision LIST  of md-cli: double, mixed (default double,mixed)
   --output FILE     (default: out/peers.csv)
 Programs: lmp (as it is, with -sf opt, and with -sf intel in double and mixed precision), gmx, miniMD, as far as they
 are found; or what $LMP, $GMX, $MINIMD and $MDBENCH name: each a program or a list with blanks. build-peers.sh builds
 them for this CPU. md-cli is built here, unless $MD_CLI names it. $MD_SIMD chooses its instruction set.
 Says first what vectors each program was built for, with a warning where the CPU (or $MD_SIMD) has better ones.
-Writes code,precision,simd,ranks,atoms,steps,repeat,ns_per_atom_step; prints fastest, median and slowest times, and how
-many times md-cli is as fast: minimum, median and maximum of the ratios within a repetition.
+Writes code,precision,simd,ranks,atoms,steps,repeat,ns_per_atom_step,drift_per_atom_time; prints fastest, median and
+slowest times, the drift, and how many times md-cli is as fast: minimum, median and maximum of the ratios within a
+repetition.
 EOF_USAGE
 }
 
 cells=32 steps=100 ranks=1 repeat=5 precisions=double,mixed output=out/peers.csv
+mode=accurate drift_steps=''
 refuse() { echo "compare.sh: $*" >&2 && exit 2; }
 while [ $# -gt 0 ]; do
     case $1 in
         --help) usage && exit ;;
-        --cells | --steps | --ranks | --repeat | --precision | --output)
+        --accurate | --literal)
+            mode=${1#--}
+            shift
+            continue
+            ;;
+        --cells | --steps | --ranks | --repeat | --precision | --output | --drift-steps)
             [ $# -gt 1 ] || refuse "$1: a value is missing (see --help)" ;;
         *) refuse "$1: there is no such option (see --help)" ;;
     esac
@@ -38,15 +52,23 @@ while [ $# -gt 0 ]; do
         --repeat) repeat=$2 ;;
         --precision) precisions=$2 ;;
         --output) output=$2 ;;
+        --drift-steps) drift_steps=$2 ;;
     esac
     case $1 in
         --cells | --steps | --ranks | --repeat)
             [[ $2 =~ ^[1-9][0-9]*$ ]] || refuse "$1 $2: not a whole number above 0" ;;
+        --drift-steps)
+            [[ $2 =~ ^(0|[2-9][0-9]{3,}|[1-9][0-9]{4,})$ ]] || refuse "$1 $2: 0 or at least 2000 is wanted" ;;
         --precision)
             [[ $2 =~ ^(double|mixed)(,(double|mixed))?$ ]] || refuse "$1 $2: a list of double, mixed is wanted" ;;
     esac
     shift 2
 done
+
+if [ -z "$drift_steps" ]; then
+    [ "$mode" = accurate ] && drift_steps=10000 || drift_steps=0
+fi
+export MELT=$mode
 
 fail() { echo "compare.sh: $*" >&2 && exit 1; }
 
@@ -139,8 +161,13 @@ done
 for gmx in $gmxs; do
     # GROMACS's precision and SIMD instructions.
     read -r precision level <<<"$("$gmx" --version 2>&1 | awk '/^Precision:|^SIMD instr/ { printf "%s ", $NF }')"
-    add gromacs "${precision/single/mixed}" "$level" melt-gmx.sh "$gmx"
+    # The interval of rebuilds at which GROMACS is fastest depends on the CPU.
+    [ "$mode" = accurate ] && intervals=(20 40 80) || intervals=(20)
+    for interval in "${intervals[@]}"; do
+        add "gromacs-$interval" "${precision/single/mixed}" "$level" melt-gmx.sh "$gmx" "$interval"
+    done
 done
+[ "$mode" = literal ] || minimds='' mdbenches=''
 for minimd in $minimds; do
     add minimd double "$(level_in "$minimd")" melt-minimd.sh "$minimd"
 done
@@ -170,13 +197,18 @@ for program in "${programs[@]}"; do
         echo "compare.sh: warning: $path is built for $level, md may use $best (see build-peers.sh)" >&2
 done
 
-echo code,precision,simd,ranks,atoms,steps,repeat,ns_per_atom_step >"$output"
-for turn in $(seq "$repeat"); do
+echo code,precision,simd,ranks,atoms,steps,repeat,ns_per_atom_step,drift_per_atom_time >"$output"
+# Runs all programs once: repetition, cells, steps.
+take_turns() {
+    local program code precision level script path argument found
     for program in "${programs[@]}"; do
         read -r code precision level script path argument <<<"$program"
-        time_ns=$("benches/peers/$script" "$path" "$cells" "$steps" "$ranks" ${argument:+"$argument"}) ||
-            fail "$code failed"
-        echo "$code,$precision,$level,$ranks,$((4 * cells ** 3)),$steps,$turn,$time_ns" | tee -a "$output" >&2
+        found=$("benches/peers/$script" "$path" "$2" "$3" "$ranks" ${argument:+"$argument"}) || fail "$code failed"
+        echo "$code,$precision,$level,$ranks,$((4 * $2 ** 3)),$3,$1,${found/ /,}" | tee -a "$output" >&2
     done
+}
+for turn in $(seq "$repeat"); do
+    take_turns "$turn" "$cells" "$steps"
 done
+[ "$drift_steps" = 0 ] || take_turns drift $((cells < 20 ? cells : 20)) "$drift_steps"
 python3 benches/peers/compare.py "$output"

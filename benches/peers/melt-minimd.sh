@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # melt-minimd.sh MINIMD CELLS STEPS RANKS: the standard melt with miniMD (reference version 2.0,
-# half lists); prints nanoseconds per atom and step. The potential energy at step 0 is that of bench/in.lj;
+# half lists), which has no check of displacements: only as $MELT=literal, see compare.sh. Prints
+# nanoseconds per atom and step. The potential energy at step 0 is that of bench/in.lj;
 # the velocities are miniMD's own.
 set -euo pipefail
 minimd=$1 cells=$2 steps=$3 ranks=$4

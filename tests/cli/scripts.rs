@@ -30,6 +30,7 @@ fn options_that_are_wrong_are_named() {
     for (path, arguments, message) in [
         (COMPARE, &["--cells"][..], "compare.sh: --cells: a value is missing (see --help)"),
         (COMPARE, &["--cells", "0"], "compare.sh: --cells 0: not a whole number above 0"),
+        (COMPARE, &["--drift-steps", "99"], "compare.sh: --drift-steps 99: 0 or at least 2000 is wanted"),
         (COMPARE, &["--turns", "3"], "compare.sh: --turns: there is no such option (see --help)"),
         (COMPARE, &["--precision", "f32"], "compare.sh: --precision f32: a list of double, mixed is wanted"),
         (BUILD, &["gmx"], "build-peers.sh: gmx: gromacs, lammps, minimd or mdbench is wanted (see --help)"),
@@ -55,6 +56,21 @@ fn options_that_are_wrong_are_named() {
         let text = String::from_utf8_lossy(&ended.stdout);
         assert!(text.starts_with("usage: "), "{arguments:?}: {text}");
     }
+}
+
+/// A falling line after a start that does not count.
+#[test]
+fn the_drift_of_an_energy_is_its_slope_after_the_start() {
+    let slope = |points: u32| {
+        let energy = |k: u32| if k < points / 5 { 9.0 } else { 1.0 - 0.002 * f64::from(k) };
+        let lines: String = (0..points).map(|k| format!("{k} {}\n", energy(k))).collect();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), lines).unwrap();
+        let mut awk = Command::new("awk");
+        awk.arg("-f").arg(repository("benches/peers/slope.awk")).arg(file.path());
+        String::from_utf8(awk.output().unwrap().stdout).unwrap()
+    };
+    assert_eq!((slope(100).as_str(), slope(9).as_str()), ("-2.00e-03\n", "-\n"));
 }
 
 /// A level that the CPU lacks gives md's own message and exit code, and nothing is measured.
