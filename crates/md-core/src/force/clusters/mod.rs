@@ -24,7 +24,7 @@
 //! lists.
 //!
 //! In mixed precision pairs are computed in f32 (`mixed`), and forces on j-clusters are added up in
-//! `accumulators`.
+//! `accumulators`. Between rebuilds the lists are pruned if that saves time (`pruning`, `trial`).
 //!
 //! Advantage: a third of the arithmetic of the cell method. The list is made with the same vector
 //! instructions, at the cost of one or two steps. Disadvantage: memory for the list, about 100
@@ -45,6 +45,7 @@ mod pruning;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod words;
 
 use super::cell_pairs::CellPairCounts;
@@ -65,6 +66,8 @@ use mixed::{Mixed, Shape};
 use prune::Prune;
 use pruning::{Due, ListKind, Pruning, Upcoming};
 use shape::ClusterShape;
+use std::time::Instant;
+use trial::InnerLists;
 
 /// The lists, recreated at each rebuild.
 #[derive(Debug, Clone)]
@@ -108,14 +111,14 @@ impl ClusterWork {
                 .fold(0, usize::max),
             block_pairs: block_pairs(system.plan),
         };
-        let (spans, shares) = (&self.spans, &mut self.shares);
+        let (spans, shares, inner) = (&self.spans, &mut self.shares, self.pruning.trial.choice());
         let Some(mixed) = &mut self.mixed else {
-            return build::<Double>(system, spans, shares, input);
+            return build::<Double>(system, spans, shares, input, inner);
         };
         mixed.rebuild(particles, grid);
         match Shape::of(system) {
-            Shape::One => build::<Single>(system, spans, shares, input),
-            Shape::Quads => build::<Quads>(system, spans, shares, input),
+            Shape::One => build::<Single>(system, spans, shares, input, inner),
+            Shape::Quads => build::<Quads>(system, spans, shares, input, inner),
         }
     }
 
@@ -127,11 +130,17 @@ impl ClusterWork {
         part: &Part,
         evaluation: Evaluation,
     ) -> PairSums {
+        let begun = self.pruning.trial.is_measuring().then(Instant::now);
         let region = part.region;
         if part.blocks.start == 0 {
             self.begin_region(system, particles, region);
         }
-        let sweep = Sweep { system, part, evaluation, kind: self.pruning.kind(region) };
+        let kind = match evaluation {
+            Evaluation::ForcesOnly => self.pruning.kind(region),
+            // The number of computed pairs must not depend on measured times.
+            Evaluation::WithEnergyAndVirial => ListKind::Outer,
+        };
+        let sweep = Sweep { system, part, evaluation, kind };
         let Self { shares, mixed, .. } = self;
         let total = match mixed {
             None => sweep.run(shares, Columns::of(particles), |task| Loop::Double(task)),
@@ -141,6 +150,9 @@ impl ClusterWork {
             },
         };
         shares::add_reactions_after(part, system.threads, shares, particles);
+        if let Some(begun) = begun {
+            self.pruning.trial.add(begun.elapsed());
+        }
         total
     }
 
@@ -204,7 +216,13 @@ fn precision_of(domain: &Domain) -> f64 {
 }
 
 /// Makes the lists of each thread.
-fn build<P: Arithmetic>(system: System, spans: &CellWork, shares: &mut [Share<Lists>], input: ListInput) {
+fn build<P: Arithmetic>(
+    system: System,
+    spans: &CellWork,
+    shares: &mut [Share<Lists>],
+    input: ListInput,
+    inner_lists: InnerLists,
+) {
     let shape = ClusterShape::of::<P>(system.simd);
     let input = ListInput { cluster_forces: P::CLUSTER_FORCES, ..input };
     shares::each(system.threads, shares, |share| {
@@ -212,7 +230,9 @@ fn build<P: Arithmetic>(system: System, spans: &CellWork, shares: &mut [Share<Li
         for &region in Region::ALL {
             let (work, reactions) = share.work_mut(region);
             let (items, spans) = (spans.items(region), spans.spans());
-            shape.dispatch(system.simd, ListBuild { items, spans, input, work, reactions });
+            shape.dispatch(system.simd, ListBuild { items, spans, input, work: &mut *work, reactions });
+            work.local.prepare_inner(inner_lists);
+            work.cross.prepare_inner(inner_lists);
         }
         share.reactions.lay_out(input.len, system.threads);
     });

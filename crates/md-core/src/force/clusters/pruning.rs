@@ -24,6 +24,7 @@
 //! list in any bit. Each rank therefore prunes when it is best for itself, without communication.
 //! If displacements grow faster than expected, it computes all pairs of the outer list.
 
+use super::trial::{InnerLists, Trial};
 use crate::aligned::{Column, Place};
 use crate::displacement::{SIDE_BY_SIDE, in_chunks, largest_displacement2};
 use crate::domain::Domain;
@@ -46,8 +47,9 @@ const MARGIN: f32 = 1.1;
 /// errors and for particles that do not go on as predicted.
 const LONGEST_SHIFT: f32 = 0.95;
 
-/// Widest inner skin over the skin. With a wider one, pruning costs more than the pairs it saves.
-const WIDEST: f64 = 0.35;
+/// Widest inner skin over the skin. With a wider one, pruning always costs more than the pairs it
+/// saves.
+const WIDEST: f64 = 0.5;
 
 /// Expected growth of the largest displacement in a step, over that in the step before.
 const GROWTH: f32 = 1.1;
@@ -123,6 +125,8 @@ pub(super) struct Pruning {
     way: f32,
     /// Largest displacement in this step, as far as known, and in the step before.
     displacement: [f32; 2],
+    /// Whether inner lists are used at all.
+    pub trial: Trial,
 }
 
 impl Pruning {
@@ -139,6 +143,7 @@ impl Pruning {
             half_skin: 0.0,
             way: 0.0,
             displacement: [0.0; 2],
+            trial: Trial::default(),
         }
     }
 
@@ -158,7 +163,9 @@ impl Pruning {
             column.set_len(new.len().div_ceil(2));
         }
         self.store(&Upcoming { region: Region::ALL[0], new: new.clone(), particles, threads, simd }, new);
-        self.next = if self.skin > 0.0 { Stage::Store } else { Stage::Idle };
+        self.trial.begin_life();
+        let is_used = self.skin > 0.0 && self.trial.choice() == InnerLists::Used;
+        self.next = if is_used { Stage::Store } else { Stage::Idle };
     }
 
     /// Returns the pairs to be computed in a region.
@@ -211,6 +218,7 @@ impl Pruning {
     }
 
     fn begin_step(&mut self, upcoming: &Upcoming) {
+        self.trial.count_step();
         self.stage = self.next;
         self.displacement = [0.0, self.displacement[0]];
         if self.stage == Stage::Prune {
