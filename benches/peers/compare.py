@@ -29,7 +29,10 @@ def spread(values):
 
 
 def tables(times, drifts):
-    yield "| code | precision | built for | ns per atom and step: fastest | median | slowest | drift of the energy per atom and time |"
+    yield (
+        "| code | precision | built for | ns per atom and step: fastest | median | slowest "
+        "| drift of the energy per atom and time |"
+    )
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for program, runs in times.items():
         drift = drifts.get(program, "-")

@@ -167,7 +167,10 @@ for gmx in $gmxs; do
         add "gromacs-$interval" "${precision/single/mixed}" "$level" melt-gmx.sh "$gmx" "$interval"
     done
 done
-[ "$mode" = literal ] || minimds='' mdbenches=''
+if [ "$mode" = accurate ] && [ -n "$minimds$mdbenches" ]; then
+    echo "compare.sh: miniMD and MD-Bench are left out: they do not check displacements (see --literal)" >&2
+    minimds='' mdbenches=''
+fi
 for minimd in $minimds; do
     add minimd double "$(level_in "$minimd")" melt-minimd.sh "$minimd"
 done
@@ -204,6 +207,8 @@ take_turns() {
     for program in "${programs[@]}"; do
         read -r code precision level script path argument <<<"$program"
         found=$("benches/peers/$script" "$path" "$2" "$3" "$ranks" ${argument:+"$argument"}) || fail "$code failed"
+        # Programs of --literal may print the time only.
+        [[ $found == *" "* ]] || found+=" -"
         echo "$code,$precision,$level,$ranks,$((4 * $2 ** 3)),$3,$1,${found/ /,}" | tee -a "$output" >&2
     done
 }

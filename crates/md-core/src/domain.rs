@@ -89,6 +89,11 @@ impl Domain {
         self.lengths[..self.dimension.count()].iter().product()
     }
 
+    /// Returns the length of the longest side, in 2D without the thickness.
+    pub(crate) fn longest_side(&self) -> f64 {
+        self.lengths[..self.dimension.count()].iter().copied().fold(0.0, f64::max)
+    }
+
     /// Returns the box with its lengths multiplied by `factors` and the same lower corner.
     #[must_use]
     pub fn stretched(&self, factors: [f64; 3]) -> Self {

@@ -61,9 +61,11 @@ impl Setup {
             Dimension::Three => 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),
         };
         let pairs = 0.5 * sphere * self.atoms() as f64 / self.domain.volume();
+        // An inner list has as much room as the list.
+        let lists = if neighbor.skin > 0.0 { 2.0 } else { 1.0 };
         match (neighbor.method, neighbor.precision) {
-            (MethodKind::Clusters, Precision::Double) => 33.0 + 2.7 * pairs,
-            (MethodKind::Clusters, Precision::Mixed) => 60.0 + 1.6 * pairs,
+            (MethodKind::Clusters, Precision::Double) => 33.0 + 2.5 * pairs * lists,
+            (MethodKind::Clusters, Precision::Mixed) => 60.0 + 1.5 * pairs * lists,
             (MethodKind::Cells | MethodKind::DirectSum, _) => 0.0,
         }
     }

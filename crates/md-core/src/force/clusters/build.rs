@@ -54,7 +54,7 @@ impl ShapeKernel for ListBuild<'_> {
         // An i-cluster must not extend beyond the end of its home, where another thread's home
         // begins, or of the force arrays.
         let limit = work.home.end.min(len.next_multiple_of(LINE));
-        let extent = Extent { base: home.start, len: limit - work.home.start };
+        let extent = Extent { base: home.start, len: limit.saturating_sub(work.home.start) };
         let block_entries = block_pairs / LANES;
         let shape = ClusterShape { i_particles: I, width: WIDTH };
         (work.local.shape, work.cross.shape) = (shape, shape);

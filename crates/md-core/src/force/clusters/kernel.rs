@@ -110,7 +110,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
             for cluster in i_cluster.flushed {
                 self.flush(cluster.cluster());
             }
-            // The section's last i-cluster only contains flushes.
+            // The last i-cluster of a section only contains flushes, and so do some of inner lists.
             if i_cluster.entries.is_empty() {
                 continue;
             }

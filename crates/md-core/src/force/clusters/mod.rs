@@ -28,7 +28,7 @@
 //!
 //! Advantage: a third of the arithmetic of the cell method. The list is made with the same vector
 //! instructions, at the cost of one or two steps. Disadvantage: memory for the list, about 100
-//! bytes per atom of a melt in f64.
+//! bytes per atom of a melt in f64, and nearly as much for an inner list.
 
 mod accumulators;
 mod build;
@@ -111,7 +111,7 @@ impl ClusterWork {
                 .fold(0, usize::max),
             block_pairs: block_pairs(system.plan),
         };
-        let (spans, shares, inner) = (&self.spans, &mut self.shares, self.pruning.trial.choice());
+        let (spans, shares, inner) = (&self.spans, &mut self.shares, self.pruning.inner_lists());
         let Some(mixed) = &mut self.mixed else {
             return build::<Double>(system, spans, shares, input, inner);
         };
@@ -210,9 +210,8 @@ impl ClusterWork {
 
 /// Returns the error of a distance between positions in f32, [length].
 fn precision_of(domain: &Domain) -> f64 {
-    let longest = domain.lengths.into_iter().fold(0.0, f64::max);
     // Half the box and ghosts, three dimensions, two particles.
-    4.0 * f64::from(f32::EPSILON) * longest
+    4.0 * f64::from(f32::EPSILON) * domain.longest_side()
 }
 
 /// Makes the lists of each thread.

@@ -9,8 +9,8 @@
 //! within. The inner list holds fewer, but is valid for a few steps only, until a particle or ghost
 //! is further than half the inner skin from its position of reference. Then the list is pruned: the
 //! inner list is made anew from the outer one, without a search (Pall and Hess, *Comput. Phys.
-//! Commun.* 184, 2641, 2013). As at a rebuild, the positions of reference are those in the middle of
-//! the life of the list ([`crate::prediction`]). They follow from the positions in two consecutive
+//! Commun.* 184, 2641, 2013). As at a rebuild, the positions of reference are those in the middle
+//! of the life of the list ([`crate::prediction`]). They follow from the positions in two consecutive
 //! steps, because ghosts have no velocities:
 //!
 //! ```text
@@ -24,14 +24,17 @@
 //! list in any bit. Each rank therefore prunes when it is best for itself, without communication.
 //! If displacements grow faster than expected, it computes all pairs of the outer list.
 
+mod ahead;
+
 use super::trial::{InnerLists, Trial};
 use crate::aligned::{Column, Place};
-use crate::displacement::{SIDE_BY_SIDE, in_chunks, largest_displacement2};
+use crate::displacement::largest_displacement2;
 use crate::domain::Domain;
 use crate::force::Region;
 use crate::particles::Particles;
 use crate::simd::SimdLevel;
 use crate::threads::Threads;
+use ahead::Prediction;
 use std::ops::Range;
 
 /// Steps for which a list is pruned.
@@ -55,7 +58,7 @@ const WIDEST: f64 = 0.5;
 const GROWTH: f32 = 1.1;
 
 /// Rounding error of a position in f32 over the length of the box.
-const ROUNDING: f64 = 1e-7;
+const ROUNDING: f64 = 2e-7;
 
 /// The pairs of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -90,7 +93,6 @@ pub(super) enum Due {
 }
 
 /// A region before it is swept.
-#[derive(Clone)]
 pub(super) struct Upcoming<'a> {
     pub region: Region,
     /// The particles and ghosts whose positions have arrived since the previous region.
@@ -155,7 +157,7 @@ impl Pruning {
         threads: &Threads,
         simd: SimdLevel,
     ) {
-        let rounding = ROUNDING * domain.lengths.into_iter().fold(0.0, f64::max);
+        let rounding = ROUNDING * domain.longest_side();
         self.least_half_skin = rounding / f64::from(1.0 - LONGEST_SHIFT);
         self.origin = [0, 1, 2].map(|dim| domain.origin[dim] + 0.5 * domain.lengths[dim]);
         let new = 0..particles.len();
@@ -164,8 +166,15 @@ impl Pruning {
         }
         self.store(&Upcoming { region: Region::ALL[0], new: new.clone(), particles, threads, simd }, new);
         self.trial.begin_life();
-        let is_used = self.skin > 0.0 && self.trial.choice() == InnerLists::Used;
-        self.next = if is_used { Stage::Store } else { Stage::Idle };
+        self.next = match self.inner_lists() {
+            InnerLists::Used => Stage::Store,
+            InnerLists::NotUsed => Stage::Idle,
+        };
+    }
+
+    /// Returns whether inner lists may be used until the next rebuild.
+    pub(super) fn inner_lists(&self) -> InnerLists {
+        if self.skin > 0.0 { self.trial.choice() } else { InnerLists::NotUsed }
     }
 
     /// Returns the pairs to be computed in a region.
@@ -227,7 +236,9 @@ impl Pruning {
             self.half_skin = MARGIN * STEPS_AHEAD * way;
             self.way = 0.0;
             let half_skin = f64::from(self.half_skin);
-            if half_skin < self.least_half_skin || 2.0 * half_skin > WIDEST * self.skin {
+            // Not so if a position is NaN.
+            let is_right = half_skin >= self.least_half_skin && 2.0 * half_skin <= WIDEST * self.skin;
+            if !is_right {
                 (self.stage, self.next) = (Stage::Idle, Stage::Idle);
             }
         }
@@ -237,11 +248,12 @@ impl Pruning {
     /// positions.
     fn check(&mut self, upcoming: &Upcoming) {
         let largest = self.largest_displacement(upcoming);
-        if largest <= self.half_skin {
-            self.kinds[upcoming.region as usize] = ListKind::Inner;
-        }
         let [now, before] = &mut self.displacement;
         *now = now.max(largest);
+        // Particles of this region may have arrived with an earlier one.
+        if *now <= self.half_skin {
+            self.kinds[upcoming.region as usize] = ListKind::Inner;
+        }
         let is_valid_next = *now + GROWTH * (*now - *before).max(0.0) <= self.half_skin;
         if self.next == Stage::Prune {
             self.store(upcoming, upcoming.new.clone());
@@ -269,11 +281,13 @@ impl Pruning {
         });
     }
 
-    /// Returns the largest distance of new positions from those in `reference`; NaN if one is NaN.
+    /// Returns the largest distance of new positions from those in `reference`; infinity if one is
+    /// NaN.
     fn largest_displacement(&self, upcoming: &Upcoming) -> f32 {
         let &Upcoming { ref new, threads, simd, .. } = upcoming;
         let then = self.reference().map(|column| &column[new.clone()]);
-        largest_displacement2(upcoming.positions(new), then, self.origin, threads, simd).sqrt() as f32
+        let largest2 = largest_displacement2(upcoming.positions(new), then, self.origin, threads, simd);
+        if largest2.is_nan() { f32::INFINITY } else { largest2.sqrt() as f32 }
     }
 
     /// Replaces the stored positions of new particles and ghosts by the positions of reference.
@@ -293,59 +307,5 @@ impl Pruning {
     }
 }
 
-/// Prediction of positions [`STEPS_AHEAD`] steps ahead, from those of the last step.
-#[derive(Clone, Copy)]
-struct Prediction {
-    origin: [f64; 3],
-    /// Longest way from the present position.
-    longest: f32,
-}
-
-impl Prediction {
-    /// Replaces the positions in the last step by predicted ones. Returns the longest way of a
-    /// particle since the last step.
-    #[inline(always)]
-    fn replace(self, now: [&[f64]; 3], before: [&mut [f32]; 3]) -> f32 {
-        let (chunks, rests) = in_chunks(now);
-        let [(x, x_rest), (y, y_rest), (z, z_rest)] = before.map(<[f32]>::as_chunks_mut);
-        let mut largest = [0.0_f32; SIDE_BY_SIDE];
-        for index in 0..chunks[0].len() {
-            let mut before = [&mut x[index], &mut y[index], &mut z[index]];
-            let squares = self.replace_chunk(chunks.map(|column| &column[index]), &mut before);
-            for lane in 0..SIDE_BY_SIDE {
-                largest[lane] = if squares[lane] > largest[lane] { squares[lane] } else { largest[lane] };
-            }
-        }
-        for index in 0..rests[0].len() {
-            let mut before =
-                [&mut x_rest[index], &mut y_rest[index], &mut z_rest[index]].map(std::array::from_mut);
-            let now = rests.map(|rest| std::array::from_ref(&rest[index]));
-            let [square] = self.replace_chunk(now, &mut before);
-            largest[0] = largest[0].max(square);
-        }
-        largest.into_iter().fold(0.0, f32::max).sqrt()
-    }
-
-    /// Returns the squared ways.
-    #[inline(always)]
-    fn replace_chunk<const N: usize>(self, now: [&[f64; N]; 3], before: &mut [&mut [f32; N]; 3]) -> [f32; N] {
-        let (mut way, mut squares, mut steps) = ([[0.0_f32; N]; 3], [0.0_f32; N], [0.0_f32; N]);
-        for dim in 0..3 {
-            for lane in 0..N {
-                way[dim][lane] = (now[dim][lane] - self.origin[dim] - f64::from(before[dim][lane])) as f32;
-                squares[lane] += way[dim][lane] * way[dim][lane];
-            }
-        }
-        for lane in 0..N {
-            let most = self.longest / squares[lane].sqrt();
-            steps[lane] = if most < STEPS_AHEAD { most } else { STEPS_AHEAD };
-        }
-        for dim in 0..3 {
-            for lane in 0..N {
-                let position = (now[dim][lane] - self.origin[dim]) as f32;
-                before[dim][lane] = position + way[dim][lane] * steps[lane];
-            }
-        }
-        squares
-    }
-}
+#[cfg(test)]
+mod tests;

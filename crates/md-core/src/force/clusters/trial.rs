@@ -15,6 +15,9 @@ const TRIED: usize = 6;
 /// First life that is measured: before, memory is allocated.
 const FIRST_MEASURED: usize = 2;
 
+/// Shortest life of lists that counts, in steps. In shorter ones forces are only recomputed.
+const SHORTEST: u32 = 3;
+
 /// Lives of lists after which the choice is made again.
 const KEPT: usize = 256;
 
@@ -32,7 +35,9 @@ pub(super) struct Trial {
     /// Number of lives that have begun.
     begun: usize,
     choice: InnerLists,
-    /// Time and number of steps, indexed by [`InnerLists`].
+    /// Time and number of steps of the present life.
+    present: (Duration, u32),
+    /// Times and numbers of steps of measured lives, indexed by [`InnerLists`].
     times: [Duration; 2],
     steps: [u32; 2],
 }
@@ -50,18 +55,24 @@ impl Trial {
 
     /// Counts a step.
     pub(super) fn count_step(&mut self) {
-        if self.is_measuring() {
-            self.steps[self.choice as usize] += 1;
-        }
+        self.present.1 += 1;
     }
 
     /// Adds the time of pruning and sweeping.
     pub(super) fn add(&mut self, time: Duration) {
-        self.times[self.choice as usize] += time;
+        self.present.0 += time;
     }
 
     /// Begins a life of lists.
     pub(super) fn begin_life(&mut self) {
+        let (time, steps) = std::mem::take(&mut self.present);
+        if self.begun > 0 && steps < SHORTEST {
+            return;
+        }
+        if self.is_measuring() {
+            self.times[self.choice as usize] += time;
+            self.steps[self.choice as usize] += steps;
+        }
         if self.begun == KEPT {
             *self = Self::default();
         }
@@ -103,6 +114,15 @@ mod tests {
         trial.begin_life();
         assert_eq!(trial.choice(), InnerLists::Used, "the next trial begins as the first");
         choices
+    }
+
+    #[test]
+    fn a_life_without_steps_does_not_count() {
+        let mut trial = Trial::default();
+        for _ in 0..TRIED {
+            trial.begin_life();
+            assert_eq!(trial.choice(), InnerLists::Used);
+        }
     }
 
     #[test]
