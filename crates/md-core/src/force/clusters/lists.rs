@@ -4,7 +4,6 @@ use super::accumulators::{AccumulatedForces, Accumulators};
 use super::candidates::Candidates;
 use super::pruning::ListKind;
 use super::shape::ClusterShape;
-use super::trial::InnerLists;
 use super::words::{Entry, IClusterList, IClusters, Left, MOST_ENTRIES, Stream};
 use crate::force::Newton;
 use crate::force::shares::Blocks;
@@ -193,13 +192,9 @@ impl Lists {
         (entries * self.shape.lanes()) as f64
     }
 
-    /// Makes room for the inner list, or gives the room back, so that no step between rebuilds
-    /// allocates memory.
-    pub(super) fn prepare_inner(&mut self, inner_lists: InnerLists) {
-        match inner_lists {
-            InnerLists::Used => memory::resize(&mut self.inner, self.stream.words().len(), Entry::default()),
-            InnerLists::NotUsed => self.inner = Vec::new(),
-        }
+    /// Gives back the memory of the inner list.
+    pub(super) fn drop_inner(&mut self) {
+        self.inner = Vec::new();
     }
 
     /// Makes the inner list. `select(particle, entries, to)` copies entries of the i-cluster of
@@ -207,6 +202,7 @@ impl Lists {
     #[inline(always)]
     pub(super) fn prune(&mut self, select: impl Fn(usize, &[Entry], &mut [Entry]) -> usize) {
         let Self { stream, inner, blocks, .. } = self;
+        memory::resize(inner, stream.words().len(), Entry::default());
         let mut end = 0;
         for block in blocks {
             let start = end;

@@ -230,8 +230,10 @@ fn build<P: Arithmetic>(
             let (work, reactions) = share.work_mut(region);
             let (items, spans) = (spans.items(region), spans.spans());
             shape.dispatch(system.simd, ListBuild { items, spans, input, work: &mut *work, reactions });
-            work.local.prepare_inner(inner_lists);
-            work.cross.prepare_inner(inner_lists);
+            if inner_lists == InnerLists::NotUsed {
+                work.local.drop_inner();
+                work.cross.drop_inner();
+            }
         }
         share.reactions.lay_out(input.len, system.threads);
     });
