@@ -18,8 +18,6 @@ const CELL: f64 = 225.0;
 const THREAD: f64 = 30.0;
 /// Bytes per particle of a list, as read and as passed to the engine.
 const LISTED: f64 = 228.0;
-/// Skin over the cutoff from which on there are inner lists in a liquid.
-const WIDE: f64 = 0.15;
 
 impl Setup {
     /// Returns the estimated bytes of memory that a rank needs in a run. Measured systems at rest
@@ -64,10 +62,10 @@ impl Setup {
         };
         let pairs = 0.5 * sphere * self.atoms() as f64 / self.domain.volume();
         // An inner list has as much room as the list.
-        let lists = if neighbor.skin > WIDE * self.config.forces.cutoff() { 2.0 } else { 1.0 };
+        let lists = if neighbor.skin > 0.0 { 2.0 } else { 1.0 };
         match (neighbor.method, neighbor.precision) {
-            (MethodKind::Clusters, Precision::Double) => 33.0 + 2.7 * pairs * lists,
-            (MethodKind::Clusters, Precision::Mixed) => 60.0 + 1.6 * pairs * lists,
+            (MethodKind::Clusters, Precision::Double) => 33.0 + 2.5 * pairs * lists,
+            (MethodKind::Clusters, Precision::Mixed) => 60.0 + 1.5 * pairs * lists,
             (MethodKind::Cells | MethodKind::DirectSum, _) => 0.0,
         }
     }
