@@ -51,6 +51,7 @@ fn largest_of_part<T: Copy + Into<f64>>(now: [&[f64]; 3], then: [&[T]; 3], origi
     if not_a_number.contains(&true) { f64::NAN } else { largest.into_iter().fold(0.0, f64::max) }
 }
 
+/// Chunks of three columns, and what is left of each.
 pub(crate) type Chunks<'a, T> = ([&'a [[T; SIDE_BY_SIDE]]; 3], [&'a [T]; 3]);
 
 /// Cuts columns of equal lengths into chunks.
@@ -75,4 +76,34 @@ fn squares<T: Copy + Into<f64>, const N: usize>(
         }
     }
     squares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the largest displacement of particles at rest, of which one has moved by (1, 2, 2)
+    /// times a factor.
+    fn largest(len: usize, moved: usize, factor: f64) -> f64 {
+        let origin = [10.0, 20.0, 30.0];
+        let then = [1.5_f32, -2.0, 0.25].map(|x| vec![x; len]);
+        let mut now = [11.5, 18.0, 30.25].map(|x| vec![x; len]);
+        for (column, way) in now.iter_mut().zip([1.0, 2.0, 2.0]) {
+            column[moved] += factor * way;
+        }
+        let (now, then) = (now.each_ref().map(Vec::as_slice), then.each_ref().map(Vec::as_slice));
+        largest_displacement2(now, then, origin, &Threads::one(), SimdLevel::detect()).sqrt()
+    }
+
+    #[test]
+    fn wherever_the_particle_is_it_is_found() {
+        for len in [1, SIDE_BY_SIDE - 1, SIDE_BY_SIDE, 2 * SIDE_BY_SIDE + 3] {
+            for moved in 0..len {
+                assert_eq!(largest(len, moved, 1.0), 3.0, "{moved} of {len}");
+                assert!(largest(len, moved, f64::NAN).is_nan(), "{moved} of {len}");
+            }
+        }
+        let none: [&[f64]; 3] = [&[]; 3];
+        assert_eq!(largest_displacement2(none, none, [0.0; 3], &Threads::one(), SimdLevel::detect()), 0.0);
+    }
 }

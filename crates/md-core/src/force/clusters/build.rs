@@ -22,11 +22,16 @@ pub(super) struct ListInput<'a> {
     pub list_radius: f64,
     /// Number of particles and ghosts.
     pub len: usize,
-    pub cluster_forces: ClusterForces,
-    /// See [`most_ahead`].
-    pub ahead: usize,
     /// Number of computed pairs after which a block ends.
     pub block_pairs: usize,
+}
+
+/// How forces on j-clusters are added up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Accumulation {
+    pub forces: ClusterForces,
+    /// See [`most_ahead`]; 0 without accumulators.
+    pub ahead: usize,
 }
 
 /// Construction of the lists of a thread's home.
@@ -34,6 +39,7 @@ pub(super) struct ListBuild<'a> {
     pub items: &'a [CellItem],
     pub spans: &'a [CellSpan],
     pub input: ListInput<'a>,
+    pub accumulation: Accumulation,
     pub work: &'a mut Work<Lists>,
     pub reactions: &'a mut ReactionBuffer,
 }
@@ -41,8 +47,8 @@ pub(super) struct ListBuild<'a> {
 impl ShapeKernel for ListBuild<'_> {
     #[inline(always)]
     fn run<S: Simd, const I: usize, const WIDTH: usize, const LANES: usize>(self, simd: S) {
-        let Self { items, spans, input, work, reactions } = self;
-        let ListInput { position, list_radius, len, cluster_forces, ahead, block_pairs } = input;
+        let Self { items, spans, input, accumulation, work, reactions } = self;
+        let ListInput { position, list_radius, len, block_pairs } = input;
         let home = work.home.start / WIDTH..work.home.end / WIDTH;
         let clusters = Clusters { width: WIDTH, i_particles: I, home: home.clone() };
         let finder = Finder::<S, I, WIDTH, LANES> {
@@ -50,7 +56,7 @@ impl ShapeKernel for ListBuild<'_> {
             lanes_after: clusters.lanes_after(),
             clusters,
         };
-        let ahead = ahead.div_ceil(WIDTH);
+        let ahead = accumulation.ahead.div_ceil(WIDTH);
         // An i-cluster must not extend beyond the end of its home, where another thread's home
         // begins, or of the force arrays.
         let limit = work.home.end.min(len.next_multiple_of(LINE));
@@ -61,7 +67,7 @@ impl ShapeKernel for ListBuild<'_> {
         work.local.clear(extent, home.len(), ahead, block_entries);
         work.cross.clear(Extent { base: 0, len: limit }, position[0].len() / WIDTH, ahead, block_entries);
         for items in items.chunk_by(|a, b| a.newton == b.newton) {
-            finder.append_section(items, spans, work, cluster_forces);
+            finder.append_section(items, spans, work, accumulation.forces);
         }
         let views = work.cross.views();
         for View { i_clusters, .. } in views.filter(|view| view.newton == Newton::On) {

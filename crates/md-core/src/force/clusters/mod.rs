@@ -52,13 +52,12 @@ use super::cell_pairs::CellPairCounts;
 use super::cells::CellWork;
 use super::shares::{self, Columns, Share, Work};
 use super::{Evaluation, Loop, PairLoop, PairSums, Part, Precision, System, block_pairs};
-use crate::domain::Domain;
 use crate::force::Region;
 use crate::force::pair_kernel::PairKernel;
 use crate::particles::Particles;
 use crate::simd::{Arithmetic, ClusterForces, Double, Quads, SimdLevel, Single};
 use accumulators::AccumulatedForces;
-use build::{ListBuild, ListInput, most_ahead};
+use build::{Accumulation, ListBuild, ListInput, most_ahead};
 use kernel::ClusterSweep;
 use lists::{Lists, View};
 pub use mixed::mixed_precision_problem;
@@ -67,12 +66,10 @@ use prune::Prune;
 use pruning::{Due, ListKind, Pruning, Upcoming};
 use shape::ClusterShape;
 use std::time::Instant;
-use trial::InnerLists;
 
 /// The lists, recreated at each rebuild.
 #[derive(Debug, Clone)]
 pub struct ClusterWork {
-    skin: f64,
     spans: CellWork,
     /// The lists of each thread.
     shares: Vec<Share<Lists>>,
@@ -86,7 +83,7 @@ impl ClusterWork {
     /// skin.
     pub fn new(skin: f64, precision: Precision) -> Self {
         let mixed = (precision == Precision::Mixed).then(Mixed::default);
-        Self { skin, spans: CellWork::default(), shares: Vec::new(), mixed, pruning: Pruning::new(skin) }
+        Self { spans: CellWork::default(), shares: Vec::new(), mixed, pruning: Pruning::new(skin) }
     }
 
     /// Makes the lists for the current positions.
@@ -101,24 +98,24 @@ impl ClusterWork {
         self.pruning.restart(grid.domain(), particles, threads, simd);
         let input = ListInput {
             position: self.pruning.reference(),
-            list_radius: potential.cutoff() + self.skin + precision_of(grid.domain()),
+            list_radius: potential.cutoff() + self.pruning.skin + self.pruning.precision,
             len,
-            cluster_forces: ClusterForces::InPlace,
-            // Only for inner work, which is most of it. It is used for accumulators only.
-            ahead: [Region::InnerFirst, Region::InnerSecond]
-                .map(|region| most_ahead(self.spans.items(region), self.spans.spans()))
-                .into_iter()
-                .fold(0, usize::max),
             block_pairs: block_pairs(system.plan),
         };
-        let (spans, shares, inner) = (&self.spans, &mut self.shares, self.pruning.inner_lists());
-        let Some(mixed) = &mut self.mixed else {
-            return build::<Double>(system, spans, shares, input, inner);
-        };
-        mixed.rebuild(particles, grid);
-        match Shape::of(system) {
-            Shape::One => build::<Single>(system, spans, shares, input, inner),
-            Shape::Quads => build::<Quads>(system, spans, shares, input, inner),
+        let (spans, shares) = (&self.spans, &mut self.shares);
+        match &mut self.mixed {
+            None => build::<Double>(system, spans, shares, input),
+            Some(mixed) => {
+                mixed.rebuild(particles, grid);
+                match Shape::of(system) {
+                    Shape::One => build::<Single>(system, spans, shares, input),
+                    Shape::Quads => build::<Quads>(system, spans, shares, input),
+                }
+            }
+        }
+        if self.pruning.trial.has_rejected_inner_lists() {
+            let works = self.shares.iter_mut().flat_map(Share::works_mut);
+            works.for_each(|work| [&mut work.local, &mut work.cross].into_iter().for_each(Lists::drop_inner));
         }
     }
 
@@ -208,32 +205,27 @@ impl ClusterWork {
     }
 }
 
-/// Returns the error of a distance between positions in f32, [length].
-fn precision_of(domain: &Domain) -> f64 {
-    // Half the box and ghosts, three dimensions, two particles.
-    4.0 * f64::from(f32::EPSILON) * domain.longest_side()
-}
-
 /// Makes the lists of each thread.
-fn build<P: Arithmetic>(
-    system: System,
-    spans: &CellWork,
-    shares: &mut [Share<Lists>],
-    input: ListInput,
-    inner_lists: InnerLists,
-) {
+fn build<P: Arithmetic>(system: System, spans: &CellWork, shares: &mut [Share<Lists>], input: ListInput) {
     let shape = ClusterShape::of::<P>(system.simd);
-    let input = ListInput { cluster_forces: P::CLUSTER_FORCES, ..input };
+    let accumulation = Accumulation {
+        forces: P::CLUSTER_FORCES,
+        ahead: match P::CLUSTER_FORCES {
+            ClusterForces::InPlace => 0,
+            // Only for inner work, which is most of it.
+            ClusterForces::InAccumulators => [Region::InnerFirst, Region::InnerSecond]
+                .map(|region| most_ahead(spans.items(region), spans.spans()))
+                .into_iter()
+                .fold(0, usize::max),
+        },
+    };
     shares::each(system.threads, shares, |share| {
         share.reactions.reset(input.len);
         for &region in Region::ALL {
             let (work, reactions) = share.work_mut(region);
             let (items, spans) = (spans.items(region), spans.spans());
-            shape.dispatch(system.simd, ListBuild { items, spans, input, work: &mut *work, reactions });
-            if inner_lists == InnerLists::NotUsed {
-                work.local.drop_inner();
-                work.cross.drop_inner();
-            }
+            let build = ListBuild { items, spans, input, accumulation, work, reactions };
+            shape.dispatch(system.simd, build);
         }
         share.reactions.lay_out(input.len, system.threads);
     });

@@ -2,7 +2,8 @@
 //! the forces.
 //!
 //! A list may hold more pairs than necessary but not fewer, so the radius is enlarged by the
-//! rounding errors. Compared with a test in f64, a vector holds twice as many pairs.
+//! rounding errors. Compared with a test of the coordinates from which forces are computed, it
+//! takes vectors half as long (f64), or no conversion of integers (mixed precision).
 
 use crate::simd::{is_fused, less_in};
 use pulp::Simd;

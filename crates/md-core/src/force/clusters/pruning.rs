@@ -10,8 +10,8 @@
 //! is further than half the inner skin from its position of reference. Then the list is pruned: the
 //! inner list is made anew from the outer one, without a search (Pall and Hess, *Comput. Phys.
 //! Commun.* 184, 2641, 2013). As at a rebuild, the positions of reference are those in the middle
-//! of the life of the list ([`crate::prediction`]). They follow from the positions in two consecutive
-//! steps, because ghosts have no velocities:
+//! of the life of the list ([`crate::prediction`]). They follow from the positions in two
+//! consecutive steps, because ghosts have no velocities:
 //!
 //! ```text
 //! first step       all pairs; positions are stored
@@ -57,8 +57,9 @@ const WIDEST: f64 = 0.5;
 /// Expected growth of the largest displacement in a step, over that in the step before.
 const GROWTH: f32 = 1.1;
 
-/// Rounding error of a position in f32 over the length of the box.
-const ROUNDING: f64 = 2e-7;
+/// Error of a distance between positions in f32, over the longest side of the box: half the box and
+/// ghosts, three dimensions, two particles.
+const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
 
 /// The pairs of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -111,11 +112,11 @@ impl Upcoming<'_> {
 /// The positions of reference of one rank's inner lists, and when these are valid.
 #[derive(Debug, Clone)]
 pub(super) struct Pruning {
-    skin: f64,
+    pub skin: f64,
+    /// Error of a distance between positions of reference, \[length\].
+    pub precision: f64,
     /// Middle of the box, from which positions of reference are counted.
     origin: [f64; 3],
-    /// Smallest half skin that is large compared with rounding errors.
-    least_half_skin: f64,
     /// Positions of reference, or those of the step before pruning: f32, two in a number.
     reference: [Column<u64>; 3],
     stage: Stage,
@@ -137,7 +138,7 @@ impl Pruning {
         Self {
             skin,
             origin: [0.0; 3],
-            least_half_skin: 0.0,
+            precision: 0.0,
             reference: Column::three_from(Place::Reaction),
             stage: Stage::Idle,
             next: Stage::Idle,
@@ -157,8 +158,7 @@ impl Pruning {
         threads: &Threads,
         simd: SimdLevel,
     ) {
-        let rounding = ROUNDING * domain.longest_side();
-        self.least_half_skin = rounding / f64::from(1.0 - LONGEST_SHIFT);
+        self.precision = ROUNDING * domain.longest_side();
         self.origin = [0, 1, 2].map(|dim| domain.origin[dim] + 0.5 * domain.lengths[dim]);
         let new = 0..particles.len();
         for column in &mut self.reference {
@@ -166,15 +166,10 @@ impl Pruning {
         }
         self.store(&Upcoming { region: Region::ALL[0], new: new.clone(), particles, threads, simd }, new);
         self.trial.begin_life();
-        self.next = match self.inner_lists() {
-            InnerLists::Used => Stage::Store,
-            InnerLists::NotUsed => Stage::Idle,
+        self.next = match self.trial.choice() {
+            InnerLists::Used if self.skin > 0.0 => Stage::Store,
+            InnerLists::Used | InnerLists::NotUsed => Stage::Idle,
         };
-    }
-
-    /// Returns whether inner lists may be used until the next rebuild.
-    pub(super) fn inner_lists(&self) -> InnerLists {
-        if self.skin > 0.0 { self.trial.choice() } else { InnerLists::NotUsed }
     }
 
     /// Returns the pairs to be computed in a region.
@@ -237,7 +232,8 @@ impl Pruning {
             self.way = 0.0;
             let half_skin = f64::from(self.half_skin);
             // Not so if a position is NaN.
-            let is_right = half_skin >= self.least_half_skin && 2.0 * half_skin <= WIDEST * self.skin;
+            let is_right = half_skin * f64::from(1.0 - LONGEST_SHIFT) >= self.precision
+                && 2.0 * half_skin <= WIDEST * self.skin;
             if !is_right {
                 (self.stage, self.next) = (Stage::Idle, Stage::Idle);
             }

@@ -7,7 +7,8 @@ use crate::lattice::{Lattice, LatticeKind};
 use crate::partition::Rect;
 use crate::potential::LennardJones;
 use crate::{
-    Boundary, CellGrid, Dimension, ExchangePattern, HaloPlan, LocalCells, Partition, Shell, Threads, random,
+    Boundary, CellGrid, Dimension, Domain, ExchangePattern, HaloPlan, LocalCells, Partition, Shell, Threads,
+    random,
 };
 use std::sync::Arc;
 

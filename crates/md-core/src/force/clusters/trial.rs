@@ -48,6 +48,12 @@ impl Trial {
         self.choice
     }
 
+    /// Returns whether inner lists will not be used before the next trial. Their memory is kept
+    /// during a trial, because obtaining it anew would count as their time.
+    pub(super) fn has_rejected_inner_lists(&self) -> bool {
+        self.begun > TRIED && self.choice == InnerLists::NotUsed
+    }
+
     /// Returns whether times matter at present.
     pub(super) fn is_measuring(&self) -> bool {
         (FIRST_MEASURED + 1..=TRIED).contains(&self.begun)

@@ -129,6 +129,11 @@ impl<L> Share<L> {
         &self.works
     }
 
+    /// Returns the work of all regions, writable.
+    pub(in crate::force) fn works_mut(&mut self) -> &mut [Work<L>] {
+        &mut self.works
+    }
+
     fn begin(&mut self, region: Region) {
         self.sums = PairSums::default();
         if region == Region::ALL[0] {
