@@ -358,6 +358,6 @@ fn what_cannot_be_analysed() {
     }
     workdir.write("melt.toml", MELT);
     let said = workdir.call(Start::Plain, "analyse out/traj.extxyz --scenario melt.toml");
-    let expected = "the scenario asks for none of `output.rdf`, `msd`, `vacf`, `viscosity`, `profile`, `averages` and `surface_tension`";
+    let expected = "the scenario asks for none of the analyses `rdf`, `msd`, `vacf`, `viscosity`, `profile`, `averages` and `surface_tension`";
     assert!(said.code == Some(2) && said.stderr.contains(expected), "{said:?}");
 }

@@ -113,7 +113,12 @@ fn a_folder_without_tables_is_an_error() {
     std::fs::create_dir(workdir.path("out")).unwrap();
     let said = workdir.call(Start::Plain, "plot out");
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.stderr.contains("there is nothing to draw in `out`: no thermo.csv, "), "{said:?}");
+    assert!(
+        said.stderr.contains(
+            "there is nothing to draw in `out`: no thermo.csv, no timing.csv and no table of an analysis"
+        ),
+        "{said:?}"
+    );
     assert!(workdir.files("out").is_empty());
 }
 

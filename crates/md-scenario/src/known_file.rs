@@ -7,16 +7,6 @@ pub struct KnownFile(&'static str);
 impl KnownFile {
     /// Thermodynamic state over time.
     pub const THERMO: Self = Self("thermo.csv");
-    /// Radial distribution functions.
-    pub const RDF: Self = Self("rdf.csv");
-    /// Mean squared displacements.
-    pub const MSD: Self = Self("msd.csv");
-    /// Velocity autocorrelation functions.
-    pub const VACF: Self = Self("vacf.csv");
-    /// Shear viscosity over the time of the integration.
-    pub const VISCOSITY: Self = Self("viscosity.csv");
-    /// Profiles of the particles along the axes x, y and z.
-    pub const PROFILES: [Self; 3] = [Self("profile_x.csv"), Self("profile_y.csv"), Self("profile_z.csv")];
     /// Time per phase over all ranks.
     pub const TIMING: Self = Self("timing.csv");
     /// Time per phase and rank.
@@ -80,7 +70,7 @@ impl KnownFile {
     /// Plots of the files of a run in one page.
     pub const PLOT: Self = Self("plot.html");
     /// Results of a scenario, by `run`, `forces`, `compare` or `predict`. Each of these commands
-    /// removes all of them, and those of `md_files::output::run_output::OUTPUTS`, so that none
+    /// removes all of them, and those of `md_files::output::outputs::OUTPUTS`, so that none
     /// remains beside a scenario.toml to which it does not belong. The table of a sweep is
     /// continued, and contains its scenario.
     pub const RESULTS_OF_A_SCENARIO: [Self; 18] = [
@@ -105,6 +95,11 @@ impl KnownFile {
     ];
     /// Results of `bench`.
     pub const RESULTS_OF_A_BENCHMARK: [Self; 2] = [Self::BENCH, Self::BENCH_SVG];
+
+    /// Creates a value for the file of an analysis.
+    pub(crate) const fn new(name: &'static str) -> Self {
+        Self(name)
+    }
 
     /// Returns the name in the directory.
     pub fn name(self) -> &'static str {

@@ -13,11 +13,7 @@ use super::defaults::number;
 use super::finding::{Checked, Finding, check_directory};
 use super::simulation::Simulation;
 use super::species::Species;
-use crate::known_file::KnownFile;
-use analysis::{
-    Analyses, AnalysisKeys, check_origins, check_profiles, check_rdf, check_surface_tension, check_vacf,
-    check_viscosity,
-};
+use analysis::{Analyses, AnalysisKeys, Particles};
 use trajectory::Trajectory;
 
 /// `[output]`
@@ -78,33 +74,25 @@ pub struct Checkpoint {
 }
 
 pub(super) fn check(output: &Output, named: &[Species], simulation: &Simulation) -> Checked {
-    let species = named.len();
     check_directory(&output.directory)?;
     if let Some(trajectory) = &output.trajectory {
         trajectory::check(trajectory)?;
     }
-    let Analyses { rdf, msd, vacf, viscosity, ref profile, surface_tension, .. } = output.analyses;
-    rdf.map_or(Ok(()), |rdf| check_rdf(&rdf, species))?;
-    msd.map_or(Ok(()), |msd| check_origins("output.msd.origins", msd.origins))?;
-    let Simulation { timestep, dimension, .. } = simulation;
-    vacf.map_or(Ok(()), |vacf| check_vacf(&vacf, species, *timestep))?;
-    viscosity.map_or(Ok(()), |viscosity| check_viscosity(&viscosity, *timestep))?;
-    check_profiles(profile, species, *dimension)?;
-    surface_tension.map_or(Ok(()), |_| check_surface_tension(*dimension))?;
+    let &Simulation { timestep, dimension, .. } = simulation;
+    output.analyses.check(&Particles { species: named.len(), dimension, timestep })?;
     check_columns(output, named)
 }
 
 /// Checks that the columns of every table have distinct names.
 fn check_columns(output: &Output, species: &[Species]) -> Checked {
     let names: Vec<String> = species.iter().map(|species| species.name.clone()).collect();
-    for AnalysisKeys { key, file, columns, .. } in output.analyses.keys() {
-        let entry =
-            output.analyses.profile.iter().position(|it| KnownFile::PROFILES[it.axis as usize] == file);
+    for AnalysisKeys { kind, file, .. } in output.analyses.keys() {
+        let entry = output.analyses.profile.iter().position(|it| it.file() == file);
         let entry = entry.map_or(String::new(), |at| format!("[{at}]"));
-        if let Some(column) = twice(&columns(&names)) {
+        if let Some(column) = twice(&(kind.columns)(&names)) {
             let message = format!("two columns of {} would both be `{column}`", file.name());
             let help = "columns are named after species: give other names to those whose names are in it";
-            return Err(Finding::new(format!("output.{key}{entry}"), message, help).at_key());
+            return Err(Finding::new(format!("output.{}{entry}", kind.key), message, help).at_key());
         }
     }
     Ok(())
@@ -135,11 +123,12 @@ mod tests {
         };
         let found = |key: &str, species: &[&str]| {
             let names: Vec<String> = species.iter().map(|name| (*name).to_owned()).collect();
-            let columns = analyses.keys().into_iter().find(|it| it.key == key).map(|it| (it.columns)(&names));
+            let kind = analyses.keys().into_iter().map(|it| it.kind).find(|kind| kind.key == key);
+            let columns = kind.map(|kind| (kind.columns)(&names));
             columns.and_then(|columns| twice(&columns).cloned())
         };
         for analysis in analyses.keys() {
-            assert_eq!(found(analysis.key, &["A", "B_1", "A,B", "\"", "msd", "x"]), None);
+            assert_eq!(found(analysis.kind.key, &["A", "B_1", "A,B", "\"", "msd", "x"]), None);
         }
         // This is n of `A_A` around `A`, and n of `A` around `A_A`.
         assert_eq!(found("rdf", &["A", "A_A"]).as_deref(), Some("n_A_A_A"));

@@ -4,7 +4,7 @@
 use std::iter;
 
 use md_core::words::counted;
-use md_scenario::{Analyses, Scenario};
+use md_scenario::{AnalysisKeys, Scenario};
 
 /// Range of steps that outputs observe: those of a run, or of a stage with separate outputs.
 struct Span<'s> {
@@ -51,8 +51,8 @@ impl Span<'_> {
         let frame = format!("no frame {afterwards} will be written");
         let look = format!("nothing {afterwards} will be looked at");
         let every = output.trajectory.as_ref().map(|trajectory| trajectory.every);
-        let analyses = output.analyses.keys().into_iter().filter(|it| it.key != "profile");
-        let analyses = analyses.map(|it| (it.key, Some(it.every), look.as_str()));
+        let analyses = output.analyses.keys().into_iter().filter(|it| it.kind.key != "profile");
+        let analyses = analyses.map(|it| (it.kind.key, Some(it.every), look.as_str()));
         let outputs: Vec<_> = iter::once(("trajectory", every, frame.as_str())).chain(analyses).collect();
         beyond((within, what), simulation.steps, &outputs)
     }
@@ -61,7 +61,7 @@ impl Span<'_> {
     fn late_starts(&self) -> Vec<String> {
         let Self { scenario: Scenario { output, .. }, within, what, end, .. } = self;
         let averages = ("averages", output.analyses.averages.map(|averages| averages.start));
-        let starts = output.analyses.keys().into_iter().map(|it| (it.key, it.start));
+        let starts = output.analyses.keys().into_iter().map(|it| (it.kind.key, it.start));
         let late = |(output, start): (&str, Option<u64>)| {
             let start = start.filter(|start| start > end)?;
             let ends = if within.is_empty() {
@@ -86,18 +86,17 @@ impl Span<'_> {
             (end / every + 1).checked_sub(start.div_ceil(every)).map_or(0, |looks| looks.saturating_sub(1))
         };
         let timestep = simulation.timestep;
-        let Analyses { vacf, viscosity, .. } = output.analyses;
-        let vacf = vacf.map(|keys| ("vacf", keys.lags(timestep), looks_after(keys.start, keys.every)));
-        let viscosity =
-            viscosity.map(|keys| ("viscosity", keys.lags(timestep), looks_after(keys.start, keys.every)));
-        let too_long = |(output, lags, looks): (&str, usize, u64)| {
+        let too_long = |keys: AnalysisKeys| {
+            let (output, lags) = (keys.kind.key, keys.lags(timestep));
+            let looks = looks_after(keys.start, keys.every);
             (looks > 0 && looks < lags as u64).then(|| {
                 format!(
                     "`{within}output.{output}.length` is {lags} looks, but the {what} has {looks} after the first: {output}.csv will have no rows"
                 )
             })
         };
-        vacf.into_iter().chain(viscosity).filter_map(too_long).collect()
+        let correlations = output.analyses.keys().into_iter().filter(|keys| keys.length.is_some());
+        correlations.filter_map(too_long).collect()
     }
 }
 

@@ -200,10 +200,9 @@ fn drift_note(drift: [f64; 3]) -> String {
 /// Returns the part of the note that names the outputs whose columns include the motion of the
 /// whole system.
 fn with_drift(output: &Output) -> String {
-    let has_it = |centre_of_mass: CentreOfMass| centre_of_mass == CentreOfMass::Diffusion;
-    let msd = output.analyses.msd.filter(|msd| has_it(msd.centre_of_mass)).map(|_| "msd.csv");
-    let vacf = output.analyses.vacf.filter(|vacf| has_it(vacf.centre_of_mass)).map(|_| "vacf.csv");
-    let files: Vec<&str> = msd.into_iter().chain(vacf).collect();
+    let analyses = output.analyses.keys().into_iter();
+    let with_it = analyses.filter(|keys| keys.centre_of_mass == Some(CentreOfMass::Diffusion));
+    let files: Vec<&str> = with_it.map(|keys| keys.file.name()).collect();
     match files[..] {
         [] => String::new(),
         _ => format!(

@@ -21,7 +21,7 @@ pub fn plot(args: &PlotArgs) -> Result<String, RunError> {
     let folder = &args.directory;
     let Some(page) = page(folder)? else {
         return Err(refused(format!(
-            "there is nothing to draw in `{}`: no thermo.csv, timing.csv, rdf.csv, msd.csv, vacf.csv or profile_*.csv",
+            "there is nothing to draw in `{}`: no thermo.csv, no timing.csv and no table of an analysis",
             folder.display()
         )));
     };

@@ -1,6 +1,7 @@
 //! Charts drawn from tables.
 
 use md_lab::plot::{Curve, Curves, Stacked};
+use md_scenario::ANALYSES;
 
 use super::table::Table;
 
@@ -21,22 +22,6 @@ const THERMO: [(&str, &str, &[&str]); 7] = [
 ];
 /// Those of [`THERMO`] that are drawn only if they change with time.
 const VARYING: [&str; 3] = ["Shear pressure", "Box lengths", "Density"];
-
-/// Meanings of the first words of column names, with their unit in reduced units.
-const QUANTITIES: [(&str, &str, &str); 12] = [
-    ("g", "Radial distribution function g(r)", ""),
-    ("n", "Neighbours within r", ""),
-    ("msd", "Mean squared displacement", "σ²"),
-    ("origins", "Number of time origins", ""),
-    ("vacf", "Velocity autocorrelation", "σ²/τ²"),
-    ("diffusion", "Diffusion coefficient", "σ²/τ"),
-    ("stress", "Stress correlation", "ε²/V²"),
-    ("viscosity", "Shear viscosity", "ετ/V"),
-    ("density", "Density", "1/V"),
-    ("temperature", "Temperature", "ε/k"),
-    ("pressure", "Pressure", "ε/V"),
-    ("velocity", "Velocity", "σ/τ"),
-];
 
 /// Labels of the columns used as horizontal axis.
 const AXES: [(&str, &str); 5] =
@@ -87,14 +72,13 @@ pub(super) fn thermo(table: &Table, units: Units) -> Vec<Curves> {
     THERMO.iter().filter_map(chart).collect()
 }
 
-/// First words of the columns `g_A` whose errors are in the column `error_A`.
-const WITH_ERRORS: [&str; 3] = ["g", "msd", "vacf"];
-
-/// Returns the name of the column with the errors of another.
+/// Returns the name of the column with the errors of another. In the tables of analyses those of
+/// the first quantity of species A are named `error_A`.
 fn error_column(table: &Table, column: &str) -> Option<String> {
     let (stem, rest) = column.split_once('_').unwrap_or((column, ""));
     let own = [format!("{column}_error"), format!("{stem}_error_{rest}")];
-    let shared = WITH_ERRORS.contains(&stem).then(|| format!("error_{rest}"));
+    let first = table.names().nth(1).and_then(|name| name.split('_').next());
+    let shared = (first == Some(stem)).then(|| format!("error_{rest}"));
     own.into_iter().chain(shared).find(|name| table.column(name).is_some())
 }
 
@@ -119,9 +103,10 @@ pub(super) fn over_first_column(table: &Table, name: &str, units: Units) -> Vec<
 
 /// Returns the title of a chart from the first word of its columns and the name of the table.
 fn title(stem: &str, table: &str, units: Units) -> String {
-    let known = QUANTITIES.iter().find(|(name, ..)| *name == stem);
+    let mut quantities = ANALYSES.iter().flat_map(|kind| kind.quantities);
+    let known = quantities.find(|quantity| quantity.columns == stem);
     let (words, unit) =
-        known.map_or_else(|| (capitalised(stem), ""), |(_, words, unit)| ((*words).to_owned(), *unit));
+        known.map_or_else(|| (capitalised(stem), ""), |known| (known.title.to_owned(), known.unit));
     let across = table.strip_prefix("profile_").map(|axis| format!(" across {axis}")).unwrap_or_default();
     let at = if table == "probe" { " at the probes" } else { "" };
     units.titled(&format!("{words}{across}{at}"), unit)

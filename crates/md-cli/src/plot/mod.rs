@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use md_lab::EncodeError;
 use md_lab::plot::Picture;
+use md_scenario::ANALYSES;
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
 use serde_json::Value;
@@ -16,10 +17,8 @@ use serde_json::Value;
 use charts::Units;
 use table::Table;
 
-/// Tables of analyses; those of profiles have an axis in their names.
-const ANALYSES: [&str; 7] =
-    ["rdf.csv", "msd.csv", "vacf.csv", "viscosity.csv", "averages.csv", "probe.csv", "drag.csv"];
-const PROFILE: &str = "profile_";
+/// Tables other than those of analyses that are drawn over their first column.
+const OTHER_TABLES: [&str; 3] = ["averages.csv", "probe.csv", "drag.csv"];
 
 /// Entries of summary.json that are listed above the pictures.
 const FACTS: [&str; 14] = [
@@ -95,21 +94,10 @@ fn failed(reason: &EncodeError) -> RunError {
     md_files::store::OutputError::encode(KnownFile::PLOT, reason).into()
 }
 
-/// Returns the existing tables of analyses, profiles last.
+/// Returns the existing tables of analyses, then the other ones.
 fn analyses(folder: &Path) -> Vec<PathBuf> {
-    let mut profiles: Vec<PathBuf> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            name.starts_with(PROFILE) && name.ends_with(".csv")
-        })
-        .map(|entry| entry.path())
-        .collect();
-    profiles.sort();
-    ANALYSES.iter().map(|name| folder.join(name)).filter(|path| path.exists()).chain(profiles).collect()
+    let of_analyses = ANALYSES.iter().flat_map(|kind| kind.files).map(|file| file.name());
+    of_analyses.chain(OTHER_TABLES).map(|name| folder.join(name)).filter(|path| path.exists()).collect()
 }
 
 fn html(folder: &Path, scenario: &toml::Table, figures: &[Figure]) -> String {

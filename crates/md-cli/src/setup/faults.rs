@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use md_core::grid::{GridError, axis};
 use md_engine::{EngineError, Setup};
-use md_files::output::analysis::longest_distance;
+use md_files::output::analyses::longest_distance;
 use md_files::output::trajectory::format_of;
 use md_scenario::{Scenario, ScenarioError, ScenarioSource, integrator_fault};
 

@@ -7,8 +7,8 @@ use md_scenario::SurfaceTension;
 use md_scenario::messages::note;
 use serde_json::{Map, Value, json};
 
-use super::analysis::{SampleSchedule, recalled};
 use super::run_output::{Opening, StageBegin};
+use super::schedule::SampleSchedule;
 use super::thermo::{columns, values};
 use crate::checkpoint::OutputMemory;
 
@@ -42,7 +42,7 @@ impl Averages {
         let looks =
             SampleSchedule::new(output.thermo.every, output.analyses.averages.map(|averages| averages.start));
         let tension = output.analyses.surface_tension;
-        let recalled = recalled(opening, NAME, |words| Seen::from_words(words, tension));
+        let recalled = opening.recalled(NAME, |words| Seen::from_words(words, tension));
         let seen = recalled.unwrap_or_else(|| Seen::new(looks.every, tension));
         let may_be_equilibrium = output.analyses.averages.is_some();
         Self { looks, tension, within: opening.within.clone(), seen, may_be_equilibrium }

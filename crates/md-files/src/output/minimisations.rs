@@ -10,13 +10,12 @@ use md_scenario::failure::RunError;
 use md_scenario::messages::warn;
 use serde_json::{Value, json};
 
-use super::analysis::recalled;
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, SharedConsole, StageBegin};
 use crate::checkpoint::{OutputMemory, OutputState};
 use crate::store::OutputError;
 
 /// Output of the results of minimisations.
-pub const KIND: OutputKind =
+pub static KIND: OutputKind =
     OutputKind { scope: Scope::Run, files: &[], needs: Needs::NOTHING, has_tracks: false, open };
 
 const NAME: &str = "minimisations";
@@ -73,7 +72,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         number: 0,
         first_step: 0,
         last_step: 0,
-        ended: recalled(opening, NAME, from_words).unwrap_or_default(),
+        ended: opening.recalled(NAME, from_words).unwrap_or_default(),
     })])
 }
 

@@ -10,8 +10,8 @@
 //! | `scenario.toml` | at the start | [`OutputDirectory::for_scenario`] |
 //! | `thermo.csv` | row by row | `thermo` |
 //! | trajectory | frame by frame | `trajectory` |
-//! | `rdf.csv`, `msd.csv`, `vacf.csv`, `viscosity.csv`, `profile_z.csv` | whole, at the end | `rdf`, `msd`, `vacf`, `viscosity`, `profile` |
-//! | all outputs that a run writes as it proceeds | | [`run_output::OUTPUTS`] |
+//! | tables of analyses, such as `rdf.csv` | whole, at the end | [`analyses`] |
+//! | all outputs that a run writes as it proceeds | | [`outputs::all_outputs`] |
 //! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | `compare` |
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
 //!
@@ -23,22 +23,18 @@
 mod averages;
 mod gathers;
 mod results;
+mod schedule;
 
-pub mod analysis;
+pub mod analyses;
 pub mod flow;
 pub mod minimisations;
-pub mod msd;
 pub mod outputs;
-pub mod profile;
 pub mod progress;
-pub mod rdf;
 pub mod run_output;
 pub mod screen;
 pub mod tables;
 pub mod thermo;
 pub mod trajectory;
-pub mod vacf;
-pub mod viscosity;
 
 #[cfg(test)]
 mod fixtures;

@@ -9,9 +9,20 @@ use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
 use serde_json::Map;
 
-use super::run_output::{Closing, Opened, StageBegin};
+use super::run_output::{Closing, Opened, OutputKind, StageBegin};
 use crate::checkpoint::{OutputState, ParticleMemory};
 use crate::store::{OutputDirectory, OutputError, kept_whole};
+
+/// Returns all outputs that a run may write as it proceeds, in the order in which they sample.
+pub fn all_outputs() -> impl Iterator<Item = &'static OutputKind> {
+    let single = [&super::thermo::KIND, &super::trajectory::KIND, &super::minimisations::KIND];
+    single.into_iter().chain(super::analyses::KINDS)
+}
+
+/// Returns the kind of the output that writes a file.
+pub fn output_of(file: KnownFile) -> Option<&'static OutputKind> {
+    all_outputs().find(|kind| kind.files.contains(&file))
+}
 
 /// The outputs of one folder, as one observer.
 pub struct Outputs<'a>(Opened<'a>);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use md_scenario::known_file::KnownFile;
 
-use super::run_output::OUTPUTS;
+use super::outputs::all_outputs;
 use crate::checkpoint::Resumed;
 use crate::store::{OutputDirectory, OutputError, OutputMark, RecordFile};
 
@@ -102,7 +102,7 @@ impl OutputDirectory {
             .try_for_each(|(file, line)| {
                 RecordFile::expect_preamble(&directory.path().join(file.name()), line.as_bytes())
             })?;
-        let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(OUTPUTS.iter().flat_map(|kind| kind.files));
+        let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(all_outputs().flat_map(|kind| kind.files));
         let names = fixed.map(|file| file.name()).chain(trajectory).chain(old.iter().map(String::as_str));
         let replaced: Vec<&str> = names
             .filter(|name| !marks.iter().any(|mark| mark.file == **name && directory.goes_on(mark)))

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Every rank has a value of each output; its file, if it has one, is on rank 0. A new output needs
-//! one more file beside this one and a line in [`OUTPUTS`].
+//! one more file beside this one and a line in [`super::outputs::all_outputs`]; an analysis, one in
+//! [`super::analyses`].
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,25 +17,13 @@ use md_core::{Domain, SimdLevel};
 use md_engine::{Needs, Observer, ObserverError, Setup, Snapshot};
 use md_scenario::failure::RunError;
 use md_scenario::known_file::KnownFile;
+use md_scenario::messages::note;
 use md_scenario::{Scenario, StagePlan};
 use serde_json::{Map, Value};
 
-use super::analysis::kind;
 use super::{Progress, ProgressMode, Screen, Verbosity};
 use crate::checkpoint::{OutputMemory, OutputState, ParticleMemory, ParticleRows, Resumed};
 use crate::store::{OutputDirectory, OutputError, OutputMark};
-
-/// All outputs that a run may write as it proceeds, in the order in which they sample.
-pub static OUTPUTS: &[OutputKind] = &[
-    super::thermo::KIND,
-    super::trajectory::KIND,
-    kind::<super::rdf::Rdf>(),
-    kind::<super::msd::Msd>(),
-    kind::<super::vacf::Vacf>(),
-    kind::<super::viscosity::Viscosity>(),
-    super::minimisations::KIND,
-    kind::<super::profile::Profile>(),
-];
 
 /// A kind of output.
 #[derive(Clone, Copy)]
@@ -50,13 +39,6 @@ pub struct OutputKind {
     /// Opens the outputs of this kind that the scenario requests, or continues them. It is called
     /// on all ranks, for one kind after another, and does not communicate.
     pub open: for<'a> fn(&Opening<'a>) -> Result<Opened<'a>, OutputError>,
-}
-
-impl OutputKind {
-    /// Returns the kind of the output that writes a file.
-    pub fn of(file: KnownFile) -> Option<&'static Self> {
-        OUTPUTS.iter().find(|kind| kind.files.contains(&file))
-    }
 }
 
 /// Whether an output is available to single stages.
@@ -217,6 +199,19 @@ impl<'a> Opening<'a> {
     /// resumed.
     pub fn memory(&self, name: &str) -> Option<&'a OutputMemory> {
         self.resumed?.header.memories.iter().find(|memory| memory.name == name)
+    }
+
+    /// Returns the data that an analysis had gathered at the checkpoint, if its keys have not
+    /// changed. Otherwise prints a note that the analysis begins anew.
+    pub(super) fn recalled<T>(&self, key: &str, read: impl FnOnce(&[u64]) -> Option<T>) -> Option<T> {
+        let found = read(&self.memory(key)?.words);
+        if found.is_none() && self.root.is_some() {
+            note(&format!(
+                "`{}output.{key}` is not as it was at the checkpoint: it begins anew",
+                self.within
+            ));
+        }
+        found
     }
 
     /// Returns the data per particle that an output had stored in the checkpoint; each rank has

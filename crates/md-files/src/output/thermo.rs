@@ -12,7 +12,7 @@ use crate::checkpoint::OutputState;
 use crate::store::{OutputDirectory, OutputError, OutputMark, RecordFile};
 
 /// Output of the thermodynamic state.
-pub const KIND: OutputKind = OutputKind {
+pub static KIND: OutputKind = OutputKind {
     scope: Scope::Stage,
     files: &[KnownFile::THERMO],
     needs: Needs::ENERGY_AND_VIRIAL,

@@ -7,6 +7,7 @@ use md_core::words::counted;
 use md_core::{Boundary, ConservedMomentum, Domain, Particles};
 use md_engine::{Integrator, Needs, NeighborReport, Snapshot};
 use md_files::input::InputParticles;
+use md_files::output::outputs::output_of;
 use md_files::output::run_output::{Closing, Opened, OutputKind, RunOutput};
 use md_files::store::{OutputDirectory, OutputError};
 use md_scenario::failure::RunError;
@@ -116,7 +117,7 @@ impl Analysis<'_> {
         let scenario = &self.inputs.scenario;
         let key_of = |is_of: fn(&OutputKind) -> bool| {
             let mut all = scenario.output.analyses.keys().into_iter();
-            all.find(|keys| OutputKind::of(keys.file).is_some_and(is_of)).map(|keys| keys.key)
+            all.find(|keys| output_of(keys.file).is_some_and(is_of)).map(|keys| keys.kind.key)
         };
         let of_velocities = key_of(|kind| kind.needs == Needs::VELOCITIES);
         if let Some(key) = of_velocities.filter(|_| !frame.has_velocities()) {

@@ -20,15 +20,16 @@ use std::{fs, io};
 use md_comm::{World, local};
 use md_engine::Needs;
 use md_files::input::InputParticles;
+use md_files::output::outputs::{all_outputs, output_of};
 use md_files::output::run_output::{
-    Console, OUTPUTS, Opened, Opening, OutputKind, RootOpening, Spacing, StageBegin, Subject, open_outputs,
+    Console, Opened, Opening, RootOpening, Spacing, StageBegin, Subject, open_outputs,
 };
 use md_files::store::OutputDirectory;
 use md_files::text_file::read_text;
 use md_scenario::failure::{RUN_FAILED, RunError};
 use md_scenario::known_file::KnownFile;
 use md_scenario::messages::note;
-use md_scenario::{self as scenario, Scenario, ScenarioSource};
+use md_scenario::{self as scenario, ANALYSES, Profile, Scenario, ScenarioSource};
 
 use super::ending::summarised;
 use super::{note_lock, refused};
@@ -83,11 +84,12 @@ fn inputs_of(args: &AnalyseArgs) -> Result<Inputs, RunError> {
     let source = ScenarioSource { name, text, overrides: args.set.clone() };
     let scenario: Scenario = scenario::load(&source)?;
     if files(&scenario).is_empty() {
-        return Err(refused(
-            "the scenario asks for none of `output.rdf`, `msd`, `vacf`, `viscosity`, `profile`, `averages` and `surface_tension`: \
-             ask for one, for example by --set output.rdf={every=10}"
-                .to_owned(),
-        ));
+        let keys: Vec<String> = ANALYSES.iter().map(|kind| format!("`{}`", kind.key)).collect();
+        return Err(refused(format!(
+            "the scenario asks for none of the analyses {}, `averages` and `surface_tension`: ask for one, for example by \
+             --set output.rdf={{every=10}}",
+            keys.join(", ")
+        )));
     }
     Ok(Inputs { path, source, scenario, particles: None, beside: Vec::new(), list: OnceLock::new() })
 }
@@ -102,7 +104,7 @@ fn files(scenario: &Scenario) -> Vec<KnownFile> {
     let output = &scenario.output;
     let has_averages = output.analyses.averages.is_some() || output.analyses.surface_tension.is_some();
     let all = output.analyses.keys().into_iter().map(|keys| keys.file);
-    let (profiles, single): (Vec<_>, Vec<_>) = all.partition(|file| KnownFile::PROFILES.contains(file));
+    let (profiles, single): (Vec<_>, Vec<_>) = all.partition(|file| Profile::KIND.files.contains(file));
     single.into_iter().chain(has_averages.then_some(KnownFile::THERMO)).chain(profiles).collect()
 }
 
@@ -126,9 +128,8 @@ fn open(folder: &Path, files: &[KnownFile], trajectory: &Path) -> Result<OutputD
 /// # Errors
 /// Returns an error if none can be.
 fn possible(asked: Vec<KnownFile>, frame: &InputParticles) -> Result<Vec<KnownFile>, RunError> {
-    let needs_velocities = |file: &KnownFile| {
-        OutputKind::of(*file).is_some_and(|kind| kind.needs.contains(Needs::ENERGY_AND_VIRIAL))
-    };
+    let needs_velocities =
+        |file: &KnownFile| output_of(*file).is_some_and(|kind| kind.needs.contains(Needs::ENERGY_AND_VIRIAL));
     if frame.has_velocities() || !asked.iter().any(needs_velocities) {
         return Ok(asked);
     }
@@ -204,7 +205,7 @@ fn open_asked<'a>(
     asked: &[KnownFile],
     last_stage: u64,
 ) -> Result<Opened<'a>, RunError> {
-    let kinds = OUTPUTS.iter().filter(|kind| kind.files.iter().any(|file| asked.contains(file)));
+    let kinds = all_outputs().filter(|kind| kind.files.iter().any(|file| asked.contains(file)));
     let mut outputs = open_outputs(kinds, opening)?;
     if let Some(plan) = opening.scenario.stages().last() {
         let stage = StageBegin { plan, number: 0, first_step: last_stage, is_last: true };

@@ -3,7 +3,8 @@
 //! A run observes steps at a fixed interval, whatever it writes. An analysis of a trajectory can
 //! only use the frames that exist. If these are equally spaced, their spacing is its interval.
 
-use md_files::output::run_output::{OutputKind, Spacing};
+use md_files::output::outputs::output_of;
+use md_files::output::run_output::Spacing;
 use md_scenario::failure::RunError;
 use md_scenario::messages::note;
 use md_scenario::{AnalysisKeys, Scenario};
@@ -26,7 +27,7 @@ impl Rhythm {
     /// begin with step `begin`.
     pub(super) fn all(scenario: &Scenario, begin: u64) -> Vec<Self> {
         let rhythm = |keys: AnalysisKeys| {
-            let has_tracks = OutputKind::of(keys.file).is_some_and(|kind| kind.has_tracks);
+            let has_tracks = output_of(keys.file).is_some_and(|kind| kind.has_tracks);
             let from = keys.start.unwrap_or(begin);
             let rhythm = Self { keys, from, first: None, last: None, interval: None };
             (has_tracks || keys.length.is_some()).then_some(rhythm)
@@ -60,7 +61,8 @@ impl Rhythm {
     /// Returns the frames that are used, if their interval is not the scenario's, and prints a
     /// note.
     pub(super) fn other(&self, timestep: f64) -> Option<Spacing> {
-        let AnalysisKeys { key, file, every, length, .. } = self.keys;
+        let AnalysisKeys { kind, file, every, length, .. } = self.keys;
+        let key = kind.key;
         let (first, steps) = self.first.zip(self.interval).filter(|&(_, steps)| steps != every)?;
         note(&format!(
             "`output.{key}.every` is {every}, but the frames that it can take are {steps} steps apart: it takes these"
@@ -87,7 +89,7 @@ impl Rhythm {
             Some((before, apart)) if apart != expected => Err(refused(format!(
                 "{name}: the frames of `output.{key}` are {expected} steps apart, but before step {step} the last one is that of \
                  step {before}: try --set output.{key}.every={apart}, or another `start`",
-                key = self.keys.key
+                key = self.keys.kind.key
             ))),
             _ => Ok(()),
         }

@@ -11,8 +11,8 @@ use md_comm::World;
 use md_engine::Simulation;
 use md_files::checkpoint::{self, Checkpoints};
 use md_files::output::Verbosity;
-use md_files::output::outputs::Outputs;
-use md_files::output::run_output::{Closing, OUTPUTS, Opening, RootOpening, open_outputs};
+use md_files::output::outputs::{Outputs, all_outputs};
+use md_files::output::run_output::{Closing, Opening, RootOpening, open_outputs};
 use md_files::output::screen::where_results_are;
 use md_files::store::{OutputDirectory, OutputError};
 use md_lab::trace::TracedWorld;
@@ -127,7 +127,7 @@ fn observers<'a>(
         root: root.map(|root| RootOpening { directory: &root.directory, console: root.console.clone() }),
         within: String::new(),
     };
-    let outputs = Outputs::new(open_on_all(world, || open_outputs(OUTPUTS.iter(), &opening))?);
+    let outputs = Outputs::new(open_on_all(world, || open_outputs(all_outputs(), &opening))?);
     let of_stages =
         stage_outputs(&opening, &beginning.own_outputs, root.map(|root| &*root.stage_directories))?;
     root.iter().for_each(|root| root.begin_table());

@@ -3,8 +3,8 @@
 
 use md_core::ConservedMomentum;
 use md_files::checkpoint::{Resumed, folders_of_stages};
-use md_files::output::outputs::{Outputs, StageOutputs};
-use md_files::output::run_output::{Console, OUTPUTS, Opening, RootOpening, Scope, Subject, open_outputs};
+use md_files::output::outputs::{Outputs, StageOutputs, all_outputs};
+use md_files::output::run_output::{Console, Opening, RootOpening, Scope, Subject, open_outputs};
 use md_files::output::trajectory::expect_same_kind;
 use md_files::output::{GoingOn, ResultFiles, Verbosity};
 use md_files::store::{OutputDirectory, OutputError};
@@ -102,7 +102,7 @@ pub(super) fn stage_outputs<'a>(
             within: stage.within(),
             ..run.clone()
         };
-        let of_stage = OUTPUTS.iter().filter(|kind| kind.scope == Scope::Stage);
+        let of_stage = all_outputs().filter(|kind| kind.scope == Scope::Stage);
         let outputs = open_on_all(run.world, || open_outputs(of_stage, &opening))?;
         let Subject { domain, atoms, .. } = run.subject;
         let momentum = stage.scenario.integrator.kind.total_momentum();

@@ -6,7 +6,7 @@ use std::path::Path;
 use md_scenario::known_file::KnownFile;
 
 use super::super::flow::images;
-use super::super::run_output::OUTPUTS;
+use super::super::outputs::all_outputs;
 use super::super::trajectory::is_own_trajectory;
 use super::GoingOn;
 use crate::checkpoint;
@@ -16,7 +16,7 @@ use crate::text_file::read_text;
 /// Returns whether a folder contains results of a scenario other than `own`, which another command
 /// wrote.
 pub fn holds_results_but(path: &Path, own: &[KnownFile]) -> bool {
-    let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(OUTPUTS.iter().flat_map(|kind| kind.files));
+    let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(all_outputs().flat_map(|kind| kind.files));
     let mut others = fixed.filter(|file| !own.contains(file)).map(|file| path.join(file.name()));
     others.any(|place| fs::symlink_metadata(place).is_ok())
 }
@@ -92,7 +92,7 @@ impl OutputDirectory {
         trajectory: Option<&str>,
     ) -> bool {
         let home = going_on.and_then(|going_on| FileIdentity::behind(going_on.checkpoint.parent()?));
-        let fixed = OUTPUTS.iter().flat_map(|kind| kind.files).map(|file| file.name());
+        let fixed = all_outputs().flat_map(|kind| kind.files).map(|file| file.name());
         let is_wanted = fixed.chain(trajectory).any(|name| name == mark.file);
         is_wanted && home.is_some() && home == self.identity() && !self.goes_on(mark)
     }

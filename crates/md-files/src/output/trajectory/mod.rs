@@ -34,7 +34,7 @@ pub use columns::expect_same_kind;
 use frame::{Frame, FrameLayout, OwnParticles};
 
 /// Output of frames of all particles, in a file with a name given in the scenario.
-pub const KIND: OutputKind =
+pub static KIND: OutputKind =
     OutputKind { scope: Scope::Stage, files: &[], needs: Needs::NOTHING, has_tracks: false, open };
 
 /// A format of trajectories.

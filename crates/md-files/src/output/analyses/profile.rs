@@ -5,12 +5,11 @@ use md_comm::World;
 use md_core::analysis::Batches;
 use md_engine::analysis::{SlabSums, Slabs};
 use md_engine::{Needs, ObserverError, Snapshot};
-use md_scenario::known_file::KnownFile;
-use md_scenario::{AnalysisKeys, Profile as ProfileKeys};
+use md_scenario::{AnalysisKeys, AnalysisKind, Profile as ProfileKeys};
 use serde::Serialize;
 
-use super::analysis::Analysis;
-use super::run_output::Opening;
+use super::super::run_output::Opening;
+use super::Analysis;
 
 /// Averages over the samples so far, which are equal on all ranks.
 pub(super) struct Profile {
@@ -44,12 +43,11 @@ enum Column {
 }
 
 impl Analysis for Profile {
-    const FILES: &'static [KnownFile] = &KnownFile::PROFILES;
+    const KIND: AnalysisKind = ProfileKeys::KIND;
     const NEEDS: Needs = Needs::VELOCITIES.with(Needs::PARTICLE_VIRIALS);
 
     fn new(keys: &AnalysisKeys, opening: &Opening, words: Option<&[u64]>) -> Option<Self> {
-        let is_own = |it: &&ProfileKeys| KnownFile::PROFILES[it.axis as usize] == keys.file;
-        let keys = opening.scenario.output.analyses.profile.iter().find(is_own)?;
+        let keys = opening.scenario.output.analyses.profile.iter().find(|it| it.file() == keys.file)?;
         let slabs = Slabs { axis: keys.axis as usize, bins: keys.bins as usize };
         let species = opening.species();
         let width = slabs.bins * (DENSITIES + species.len()) + 2;

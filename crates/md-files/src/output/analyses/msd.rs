@@ -5,13 +5,12 @@ use md_comm::World;
 use md_core::analysis::{Origins, error_of_mean, mean};
 use md_engine::analysis::{Quantity, Tracks};
 use md_engine::{Needs, ObserverError, Snapshot};
-use md_scenario::known_file::KnownFile;
-use md_scenario::{AnalysisKeys, CentreOfMass};
+use md_scenario::{AnalysisKeys, AnalysisKind, CentreOfMass};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::analysis::Analysis;
-use super::run_output::Opening;
+use super::super::run_output::Opening;
+use super::Analysis;
 
 /// Mean squared displacements over the samples so far.
 pub(super) struct Msd {
@@ -29,7 +28,7 @@ pub(super) struct Msd {
 }
 
 impl Analysis for Msd {
-    const FILES: &'static [KnownFile] = &[KnownFile::MSD];
+    const KIND: AnalysisKind = md_scenario::Msd::KIND;
     const NEEDS: Needs = Needs::NOTHING;
     const HAS_TRACKS: bool = true;
 

@@ -1,26 +1,45 @@
-//! Common parts of analyses, which sample a run and write one table at its end: when they sample,
-//! and how they are opened, continued, stored in checkpoints and completed.
+//! Analyses, which sample a run and write one table at its end: what they have in common, and how
+//! they are opened, continued, stored in checkpoints and completed.
+//!
+//! A new analysis is a file beside this one and a line in [`KINDS`]; its keys are a file in
+//! `md_scenario::output::analysis`.
+
+mod msd;
+mod profile;
+mod rdf;
+mod vacf;
+mod viscosity;
 
 use md_comm::{CommError, World};
 use md_core::Domain;
 use md_engine::analysis::Tracks;
 use md_engine::{EngineError, Needs, Observer, ObserverError, RunsOn, Snapshot};
-use md_scenario::AnalysisKeys;
 use md_scenario::failure::RunError;
-use md_scenario::known_file::KnownFile;
-use md_scenario::messages::note;
+use md_scenario::{AnalysisKeys, AnalysisKind};
 use serde::Serialize;
 use serde_json::Value;
 
+pub use rdf::longest_distance;
+
 use super::run_output::{Closing, Opened, Opening, OutputKind, RunOutput, Scope, Spacing, StageBegin};
+use super::schedule::SampleSchedule;
 use super::tables::named_table;
 use crate::checkpoint::{OutputMemory, OutputState, ParticleMemory, ParticleRows};
 use crate::store::OutputError;
 
+/// All analyses, in the order in which they sample.
+pub(super) static KINDS: &[OutputKind] = &[
+    kind::<rdf::Rdf>(),
+    kind::<msd::Msd>(),
+    kind::<vacf::Vacf>(),
+    kind::<viscosity::Viscosity>(),
+    kind::<profile::Profile>(),
+];
+
 /// An analysis, on one rank.
-pub(super) trait Analysis: Sized + 'static {
-    /// Files that analyses of this kind write.
-    const FILES: &'static [KnownFile];
+trait Analysis: Sized + 'static {
+    /// Its kind in scenarios.
+    const KIND: AnalysisKind;
     /// Data that a sample needs.
     const NEEDS: Needs;
     /// Ranks that sample.
@@ -55,7 +74,7 @@ pub(super) trait Analysis: Sized + 'static {
 
     /// Returns the columns of the table, for species of these names.
     fn columns(&self, keys: &AnalysisKeys, species: &[String]) -> Vec<String> {
-        (keys.columns)(species)
+        (keys.kind.columns)(species)
     }
 
     /// Returns the rows of the table; without samples there are none.
@@ -68,10 +87,10 @@ pub(super) trait Analysis: Sized + 'static {
 }
 
 /// Returns the kind of an analysis.
-pub(super) const fn kind<A: Analysis>() -> OutputKind {
+const fn kind<A: Analysis>() -> OutputKind {
     OutputKind {
         scope: Scope::Stage,
-        files: A::FILES,
+        files: A::KIND.files,
         needs: A::NEEDS,
         has_tracks: A::HAS_TRACKS,
         open: open::<A>,
@@ -102,15 +121,15 @@ fn open<'a, A: Analysis>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputErro
             let rows = opening.particle_rows(name)?;
             (rows.width == 1 + 3 * times).then_some((analysis, Some(rows)))
         };
-        let recalled = recalled(opening, name, read);
+        let recalled = opening.recalled(name, read);
         let (analysis, restored) = recalled.or_else(|| Some((A::new(&keys, opening, None)?, None)))?;
         let offset = spacing.map_or(0, |spacing| spacing.first % spacing.steps);
-        let looks = SampleSchedule { offset, ..SampleSchedule::new(keys.every, keys.start) };
+        let looks = SampleSchedule::new(keys.every, keys.start).with_offset(offset);
         let (world, species) = (opening.world, opening.species());
         Some(Box::new(AnalysisOutput { world, keys, species, looks, restored, analysis }) as Box<_>)
     };
     let all = opening.scenario.output.analyses.keys().into_iter();
-    Ok(all.filter(|keys| A::FILES.contains(&keys.file)).filter_map(sampled).collect())
+    Ok(all.filter(|keys| A::KIND.files.contains(&keys.file)).filter_map(sampled).collect())
 }
 
 /// Returns the name of an analysis in checkpoints and notes, which is that of its file.
@@ -174,59 +193,4 @@ impl<A: Analysis> RunOutput for AnalysisOutput<'_, A> {
         let table = || named_table(keys.file, &analysis.columns(&keys, &species), analysis.rows());
         Ok(closing.write_whole(keys.file, table)?)
     }
-}
-
-/// Schedule of the samples of an analysis.
-pub(super) struct SampleSchedule {
-    /// Steps between two samples.
-    pub(super) every: u64,
-    /// First step as the scenario gives it.
-    start: Option<u64>,
-    from: u64,
-    /// Offset of the steps from multiples of the interval.
-    offset: u64,
-}
-
-impl SampleSchedule {
-    /// Creates a schedule with a sample every `every` steps, from the step `start` or else from the
-    /// beginning of the last stage.
-    pub(super) fn new(every: u64, start: Option<u64>) -> Self {
-        Self { every, start, from: start.unwrap_or(u64::MAX), offset: 0 }
-    }
-
-    pub(super) fn begin_stage(&mut self, stage: &StageBegin) {
-        if self.start.is_none() && stage.is_last {
-            self.from = stage.first_step;
-        }
-    }
-
-    pub(super) fn are_due(&self, step: u64) -> bool {
-        step >= self.from && (step - self.offset).is_multiple_of(self.every)
-    }
-}
-
-/// Returns the data that an analysis had gathered at the checkpoint, if its keys have not changed.
-/// Otherwise prints a note that the analysis begins anew.
-pub(super) fn recalled<T>(opening: &Opening, key: &str, read: impl FnOnce(&[u64]) -> Option<T>) -> Option<T> {
-    let memory = opening.memory(key)?;
-    let found = read(&memory.words);
-    if found.is_none() && opening.root.is_some() {
-        note(&format!("`{}output.{key}` is not as it was at the checkpoint: it begins anew", opening.within));
-    }
-    found
-}
-
-/// Returns half the shortest periodic side of the box, the largest distance at which a pair is
-/// counted once.
-pub fn longest_distance(domain: &Domain) -> f64 {
-    let periodic = (0..3).filter(|&dim| domain.is_periodic(dim));
-    periodic.map(|dim| domain.lengths[dim] / 2.0).fold(f64::INFINITY, f64::min)
-}
-
-/// Returns an error message if the box is too small for the distance `max`.
-pub(super) fn distance_problem(max: f64, domain: &Domain) -> Option<String> {
-    let longest = longest_distance(domain);
-    (max > longest).then(|| {
-        format!("`output.rdf.max` is {max:?}, but half the shortest periodic side of the box is {longest:?}")
-    })
 }

@@ -4,12 +4,11 @@
 use md_comm::World;
 use md_engine::analysis::{Quantity, Tracks, Windows};
 use md_engine::{Needs, ObserverError, Snapshot};
-use md_scenario::known_file::KnownFile;
-use md_scenario::{AnalysisKeys, CentreOfMass};
+use md_scenario::{AnalysisKeys, AnalysisKind, CentreOfMass};
 use serde::Serialize;
 
-use super::analysis::Analysis;
-use super::run_output::Opening;
+use super::super::run_output::Opening;
+use super::Analysis;
 
 /// Velocity autocorrelation functions over the samples so far.
 pub(super) struct Vacf {
@@ -27,7 +26,7 @@ pub(super) struct Vacf {
 }
 
 impl Analysis for Vacf {
-    const FILES: &'static [KnownFile] = &[KnownFile::VACF];
+    const KIND: AnalysisKind = md_scenario::Vacf::KIND;
     const NEEDS: Needs = Needs::VELOCITIES;
     const HAS_TRACKS: bool = true;
 

@@ -3,13 +3,12 @@
 use md_comm::World;
 use md_core::analysis::{Blocking, Correlated, Correlation};
 use md_engine::{Needs, ObserverError, RunsOn, Snapshot, Thermo};
-use md_scenario::AnalysisKeys;
-use md_scenario::known_file::KnownFile;
+use md_scenario::{AnalysisKeys, AnalysisKind};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::analysis::Analysis;
-use super::run_output::Opening;
+use super::super::run_output::Opening;
+use super::Analysis;
 
 /// The viscosity from the samples so far, which are on rank 0.
 pub(super) struct Viscosity {
@@ -52,7 +51,7 @@ impl Viscosity {
 }
 
 impl Analysis for Viscosity {
-    const FILES: &'static [KnownFile] = &[KnownFile::VISCOSITY];
+    const KIND: AnalysisKind = md_scenario::Viscosity::KIND;
     const NEEDS: Needs = Needs::ENERGY_AND_VIRIAL;
     const RUNS_ON: RunsOn = RunsOn::FirstRank;
 

@@ -6,12 +6,11 @@ use md_core::analysis::{Batches, DistanceBins, PairCounts, neighbours, radial_di
 use md_core::{Domain, SimdLevel, Threads};
 use md_engine::analysis::{DistanceCount, PairsByDistance};
 use md_engine::{Needs, ObserverError, Snapshot};
-use md_scenario::AnalysisKeys;
-use md_scenario::known_file::KnownFile;
+use md_scenario::{AnalysisKeys, AnalysisKind};
 use serde::Serialize;
 
-use super::analysis::{Analysis, distance_problem};
-use super::run_output::Opening;
+use super::super::run_output::Opening;
+use super::Analysis;
 
 /// Largest number of values of the samples that are waiting to be summed over ranks, unless one
 /// sample has more.
@@ -33,7 +32,7 @@ pub(super) struct Rdf {
 }
 
 impl Analysis for Rdf {
-    const FILES: &'static [KnownFile] = &[KnownFile::RDF];
+    const KIND: AnalysisKind = md_scenario::Rdf::KIND;
     const NEEDS: Needs = Needs::NOTHING;
 
     fn new(_: &AnalysisKeys, opening: &Opening, words: Option<&[u64]>) -> Option<Self> {
@@ -119,4 +118,19 @@ impl Analysis for Rdf {
             (middle, values.iter().map(|column| column[class]).collect::<Vec<_>>())
         })
     }
+}
+
+/// Returns half the shortest periodic side of the box, the largest distance at which a pair is
+/// counted once.
+pub fn longest_distance(domain: &Domain) -> f64 {
+    let periodic = (0..3).filter(|&dim| domain.is_periodic(dim));
+    periodic.map(|dim| domain.lengths[dim] / 2.0).fold(f64::INFINITY, f64::min)
+}
+
+/// Returns an error message if the box is too small for the distance `max`.
+fn distance_problem(max: f64, domain: &Domain) -> Option<String> {
+    let longest = longest_distance(domain);
+    (max > longest).then(|| {
+        format!("`output.rdf.max` is {max:?}, but half the shortest periodic side of the box is {longest:?}")
+    })
 }
