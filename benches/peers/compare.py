@@ -8,7 +8,7 @@ import csv
 import statistics
 import sys
 
-OURS = "md"
+OURS = ("md", "md-drift")
 
 
 def read(path):
@@ -38,14 +38,14 @@ def tables(times, drifts):
         drift = drifts.get(program, "-")
         yield "| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {} |".format(*program, *spread(runs.values()), drift)
     yield ""
-    yield "| times as fast as | precision | built for | md precision | min | median | max |"
+    yield "| times as fast as | precision | built for | md | min | median | max |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
-    ours = [program for program in times if program[0] == OURS]
+    ours = [program for program in times if program[0] in OURS]
     for our in ours:
         for their in times:
             if their != our:
                 ratios = [times[their][turn] / time for turn, time in times[our].items() if turn in times[their]]
-                yield "| {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} |".format(*their, our[1], *spread(ratios))
+                yield "| {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} |".format(*their, f"{our[0]} {our[1]}", *spread(ratios))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ usage() {
     cat <<'EOF_USAGE'
 usage: compare.sh [--accurate|--literal] [OPTION...]
   --accurate        every program as its users should run it (default): lists of md and LAMMPS are rebuilt in time, so
-                    that no pair is missed; GROMACS has a thermostat and lists for a tolerated drift. miniMD and MD-Bench
-                    cannot do this and are left out
+                    that no pair is missed; GROMACS has a thermostat and lists for a tolerated drift, and md-drift is md
+                    with the drift that was measured for GROMACS. miniMD and MD-Bench cannot do this and are left out
   --literal         LAMMPS's benchmark to the letter: skin 0.3, lists rebuilt every 20 steps, which is too rare: pairs
                     are missed
   --cells N         unit cells per dimension, 4 N^3 atoms (default 32: 131,072 atoms)
@@ -148,6 +148,7 @@ add() { programs+=("$*"); }
 for precision in ${precisions//,/ }; do
     level=$(md_level "$precision")
     add md "$precision" "$level" melt-md.sh "$md_cli" "$precision"
+    [ "$mode" = literal ] || add md-drift "$precision" "$level" melt-md.sh "$md_cli" "$precision" 2.4e-3
 done
 for lmp in $lmps; do
     level=$(level_in "$lmp") packages=$("$lmp" -h)
@@ -196,7 +197,7 @@ echo "CPU: $(cpu_level)${MD_SIMD:+, \$MD_SIMD: $MD_SIMD}" >&2
 for program in "${programs[@]}"; do
     read -r code precision level script path _ <<<"$program"
     echo "$code $precision: $level, $path" >&2
-    [ "$code" = md ] || [ "$best" = unknown ] || [ "$(rank "$level")" -ge "$(rank "$best")" ] ||
+    [[ $code =~ ^md(-drift)?$ ]] || [ "$best" = unknown ] || [ "$(rank "$level")" -ge "$(rank "$best")" ] ||
         echo "compare.sh: warning: $path is built for $level, md may use $best (see build-peers.sh)" >&2
 done
 

@@ -62,7 +62,7 @@ fn nearly_coincident_through_the_boundary() {
 #[test]
 fn far_too_large_a_time_step() {
     let workdir = Workdir::new(&MELT.replace("steps = 20", "steps = 20\ntimestep = 1.0"));
-    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml --set neighbor.skin=0.3", &starts()), @r"
     exit code 1
     error: step 1: 8 particles lost: moved further than one cell since the last rebuild
       id 2 at (-2.708, -0.101, 1.763), moved 4.072

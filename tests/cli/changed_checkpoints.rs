@@ -13,11 +13,11 @@ fn it_says_what_is_not_as_it_was() {
     let workdir = melt();
     run(&workdir, Start::Threads(1), "out", 10, "--quiet --set output.checkpoint.every=10");
     let said =
-        run(&workdir, Start::Threads(2), "out", 20, "--resume out --set neighbor.skin=0.4 --threads 1");
+        run(&workdir, Start::Threads(2), "out", 20, "--resume out --set neighbor.skin=0.35 --threads 1");
     let path = workdir.path("out/checkpoint-10.mdc").canonicalize().unwrap();
     let expected = format!(
         "note: going on after step 10, from `{}`\n\
-         note: results agree to rounding, not to the last bit: neighbor.skin was 0.3, now 0.4; ranks were 1, now 2\n",
+         note: results agree to rounding, not to the last bit: neighbor.skin was 0.4, now 0.35; ranks were 1, now 2\n",
         path.display()
     );
     assert_eq!(said, expected);
@@ -48,10 +48,10 @@ fn another_integrator_has_other_results() {
     let workdir = begun(&bath("1.0"));
     let resume = "--output other --resume out --steps 25";
     assert_eq!(said(&workdir, &format!("{resume} {}", bath("1.0"))), "");
-    let others = format!("{resume} {} --set simulation.seed=8 --set neighbor.skin=0.4", bath("3.0"));
+    let others = format!("{resume} {} --set simulation.seed=8 --set neighbor.skin=0.35", bath("3.0"));
     assert_snapshot!(said(&workdir, &others), @"
     note: other results from here on: simulation.seed was 7, now 8; integrator.temperature was 1.0, now 3.0
-    note: these would change the last digits of results alone: neighbor.skin was 0.3, now 0.4
+    note: these would change the last digits of results alone: neighbor.skin was 0.4, now 0.35
     ");
     // No random numbers are drawn after the start, so the seed has no effect any more.
     let workdir = begun("");

@@ -55,6 +55,7 @@ mod runaway_boxes;
 mod scenario_errors;
 mod scripts;
 mod shell;
+mod skins;
 mod species_names;
 mod stage_outputs;
 mod stencil;

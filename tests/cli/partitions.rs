@@ -60,7 +60,7 @@ fn a_droplet_is_shared_out_evenly_on_many_ranks() {
 fn nothing_but_the_table_is_printed() {
     let workdir = Workdir::new(DROPLET);
     for ranks in [60, 120, 300, 729] {
-        let call = format!("partition melt.toml --ranks {ranks} --partitions metis");
+        let call = format!("partition melt.toml --ranks {ranks} --partitions metis --set neighbor.skin=0.3");
         let said = workdir.succeed(Start::Plain, &call);
         let lines: Vec<&str> = said.stdout.lines().collect();
         assert_eq!((lines.len(), said.stderr.as_str()), (3, ""), "{said:?}");
@@ -74,7 +74,7 @@ fn nothing_but_the_table_is_printed() {
 #[test]
 fn more_ranks_than_cells() {
     let workdir = Workdir::new(DROPLET);
-    assert_snapshot!(error(&workdir, "partition melt.toml --ranks 4096 --partitions rcb", Start::Plain), @r"
+    assert_snapshot!(error(&workdir, "partition melt.toml --ranks 4096 --partitions rcb --set neighbor.skin=0.3", Start::Plain), @r"
     exit code 2
     error: rcb is left out: the box is too thin for the ranks: 4096 ranks, but only 729 cells of at least cutoff + skin
     ");

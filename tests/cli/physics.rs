@@ -68,7 +68,7 @@ fn a_direct_sum_between_walls_is_never_late() {
 #[test]
 fn several_steps_without_skin() {
     let workdir = melt_with("[neighbor]\nskin = 0.0\nrebuild = { every = 5 }");
-    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r#"
     exit code 2
     error: × `neighbor.skin` is 0, so the neighbourhood holds for one step, but `neighbor.rebuild.every` is
       │ 5
@@ -78,8 +78,8 @@ fn several_steps_without_skin() {
         ·        ───
      11 │ rebuild = { every = 5 }
         ╰────
-      help: give a skin, for example 0.3, or use `rebuild = { every = 1 }`
-    ");
+      help: give a skin, for example 0.3 or "auto", or use `rebuild = { every = 1 }`
+    "#);
     melt_with("[neighbor]\nskin = 0.0\nrebuild = { every = 1 }").succeed(Start::Threads(1), "run melt.toml");
 }
 

@@ -129,7 +129,7 @@ fn cutoff_larger_than_the_box() {
     let cutoff = "[interaction]\ncutoff = 9.0\n[output]";
     assert_snapshot!(run_everywhere_after("[output]", cutoff, &starts()), @r"
     exit code 2
-    error: × the box is 8.397980956912537 long in y, shorter than cutoff + skin = 9.3; one layer of
+    error: × the box is 8.397980956912537 long in y, shorter than cutoff + skin = 9.05625; one layer of
       │ periodic images cannot hold all neighbours
         ╭─[melt.toml:10:10]
       9 │ [interaction]
@@ -178,7 +178,7 @@ fn box_too_empty_for_mixed_precision() {
 
 #[test]
 fn box_too_thin_for_the_ranks() {
-    assert_snapshot!(run_divided("[5, 5, 5]", "partition = \"rect\""), @r#"
+    assert_snapshot!(run_divided("[4, 4, 4]", "partition = \"rect\""), @r#"
     exit code 2
     error: × the box is too thin for the ranks: 3 ranks do not fit on 2x2x2 cells of at least cutoff +
       │ skin; use fewer ranks, a larger box, or partition = "stripe"
@@ -224,7 +224,7 @@ fn grid_of_another_number_of_ranks() {
 
 #[test]
 fn grid_with_more_ranks_than_cells() {
-    assert_snapshot!(run_divided("[6, 5, 5]", "grid = [1, 1, 3]"), @r"
+    assert_snapshot!(run_divided("[6, 4, 4]", "grid = [1, 1, 3]"), @r"
     exit code 2
     error: × the box is too thin for the ranks: 3 ranks along z, but only 2 cells of at least cutoff + skin
         ╭─[melt.toml:10:8]
@@ -239,7 +239,7 @@ fn grid_with_more_ranks_than_cells() {
 
 #[test]
 fn check_finds_what_run_finds() {
-    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[5, 5, 5]"));
+    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[4, 4, 4]"));
     for start in three_ranks() {
         let said = workdir.call(start, "check melt.toml");
         let run = error(&workdir, "run melt.toml", start);
@@ -296,7 +296,7 @@ fn several_local_ranks_of_another_backend() {
 /// the backend is one.
 #[test]
 fn box_too_thin_for_the_partition_that_nobody_named() {
-    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[5, 5, 5]"));
+    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[4, 4, 4]"));
     assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &three_ranks()), @r#"
     exit code 2
     error: × melt.toml: the box is too thin for the ranks: 3 ranks do not fit on 2x2x2 cells of at least

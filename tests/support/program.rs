@@ -52,6 +52,8 @@ pub(crate) fn cargo(command: &str) -> Command {
         Some(profile) => profile,
     };
     let mut cargo = Command::new(env!("CARGO"));
+    // It reports the times of tests, and would change what is built.
+    cargo.env_remove("RUSTC_BOOTSTRAP");
     cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")));
     cargo.args([command, "--quiet", "--workspace", "--profile", profile]).arg("--target-dir").arg(target);
     if cfg!(not(feature = "mpi")) {

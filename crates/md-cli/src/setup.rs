@@ -3,20 +3,19 @@
 mod faults;
 mod file;
 mod inputs;
+pub(crate) mod lists;
 pub mod room;
 mod sites;
 
 pub(crate) use file::periodic_axes;
 pub use inputs::Inputs;
 use md_comm::World;
-use md_core::rebuild::RebuildPolicy;
 use md_core::{Dimension, PartitionKind};
 use md_engine::{
-    Config, EngineError, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice,
-    TailCorrection,
+    Config, EngineError, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice, TailCorrection,
 };
 use md_scenario::failure::RunError;
-use md_scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, WallPair, name_of};
+use md_scenario::{Parallel, Scenario, ScenarioError, ScenarioSource, Shape, WallPair, name_of};
 
 use crate::requested_level::{available, level_named, requested_level};
 use faults::{check_outputs, expect_integrators, located};
@@ -125,7 +124,7 @@ fn rough_atoms(inputs: &Inputs) -> Result<u64, ScenarioError> {
 /// Returns the set-up of a configuration; errors are located in the inputs.
 fn checked(inputs: &Inputs, scenario: &Scenario, config: &Config, ranks: usize) -> Result<Setup, RunError> {
     let source = &inputs.source;
-    let made = Setup::new(config.clone(), ranks);
+    let made = lists::set_up(source, scenario, config, ranks);
     if matches!(made, Ok(_) | Err(EngineError::Particle(_))) {
         file::check_particles(inputs, config)?;
     }
@@ -149,7 +148,8 @@ fn config(inputs: &Inputs, scenario: &Scenario, detail: Detail) -> Result<Config
     let Scenario { simulation, system, interaction, neighbor, parallel, .. } = scenario;
     let stages = scenario.stages();
     let (integrator, steps) = stages.first().map(|stage| (stage.integrator, stage.steps)).unwrap_or_default();
-    Ok(Config {
+    let forces = interaction.forces(source, &scenario.species)?;
+    let mut config = Config {
         dimension: if simulation.dimension == 2 { Dimension::Two } else { Dimension::Three },
         boundary: system.boundary,
         walls: system.walls.iter().flat_map(WallPair::walls).collect(),
@@ -164,23 +164,13 @@ fn config(inputs: &Inputs, scenario: &Scenario, detail: Detail) -> Result<Config
         integrator: integrator.kind,
         barostat: integrator.barostat,
         schedule: 0..steps,
-        neighbor: neighbor_config(neighbor),
+        neighbor: lists::at_first(neighbor, forces.cutoff()),
         parallel: ParallelConfig { simd: simd_choice(source, neighbor.shape)?, ..parallel_config(parallel) },
         masses,
-        ..Config::new(particles, interaction.forces(source, &scenario.species)?)
-    })
-}
-
-fn neighbor_config(neighbor: &Neighbor) -> NeighborConfig {
-    NeighborConfig {
-        method: neighbor.method,
-        skin: neighbor.skin,
-        rebuild: match neighbor.rebuild.every {
-            Some(steps) => RebuildPolicy::Every(steps),
-            None => RebuildPolicy::Displacement,
-        },
-        precision: neighbor.precision,
-    }
+        ..Config::new(particles, forces)
+    };
+    lists::choose(source, scenario, &mut config, f64::INFINITY)?;
+    Ok(config)
 }
 
 fn parallel_config(parallel: &Parallel) -> ParallelConfig {

@@ -30,7 +30,7 @@ fn overrides_take_toml_values_and_bare_words() {
     assert_eq!(scenario.system.lattice.unwrap().cells, [32, 16, 32]);
     assert_eq!(scenario.interaction.cutoff, 3.0);
     assert_eq!([scenario.species[0].mass, scenario.species[1].mass], [Some(2.0), Some(4.5)]);
-    assert_eq!(scenario.neighbor.rebuild, Rebuild { every: None, displacement: Some(true) });
+    assert_eq!(scenario.neighbor.rebuild, Rebuild { every: None, displacement: Some(true), drift: None });
     assert_eq!(scenario.simulation.title, "2048");
 }
 

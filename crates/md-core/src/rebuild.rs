@@ -32,7 +32,7 @@ const LONGEST_SHIFT: f64 = 0.9;
 
 /// Longest interval of [`RebuildPolicy::Every`] at which positions are predicted. Over more steps,
 /// with the usual time steps, particles of a solid turn round.
-const LONGEST_INTERVAL: u64 = 20;
+pub const LONGEST_PREDICTED_INTERVAL: u64 = 20;
 
 /// Rule that decides when to rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,7 +248,7 @@ impl RebuildWatch {
     /// positions.
     pub fn predict(&mut self, timestep: f64, domain: &Domain) {
         match self.policy {
-            RebuildPolicy::Every(interval) if interval <= LONGEST_INTERVAL => {
+            RebuildPolicy::Every(interval) if interval <= LONGEST_PREDICTED_INTERVAL => {
                 self.steps_ahead = interval.saturating_sub(1) as f64 / 2.0;
             }
             RebuildPolicy::Displacement if self.steps_since > 0 && 2.0 * self.known > self.skin => {

@@ -118,7 +118,7 @@ pub use lbm::{
     Probe, WallVelocity,
 };
 pub use md_lab::name_of;
-pub use neighbor::{Neighbor, Rebuild, Shape};
+pub use neighbor::{Neighbor, Rebuild, Shape, Skin};
 pub use output::analysis::{
     ANALYSES, Analyses, AnalysisKeys, AnalysisKind, Averages, CentreOfMass, Msd, Profile, Quantity, Rdf,
     SurfaceTension, Vacf, Viscosity,

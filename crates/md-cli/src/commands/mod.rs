@@ -305,6 +305,8 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
         warnings,
         box_changes,
         neighborhood,
+        lists: simulation.setup().config.neighbor,
+        inner_skin: simulation.inner_skin(),
         lost_particles: 0,
         ended,
         energy_drift_per_atom: drift_per_atom,

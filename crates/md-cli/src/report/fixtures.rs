@@ -5,7 +5,9 @@ use std::time::Duration;
 use md_comm::{Backend, local};
 use md_core::force::Precision;
 use md_engine::clock::PhaseTime;
-use md_engine::{BalanceReport, BoxReport, EnergyReport, NeighborReport, Phase, RankTiming, Timings};
+use md_engine::{
+    BalanceReport, BoxReport, EnergyReport, NeighborConfig, NeighborReport, Phase, RankTiming, Timings,
+};
 use md_lab::{RunContext, Strategy};
 use md_scenario::Parallel;
 
@@ -71,6 +73,8 @@ pub(super) fn facts() -> RunFacts {
             largest_displacement: 1.25,
             first_dangerous_step: Some(60),
         },
+        lists: NeighborConfig::default(),
+        inner_skin: None,
         lost_particles: 0,
         ended: Ended::AsPlanned,
         energy_drift_per_atom: -0.0089259,

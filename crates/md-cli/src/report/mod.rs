@@ -14,7 +14,7 @@ pub mod warnings;
 mod fixtures;
 
 use md_comm::Choice;
-use md_engine::{BalanceReport, BoxReport, EnergyReport, NeighborReport};
+use md_engine::{BalanceReport, BoxReport, EnergyReport, NeighborConfig, NeighborReport};
 
 use crate::early_end::Ended;
 use crate::host_load::HostUse;
@@ -38,6 +38,10 @@ pub struct RunFacts {
     pub computed_pairs_per_atom: f64,
     /// Rebuilds of the neighbour list, and how it held in between.
     pub neighborhood: NeighborReport,
+    /// Search for pairs.
+    pub lists: NeighborConfig,
+    /// Skin of the pruned lists of rank 0, if it uses any.
+    pub inner_skin: Option<f64>,
     /// Particles lost (a run that loses one fails).
     pub lost_particles: u64,
     /// Reason why the run has ended.

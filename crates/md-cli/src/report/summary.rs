@@ -1,6 +1,9 @@
 //! `summary.json`: the summary of a run, or of one force evaluation, in one JSON object.
 
-use md_engine::{BoxReport, EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
+use md_core::rebuild::RebuildPolicy;
+use md_engine::{
+    BoxReport, EnergyReport, ForceTotals, NeighborConfig, NeighborReport, Phase, Spread, Timings,
+};
 use md_files::store::OutputError;
 use md_lab::{RunContext, Strategy};
 use md_scenario::known_file::KnownFile;
@@ -90,6 +93,7 @@ impl Summary<'_> {
         map.serialize_entry("computed_pairs_per_atom", &facts.computed_pairs_per_atom)?;
         map.serialize_entry("rebuilds", &facts.neighborhood.rebuilds)?;
         map.serialize_entry("dangerous_rebuilds", &facts.neighborhood.dangerous_rebuilds)?;
+        self.how_lists_were_made(map)?;
         map.serialize_entry("lost_particles", &facts.lost_particles)?;
         map.serialize_entry("energy_drift_per_atom", &facts.energy_drift_per_atom)?;
         map.serialize_entry("conserved_drift_per_atom", &facts.energy.drift)?;
@@ -115,6 +119,28 @@ impl Summary<'_> {
         map.serialize_entry("second_share", &json!({ "min": min, "avg": avg, "max": max }))?;
         self.how_it_was_balanced(map)?;
         map.serialize_entry("phases", &Phases(phase_statistics(timings).to_vec()))
+    }
+
+    fn how_lists_were_made<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let Self { facts, context, .. } = self;
+        let NeighborConfig { skin, rebuild, tolerated_drift, .. } = facts.lists;
+        let rebuilds = facts.neighborhood.rebuilds;
+        let mut list = json!({
+            "skin": skin,
+            "rebuild": match rebuild {
+                RebuildPolicy::Every(steps) => json!({ "every": steps }),
+                RebuildPolicy::Displacement => json!({ "displacement": true }),
+            },
+        });
+        let interval = (rebuilds > 0).then(|| context.steps as f64 / rebuilds as f64);
+        let known =
+            [("interval", interval), ("inner_skin", facts.inner_skin), ("estimated_drift", tolerated_drift)];
+        for (name, value) in known {
+            if let Some(value) = value {
+                list[name] = value.into();
+            }
+        }
+        map.serialize_entry("list", &list)
     }
 
     /// Writes nothing if the balance was not checked.

@@ -26,14 +26,14 @@ fn negative_skin() {
 #[test]
 fn no_rebuild() {
     assert_snapshot!(error_of_rebuild("{}"), @r#"
-     × `neighbor.rebuild` has neither `every` nor `displacement`
+     × `neighbor.rebuild` has none of `displacement`, `every` and `drift`
        ╭─[melt.toml:38:11]
     37 │ skin = 0.3
     38 │ rebuild = {}
        ·           ──
     39 │ precision = "double"
        ╰────
-     help: write `rebuild = { every = 20 }` or `rebuild = { displacement = true }`
+     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild = { drift = 1e-4 }`
     "#);
 }
 
@@ -47,7 +47,7 @@ fn both_rebuilds() {
        ·           ───────────────────────────────────
     39 │ precision = "double"
        ╰────
-     help: write `rebuild = { every = 20 }` or `rebuild = { displacement = true }`
+     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild = { drift = 1e-4 }`
     "#);
 }
 
@@ -61,7 +61,7 @@ fn zero_rebuild() {
        ·                     ─
     39 │ precision = "double"
        ╰────
-     help: write `rebuild = { every = 20 }` or `rebuild = { displacement = true }`
+     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild = { drift = 1e-4 }`
     "#);
 }
 
@@ -75,7 +75,7 @@ fn displacement_false() {
        ·                            ─────
     39 │ precision = "double"
        ╰────
-     help: write `rebuild = { every = 20 }` or `rebuild = { displacement = true }`
+     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild = { drift = 1e-4 }`
     "#);
 }
 

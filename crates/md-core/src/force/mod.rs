@@ -318,6 +318,14 @@ impl Method {
         }
     }
 
+    /// Returns the skin of the inner lists, if any are used, \[length\].
+    pub fn inner_skin(&self) -> Option<f64> {
+        match self {
+            Self::Clusters(work) => work.inner_skin(),
+            Self::Cells(_) | Self::DirectSum => None,
+        }
+    }
+
     /// Counts this rank's pairs by species and distance, each pair on one rank, for the current
     /// positions of particles and ghosts. Returns `None` if the method does not have all pairs of
     /// these distances or if two ranks compute a pair. The result is `None` on all ranks or on

@@ -119,7 +119,13 @@ impl Config {
         Self { displacement, ..self }
     }
 
-    pub(crate) fn domain(&self) -> Domain {
+    /// Returns the number of particles.
+    pub fn atoms(&self) -> u64 {
+        self.particles.len()
+    }
+
+    /// Returns the box.
+    pub fn domain(&self) -> Domain {
         let (origin, lengths) = match &self.particles {
             ParticleSource::Lattice(lattice) => ([0.0; 3], lattice.lengths()),
             ParticleSource::Thinned(thinned) => ([0.0; 3], thinned.lattice().lengths()),

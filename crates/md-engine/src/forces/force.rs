@@ -101,6 +101,11 @@ pub trait Force {
         None
     }
 
+    /// Returns the skin of the pruned lists that this rank uses between rebuilds, if it uses any.
+    fn inner_skin(&self) -> Option<f64> {
+        None
+    }
+
     /// Returns the energy of each owned particle, or `None` if it is not available. The sum over
     /// ranks is the energy of this force without tail correction. Does not change the forces.
     ///

@@ -74,6 +74,11 @@ impl<'f> ForceList<'f> {
         })
     }
 
+    /// Returns the skin of the pruned lists that this rank uses, if it uses any.
+    pub(crate) fn inner_skin(&self) -> Option<f64> {
+        self.forces.iter().find_map(|force| force.inner_skin())
+    }
+
     /// Returns the energy of each owned particle, or `None` if a force does not know its part.
     /// *Collective.*
     pub(crate) fn particle_energies(

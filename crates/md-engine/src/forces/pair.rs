@@ -90,6 +90,10 @@ impl Force for PairForces {
         self.method.pairs_by_cell(cells, plan)
     }
 
+    fn inner_skin(&self) -> Option<f64> {
+        self.method.inner_skin()
+    }
+
     fn particle_energies(&mut self, context: &mut ForceContext) -> Result<Option<Vec<f64>>, EngineError> {
         let [energies] = pair_shares(&*self.potential, context, energy)?;
         Ok(Some(energies))

@@ -2,12 +2,14 @@
 //! of the halo.
 
 pub(crate) mod balance;
+mod lists;
 mod neighbor;
 mod parallel;
 mod protocol;
 mod second_share;
 
 pub use balance::{Balance, BalanceRule, BalanceWeights};
+pub use lists::{DriftModel, ListModel, TimedLists};
 pub use neighbor::NeighborConfig;
 pub use parallel::{Overlap, ParallelConfig, SimdChoice};
 pub use protocol::Protocol;

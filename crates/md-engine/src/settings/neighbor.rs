@@ -14,6 +14,9 @@ pub struct NeighborConfig {
     pub rebuild: RebuildPolicy,
     /// Precision of the pair arithmetic.
     pub precision: Precision,
+    /// Estimated change of the energy by missed pairs to which the user has agreed, \[energy /
+    /// particle / time\]. With it, late rebuilds are not counted as dangerous.
+    pub tolerated_drift: Option<f64>,
 }
 
 impl Default for NeighborConfig {
@@ -23,6 +26,7 @@ impl Default for NeighborConfig {
             skin: 0.3,
             rebuild: RebuildPolicy::Displacement,
             precision: Precision::Double,
+            tolerated_drift: None,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::division::halo::{HaloView, Messages, Migration, total};
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
 use crate::forces::{ForceList, GhostPositions};
+use crate::settings::NeighborConfig;
 use crate::state::State;
 
 /// Whether a step rebuilds, and the displacement on which the decision is based.
@@ -81,13 +82,14 @@ impl<'w> Simulation<'w> {
         Ok(())
     }
 
-    /// Returns whether large displacements can cause missing pairs. A direct sum has no lists, but
-    /// it has ghosts, except on one rank between walls.
+    /// Returns whether large displacements can cause missing pairs that nobody has agreed to. A
+    /// direct sum has no lists, but it has ghosts, except on one rank between walls.
     fn can_lack_pairs(&self) -> bool {
         let domain = &self.state.domain;
         let has_ghosts =
             self.world.ranks() > 1 || (0..domain.dimension.count()).any(|dim| domain.is_periodic(dim));
-        has_ghosts || self.setup.config.neighbor.method != MethodKind::DirectSum
+        let NeighborConfig { method, tolerated_drift, .. } = self.setup.config.neighbor;
+        tolerated_drift.is_none() && (has_ghosts || method != MethodKind::DirectSum)
     }
 
     /// Rebuilds during the run: checks for lost particles and counts the rebuild. Returns whether

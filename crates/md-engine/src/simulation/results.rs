@@ -101,6 +101,12 @@ impl Simulation<'_> {
         self.accounts.rebuilds
     }
 
+    /// Returns the skin of the pruned lists that this rank uses between rebuilds, if it uses any,
+    /// \[length\]. Whether it does depends on measured times; results do not.
+    pub fn inner_skin(&self) -> Option<f64> {
+        self.forces.inner_skin()
+    }
+
     /// Returns statistics of the energy conservation so far.
     pub fn energy_report(&self) -> EnergyReport {
         self.accounts.energy

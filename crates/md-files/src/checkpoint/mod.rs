@@ -47,7 +47,7 @@ pub use grid::read_nodes;
 pub use header::{BegunStage, Header, OutputMemory, ParticleWords, SavedMask, SavedNodes};
 pub use kept::{OutputState, ParticleMemory};
 pub use observer::{Checkpoints, Root};
-pub use read::{Resumed, folders_of_stages, inspect, read};
+pub use read::{Resumed, folders_of_stages, inspect, read, skin_at};
 
 pub(crate) use choice::{file_name, is_own, step_of};
 pub(crate) use write::sum_before;

@@ -214,6 +214,16 @@ impl Found {
     }
 }
 
+/// Returns the skin of the run that wrote a checkpoint. *Collective.*
+///
+/// # Errors
+/// A file that cannot be read or is none; communication.
+pub fn skin_at(world: &dyn World, path: &Path) -> Result<Option<f64>, RunError> {
+    let Found { header, .. } = read_header(world, path)?;
+    let scenario: Option<toml::Table> = header.scenario.parse().ok();
+    Ok(scenario.and_then(|scenario| scenario.get("neighbor")?.get("skin")?.as_float()))
+}
+
 /// Returns the file and its header, on all ranks. *Collective.*
 pub(super) fn read_header(world: &dyn World, path: &Path) -> Result<Found, RunError> {
     let own = (world.rank() == 0).then(|| -> Result<_, CheckpointError> {

@@ -8,15 +8,19 @@ mod stages;
 mod stillness;
 
 use md_comm::World;
-use md_engine::Simulation;
+use md_core::rebuild::RebuildPolicy;
+use md_core::words::counted;
+use md_engine::{NeighborConfig, Setup, Simulation};
 use md_files::checkpoint::{self, Checkpoints};
 use md_files::output::Verbosity;
 use md_files::output::outputs::{Outputs, all_outputs};
 use md_files::output::run_output::{Closing, Opening, RootOpening, open_outputs};
 use md_files::output::screen::where_results_are;
 use md_files::store::{OutputDirectory, OutputError};
+use md_lab::significant;
 use md_lab::trace::TracedWorld;
 use md_scenario::failure::RunError;
+use md_scenario::messages::note;
 use md_scenario::{Scenario, effective_toml};
 
 use super::ending::{Ending, with_cause};
@@ -30,6 +34,7 @@ use crate::replay;
 use crate::report::RunFacts;
 use crate::report::breakdown::run_report;
 use crate::report::warnings::cause;
+use crate::setup::lists::{with_chosen_skin, with_skin_of_checkpoint};
 use beginning::{Beginning, Root};
 use observers::{RunObservers, Ticks};
 use own_outputs::stage_outputs;
@@ -43,8 +48,10 @@ use stillness::warn_of_stillness;
 /// See [`RunError`].
 pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     let inputs = &*replay::inputs_with(inputs, args.replay.as_deref());
-    let scenario = &inputs.scenario;
+    let inputs = &*with_skin_of_checkpoint(world, inputs, args.resume.as_deref())?;
     let (beginning, start) = Beginning::of(world, inputs, args)?;
+    let inputs = &*with_chosen_skin(inputs, &beginning.setup);
+    let scenario = &inputs.scenario;
     let mut root = open_on_root(world, || Root::open(inputs, &beginning, args))?;
     let traced = traced(world, &args.trace)?;
     let world = traced.as_ref().map_or(world, |traced| traced);
@@ -52,6 +59,9 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     // All checks have passed. From here on, results of an earlier run are removed.
     open_on_all(world, || root.as_mut().map_or(Ok(()), |root| root.begin(args)))?;
     note_drift(&mut simulation, world, Verbosity::unless(args.quiet), Some(&scenario.output))?;
+    if root.is_some() && !args.quiet {
+        note_lists(&beginning.setup);
+    }
     let timeline = root.as_mut().and_then(|root| root.timeline.take());
     let mut observers = observers(world, inputs, &beginning, root.as_ref(), early_end)?;
     let crowding = warn_of_crowding(world, scenario.parallel.threads)?;
@@ -78,6 +88,21 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let (done, steps) = (simulation.state().step, scenario.simulation.steps);
     simulation.finalise()?;
     into_result(ended, box_end, [done, steps])
+}
+
+/// Prints a note about lists that may miss pairs, as the scenario allows.
+fn note_lists(setup: &Setup) {
+    /// Significant digits.
+    const DIGITS: usize = 2;
+    let NeighborConfig { skin, rebuild, tolerated_drift, .. } = setup.config.neighbor;
+    if let (RebuildPolicy::Every(steps), Some(drift)) = (rebuild, tolerated_drift) {
+        note(&format!(
+            "lists with skin {skin:?} are rebuilt every {}: pairs that they miss change the energy by at most {} per particle and \
+             time, as an estimate",
+            counted(steps, "step"),
+            significant(drift, DIGITS)
+        ));
+    }
 }
 
 /// Makes the steps of all stages. Returns how they ended. *Collective.*

@@ -86,6 +86,11 @@ impl ClusterWork {
         Self { spans: CellWork::default(), shares: Vec::new(), mixed, pruning: Pruning::new(skin) }
     }
 
+    /// Returns the skin of the inner lists, if any are used.
+    pub(super) fn inner_skin(&self) -> Option<f64> {
+        self.pruning.is_used().then(|| self.pruning.inner_skin())
+    }
+
     /// Makes the lists for the current positions.
     pub(super) fn rebuild(&mut self, system: System, particles: &Particles) {
         self.spans.rebuild(system.pairs, system.cells);

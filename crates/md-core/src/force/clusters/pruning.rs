@@ -177,6 +177,11 @@ impl Pruning {
         self.kinds[region as usize]
     }
 
+    /// Returns whether lists have been pruned since the last rebuild.
+    pub(super) fn is_used(&self) -> bool {
+        self.stage == Stage::Prune || self.stage == Stage::Check
+    }
+
     /// Returns the distance beyond the cutoff up to which the inner lists hold all pairs.
     pub(super) fn inner_skin(&self) -> f64 {
         2.0 * f64::from(self.half_skin)
