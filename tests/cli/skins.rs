@@ -1,13 +1,17 @@
 //! Skin and interval of neighbour lists that the program chooses itself.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use serde_json::{Value, json};
 
 use crate::support::{MELT, Start, Workdir, error};
 use insta::assert_snapshot;
 
+fn summary(workdir: &Workdir) -> Value {
+    serde_json::from_str(&workdir.read("out/summary.json")).unwrap()
+}
+
 fn list(workdir: &Workdir) -> Value {
-    let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
-    summary["list"].clone()
+    summary(workdir)["list"].clone()
 }
 
 /// Runs and returns thermo.csv and the messages.
@@ -70,10 +74,46 @@ fn a_tolerated_drift_makes_lists_last_longer() {
     assert!(messages.starts_with(&start), "{messages}");
     let named = format!("--set neighbor.skin={} --set neighbor.rebuild={{every={interval}}}", found["skin"]);
     assert_eq!(run(&workdir, &named)[0], tolerant);
+    assert!(summary(&workdir)["largest_displacement_over_half_skin"].as_f64().unwrap() > 1.0);
     // With a given skin the interval alone is chosen.
     run(&workdir, "--set neighbor.skin=0.5 --set neighbor.rebuild={drift=1e-3}");
     assert_eq!(list(&workdir)["skin"], 0.5);
     assert!(list(&workdir)["rebuild"]["every"].as_u64().unwrap() > interval);
+}
+
+/// A crystal that is far from equilibrium becomes hotter than at its start.
+#[test]
+fn particles_faster_than_assumed_are_reported() {
+    let cold = MELT
+        .replace("\"fcc\", density = 0.8442, cells = [6, 5, 5]", "\"sc\", density = 1.0, cells = [9, 9, 9]");
+    let workdir = Workdir::new(&cold.replace("1.44", "1e-3"));
+    let said =
+        workdir.succeed(Start::Threads(1), "run melt.toml --steps 400 --set neighbor.rebuild={drift=1e-4}");
+    assert!(
+        said.stderr.contains(
+            "times half the skin since the last rebuild, so pairs within the cutoff may have been missed"
+        ),
+        "{}",
+        said.stderr
+    );
+    assert_ne!(summary(&workdir)["dangerous_rebuilds"], 0);
+}
+
+/// There is no thermal motion in a minimisation.
+#[test]
+fn a_minimisation_misses_no_pairs() {
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Threads(1), "minimise melt.toml --set neighbor.rebuild={drift=1e-3}");
+    let fire = "--set integrator={kind=\"fire\",force_tolerance=1e-4} --set neighbor.rebuild={drift=1e-3}";
+    assert_snapshot!(error(&workdir, &format!("run melt.toml {fire}"), Start::Plain), @r#"
+    exit code 2
+    error: × `neighbor.rebuild.drift` is for thermal motion, and there is a minimisation
+       ╭─[command line:1:24]
+     1 │ --set neighbor.rebuild={drift=1e-3}
+       ·                        ────────────
+       ╰────
+      help: use `rebuild = { displacement = true }`
+    "#);
 }
 
 #[test]

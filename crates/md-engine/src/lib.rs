@@ -80,7 +80,7 @@ pub use motion::integrator::{Integrate, Integrator};
 pub use motion::{barostat, integrator};
 pub use reference::{forces_by_direct_sum, forces_without_halo};
 pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
-pub use settings::{DriftModel, ListModel, TimedLists};
+pub use settings::{DriftModel, ListModel, TimedLists, ToleratedDrift};
 pub use setup::Setup;
 pub use simulation::{ColdStart, Simulation};
 pub use state::State;

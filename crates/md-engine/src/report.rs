@@ -76,10 +76,11 @@ impl NeighborReport {
         }
     }
 
-    /// Records a displacement in units of half the skin, and returns whether it is dangerous.
-    pub(crate) fn note(&mut self, step: u64, displacement: f64) -> bool {
+    /// Records a displacement in units of half the skin, and returns whether it is dangerous: beyond
+    /// this limit.
+    pub(crate) fn note(&mut self, step: u64, displacement: f64, limit: f64) -> bool {
         self.largest_displacement = self.largest_displacement.max(displacement);
-        let is_dangerous = displacement > 1.0;
+        let is_dangerous = displacement > limit;
         if is_dangerous {
             self.first_dangerous_step.get_or_insert(step);
         }

@@ -18,7 +18,7 @@ use md_files::store::{OutputDirectory, kept_whole};
 use md_scenario::failure::{RUN_FAILED, RunError};
 use md_scenario::known_file::KnownFile;
 use md_scenario::messages::note;
-use md_scenario::{IntegratorTable, Positions, Scenario, Trajectory};
+use md_scenario::{IntegratorTable, Neighbor, Positions, Scenario, Trajectory};
 use serde_json::{Map, json};
 
 use super::ending::{Ending, summarised};
@@ -187,6 +187,9 @@ fn from_rest(scenario: &Scenario, args: &MinimiseArgs) -> (Scenario, FireKeys) {
     scenario.stage.clear();
     scenario.neighbor.precision = PRECISION;
     scenario.integrator = IntegratorTable { kind: Integrator::Fire(keys), barostat: None };
+    if scenario.neighbor.rebuild.drift.is_some() {
+        scenario.neighbor.rebuild = Neighbor::default().rebuild;
+    }
     (scenario.system.temperature, scenario.system.drift) = (Some(0.0), None);
     (scenario.simulation.steps, scenario.simulation.max_drift) = (args.steps, None);
     scenario.output.trajectory = Some(Trajectory {

@@ -123,7 +123,7 @@ impl Summary<'_> {
 
     fn how_lists_were_made<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let Self { facts, context, .. } = self;
-        let NeighborConfig { skin, rebuild, tolerated_drift, .. } = facts.lists;
+        let NeighborConfig { skin, rebuild, tolerated, .. } = facts.lists;
         let rebuilds = facts.neighborhood.rebuilds;
         let mut list = json!({
             "skin": skin,
@@ -132,9 +132,13 @@ impl Summary<'_> {
                 RebuildPolicy::Displacement => json!({ "displacement": true }),
             },
         });
-        let interval = (rebuilds > 0).then(|| context.steps as f64 / rebuilds as f64);
-        let known =
-            [("interval", interval), ("inner_skin", facts.inner_skin), ("estimated_drift", tolerated_drift)];
+        let steps = context.steps + facts.resumed_from_step.unwrap_or(0);
+        let interval = (rebuilds > 0).then(|| steps as f64 / rebuilds as f64);
+        let known = [
+            ("interval", interval),
+            ("inner_skin", facts.inner_skin),
+            ("estimated_drift", tolerated.map(|tolerated| tolerated.drift)),
+        ];
         for (name, value) in known {
             if let Some(value) = value {
                 list[name] = value.into();

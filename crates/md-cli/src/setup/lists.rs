@@ -6,9 +6,7 @@ use std::path::Path;
 use md_comm::World;
 use md_core::force::MethodKind;
 use md_core::rebuild::RebuildPolicy;
-use md_engine::{
-    Config, DriftModel, EngineError, ListModel, NeighborConfig, ParticleSource, Setup, TimedLists,
-};
+use md_engine::{Config, DriftModel, EngineError, Integrator, ListModel, NeighborConfig, Setup, TimedLists};
 use md_files::checkpoint;
 use md_scenario::failure::RunError;
 use md_scenario::{Neighbor, Scenario, ScenarioError, ScenarioSource, Skin};
@@ -19,8 +17,9 @@ use super::Inputs;
 /// the usual cutoff of 2.5.
 const USUAL_SKIN: f64 = 0.12;
 
-/// Returns the inputs with the skin of the run that wrote a checkpoint, if theirs is left to the
-/// program: the choice depends on keys that have no effect on a resumed run. *Collective.*
+/// Returns the inputs with the skin of the run that wrote a checkpoint on as many ranks, if theirs
+/// is left to the program: the choice depends on keys that have no effect on a resumed run.
+/// *Collective.*
 ///
 /// # Errors
 /// A file that cannot be read; communication.
@@ -62,7 +61,7 @@ pub(super) fn at_first(neighbor: &Neighbor, cutoff: f64) -> NeighborConfig {
         Some(steps) => RebuildPolicy::Every(steps),
         None => RebuildPolicy::Displacement,
     };
-    NeighborConfig { method, skin, rebuild, precision, tolerated_drift: None }
+    NeighborConfig { method, skin, rebuild, precision, tolerated: None }
 }
 
 /// Chooses the skin and the interval that the scenario leaves to the program, from the highest
@@ -92,6 +91,10 @@ pub(super) fn choose(
         let message = "`neighbor.rebuild.drift` estimates missed pairs of a pair potential, and these are no pair forces";
         return refused(message, "use `rebuild = { displacement = true }`");
     };
+    if scenario.stages().iter().any(|stage| matches!(stage.integrator.kind, Integrator::Fire(_))) {
+        let message = "`neighbor.rebuild.drift` is for thermal motion, and there is a minimisation";
+        return refused(message, "use `rebuild = { displacement = true }`");
+    }
     if scenario.stages().iter().any(|stage| stage.integrator.barostat.is_some()) {
         let message = "`neighbor.rebuild.drift` is for a box that does not change, and there is a barostat";
         return refused(message, "use `rebuild = { displacement = true }`");
@@ -112,39 +115,28 @@ pub(super) fn choose(
     Ok(())
 }
 
-fn adopt(neighbor: &mut NeighborConfig, TimedLists { skin, interval, drift }: TimedLists) {
+fn adopt(neighbor: &mut NeighborConfig, TimedLists { skin, interval, tolerated }: TimedLists) {
     neighbor.skin = skin;
     neighbor.rebuild = RebuildPolicy::Every(interval);
-    neighbor.tolerated_drift = Some(drift);
+    neighbor.tolerated = Some(tolerated);
 }
 
 /// Returns the model of the lists, or `None` if the particles are at rest as far as is known.
 fn model(scenario: &Scenario, config: &Config, widest: f64) -> Option<ListModel> {
     let lightest = config.masses.iter().copied().fold(f64::INFINITY, f64::min);
-    let thermal_speed = (temperature(scenario, config) / lightest).sqrt();
+    let thermal_speed = (temperature(scenario) / lightest).sqrt();
     let (cutoff, thermal_step) = (config.forces.cutoff(), thermal_speed * config.timestep);
     let model = ListModel { cutoff, thermal_step, widest };
     (model.thermal_step > 0.0 && model.thermal_step.is_finite()).then_some(model)
 }
 
-/// Returns the highest temperature that the scenario and the particles name.
-fn temperature(scenario: &Scenario, config: &Config) -> f64 {
+/// Returns the highest temperature in the scenario. That of a file's particles is not used, because
+/// each rank may know only some of them.
+fn temperature(scenario: &Scenario) -> f64 {
     let stages = scenario.stages();
     let targets = stages.iter().filter_map(|stage| stage.integrator.kind.temperature());
     let targets = targets.flat_map(md_engine::integrator::Temperature::ends);
-    let own = config.temperature.unwrap_or_else(|| kinetic_temperature(config));
-    targets.fold(own, f64::max)
-}
-
-/// Returns the temperature of particles that are given with velocities, else zero.
-fn kinetic_temperature(config: &Config) -> f64 {
-    let ParticleSource::List { particles, share: None, .. } = &config.particles else { return 0.0 };
-    let twice_kinetic = |particle: &md_core::Particle| {
-        let squares: f64 = particle.velocity.iter().map(|component| component * component).sum();
-        squares * config.masses.get(particle.species as usize).copied().unwrap_or_default()
-    };
-    let sum: f64 = particles.iter().map(twice_kinetic).sum();
-    sum / (config.dimension.count() * particles.len().max(1)) as f64
+    targets.fold(scenario.system.temperature.unwrap_or(0.0), f64::max)
 }
 
 /// Returns the set-up of a configuration. If its box is too small for a skin that the scenario
@@ -158,15 +150,15 @@ pub(super) fn set_up(
     config: &Config,
     ranks: usize,
 ) -> Result<Setup, EngineError> {
-    /// Numbers by which the skin is divided.
-    const DIVISORS: [f64; 4] = [2.0, 4.0, 8.0, 16.0];
+    /// Parts of the skin that are tried.
+    const PARTS: [f64; 6] = [0.75, 0.5, 0.375, 0.25, 0.125, 0.0625];
     let mut made = Setup::new(config.clone(), ranks);
-    for divisor in DIVISORS {
+    for part in PARTS {
         if scenario.neighbor.skin != Skin::Auto || !matches!(made, Err(EngineError::Grid(_))) {
             break;
         }
         let mut narrower = config.clone();
-        let widest = config.neighbor.skin / divisor;
+        let widest = config.neighbor.skin * part;
         narrower.neighbor.skin = widest;
         if choose(source, scenario, &mut narrower, widest).is_ok() {
             made = Setup::new(narrower, ranks);

@@ -9,11 +9,11 @@
 //!   *Comput. Phys. Commun.* 184, 2641, 2013, with the manual's section on the Verlet buffer): the
 //!   displacement of a pair along its distance has a Gaussian distribution, whose variance follows
 //!   from that of free particles, 2 kT/m t^2. A pair that is outside the list at its beginning and
-//!   within the cutoff at its end adds its potential energy, from which that at the cutoff is
-//!   subtracted, when the list is rebuilt.
+//!   within the cutoff at its end adds its potential energy when the list is rebuilt.
 
 use std::f64::consts::{PI, SQRT_2};
 
+use super::neighbor::ToleratedDrift;
 use md_core::rebuild::LONGEST_PREDICTED_INTERVAL;
 use md_core::{Dimension, PairPotential};
 
@@ -47,8 +47,8 @@ const SKINS: u64 = 20;
 impl ListModel {
     /// Returns the skins that are considered.
     fn skins(&self) -> impl Iterator<Item = f64> {
-        // A multiple of 1e-6 has a short decimal representation.
-        let rounded = |skin: f64| (skin * 1e6).round() / 1e6;
+        // The shortest decimal representation is exact.
+        let rounded = |skin: f64| format!("{skin:.6e}").parse().unwrap_or(skin);
         let Self { cutoff, widest, .. } = *self;
         let skins = (1..=SKINS).map(move |number| rounded(SPACING * number as f64 * cutoff));
         skins.filter(move |skin| *skin <= widest)
@@ -93,9 +93,8 @@ pub struct DriftModel {
     /// times the density.
     pairs: f64,
     dimension: Dimension,
-    /// Largest derivative and second derivative of a pair's energy at the cutoff.
-    slope: f64,
-    curvature: f64,
+    /// Largest energy of a pair at the cutoff, and its first two derivatives, as absolute values.
+    at_cutoff: [f64; 3],
 }
 
 /// Lists that are rebuilt after a number of steps.
@@ -105,9 +104,13 @@ pub struct TimedLists {
     pub skin: f64,
     /// Steps between rebuilds.
     pub interval: u64,
-    /// Estimated change of the energy by missed pairs, \[energy / particle / time\].
-    pub drift: f64,
+    /// Pairs that they miss.
+    pub tolerated: ToleratedDrift,
 }
+
+/// Speed over the thermal speed of the fastest particle of a large system in equilibrium, with a
+/// margin.
+const FASTEST: f64 = 6.0;
 
 impl DriftModel {
     /// Creates the model of a system with this number of particles per volume (in two dimensions,
@@ -122,17 +125,16 @@ impl DriftModel {
         let sphere = if dimension == Dimension::Two { 2.0 * PI } else { 4.0 * PI };
         let species = potential.species();
         let pairs = (0..species).flat_map(|a| (a..species).map(move |b| [a, b]));
-        let [slope, curvature] = pairs
-            .map(|[a, b]| derivatives(potential, a, b))
-            .fold([0.0_f64; 2], |[slope, curvature], [one, two]| [slope.max(one), curvature.max(two)]);
-        Self { lists, timestep, pairs: 0.5 * sphere * density, dimension, slope, curvature }
+        let largest = |all: [f64; 3], one: [f64; 3]| [0, 1, 2].map(|order| f64::max(all[order], one[order]));
+        let at_cutoff = pairs.map(|[a, b]| derivatives(potential, a, b)).fold([0.0; 3], largest);
+        Self { lists, timestep, pairs: 0.5 * sphere * density, dimension, at_cutoff }
     }
 
     /// Returns the estimated change of the energy per particle and time.
     pub fn drift(&self, skin: f64, interval: u64) -> f64 {
         /// Deviation from the predicted positions over that from the positions at the rebuild. It
         /// is 1/2 for free particles, and in a liquid 0.58 after 10 steps and 0.78 after 20.
-        const PREDICTED: f64 = 0.75;
+        const PREDICTED: f64 = 0.8;
         let steps = interval.saturating_sub(1) as f64;
         let part = if interval <= LONGEST_PREDICTED_INTERVAL { PREDICTED } else { 1.0 };
         let deviation = SQRT_2 * self.lists.thermal_step * steps * part;
@@ -141,8 +143,9 @@ impl DriftModel {
         }
         let radius = self.lists.cutoff + skin + deviation;
         let surface = if self.dimension == Dimension::Two { radius } else { radius * radius };
-        let [square, cube] = moments_beyond(skin, deviation);
-        let energy = 0.5 * self.slope * square + self.curvature * cube / 6.0;
+        let [energy, slope, curvature] = self.at_cutoff;
+        let [mean, square, cube] = moments_beyond(skin, deviation);
+        let energy = energy * mean + slope * square / 2.0 + curvature * cube / 6.0;
         self.pairs * surface * energy / (interval as f64 * self.timestep)
     }
 
@@ -150,9 +153,12 @@ impl DriftModel {
     /// possible interval.
     pub fn with_skin(&self, skin: f64, most: f64) -> TimedLists {
         /// No list is older.
-        const LONGEST: u64 = 1000;
+        const LONGEST: u64 = 100;
         let interval = (1..=LONGEST).take_while(|&steps| self.drift(skin, steps) <= most).last().unwrap_or(1);
-        TimedLists { skin, interval, drift: self.drift(skin, interval) }
+        let fastest = FASTEST * self.lists.thermal_step * interval.saturating_sub(1) as f64;
+        let tolerated =
+            ToleratedDrift { drift: self.drift(skin, interval), largest_displacement: 2.0 * fastest / skin };
+        TimedLists { skin, interval, tolerated }
     }
 
     /// Returns the lists with which steps are fastest, of those whose estimated drift is at most
@@ -165,27 +171,27 @@ impl DriftModel {
     }
 }
 
-/// Returns the absolute values of the first two derivatives of a pair's energy at the cutoff.
-fn derivatives(potential: &dyn PairPotential, a: usize, b: usize) -> [f64; 2] {
+/// Returns the absolute values of a pair's energy and its first two derivatives at the cutoff.
+fn derivatives(potential: &dyn PairPotential, a: usize, b: usize) -> [f64; 3] {
     /// Difference of two distances over the cutoff.
     const STEP: f64 = 1e-4;
     let cutoff = potential.cutoff();
     // Just within the cutoff, at which the force may be cut.
-    let force = |steps: f64| {
+    let [(energy, last), (_, before)] = [1.0, 2.0].map(|steps| {
         let r = cutoff * (1.0 - steps * STEP);
-        potential.term(a, b, r * r).force_over_r * r
-    };
-    let [last, before] = [force(1.0), force(2.0)];
-    [last.abs(), ((last - before) / (cutoff * STEP)).abs()]
+        let term = potential.term(a, b, r * r);
+        (term.energy, term.force_over_r * r)
+    });
+    [energy.abs(), last.abs(), ((last - before) / (cutoff * STEP)).abs()]
 }
 
-/// Returns the means of (z - b)^2 and (z - b)^3 over the part z > b of a Gaussian distribution
-/// with this standard deviation.
-fn moments_beyond(b: f64, deviation: f64) -> [f64; 2] {
+/// Returns the means of z - b, (z - b)^2 and (z - b)^3 over the part z > b of a Gaussian
+/// distribution with this standard deviation.
+fn moments_beyond(b: f64, deviation: f64) -> [f64; 3] {
     let (x, variance) = (b / deviation, deviation * deviation);
     let density = (-0.5 * x * x).exp() / (2.0 * PI).sqrt();
     let tail = 0.5 * libm::erfc(x / SQRT_2);
     let square = (variance + b * b) * tail - b * deviation * density;
     let cube = (b * b + 2.0 * variance) * deviation * density - b * (b * b + 3.0 * variance) * tail;
-    [square.max(0.0), cube.max(0.0)]
+    [deviation * density - b * tail, square, cube].map(|moment| moment.max(0.0))
 }

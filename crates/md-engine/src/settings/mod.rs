@@ -10,7 +10,7 @@ mod second_share;
 
 pub use balance::{Balance, BalanceRule, BalanceWeights};
 pub use lists::{DriftModel, ListModel, TimedLists};
-pub use neighbor::NeighborConfig;
+pub use neighbor::{NeighborConfig, ToleratedDrift};
 pub use parallel::{Overlap, ParallelConfig, SimdChoice};
 pub use protocol::Protocol;
 pub use second_share::SecondShare;

@@ -14,9 +14,18 @@ pub struct NeighborConfig {
     pub rebuild: RebuildPolicy,
     /// Precision of the pair arithmetic.
     pub precision: Precision,
-    /// Estimated change of the energy by missed pairs to which the user has agreed, \[energy /
-    /// particle / time\]. With it, late rebuilds are not counted as dangerous.
-    pub tolerated_drift: Option<f64>,
+    /// Missed pairs to which the user has agreed.
+    pub tolerated: Option<ToleratedDrift>,
+}
+
+/// Missed pairs to which the user has agreed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ToleratedDrift {
+    /// Estimated change of the energy, \[energy / particle / time\].
+    pub drift: f64,
+    /// Largest displacement over half the skin that the estimate allows for. Rebuilds after a
+    /// larger one are counted as dangerous.
+    pub largest_displacement: f64,
 }
 
 impl Default for NeighborConfig {
@@ -26,7 +35,7 @@ impl Default for NeighborConfig {
             skin: 0.3,
             rebuild: RebuildPolicy::Displacement,
             precision: Precision::Double,
-            tolerated_drift: None,
+            tolerated: None,
         }
     }
 }

@@ -14,7 +14,6 @@ use crate::division::halo::{HaloView, Messages, Migration, total};
 use crate::division::{Decomposition, Division};
 use crate::error::EngineError;
 use crate::forces::{ForceList, GhostPositions};
-use crate::settings::NeighborConfig;
 use crate::state::State;
 
 /// Whether a step rebuilds, and the displacement on which the decision is based.
@@ -74,22 +73,26 @@ impl<'w> Simulation<'w> {
         if !self.can_lack_pairs() {
             return Ok(());
         }
-        let is_dangerous = self
-            .accounts
-            .rebuilds
-            .note(self.state.step, self.neighborhood.watch.over_half_skin(displacement));
+        let over_half_skin = self.neighborhood.watch.over_half_skin(displacement);
+        let is_dangerous = self.note_displacement(self.state.step, over_half_skin);
         self.accounts.rebuilds.dangerous_checks += u64::from(is_dangerous);
         Ok(())
     }
 
-    /// Returns whether large displacements can cause missing pairs that nobody has agreed to. A
-    /// direct sum has no lists, but it has ghosts, except on one rank between walls.
+    /// Returns whether large displacements can cause missing pairs. A direct sum has no lists, but
+    /// it has ghosts, except on one rank between walls.
     fn can_lack_pairs(&self) -> bool {
         let domain = &self.state.domain;
         let has_ghosts =
             self.world.ranks() > 1 || (0..domain.dimension.count()).any(|dim| domain.is_periodic(dim));
-        let NeighborConfig { method, tolerated_drift, .. } = self.setup.config.neighbor;
-        tolerated_drift.is_none() && (has_ghosts || method != MethodKind::DirectSum)
+        has_ghosts || self.setup.config.neighbor.method != MethodKind::DirectSum
+    }
+
+    /// Records the displacement over half the skin of a step, and returns whether it is dangerous.
+    fn note_displacement(&mut self, step: u64, displacement: f64) -> bool {
+        let tolerated = self.setup.config.neighbor.tolerated;
+        let limit = tolerated.map_or(1.0, |tolerated| tolerated.largest_displacement);
+        self.accounts.rebuilds.note(step, displacement, limit)
     }
 
     /// Rebuilds during the run: checks for lost particles and counts the rebuild. Returns whether
@@ -105,7 +108,7 @@ impl<'w> Simulation<'w> {
         self.accounts.rebuilds.rebuilds += 1;
         if self.neighborhood.watch.can_be_late() && self.can_lack_pairs() {
             let displacement = self.neighborhood.watch.over_half_skin(largest);
-            let is_dangerous = self.accounts.rebuilds.note(self.state.step, displacement);
+            let is_dangerous = self.note_displacement(self.state.step, displacement);
             self.accounts.rebuilds.dangerous_rebuilds += u64::from(is_dangerous);
         }
         if let Some(division) = self.neighborhood.next_division.take() {
@@ -151,7 +154,7 @@ impl<'w> Simulation<'w> {
         let Some((step, _)) = self.neighborhood.pending_displacement2 else { return Ok(()) };
         let largest = self.receive_displacement2()?;
         if self.neighborhood.watch.decide(largest) == Due::Yes {
-            self.accounts.rebuilds.note(step, self.neighborhood.watch.over_half_skin(largest));
+            self.note_displacement(step, self.neighborhood.watch.over_half_skin(largest));
             self.accounts.rebuilds.dangerous_checks += 1;
         }
         Ok(())

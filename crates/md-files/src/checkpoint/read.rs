@@ -214,13 +214,15 @@ impl Found {
     }
 }
 
-/// Returns the skin of the run that wrote a checkpoint. *Collective.*
+/// Returns the skin of the run that wrote a checkpoint, if it had this number of ranks.
+/// *Collective.*
 ///
 /// # Errors
 /// A file that cannot be read or is none; communication.
 pub fn skin_at(world: &dyn World, path: &Path) -> Result<Option<f64>, RunError> {
     let Found { header, .. } = read_header(world, path)?;
     let scenario: Option<toml::Table> = header.scenario.parse().ok();
+    let scenario = scenario.filter(|_| header.ranks == world.ranks() as u64);
     Ok(scenario.and_then(|scenario| scenario.get("neighbor")?.get("skin")?.as_float()))
 }
 

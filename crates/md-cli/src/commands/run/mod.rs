@@ -10,7 +10,7 @@ mod stillness;
 use md_comm::World;
 use md_core::rebuild::RebuildPolicy;
 use md_core::words::counted;
-use md_engine::{NeighborConfig, Setup, Simulation};
+use md_engine::{NeighborConfig, Setup, Simulation, ToleratedDrift};
 use md_files::checkpoint::{self, Checkpoints};
 use md_files::output::Verbosity;
 use md_files::output::outputs::{Outputs, all_outputs};
@@ -94,8 +94,8 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
 fn note_lists(setup: &Setup) {
     /// Significant digits.
     const DIGITS: usize = 2;
-    let NeighborConfig { skin, rebuild, tolerated_drift, .. } = setup.config.neighbor;
-    if let (RebuildPolicy::Every(steps), Some(drift)) = (rebuild, tolerated_drift) {
+    let NeighborConfig { skin, rebuild, tolerated, .. } = setup.config.neighbor;
+    if let (RebuildPolicy::Every(steps), Some(ToleratedDrift { drift, .. })) = (rebuild, tolerated) {
         note(&format!(
             "lists with skin {skin:?} are rebuilt every {}: pairs that they miss change the energy by at most {} per particle and \
              time, as an estimate",
