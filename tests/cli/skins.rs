@@ -99,6 +99,34 @@ fn particles_faster_than_assumed_are_reported() {
     assert_ne!(summary(&workdir)["dangerous_rebuilds"], 0);
 }
 
+/// Not even in the first list, which is made for present positions.
+#[test]
+fn usual_motion_is_not_reported() {
+    let workdir = Workdir::new(MELT);
+    for lists in ["neighbor.skin=0.03", "neighbor.skin=0.05", "neighbor.skin=auto"] {
+        let [_, messages] =
+            run(&workdir, &format!("--set {lists} --set neighbor.rebuild={{drift=1e-4}} --quiet"));
+        assert_eq!((messages.as_str(), &summary(&workdir)["dangerous_rebuilds"]), ("", &json!(0)), "{lists}");
+    }
+    let slow = MELT.replace("1.44", "1e-3").replace("0.8442", "1.0");
+    let options = "--set neighbor.skin=1.0 --set neighbor.rebuild={drift=1e-4} --steps 110 --quiet";
+    let said = Workdir::new(&slow).succeed(Start::Threads(1), &format!("run melt.toml {options}"));
+    assert!(!said.stderr.contains("0.7"), "{}", said.stderr);
+}
+
+/// The time for which lists are kept follows from the temperature, also when a run is resumed.
+#[test]
+fn a_resumed_run_says_that_its_lists_are_others() {
+    let workdir = Workdir::new(&format!("{MELT}checkpoint = {{ every = 20 }}\n"));
+    let options = "--set neighbor.rebuild={drift=1e-3}";
+    workdir.succeed(Start::Threads(1), &format!("run melt.toml {options}"));
+    let resume = format!("run melt.toml {options} --resume out --output other --steps 40");
+    let said = workdir.succeed(Start::Threads(1), &format!("{resume} --set system.temperature=3.0"));
+    let expected =
+        "note: results agree to rounding, not to the last bit: system.temperature was 1.44, now 3.0";
+    assert!(said.stderr.contains(expected), "{}", said.stderr);
+}
+
 /// There is no thermal motion in a minimisation.
 #[test]
 fn a_minimisation_misses_no_pairs() {
@@ -177,6 +205,9 @@ fn drifts_that_cannot_be_estimated() {
       help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild =
             { drift = 1e-4 }`
     "#);
+    let without =
+        error(&workdir, "run melt.toml --set neighbor.skin=0 --set neighbor.rebuild={drift=1}", Start::Plain);
+    assert!(without.contains("`neighbor.skin` is 0, so every step would miss pairs"), "{without}");
     assert_snapshot!(error(&workdir, "run melt.toml --set neighbor.skin=wide", Start::Plain), @r#"
     exit code 2
     error: × `neighbor.skin` must be a number or "auto", found the string "wide"

@@ -174,6 +174,10 @@ fn check_rebuild(rebuild: Rebuild, skin: Skin) -> Checked {
             let message = "`neighbor.skin` is 0, so the slightest motion would ask for a rebuild".to_owned();
             without_skin(message, "neighbor.rebuild.displacement")
         }
+        (None, None, Some(_)) if skin == Skin::Given(0.0) => {
+            let message = "`neighbor.skin` is 0, so every step would miss pairs".to_owned();
+            without_skin(message, "neighbor.rebuild.drift")
+        }
         (Some(_), None, None) | (None, Some(true), None) | (None, None, Some(_)) => Ok(()),
         (None, Some(false), None) => {
             let message = "`displacement = false` does not say when to rebuild";

@@ -155,9 +155,10 @@ impl DriftModel {
         /// No list is older.
         const LONGEST: u64 = 100;
         let interval = (1..=LONGEST).take_while(|&steps| self.drift(skin, steps) <= most).last().unwrap_or(1);
-        let fastest = FASTEST * self.lists.thermal_step * interval.saturating_sub(1) as f64;
-        let tolerated =
-            ToleratedDrift { drift: self.drift(skin, interval), largest_displacement: 2.0 * fastest / skin };
+        // The first list is made for present positions.
+        let fastest = FASTEST * self.lists.thermal_step * interval as f64;
+        let largest_displacement = (2.0 * fastest / skin).max(1.0);
+        let tolerated = ToleratedDrift { drift: self.drift(skin, interval), largest_displacement };
         TimedLists { skin, interval, tolerated }
     }
 

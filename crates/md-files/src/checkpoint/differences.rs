@@ -36,9 +36,11 @@ impl Differences {
         let now = effective_toml(scenario);
         let mut all = Self::default();
         for text in changes(&entries(then, &FREE), &entries(&now, &FREE)) {
-            let kind = if is_of(&text, &START) {
+            // The time for which lists are kept follows from it.
+            let decides_rebuilds = scenario.neighbor.rebuild.drift.is_some() && is_of(&text, &[TEMPERATURE]);
+            let kind = if is_of(&text, &START) && !decides_rebuilds {
                 &mut all.start
-            } else if is_of(&text, &SYSTEM) {
+            } else if is_of(&text, &SYSTEM) && !decides_rebuilds {
                 &mut all.system
             } else {
                 &mut all.rounding
@@ -177,8 +179,10 @@ const SYSTEM: [&str; 5] = ["species", "interaction", "system", "simulation.dimen
 
 /// Keys of the particles with which a run begins. They have no effect on a resumed run, because a
 /// checkpoint contains particles.
-const START: [&str; 5] =
-    ["system.lattice", "system.regions", "system.gas", "system.temperature", "system.drift"];
+const START: [&str; 5] = ["system.lattice", "system.regions", "system.gas", TEMPERATURE, "system.drift"];
+
+/// The key of the temperature at the start.
+const TEMPERATURE: &str = "system.temperature";
 
 /// Keys that do not change the bits of later steps, that the checkpoint determines, or that are
 /// compared stage by stage.
