@@ -248,8 +248,8 @@ fn more_types_than_species() {
 fn box_of_the_file_too_small() {
     assert_snapshot!(run_after("0 9 ylo yhi", "0 2 ylo yhi"), @r"
     exit code 2
-    error: × melt.toml: the box is 2 long in y, shorter than cutoff + skin = 2.515625; one layer of
-      │ periodic images cannot hold all neighbours
+    error: × melt.toml: the box is 2 long in y, shorter than cutoff + skin = 2.51875; one layer of periodic
+      │ images cannot hold all neighbours
       help: a larger box along y, a smaller cutoff or a smaller skin
     ");
 }
