@@ -201,7 +201,7 @@ fn what_is_left_out_gets_its_default() {
 
     [neighbor]
     method = "clusters"
-    skin = 0.3
+    skin = "auto"
     rebuild = { displacement = true }
     precision = "double"
     shape = "cpu"

@@ -23,13 +23,13 @@ use crate::grids;
 use crate::scenarios::damaged;
 
 const SCENARIO: &str = "[simulation]\ntimestep = 0.002\nsteps = 20\n[system]\ntemperature = 1.0\n\
-    lattice = { kind = \"fcc\", density = 0.8442, cells = [4, 4, 4] }\n[integrator]\nkind = \"csvr\"\ntemperature = 1.0\nrelaxation = 0.5\n\
+    lattice = { kind = \"fcc\", density = 0.8442, cells = [4, 4, 4] }\n[integrator]\nkind = \"csvr\"\ntemperature = 1.0\nrelaxation = 0.5\n[neighbor]\nskin = 0.3\n\
     [parallel]\nbackend = \"local\"\nranks = 1\n[output]\ndirectory = \"out\"\ncheckpoint = { every = 10 }\n";
 
 /// A droplet off centre in 27 cells, whose work is balanced before the checkpoint.
 const BALANCED: &str = "[simulation]\ntimestep = 0.002\nsteps = 20\n[system]\ntemperature = 1.0\n\
     [system.lattice]\nkind = \"fcc\"\ndensity = 0.8\ncells = [6, 6, 6]\n\
-    vapour = { density = 0.02, droplets = [{ centre = [0.3, 0.5, 0.6], radius = 3.0 }] }\n\
+    vapour = { density = 0.02, droplets = [{ centre = [0.3, 0.5, 0.6], radius = 3.0 }] }\n[neighbor]\nskin = 0.3\n\
     [parallel]\nbackend = \"local\"\nranks = 2\n[output]\ndirectory = \"out\"\ncheckpoint = { every = 10 }\n";
 /// Partition, and weights of the cells, of each base made from [`BALANCED`].
 const DIVISIONS: [[&str; 2]; 5] =

@@ -19,7 +19,7 @@ fn negative_skin() {
        ·        ────
     38 │ rebuild = { every = 20 }
        ╰────
-     help: 0.3 is usual, in units of sigma
+     help: "auto", or a distance: 0.3 is usual, in units of sigma
     "#);
 }
 
@@ -33,7 +33,8 @@ fn no_rebuild() {
        ·           ──
     39 │ precision = "double"
        ╰────
-     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild = { drift = 1e-4 }`
+     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild =
+           { drift = 1e-4 }`
     "#);
 }
 
@@ -47,7 +48,8 @@ fn both_rebuilds() {
        ·           ───────────────────────────────────
     39 │ precision = "double"
        ╰────
-     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild = { drift = 1e-4 }`
+     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild =
+           { drift = 1e-4 }`
     "#);
 }
 
@@ -61,7 +63,8 @@ fn zero_rebuild() {
        ·                     ─
     39 │ precision = "double"
        ╰────
-     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild = { drift = 1e-4 }`
+     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild =
+           { drift = 1e-4 }`
     "#);
 }
 
@@ -75,7 +78,8 @@ fn displacement_false() {
        ·                            ─────
     39 │ precision = "double"
        ╰────
-     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild = { drift = 1e-4 }`
+     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild =
+           { drift = 1e-4 }`
     "#);
 }
 
@@ -89,7 +93,7 @@ fn displacement_without_skin() {
        ·        ───
     38 │ rebuild = { displacement = true }
        ╰────
-     help: give a skin, for example 0.3, or use `rebuild = { every = 1 }`
+     help: give a skin, for example 0.3 or "auto", or use `rebuild = { every = 1 }`
     "#);
 }
 

@@ -148,7 +148,8 @@ fn clashes_with_the_file() {
     1 │ --set neighbor.rebuild.displacement=true
       ·                                     ────
       ╰────
-     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild = { drift = 1e-4 }`
+     help: write `rebuild = { displacement = true }`, `rebuild = { every = 20 }` or `rebuild =
+           { drift = 1e-4 }`
     ");
 }
 
