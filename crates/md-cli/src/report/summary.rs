@@ -239,7 +239,7 @@ mod tests {
         let text =
             String::from_utf8(summary_json(&reduced(&two_ranks()), &context(), &facts(), None).unwrap())
                 .unwrap();
-        let start = text.split_inclusive('\n').take(29).collect::<String>();
+        let start = text.split_inclusive('\n').take(36).collect::<String>();
         insta::assert_snapshot!(start, @r#"
         {
           "atoms": 16000,
@@ -264,6 +264,13 @@ mod tests {
           "computed_pairs_per_atom": 108.0,
           "rebuilds": 5,
           "dangerous_rebuilds": 1,
+          "list": {
+            "interval": 20.0,
+            "rebuild": {
+              "displacement": true
+            },
+            "skin": 0.3
+          },
           "lost_particles": 0,
           "energy_drift_per_atom": -0.0089259,
           "conserved_drift_per_atom": -0.0089259,

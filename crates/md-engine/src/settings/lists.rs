@@ -39,7 +39,7 @@ const SKINS: u64 = 20;
 /// // A melt at the triple point, time step 0.005.
 /// let widest = f64::INFINITY;
 /// let melt = ListModel { cutoff: 2.5, thermal_step: 0.72_f64.sqrt() * 0.005, widest };
-/// assert_eq!(melt.best_skin(), 0.4);
+/// assert_eq!(melt.best_skin(), 0.35);
 /// // Slower particles, narrower skin.
 /// let cold = ListModel { thermal_step: 0.2 * melt.thermal_step, ..melt };
 /// assert!(cold.best_skin() < 0.25);
