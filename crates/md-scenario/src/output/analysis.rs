@@ -1,7 +1,7 @@
 //! `[output]`: quantities that are computed from the particles during a run.
 //!
 //! An analysis that samples a run has a file here with its keys, its checks and the columns of its
-//! table, a line in [`Analyses`], [`Analyses::sampled`] and [`ANALYSES`], and a file in
+//! table, a line in [`Analyses`], `Analyses::sampled` and [`ANALYSES`], and a file in
 //! `md_files::output::analyses`, which computes it.
 
 mod msd;

@@ -1,7 +1,7 @@
 //! Analyses, which sample a run and write one table at its end: what they have in common, and how
 //! they are opened, continued, stored in checkpoints and completed.
 //!
-//! A new analysis is a file beside this one and a line in [`KINDS`]; its keys are a file in
+//! A new analysis is a file beside this one and a line in `KINDS`; its keys are a file in
 //! `md_scenario::output::analysis`.
 
 mod msd;
