@@ -84,25 +84,26 @@ pub(super) fn choose(
         }
         return Ok(());
     };
-    let refused = |message: &str, help: &str| {
-        Err(ScenarioError::at(source, "neighbor.rebuild.drift", message.to_owned(), help.to_owned()))
+    let refused = |message: &str| {
+        let help = "use `rebuild = { displacement = true }`".to_owned();
+        Err(ScenarioError::at(source, "neighbor.rebuild.drift", message.to_owned(), help))
     };
     let Some(potential) = config.forces.pair_potential() else {
         let message = "`neighbor.rebuild.drift` estimates missed pairs of a pair potential, and these are no pair forces";
-        return refused(message, "use `rebuild = { displacement = true }`");
+        return refused(message);
     };
     if scenario.stages().iter().any(|stage| matches!(stage.integrator.kind, Integrator::Fire(_))) {
         let message = "`neighbor.rebuild.drift` is for thermal motion, and there is a minimisation";
-        return refused(message, "use `rebuild = { displacement = true }`");
+        return refused(message);
     }
     if scenario.stages().iter().any(|stage| stage.integrator.barostat.is_some()) {
         let message = "`neighbor.rebuild.drift` is for a box that does not change, and there is a barostat";
-        return refused(message, "use `rebuild = { displacement = true }`");
+        return refused(message);
     }
     let Some(model) = model else {
         let message =
             "`neighbor.rebuild.drift` needs a temperature, that of `system.temperature` or of a thermostat";
-        return refused(message, "use `rebuild = { displacement = true }`");
+        return refused(message);
     };
     let (timestep, dimension) = (config.timestep, config.dimension);
     let density = config.atoms() as f64 / config.domain().volume();
