@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
     cat <<'EOF_USAGE'
-usage: build-peers.sh gromacs|lammps|minimd|mdbench [OPTION...]
+usage: build-peers.sh gromacs|lammps|minimd|mdbench|wheels [OPTION...]
   --source PATH  folder or tarball of the sources; without it those of GROMACS and LAMMPS are Debian's (apt-get source,
                  with a source list of its own: the system's configuration stays as it is)
   --simd LEVEL   AVX2_256 or AVX_512 (default: the best of this CPU)
@@ -13,6 +13,7 @@ usage: build-peers.sh gromacs|lammps|minimd|mdbench [OPTION...]
   --jobs N       (default: all cores)
 Started again, a build goes on where it was interrupted. GROMACS takes about 40 minutes of one core, LAMMPS 10, the
 others a few seconds. Needs a C++ compiler, MPI and, for GROMACS and LAMMPS, CMake.
+wheels installs the newest LAMMPS (for one rank, with MPICH) and OpenMM from PyPI instead of building something.
 The sources of miniMD are github.com/Mantevo/miniMD, those of MD-Bench github.com/RRZE-HPC/MD-Bench.
 The last line says how to hand the program to compare.sh.
 EOF_USAGE
@@ -25,10 +26,10 @@ refuse() { echo "build-peers.sh: $*" >&2 && exit 2; }
 name=${1:-} source='' into='' jobs=$(nproc)
 simd=$(grep -qw avx512f /proc/cpuinfo 2>/dev/null && echo AVX_512 || echo AVX2_256)
 case $name in
-    gromacs | lammps | minimd | mdbench) shift ;;
+    gromacs | lammps | minimd | mdbench | wheels) shift ;;
     --help) usage && exit ;;
     '') usage >&2 && exit 2 ;;
-    *) refuse "$name: gromacs, lammps, minimd or mdbench is wanted (see --help)" ;;
+    *) refuse "$name: gromacs, lammps, minimd, mdbench or wheels is wanted (see --help)" ;;
 esac
 while [ $# -gt 0 ]; do
     case $1 in
@@ -49,6 +50,7 @@ done
 case $name in
     gromacs) tools=(cmake make c++) known_by=CMakeLists.txt home='' ;;
     lammps) tools=(cmake make c++ mpicxx) known_by=cmake/CMakeLists.txt home='' ;;
+    wheels) tools=(python3) known_by='' home='' ;;
     minimd) tools=(make mpicxx) known_by=ref/Makefile.openmpi home=github.com/Mantevo/miniMD ;;
     mdbench) tools=(make gcc mpicc) known_by=make/include_GCC.mk home=github.com/RRZE-HPC/MD-Bench ;;
 esac
@@ -70,6 +72,13 @@ for tool in "${tools[@]}"; do command -v "$tool" >/dev/null || fail "$name needs
 mkdir -p "$into"
 cd "$into"
 into=$PWD
+if [ "$name" = wheels ]; then
+    python3 -m venv "$into"
+    "$into/bin/pip" install --quiet --upgrade lammps mpich openmm numpy
+    packages=$("$into/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+    echo "export LMP=\"$packages/lammps/lmp\" OPENMM=\"$into/bin/python\" LD_LIBRARY_PATH=\"$into/lib\""
+    exit
+fi
 
 # Downloads Debian's tarball of the program to the current folder.
 download() {

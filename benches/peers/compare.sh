@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares md-cli with LAMMPS, GROMACS, miniMD and MD-Bench, as far as they are found, for the
+# Compares md-cli with LAMMPS, GROMACS, OpenMM, miniMD and MD-Bench, as far as they are found, for the
 # standard melt: fcc, density 0.8442, temperature 1.44, cutoff 2.5. The results are meaningful only
 # on a quiet machine.
 set -euo pipefail
@@ -21,8 +21,8 @@ usage: compare.sh [--accurate|--literal] [OPTION...]
   --precision LIST  of md-cli: double, mixed (default double,mixed)
   --output FILE     (default: out/peers.csv)
 Programs: lmp (as it is, with -sf opt, and with -sf intel in double and mixed precision), gmx, miniMD, as far as they
-are found; or what $LMP, $GMX, $MINIMD and $MDBENCH name: each a program or a list with blanks. build-peers.sh builds
-them for this CPU. md-cli is built here, unless $MD_CLI names it. $MD_SIMD chooses its instruction set.
+are found; or what $LMP, $GMX, $MINIMD and $MDBENCH name: each a program or a list with blanks; $OPENMM names a Python
+that has OpenMM. build-peers.sh builds or fetches them for this CPU. md-cli is built here, unless $MD_CLI names it. $MD_SIMD chooses its instruction set.
 Says first what vectors each program was built for, with a warning where the CPU (or $MD_SIMD) has better ones.
 Writes code,precision,simd,ranks,atoms,steps,repeat,ns_per_atom_step,drift_per_atom_time; prints fastest, median and
 slowest times, the drift, and how many times md-cli is as fast: minimum, median and maximum of the ratios within a
@@ -77,7 +77,8 @@ found() {
     local program
     for program in ${!1:-$2}; do
         if command -v "$program" >/dev/null; then
-            realpath "$(command -v "$program")"
+            # A link may be what a Python environment is found by.
+            realpath --no-symlinks "$(command -v "$program")"
         elif [ -n "${!1:-}" ]; then
             refuse "\$$1: there is no program $program"
         fi
@@ -135,6 +136,7 @@ lmps=$(found LMP lmp)
 gmxs=$(found GMX gmx)
 minimds=$(found MINIMD miniMD)
 mdbenches=$(found MDBENCH "")
+openmms=$(found OPENMM "")
 md_cli=$(found MD_CLI "")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 if [ -z "$md_cli" ]; then
@@ -152,26 +154,33 @@ for precision in ${precisions//,/ }; do
 done
 for lmp in $lmps; do
     level=$(level_in "$lmp") packages=$("$lmp" -h)
-    add lammps-plain double "$level" melt-lmp.sh "$lmp" plain
+    # "22 Jul 2025", of the first line.
+    version=$(sed -n 's/^Large-scale.* - \([0-9]*\) \([A-Z][a-z]*\) \([0-9]*\).*/\1\2\3/p' <<<"$packages")
+    add "lammps-$version-plain" double "$level" melt-lmp.sh "$lmp" plain
     # Not every build includes these packages.
-    [[ ! $packages =~ [[:space:]]OPT[[:space:]] ]] || add lammps-opt double "$level" melt-lmp.sh "$lmp" opt
+    [[ ! $packages =~ [[:space:]]OPT[[:space:]] ]] || add "lammps-$version-opt" double "$level" melt-lmp.sh "$lmp" opt
     [[ ! $packages =~ [[:space:]]INTEL[[:space:]] ]] || for precision in double mixed; do
-        add lammps-intel "$precision" "$level" melt-lmp.sh "$lmp" "intel-$precision"
+        add "lammps-$version-intel" "$precision" "$level" melt-lmp.sh "$lmp" "intel-$precision"
     done
 done
 for gmx in $gmxs; do
     # GROMACS's precision and SIMD instructions.
-    read -r precision level <<<"$("$gmx" --version 2>&1 | awk '/^Precision:|^SIMD instr/ { printf "%s ", $NF }')"
+    read -r version precision level <<<"$("$gmx" --version 2>&1 |
+        awk '/^GROMACS version:|^Precision:|^SIMD instr/ { printf "%s ", $NF }')"
     # The interval of rebuilds at which GROMACS is fastest depends on the CPU.
     [ "$mode" = accurate ] && intervals=(20 40 80) || intervals=(20)
     for interval in "${intervals[@]}"; do
-        add "gromacs-$interval" "${precision/single/mixed}" "$level" melt-gmx.sh "$gmx" "$interval"
+        add "gromacs-${version%%-*}-nstlist-$interval" "${precision/single/mixed}" "$level" melt-gmx.sh "$gmx" "$interval"
     done
 done
 if [ "$mode" = accurate ] && [ -n "$minimds$mdbenches" ]; then
     echo "compare.sh: miniMD and MD-Bench are left out: they do not check displacements (see --literal)" >&2
     minimds='' mdbenches=''
 fi
+for openmm in $openmms; do
+    version=$("$openmm" -c 'import openmm; print(openmm.__version__)')
+    add "openmm-$version" single "$(cpu_level)" melt-openmm.py "$openmm"
+done
 for minimd in $minimds; do
     add minimd double "$(level_in "$minimd")" melt-minimd.sh "$minimd"
 done

@@ -19,7 +19,10 @@ case $style in
     *) suffix=(-sf "$style") ;;
 esac
 export OMP_NUM_THREADS=1
-"$scripts/mpirun.sh" "$ranks" "$lmp" -in "$here/in.melt" -log none -var cells "$cells" -var steps "$steps" \
+launch=("$scripts/mpirun.sh" "$ranks")
+# The program from PyPI uses MPICH, which another library's mpirun cannot start.
+[ "$ranks" != 1 ] || ! ldd "$lmp" | grep -q 'libmpi\.so\.12' || launch=()
+${launch[@]+"${launch[@]}"} "$lmp" -in "$here/in.melt" -log none -var cells "$cells" -var steps "$steps" \
     -var every $((steps < 2000 ? steps : steps / 100)) -var fixes "$directory/fixes" \
     ${suffix[@]+"${suffix[@]}"} >"$directory/out" || { cat "$directory/out" >&2; exit 1; }
 time_ns=$(awk -v atoms=$((4 * cells ** 3)) -v steps="$steps" '

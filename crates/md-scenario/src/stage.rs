@@ -135,7 +135,7 @@ pub(super) fn check(scenario: &Scenario) -> Checked {
     let total = total.ok_or_else(|| {
         let most = MOST_STEPS;
         let message = format!("the stages have more than {most} steps together");
-        Finding::new("stage", message, "fewer steps: no run makes so many")
+        Finding::new("stage", message, "fewer steps in one of the stages")
     })?;
     if simulation.steps == total {
         return Ok(());

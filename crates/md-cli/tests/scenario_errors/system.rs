@@ -210,7 +210,7 @@ const LATTICE: &str = "lattice = { kind = \"fcc\", density = 0.8442, cells = [20
 fn a_gas_that_is_too_dense() {
     let gas = "gas = { atoms = 1000, density = 0.9, minimal_distance = 0.95 }";
     assert_snapshot!(error_after(LATTICE, gas), @r#"
-     × so many particles 0.95 apart would fill 0.77 of the box (particles times the distance to the
+     × 1000 particles 0.95 apart would fill 0.77 of the box (particles times the distance to the
      │ power of 3, per volume), more than 0.5
        ╭─[melt.toml:9:57]
      8 │ [system]

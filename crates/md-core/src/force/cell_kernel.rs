@@ -18,6 +18,7 @@ use super::cell_spans::{CellItem, CellSpan};
 use super::shares::Columns;
 use super::virial::add_virial;
 use crate::force::Newton;
+use crate::force::loops::{LoopKind, Vectors};
 use crate::force::pair_kernel::{Distance, PairKernel, Scale};
 use crate::force::pair_potential::PairTerm;
 use crate::simd::{Arithmetic, Double, Inversion};
@@ -47,6 +48,10 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
+        // Not worth compiling.
+        if const { !LoopKind::Cells.runs(K::CONSTANTS, Vectors::of(S::F64_LANES)) } {
+            unreachable!("{:?} of cells and {} lanes", K::CONSTANTS, S::F64_LANES);
+        }
         let Columns { position, kind, force, i_force, .. } = self.columns;
         let mut sweep = Sweep {
             simd,
@@ -64,16 +69,15 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
             lane_numbers: S::as_simd_f64s(&LANE_NUMBERS).0[0],
             sums: Collected::zero(simd),
             computed: 0,
+            newton: Newton::On,
         };
         let mut total = PairSums::default();
         for item in self.items {
             let spans = &self.spans[item.spans.clone()];
-            match item.newton {
-                Newton::On => sweep.item::<SUMS, true>(item.particles, spans),
-                Newton::Off => sweep.item::<SUMS, false>(item.particles, spans),
-            }
+            sweep.newton = item.newton;
+            sweep.item::<SUMS>(item.particles, spans);
             if SUMS {
-                total += sweep.take_sums(item.newton);
+                total += sweep.take_sums();
             }
         }
         total
@@ -108,6 +112,8 @@ struct Sweep<'a, S: Simd, K> {
     lane_numbers: S::f64s,
     sums: Collected<S>,
     computed: usize,
+    /// Of the current item.
+    newton: Newton,
 }
 
 /// A block of particles i.
@@ -121,13 +127,13 @@ struct Block<S: Simd, R> {
 
 impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     #[inline(always)]
-    fn item<const SUMS: bool, const NEWTON: bool>(&mut self, cell: CellSpan, spans: &[CellSpan]) {
+    fn item<const SUMS: bool>(&mut self, cell: CellSpan, spans: &[CellSpan]) {
         let (first, end) = (cell.first as usize, cell.end as usize);
         for i in (first..end).step_by(I_PARTICLES) {
             let count = (end - i).min(I_PARTICLES);
             let mut block = self.load_block(i, count);
             for span in spans {
-                self.sweep_span::<SUMS, NEWTON>(&mut block, *span);
+                self.sweep_span::<SUMS>(&mut block, *span);
             }
             self.store_block(&block, count);
         }
@@ -172,7 +178,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     /// Computes the block's pairs with one span, with masked vectors at the ends and plain ones
     /// between.
     #[inline(always)]
-    fn sweep_span<const SUMS: bool, const NEWTON: bool>(
+    fn sweep_span<const SUMS: bool>(
         &mut self,
         block: &mut Block<S, K::Parameters<S, Double>>,
         span: CellSpan,
@@ -187,12 +193,12 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         let plain =
             plain_start.div_ceil(lanes).min(tail)..(end / lanes).max(plain_start.div_ceil(lanes)).min(tail);
         let lower = std::array::from_fn(|k| if is_own_cell { block.first + k + 1 } else { first });
-        for vector in head..plain.start {
-            self.masked::<SUMS, NEWTON>(block, vector, lower, end);
-        }
-        self.plain::<SUMS, NEWTON>(block, plain.clone());
-        for vector in plain.end..tail {
-            self.masked::<SUMS, NEWTON>(block, vector, lower, end);
+        // A loop, so that masked vectors are compiled once.
+        for (masked, plain) in [(head..plain.start, plain.clone()), (plain.end..tail, 0..0)] {
+            for vector in masked {
+                self.masked::<SUMS>(block, vector, lower, end);
+            }
+            self.plain::<SUMS>(block, plain);
         }
         if SUMS {
             self.computed += (tail - head) * lanes * I_PARTICLES;
@@ -200,7 +206,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     }
 
     #[inline(always)]
-    fn plain<const SUMS: bool, const NEWTON: bool>(
+    fn plain<const SUMS: bool>(
         &mut self,
         block: &mut Block<S, K::Parameters<S, Double>>,
         vectors: std::ops::Range<usize>,
@@ -211,12 +217,12 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         let [xs, ys, zs] = self.positions.map(|column| &column[vectors.clone()][..count]);
         let species = &self.species[vectors.clone()][..count];
         let [fx, fy, fz] = self.forces.each_mut().map(|column| &mut column[vectors.clone()][..count]);
-        let mut sums = self.sums;
+        let (newton, mut sums) = (self.newton, self.sums);
         for v in 0..count {
             let partner = Partner { position: [xs[v], ys[v], zs[v]], species: species[v] };
             let cutoff = Mask::<S> { cutoff2: self.cutoff2, lanes: None };
             let force = block_against::<S, K, SUMS>(simd, self.kernel, block, partner, |_| cutoff, &mut sums);
-            if NEWTON {
+            if newton == Newton::On {
                 fx[v] = simd.sub_f64s(fx[v], force[0]);
                 fy[v] = simd.sub_f64s(fy[v], force[1]);
                 fz[v] = simd.sub_f64s(fz[v], force[2]);
@@ -228,7 +234,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     /// Computes the pairs with one vector, of which only the particles from `lower[k]` up to `end`
     /// count.
     #[inline(always)]
-    fn masked<const SUMS: bool, const NEWTON: bool>(
+    fn masked<const SUMS: bool>(
         &mut self,
         block: &mut Block<S, K::Parameters<S, Double>>,
         vector: usize,
@@ -246,15 +252,15 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         let position = self.positions.map(|column| column[vector]);
         let partner = Partner { position, species: self.species[vector] };
         let force = block_against::<S, K, SUMS>(simd, self.kernel, block, partner, mask, &mut self.sums);
-        if NEWTON {
+        if self.newton == Newton::On {
             for (column, force) in self.forces.iter_mut().zip(force) {
                 column[vector] = simd.sub_f64s(column[vector], force);
             }
         }
     }
 
-    fn take_sums(&mut self, newton: Newton) -> PairSums {
-        let weight = newton.weight();
+    fn take_sums(&mut self) -> PairSums {
+        let weight = self.newton.weight();
         let sums = std::mem::replace(&mut self.sums, Collected::zero(self.simd));
         let reduce = |lanes| weight * self.simd.reduce_sum_f64s(lanes);
         PairSums {

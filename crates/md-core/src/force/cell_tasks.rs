@@ -8,7 +8,7 @@ use super::cell_pairs::CellPairCounts;
 use super::cell_spans::{CellItem, CellSpan};
 use super::cells::Task;
 use super::shares::Columns;
-use super::{Evaluation, Loop, Newton, PairLoop, PairSums, System};
+use super::{Evaluation, Newton, PairSums, System};
 use crate::cells::LocalCells;
 use crate::halo::HaloPlan;
 use crate::memory;
@@ -100,10 +100,9 @@ impl CellTasks {
         particles: &mut Particles,
         evaluation: Evaluation,
     ) -> PairSums {
-        let (cutoff, simd) = (system.potential.cutoff(), system.simd);
         let (items, columns) = (self.items(portion), Columns::of(particles));
-        let task = Task { items, spans: &self.spans, columns, cutoff, simd, evaluation };
-        system.potential.compute(PairLoop(Loop::Cells(task)))
+        let cutoff = system.potential.cutoff();
+        Task { items, spans: &self.spans, columns, cutoff, evaluation }.compute(system)
     }
 
     /// Returns the number of pairs whose distance this rank computes, by owned cell.

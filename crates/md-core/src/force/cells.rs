@@ -12,8 +12,9 @@
 use super::cell_kernel::CellSweep;
 use super::cell_pairs::CellPairCounts;
 use super::cell_spans::{CellItem, CellSpan};
+use super::loops::Sweep;
 use super::shares::{self, Blocks, Columns, ReactionBuffer, Share, Work};
-use super::{Evaluation, Loop, Newton, PairLoop, PairSums, PairWork, Part, Region, System, block_pairs};
+use super::{Evaluation, Newton, PairLoop, PairSums, PairWork, Part, Region, System, block_pairs};
 use crate::cells::LocalCells;
 use crate::force::pair_kernel::PairKernel;
 use crate::memory;
@@ -131,12 +132,11 @@ impl CellWork {
         part: &Part,
         evaluation: Evaluation,
     ) -> PairSums {
-        let (cutoff, simd) = (system.potential.cutoff(), system.simd);
+        let cutoff = system.potential.cutoff();
         let columns = Columns::of(particles);
         let sweep = |items: &mut Items, block: usize, columns: Columns<'_, Double>| {
-            let task =
-                Task { items: items.block(block), spans: &items.spans, columns, cutoff, simd, evaluation };
-            system.potential.compute(PairLoop(Loop::Cells(task)))
+            let task = Task { items: items.block(block), spans: &items.spans, columns, cutoff, evaluation };
+            task.compute(system)
         };
         let total = shares::sweep(system.threads, &mut self.shares, part, columns, sweep);
         shares::add_reactions_after(part, system.threads, &self.shares, particles);
@@ -220,19 +220,23 @@ pub(super) struct Task<'a> {
     pub spans: &'a [CellSpan],
     pub columns: Columns<'a, Double>,
     pub cutoff: f64,
-    pub simd: SimdLevel,
     pub evaluation: Evaluation,
 }
 
 impl Task<'_> {
-    pub(super) fn run<K: PairKernel>(self, kernel: K) -> PairSums {
-        let Self { items, spans, columns, cutoff, simd, evaluation } = self;
+    /// Runs the sweep with the kernel of the potential.
+    pub(super) fn compute(self, System { potential, simd, .. }: System) -> PairSums {
+        potential.compute(PairLoop { sweep: Sweep::Cells(self), potential, simd })
+    }
+
+    pub(super) fn run<K: PairKernel>(self, level: SimdLevel, kernel: K) -> PairSums {
+        let Self { items, spans, columns, cutoff, evaluation } = self;
         match evaluation {
             Evaluation::ForcesOnly => {
-                simd.dispatch(CellSweep::<K, false> { items, spans, columns, cutoff, kernel })
+                level.dispatch(CellSweep::<K, false> { items, spans, columns, cutoff, kernel })
             }
             Evaluation::WithEnergyAndVirial => {
-                simd.dispatch(CellSweep::<K, true> { items, spans, columns, cutoff, kernel })
+                level.dispatch(CellSweep::<K, true> { items, spans, columns, cutoff, kernel })
             }
         }
     }

@@ -8,6 +8,7 @@ mod cell_tasks;
 mod cells;
 mod clusters;
 mod direct_sum;
+mod loops;
 mod pair_kernel;
 mod pair_potential;
 mod pairs;
@@ -19,7 +20,8 @@ pub use cell_spans::CellSpan;
 pub use cell_tasks::CellTasks;
 pub use cells::CellWork;
 pub use clusters::{ClusterWork, mixed_precision_problem};
-pub use pair_kernel::{Distance, PairKernel};
+pub use loops::PairLoop;
+pub use pair_kernel::{ConstantSource, Distance, PairKernel};
 pub use pair_potential::{PairPotential, PairTerm, Tail};
 pub use pairs::{CellPairs, Newton, Pair, PairWork, Region};
 
@@ -29,7 +31,7 @@ use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
 use crate::shell::ForceReturn;
-use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
+use crate::simd::SimdLevel;
 use crate::tensor::SymmetricTensor;
 use crate::threads::Threads;
 use std::ops::Range;
@@ -211,63 +213,6 @@ pub struct System<'a> {
     pub simd: SimdLevel,
     /// Threads to use.
     pub threads: &'a Threads,
-}
-
-/// A loop over pairs that still needs a kernel. [`PairPotential::compute`] runs it.
-///
-/// ```
-/// use md_core::potential::{LennardJones, Mixing, PairTerm, PotentialError, Shift, Tail, Well};
-/// use md_core::{Dimension, PairLoop, PairPotential, PairSums};
-///
-/// /// Lennard-Jones for a droplet in vacuum: nothing is beyond the cutoff.
-/// #[derive(Debug)]
-/// struct Droplet(LennardJones);
-///
-/// impl PairPotential for Droplet {
-///     fn cutoff(&self) -> f64 { self.0.cutoff() }
-///     fn species(&self) -> usize { self.0.species() }
-///     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm { self.0.term(a, b, r2) }
-///     fn tail(&self, _: &[u64], _: f64, _: Dimension) -> Tail { Tail::default() }
-///     fn fits_single_precision(&self) -> bool { self.0.fits_single_precision() }
-///     /// Runs the loop with the kernel of Lennard-Jones.
-///     fn compute(&self, pairs: PairLoop) -> PairSums { self.0.compute(pairs) }
-/// }
-///
-/// let well = Well { epsilon: 1.0, sigma: 1.0 };
-/// let melt = LennardJones::new(&[well], Mixing::default(), &[], 2.5, Shift::None)?;
-/// let (counts, volume) = ([800], 1000.0);
-/// assert!(melt.tail(&counts, volume, Dimension::Three).energy < 0.0);
-/// assert_eq!(Droplet(melt).tail(&counts, volume, Dimension::Three).energy, 0.0);
-/// # Ok::<(), PotentialError>(())
-/// ```
-pub struct PairLoop<'a>(Loop<'a>);
-
-enum Loop<'a> {
-    Cells(cells::Task<'a>),
-    Double(clusters::Task<'a, Double>),
-    Single(clusters::Task<'a, Single>),
-    Quads(clusters::Task<'a, Quads>),
-}
-
-impl PairLoop<'_> {
-    /// Returns [`Arithmetic::SPECIES_IN_A_ROW`] of the loop.
-    pub(crate) fn species_in_a_row(&self) -> usize {
-        match &self.0 {
-            Loop::Cells(_) | Loop::Double(_) => Double::SPECIES_IN_A_ROW,
-            Loop::Single(_) => Single::SPECIES_IN_A_ROW,
-            Loop::Quads(_) => Quads::SPECIES_IN_A_ROW,
-        }
-    }
-
-    /// Runs the loop, which is compiled separately for each type of kernel.
-    pub fn run<K: PairKernel>(self, kernel: K) -> PairSums {
-        match self.0 {
-            Loop::Cells(task) => task.run(kernel),
-            Loop::Double(task) => task.run(kernel),
-            Loop::Single(task) => task.run(kernel),
-            Loop::Quads(task) => task.run(kernel),
-        }
-    }
 }
 
 impl Method {

@@ -20,6 +20,9 @@ use pulp::Simd;
 /// Mark both functions `#[inline(always)]`: vectors in the registers of an instruction set cannot
 /// be passed through a call.
 pub trait PairKernel: Copy + Sync {
+    /// Source of the constants of a pair of species. Loops for which kernels with another source
+    /// are chosen are not compiled.
+    const CONSTANTS: ConstantSource = ConstantSource::Own;
     /// Parameters that are fixed for an i-cluster: those of its particles' species with every other
     /// species.
     type Parameters<S: Simd, P: Arithmetic>: Copy;
@@ -47,6 +50,23 @@ pub trait PairKernel: Copy + Sync {
         b: P::SpeciesLanes<S>,
         prepared: Self::Prepared<S, P>,
     ) -> PairTerm<P::Lanes<S>>;
+}
+
+/// Source of the constants of a pair of species.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConstantSource {
+    /// The kernel has a source of its own for any number of species.
+    Own,
+    /// The scalar form of a potential.
+    Terms,
+    /// Registers, for one species.
+    Registers,
+    /// One register per constant, with a lane per species of the partner.
+    Row,
+    /// Two registers per constant.
+    WideRow,
+    /// A table in memory.
+    Memory,
 }
 
 /// Conversion of a loop's squared distances to squared lengths.

@@ -1,6 +1,5 @@
 //! The interface of a pair potential.
 
-use super::term_kernel::TermKernel;
 use super::{PairLoop, PairSums};
 use crate::Dimension;
 
@@ -90,10 +89,10 @@ pub trait PairPotential: std::fmt::Debug + Send + Sync {
         false
     }
 
-    /// Runs a loop over pairs with the kernel for these parameters. By default the kernel calls
-    /// [`Self::term`] for each lane of a vector; write a [`PairKernel`](super::PairKernel) if that
-    /// is too slow.
+    /// Runs a loop over pairs with the kernel for these parameters. By default [`Self::term`] is
+    /// called for each lane of a vector; write a [`PairKernel`](super::PairKernel) if that is too
+    /// slow.
     fn compute(&self, pairs: PairLoop) -> PairSums {
-        pairs.run(TermKernel(self))
+        pairs.run_terms()
     }
 }

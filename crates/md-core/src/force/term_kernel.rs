@@ -1,29 +1,23 @@
 //! The kernel of potentials that have only a scalar form.
 
-use super::{Distance, PairKernel, PairPotential, PairTerm};
+use super::{ConstantSource, Distance, PairKernel, PairPotential, PairTerm};
 use crate::simd::Arithmetic;
 use pulp::Simd;
 
-/// Calls [`PairPotential::term`] for each lane.
-#[derive(Debug)]
-pub(super) struct TermKernel<'p, T: ?Sized>(pub(super) &'p T);
+/// Calls [`PairPotential::term`] for each lane. The potential is not a type parameter, so that
+/// loops are compiled once for all potentials.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TermKernel<'p>(pub(super) &'p dyn PairPotential);
 
-impl<T: ?Sized> Clone for TermKernel<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T: ?Sized> Copy for TermKernel<'_, T> {}
-
-impl<T: PairPotential + ?Sized> PairKernel for TermKernel<'_, T> {
+impl PairKernel for TermKernel<'_> {
+    const CONSTANTS: ConstantSource = ConstantSource::Terms;
     /// Species of the i-cluster.
     type Parameters<S: Simd, P: Arithmetic> = usize;
     type Prepared<S: Simd, P: Arithmetic> = Distance<S, P>;
 
     #[inline(always)]
     fn parameters<S: Simd, P: Arithmetic>(&self, _: S, kinds: &[P::SpeciesIndex]) -> usize {
-        debug_assert!(!self.0.takes_unlike_particles(), "this kernel has one species per i-cluster");
+        debug_assert!(kinds.iter().all(|kind| P::species(*kind) == P::species(kinds[0])));
         P::species(kinds[0])
     }
 

@@ -2,7 +2,7 @@
 //! constants.
 
 use super::{Distance, PairKernel, PairTerm};
-use crate::force::{PairLoop, PairSums};
+use crate::force::{ConstantSource, PairLoop, PairSums};
 use crate::simd::{Arithmetic, BySpecies, MOST_I_PARTICLES, MOST_IN_A_ROW};
 use pulp::Simd;
 
@@ -103,12 +103,10 @@ impl<T: Copy> PairTable<T> {
 impl<const N: usize> PairTable<[f64; N]> {
     /// Runs a loop over pairs with the formula's kernel.
     pub fn run<F: Formula<N>>(&self, formula: F, pairs: PairLoop) -> PairSums {
-        match self.entries.as_slice() {
-            &[constants] => pairs.run(WithConstants { formula, constants }),
-            _ if self.species <= pairs.species_in_a_row() => {
-                pairs.run(WithConstants { formula, constants: &self.rows() })
-            }
-            _ if self.takes_unlike_particles() => {
+        match (pairs.constants(self.species), self.entries.as_slice()) {
+            (ConstantSource::Registers, &[constants]) => pairs.run(WithConstants { formula, constants }),
+            (ConstantSource::Row, _) => pairs.run(WithConstants { formula, constants: &self.rows() }),
+            (ConstantSource::WideRow, _) => {
                 pairs.run(WithConstants { formula, constants: Wide(&self.rows()) })
             }
             _ => pairs.run(WithConstants { formula, constants: self }),
@@ -164,6 +162,7 @@ struct WithConstants<F, C, const N: usize> {
 
 /// Source of the constants of a particle's pairs, by the species of its partners.
 trait Constants<const N: usize>: Copy + Sync {
+    const SOURCE: ConstantSource;
     /// Parameters for an i-cluster and all partners.
     type Parameters<S: Simd, P: Arithmetic>: Copy;
 
@@ -180,6 +179,7 @@ trait Constants<const N: usize>: Copy + Sync {
 }
 
 impl<F: Formula<N>, C: Constants<N>, const N: usize> PairKernel for WithConstants<F, C, N> {
+    const CONSTANTS: ConstantSource = C::SOURCE;
     type Parameters<S: Simd, P: Arithmetic> = C::Parameters<S, P>;
     type Prepared<S: Simd, P: Arithmetic> = F::Prepared<S, P>;
 
@@ -207,6 +207,7 @@ impl<F: Formula<N>, C: Constants<N>, const N: usize> PairKernel for WithConstant
 
 /// One species: all constants stay in registers.
 impl<const N: usize> Constants<N> for [f64; N] {
+    const SOURCE: ConstantSource = ConstantSource::Registers;
     type Parameters<S: Simd, P: Arithmetic> = [P::Lanes<S>; N];
 
     #[inline(always)]
@@ -231,6 +232,7 @@ impl<const N: usize> Constants<N> for [f64; N] {
 /// A few species: each constant is a register with a lane per species of the partner (and particle
 /// i), and one permutation selects the constants.
 impl<const N: usize> Constants<N> for &Rows<N> {
+    const SOURCE: ConstantSource = ConstantSource::Row;
     type Parameters<S: Simd, P: Arithmetic> = [P::Row; N];
 
     #[inline(always)]
@@ -260,6 +262,7 @@ impl<const N: usize> Constants<N> for &Rows<N> {
 struct Wide<'a, const N: usize>(&'a Rows<N>);
 
 impl<const N: usize> Constants<N> for Wide<'_, N> {
+    const SOURCE: ConstantSource = ConstantSource::WideRow;
     type Parameters<S: Simd, P: Arithmetic> = [P::WideRow; N];
 
     #[inline(always)]
@@ -288,6 +291,7 @@ impl<const N: usize> Constants<N> for Wide<'_, N> {
 
 /// Many species: constants are loaded lane by lane.
 impl<'a, const N: usize> Constants<N> for &'a PairTable<[f64; N]> {
+    const SOURCE: ConstantSource = ConstantSource::Memory;
     type Parameters<S: Simd, P: Arithmetic> = &'a [[f64; N]];
 
     #[inline(always)]

@@ -13,7 +13,7 @@ mod registers;
 pub(crate) use registers::Pipeline;
 pub use registers::{Few, LevelKernel, Many, Registers};
 
-pub use arithmetic::{Arithmetic, ClusterForces, Double, Quads, Single};
+pub use arithmetic::{Arithmetic, ArithmeticKind, ClusterForces, Double, Quads, Single};
 pub(crate) use arithmetic::{BySpecies, MOST_I_PARTICLES, MOST_IN_A_ROW, is_fused, less_in, pack};
 pub use cpu::Inversion;
 
@@ -90,6 +90,11 @@ impl SimdLevel {
             #[cfg(not(target_arch = "aarch64"))]
             Self::Neon => false,
         }
+    }
+
+    /// Returns this level, or if the CPU does not have it, the widest narrower one that it has.
+    pub fn or_narrower(self) -> Self {
+        Self::available().rev().find(|level| *level <= self).unwrap_or(Self::Baseline)
     }
 
     /// Returns the name used in summary.json.

@@ -223,8 +223,9 @@ pub(super) fn check_gas(gas: &Gas, system: &System, simulation: &Simulation) -> 
     let filled = gas.made(system, simulation).filled();
     if filled > RandomGas::MOST_FILLED {
         let message = format!(
-            "so many particles {:?} apart would fill {filled:.2} of the box (particles times the distance to the power of {}, \
+            "{} particles {:?} apart would fill {filled:.2} of the box (particles times the distance to the power of {}, \
              per volume), more than {}",
+            gas.atoms,
             gas.minimal_distance,
             simulation.dimension,
             RandomGas::MOST_FILLED

@@ -15,10 +15,10 @@ use super::accumulators::AccumulatedForces;
 use super::lists::View;
 use super::pipeline::{Collected, ICluster, Sweep};
 use super::words::Entry;
-use crate::force::Newton;
-use crate::force::PairSums;
+use crate::force::loops::{LoopKind, Vectors};
 use crate::force::pair_kernel::{PairKernel, Scale};
 use crate::force::shares::Columns;
+use crate::force::{Newton, PairSums};
 use crate::simd::{Arithmetic, ClusterForces, Inversion, LevelKernel, Pipeline, Registers};
 use crate::tensor::SymmetricTensor;
 use crate::threads::Placed;
@@ -39,9 +39,9 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> LevelKernel for ClusterSwee
 
     #[inline(always)]
     fn run<S: Simd, R: Registers>(self, simd: S) -> PairSums {
-        // Not used, and not worth compiling.
-        if const { S::F32_LANES < P::FEWEST_LANES } {
-            return PairSums::default();
+        // Not worth compiling.
+        if const { !LoopKind::Clusters(P::KIND).runs(K::CONSTANTS, Vectors::of(S::F64_LANES)) } {
+            unreachable!("{:?} of {:?} and {} lanes", K::CONSTANTS, P::KIND, S::F64_LANES);
         }
         let Columns { position: [x, y, z], kind, force, unit, i_force } = self.columns;
         // Slices of equal, known length need two bounds checks per entry. (With `map` the compiler
@@ -74,11 +74,12 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> LevelKernel for ClusterSwee
             lane_bits: P::lane_bits(simd),
             i_sums: Collected { energy: zero, virial: [zero; SymmetricTensor::LEN], pairs: zero },
             sums: PairSums::default(),
+            newton: self.view.newton,
             registers: PhantomData,
         };
         match self.view.newton {
-            Newton::On => sweep.i_clusters::<SUMS, true>(self.view),
-            Newton::Off => sweep.i_clusters::<SUMS, false>(self.view),
+            Newton::Off if !SUMS => sweep.i_clusters::<SUMS, false>(self.view),
+            Newton::On | Newton::Off => sweep.i_clusters::<SUMS, true>(self.view),
         }
         sweep.sums
     }
@@ -101,10 +102,7 @@ fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &mut [T]) -> &mut [V
 impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> {
     /// Sweeps over all i-clusters of the block.
     #[inline(always)]
-    fn i_clusters<const SUMS: bool, const NEWTON: bool>(
-        &mut self,
-        View { newton, entries, i_clusters }: View,
-    ) {
+    fn i_clusters<const SUMS: bool, const NEWTON: bool>(&mut self, View { entries, i_clusters, .. }: View) {
         self.sums.computed_pairs = (entries * P::lanes::<S>()) as f64;
         for i_cluster in i_clusters {
             for cluster in i_cluster.flushed {
@@ -118,7 +116,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
             self.i_cluster::<SUMS, NEWTON>(&mut i, i_cluster.entries);
             self.store(i_cluster.particle, &i);
             if SUMS {
-                self.add_i_sums(newton);
+                self.add_i_sums();
             }
         }
     }
@@ -174,19 +172,23 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
     ) {
         let Some((first, entries)) = entries.split_first() else { return };
         let mut measured = self.measure(i, *first);
+        let mut prepared = self.prepare(measured);
+        let mut in_flight = 1;
         if let Some((second, entries)) = entries.split_first() {
-            let mut prepared = self.prepare(measured);
             measured = self.measure(i, *second);
+            in_flight = 2;
             for entry in entries {
                 let next_measured = self.measure(i, *entry);
                 let next_prepared = self.prepare(measured);
                 self.interact::<SUMS, NEWTON>(i, prepared);
                 (measured, prepared) = (next_measured, next_prepared);
             }
-            self.interact::<SUMS, NEWTON>(i, prepared);
         }
-        let prepared = self.prepare(measured);
-        self.interact::<SUMS, NEWTON>(i, prepared);
+        // A loop, so that the steps are compiled once; what the last pass prepares is not needed.
+        for _ in 0..in_flight {
+            self.interact::<SUMS, NEWTON>(i, prepared);
+            prepared = self.prepare(measured);
+        }
     }
 
     #[inline(always)]

@@ -50,8 +50,9 @@ mod words;
 
 use super::cell_pairs::CellPairCounts;
 use super::cells::CellWork;
+use super::loops;
 use super::shares::{self, Columns, Share, Work};
-use super::{Evaluation, Loop, PairLoop, PairSums, Part, Precision, System, block_pairs};
+use super::{Evaluation, PairLoop, PairSums, Part, Precision, System, block_pairs};
 use crate::force::Region;
 use crate::force::pair_kernel::PairKernel;
 use crate::particles::Particles;
@@ -145,10 +146,10 @@ impl ClusterWork {
         let sweep = Sweep { system, part, evaluation, kind };
         let Self { shares, mixed, .. } = self;
         let total = match mixed {
-            None => sweep.run(shares, Columns::of(particles), |task| Loop::Double(task)),
+            None => sweep.run(shares, Columns::of(particles), |task| loops::Sweep::Double(task)),
             Some(mixed) => match Shape::of(system) {
-                Shape::One => sweep.run(shares, mixed.columns(particles), |task| Loop::Single(task)),
-                Shape::Quads => sweep.run(shares, mixed.columns(particles), |task| Loop::Quads(task)),
+                Shape::One => sweep.run(shares, mixed.columns(particles), |task| loops::Sweep::Single(task)),
+                Shape::Quads => sweep.run(shares, mixed.columns(particles), |task| loops::Sweep::Quads(task)),
             },
         };
         shares::add_reactions_after(part, system.threads, shares, particles);
@@ -249,14 +250,14 @@ impl Sweep<'_> {
         &self,
         shares: &mut [Share<Lists>],
         columns: Columns<P>,
-        to_loop: impl for<'a> Fn(Task<'a, P>) -> Loop<'a> + Sync,
+        to_sweep: impl for<'a> Fn(Task<'a, P>) -> loops::Sweep<'a> + Sync,
     ) -> PairSums {
         let &Self { system: System { potential, simd, threads, .. }, part, evaluation, kind } = self;
         let cutoff = potential.cutoff();
         shares::sweep(threads, shares, part, columns, |lists: &mut Lists, block, columns| {
             let (view, accumulated) = lists.view(block, kind);
-            let task = Task { view, accumulated, columns, cutoff, simd, evaluation };
-            potential.compute(PairLoop(to_loop(task)))
+            let task = Task { view, accumulated, columns, cutoff, evaluation };
+            potential.compute(PairLoop { sweep: to_sweep(task), potential, simd })
         })
     }
 }
@@ -267,19 +268,18 @@ pub(super) struct Task<'a, P: Arithmetic> {
     accumulated: &'a mut AccumulatedForces,
     columns: Columns<'a, P>,
     cutoff: f64,
-    simd: SimdLevel,
     evaluation: Evaluation,
 }
 
 impl<P: Arithmetic> Task<'_, P> {
-    pub(super) fn run<K: PairKernel>(self, kernel: K) -> PairSums {
-        let Self { view, accumulated, columns, cutoff, simd, evaluation } = self;
+    pub(super) fn run<K: PairKernel>(self, level: SimdLevel, kernel: K) -> PairSums {
+        let Self { view, accumulated, columns, cutoff, evaluation } = self;
         match evaluation {
             Evaluation::ForcesOnly => {
-                simd.dispatch(ClusterSweep::<K, P, false> { view, accumulated, columns, cutoff, kernel })
+                level.dispatch(ClusterSweep::<K, P, false> { view, accumulated, columns, cutoff, kernel })
             }
             Evaluation::WithEnergyAndVirial => {
-                simd.dispatch(ClusterSweep::<K, P, true> { view, accumulated, columns, cutoff, kernel })
+                level.dispatch(ClusterSweep::<K, P, true> { view, accumulated, columns, cutoff, kernel })
             }
         }
     }

@@ -35,6 +35,7 @@ pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic, R> {
     pub lane_bits: P::SpeciesLanes<S>,
     pub i_sums: Collected<P::Lanes<S>>,
     pub sums: PairSums,
+    pub newton: Newton,
     pub registers: PhantomData<R>,
 }
 
@@ -53,6 +54,7 @@ pub(super) struct ICluster<S: Simd, P: Arithmetic, R> {
 }
 
 /// An i-cluster and a j-cluster after the first pipeline step.
+#[derive(Clone, Copy)]
 pub(super) struct Measured<S: Simd, P: Arithmetic> {
     pub cluster: usize,
     pub kinds: P::ClusterSpecies<S>,
@@ -61,6 +63,7 @@ pub(super) struct Measured<S: Simd, P: Arithmetic> {
 }
 
 /// An i-cluster and a j-cluster after the second pipeline step.
+#[derive(Clone, Copy)]
 pub(super) struct Prepared<S: Simd, P: Arithmetic, R> {
     pub measured: Measured<S, P>,
     pub prepared: R,
@@ -112,7 +115,8 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
         *cx = P::mul_add(simd, force, dx, *cx);
         *cy = P::mul_add(simd, force, dy, *cy);
         *cz = P::mul_add(simd, force, dz, *cz);
-        if NEWTON {
+        // Sweeps with sums are rare, and compiled once for both.
+        if NEWTON && (!SUMS || self.newton == Newton::On) {
             let place = self.place(cluster);
             let [fx, fy, fz] = &mut self.forces;
             let reaction = P::neg(simd, force);
@@ -134,8 +138,8 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
 
     /// Adds the i-cluster's sums to the section's, in f64.
     #[inline(always)]
-    pub(super) fn add_i_sums(&mut self, newton: Newton) {
-        let weight = newton.weight();
+    pub(super) fn add_i_sums(&mut self) {
+        let weight = self.newton.weight();
         let zero = P::splat(self.simd, 0.0);
         let Collected { energy, virial, pairs } = &mut self.i_sums;
         self.sums.energy += weight * P::sum(self.simd, std::mem::replace(energy, zero));

@@ -3,7 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{
-    Arithmetic, ClusterForces, Inversion, MOST_IN_A_ROW, OfParticles, ROW_BYTES, Registers, exp, is_fused,
+    Arithmetic, ArithmeticKind, ClusterForces, Inversion, MOST_IN_A_ROW, OfParticles, ROW_BYTES, Registers,
+    exp, is_fused,
 };
 use pulp::Simd;
 
@@ -47,6 +48,7 @@ impl Arithmetic for Double {
     type Coordinates<S: Simd> = S::f64s;
     type Cluster<S: Simd> = S::f64s;
     type ClusterSpecies<S: Simd> = S::u64s;
+    const KIND: ArithmeticKind = ArithmeticKind::Double;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InPlace;
 
     one_i_particle!(number: f64, kind: u64, splat: splat_f64s, sum: reduce_sum_f64s, sums: sums_f64, look_up: look_up_f64);

@@ -47,6 +47,17 @@ pub enum ClusterForces {
     InAccumulators,
 }
 
+/// Which arithmetic, where it must be known before a loop is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArithmeticKind {
+    /// [`Double`].
+    Double,
+    /// [`Single`].
+    Single,
+    /// [`Quads`].
+    Quads,
+}
+
 /// Bytes of a row: 256 bits.
 const ROW_BYTES: usize = 32;
 
@@ -104,6 +115,8 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     const ROUNDING: f64;
     /// Number of f32 lanes in the shortest vectors for which lists are made.
     const FEWEST_LANES: usize = 1;
+    /// Which arithmetic this is.
+    const KIND: ArithmeticKind;
     /// Place in which the forces of clusters are added up.
     const CLUSTER_FORCES: ClusterForces;
 

@@ -4,8 +4,8 @@ use super::single::{fixed_point, in_single_precision, to_numbers};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{
-    Arithmetic, BySpecies, ClusterForces, Inversion, MOST_I_PARTICLES, MOST_IN_A_ROW, OfParticles, Registers,
-    exp, is_fused,
+    Arithmetic, ArithmeticKind, BySpecies, ClusterForces, Inversion, MOST_I_PARTICLES, MOST_IN_A_ROW,
+    OfParticles, Registers, exp, is_fused,
 };
 use pulp::Simd;
 
@@ -35,6 +35,7 @@ impl Arithmetic for Quads {
     type Coordinates<S: Simd> = S::i32s;
     type Cluster<S: Simd> = [i32; QUAD];
     type ClusterSpecies<S: Simd> = [u32; QUAD];
+    const KIND: ArithmeticKind = ArithmeticKind::Quads;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InAccumulators;
     const FEWEST_LANES: usize = 2 * QUAD;
 

@@ -2,7 +2,9 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, OfParticles, ROW_BYTES, Registers, exp, is_fused};
+use super::{
+    Arithmetic, ArithmeticKind, ClusterForces, Inversion, OfParticles, ROW_BYTES, Registers, exp, is_fused,
+};
 use pulp::Simd;
 
 /// The part that both shapes of an i-cluster have in common.
@@ -71,6 +73,7 @@ impl Arithmetic for Single {
     type Coordinates<S: Simd> = S::i32s;
     type Cluster<S: Simd> = S::i32s;
     type ClusterSpecies<S: Simd> = S::u32s;
+    const KIND: ArithmeticKind = ArithmeticKind::Single;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InAccumulators;
 
     one_i_particle!(number: f32, kind: u32, splat: splat_f32s, sum: reduce_sum_f32s, sums: sums_f32, look_up: look_up_f32);

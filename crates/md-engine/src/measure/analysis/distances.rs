@@ -1,9 +1,9 @@
 //! Counts of pairs by distance over all ranks, up to any distance.
 //!
-//! Structure: every rank sends the bounding box of its particles to the others. In each
-//! pair of ranks, one sends its particles near the other's box, and the other counts the pairs across. The direction
-//! alternates with the difference of their ranks, so that each rank counts for half of its
-//! partners.
+//! Structure: every rank sends the bounding box of its particles to the others. In each pair of
+//! ranks, one sends its particles near the other's box, and the other counts the pairs across. The
+//! direction alternates with the difference of their ranks, so that each rank counts for half of
+//! its partners.
 //! Advantage: correct for any partition, also one with scattered cells, and for any distance; no
 //! ghosts are needed.
 //! Disadvantage: boxes of ranks with scattered cells overlap, which increases the communication.

@@ -1,0 +1,209 @@
+//! Loops over pairs, and the kernels for which each of them is compiled.
+//!
+//! A loop is compiled once per kernel, level and evaluation, and each of these takes about a
+//! second. A kernel that never meets a loop is therefore not compiled for it:
+//!
+//! | loop | one species | up to 4 | up to 8 | more |
+//! | --- | --- | --- | --- | --- |
+//! | linked cells, AVX2 and AVX-512 | registers | row | memory | memory |
+//! | cluster lists, AVX2 and AVX-512 | registers | row | wide row | memory |
+//! | both, SSE4.2 and NEON | registers | memory | memory | memory |
+//!
+//! CPUs that have none of these levels evaluate the scalar form of every potential.
+
+use super::pair_kernel::{ConstantSource, PairKernel};
+use super::term_kernel::TermKernel;
+use super::{PairPotential, PairSums, cells, clusters};
+use crate::simd::{ArithmeticKind, Double, MOST_IN_A_ROW, Quads, SimdLevel, Single};
+
+/// A loop over pairs that still needs a kernel. [`PairPotential::compute`] runs it.
+///
+/// ```
+/// use md_core::potential::{LennardJones, Mixing, PairTerm, PotentialError, Shift, Tail, Well};
+/// use md_core::{Dimension, PairLoop, PairPotential, PairSums};
+///
+/// /// Lennard-Jones for a droplet in vacuum: nothing is beyond the cutoff.
+/// #[derive(Debug)]
+/// struct Droplet(LennardJones);
+///
+/// impl PairPotential for Droplet {
+///     fn cutoff(&self) -> f64 { self.0.cutoff() }
+///     fn species(&self) -> usize { self.0.species() }
+///     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm { self.0.term(a, b, r2) }
+///     fn tail(&self, _: &[u64], _: f64, _: Dimension) -> Tail { Tail::default() }
+///     fn fits_single_precision(&self) -> bool { self.0.fits_single_precision() }
+///     /// Runs the loop with the kernel of Lennard-Jones.
+///     fn compute(&self, pairs: PairLoop) -> PairSums { self.0.compute(pairs) }
+/// }
+///
+/// let well = Well { epsilon: 1.0, sigma: 1.0 };
+/// let melt = LennardJones::new(&[well], Mixing::default(), &[], 2.5, Shift::None)?;
+/// let (counts, volume) = ([800], 1000.0);
+/// assert!(melt.tail(&counts, volume, Dimension::Three).energy < 0.0);
+/// assert_eq!(Droplet(melt).tail(&counts, volume, Dimension::Three).energy, 0.0);
+/// # Ok::<(), PotentialError>(())
+/// ```
+pub struct PairLoop<'a> {
+    pub(super) sweep: Sweep<'a>,
+    pub(super) potential: &'a dyn PairPotential,
+    pub(super) simd: SimdLevel,
+}
+
+/// A sweep over a block, by method and arithmetic.
+pub(super) enum Sweep<'a> {
+    Cells(cells::Task<'a>),
+    Double(clusters::Task<'a, Double>),
+    Single(clusters::Task<'a, Single>),
+    Quads(clusters::Task<'a, Quads>),
+}
+
+impl PairLoop<'_> {
+    /// Returns the source of constants for which the loop is compiled.
+    pub(crate) fn constants(&self, species: usize) -> ConstantSource {
+        let kind = match &self.sweep {
+            Sweep::Cells(_) => LoopKind::Cells,
+            Sweep::Double(_) => LoopKind::Clusters(ArithmeticKind::Double),
+            Sweep::Single(_) => LoopKind::Clusters(ArithmeticKind::Single),
+            Sweep::Quads(_) => LoopKind::Clusters(ArithmeticKind::Quads),
+        };
+        kind.constants(species, Vectors::at(self.simd.or_narrower()))
+    }
+
+    /// Runs the loop with a kernel. On CPUs without vectors, the potential's scalar form is used
+    /// instead.
+    pub fn run<K: PairKernel>(self, kernel: K) -> PairSums {
+        match self.simd.or_narrower() {
+            SimdLevel::Baseline => self.run_terms(),
+            level => self.sweep.run(level, kernel),
+        }
+    }
+
+    /// Runs the loop with [`PairPotential::term`], one lane at a time.
+    pub fn run_terms(self) -> PairSums {
+        self.sweep.run(self.simd.or_narrower(), TermKernel(self.potential))
+    }
+}
+
+impl Sweep<'_> {
+    fn run<K: PairKernel>(self, level: SimdLevel, kernel: K) -> PairSums {
+        match self {
+            Self::Cells(task) => task.run(level, kernel),
+            Self::Double(task) => task.run(level, kernel),
+            Self::Single(task) => task.run(level, kernel),
+            Self::Quads(task) => task.run(level, kernel),
+        }
+    }
+}
+
+/// Length of the vectors of a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Vectors {
+    /// One number.
+    Scalar,
+    /// 128 bits.
+    Short,
+    /// 256 bits or more, with instructions that permute numbers.
+    Long,
+}
+
+impl Vectors {
+    /// Returns the length at a level.
+    const fn at(level: SimdLevel) -> Self {
+        match level {
+            SimdLevel::Baseline => Self::Scalar,
+            SimdLevel::Sse4 | SimdLevel::Neon => Self::Short,
+            SimdLevel::Avx2 | SimdLevel::Avx512Vl | SimdLevel::Avx512 => Self::Long,
+        }
+    }
+
+    /// Returns the length for a number of lanes in f64.
+    pub(super) const fn of(f64_lanes: usize) -> Self {
+        match f64_lanes {
+            1 => Self::Scalar,
+            2 => Self::Short,
+            _ => Self::Long,
+        }
+    }
+}
+
+/// A loop, as far as the choice of the kernel depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoopKind {
+    /// Linked cells.
+    Cells,
+    /// Cluster lists.
+    Clusters(ArithmeticKind),
+}
+
+impl LoopKind {
+    /// Returns the source of constants for a number of species.
+    const fn constants(self, species: usize, vectors: Vectors) -> ConstantSource {
+        use ArithmeticKind::{Double, Quads};
+        match (species, self, vectors) {
+            (1, ..) => ConstantSource::Registers,
+            (2..=FEW, Self::Cells | Self::Clusters(Double | Quads), Vectors::Long) => ConstantSource::Row,
+            (2..=MOST_IN_A_ROW, Self::Clusters(Double | Quads), Vectors::Long) => ConstantSource::WideRow,
+            _ => ConstantSource::Memory,
+        }
+    }
+
+    /// Returns whether the loop is ever run with a kernel.
+    pub(super) const fn runs(self, kernel: ConstantSource, vectors: Vectors) -> bool {
+        use ArithmeticKind::{Double, Quads};
+        match (kernel, self, vectors) {
+            // I-clusters of several particles need long vectors.
+            (_, Self::Clusters(Quads), Vectors::Scalar | Vectors::Short) => false,
+            (ConstantSource::Terms, ..) => true,
+            (_, _, Vectors::Scalar) => false,
+            (ConstantSource::Own | ConstantSource::Registers, ..) => true,
+            (ConstantSource::Row, Self::Cells, Vectors::Long) => true,
+            (
+                ConstantSource::Row | ConstantSource::WideRow,
+                Self::Clusters(Double | Quads),
+                Vectors::Long,
+            ) => true,
+            (ConstantSource::Row | ConstantSource::WideRow, ..) => false,
+            // Several particles have constants of several species only if these fit into a row.
+            (ConstantSource::Memory, ..) => !matches!(self, Self::Clusters(Quads)),
+        }
+    }
+}
+
+/// Number of species in a row, in f64 and with four particles i.
+const FEW: usize = MOST_IN_A_ROW / 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pulp::Simd;
+
+    #[test]
+    fn kernels_that_are_chosen_are_compiled() {
+        use ArithmeticKind::{Double, Quads, Single};
+        for vectors in [Vectors::Short, Vectors::Long] {
+            for species in 1..=MOST_IN_A_ROW + 2 {
+                for kind in [LoopKind::Cells, LoopKind::Clusters(Double), LoopKind::Clusters(Single)] {
+                    assert!(kind.runs(kind.constants(species, vectors), vectors), "{kind:?} {species}");
+                }
+            }
+        }
+        let quads = LoopKind::Clusters(Quads);
+        let runs = |species| quads.runs(quads.constants(species, Vectors::Long), Vectors::Long);
+        assert!((1..=MOST_IN_A_ROW).all(runs) && !runs(MOST_IN_A_ROW + 1));
+    }
+
+    #[test]
+    fn levels_have_their_vectors() {
+        struct Lanes;
+        impl pulp::WithSimd for Lanes {
+            type Output = usize;
+            #[inline(always)]
+            fn with_simd<S: Simd>(self, _: S) -> usize {
+                S::F64_LANES
+            }
+        }
+        for level in SimdLevel::available() {
+            assert_eq!(Vectors::of(level.dispatch(Lanes)), Vectors::at(level), "{level:?}");
+        }
+    }
+}
