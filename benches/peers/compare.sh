@@ -179,7 +179,7 @@ if [ "$mode" = accurate ] && [ -n "$minimds$mdbenches" ]; then
 fi
 for openmm in $openmms; do
     version=$("$openmm" -c 'import openmm; print(openmm.__version__)')
-    add "openmm-$version" single "$(cpu_level)" melt-openmm.py "$openmm"
+    add "openmm-$version" single "$(cpu_level)" melt-openmm.sh "$openmm"
 done
 for minimd in $minimds; do
     add minimd double "$(level_in "$minimd")" melt-minimd.sh "$minimd"

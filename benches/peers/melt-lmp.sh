@@ -21,7 +21,7 @@ esac
 export OMP_NUM_THREADS=1
 launch=("$scripts/mpirun.sh" "$ranks")
 # The program from PyPI uses MPICH, which another library's mpirun cannot start.
-[ "$ranks" != 1 ] || ! ldd "$lmp" | grep -q 'libmpi\.so\.12' || launch=()
+[ "$ranks" != 1 ] || [[ $(ldd "$lmp") != *libmpi.so.12* ]] || launch=()
 ${launch[@]+"${launch[@]}"} "$lmp" -in "$here/in.melt" -log none -var cells "$cells" -var steps "$steps" \
     -var every $((steps < 2000 ? steps : steps / 100)) -var fixes "$directory/fixes" \
     ${suffix[@]+"${suffix[@]}"} >"$directory/out" || { cat "$directory/out" >&2; exit 1; }

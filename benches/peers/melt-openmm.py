@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""The standard melt with OpenMM: melt-openmm.py - CELLS STEPS THREADS.
+"""The standard melt with OpenMM: melt-openmm.py CELLS STEPS THREADS.
 
 Prints nanoseconds per atom and step, and the drift of the energy per atom and unit time (`-` below
 2000 steps). The CPU platform computes pairs in single precision and rebuilds its lists when
@@ -67,4 +66,4 @@ def main(cells, steps, threads):
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[2:5]))
+    main(*(int(argument) for argument in sys.argv[1:4]))

@@ -48,8 +48,7 @@ fn amber_files_have_their_times_and_velocities() {
         let expected_text = "note: `output.msd.every` is 1, but the frames that it can take are 20 steps apart: it takes these\n\
                              note: `output.vacf.every` is 1, but the frames that it can take are 20 steps apart: it takes these\n\
                              note: `output.vacf.length` is 0.02, less than the time 0.1 between two such frames: this time is taken\n\
-                             note: the file has lengths in `angstrom`, times in `picosecond`: its numbers are taken as they are, as \
-                             reduced units\n\
+                             note: the file has lengths in `angstrom`, times in `picosecond`, which are taken as the reduced units\n\
                              note: the file has no types: all particles are of species `A`\n\
                              note: the trajectory has neither image counts nor unwrapped positions along x, y, z: `output.msd` holds if no \
                              particle moves by more than half of the box between two frames\n";
@@ -179,6 +178,16 @@ fn what_a_killed_job_leaves_is_passed_over() {
         let said = workdir.call(Start::Plain, &format!("{call} --strict"));
         let refused = format!("{name}, frame 5: its step is 100, but that of the frame before is 150");
         assert!(said.code == Some(2) && text_of(&said.stderr).contains(&refused), "{said:?}");
+        // Steps begin anew, or go back.
+        for (numbers, step, last) in [([6, 2, 3], 100, 300), ([4, 3, 2], 150, 200)] {
+            workdir.write(name, &numbers.map(frame).concat());
+            let said = workdir.call(Start::Plain, &call);
+            let refused = format!(
+                "{name}, frame 2: its step is {step}, after step {last}, and no frame before was of this step: the file \
+                 holds several runs, which must be analysed one by one"
+            );
+            assert!(said.code == Some(2) && text_of(&said.stderr).contains(&refused), "{said:?}");
+        }
         // Frames of another run follow.
         let other: String =
             (2..7).map(|number| frame(number).replace("5.0 5.0 5.0", "5.0 5.5 5.0")).collect();

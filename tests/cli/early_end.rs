@@ -232,7 +232,7 @@ fn the_wall_time_ends_a_run_in_order() {
     let said = workdir.call(Start::Plain, "run melt.toml --wall-time 30m");
     assert_eq!(said.code, Some(2));
     insta::assert_snapshot!(said.stderr, @r"
-    error: invalid value '30m' for '--wall-time <TIME>': give D-HH:MM:SS, HH:MM:SS, MM:SS or seconds, as in 1-12:00:00, 00:30:00, 30:00 or 1800
+    error: invalid value '30m' for '--wall-time <TIME>': give D-HH:MM:SS, HH:MM:SS, MM:SS, D-HH, D-HH:MM or seconds, as in 1-12:00:00, 00:30:00, 30:00 or 1800
 
     For more information, try '--help'.
     ");

@@ -124,7 +124,7 @@ fn runs_say_that_counts_begin_at_zero_or_are_left_out() {
     workdir.write("d.data", &DATA.replace(" 2 -1 0\n", "\n").replace(" 0 0 3\n", "\n"));
     for start in starts() {
         let said = workdir.succeed(start, "run melt.toml --output o");
-        let note = "note: the file has neither image counts nor unwrapped positions along x, y, z: image counts begin at 0";
+        let note = "note: the file has neither image counts nor unwrapped positions along x, y, z: image counts begin at 0 for positions inside the box";
         assert!(in_one_line(&said.stderr).contains(note), "{said:?}");
         assert_eq!(rows_of(&workdir, "o/t.lammpstrj", 0), ["1 1 1 1 1 0 0 0", "2 1 9 1 5 1 0 0"]);
     }

@@ -162,6 +162,19 @@ fn weak_scaling_and_a_seed_of_its_own() {
     assert_eq!(workdir.read("out/predict.csv"), text, "repeatable");
 }
 
+/// On a sparse lattice no particle is within reach of another, but there will be pairs as soon as
+/// it melts.
+#[test]
+fn a_start_without_pairs_is_warned_of() {
+    let workdir = workdir();
+    let call = "predict melt.toml --ranks 1 --machine machine.toml --steps 2 --quiet";
+    assert!(workdir.succeed(Start::Plain, call).stderr.is_empty());
+    let sparse = format!("{call} --set system.lattice.density=0.02 --set simulation.steps=1");
+    let said = workdir.succeed(Start::Plain, &sparse);
+    let expected = "warning: particles have 0.00 pairs each at the start, but ";
+    assert!(said.stderr.starts_with(expected), "{said:?}");
+}
+
 #[test]
 fn bad_input_is_told_with_key_and_line() {
     let workdir = workdir();

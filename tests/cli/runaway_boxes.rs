@@ -63,7 +63,8 @@ const GROWN: &str = "the barostat, with a `pressure` of -, has made the box  tim
 #[test]
 fn a_liquid_that_boils_away_is_warned_of_and_ends() {
     let workdir = scenario(LIQUID, &barostat("pressure = -30.0, every = 1"), "");
-    let ahead = "if the box grows by another  % of a length, the run ends: the box reaches to x";
+    let ahead =
+        "the run will end if the box grows by another  % of a length, because then the box reaches to x";
     for start in [Start::Threads(1), Start::Threads(2)] {
         let (stderr, _) = ends(&workdir, start);
         expect(
@@ -92,7 +93,7 @@ fn a_box_shorter_than_twice_the_largest_distance_ends_a_run_in_order() {
         &barostat("pressure = 2.0, axes = \"xyz\""),
         "rdf = { every = 10, bins = 30, max = 3.5 }\n",
     );
-    let ahead = "if the box shrinks by another  % of a length, the run ends: `outputrdfmax` is , but half the shortest periodic side \
+    let ahead = "the run will end if the box shrinks by another  % of a length, because then `outputrdfmax` is , but half the shortest periodic side \
                  of the box is ";
     let mut starts = vec![Start::Threads(1), Start::Threads(2)];
     if p2p_available() {
@@ -130,7 +131,9 @@ fn a_box_too_small_for_the_cutoff_or_the_ranks_ends_a_run_in_order() {
         let (stderr, _) = ends(&workdir, start);
         expect(
             &stderr,
-            &[&format!("if the box shrinks by another  % of a length, the run ends: {problem}")],
+            &[&format!(
+                "the run will end if the box shrinks by another  % of a length, because then {problem}"
+            )],
             problem,
         );
     }
@@ -147,7 +150,10 @@ fn a_box_too_large_for_a_format_or_for_mixed_precision_ends_a_run_in_order() {
     let held = "a trajectory `xtc` holds coordinates up to , but the box is  long";
     expect(
         &stderr,
-        &[GROWN, &format!("if the box grows by another  % of a length, the run ends: {held}")],
+        &[
+            GROWN,
+            &format!("the run will end if the box grows by another  % of a length, because then {held}"),
+        ],
         held,
     );
     let workdir =
@@ -156,7 +162,10 @@ fn a_box_too_large_for_a_format_or_for_mixed_precision_ends_a_run_in_order() {
     let lost = "mixed precision would lose digits: so few particles in so large a box that cells are  long";
     expect(
         &stderr,
-        &[GROWN, &format!("if the box grows by another  % of a length, the run ends: {lost}")],
+        &[
+            GROWN,
+            &format!("the run will end if the box grows by another  % of a length, because then {lost}"),
+        ],
         lost,
     );
 }

@@ -199,6 +199,23 @@ fn scenarios_of_particles_are_no_stencils() {
        ·       ╰── unknown key
      2 │ steps = 1
        ╰────
-      help: valid keys: `output`, `parallel`, `stencil`
+      help: scenarios with [simulation] are for `md-cli run`; valid keys: `output`, `parallel`, `stencil`
+    ");
+}
+
+#[test]
+fn scenarios_of_a_grid_are_no_particles() {
+    let workdir = Workdir::new("[lbm]\nsteps = 1\n");
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r"
+    exit code 2
+    error: × unknown key `lbm` at the top level
+       ╭─[melt.toml:1:2]
+     1 │ [lbm]
+       ·  ─┬─
+       ·   ╰── unknown key
+     2 │ steps = 1
+       ╰────
+      help: scenarios with [lbm] are for `md-cli lbm`; valid keys: `integrator`, `interaction`,
+            `neighbor`, `output`, `parallel`, `simulation`, `species`, `stage`, `system`
     ");
 }

@@ -156,7 +156,8 @@ fn note_images(
     let untold = particles.untold_axes(is_periodic);
     if let (Some(axes), true) = (untold, scenario.output.trajectory.as_ref().is_some_and(shows_images)) {
         particles.notes.push(format!(
-            "the file has neither image counts nor unwrapped positions along {axes}: image counts begin at 0"
+            "the file has neither image counts nor unwrapped positions along {axes}: image counts begin at 0 for \
+             positions inside the box"
         ));
     }
     Ok(())

@@ -260,7 +260,8 @@ impl<'f> Script<'f> {
     /// Returns the remark on a script that only prepares a run.
     fn without_run(&self, script: &str) -> Option<Remark> {
         let line = lines_of(script).pop().filter(|_| !self.lacks_a_run && !self.motion.has_run())?;
-        let reason = "there is no `run` with steps: the scenario makes one step".to_owned();
+        let reason =
+            "the script ends without a `run` that has steps: a scenario of it makes one step".to_owned();
         Remark::about(line.number, line.text, Ok(Outcome::Differs(reason)))
     }
 

@@ -150,6 +150,8 @@ impl Walk<'_> {
             message.push_str(&format!(" of kind `{own}`"));
             let elsewhere = self.table_with(key).map_or(String::new(), |owner| format!("[{owner}] and of "));
             format!("`{key}` is a key of {elsewhere}kind `{other}`; valid keys: {}", listed(keys))
+        } else if let Some(command) = command_for(key).filter(|_| path.segments().is_empty()) {
+            format!("scenarios with [{key}] are for `md-cli {command}`; valid keys: {}", listed(keys))
         } else if let Some(near) = nearest(key, keys.iter().copied()) {
             format!("did you mean `{near}`?")
         } else if let Some(owner) = self.table_with(key) {
@@ -173,6 +175,16 @@ impl Walk<'_> {
         };
         let with = |absent: Option<&Table>| self.root.keys().into_iter().find(|name| has_key(name, absent));
         with(Some(&nothing)).or_else(|| with(None))
+    }
+}
+
+/// Returns the command that runs scenarios with a table at the top level that other kinds lack.
+fn command_for(table: &str) -> Option<&'static str> {
+    match table {
+        "simulation" | "system" | "species" | "interaction" => Some("run"),
+        "lbm" => Some("lbm"),
+        "stencil" => Some("stencil"),
+        _ => None,
     }
 }
 

@@ -376,7 +376,7 @@ fn wall_time(text: &str) -> Result<Duration, String> {
     };
     let seconds = fields.iter().zip(units).enumerate().fold(Some(0), total);
     let seconds = seconds.filter(|&seconds| seconds > 0 && fields.len() == units.len());
-    let expected = "give D-HH:MM:SS, HH:MM:SS, MM:SS or seconds, as in 1-12:00:00, 00:30:00, 30:00 or 1800";
+    let expected = "give D-HH:MM:SS, HH:MM:SS, MM:SS, D-HH, D-HH:MM or seconds, as in 1-12:00:00, 00:30:00, 30:00 or 1800";
     seconds.map(Duration::from_secs).ok_or_else(|| expected.to_owned())
 }
 

@@ -86,6 +86,7 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &PredictionChoices)
     let mut screen = Screen::stdout(verbosity);
     screen.print(&table(&forecast));
     warn_of_missing(&forecast, args);
+    forecast.warnings.iter().for_each(|warning| warn(warning));
     let csv = predict_csv(&forecast, &config, &request, env!("CARGO_PKG_VERSION"));
     directory.write_encoded(KnownFile::PREDICT, csv)?;
     directory.write_encoded(KnownFile::PREDICT_SVG, chart(&forecast).svg().map(String::into_bytes))?;

@@ -52,15 +52,21 @@ impl Setup {
         NeighborCells { own, ghosts: all - own }
     }
 
-    /// Returns the bytes per particle of the pair lists.
-    fn bytes_of_lists(&self) -> f64 {
-        let neighbor = &self.config.neighbor;
-        let radius = self.config.forces.cutoff() + neighbor.skin;
+    /// Returns the number of pairs per particle within the cutoff and the skin, if particles are
+    /// spread at random.
+    pub fn random_pairs_per_particle(&self) -> f64 {
+        let radius = self.config.forces.cutoff() + self.config.neighbor.skin;
         let sphere = match self.domain.dimension {
             Dimension::Two => std::f64::consts::PI * radius.powi(2),
             Dimension::Three => 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),
         };
-        let pairs = 0.5 * sphere * self.atoms() as f64 / self.domain.volume();
+        0.5 * sphere * self.atoms() as f64 / self.domain.volume()
+    }
+
+    /// Returns the bytes per particle of the pair lists.
+    fn bytes_of_lists(&self) -> f64 {
+        let neighbor = &self.config.neighbor;
+        let pairs = self.random_pairs_per_particle();
         // An inner list has as much room as the list.
         let lists = if neighbor.skin > 0.0 { 2.0 } else { 1.0 };
         match (neighbor.method, neighbor.precision) {

@@ -209,7 +209,7 @@ impl Simulation<'_> {
             .find_map(|(changes, factor)| Some((changes, self.box_problem(&changed(factor), observers)?)));
         ahead.map(|(changes, problem)| {
             let (step, percent) = (self.state.step, 100.0 * MARGIN);
-            format!("step {step}: if the box {changes} by another {percent} % of a length, the run ends: {problem}")
+            format!("step {step}: the run will end if the box {changes} by another {percent} % of a length, because then {problem}")
         })
     }
 }

@@ -212,7 +212,7 @@ impl InputParticles {
     /// Returns a note about the units that the file names.
     pub fn note_of_units(&self) -> Option<String> {
         let units = self.units.as_ref()?;
-        Some(format!("the file has {units}: its numbers are taken as they are, as reduced units"))
+        Some(format!("the file has {units}, which are taken as the reduced units"))
     }
 
     /// Returns whether velocities or momenta are known.

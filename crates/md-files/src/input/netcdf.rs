@@ -98,6 +98,9 @@ pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
     })
 }
 
+/// Largest difference of an angle from 90 degrees: that of pi/2 in f32.
+const ANGLE_ROUNDING: f64 = 1e-5;
+
 /// An open file, and its wanted frame.
 struct Frames {
     file: File,
@@ -133,7 +136,8 @@ impl Frames {
         let mut frames = Self { file, header, frame: number - 1, atoms, origin, lengths, step, time, units };
         frames.lengths = frames.cell("cell_lengths")?.ok_or_else(|| missing("variable `cell_lengths`"))?;
         frames.origin = frames.cell("cell_origin")?.unwrap_or_default();
-        if frames.cell("cell_angles")?.is_some_and(|angles| angles != [90.0; 3]) {
+        let is_right = |angle: f64| (angle - 90.0).abs() <= ANGLE_ROUNDING;
+        if frames.cell("cell_angles")?.is_some_and(|angles| !angles.into_iter().all(is_right)) {
             let supported = "all `cell_angles` must be 90".to_owned();
             return Err(Problem::Unsupported { what: "the triclinic box".to_owned(), supported });
         }
@@ -336,6 +340,10 @@ impl Frames {
         let factor = self.units.factor(variable);
         let (scale, offset, fill) = (packed("scale_factor")?, packed("add_offset")?, packed("_FillValue")?);
         let fill = fill.or(variable.kind.fill());
+        if scale == Some(0.0) {
+            let problem = format!("`scale_factor` of variable `{}` must not be 0", variable.name);
+            return Err(Problem::Told(problem));
+        }
         let mut is_missing = false;
         if header.values(variable).is_none_or(|values| values < wanted.end) {
             return Err(shape(&variable.name));

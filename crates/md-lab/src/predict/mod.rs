@@ -153,6 +153,8 @@ pub struct Forecast {
     pub predictions: Vec<Prediction>,
     /// Strategies and numbers of ranks that were left out, and assumptions.
     pub remarks: Vec<String>,
+    /// Reasons why all predictions are probably wrong.
+    pub warnings: Vec<String>,
 }
 
 /// Error of a prediction.
@@ -229,7 +231,7 @@ pub fn predict_and_tell(
     let compute = machine.compute(method, precision, threads);
     let compute = compute.ok_or(PredictError::NoCompute { method, precision, threads })?;
     let sample = Sample::of(config, request.memory)?;
-    let mut forecast = Forecast::default();
+    let mut forecast = Forecast { warnings: sample.warning().into_iter().collect(), ..Forecast::default() };
     let mut left_out = LeftOut::new();
     for (done, &ranks) in request.ranks.iter().enumerate() {
         tell(done);

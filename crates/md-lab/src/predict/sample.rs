@@ -20,6 +20,8 @@ const LEAST_LENGTH: f64 = 4.0;
 pub(super) struct Sample {
     computed_per_atom: f64,
     computed_per_candidate: f64,
+    /// Pairs within reach of the lists, if the particles were spread at random.
+    random_per_atom: f64,
 }
 
 impl Sample {
@@ -62,6 +64,21 @@ impl Sample {
         Ok(Self {
             computed_per_atom: computed / setup.atoms() as f64,
             computed_per_candidate: computed / plans.distinct_candidates,
+            random_per_atom: setup.random_pairs_per_particle(),
+        })
+    }
+
+    /// Returns a warning if particles have far fewer pairs at the start than they will have, as on a
+    /// lattice whose spacing is longer than the cutoff.
+    pub(super) fn warning(&self) -> Option<String> {
+        /// A crystal has at least so much of the pairs of a gas, for any cutoff beyond its spacing.
+        const FEWEST: f64 = 0.5;
+        let Self { computed_per_atom: now, random_per_atom: random, .. } = self;
+        (*now < FEWEST * random).then(|| {
+            format!(
+                "particles have {now:.2} pairs each at the start, but {random:.2} when they are spread at random: \
+                 computation is predicted for the start, and takes longer later"
+            )
         })
     }
 

@@ -2,6 +2,7 @@
 //! leaves are skipped: a frame that is cut off at the end of the file, and frames of steps that
 //! have already been read.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use md_core::words::counted;
@@ -30,6 +31,8 @@ pub(super) struct Frames<'a> {
     steps: Steps,
     /// Step and positions of the last frame that was returned.
     last: Option<(u64, Vec<[f64; 3]>)>,
+    /// Steps of all frames that were returned.
+    seen: HashSet<u64>,
     repeated: Repeated,
     /// Reason why the last frame of the file cannot be read.
     cut: Option<String>,
@@ -59,15 +62,15 @@ impl<'a> Frames<'a> {
         let species = scenario.species.iter().map(|species| species.name.clone()).collect();
         let frames = TrajectoryFrames::open(path, format.frames, species)?;
         let steps = Steps::new(scenario.simulation.timestep, args.frame_steps);
-        let (last, repeated, cut) = (None, Repeated::default(), None);
-        Ok(Self { path, is_strict: args.strict, frames, steps, last, repeated, cut })
+        let (last, seen, repeated, cut) = Default::default();
+        Ok(Self { path, is_strict: args.strict, frames, steps, last, seen, repeated, cut })
     }
 
     /// Returns the next frame whose step is later than all before.
     ///
     /// # Errors
-    /// Returns the first fault of the file. With `--strict`, a frame that is cut off and a frame of
-    /// an earlier step are errors too.
+    /// Returns the first fault of the file, also if steps begin anew. With `--strict`, a frame that
+    /// is cut off and a frame of a step that has been read are errors too.
     pub(super) fn next(&mut self) -> Result<Option<Stepped>, RunError> {
         loop {
             let (name, frame) = match self.frames.next_frame()? {
@@ -86,11 +89,18 @@ impl<'a> Frames<'a> {
                         "{name}: its step is {step}, but that of the frame before is {last}"
                     )));
                 }
+                Some((last, _)) if step <= *last && !self.seen.contains(&step) => {
+                    return Err(refused(format!(
+                        "{name}: its step is {step}, after step {last}, and no frame before was of this step: the file \
+                         holds several runs, which must be analysed one by one"
+                    )));
+                }
                 Some((last, positions)) if step <= *last => {
                     let is_last = step == *last;
                     self.repeated.note(step, is_last.then(|| difference(&frame, positions)));
                 }
                 _ => {
+                    self.seen.insert(step);
                     self.last = Some((step, frame.positions.clone()));
                     return Ok(Some(Stepped { name, step, frame }));
                 }

@@ -381,7 +381,7 @@ fn heading(line: Line<'_>, comment: &str) -> Result<Section, InputError> {
     if section == Section::Atoms && is_unknown {
         let what = format!("`Atoms # {comment}`");
         let supported =
-            "the atom style must be `atomic` (id type x y z), `charge`, `molecular` or `full`".to_owned();
+            "the atom style must be `atomic` (id type x y z), `charge`, `bond`, `angle`, `molecular` or `full`".to_owned();
         return Err(line.here.error(Problem::Unsupported { what, supported }));
     }
     Ok(section)

@@ -99,6 +99,8 @@ fn packed_numbers_are_unpacked() {
     assert_eq!(fault(Value::Text("two".to_owned())), format!("{expected}\"two\""));
     assert_eq!(fault(Value::Numbers(vec![1.0, 2.0])), format!("{expected}[1.0, 2.0]"));
     assert_eq!(fault(number(f64::NAN)), format!("{expected}[NaN]"));
+    let zero = "t.nc: `scale_factor` of variable `velocities` must not be 0";
+    assert_eq!(fault(number(0.0)), zero);
     let mut bytes = file();
     let fill = bytes.len() - 4;
     bytes[fill..].copy_from_slice(&[0x7c, 0xf0, 0, 0]);
@@ -115,11 +117,9 @@ fn read_with_units(all: &[(&str, &str)]) -> Result<InputParticles, String> {
 fn units_are_told_and_must_be_known_to_be_converted() {
     let units = |all: &[(&str, &str)]| {
         let notes = read_with_units(all)?.notes;
-        Ok(notes.into_iter().find(|note| note.contains("as reduced units")))
+        Ok(notes.into_iter().find(|note| note.contains("as the reduced units")))
     };
-    let note = |what: &str| {
-        Ok(Some(format!("the file has {what}: its numbers are taken as they are, as reduced units")))
-    };
+    let note = |what: &str| Ok(Some(format!("the file has {what}, which are taken as the reduced units")));
     assert_eq!(units(&[]), Ok(None));
     assert_eq!(units(&[("coordinates", "lj"), ("velocities", "lj"), ("cell_lengths", "lj")]), Ok(None));
     let amber = [("coordinates", "angstrom"), ("cell_lengths", "Angstrom "), ("velocities", "A/ps")];
@@ -185,8 +185,15 @@ fn damage_is_named() {
     );
     assert_eq!(changed(48 + 96 + 12 + 24 + 16, &[0, 0, 0, 3]), "t.nc: id 3 is given twice");
     assert_eq!(changed(48 + 96 + 12 + 24 + 16, &[0; 4]), "t.nc: id 0 cannot be: ids start at 1");
+    let in_radians = |value: f64| {
+        let units = ("cell_angles", "units", Value::Text("radian".to_owned()));
+        let scale = ("cell_angles", "scale_factor", Value::Numbers(vec![value / 90.0]));
+        read_bytes(&file_with(&[units, scale]), None).err()
+    };
     let angle = "t.nc: the triclinic box is not supported: all `cell_angles` must be 90";
     assert_eq!(changed(48 + 96 + 12, &[0x42, 0xb5, 0, 0]), angle);
+    let right = f64::from(std::f32::consts::FRAC_PI_2);
+    assert_eq!((in_radians(right), in_radians(90.0).as_deref()), (None, Some(angle)));
     assert_eq!(changed(2 * 196 + 16, &[0, 0, 0, 3]), "t.nc: type 3 does not exist: the types are 1 to 2");
 }
 

@@ -1,5 +1,6 @@
 //! Units that a file names. Lengths are read in the unit of the positions and times in that of the
-//! time, and both are taken as reduced units. Variables in other units are converted.
+//! time, and both are taken as reduced units. Variables in other units are converted, and angles in
+//! radians.
 
 use std::collections::BTreeMap;
 
@@ -94,6 +95,8 @@ pub(super) fn of_file(header: &Header) -> Result<Units, Problem> {
     for (unit, factor) in others(&times, "times")? {
         *factors.entry(unit.variable.to_owned()).or_insert(1.0) /= factor;
     }
+    let angles = header.variable("cell_angles").filter(|it| it.text("units").trim().starts_with("rad"));
+    factors.extend(angles.map(|it| (it.name.clone(), 1_f64.to_degrees())));
     if header.is_own() {
         return Ok(Units { told: None, factors });
     }
