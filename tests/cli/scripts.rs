@@ -33,7 +33,11 @@ fn options_that_are_wrong_are_named() {
         (COMPARE, &["--drift-steps", "99"], "compare.sh: --drift-steps 99: 0 or at least 2000 is wanted"),
         (COMPARE, &["--turns", "3"], "compare.sh: --turns: there is no such option (see --help)"),
         (COMPARE, &["--precision", "f32"], "compare.sh: --precision f32: a list of double, mixed is wanted"),
-        (BUILD, &["gmx"], "build-peers.sh: gmx: gromacs, lammps, minimd or mdbench is wanted (see --help)"),
+        (
+            BUILD,
+            &["gmx"],
+            "build-peers.sh: gmx: gromacs, lammps, minimd, mdbench or wheels is wanted (see --help)",
+        ),
         (BUILD, &["lammps", "--simd"], "build-peers.sh: --simd: a value is missing (see --help)"),
         (BUILD, &["lammps", "--simd", "AVX"], "build-peers.sh: --simd AVX: AVX2_256 or AVX_512 is wanted"),
         (BUILD, &["lammps", "--jobs", "0"], "build-peers.sh: --jobs 0: not a whole number above 0"),

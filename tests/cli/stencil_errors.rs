@@ -199,7 +199,8 @@ fn scenarios_of_particles_are_no_stencils() {
        ·       ╰── unknown key
      2 │ steps = 1
        ╰────
-      help: scenarios with [simulation] are for `md-cli run`; valid keys: `output`, `parallel`, `stencil`
+      help: scenarios with [simulation] are for `md-cli run`; valid keys: `output`, `parallel`,
+            `stencil`
     ");
 }
 

@@ -150,21 +150,20 @@ impl LoopKind {
     /// Returns whether the loop is ever run with a kernel.
     pub(super) const fn runs(self, kernel: ConstantSource, vectors: Vectors) -> bool {
         use ArithmeticKind::{Double, Quads};
-        match (kernel, self, vectors) {
-            // I-clusters of several particles need long vectors.
-            (_, Self::Clusters(Quads), Vectors::Scalar | Vectors::Short) => false,
-            (ConstantSource::Terms, ..) => true,
-            (_, _, Vectors::Scalar) => false,
-            (ConstantSource::Own | ConstantSource::Registers, ..) => true,
-            (ConstantSource::Row, Self::Cells, Vectors::Long) => true,
-            (
-                ConstantSource::Row | ConstantSource::WideRow,
-                Self::Clusters(Double | Quads),
-                Vectors::Long,
-            ) => true,
-            (ConstantSource::Row | ConstantSource::WideRow, ..) => false,
-            // Several particles have constants of several species only if these fit into a row.
-            (ConstantSource::Memory, ..) => !matches!(self, Self::Clusters(Quads)),
+        let is_scalar = matches!(vectors, Vectors::Scalar);
+        let is_long = matches!(vectors, Vectors::Long);
+        let has_quads = matches!(self, Self::Clusters(Quads));
+        // I-clusters of several particles need long vectors.
+        if has_quads && !is_long {
+            return false;
+        }
+        match kernel {
+            ConstantSource::Terms => true,
+            ConstantSource::Own | ConstantSource::Registers => !is_scalar,
+            ConstantSource::Row => is_long && matches!(self, Self::Cells | Self::Clusters(Double | Quads)),
+            ConstantSource::WideRow => is_long && matches!(self, Self::Clusters(Double | Quads)),
+            // Particles of an i-cluster are of several species only if all constants fit into a row.
+            ConstantSource::Memory => !is_scalar && !has_quads,
         }
     }
 }
